@@ -330,7 +330,7 @@ class StatefulRun:
         if "order" in saved.positions:
             self.order.restore(saved.positions["order"])
         else:  # a system that once had no order, and counted lines itself
-            self.order.lines = self.collector.lines_before(saved.state)  # type: ignore[attr-defined]
+            self.order.lines = self.collector.legacy_lines(saved.state)  # type: ignore[attr-defined]
         self.moment = self.order.arrivals.stream_time
 
     @cached_property

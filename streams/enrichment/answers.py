@@ -13,7 +13,7 @@ from shiq.answers.verdict import Verdict
 from shiq.rml.model import TYPE
 from shiq.streams.enrichment.cache import Entry
 from shiq.streams.enrichment.key import EventKey
-from shiq.streams.enrichment.statements import individual, shown, token
+from shiq.streams.enrichment.statements import answer_name, individual_of, token_of
 
 
 class EnrichedEvent(NamedTuple):
@@ -40,18 +40,18 @@ class EnrichedEvent(NamedTuple):
         if self.entry.verdict is not Verdict.CONSISTENT:
             return {}
         own = {
-            shown(individual(name)): types
-            for name, types in zip(self.order, self.entry.at)
+            answer_name(individual_of(name)): types
+            for name, types in zip(self.order, self.entry.types_at)
             if types is not None
         }
-        return {**own, **self.entry.named}
+        return {**own, **self.entry.named_types}
 
     @property
     def static_types(self) -> dict[str, frozenset[str]]:
         """What static individuals that the event does not mention are with it, less what they
         are by themselves.
         """
-        return dict(self.entry.static)
+        return dict(self.entry.static_types)
 
     def with_reason(self, reason: str) -> EnrichedEvent:
         """This answer, with another reason."""
@@ -61,7 +61,7 @@ class EnrichedEvent(NamedTuple):
         """The event and the types, as N-Triples lines."""
         said = dict.fromkeys(self.lines)
         found = (
-            f"{token(one)} {TYPE} <{c}> ."
+            f"{token_of(one)} {TYPE} <{c}> ."
             for one, types in sorted(self.types.items())
             for c in sorted(types)
         )
@@ -93,13 +93,13 @@ def make_entry(found: Entailment, keyed: EventKey) -> Entry:
     at: list[frozenset[str] | None] = [None] * len(places)
     named: dict[str, frozenset[str]] = {}
     for one, types in found.types.items():
-        place = places.get(token(one))
+        place = places.get(token_of(one))
         if place is None:
-            named[shown(one)] = types
+            named[answer_name(one)] = types
         else:
             at[place] = types
     touches, changes = (
-        None if some is None else frozenset(one for one in some if token(one) not in places)
+        None if some is None else frozenset(one for one in some if token_of(one) not in places)
         for some in (found.touches, found.changes)
     )
     return Entry(found.verdict, tuple(at), named, dict(found.static_types), touches, changes)
@@ -115,44 +115,48 @@ _MOST_LISTS = 100_000
 
 def row_text(found: EnrichedEvent, line: int, t: int | None, identifier: str | None) -> str:
     """The row of an event."""
-    return whole_row(line, found.hit, *row_halves(found, t, identifier))
+    return join_row(line, found.hit, *row_parts(found, t, identifier))
 
 
-def row_halves(found: EnrichedEvent, t: int | None, identifier: str | None) -> tuple[str, str]:
-    """What `whole_row` takes: a row but for its line, and whether it was a hit."""
+def row_parts(found: EnrichedEvent, t: int | None, identifier: str | None) -> tuple[str, str]:
+    """What `join_row` takes: a row but for its line, and whether it was a hit."""
     entry = found.entry
     name = "null" if identifier is None else _quoted(identifier)
     first = f'"t": {"null" if t is None else t}, "id": {name}, "verdict": "{entry.verdict.value}"'
     return first, f'{types_text(found)}, "reason": {_quoted(entry.reason)}}}'
 
 
-def whole_row(line: int, hit: bool, first: str, second: str) -> str:
+def join_row(line: int, hit: bool, first: str, second: str) -> str:
     return f'{{"line": {line}, {first}, "hit": {"true" if hit else "false"}, {second}'
 
 
-def with_member(row: str, name: str, value: str) -> str:
+def add_member(row: str, name: str, value: str) -> str:
     """A row with one more member, at its end."""
     return f'{row[:-1]}, "{name}": {value}}}'
 
 
 def types_text(found: EnrichedEvent) -> str:
     """The types of a row, sorted by whose they are."""
-    return f'"types": {_object(found.types)}, "static_types": {_object(found.entry.static)}'
+    return f'"types": {_types_json(found.types)}, "static_types": {_types_json(found.entry.static_types)}'
 
 
 def has_type(found: EnrichedEvent, only: Collection[str]) -> bool:
     """Whether somebody is of one of the classes ``only``."""
-    types = (*found.types.values(), *found.entry.static.values())
+    types = (*found.types.values(), *found.entry.static_types.values())
     return any(not names.isdisjoint(only) for names in types)
 
 
-def _object(types: Mapping[str, frozenset[str]]) -> str:
+def _types_json(types: Mapping[str, frozenset[str]]) -> str:
     if not types:
         return "{}"
-    return "{" + ", ".join([f"{_quoted(one)}: {_list(types[one])}" for one in sorted(types)]) + "}"
+    return (
+        "{"
+        + ", ".join([f"{_quoted(one)}: {_list_json(types[one])}" for one in sorted(types)])
+        + "}"
+    )
 
 
-def _list(types: frozenset[str]) -> str:
+def _list_json(types: frozenset[str]) -> str:
     found = _LISTS.get(types)
     if found is None:
         if len(_LISTS) >= _MOST_LISTS:

@@ -23,12 +23,12 @@ from shiq.streams.enrichment.key import Key
 
 
 #: The look-ups that are judged together, and the share of hits below which a full cache samples.
-JUDGED: Final = 1_000
+SAMPLE_WINDOW: Final = 1_000
 LEAST_SHARE: Final = 0.05
 #: While a cache samples, one new entry of so many is kept.
 SAMPLE: Final = 20
 #: The longest interval, in look-ups.
-LONGEST: Final = 64 * JUDGED
+LONGEST: Final = 64 * SAMPLE_WINDOW
 
 
 class InsertionSampler:
@@ -41,8 +41,8 @@ class InsertionSampler:
     def __init__(self, notify: Callable[[str], None] = lambda sentence: None) -> None:
         self.notify = notify
         self.interval = self.remaining = self.skipped = 0
-        self._recent: deque[bool] = deque(maxlen=JUDGED)
-        self._hits = self._offered = 0
+        self._recent: deque[bool] = deque(maxlen=SAMPLE_WINDOW)
+        self._hits = self._offer_count = 0
 
     def count(self, is_hit: bool) -> None:
         """Count a look-up."""
@@ -53,34 +53,36 @@ class InsertionSampler:
                 recent.clear()
                 self._hits = 0
             return
-        if len(recent) == JUDGED:
+        if len(recent) == SAMPLE_WINDOW:
             self._hits -= recent[0]
         recent.append(is_hit)
         self._hits += is_hit
 
-    def admits(self) -> bool:
+    def admit(self) -> bool:
         """Whether a full cache keeps the next new entry."""
-        if not self.remaining and len(self._recent) == JUDGED:
-            if self._hits >= LEAST_SHARE * JUDGED:
+        if not self.remaining and len(self._recent) == SAMPLE_WINDOW:
+            if self._hits >= LEAST_SHARE * SAMPLE_WINDOW:
                 self.interval = 0
             else:
-                self._begin()
+                self._begin_sampling()
         if not self.remaining:
             return True
-        self._offered += 1
+        self._offer_count += 1
         # Not each 20th: of 20 events in turn that would be the same one for ever.
-        is_kept = crc32(self._offered.to_bytes(8, "little")) % SAMPLE == 0
+        is_kept = crc32(self._offer_count.to_bytes(8, "little")) % SAMPLE == 0
         self.skipped += not is_kept
         return is_kept
 
-    def _begin(self) -> None:
+    def _begin_sampling(self) -> None:
         is_first = not self.interval
-        self.interval = min(2 * self.interval, LONGEST) if self.interval else JUDGED
+        self.interval = min(2 * self.interval, LONGEST) if self.interval else SAMPLE_WINDOW
         self.remaining = self.interval
         if is_first:
             self.notify(
-                f"{self._hits:,} of the last {JUDGED:,} events were in the cache, which is full: one new structure of {SAMPLE} "
-                f"is kept for {self.interval:,} events, then all for {JUDGED:,}. A higher --capacity or --most-bytes keeps more."
+                f"{self._hits:,} of the last {SAMPLE_WINDOW:,} events were in the cache, which is full: one new "
+                f"structure of {SAMPLE} "
+                f"is kept for {self.interval:,} events, then all for {SAMPLE_WINDOW:,}. "
+                f"A higher --capacity or --most-bytes keeps more."
             )
 
     def state(self) -> dict[str, Any]:
@@ -91,35 +93,35 @@ class InsertionSampler:
             "interval": self.interval,
             "remaining": self.remaining,
             "skipped": self.skipped,
-            "offered": self._offered,
+            "offered": self._offer_count,
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from the `state` of another."""
-        self._recent = deque((hit == "1" for hit in state["recent"]), maxlen=JUDGED)
+        self._recent = deque((hit == "1" for hit in state["recent"]), maxlen=SAMPLE_WINDOW)
         self._hits = sum(self._recent)
         self.interval, self.remaining = state["interval"], state["remaining"]
-        self.skipped, self._offered = state["skipped"], state["offered"]
+        self.skipped, self._offer_count = state["skipped"], state["offered"]
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The enrichment of all events of one key. ``at``: the types at each position (None: of a
-    value); ``named``: of those of K that the event mentions; ``static``: what others of K are
+    """The enrichment of all events of one key. ``types_at``: the types at each position (None: of a
+    value); ``named_types``: of those of K that the event mentions; ``static_types``: what others of K are
     besides; ``touches``: whom of K it rests on, ``changes``: who of K can be something else by
     it (`shiq.abox_ops.entailment.Entailment`), None: any of them.
     """
 
     verdict: Verdict
-    at: tuple[frozenset[str] | None, ...] = ()
-    named: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    static: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    types_at: tuple[frozenset[str] | None, ...] = ()
+    named_types: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    static_types: Mapping[str, frozenset[str]] = field(default_factory=dict)
     touches: frozenset[str] | None = None
     changes: frozenset[str] | None = None
     reason: str = ""
 
 
-class Entries(Cache[Key, Entry]):
+class EntryCache(Cache[Key, Entry]):
     """Entries by key, up to ``capacity`` of them and ``most_bytes``. Only what is decided is
     kept: all of it while there is room, and what ``sampler`` admits where an entry must make
     room for it.
@@ -140,14 +142,14 @@ class Entries(Cache[Key, Entry]):
     def __contains__(self, key: Key) -> bool:
         return key in self._values
 
-    def keep(self, key: Key, entry: Entry) -> None:
+    def store(self, key: Key, entry: Entry) -> None:
         """Keep what is decided, if the sampler admits it where the cache is full."""
         if entry.verdict is Verdict.UNDETERMINED or not self.capacity:
             return
-        size = size_of(key, entry)
+        size = entry_size(key, entry)
         if self.most_bytes is not None and size > self.most_bytes:
             return  # all others would go for it, and then it too
-        if key in self._values or not self._is_full(size) or self.sampler.admits():
+        if key in self._values or not self._is_full(size) or self.sampler.admit():
             self._put(key, entry, size)
 
     def _is_full(self, size: int) -> bool:
@@ -158,7 +160,7 @@ class Entries(Cache[Key, Entry]):
 
     def _put(self, key: Key, entry: Entry, size: int) -> None:
         known = self._values.get(key)
-        self.bytes += size - (size_of(key, known) if known is not None else 0)
+        self.bytes += size - (entry_size(key, known) if known is not None else 0)
         self.put(key, entry)
         while self.most_bytes is not None and self.bytes > self.most_bytes and self._values:
             self._drop()
@@ -168,7 +170,7 @@ class Entries(Cache[Key, Entry]):
         gone = None if touched is None else frozenset(touched)
         for key, entry in list(self._values.items()):
             if gone is None or entry.touches is None or not gone.isdisjoint(entry.touches):
-                self.bytes -= size_of(key, entry)
+                self.bytes -= entry_size(key, entry)
                 del self._values[key]
 
     def state(self) -> dict[str, Any]:
@@ -183,7 +185,7 @@ class Entries(Cache[Key, Entry]):
         """
         self.forget()
         for key, entry in entries:
-            self._put(key, entry, size_of(key, entry))
+            self._put(key, entry, entry_size(key, entry))
         if isinstance(state, list):
             self.evictions = state[1]
         else:
@@ -195,10 +197,10 @@ class Entries(Cache[Key, Entry]):
 
     def _drop(self) -> None:
         self.evictions += 1
-        self.bytes -= size_of(*self._values.popitem(last=self.policy in ("lifo", "mru")))
+        self.bytes -= entry_size(*self._values.popitem(last=self.policy in ("lifo", "mru")))
 
 
-def size_of(key: Key, entry: Entry) -> int:
+def entry_size(key: Key, entry: Entry) -> int:
     """The bytes of an entry and its key, but for the texts and sets that entries share."""
     nodes, edges, of_fixed = key
     parts: list[Any] = [
@@ -210,9 +212,9 @@ def size_of(key: Key, entry: Entry) -> int:
         of_fixed,
         *of_fixed,
         entry,
-        entry.at,
-        entry.named,
-        entry.static,
+        entry.types_at,
+        entry.named_types,
+        entry.static_types,
     ]
     return sum(map(getsizeof, parts))
 
@@ -225,7 +227,7 @@ POLICIES: Final[tuple[Policy, ...]] = ("lru", "fifo", "lifo", "mru")
 assert {*POLICIES} <= {*get_args(Policy)}
 
 
-def policy_named(name: str) -> Policy:
+def parse_policy(name: str) -> Policy:
     """Raises: UsageError."""
     for policy in POLICIES:
         if policy == name:
@@ -233,7 +235,7 @@ def policy_named(name: str) -> Policy:
     raise UsageError(f"unknown policy {name!r}", f"Known are {', '.join(POLICIES)}.")
 
 
-def capacity_of(value: int | str | None) -> int:
+def parse_capacity(value: int | str | None) -> int:
     """How many entries are kept; None and "none": any number. Raises: UsageError."""
     if value is None or value == "none":
         return sys.maxsize

@@ -19,12 +19,12 @@ from shiq.streams.enrichment.answers import EnrichedEvent
 from shiq.streams.enrichment.cache import Entry
 from shiq.streams.enrichment.questions import EventQuestion, EventReader
 from shiq.streams.enrichment.statements import (
-    OddError,
-    apart,
+    UnkeyableEventError,
+    distinct_labels,
+    join_events,
     labels_of,
-    relabelled,
-    split,
-    together,
+    relabel,
+    split_lines,
 )
 from shiq.streams.front.event import Event
 from shiq.support import LazySequence
@@ -36,27 +36,27 @@ _Group: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class WindowEvent:
-    """An event in windows: its lines as ``given``, and such with blank nodes of its own,
-    ``labels`` by what they are called there. ``named``: the tokens of whom it mentions, and
+    """An event in windows: its lines as ``given_lines``, and such with blank nodes of its own,
+    ``labels`` by what they are called there. ``mentioned_tokens``: the tokens of whom it mentions, and
     maybe of others; None where a look at tokens does not tell.
     """
 
     number: int
-    given: tuple[str, ...]
+    given_lines: tuple[str, ...]
     lines: tuple[str, ...]
     labels: Mapping[str, str]
-    named: frozenset[str] | None
+    mentioned_tokens: frozenset[str] | None
 
     @classmethod
-    def of(cls, given: Iterable[str]) -> WindowEvent:
+    def from_lines(cls, given: Iterable[str]) -> WindowEvent:
         """The event of these N-Triples lines."""
         given, number = tuple(given), next(_NUMBERS)
         labels = {label: f"w{number}.{label}" for label in sorted(labels_of(given))}
-        lines = tuple(relabelled(line, labels) for line in given) if labels else given
-        return cls(number, given, lines, labels, _named(lines))
+        lines = tuple(relabel(line, labels) for line in given) if labels else given
+        return cls(number, given, lines, labels, _mentioned_tokens(lines))
 
 
-class Components:
+class WindowAnswerer:
     """Answers about windows. ``answer``: the entry of a question, from the cache or reasoned;
     keys of the components of the last window are kept, over one ``reader``.
     """
@@ -66,24 +66,28 @@ class Components:
     ) -> None:
         self._answer = answer
         #: How many components the last window has.
-        self.number = 0
-        self._last: tuple[EventReader | None, dict[_Group, EventQuestion | EnrichedEvent]] = (
+        self.component_count = 0
+        self._last_window: tuple[
+            EventReader | None, dict[_Group, EventQuestion | EnrichedEvent]
+        ] = (
             None,
             {},
         )
 
-    def enriched(self, events: Sequence[WindowEvent], reader: EventReader) -> EnrichedEvent:
+    def enrich(self, events: Sequence[WindowEvent], reader: EventReader) -> EnrichedEvent:
         """What follows of ``events`` together."""
-        if not events or any(event.named is None for event in events):
-            return self._answer(reader.question(together(event.given for event in events)), reader)
-        self.number = 1
-        last, known = self._last
+        if not events or any(event.mentioned_tokens is None for event in events):
+            return self._answer(
+                reader.question(join_events(event.given_lines for event in events)), reader
+            )
+        self.component_count = 1
+        last, known = self._last_window
         known = known if last is reader else {}
         now: dict[_Group, EventQuestion | EnrichedEvent] = {}
-        self._last = reader, now
+        self._last_window = reader, now
         by_number = {event.number: event for event in events}
         answers: dict[_Group, EnrichedEvent] = {}
-        groups, joined = list[_Group](), _mentioning_one(events)
+        groups, joined = list[_Group](), _group_by_mentioned(events)
         while len(joined) != len(groups):
             groups = joined
             for group in groups:
@@ -91,10 +95,10 @@ class Components:
                     now[group] = known.get(group) or self._question(group, by_number, reader)
                     answers[group] = self._answer(now[group], reader)
                     if answers[group].verdict is Verdict.INCONSISTENT:
-                        return _whole([answers[group]], events, answers.values())
-            self.number = len(groups)
-            joined = _resting_on_others(groups, [answers[group] for group in groups])
-        return _whole([answers[group] for group in groups], events, answers.values())
+                        return _combine_answers([answers[group]], events, answers.values())
+            self.component_count = len(groups)
+            joined = _join_dependent_groups(groups, [answers[group] for group in groups])
+        return _combine_answers([answers[group] for group in groups], events, answers.values())
 
     def _question(
         self, group: _Group, events: Mapping[int, WindowEvent], reader: EventReader
@@ -104,10 +108,10 @@ class Components:
         )
 
 
-def _named(lines: Sequence[str]) -> frozenset[str] | None:
+def _mentioned_tokens(lines: Sequence[str]) -> frozenset[str] | None:
     try:
-        statements = split(lines)
-    except OddError:
+        statements = split_lines(lines)
+    except UnkeyableEventError:
         return None
     named = {
         one
@@ -117,21 +121,23 @@ def _named(lines: Sequence[str]) -> frozenset[str] | None:
     return frozenset(named) if all(map(is_resource, named)) else None
 
 
-def _mentioning_one(events: Sequence[WindowEvent]) -> list[_Group]:
+def _group_by_mentioned(events: Sequence[WindowEvent]) -> list[_Group]:
     """``events`` by what hangs together by individuals that several mention."""
     names: Partition[str] = Partition()
     for event in events:
-        names.union_all(event.named or ())
+        names.union_all(event.mentioned_tokens or ())
     groups: dict[str | int, list[int]] = {}
     for event in events:
-        first = next(iter(event.named or ()), None)
+        first = next(iter(event.mentioned_tokens or ()), None)
         groups.setdefault(event.number if first is None else names.find(first), []).append(
             event.number
         )
     return [tuple(group) for group in groups.values()]
 
 
-def _resting_on_others(groups: Sequence[_Group], found: Sequence[EnrichedEvent]) -> list[_Group]:
+def _join_dependent_groups(
+    groups: Sequence[_Group], found: Sequence[EnrichedEvent]
+) -> list[_Group]:
     """``groups``, those as one of which one rests on somebody whom another changes."""
     entries = [each.entry for each in found]
     if len(groups) > 1 and any(entry.touches is None or entry.changes is None for entry in entries):
@@ -150,13 +156,13 @@ def _resting_on_others(groups: Sequence[_Group], found: Sequence[EnrichedEvent])
     return [tuple(group) for group in joined.values()]
 
 
-def _whole(
+def _combine_answers(
     found: Sequence[EnrichedEvent], events: Sequence[WindowEvent], asked: Iterable[EnrichedEvent]
 ) -> EnrichedEvent:
     """The answers of all components as one, a hit where all ``asked`` are; blank nodes are
-    called as `together` has them.
+    called as `join_events` has them.
     """
-    named = apart([event.labels for event in events])
+    named = distinct_labels([event.labels for event in events])
     own = (
         (own, new.get(label, label))
         for event, new in zip(events, named)
@@ -167,9 +173,9 @@ def _whole(
     static = {one: classes for each in found for one, classes in each.static_types.items()}
     first = found[0].entry if found else Entry(Verdict.CONSISTENT)
     lines = LazySequence(
-        sum(len(event.given) for event in events),
+        sum(len(event.given_lines) for event in events),
         lambda: [
-            relabelled(line, new) for event, new in zip(events, named) for line in event.given
+            relabel(line, new) for event, new in zip(events, named) for line in event.given_lines
         ],
     )
     entry = Entry(first.verdict, (), types, static, reason=first.reason)
@@ -180,7 +186,7 @@ def _whole(
 # (docs/ENRICHMENT.md).
 
 
-class HeldEvent(NamedTuple):
+class TimedWindowEvent(NamedTuple):
     """An event in a window: its time, its line in the source."""
 
     t: int
@@ -197,41 +203,44 @@ class EventWindows:
 
     width: int
     slide: int = 1
-    held: list[HeldEvent] = field(default_factory=list)
-    next: int | None = None
+    events: list[TimedWindowEvent] = field(default_factory=list)
+    next_end: int | None = None
     is_any_decided: bool = False
 
     def add(self, event: Event, line: int) -> None:
         """Take an event."""
-        self.held.append(HeldEvent(event.t, line, WindowEvent.of(event.triples)))
+        self.events.append(TimedWindowEvent(event.t, line, WindowEvent.from_lines(event.triples)))
         c = event.t + self.width
-        if self.next is None or (c < self.next and not self.is_any_decided):
-            self.next = c
+        if self.next_end is None or (c < self.next_end and not self.is_any_decided):
+            self.next_end = c
 
-    def before(self, watermark: int) -> Iterator[tuple[int, list[HeldEvent]]]:
+    def ended_before(self, watermark: int) -> Iterator[tuple[int, list[TimedWindowEvent]]]:
         """The windows that end before a time, by their c, with their events by line."""
-        while self.next is not None and self.next < watermark:
-            yield self._next()
+        while self.next_end is not None and self.next_end < watermark:
+            yield self._next_window()
 
-    def rest(self, newest: int) -> Iterator[tuple[int, list[HeldEvent]]]:
+    def remaining_windows(self, newest: int) -> Iterator[tuple[int, list[TimedWindowEvent]]]:
         """The windows up to the one that holds the last event."""
-        while self.next is not None and (
-            self.next - self.slide < newest or not self.is_any_decided
+        while self.next_end is not None and (
+            self.next_end - self.slide < newest or not self.is_any_decided
         ):
-            yield self._next()
+            yield self._next_window()
 
-    def _next(self) -> tuple[int, list[HeldEvent]]:
-        assert self.next is not None
-        c, self.next, self.is_any_decided = self.next, self.next + self.slide, True
-        self.held = [held for held in self.held if held.t >= c - self.width]
-        return c, sorted((held for held in self.held if held.t <= c), key=lambda held: held.line)
+    def _next_window(self) -> tuple[int, list[TimedWindowEvent]]:
+        assert self.next_end is not None
+        c, self.next_end, self.is_any_decided = self.next_end, self.next_end + self.slide, True
+        self.events = [held for held in self.events if held.t >= c - self.width]
+        return c, sorted((held for held in self.events if held.t <= c), key=lambda held: held.line)
 
     def state(self) -> dict[str, Any]:
         """What `restore` takes, as JSON."""
-        held = [(held.t, held.line, held.event.given) for held in self.held]
-        return {"held": held, "next": self.next}
+        held = [(held.t, held.line, held.event.given_lines) for held in self.events]
+        return {"held": held, "next": self.next_end}
 
     def restore(self, state: Mapping[str, Any], is_any_decided: bool) -> None:
         """Go on from the `state` of another run."""
-        self.held = [HeldEvent(t, line, WindowEvent.of(given)) for t, line, given in state["held"]]
-        self.next, self.is_any_decided = state["next"], is_any_decided
+        self.events = [
+            TimedWindowEvent(t, line, WindowEvent.from_lines(given))
+            for t, line, given in state["held"]
+        ]
+        self.next_end, self.is_any_decided = state["next"], is_any_decided

@@ -34,26 +34,32 @@ from shiq.rml.inputs import compile_mapping
 from shiq.rml.model import Statement
 from shiq.rml.program import MappingProgram
 from shiq.streams.enrichment.answers import EnrichedEvent, EnrichmentCounts, make_entry
-from shiq.streams.enrichment.cache import Entries, Entry, capacity_of, policy_named
-from shiq.streams.enrichment.components import Components, WindowEvent
+from shiq.streams.enrichment.cache import Entry, EntryCache, parse_capacity, parse_policy
+from shiq.streams.enrichment.components import WindowAnswerer, WindowEvent
 from shiq.streams.enrichment.entries import EntriesFile
-from shiq.streams.enrichment.key import IllTypedError, Keys
-from shiq.streams.enrichment.knowledge import Realizer, StaticKnowledge, knowledge_of
+from shiq.streams.enrichment.key import IllTypedError, KeyMaker
+from shiq.streams.enrichment.knowledge import Realizer, StaticKnowledge, read_knowledge
 from shiq.streams.enrichment.prefill import Combinations, PrefillCounts
-from shiq.streams.enrichment.questions import EventQuestion, EventReader, undecided
-from shiq.streams.enrichment.statements import OddError, assertions_of, shown, shown_line, together
+from shiq.streams.enrichment.questions import EventQuestion, EventReader, undetermined_answer
+from shiq.streams.enrichment.statements import (
+    UnkeyableEventError,
+    answer_line,
+    answer_name,
+    join_events,
+    to_assertions,
+)
 from shiq.support import pluralize
 
 # Signs of life while an event is decided that was not met before.
 
 
 #: Seconds after which a line is written where none was.
-SILENT: Final = 8.0
+SILENT_SECONDS: Final = 8.0
 
 
-class SilenceNotice:
+class SlowReasoningLog:
     """Entered for each event that is decided: has ``tell`` write a line where that, or many of
-    them, take ``silent`` seconds; ``before`` is called first, so that rows that are ready do not
+    them, take ``silent`` seconds; ``before_reasoning`` is called first, so that rows that are ready do not
     wait.
     """
 
@@ -61,21 +67,21 @@ class SilenceNotice:
         self,
         tell: Callable[[str], None],
         before: Callable[[], None] = lambda: None,
-        silent: float = SILENT,
+        silent: float = SILENT_SECONDS,
     ) -> None:
-        self._tell, self.before, self._silent = tell, before, silent
-        self._begun: float | None = None
+        self._write_line, self.before_reasoning, self._silent = tell, before, silent
+        self._reasoning_since: float | None = None
         self._number = 0
-        self._told = self._opened = time.monotonic()
-        self._closed = threading.Event()
+        self._last_line = self._started_at = time.monotonic()
+        self._stop_event = threading.Event()
         self._thread: threading.Thread | None = None
 
     def __enter__(self) -> None:
-        self.before()
+        self.before_reasoning()
         self._number += 1
-        self._begun = time.monotonic()
+        self._reasoning_since = time.monotonic()
         if self._thread is None:
-            self._thread = threading.Thread(target=self._live, daemon=True)
+            self._thread = threading.Thread(target=self._watch, daemon=True)
             self._thread.start()
 
     def __exit__(
@@ -84,32 +90,32 @@ class SilenceNotice:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._begun = None
+        self._reasoning_since = None
 
-    def _live(self) -> None:
-        while not self._closed.wait(self._silent / 8):
-            begun, now = self._begun, time.monotonic()
-            if begun is not None and now - self._told >= self._silent:
-                self._told = now
-                self._tell(
-                    f"{now - self._opened:6.1f} s  reasoning about structure {self._number:,}, for {now - begun:,.1f} s"
+    def _watch(self) -> None:
+        while not self._stop_event.wait(self._silent / 8):
+            begun, now = self._reasoning_since, time.monotonic()
+            if begun is not None and now - self._last_line >= self._silent:
+                self._last_line = now
+                self._write_line(
+                    f"{now - self._started_at:6.1f} s  reasoning about structure {self._number:,}, for {now - begun:,.1f} s"
                 )
 
     def close(self) -> None:
         """Ends it; it may be called twice."""
-        self._closed.set()
+        self._stop_event.set()
         if self._thread is not None:
             self._thread.join()
 
 
 class Enricher:
-    """See `open_enricher`. ``waiting`` is entered while an event is decided."""
+    """See `open_enricher`. ``slow_log`` is entered while an event is decided."""
 
     def __init__(
         self,
         knowledge: StaticKnowledge,
         realizer: Realizer,
-        entries: Entries,
+        entries: EntryCache,
         file: EntriesFile | None = None,
         program: MappingProgram | None = None,
     ) -> None:
@@ -117,13 +123,13 @@ class Enricher:
         #: Another one where B has changed.
         self.reader = EventReader(knowledge, program)
         for key, entry in file.load() if file is not None else ():
-            entries.keep(key, entry)
+            entries.store(key, entry)
         self.counts = EnrichmentCounts()
-        self.prefilled: PrefillCounts | None = None
+        self.prefill_counts: PrefillCounts | None = None
         #: What changes B while a stream runs, if anything does.
-        self.folder: StaticFolder | None = None
-        self.waiting: AbstractContextManager[object] = nullcontext()
-        self.components = Components(self._answer)
+        self.static_folder: StaticFolder | None = None
+        self.slow_log: AbstractContextManager[object] = nullcontext()
+        self.components = WindowAnswerer(self._answer)
         self._lock = threading.RLock()
 
     def __enter__(self) -> Enricher:
@@ -142,7 +148,7 @@ class Enricher:
         return self.reader.knowledge
 
     @property
-    def keys(self) -> Keys:
+    def keys(self) -> KeyMaker:
         return self.reader.keys
 
     def enrich(self, event: Any) -> EnrichedEvent:
@@ -153,27 +159,27 @@ class Enricher:
         reader = self.reader
         found = self._answer(reader.question(event), reader)
         self.counts.seconds["keys"] += perf_counter() - begun
-        return self.told(found)
+        return self.count_answer(found)
 
     def answer(self, asked: EventQuestion | EnrichedEvent, reader: EventReader) -> EnrichedEvent:
         """The enrichment that a question of ``reader`` asks for."""
         begun = perf_counter()
         found = self._answer(asked, reader)
         self.counts.seconds["keys"] += perf_counter() - begun
-        return self.told(found)
+        return self.count_answer(found)
 
     def _answer(self, asked: EventQuestion | EnrichedEvent, reader: EventReader) -> EnrichedEvent:
         """The entry of a question that ``reader`` made; it is reasoned about where none is known."""
         if type(asked) is EnrichedEvent:
             return asked
         assert type(asked) is EventQuestion
-        key, order = asked.keyed
+        key, order = asked.event_key
         found = None if key is None else self.entries.find(key)
         if found is not None:
             return EnrichedEvent(found, order, True, asked.lines)
         begun = perf_counter()
         self.counts.bypassed += key is None
-        entry = self._decided(asked, reader)
+        entry = self._reason_and_cache(asked, reader)
         spent, seconds = perf_counter() - begun, self.counts.seconds
         seconds["deciding"] += spent
         seconds["keys"] -= spent
@@ -181,24 +187,26 @@ class Enricher:
 
     def enrich_window(self, events: Iterable[Any]) -> EnrichedEvent:
         """What follows of ``events`` together, of B and all of them; for several windows of one
-        stream see `window`.
+        stream see `enrich_next_window`.
         """
-        return self.window([WindowEvent.of(self.reader.lines_of(event)) for event in events])
+        return self.enrich_next_window(
+            [WindowEvent.from_lines(self.reader.lines_of(event)) for event in events]
+        )
 
-    def window(self, events: Sequence[WindowEvent]) -> EnrichedEvent:
+    def enrich_next_window(self, events: Sequence[WindowEvent]) -> EnrichedEvent:
         """The same; events that were in the window before are known again."""
         if not self.entries.capacity:
-            return self.enrich(together(event.given for event in events))
+            return self.enrich(join_events(event.given_lines for event in events))
         begun = perf_counter()
-        found = self.components.enriched(events, self.reader)
+        found = self.components.enrich(events, self.reader)
         self.counts.seconds["keys"] += perf_counter() - begun
-        return self.told(found)
+        return self.count_answer(found)
 
-    def undecided(self, reason: str) -> EnrichedEvent:
+    def undetermined_answer(self, reason: str) -> EnrichedEvent:
         """What is said of an event that cannot be read."""
-        return self.told(undecided(reason))
+        return self.count_answer(undetermined_answer(reason))
 
-    def told(self, found: EnrichedEvent) -> EnrichedEvent:
+    def count_answer(self, found: EnrichedEvent) -> EnrichedEvent:
         """Counts an answer."""
         counts, verdict = self.counts, found.entry.verdict
         counts.events += 1
@@ -208,15 +216,17 @@ class Enricher:
         counts.inconsistent += verdict is Verdict.INCONSISTENT
         return found
 
-    def _decided(self, asked: EventQuestion, reader: EventReader) -> Entry:
+    def _reason_and_cache(self, asked: EventQuestion, reader: EventReader) -> Entry:
         """The entry of an event not met before; kept, unless B has changed since its key was made."""
         entry = asked.entry
         if entry is None:
-            with self.waiting:
-                entry = make_entry(self.realizer.types(asked.assertions()), asked.keyed)
+            with self.slow_log:
+                entry = make_entry(
+                    self.realizer.entailed_types(asked.assertions()), asked.event_key
+                )
         with self._lock:
-            if asked.keyed.key is not None and reader is self.reader:
-                self.entries.keep(asked.keyed.key, entry)
+            if asked.event_key.key is not None and reader is self.reader:
+                self.entries.store(asked.event_key.key, entry)
         return entry
 
     def explain(
@@ -227,7 +237,7 @@ class Enricher:
         """
         begun = perf_counter()
         types, assertions = {**found.types, **found.static_types}, asked.assertions()
-        names = {shown(name): name for name in mentioned_individuals(assertions)}
+        names = {answer_name(name): name for name in mentioned_individuals(assertions)}
         told = [(one, c) for c in classes for one in sorted(types) if c in types[one]]
         reasons = [self.realizer.explain(assertions, names.get(one, one), c) for one, c in told]
         self.counts.seconds["deciding"] += perf_counter() - begun
@@ -235,7 +245,7 @@ class Enricher:
             {
                 "individual": one,
                 "class": c,
-                **({} if reason is None else reason.to_dict(shown_line)),
+                **({} if reason is None else reason.to_dict(answer_line)),
             }
             for (one, c), reason in zip(told, reasons)
         ]
@@ -251,19 +261,21 @@ class Enricher:
             )
         room = self.entries.capacity - len(self.entries)
         combinations = Combinations(self.program, self.keys, self.knowledge)
-        self.prefilled = combinations.each(room if limit is None else min(room, limit), self._ahead)
-        return self.prefilled
+        self.prefill_counts = combinations.decide_each(
+            room if limit is None else min(room, limit), self._prefill_one
+        )
+        return self.prefill_counts
 
-    def _ahead(self, statements: Sequence[Statement]) -> Verdict | None:
+    def _prefill_one(self, statements: Sequence[Statement]) -> Verdict | None:
         """The verdict on an event that did not come yet; None where there is nothing to find out."""
         try:
-            keyed = self.keys.key(statements)
-        except (OddError, IllTypedError):
+            keyed = self.keys.key_of_statements(statements)
+        except (UnkeyableEventError, IllTypedError):
             return None
         if keyed.key is None or keyed.key in self.entries:
             return None
-        asked = EventQuestion(keyed, (), lambda: assertions_of(statements, self.keys.vocabulary))
-        return self._decided(asked, self.reader).verdict
+        asked = EventQuestion(keyed, (), lambda: to_assertions(statements, self.keys.vocabulary))
+        return self._reason_and_cache(asked, self.reader).verdict
 
     def update_static(self, insertions: object = None, deletions: object = None) -> None:
         """Changes B, deletions first. Entries are forgotten that rest on somebody who changes by
@@ -271,27 +283,29 @@ class Enricher:
         contradict each other; the old B stays then.
         """
         before = self.knowledge
-        middle = before if deletions is None else before.updated(None, deletions)
-        after = middle if insertions is None else middle.updated(insertions, None)
+        middle = before if deletions is None else before.update(None, deletions)
+        after = middle if insertions is None else middle.update(insertions, None)
         try:
-            changed = self.realizer.go_over(before, middle, after)
-            self.realizer.refuse_contradiction()
+            changed = self.realizer.change_knowledge(before, middle, after)
+            self.realizer.require_consistent()
         except BaseException:
-            self.realizer.renew(before)
+            self.realizer.use_knowledge(before)
             raise
         with self._lock:
             self.reader = EventReader(after, self.program)
             # Of expressions and negative assertions keys have what they may see.
-            self.entries.forget(changed if before.complex == after.complex else None)
+            self.entries.forget(
+                changed if before.complex_assertions == after.complex_assertions else None
+            )
             if self.file is not None:
-                self.file.begin_anew(self.realizer.made_by)
+                self.file.reset(self.realizer.answers_digest)
 
     @property
     def notes(self) -> list[str]:
         """What there is to say besides."""
         found = [self.file.note] if self.file is not None and self.file.note else []
-        if self.prefilled is not None:
-            found.append(str(self.prefilled))
+        if self.prefill_counts is not None:
+            found.append(str(self.prefill_counts))
         if skipped := self.entries.sampler.skipped:
             found.append(
                 f"few events were in the cache, which was full: not kept {pluralize(skipped, 'structure')}"
@@ -326,20 +340,20 @@ class Enricher:
 
 
 #: How the name of a file ends, before its extensions (also .gz and the like), whose assertions are deleted.
-DELETED: Final = ".delete"
+DELETION_SUFFIX: Final = ".delete"
 
 
 @dataclass
 class StaticFolder:
     """A folder of which each file that is new is an update of B, taken between events, in order
-    of names. ``taken``: the hashes of those that were, by name; ``tell`` hears of each.
+    of names. ``file_hashes``: the hashes of those that were, by name; ``report`` hears of each.
     """
 
     path: Path
-    tell: Callable[[str], None] = lambda line: None
-    taken: dict[str, str] = field(default_factory=dict)
+    report: Callable[[str], None] = lambda line: None
+    file_hashes: dict[str, str] = field(default_factory=dict)
 
-    def follow(self, enricher: Enricher) -> None:
+    def apply_new_files(self, enricher: Enricher) -> None:
         """Take what is new. Raises: InputError."""
         try:
             names = [entry.name for entry in os.scandir(self.path) if entry.is_file()]
@@ -348,33 +362,33 @@ class StaticFolder:
                 f"{self.path} cannot be read ({error})", "Check --static-follow."
             ) from error
         for name in sorted(names):
-            if name not in self.taken and not name.startswith((".", "_")):
-                self._take(enricher, name)
+            if name not in self.file_hashes and not name.startswith((".", "_")):
+                self._apply_file(enricher, name)
 
     def restore(self, enricher: Enricher, taken: Mapping[str, str]) -> None:
         """Take again what another run took. Raises: InputError where that is not there as it was."""
         for name, hashed in taken.items():
             file = self.path / name
-            if not file.is_file() or _hash_of(file) != hashed:
+            if not file.is_file() or _file_hash(file) != hashed:
                 raise InputError(
                     f"{file} is not as it was when the checkpoint was written",
                     "Put it back as it was, or begin anew with another --checkpoint.",
                 )
-            self._take(enricher, name)
+            self._apply_file(enricher, name)
 
-    def _take(self, enricher: Enricher, name: str) -> None:
+    def _apply_file(self, enricher: Enricher, name: str) -> None:
         file = self.path / name
         packed = file.suffix.lower() in SUFFIXES
-        is_deleted = Path(file.stem if packed else name).stem.lower().endswith(DELETED)
+        is_deleted = Path(file.stem if packed else name).stem.lower().endswith(DELETION_SUFFIX)
         try:
             enricher.update_static(*((None, str(file)) if is_deleted else (str(file), None)))
         except InputError as error:
             raise InputError(f"{file}: {error.message}", error.remedy) from error
-        self.taken[name] = _hash_of(file)
-        self.tell(f"{file}: {'taken out of' if is_deleted else 'put into'} the static data")
+        self.file_hashes[name] = _file_hash(file)
+        self.report(f"{file}: {'taken out of' if is_deleted else 'put into'} the static data")
 
 
-def _hash_of(file: Path) -> str:
+def _file_hash(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
@@ -406,8 +420,8 @@ def open_enricher(
     before. ``allow``: kinds of leftovers that do not matter. Raises: InputError where T and B
     contradict each other, UsageError.
     """
-    kept = Entries(capacity_of(capacity), policy_named(policy), most_bytes)
-    knowledge = knowledge_of(tbox, static, allow, catalog)
+    kept = EntryCache(parse_capacity(capacity), parse_policy(policy), most_bytes)
+    knowledge = read_knowledge(tbox, static, allow, catalog)
     program = None
     if mapping is not None:
         program, lines = compile_mapping(
@@ -416,15 +430,17 @@ def open_enricher(
         knowledge = knowledge.with_lines(lines)
     realizer = Realizer(knowledge, reasoner, timeout, heap, static_types)
     try:
-        realizer.refuse_contradiction()
-        file = None if entries is None else _file(Path(entries), realizer.made_by)
+        realizer.require_consistent()
+        file = (
+            None if entries is None else _open_entries_file(Path(entries), realizer.answers_digest)
+        )
         return Enricher(knowledge, realizer, kept, file, program)
     except BaseException:
         realizer.close()
         raise
 
 
-def _file(path: Path, digest: str) -> EntriesFile:
+def _open_entries_file(path: Path, digest: str) -> EntriesFile:
     if path.suffix != ".delta":
         return EntriesFile(path, digest)
     from shiq.streams.enrichment.entries_table import EntriesTable

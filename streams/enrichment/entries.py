@@ -40,43 +40,43 @@ def key_text(key: Key) -> str:
     return json.dumps(key, ensure_ascii=False, separators=(",", ":"))
 
 
-def key_of(text: str) -> Key:
+def parse_key(text: str) -> Key:
     nodes, edges, of_fixed = json.loads(text)
     return tuple(map(tuple, nodes)), tuple(map(tuple, edges)), tuple(of_fixed)
 
 
 def entry_text(entry: Entry) -> str:
-    at = [None if types is None else sorted(types) for types in entry.at]
+    at = [None if types is None else sorted(types) for types in entry.types_at]
     beside = [None if some is None else sorted(some) for some in (entry.touches, entry.changes)]
     held = [
         entry.verdict.value,
         at,
-        _plain(entry.named),
-        _plain(entry.static),
+        _sorted_lists(entry.named_types),
+        _sorted_lists(entry.static_types),
         *beside,
         entry.reason,
     ]
     return json.dumps(held, ensure_ascii=False, separators=(",", ":"))
 
 
-def entry_of(text: str) -> Entry:
+def parse_entry(text: str) -> Entry:
     verdict, at, named, static, touches, changes, reason = json.loads(text)
     return Entry(
         Verdict(verdict),
         tuple(None if types is None else frozenset(types) for types in at),
-        _sets(named),
-        _sets(static),
+        _frozen_sets(named),
+        _frozen_sets(static),
         None if touches is None else frozenset(touches),
         None if changes is None else frozenset(changes),
         reason,
     )
 
 
-def _plain(types: Mapping[str, frozenset[str]]) -> dict[str, list[str]]:
+def _sorted_lists(types: Mapping[str, frozenset[str]]) -> dict[str, list[str]]:
     return {one: sorted(names) for one, names in sorted(types.items())}
 
 
-def _sets(types: Mapping[str, Any]) -> dict[str, frozenset[str]]:
+def _frozen_sets(types: Mapping[str, Any]) -> dict[str, frozenset[str]]:
     return {one: frozenset(names) for one, names in types.items()}
 
 
@@ -96,14 +96,14 @@ class EntriesFile:
 
     def __init__(self, path: Path, digest: str) -> None:
         self.path, self.digest, self.note = path, f"{digest} {shiq.__version__} {SCHEMA}", ""
-        self._known: set[Key] = set()
-        if path.exists() and not self.is_own():
+        self._saved_keys: set[Key] = set()
+        if path.exists() and not self.is_entries_file():
             raise UsageError(
                 f"{path} is there, and holds no entries",
                 "Name another place for the entries, or remove it.",
             )
 
-    def is_own(self) -> bool:
+    def is_entries_file(self) -> bool:
         """Whether what is there is empty, or was made by this program."""
         if not self.path.is_file():
             return False
@@ -118,25 +118,27 @@ class EntriesFile:
         found: list[tuple[Key, Entry]] = []
         if self.path.exists():
             try:
-                found = self._checked(*self.read())
+                found = self._check_rows(*self.read_rows())
             except self.errors as error:
                 self.note = f"{self.path} is damaged ({error}): it is begun anew"
             if self.note:
                 found = []
                 with report_write_errors(self.path):
                     self.remove()
-        self._known = {key for key, _ in found}
+        self._saved_keys = {key for key, _ in found}
         return iter(found)
 
-    def _checked(self, made: Collection[str], rows: Sequence[EntryRow]) -> list[tuple[Key, Entry]]:
+    def _check_rows(
+        self, made: Collection[str], rows: Sequence[EntryRow]
+    ) -> list[tuple[Key, Entry]]:
         if {*made} != {self.digest}:
             self.note = f"{self.path} is of another ontology, other static data or another version: it is begun anew"
             return []
-        if any(self._hash(key, entry) != hashed for key, entry, hashed in rows):
+        if any(self._row_hash(key, entry) != hashed for key, entry, hashed in rows):
             raise ValueError("a row is not as it was written")
-        return [(key_of(key), entry_of(entry)) for key, entry, _ in rows]
+        return [(parse_key(key), parse_entry(entry)) for key, entry, _ in rows]
 
-    def read(self) -> tuple[Collection[str], list[EntryRow]]:
+    def read_rows(self) -> tuple[Collection[str], list[EntryRow]]:
         """By what it was made, and its rows in order of their keys."""
         with closing(sqlite3.connect(self.path)) as file:
             if file.execute("pragma quick_check").fetchone() != ("ok",):
@@ -146,7 +148,7 @@ class EntriesFile:
                 "select key, entry, hash from entries order by key"
             ).fetchall()
 
-    def _hash(self, key: str, entry: str) -> str:
+    def _row_hash(self, key: str, entry: str) -> str:
         """Of a row of this file: one of another T or B has another."""
         return hashlib.sha256(
             "\n".join((self.digest, key, entry)).encode("utf-8", "surrogatepass")
@@ -154,15 +156,15 @@ class EntriesFile:
 
     def save(self, entries: Iterable[tuple[Key, Entry]]) -> None:
         """Adds what is new of ``entries``, in one step. Raises: OperationalError."""
-        new = {key: entry for key, entry in entries if key not in self._known}
+        new = {key: entry for key, entry in entries if key not in self._saved_keys}
         texts = ((key_text(key), entry_text(entry)) for key, entry in new.items())
         with report_write_errors(self.path):
-            self.append([(key, entry, self._hash(key, entry)) for key, entry in texts])
-        self._known.update(new)
+            self.append([(key, entry, self._row_hash(key, entry)) for key, entry in texts])
+        self._saved_keys.update(new)
 
     def append(self, rows: Sequence[EntryRow]) -> None:
         """Adds rows, in one step. Raises: OSError."""
-        with _as_os_error(), closing(sqlite3.connect(self.path)) as file, file:
+        with _SqliteAsOSError(), closing(sqlite3.connect(self.path)) as file, file:
             for statement in _BEGINNING:
                 file.execute(statement)
             if file.execute("select by from made").fetchone() is None:
@@ -174,13 +176,13 @@ class EntriesFile:
         with suppress(FileNotFoundError):
             self.path.unlink()
 
-    def begin_anew(self, digest: str) -> None:
+    def reset(self, digest: str) -> None:
         """Empties the file, for another B."""
-        self.digest, self._known = f"{digest} {shiq.__version__} {SCHEMA}", set()
+        self.digest, self._saved_keys = f"{digest} {shiq.__version__} {SCHEMA}", set()
         self.remove()
 
 
-class _as_os_error:
+class _SqliteAsOSError:
     """Errors of SQLite as such of files."""
 
     def __enter__(self) -> None: ...

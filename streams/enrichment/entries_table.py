@@ -33,14 +33,14 @@ class EntriesTable(EntriesFile):
 
     errors = (DeltaError, OSError, pa.ArrowException, ValueError, TypeError)
 
-    def is_own(self) -> bool:
-        """See `EntriesFile.is_own`: whether some file of its log names the columns."""
+    def is_entries_file(self) -> bool:
+        """See `EntriesFile.is_entries_file`: whether some file of its log names the columns."""
         if not self.path.is_dir() or not any(self.path.iterdir()):
             return self.path.is_dir()
         logs = (file.read_bytes() for file in sorted(self.path.glob(f"{_LOG}/*")) if file.is_file())
         return any(all(name.encode() in log for name in _COLUMNS.names) for log in logs)
 
-    def read(self) -> tuple[Collection[str], list[EntryRow]]:
+    def read_rows(self) -> tuple[Collection[str], list[EntryRow]]:
         if not (self.path / _LOG).is_dir():
             return [self.digest], []
         table = DeltaTable(str(self.path.absolute()))
@@ -64,13 +64,13 @@ class EntriesTable(EntriesFile):
 
     def remove(self) -> None:
         if (self.path / _LOG).is_dir():
-            own = _names(self.path / _LOG)
+            own = _referenced_files(self.path / _LOG)
             shutil.rmtree(self.path / _LOG)
             for name in own:
                 (self.path / name).unlink(missing_ok=True)
 
 
-def _names(log: Path) -> set[str]:
+def _referenced_files(log: Path) -> set[str]:
     """The files beside ``log`` that it names; what of it cannot be read names none."""
     found = set[str]()
     for file in log.iterdir():

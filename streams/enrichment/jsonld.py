@@ -21,7 +21,7 @@ from shiq.inputs.sources import FileSource
 from shiq.rdf.json_text import NOWHERE
 from shiq.rdf.jsonld import read_json
 from shiq.rdf.triples import Rejects, Triples, numbered_labels, term_text
-from shiq.streams.enrichment.knowledge import way_out
+from shiq.streams.enrichment.knowledge import allow_hint
 from shiq.streams.front.event import EventError, parse_time
 
 # Terms that a JSON-LD object's contexts define for its own members, in the order in which
@@ -38,54 +38,54 @@ _MOST: Final = 1000
 
 
 class DefinedTerm(NamedTuple):
-    """``keyword``: what the term is another name of, "" for none; ``scoped``: the context that
+    """``keyword``: what the term is another name of, "" for none; ``scoped_contexts``: the context that
     it brings along, in a list.
     """
 
     keyword: str
-    scoped: list[Any]
+    scoped_contexts: list[Any]
 
 
 #: What is defined, by term.
 Terms = Mapping[str, DefinedTerm]
 
 
-def terms_at(found: Mapping[str, Any], catalog: Catalog | None) -> Terms:
+def defined_terms(found: Mapping[str, Any], catalog: Catalog | None) -> Terms:
     """The terms that are defined for the members of the object ``found``. Raises: InputError."""
-    contexts = _Contexts(catalog)
-    before = terms = contexts.after({}, found.get("@context", {}))
+    contexts = _ContextReader(catalog)
+    before = terms = contexts.apply({}, found.get("@context", {}))
     for key in sorted(found):
         if key == "@type" or (key in terms and terms[key].keyword == "@type"):
             given = found[key] if isinstance(found[key], list) else [found[key]]
             for name in sorted(name for name in given if isinstance(name, str) and name in before):
-                for context in before[name].scoped:
-                    terms = contexts.after(terms, context)
+                for context in before[name].scoped_contexts:
+                    terms = contexts.apply(terms, context)
     return terms
 
 
 @dataclass
-class _Contexts:
-    """``applied``: how many were."""
+class _ContextReader:
+    """``applied_count``: how many were."""
 
     catalog: Catalog | None
-    applied: int = 0
+    applied_count: int = 0
 
-    def after(self, terms: Terms, context: Any, within: tuple[str, ...] = ()) -> Terms:
+    def apply(self, terms: Terms, context: Any, within: tuple[str, ...] = ()) -> Terms:
         """The ``terms`` after ``context``, which the IRIs ``within`` led to. Raises: InputError."""
-        self.applied += 1
-        if self.applied > _MOST:
+        self.applied_count += 1
+        if self.applied_count > _MOST:
             raise InputError(f"over {_MOST} contexts", "Give it one context.")
         if context is None:
             return {}
         if isinstance(context, list):
             for part in context:
-                terms = self.after(terms, part, within)
+                terms = self.apply(terms, part, within)
             return terms
         if isinstance(context, str):
             return (
                 terms
                 if context in within
-                else self.after(terms, self._named(context), (*within, context))
+                else self.apply(terms, self._load(context), (*within, context))
             )
         if not isinstance(context, dict):
             return terms
@@ -93,12 +93,12 @@ class _Contexts:
         return {
             **terms,
             **{
-                key: DefinedTerm(_keyword(key, own, terms, ()), _scoped(value))
+                key: DefinedTerm(_resolve_keyword(key, own, terms, ()), _scoped_contexts(value))
                 for key, value in own.items()
             },
         }
 
-    def _named(self, iri: str) -> Any:
+    def _load(self, iri: str) -> Any:
         path = None if self.catalog is None else self.catalog.find(iri)
         with suppress(ValueError, OSError):
             found = {} if path is None else json.loads(path.read_text("utf-8-sig"))
@@ -106,7 +106,7 @@ class _Contexts:
         return {}
 
 
-def _scoped(definition: Any) -> list[Any]:
+def _scoped_contexts(definition: Any) -> list[Any]:
     return (
         [definition["@context"]]
         if isinstance(definition, dict) and "@context" in definition
@@ -114,19 +114,21 @@ def _scoped(definition: Any) -> list[Any]:
     )
 
 
-def _keyword(term: str, own: Mapping[str, Any], terms: Terms, within: tuple[str, ...]) -> str:
+def _resolve_keyword(
+    term: str, own: Mapping[str, Any], terms: Terms, within: tuple[str, ...]
+) -> str:
     """What a ``term`` is another name of, by its ``own`` context first."""
     if term not in own or term in within:
         return terms[term].keyword if term in terms and term not in own else ""
     meant = own[term].get("@id") if isinstance(own[term], dict) else own[term]
     if not isinstance(meant, str):
         return ""
-    return meant if meant.startswith("@") else _keyword(meant, own, terms, (*within, term))
+    return meant if meant.startswith("@") else _resolve_keyword(meant, own, terms, (*within, term))
 
 
 _JSON: Final = json.JSONDecoder()
 #: How blank nodes begin that have a label in the record, and that have none.
-_WRITTEN, _MADE = "_:e.", "_:e.."
+_LABELLED_PREFIX, _UNLABELLED_PREFIX = "_:e.", "_:e.."
 
 
 class _Document(FileSource):
@@ -145,7 +147,7 @@ class JsonRecord(NamedTuple):
     lines: list[str]
 
 
-def record_of(
+def parse_jsonld_record(
     text: str | bytes, unit: str = "sec", catalog: Catalog | None = None, *, lenient: bool = False
 ) -> JsonRecord:
     """The record that is the object ``text``. Its ``t`` is its time, and no part of the document
@@ -160,10 +162,10 @@ def record_of(
         found = json.loads(text)
         if not isinstance(found, dict):
             raise EventError("a JSON object is needed")
-        t, given = _time(found.get("t"), unit), found.get("@id", found.get("id"))
+        t, given = _record_time(found.get("t"), unit), found.get("@id", found.get("id"))
         name = given if isinstance(given, str) else None
-        is_kept = "t" in found and "t" in terms_at(found, catalog)
-        members = [*_members(text)]
+        is_kept = "t" in found and "t" in defined_terms(found, catalog)
+        members = [*_raw_members(text)]
         if sum(key == "t" for key, _ in members) > 1:
             raise EventError('the member "t" is there twice')
         document = "{" + ",".join(said for key, said in members if key != "t" or is_kept) + "}"
@@ -179,41 +181,41 @@ def record_of(
         ) from None
     if rejects.total and not lenient:
         first = rejects.examples[0]
-        raise EventError(f"{first.message}{way_out(('malformed',))}", t, name)
-    return JsonRecord(t, name, _lines(triples))
+        raise EventError(f"{first.message}{allow_hint(('malformed',))}", t, name)
+    return JsonRecord(t, name, _ntriples_lines(triples))
 
 
-def _members(text: str) -> Iterator[tuple[str, str]]:
+def _raw_members(text: str) -> Iterator[tuple[str, str]]:
     """The members of the object ``text``, which is one, by name, as they are written."""
-    at = _next(text, text.index("{") + 1)
+    at = _skip_blanks(text, text.index("{") + 1)
     while text[at] != "}":
         key, end = _JSON.raw_decode(text, at)
-        _, end = _JSON.raw_decode(text, _next(text, text.index(":", end) + 1))
+        _, end = _JSON.raw_decode(text, _skip_blanks(text, text.index(":", end) + 1))
         yield key, text[at:end]
-        at = _next(text, end)
-        at = _next(text, at + 1) if text[at] == "," else at
+        at = _skip_blanks(text, end)
+        at = _skip_blanks(text, at + 1) if text[at] == "," else at
 
 
-def _next(text: str, at: int) -> int:
+def _skip_blanks(text: str, at: int) -> int:
     """The place of what comes from ``at`` on, but for blanks."""
     while text[at] in " \t\r\n":
         at += 1
     return at
 
 
-def _time(t: object, unit: str) -> int | None:
+def _record_time(t: object, unit: str) -> int | None:
     try:
         return None if t is None else parse_time({"t": t}, unit)
     except EventError:
         return None
 
 
-def _lines(triples: Triples) -> list[str]:
+def _ntriples_lines(triples: Triples) -> list[str]:
     """The triples of all graphs; nodes without a label get one that nobody has."""
     written = {
-        term.removeprefix(_WRITTEN)
+        term.removeprefix(_LABELLED_PREFIX)
         for term in triples.terms
-        if isinstance(term, str) and term.startswith(_WRITTEN)
+        if isinstance(term, str) and term.startswith(_LABELLED_PREFIX)
     }
     prefix = "node"
     while any(label.startswith(prefix) for label in written):
@@ -221,11 +223,11 @@ def _lines(triples: Triples) -> list[str]:
 
     def text(i: int) -> str:
         term = triples.terms[i]
-        if isinstance(term, str) and term.startswith(_MADE):
-            return f"_:{prefix}{term.removeprefix(_MADE)}"
+        if isinstance(term, str) and term.startswith(_UNLABELLED_PREFIX):
+            return f"_:{prefix}{term.removeprefix(_UNLABELLED_PREFIX)}"
         return (
-            f"_:{term.removeprefix(_WRITTEN)}"
-            if isinstance(term, str) and term.startswith(_WRITTEN)
+            f"_:{term.removeprefix(_LABELLED_PREFIX)}"
+            if isinstance(term, str) and term.startswith(_LABELLED_PREFIX)
             else term_text(term)
         )
 

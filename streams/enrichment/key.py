@@ -23,38 +23,38 @@ from shiq.model.walk import parts, rebuild
 from shiq.rml.model import TYPE, Statement, is_resource
 from shiq.streams.enrichment.knowledge import StaticKnowledge, is_simple
 from shiq.streams.enrichment.statements import (
-    Kind,
-    OddError,
-    Regions,
+    PredicateKind,
+    UnkeyableEventError,
+    ValueRegions,
     Vocabulary,
     class_atom,
-    literal_of,
-    plain_statement,
-    token,
+    parse_literal,
+    simple_statement,
+    token_of,
 )
 
 # Assertions as tokens for keys: negative ones, and class expressions in a normal form.
 
 
-def statement(assertion: owl.Assertion) -> Statement:
+def key_statement(assertion: owl.Assertion) -> Statement:
     """An assertion as tokens, those of complex ones made for keys alone."""
     match assertion:
         case owl.ClassAssertion(expression, one) if not isinstance(expression, owl.Class):
-            return token(one), TYPE, f"({normal_text(expression)})"
+            return token_of(one), TYPE, f"({normal_text(expression)})"
         case owl.ObjectPropertyAssertion(owl.ObjectInverseOf(property), one, other):
-            return token(other), f"<{property.iri}>", token(one)
+            return token_of(other), f"<{property.iri}>", token_of(one)
         case owl.NegativeObjectPropertyAssertion(owl.ObjectInverseOf(property), one, other):
-            return token(other), f"¬<{property.iri}>", token(one)
+            return token_of(other), f"¬<{property.iri}>", token_of(one)
         case owl.NegativeObjectPropertyAssertion(owl.ObjectProperty(iri), one, other):
-            return token(one), f"¬<{iri}>", token(other)
+            return token_of(one), f"¬<{iri}>", token_of(other)
         case owl.NegativeDataPropertyAssertion(property, one, value):
-            return token(one), f"¬<{property.iri}>", literal_text(value)
-    found = plain_statement(assertion)
+            return token_of(one), f"¬<{property.iri}>", literal_text(value)
+    found = simple_statement(assertion)
     assert found is not None
     return found
 
 
-def named_in(assertion: owl.Assertion) -> list[str]:
+def individuals_in(assertion: owl.Assertion) -> list[str]:
     """Whom the class expression of an assertion names."""
     if not isinstance(assertion, owl.ClassAssertion):
         return []
@@ -63,10 +63,10 @@ def named_in(assertion: owl.Assertion) -> list[str]:
 
 def normal_text(expression: owl.ClassExpression) -> str:
     """A class expression with the operands of sets in order, each once."""
-    return axiom_text(rebuild(expression, _sorted))
+    return axiom_text(rebuild(expression, _sort_operands))
 
 
-def _sorted(part: Any) -> Any:
+def _sort_operands(part: Any) -> Any:
     match part:
         case owl.ObjectIntersectionOf(operands) | owl.ObjectUnionOf(operands):
             members = {axiom_text(member): member for member in operands}
@@ -97,7 +97,7 @@ class EventKey(NamedTuple):
     order: Sequence[Any]
 
 
-def ordered(
+def canonical_key(
     nodes: dict[Any, list[str]], edges: list[tuple[str, Any, Any]], of_fixed: tuple[str, ...]
 ) -> EventKey:
     """The nodes in canonical order, and the key by it."""
@@ -120,7 +120,7 @@ def ordered(
 
 
 #: Pairs of predicate and object that are remembered.
-_KEPT: Final = 200_000
+_MOST_REMEMBERED: Final = 200_000
 _OF_VALUES = (owl.DataPropertyAssertion, owl.NegativeDataPropertyAssertion)
 
 
@@ -136,14 +136,14 @@ class CountedValue:
     atom: str
 
 
-class _Link:
+class _Marker:
     """In place of what is said: a link to an individual, or nothing that T sees."""
 
 
-_LINK, _SKIPPED = _Link(), _Link()
+_LINK, _IGNORED = _Marker(), _Marker()
 
 
-class Keys:
+class KeyMaker:
     """The keys of events over one (T, B), with what T makes of the predicates and objects met so
     far. ``pinned``: keys tell values by what they are, and these individuals (tokens) by name.
     """
@@ -151,56 +151,60 @@ class Keys:
     def __init__(
         self,
         knowledge: StaticKnowledge,
-        regions: Regions | None = None,
+        regions: ValueRegions | None = None,
         pinned: frozenset[str] | None = None,
     ) -> None:
-        self.regions = regions or Regions.of(knowledge.axioms, knowledge.static)
+        self.regions = regions or ValueRegions.from_knowledge(knowledge.axioms, knowledge.static)
         self.is_exact = pinned is not None
         self.vocabulary = Vocabulary(knowledge, self.regions, is_exact=self.is_exact)
         #: The tokens of K.
-        self.fixed = frozenset(map(token, knowledge.fixed)) | (pinned or frozenset())
+        self.fixed_tokens = frozenset(map(token_of, knowledge.fixed_individuals)) | (
+            pinned or frozenset()
+        )
         self._knowledge, self._has_keys = knowledge, knowledge.has_keys
-        self._kinds: dict[str, Kind] = {}
-        self._said: dict[tuple[str, str], str | CountedValue | _Link] = {}
+        self._kinds: dict[str, PredicateKind] = {}
+        self._known_statements: dict[tuple[str, str], str | CountedValue | _Marker] = {}
         self._patterns: dict[tuple[Any, ...], tuple[Key | None, list[int]]] = {}
         #: What literals among the objects stand for, where the statements were read already.
         self._literals: Mapping[str, owl.Literal] | None = None
 
-    def key(self, statements: Iterable[Statement]) -> EventKey:
+    def key_of_statements(self, statements: Iterable[Statement]) -> EventKey:
         """Raises: OddError for statements that are not plain, IllTypedError."""
-        return self._recalled(statements if isinstance(statements, list) else list(statements))
+        return self._key_by_pattern(
+            statements if isinstance(statements, list) else list(statements)
+        )
 
-    def key_of(self, assertions: Sequence[owl.Assertion]) -> EventKey:
+    def key_of_assertions(self, assertions: Sequence[owl.Assertion]) -> EventKey:
         """The key of assertions of any kind. Raises: IllTypedError."""
         keys = self
         if not all(map(is_simple, assertions)):
             # What is said of whom an expression names is told by name, and what it may see of
             # values by the values themselves.
             pinned = frozenset(
-                token(part) for a in assertions if not is_simple(a) for part in named_in(a)
+                token_of(part) for a in assertions if not is_simple(a) for part in individuals_in(a)
             )
-            keys = Keys(self._knowledge, self.regions, pinned)
+            keys = KeyMaker(self._knowledge, self.regions, pinned)
         keys._literals = {
             literal_text(a.literal): a.literal for a in assertions if isinstance(a, _OF_VALUES)
         }
         try:
-            return keys._made([statement(assertion) for assertion in assertions])
-        except OddError:
+            return keys._compute_key([key_statement(assertion) for assertion in assertions])
+        except UnkeyableEventError:
             return EventKey(None, ())
         finally:
             keys._literals = None
 
-    def _recalled(self, statements: Sequence[Statement]) -> EventKey:
+    def _key_by_pattern(self, statements: Sequence[Statement]) -> EventKey:
         """The key of statements in an order that was met before, individuals by their first
         places, is known.
         """
-        known, fixed, seen = self._said, self.fixed, dict[Any, int]()
+        known, fixed, seen = self._known_statements, self.fixed_tokens, dict[Any, int]()
         pattern: list[Any] = []
         for subject, predicate, object in statements:
             said = known.get((predicate, object))
             if said is None:
-                said = self.said(predicate, object)
-            if said is _SKIPPED:
+                said = self.normalised_statement(predicate, object)
+            if said is _IGNORED:
                 continue
             target: Any = None
             if type(said) is not str:
@@ -218,25 +222,25 @@ class Keys:
         code = tuple(pattern)
         found = self._patterns.get(code)
         if found is None:
-            keyed = self._made(statements)
-            if len(self._patterns) >= _KEPT:
+            keyed = self._compute_key(statements)
+            if len(self._patterns) >= _MOST_REMEMBERED:
                 self._patterns.clear()
             self._patterns[code] = keyed.key, [seen[name] for name in keyed.order]
             return keyed
         if not all(type(name) is not str or is_resource(name) for name in names):
-            raise OddError
+            raise UnkeyableEventError
         return EventKey(found[0], [names[i] for i in found[1]])
 
-    def _made(self, statements: Iterable[Statement]) -> EventKey:
+    def _compute_key(self, statements: Iterable[Statement]) -> EventKey:
         nodes: dict[Any, list[str]] = {}
         of_fixed: list[str] = []
         silent: list[str] = []
         edges: list[tuple[str, Any, Any]] = []
-        known, fixed = self._said, self.fixed
+        known, fixed = self._known_statements, self.fixed_tokens
         for subject, predicate, object in statements:
             said = known.get((predicate, object))
             if said is None:
-                said = self.said(predicate, object)
+                said = self.normalised_statement(predicate, object)
             if type(said) is str:
                 mine = nodes.get(subject)
                 if mine is not None:
@@ -244,9 +248,9 @@ class Keys:
                 elif subject in fixed:
                     of_fixed.append(f"{subject} {said}") if said else silent.append(subject)
                 else:
-                    self._begin(nodes, subject).append(said)
-            elif said is not _SKIPPED:
-                self._connect(nodes, of_fixed, silent, edges, subject, predicate, object, said)
+                    self._begin_node(nodes, subject).append(said)
+            elif said is not _IGNORED:
+                self._add_link(nodes, of_fixed, silent, edges, subject, predicate, object, said)
         if silent:
             mentioned = {
                 word
@@ -254,62 +258,66 @@ class Keys:
                 for word in atom.split(" ")
             }
             of_fixed += [f"{name} " for name in silent if name not in mentioned]
-        return ordered(nodes, edges, tuple(sorted(set(of_fixed))))
+        return canonical_key(nodes, edges, tuple(sorted(set(of_fixed))))
 
-    def _begin(self, nodes: dict[Any, list[str]], name: str) -> list[str]:
+    def _begin_node(self, nodes: dict[Any, list[str]], name: str) -> list[str]:
         """The list for what is said of ``name``, a new node. Raises: OddError."""
         if self._literals is None and not is_resource(name):
-            raise OddError
+            raise UnkeyableEventError
         # Keys of T speak of individuals that have IRIs.
         begun = nodes[name] = [name[:1]] if self._has_keys else []
         return begun
 
-    def said(self, predicate: str, object: str) -> str | CountedValue | _Link:
+    def normalised_statement(self, predicate: str, object: str) -> str | CountedValue | _Marker:
         """What T makes of a predicate with an object. Raises: OddError, IllTypedError."""
         kind = self._kinds.get(predicate)
         if kind is None:
             kind = self._kinds[predicate] = (
-                Kind.ROLE if predicate[:1] == "¬" else self.vocabulary.kind(predicate)
+                PredicateKind.ROLE
+                if predicate[:1] == "¬"
+                else self.vocabulary.predicate_kind(predicate)
             )
-        if kind is Kind.TYPE:
-            said: str | CountedValue | _Link = object if object[:1] == "(" else class_atom(object)
-        elif kind is Kind.ANNOTATION:
-            return _SKIPPED
+        if kind is PredicateKind.TYPE:
+            said: str | CountedValue | _Marker = object if object[:1] == "(" else class_atom(object)
+        elif kind is PredicateKind.ANNOTATION:
+            return _IGNORED
         elif object[:1] == '"':
-            said = self._value(kind, predicate, object)
-        elif kind in (Kind.DATA, Kind.COUNTED) or (
-            kind is Kind.DROPPED and self.vocabulary.is_data(predicate)
+            said = self._value_statement(kind, predicate, object)
+        elif kind in (PredicateKind.DATA, PredicateKind.COUNTED) or (
+            kind is PredicateKind.DROPPED and self.vocabulary.has_literal_values(predicate)
         ):
-            raise OddError
-        elif kind is Kind.ROLE and object in self.fixed:
+            raise UnkeyableEventError
+        elif kind is PredicateKind.ROLE and object in self.fixed_tokens:
             said = f"{predicate} {object}"
         else:
             return _LINK
-        if kind is not Kind.DROPPED:
-            if len(self._said) >= _KEPT:
-                self._said.clear()
-            self._said[predicate, object] = said
+        if kind is not PredicateKind.DROPPED:
+            if len(self._known_statements) >= _MOST_REMEMBERED:
+                self._known_statements.clear()
+            self._known_statements[predicate, object] = said
         return said
 
-    def _value(self, kind: Kind, predicate: str, object: str) -> str | CountedValue:
+    def _value_statement(
+        self, kind: PredicateKind, predicate: str, object: str
+    ) -> str | CountedValue:
         is_negative = predicate[:1] == "¬"
-        if kind is Kind.EQUALITY or (
-            not is_negative and self.vocabulary.is_data(predicate) is False
+        if kind is PredicateKind.EQUALITY or (
+            not is_negative and self.vocabulary.has_literal_values(predicate) is False
         ):
-            raise OddError
-        literal = literal_of(object) if self._literals is None else self._literals[object]
+            raise UnkeyableEventError
+        literal = parse_literal(object) if self._literals is None else self._literals[object]
         if not self.regions.is_value(literal):
             raise IllTypedError(f"{literal_text(literal)} is no value of its datatype")
-        if kind is Kind.DROPPED:
+        if kind is PredicateKind.DROPPED:
             return ""
         region = self.regions.region(literal)
-        if kind is Kind.DATA:
+        if kind is PredicateKind.DATA:
             return f"{predicate} {region}"
         value = self.regions.identity(literal)
         name = f"{value.space} {value.key!r}" if self.is_exact else self.regions.name_of(literal)
         return CountedValue(value, f'"{region} {name}')
 
-    def _connect(
+    def _add_link(
         self,
         nodes: dict[Any, list[str]],
         of_fixed: list[str],
@@ -318,7 +326,7 @@ class Keys:
         subject: str,
         predicate: str,
         object: str,
-        said: str | CountedValue | _Link,
+        said: str | CountedValue | _Marker,
     ) -> None:
         """Takes a link between two nodes, or between one and somebody of K."""
         target: Any = object
@@ -326,24 +334,28 @@ class Keys:
             target = said.value
             if target not in nodes:
                 nodes[target] = [said.atom]
-        elif target not in self.fixed and target not in nodes:
-            self._begin(nodes, target)
-        ends = subject in self.fixed, target in self.fixed
+        elif target not in self.fixed_tokens and target not in nodes:
+            self._begin_node(nodes, target)
+        ends = subject in self.fixed_tokens, target in self.fixed_tokens
         if not ends[0] and subject not in nodes:
-            self._begin(nodes, subject)
+            self._begin_node(nodes, subject)
         kind = self._kinds[predicate]
-        if kind is Kind.DROPPED:
+        if kind is PredicateKind.DROPPED:
             silent += [name for name, is_fixed in zip((subject, object), ends) if is_fixed]
         elif all(ends):
-            pair = sorted((subject, object)) if kind is Kind.EQUALITY else (subject, object)
+            pair = (
+                sorted((subject, object)) if kind is PredicateKind.EQUALITY else (subject, object)
+            )
             of_fixed.append(f"{pair[0]} {predicate} {pair[1]}")
         elif ends[0]:
             nodes[target].append(
-                f"{predicate} {subject}" if kind is Kind.EQUALITY else f"^{predicate} {subject}"
+                f"{predicate} {subject}"
+                if kind is PredicateKind.EQUALITY
+                else f"^{predicate} {subject}"
             )
         elif ends[1]:
             nodes[subject].append(f"{predicate} {object}")
         else:
             edges.append((predicate, subject, target))
-            if kind is Kind.EQUALITY:
+            if kind is PredicateKind.EQUALITY:
                 edges.append((predicate, target, subject))

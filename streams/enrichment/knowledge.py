@@ -42,13 +42,13 @@ from shiq.simplify.locality import names_of, relevant_axioms
 
 @dataclass(frozen=True, eq=False)
 class StaticKnowledge:
-    """(T, B). ``tbox``: what SHIQ(D) can say of T; ``outside``: the rest of it; ``static``: B;
+    """(T, B). ``tbox``: what SHIQ(D) can say of T; ``outside_axioms``: the rest of it; ``static``: B;
     ``leftovers``: what of both was not understood; ``catalog``: catalogs that have what records
     refer to.
     """
 
     tbox: owl.TBox
-    outside: tuple[owl.Axiom, ...] = ()
+    outside_axioms: tuple[owl.Axiom, ...] = ()
     static: tuple[owl.Assertion, ...] = ()
     allow: frozenset[str] = frozenset()
     leftovers: tuple[Leftover, ...] = ()
@@ -58,7 +58,7 @@ class StaticKnowledge:
     @property
     def axioms(self) -> tuple[owl.Axiom, ...]:
         """All of T."""
-        return (*self.tbox.axioms, *self.outside)
+        return (*self.tbox.axioms, *self.outside_axioms)
 
     @cached_property
     def obstacle(self) -> str:
@@ -67,37 +67,37 @@ class StaticKnowledge:
         if not open_:
             return ""
         more = f", and {len(open_) - 1:,} more" if len(open_) > 1 else ""
-        what = f"{open_[0].message} ({open_[0].kind}){more}{way_out(x.kind for x in open_)}"
+        what = f"{open_[0].message} ({open_[0].kind}){more}{allow_hint(x.kind for x in open_)}"
         return f"the ontology or its data is not understood: {what}"
 
     @cached_property
-    def complex(self) -> tuple[owl.Assertion, ...]:
+    def complex_assertions(self) -> tuple[owl.Assertion, ...]:
         """Those of B that are negative, or about class expressions."""
         return tuple(a for a in self.static if not is_simple(a))
 
     @cached_property
-    def fixed(self) -> frozenset[str]:
+    def fixed_individuals(self) -> frozenset[str]:
         """K: the individuals of B and of T, which keep their names (docs/ENRICHMENT.md)."""
         named = {i for assertion in self.static for i in individuals_of(assertion)}
         named.update(
             part
-            for value in (*self.axioms, *self.complex)
+            for value in (*self.axioms, *self.complex_assertions)
             for part in parts(value)
             if isinstance(part, str)
         )
         return frozenset(named)
 
     @cached_property
-    def seen(self) -> frozenset[str]:
-        """The classes and properties that some axiom, or one of ``complex``, speaks of."""
-        return frozenset(names_of((*self.axioms, *self.complex)))
+    def used_names(self) -> frozenset[str]:
+        """The classes and properties that some axiom, or one of ``complex_assertions``, speaks of."""
+        return frozenset(names_of((*self.axioms, *self.complex_assertions)))
 
     @cached_property
     def classes(self) -> frozenset[str]:
         """The classes that T or B knows."""
         asserted = (
             part.iri
-            for value in (*self.outside, *self.static)
+            for value in (*self.outside_axioms, *self.static)
             for part in parts(value)
             if isinstance(part, owl.Class)
         )
@@ -121,9 +121,9 @@ class StaticKnowledge:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "static.nt"
             file.write_text("\n".join(lines) + "\n", encoding="utf-8", errors="surrogatepass")
-            return self.updated(file, None) if lines else self
+            return self.update(file, None) if lines else self
 
-    def updated(self, insertions: object, deletions: object) -> StaticKnowledge:
+    def update(self, insertions: object, deletions: object) -> StaticKnowledge:
         """(T, (B less ``deletions``) ∪ ``insertions``), each as `shiq.check_insertions` takes
         it. Raises: InputError.
         """
@@ -138,19 +138,19 @@ class StaticKnowledge:
             if insertions is not None
             else Reading()
         )
-        gone = frozenset((*removed.abox, *_outside(removed)))
+        gone = frozenset((*removed.abox, *_outside_assertions(removed)))
         static = dict.fromkeys(
             (
                 *(a for a in self.static if a not in gone),
-                *_typed(added.abox, self.allow),
-                *_outside(added),
+                *_allowed_assertions(added.abox, self.allow),
+                *_outside_assertions(added),
             )
         )
         told = tuple(x for x in (*added.leftovers, *removed.leftovers) if not x.values)
         return replace(self, static=tuple(static), leftovers=(*self.leftovers, *told))
 
 
-def way_out(kinds: Iterable[str]) -> str:
+def allow_hint(kinds: Iterable[str]) -> str:
     """How to go on without what is left over of these ``kinds``."""
     named = " ".join(f"--allow {kind}" for kind in sorted(set(kinds)))
     return f"; {named} decides without it"
@@ -165,7 +165,7 @@ def is_simple(assertion: owl.Assertion) -> bool:
     )
 
 
-def knowledge_of(
+def read_knowledge(
     tbox: object, static: object, allow: Iterable[str] = (), catalog: Catalogs | None = None
 ) -> StaticKnowledge:
     """T and B as `shiq.check_insertions` takes them; ``static`` may be a `Session`, whose T
@@ -204,7 +204,7 @@ def knowledge_of(
         else tuple(value for value in said if isinstance(value, owl.Axiom))
     )
     assertions = (
-        *_typed(given.abox, allowed),
+        *_allowed_assertions(given.abox, allowed),
         *(value for value in said if not isinstance(value, owl.Axiom)),
     )
     told = tuple(x for x in leftovers if x.kind != "outside-shiq" or not x.values)
@@ -219,11 +219,11 @@ def knowledge_of(
     )
 
 
-def _typed(abox: ABox, allow: frozenset[str]) -> Iterable[owl.Assertion]:
+def _allowed_assertions(abox: ABox, allow: frozenset[str]) -> Iterable[owl.Assertion]:
     return drop_ill_typed(abox)[0] if "ill-typed" in allow else abox
 
 
-def _outside(reading: Reading) -> list[owl.Assertion]:
+def _outside_assertions(reading: Reading) -> list[owl.Assertion]:
     return [
         value for x in reading.leftovers for value in x.values if not isinstance(value, owl.Axiom)
     ]
@@ -262,7 +262,7 @@ class TypeReason:
 
 @dataclass
 class Realizer:
-    """Asks about one event after another; ``calls`` counts the questions, ``before`` those of
+    """Asks about one event after another; ``calls`` counts the questions, ``earlier_calls`` those of
     a run that is gone on with. Reasoners stay warm until `close`."""
 
     knowledge: StaticKnowledge
@@ -270,10 +270,10 @@ class Realizer:
     timeout: float | None = 60.0
     heap: str = "1g"
     static: bool = False
-    before: int = 0
+    earlier_calls: int = 0
     _entailer: Entailer = field(init=False, repr=False)
     #: The axioms that explained a class last.
-    _explaining: dict[str, Sequence[owl.Axiom]] = field(default_factory=dict, repr=False)
+    _last_explaining: dict[str, Sequence[owl.Axiom]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         if self.reasoner not in REASONERS:
@@ -281,27 +281,27 @@ class Realizer:
                 f"unknown reasoner {self.reasoner!r}", f"Known here are {', '.join(REASONERS)}."
             )
         self._reasoners = Reasoners(self.reasoner, self.timeout, self.heap)
-        self._open()
+        self._open_entailer()
 
-    def _open(self) -> None:
+    def _open_entailer(self) -> None:
         premises = Premises.build(self.knowledge.axioms, self.knowledge.static)
         self._entailer = Entailer(premises, static=self.static, reasoners=self._reasoners)
 
     @property
     def calls(self) -> int:
-        return self.before + self._reasoners.question_count
+        return self.earlier_calls + self._reasoners.question_count
 
     @property
-    def made_by(self) -> str:
+    def answers_digest(self) -> str:
         """What answers rest on."""
         return f"{self.knowledge.digest} {self.static}"
 
-    def renew(self, knowledge: StaticKnowledge) -> None:
+    def use_knowledge(self, knowledge: StaticKnowledge) -> None:
         """Goes on with another B."""
         self.knowledge = knowledge
-        self._open()
+        self._open_entailer()
 
-    def go_over(
+    def change_knowledge(
         self, before: StaticKnowledge, middle: StaticKnowledge, after: StaticKnowledge
     ) -> frozenset[str] | None:
         """Goes on with ``after``, which has more in B than ``middle``, as ``before`` has. Who
@@ -313,12 +313,12 @@ class Realizer:
             held = {*middle.static}
             if more := [assertion for assertion in larger.static if assertion not in held]:
                 if self.knowledge is not middle:
-                    self.renew(middle)
+                    self.use_knowledge(middle)
                 changed.append(self._entailer.changed_individuals(more))
-        self.renew(after)
+        self.use_knowledge(after)
         return union_or_any(changed)
 
-    def refuse_contradiction(self) -> None:
+    def require_consistent(self) -> None:
         """Raises InputError where (T, B) is inconsistent by itself: of it everything would follow."""
         if self._entailer.is_consistent(self._deadline()).verdict is Verdict.INCONSISTENT:
             raise InputError(
@@ -326,7 +326,7 @@ class Realizer:
                 "shiq certify says where; nothing can be enriched so.",
             )
 
-    def types(self, assertions: Sequence[owl.Assertion]) -> Entailment:
+    def entailed_types(self, assertions: Sequence[owl.Assertion]) -> Entailment:
         """What (T, B) and the event entail of its individuals."""
         if self.knowledge.obstacle:
             return Entailment(Verdict.UNDETERMINED, reason=self.knowledge.obstacle)
@@ -363,18 +363,18 @@ class Realizer:
 
         knowledge = self.knowledge
         near = [*knowledge.static]
-        if not knowledge.outside:  # nominals tie everything to everything
+        if not knowledge.outside_axioms:  # nominals tie everything to everything
             near = connected_assertions((*assertions, told), near)
         if not follows((*assertions, *near), knowledge.axioms):
             return None
         static = shrink(near, lambda part: follows((*assertions, *part), knowledge.axioms))
         own = shrink(assertions, lambda part: follows((*part, *static), knowledge.axioms))
         axioms = relevant_axioms(knowledge.axioms, (*own, *static, denial))
-        for candidates in (self._explaining.get(name, ()), axioms, knowledge.axioms):
+        for candidates in (self._last_explaining.get(name, ()), axioms, knowledge.axioms):
             if follows((*own, *static), candidates):
                 axioms = shrink(candidates, lambda part: follows((*own, *static), part))
                 break
-        self._explaining[name] = axioms
+        self._last_explaining[name] = axioms
         return TypeReason(tuple(own), tuple(static), tuple(axioms), is_minimal=not is_open)
 
     def _deadline(self) -> float | None:

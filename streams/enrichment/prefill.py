@@ -32,9 +32,9 @@ from shiq.rml.program import (
     term_of,
     text_of,
 )
-from shiq.streams.enrichment.key import CountedValue, IllTypedError, Keys
+from shiq.streams.enrichment.key import CountedValue, IllTypedError, KeyMaker
 from shiq.streams.enrichment.knowledge import StaticKnowledge
-from shiq.streams.enrichment.statements import OddError
+from shiq.streams.enrichment.statements import UnkeyableEventError
 
 # Texts of literals to stand for all: those that T and B name, and between, beside and beyond them.
 #
@@ -59,7 +59,7 @@ _MOST_DIGITS: Final = 400
 _MOST_LETTERS: Final = 1_000
 
 
-def samples(constants: Collection[str]) -> Iterator[str]:
+def sample_literals(constants: Collection[str]) -> Iterator[str]:
     """Texts in all intervals and of all lengths that ``constants`` make, each once; the
     constants too.
     """
@@ -67,20 +67,20 @@ def samples(constants: Collection[str]) -> Iterator[str]:
         dict.fromkeys(
             (
                 *sorted(constants),
-                *_numbers(constants),
-                *_times(constants),
-                *_lengths(constants),
+                *_number_samples(constants),
+                *_time_samples(constants),
+                *_length_samples(constants),
                 *_FIXED,
             )
         )
     )
 
 
-def _numbers(constants: Iterable[str]) -> Iterator[str]:
+def _number_samples(constants: Iterable[str]) -> Iterator[str]:
     with localcontext() as context:
         context.prec = 4 * _MOST_DIGITS
         known = {Decimal(n) for n in _BOUNDS} | {
-            found for text in constants if (found := _number(text)) is not None
+            found for text in constants if (found := _parse_number(text)) is not None
         }
         points = sorted(known)
         wide = [points[0] - 2, *points, points[-1] + 2]
@@ -97,7 +97,7 @@ def _numbers(constants: Iterable[str]) -> Iterator[str]:
             yield from (format(value, "f") for value in inside)
 
 
-def _number(text: str) -> Decimal | None:
+def _parse_number(text: str) -> Decimal | None:
     try:
         found = Decimal(text)
     except InvalidOperation:
@@ -109,8 +109,8 @@ def _number(text: str) -> Decimal | None:
     )
 
 
-def _times(constants: Iterable[str]) -> Iterator[str]:
-    found = dict.fromkeys(time for text in constants if (time := _time(text)) is not None)
+def _time_samples(constants: Iterable[str]) -> Iterator[str]:
+    found = dict.fromkeys(time for text in constants if (time := _parse_time(text)) is not None)
     seconds, day = timedelta(seconds=1), timedelta(days=1)
     for time in found:
         for moved in (time - day, time - seconds, time + seconds, time + day):
@@ -121,7 +121,7 @@ def _times(constants: Iterable[str]) -> Iterator[str]:
         yield from ((low + (high - low) / 2).isoformat() for low, high in pairwise(of_kind))
 
 
-def _time(text: str) -> datetime | None:
+def _parse_time(text: str) -> datetime | None:
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
@@ -130,7 +130,7 @@ def _time(text: str) -> datetime | None:
     return found if "-" in text and date(2, 1, 1) < found.date() < date(9998, 1, 1) else None
 
 
-def _lengths(constants: Iterable[str]) -> Iterator[str]:
+def _length_samples(constants: Iterable[str]) -> Iterator[str]:
     for text in constants:
         yield text + "x"
         if text.isdecimal() and int(text) < _MOST_LETTERS:
@@ -142,19 +142,23 @@ _ABSENT: Final = object()
 
 
 class PrefillCounts(NamedTuple):
-    """What `Enricher.prefill` came to: entries ``kept``, ``undetermined`` ones that were not;
-    combinations of values ``tried``, and how many are ``possible``.
+    """What `Enricher.prefill` came to: entries ``new_entries``, ``undetermined_entries`` ones that were not;
+    combinations of values ``tried_combinations``, and how many are ``possible_combinations``.
     """
 
-    kept: int
-    undetermined: int
-    tried: int
-    possible: int
+    new_entries: int
+    undetermined_entries: int
+    tried_combinations: int
+    possible_combinations: int
 
     def __str__(self) -> str:
-        more = f", {self.undetermined:,} undetermined" if self.undetermined else ""
-        tried = "all" if self.tried == self.possible else f"{self.tried:,} of"
-        return f"prefilled: {self.kept:,} new{more}, of {tried} {self.possible:,} combinations of values"
+        more = f", {self.undetermined_entries:,} undetermined" if self.undetermined_entries else ""
+        tried = (
+            "all"
+            if self.tried_combinations == self.possible_combinations
+            else f"{self.tried_combinations:,} of"
+        )
+        return f"prefilled: {self.new_entries:,} new{more}, of {tried} {self.possible_combinations:,} combinations of values"
 
 
 @dataclass
@@ -164,12 +168,12 @@ class Combinations:
     """
 
     program: MappingProgram
-    keys: Keys
+    keys: KeyMaker
     knowledge: StaticKnowledge
     _choices: dict[Path_, dict[Any, None]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        terms = list(self._terms())
+        terms = list(self._record_terms())
         names = {
             path
             for base, term, _ in terms
@@ -187,14 +191,21 @@ class Combinations:
         ranked = sorted(terms, key=lambda found: (found[1].kind == "Literal", found[2] != ""))
         for base, term, predicate in ranked:
             if term.kind == "Literal":
-                self._fill(base, term, self._values(term, predicate, len(counted)))
+                self._add_choices(base, term, self._literal_choices(term, predicate, len(counted)))
             elif predicate == "":
-                self._fill(
-                    base, term, [*_texts(term, (), new), *_texts(term, self._known(predicate), ())]
+                self._add_choices(
+                    base,
+                    term,
+                    [
+                        *_reference_values(term, (), new),
+                        *_reference_values(term, self._known_names(predicate), ()),
+                    ],
                 )
             else:
-                self._fill(base, term, _texts(term, self._known(predicate), new))
-        for base, join in self._joins():
+                self._add_choices(
+                    base, term, _reference_values(term, self._known_names(predicate), new)
+                )
+        for base, join in self._record_joins():
             for place, (path, _) in enumerate(join.conditions):
                 choices = self._choices.setdefault((*base, *path), {})
                 choices.update((texts[place], None) for texts in self.program.parent_subjects(join))
@@ -207,7 +218,7 @@ class Combinations:
     def __len__(self) -> int:
         return prod(map(len, self._choices.values()))
 
-    def each(
+    def decide_each(
         self, most: int, take: Callable[[Sequence[Statement]], Verdict | None]
     ) -> PrefillCounts:
         """Has ``take`` decide about the statements of each record, until ``most`` were decided."""
@@ -230,16 +241,16 @@ class Combinations:
             record: Any = {}
             for path, value in zip(self._choices, values):
                 if value is not _ABSENT:
-                    record = _with(record, path, value)
+                    record = _with_value(record, path, value)
             yield record
 
     @cached_property
     def _constants(self) -> frozenset[str]:
         """The texts of the literals of T, and of those of B that are counted."""
-        known, counts = self.knowledge, self.keys.regions.counts
+        known, counts = self.knowledge, self.keys.regions.is_counted
         found = {
             part.lexical
-            for value in (*known.axioms, *known.complex)
+            for value in (*known.axioms, *known.complex_assertions)
             for part in parts(value)
             if isinstance(part, owl.Literal)
         }
@@ -250,7 +261,7 @@ class Combinations:
         }
         return frozenset(found)
 
-    def _terms(self) -> Iterator[tuple[Path_, TermMap, str]]:
+    def _record_terms(self) -> Iterator[tuple[Path_, TermMap, str]]:
         """The terms that records fill: where their rows are, and the predicate whose objects
         they are ("": of a subject).
         """
@@ -265,7 +276,7 @@ class Combinations:
                 elif isinstance(value, TermMap):
                     yield base, value, predicate.constant
 
-    def _joins(self) -> Iterator[tuple[Path_, MappingJoin]]:
+    def _record_joins(self) -> Iterator[tuple[Path_, MappingJoin]]:
         for triples_map in self.program.maps:
             iterator = triples_map.source.iterator
             base = iterator[1:] if iterator[:1] == (None,) else iterator
@@ -275,13 +286,13 @@ class Combinations:
                 if isinstance(value, MappingJoin) and value.conditions
             )
 
-    def _known(self, predicate: str) -> list[str]:
+    def _known_names(self, predicate: str) -> list[str]:
         """The IRIs that T and B tell from others at a place, as references have them."""
         if predicate in (TYPE, "predicate"):
-            return sorted(self.knowledge.seen)
-        return sorted(token[1:-1] for token in self.keys.fixed if token[:1] == "<")
+            return sorted(self.knowledge.used_names)
+        return sorted(token[1:-1] for token in self.keys.fixed_tokens if token[:1] == "<")
 
-    def _fill(self, base: Path_, term: TermMap, found: Iterable[Sequence[Any]]) -> None:
+    def _add_choices(self, base: Path_, term: TermMap, found: Iterable[Sequence[Any]]) -> None:
         paths = _references(base, term)
         for path in paths:
             self._choices.setdefault(path, {})
@@ -289,16 +300,16 @@ class Combinations:
             for path, value in zip(paths, values):
                 self._choices[path].setdefault(value)
 
-    def _values(self, term: TermMap, predicate: str, most: int) -> Iterator[Sequence[Any]]:
+    def _literal_choices(self, term: TermMap, predicate: str, most: int) -> Iterator[Sequence[Any]]:
         """Of each region one value, or ``most`` where T may count them."""
         if len(_references((), term)) != 1:
-            yield from _texts(term, self._constants, [""])
+            yield from _reference_values(term, self._constants, [""])
             return
         by_itself = term.has_natural_datatype and not term.datatype and not term.language
         met: dict[str, set[Any]] = {}
-        for text in samples(self._constants):
+        for text in sample_literals(self._constants):
             for value in (
-                _as_json(text)
+                _json_values(text)
                 if by_itself and self.program.maps[0].source.form == "json"
                 else (text,)
             ):
@@ -306,8 +317,8 @@ class Combinations:
                     token = term_of(
                         term, [text_of(value, ())], natural_datatype(value) if by_itself else ""
                     )
-                    said = self.keys.said(predicate, token)
-                except (OddError, IllTypedError):
+                    said = self.keys.normalised_statement(predicate, token)
+                except (UnkeyableEventError, IllTypedError):
                     continue
                 here = met.setdefault(
                     said.atom if isinstance(said, CountedValue) else str(said), set()
@@ -322,7 +333,9 @@ def _references(base: Path_, term: TermMap) -> list[Path_]:
     return [(*base, *part) for part in term.parts if not isinstance(part, str)]
 
 
-def _texts(term: TermMap, known: Iterable[str], new: Sequence[str]) -> Iterator[Sequence[str]]:
+def _reference_values(
+    term: TermMap, known: Iterable[str], new: Sequence[str]
+) -> Iterator[Sequence[str]]:
     """The texts of the references of ``term`` that make one of ``known``; and new ones."""
     references = [part for part in term.parts if not isinstance(part, str)]
     is_whole = len(term.parts) == 2 and term.parts[0] == ""
@@ -342,7 +355,7 @@ def _texts(term: TermMap, known: Iterable[str], new: Sequence[str]) -> Iterator[
         yield [f"urn:{text}" if is_whole and term.kind == "IRI" else text] * len(references)
 
 
-def _as_json(text: str) -> Iterator[Any]:
+def _json_values(text: str) -> Iterator[Any]:
     """The values of JSON with this text."""
     yield text
     if re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?", text):
@@ -351,17 +364,17 @@ def _as_json(text: str) -> Iterator[Any]:
         yield text == "true"
 
 
-def _with(held: Any, path: Path_, value: Any) -> Any:
+def _with_value(held: Any, path: Path_, value: Any) -> Any:
     """``held`` with ``value`` at ``path``; of all members there is one."""
     if not path:
         return value
     step, rest = path[0], path[1:]
     if isinstance(step, str):
         made = dict(held) if isinstance(held, Mapping) else {}
-        made[step] = _with(made.get(step), rest, value)
+        made[step] = _with_value(made.get(step), rest, value)
         return made
     place = step or 0
     members = list(held) if isinstance(held, list) else []
     members += [None] * (place + 1 - len(members))
-    members[place] = _with(members[place], rest, value)
+    members[place] = _with_value(members[place], rest, value)
     return members

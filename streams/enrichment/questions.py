@@ -26,10 +26,16 @@ from shiq.rml.program import (
 )
 from shiq.streams.enrichment.answers import EnrichedEvent
 from shiq.streams.enrichment.cache import Entry
-from shiq.streams.enrichment.jsonld import JsonRecord, record_of
-from shiq.streams.enrichment.key import CountedValue, EventKey, IllTypedError, Keys
+from shiq.streams.enrichment.jsonld import JsonRecord, parse_jsonld_record
+from shiq.streams.enrichment.key import CountedValue, EventKey, IllTypedError, KeyMaker
 from shiq.streams.enrichment.knowledge import StaticKnowledge
-from shiq.streams.enrichment.statements import OddError, assertions_of, lines_of, read, split
+from shiq.streams.enrichment.statements import (
+    UnkeyableEventError,
+    event_lines,
+    read_rdf,
+    split_lines,
+    to_assertions,
+)
 from shiq.streams.front.event import Event, EventError, Record, event_from_record, parse_time
 from shiq.support import LazySequence
 
@@ -39,7 +45,7 @@ class EventQuestion(NamedTuple):
     where it was found elsewhere.
     """
 
-    keyed: EventKey
+    event_key: EventKey
     lines: Sequence[str] = ()
     assertions: Callable[[], Sequence[owl.Assertion]] = tuple
     entry: Entry | None = None
@@ -50,82 +56,86 @@ class EventReader:
 
     def __init__(self, knowledge: StaticKnowledge, program: MappingProgram | None = None) -> None:
         self.knowledge, self.program = knowledge, program
-        self.keys = Keys(knowledge)
-        self.direct = None if program is None else Direct(program, self.keys)
+        self.keys = KeyMaker(knowledge)
+        self.record_keys = None if program is None else MappedRecordKeys(program, self.keys)
 
     def question(self, event: Any) -> EventQuestion | EnrichedEvent:
         """Of N-Triples lines, an `ABox`, an rdflib Graph; of a dict: JSON-LD, and with a mapping
         a raw record.
         """
         # A dict at first sight: the general question costs as much as a look-up.
-        if self.direct is not None and (type(event) is dict or isinstance(event, Mapping)):
-            return self._of_record(event, self.direct)
+        if self.record_keys is not None and (type(event) is dict or isinstance(event, Mapping)):
+            return self._record_question(event, self.record_keys)
         try:
             lines = event if type(event) is list else self.lines_of(event)
         except ValueError as error:
-            return undecided(str(error))
+            return undetermined_answer(str(error))
         try:
-            statements = split(lines)
-            keyed = self.keys.key(statements)
-        except OddError:
-            return self._odd(lines)
+            statements = split_lines(lines)
+            keyed = self.keys.key_of_statements(statements)
+        except UnkeyableEventError:
+            return self._complex_question(lines)
         except IllTypedError as error:
-            return self._ill_typed(lines, str(error))
-        return EventQuestion(keyed, lines, lambda: assertions_of(statements, self.keys.vocabulary))
+            return self._ill_typed_question(lines, str(error))
+        return EventQuestion(keyed, lines, lambda: to_assertions(statements, self.keys.vocabulary))
 
     def lines_of(self, event: Any) -> list[str]:
         """The N-Triples lines of an event. Raises: ValueError for a record that lacks a value."""
         if not isinstance(event, Mapping):
-            return lines_of(event)
+            return event_lines(event)
         return (
-            self.object(json.dumps(event)).lines
+            self.read_jsonld(json.dumps(event)).lines
             if self.program is None
-            else _lines(self.program.statements(event))
+            else _ntriples_lines(self.program.statements(event))
         )
 
-    def object(self, text: str | bytes, unit: str = "sec") -> JsonRecord:
+    def read_jsonld(self, text: str | bytes, unit: str = "sec") -> JsonRecord:
         """The record that is a JSON-LD object. Raises: EventError."""
-        return record_of(text, unit, self._catalog, lenient="malformed" in self.knowledge.allow)
+        return parse_jsonld_record(
+            text, unit, self._catalog, lenient="malformed" in self.knowledge.allow
+        )
 
     @cached_property
     def _catalog(self) -> Catalog | None:
         return read_catalog(self.knowledge.catalog) if self.knowledge.catalog else None
 
-    def _of_record(
-        self, record: Mapping[str, Any], direct: Direct
+    def _record_question(
+        self, record: Mapping[str, Any], direct: MappedRecordKeys
     ) -> EventQuestion | EnrichedEvent:
         statements: Sequence[Statement]
         try:
-            found = direct.keyed(record) if direct.is_possible else None
+            found = direct.record_key(record) if direct.is_possible else None
             if found is not None:
                 keyed, tokens = found
-                lines = LazySequence(direct.size, lambda: _lines(direct.statements(tokens)))
+                lines = LazySequence(
+                    direct.size, lambda: _ntriples_lines(direct.statements(tokens))
+                )
                 return EventQuestion(
                     keyed,
                     lines,
-                    lambda: assertions_of(direct.statements(tokens), self.keys.vocabulary),
+                    lambda: to_assertions(direct.statements(tokens), self.keys.vocabulary),
                 )
             statements = direct.program.statements(record)
         except MissingValueError as error:
-            return undecided(str(error))
+            return undetermined_answer(str(error))
         except IllTypedError:
             statements = direct.program.statements(record)
-        except OddError:
-            return self._odd(_lines(direct.program.statements(record)))
-        return self.question(_lines(statements))
+        except UnkeyableEventError:
+            return self._complex_question(_ntriples_lines(direct.program.statements(record)))
+        return self.question(_ntriples_lines(statements))
 
-    def _odd(self, lines: Sequence[str]) -> EventQuestion | EnrichedEvent:
+    def _complex_question(self, lines: Sequence[str]) -> EventQuestion | EnrichedEvent:
         """An event that is not of plain lines."""
-        found = read(lines, self.knowledge)
+        found = read_rdf(lines, self.knowledge)
         if found.reason:
-            return undecided(found.reason, lines)
+            return undetermined_answer(found.reason, lines)
         try:
-            keyed = self.keys.key_of(found.assertions)
+            keyed = self.keys.key_of_assertions(found.assertions)
         except IllTypedError as error:
-            return self._ill_typed(lines, str(error), found.assertions)
+            return self._ill_typed_question(lines, str(error), found.assertions)
         return EventQuestion(keyed, lines, lambda: found.assertions)
 
-    def _ill_typed(
+    def _ill_typed_question(
         self, lines: Sequence[str], reason: str, assertions: Sequence[owl.Assertion] | None = None
     ) -> EventQuestion | EnrichedEvent:
         """An event with a literal that denotes nothing: it contradicts, unless such are to be
@@ -136,17 +146,17 @@ class EventReader:
         from shiq.jobs.checking.inputs import drop_ill_typed
         from shiq.model.abox import abox_of
 
-        given = read(lines, self.knowledge).assertions if assertions is None else assertions
+        given = read_rdf(lines, self.knowledge).assertions if assertions is None else assertions
         kept = tuple(drop_ill_typed(abox_of(given))[0])
-        return EventQuestion(self.keys.key_of(kept), lines, lambda: kept)
+        return EventQuestion(self.keys.key_of_assertions(kept), lines, lambda: kept)
 
 
-def undecided(reason: str, lines: Sequence[str] = ()) -> EnrichedEvent:
+def undetermined_answer(reason: str, lines: Sequence[str] = ()) -> EnrichedEvent:
     """What is said of an event that cannot be read."""
     return EnrichedEvent(Entry(Verdict.UNDETERMINED, reason=reason), (), False, lines)
 
 
-def _lines(statements: Iterable[Statement]) -> list[str]:
+def _ntriples_lines(statements: Iterable[Statement]) -> list[str]:
     return [f"{subject} {predicate} {object} ." for subject, predicate, object in statements]
 
 
@@ -176,7 +186,7 @@ class RecordReader:
     head: list[str] | None = None
 
     @classmethod
-    def of(cls, reader: EventReader, unit: str, *, jsonld: bool = False) -> RecordReader:
+    def for_reader(cls, reader: EventReader, unit: str, *, jsonld: bool = False) -> RecordReader:
         """For what ``reader`` takes; ``jsonld``: records are such objects."""
         return cls(
             unit,
@@ -187,39 +197,41 @@ class RecordReader:
             else reader.program.maps[0].source.form,
         )
 
-    def takes_head(self, record: Record) -> bool:
+    def read_head(self, record: Record) -> bool:
         """Whether the record names the columns of a table, and is no event."""
         if self.form != "csv" or self.head is not None:
             return False
         self.head = next(csv.reader([record.data.decode("utf-8-sig", "backslashreplace")]))
         return True
 
-    def event(self, record: Record, unit: str = "", reader: EventReader | None = None) -> Event:
+    def untimed_event(
+        self, record: Record, unit: str = "", reader: EventReader | None = None
+    ) -> Event:
         """A record as an event whose time does not matter, whatever it holds; ``reader``: of
         JSON-LD.
         """
         try:
-            found = self.given(record, reader)
+            found = self.read_record(record, reader)
         except EventError as error:
             found = RecordEvent(error.t, error.id, None, str(error), record.text)
         return Event(0, (), (), None, found)
 
-    def given(self, record: Record, reader: EventReader | None) -> RecordEvent:
+    def read_record(self, record: Record, reader: EventReader | None) -> RecordEvent:
         """Raises: EventError."""
         if record.problem or record.event is not None or self.form == "triples":
             event = event_from_record(record, self.unit)
             return RecordEvent(event.t, event.id, [*event.triples])
         if self.form == "jsonld":
             assert reader is not None
-            return RecordEvent(*reader.object(record.data, self.unit))
-        raw = self._raw(record.data)
-        return RecordEvent(_time(raw, self.unit), _name(raw), raw)
+            return RecordEvent(*reader.read_jsonld(record.data, self.unit))
+        raw = self._parse_raw(record.data)
+        return RecordEvent(_record_time(raw, self.unit), _record_name(raw), raw)
 
-    def timed(self, record: Record, reader: EventReader) -> Event:
+    def timed_event(self, record: Record, reader: EventReader) -> Event:
         """A record that has a time, as an event. Raises: EventError."""
         if self.form == "triples":
             return event_from_record(record, self.unit)
-        t, name, event, *_ = self.given(record, reader)
+        t, name, event, *_ = self.read_record(record, reader)
         if t is None:
             raise EventError('in a window an event has a time: "t"')
         try:
@@ -227,7 +239,7 @@ class RecordReader:
         except ValueError as error:
             raise EventError(str(error)) from None
 
-    def _raw(self, data: bytes) -> dict[str, Any]:
+    def _parse_raw(self, data: bytes) -> dict[str, Any]:
         try:
             found: Any = (
                 parse_record(data)
@@ -245,7 +257,7 @@ class RecordReader:
         return {name: value for name, value in zip(self.head, found) if value != ""}
 
 
-def _time(raw: dict[str, Any], unit: str) -> int | None:
+def _record_time(raw: dict[str, Any], unit: str) -> int | None:
     """The time of a raw record, if it has one."""
     t = raw.get("t")
     try:
@@ -256,13 +268,13 @@ def _time(raw: dict[str, Any], unit: str) -> int | None:
         return None
 
 
-def _name(raw: dict[str, Any]) -> str | None:
+def _record_name(raw: dict[str, Any]) -> str | None:
     found = raw.get("id")
     return str(found) if isinstance(found, str) else None
 
 
 #: Literals of one term, and combinations of what a key rests on, that are remembered.
-_KEPT: Final = 200_000
+_MOST_REMEMBERED: Final = 200_000
 
 
 @dataclass(frozen=True)
@@ -273,31 +285,31 @@ class _Slot:
     predicate: str
 
 
-class Direct:
+class MappedRecordKeys:
     """Keys of records of one mapping, from the names of K, the regions and the equalities among
     what they bring.
     """
 
-    def __init__(self, program: MappingProgram, keys: Keys) -> None:
+    def __init__(self, program: MappingProgram, keys: KeyMaker) -> None:
         self.program, self.keys = program, keys
         self._slots, self._pattern = list[_Slot](), list[tuple[int | str, str, int | str]]()
-        self.known: dict[tuple[Hashable, ...], tuple[Any, tuple[int | str | None, ...]]] = {}
+        self.keys_by_code: dict[tuple[Hashable, ...], tuple[Any, tuple[int | str | None, ...]]] = {}
         self._codes: list[dict[str, Any] | None] = []
         self._constants: dict[Any, int] = {}
-        self.is_possible = all(self._takes(m, program) for m in program.maps)
+        self.is_possible = all(self._add_map(m, program) for m in program.maps)
 
     @property
     def size(self) -> int:
         """How many statements a record makes."""
         return len(self._pattern)
 
-    def _takes(self, triples_map: TriplesMap, program: MappingProgram) -> bool:
+    def _add_map(self, triples_map: TriplesMap, program: MappingProgram) -> bool:
         """Whether records have one statement for each of the map's."""
         if any(
             step is None for step in triples_map.source.iterator[1:]
         ) or triples_map.source.iterator not in ((), (None,)):
             return False
-        subject = self._place(triples_map.subject, program, "")
+        subject = self._add_term(triples_map.subject, program, "")
         self._pattern += [(subject, TYPE, f"<{iri}>") for iri in triples_map.classes]
         for predicate, value in triples_map.predicate_objects:
             term = (
@@ -310,11 +322,11 @@ class Direct:
             ):
                 return False
             self._pattern.append(
-                (subject, predicate.constant, self._place(term, program, predicate.constant))
+                (subject, predicate.constant, self._add_term(term, program, predicate.constant))
             )
         return all(place is not None for s, _, o in self._pattern for place in (s, o))
 
-    def _place(
+    def _add_term(
         self, term: TermMap | MappingJoin, program: MappingProgram, predicate: str
     ) -> int | str:
         if isinstance(term, TermMap) and term.constant:
@@ -322,11 +334,11 @@ class Direct:
                 self._constants.setdefault(term.constant, -1 - len(self._constants))
             return term.constant
         is_literal = isinstance(term, TermMap) and term.kind == "Literal"
-        self._slots.append(_Slot(_maker(term, program), predicate if is_literal else ""))
+        self._slots.append(_Slot(_token_maker(term, program), predicate if is_literal else ""))
         self._codes.append({} if is_literal else None)
         return len(self._slots) - 1
 
-    def keyed(self, record: Any) -> tuple[EventKey, list[str]] | None:
+    def record_key(self, record: Any) -> tuple[EventKey, list[str]] | None:
         """The key of a record, and its tokens; None for one that does not have one value for
         each reference.
         """
@@ -334,7 +346,7 @@ class Direct:
             tokens = [slot.make(record) for slot in self._slots]
         except (LookupError, TypeError):
             return None
-        fixed, seen, codes = self.keys.fixed, self._constants.copy(), list[Any]()
+        fixed, seen, codes = self.keys.fixed_tokens, self._constants.copy(), list[Any]()
         for token, memo in zip(tokens, self._codes):
             if memo is None:
                 codes.append(token if token in fixed else seen.setdefault(token, len(seen)))
@@ -344,25 +356,27 @@ class Direct:
                 codes.append(said)
                 continue
             if said is None:
-                if len(memo) >= _KEPT:
+                if len(memo) >= _MOST_REMEMBERED:
                     memo.clear()
-                said = memo[token] = self.keys.said(self._slots[len(codes)].predicate, token)
+                said = memo[token] = self.keys.normalised_statement(
+                    self._slots[len(codes)].predicate, token
+                )
             codes.append(
                 (said.atom, seen.setdefault(said.value, len(seen)))
                 if isinstance(said, CountedValue)
                 else said
             )
         code = tuple(codes)
-        found = self.known.get(code)
+        found = self.keys_by_code.get(code)
         if found is None:
-            keyed = self.keys.key(self.statements(tokens))
-            if len(self.known) >= _KEPT:
-                self.known.clear()
+            keyed = self.keys.key_of_statements(self.statements(tokens))
+            if len(self.keys_by_code) >= _MOST_REMEMBERED:
+                self.keys_by_code.clear()
             where = {token: i for i, token in reversed([*enumerate(tokens)])}
             order = tuple(
                 where.get(name, name) if isinstance(name, str) else None for name in keyed.order
             )
-            self.known[code] = keyed.key, order
+            self.keys_by_code[code] = keyed.key, order
             return keyed, tokens
         key, places = found
         return EventKey(
@@ -371,20 +385,20 @@ class Direct:
 
     def statements(self, tokens: Sequence[str]) -> list[Statement]:
         """The statements of a record with these tokens."""
-        return [(_at(s, tokens), p, _at(o, tokens)) for s, p, o in self._pattern]
+        return [(_token_at(s, tokens), p, _token_at(o, tokens)) for s, p, o in self._pattern]
 
 
-def _at(place: int | str, tokens: Sequence[str]) -> str:
+def _token_at(place: int | str, tokens: Sequence[str]) -> str:
     return tokens[place] if isinstance(place, int) else place
 
 
-def _maker(term: TermMap | MappingJoin, program: MappingProgram) -> Callable[[Any], str]:
+def _token_maker(term: TermMap | MappingJoin, program: MappingProgram) -> Callable[[Any], str]:
     """What makes the token of one row; raises LookupError where there is not one value of each."""
     if isinstance(term, MappingJoin):
         index, paths = program.parent_subjects(term), [child for child, _ in term.conditions]
 
         def joined(row: Any) -> str:
-            found = index[tuple([_scalar(row, path) for path in paths])]
+            found = index[tuple([_row_text(row, path) for path in paths])]
             if len(found) != 1:
                 raise LookupError
             return found[0]
@@ -398,7 +412,7 @@ def _maker(term: TermMap | MappingJoin, program: MappingProgram) -> Callable[[An
         def short(row: Any) -> str:
             text = row[name]
             if type(text) is not str or not text.isascii() or not text.isalnum():
-                return term_of(term, [_scalar(row, path)])
+                return term_of(term, [_row_text(row, path)])
             return f"{begun}{text}>"
 
         return short
@@ -414,24 +428,26 @@ def _maker(term: TermMap | MappingJoin, program: MappingProgram) -> Callable[[An
 
         def number(row: Any) -> str:
             text = row[name]
-            return f'"{text}{end}' if type(text) is Number else term_of(term, [_scalar(row, path)])
+            return (
+                f'"{text}{end}' if type(text) is Number else term_of(term, [_row_text(row, path)])
+            )
 
         return (
             number
             if term.datatype != owl.XSD + "string"
-            else lambda row: term_of(term, [_scalar(row, path)])
+            else lambda row: term_of(term, [_row_text(row, path)])
         )
     by_itself = (
         term.has_natural_datatype and len(paths) == 1 and not term.datatype and not term.language
     )
     return lambda row: term_of(
         term,
-        [_scalar(row, path) for path in paths],
-        natural_datatype(_value(row, paths[0])) if by_itself else "",
+        [_row_text(row, path) for path in paths],
+        natural_datatype(_row_value(row, paths[0])) if by_itself else "",
     )
 
 
-def _value(row: Any, path: Path_) -> Any:
+def _row_value(row: Any, path: Path_) -> Any:
     for step in path:
         row = row[step]
     if row is None or isinstance(row, dict | list):
@@ -439,5 +455,5 @@ def _value(row: Any, path: Path_) -> Any:
     return row
 
 
-def _scalar(row: Any, path: Path_) -> str:
-    return text_of(_value(row, path), path)
+def _row_text(row: Any, path: Path_) -> str:
+    return text_of(_row_value(row, path), path)

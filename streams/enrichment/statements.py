@@ -1,7 +1,7 @@
 """Events as they are given, read, and what T makes of their predicates and values.
 
 Most events are a few lines that say one thing each: class, link or value of something. These are
-split into tokens of N-Triples and looked up, no more; whatever else a line may be is `OddError`,
+split into tokens of N-Triples and looked up, no more; whatever else a line may be is `UnkeyableEventError`,
 and left to the reader of RDF.
 """
 
@@ -32,25 +32,25 @@ from shiq.model.roles import RoleBox, role_box
 from shiq.model.walk import is_reserved, parts
 from shiq.rdf import read_assertions
 from shiq.rml.model import TYPE, Statement, is_resource
-from shiq.streams.enrichment.knowledge import StaticKnowledge, way_out
+from shiq.streams.enrichment.knowledge import StaticKnowledge, allow_hint
 
 SAME, DIFFERENT = f"<{owl.OWL}sameAs>", f"<{owl.OWL}differentFrom>"
 _ANNOTATIONS: Final = frozenset(
     f"<{owl.RDFS}{name}>" for name in ("label", "comment", "seeAlso", "isDefinedBy")
 )
 #: Types that say nothing, and that say all.
-_SILENT, _FALSE = frozenset((f"<{owl.OWL}Thing>",)), f"<{owl.OWL}Nothing>"
+_TRIVIAL_TYPES, _FALSE = frozenset((f"<{owl.OWL}Thing>",)), f"<{owl.OWL}Nothing>"
 
 _LITERAL = re.compile(
     r'"([^"\\\n\r]*)"(?:\^\^<([A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>"{}|^`\\]*)>|@([A-Za-z]+(?:-[A-Za-z0-9]+)*))?'
 )
 
 
-class OddError(Exception):
+class UnkeyableEventError(Exception):
     """Not of the plain kind."""
 
 
-class Kind(IntEnum):
+class PredicateKind(IntEnum):
     """What T makes of a predicate; `DROPPED`: nothing, whatever its objects are."""
 
     TYPE = 0
@@ -68,43 +68,51 @@ class Vocabulary:
     """
 
     def __init__(
-        self, knowledge: StaticKnowledge, regions: Regions, *, is_exact: bool = False
+        self, knowledge: StaticKnowledge, regions: ValueRegions, *, is_exact: bool = False
     ) -> None:
-        self._signature, self._seen, self._regions = (
+        self._signature, self._used_names, self._regions = (
             knowledge.tbox.signature,
-            knowledge.seen,
+            knowledge.used_names,
             regions,
         )
         self._is_exact = is_exact
-        self._sees_all = is_exact or not TOP.isdisjoint(self._seen)
+        self._sees_all = is_exact or not TOP.isdisjoint(self._used_names)
 
-    def kind(self, predicate: str) -> Kind:
+    def predicate_kind(self, predicate: str) -> PredicateKind:
         """Raises: OddError for a predicate that is for the reader."""
         if predicate == TYPE:
-            return Kind.TYPE
+            return PredicateKind.TYPE
         if predicate in (SAME, DIFFERENT):
-            return Kind.EQUALITY
+            return PredicateKind.EQUALITY
         if predicate in _ANNOTATIONS:
-            return Kind.ANNOTATION
+            return PredicateKind.ANNOTATION
         if not is_resource(predicate) or predicate.startswith("_"):
-            raise OddError
+            raise UnkeyableEventError
         iri, signature = predicate[1:-1], self._signature
         if is_reserved(iri):
-            raise OddError
+            raise UnkeyableEventError
         if iri in signature.data_properties:
-            return self._kind_of_data(iri)
+            return self._data_kind(iri)
         if iri in signature.object_properties:
-            return Kind.ROLE if self._sees_all or iri in self._seen else Kind.DROPPED
+            return (
+                PredicateKind.ROLE
+                if self._sees_all or iri in self._used_names
+                else PredicateKind.DROPPED
+            )
         if iri in signature.annotation_properties:
-            return Kind.ANNOTATION
-        return Kind.ROLE if self._is_exact else Kind.DROPPED
+            return PredicateKind.ANNOTATION
+        return PredicateKind.ROLE if self._is_exact else PredicateKind.DROPPED
 
-    def _kind_of_data(self, iri: str) -> Kind:
-        if self._is_exact or self._regions.counts(iri):
-            return Kind.COUNTED
-        return Kind.DATA if self._sees_all or iri in self._seen else Kind.DROPPED
+    def _data_kind(self, iri: str) -> PredicateKind:
+        if self._is_exact or self._regions.is_counted(iri):
+            return PredicateKind.COUNTED
+        return (
+            PredicateKind.DATA
+            if self._sees_all or iri in self._used_names
+            else PredicateKind.DROPPED
+        )
 
-    def is_data(self, predicate: str) -> bool | None:
+    def has_literal_values(self, predicate: str) -> bool | None:
         """Whether its values are literals, and are no literals; None if T does not say."""
         iri = predicate[1:-1]
         if iri in self._signature.data_properties:
@@ -112,106 +120,110 @@ class Vocabulary:
         return False if iri in self._signature.object_properties else None
 
 
-def literal_of(token: str) -> owl.Literal:
+def parse_literal(token: str) -> owl.Literal:
     """Raises: OddError."""
     match = _LITERAL.fullmatch(token)
     if match is None:
-        raise OddError
+        raise UnkeyableEventError
     text, datatype, tag = match.groups()
     if tag is not None:
         return owl.Literal(text, owl.RDF + "langString", tag.lower())
     if datatype == owl.RDF + "langString":
-        raise OddError
+        raise UnkeyableEventError
     return owl.Literal(text, datatype or owl.XSD + "string")
 
 
 def class_atom(token: str) -> str:
     """A class as the key has it; "" for one that says nothing. Raises: OddError."""
-    if token in _SILENT:
+    if token in _TRIVIAL_TYPES:
         return ""
     if token != _FALSE and (token[:1] != "<" or not is_resource(token) or is_reserved(token[1:-1])):
-        raise OddError
+        raise UnkeyableEventError
     return token
 
 
-def split(lines: Iterable[str]) -> list[Statement]:
+def split_lines(lines: Iterable[str]) -> list[Statement]:
     """The statements of plain lines. Raises: OddError for what is none at first sight."""
     found = []
     for line in lines:
         try:
             subject, predicate, object = line.split(" ", 2)
         except ValueError:
-            raise OddError from None
+            raise UnkeyableEventError from None
         if object[-2:] != " .":
-            raise OddError
+            raise UnkeyableEventError
         found.append((subject, predicate, object[:-2]))
     return found
 
 
-def assertions_of(statements: Sequence[Statement], vocabulary: Vocabulary) -> list[owl.Assertion]:
+def to_assertions(statements: Sequence[Statement], vocabulary: Vocabulary) -> list[owl.Assertion]:
     """The assertions that plain statements are."""
     found: list[owl.Assertion] = []
     for subject, predicate, object in statements:
-        kind, one = vocabulary.kind(predicate), individual(subject)
-        if kind is Kind.TYPE:
+        kind, one = vocabulary.predicate_kind(predicate), individual_of(subject)
+        if kind is PredicateKind.TYPE:
             found.append(owl.ClassAssertion(owl.Class(object[1:-1]), one))
-        elif kind is Kind.EQUALITY:
+        elif kind is PredicateKind.EQUALITY:
             pair = owl.SameIndividual if predicate == SAME else owl.DifferentIndividuals
-            found.append(pair(one, individual(object)))
-        elif kind is not Kind.ANNOTATION:
+            found.append(pair(one, individual_of(object)))
+        elif kind is not PredicateKind.ANNOTATION:
             name = predicate[1:-1]
             if object[:1] == '"':
                 found.append(
-                    owl.DataPropertyAssertion(owl.DataProperty(name), one, literal_of(object))
+                    owl.DataPropertyAssertion(owl.DataProperty(name), one, parse_literal(object))
                 )
             else:
                 found.append(
-                    owl.ObjectPropertyAssertion(owl.ObjectProperty(name), one, individual(object))
+                    owl.ObjectPropertyAssertion(
+                        owl.ObjectProperty(name), one, individual_of(object)
+                    )
                 )
     return found
 
 
-def individual(token: str) -> str:
+def individual_of(token: str) -> str:
     """Whom a token names."""
     return token[1:-1] if token[:1] == "<" else token
 
 
-def token(individual: str) -> str:
+def token_of(individual: str) -> str:
     """The token that names ``individual``."""
     return individual if individual.startswith("_:") else f"<{individual}>"
 
 
-def plain_statement(assertion: owl.Assertion) -> Statement | None:
+def simple_statement(assertion: owl.Assertion) -> Statement | None:
     """A positive assertion on names as tokens; None for others."""
     match assertion:
         case owl.ClassAssertion(owl.Class(iri), one):
-            return token(one), TYPE, f"<{iri}>"
+            return token_of(one), TYPE, f"<{iri}>"
         case owl.ObjectPropertyAssertion(owl.ObjectProperty(iri), one, other):
-            return token(one), f"<{iri}>", token(other)
+            return token_of(one), f"<{iri}>", token_of(other)
         case owl.DataPropertyAssertion(owl.DataProperty(iri), one, value):
-            return token(one), f"<{iri}>", literal_text(value)
+            return token_of(one), f"<{iri}>", literal_text(value)
         case owl.SameIndividual(one, other):
-            return token(one), SAME, token(other)
+            return token_of(one), SAME, token_of(other)
         case owl.DifferentIndividuals(one, other):
-            return token(one), DIFFERENT, token(other)
+            return token_of(one), DIFFERENT, token_of(other)
     return None
 
 
 @dataclass(frozen=True, eq=False)
-class Regions:
+class ValueRegions:
     """``ranges``: those of T and of class expressions in B, in an order of their own;
-    ``counting``: the data properties that count values, all where ``counts_all``; ``named``: the
+    ``counted_properties``: the data properties that count values, all where ``counts_all``; ``named_values``: the
     values that keep their names there.
     """
 
     theory: DataTheory
     ranges: tuple[owl.DataRange, ...]
-    counting: frozenset[str]
-    named: frozenset[DataValue]
+    counted_properties: frozenset[str]
+    named_values: frozenset[DataValue]
     counts_all: bool = False
 
     @classmethod
-    def of(cls, axioms: Iterable[owl.Axiom], static: Iterable[owl.Assertion]) -> Regions:
+    def from_knowledge(
+        cls, axioms: Iterable[owl.Axiom], static: Iterable[owl.Assertion]
+    ) -> ValueRegions:
         axioms, static = tuple(axioms), tuple(static)
         roles = role_box(axioms)
         definitions = {
@@ -223,8 +235,8 @@ class Regions:
             for a in static
             if isinstance(a, owl.ClassAssertion) and not isinstance(a.expression, owl.Class)
         ]
-        ranges = dict.fromkeys(r for value in (*axioms, *expressions) for r in _ranges(value))
-        counting = _counting((*axioms, *expressions), static, roles)
+        ranges = dict.fromkeys(r for value in (*axioms, *expressions) for r in _data_ranges(value))
+        counting = _counted_properties((*axioms, *expressions), static, roles)
         counts_all = not counting.isdisjoint(TOP)
         literals = {
             part
@@ -255,14 +267,14 @@ class Regions:
 
     def is_value(self, literal: owl.Literal) -> bool:
         """Whether it denotes anything."""
-        plain = _SURE.get(literal.datatype)
+        plain = _CERTAIN_FORMS.get(literal.datatype)
         if plain is not None and plain.fullmatch(literal.lexical):
             return True
         return not isinstance(self.theory.value(literal), IllTyped)
 
-    def counts(self, property: str) -> bool:
+    def is_counted(self, property: str) -> bool:
         """Whether T can tell how many values of it something has."""
-        return self.counts_all or property in self.counting
+        return self.counts_all or property in self.counted_properties
 
     def identity(self, literal: owl.Literal) -> DataValue:
         """What it denotes. Opaque values are one only where the literals are."""
@@ -273,11 +285,13 @@ class Regions:
     def name_of(self, literal: owl.Literal) -> str:
         """Its value, where that keeps its name; else ""."""
         value = self.identity(literal)
-        return f"{value.space} {value.key!r}" if value in self.named or value.is_opaque else ""
+        return (
+            f"{value.space} {value.key!r}" if value in self.named_values or value.is_opaque else ""
+        )
 
 
 #: Forms that are certain to denote a value: those of most readings.
-_SURE = {
+_CERTAIN_FORMS = {
     owl.XSD + "string": re.compile(".*"),
     owl.XSD + "integer": re.compile("-?[0-9]{1,18}"),
     owl.XSD + "int": re.compile("-?[0-9]{1,9}"),
@@ -290,7 +304,7 @@ _SURE = {
 _DATA_ASSERTIONS = (owl.DataPropertyAssertion, owl.NegativeDataPropertyAssertion)
 
 
-def _ranges(value: object) -> Iterator[owl.DataRange]:
+def _data_ranges(value: object) -> Iterator[owl.DataRange]:
     """The data ranges that restrictions and axioms in ``value`` speak of; a value is a range of
     one.
     """
@@ -315,7 +329,7 @@ def _ranges(value: object) -> Iterator[owl.DataRange]:
                 yield found
 
 
-def _counting(
+def _counted_properties(
     values: Iterable[object], static: Iterable[owl.Assertion], roles: RoleBox
 ) -> frozenset[str]:
     found: set[str] = set()
@@ -350,7 +364,7 @@ class EventReading:
     reason: str = ""
 
 
-def lines_of(event: Any) -> list[str]:
+def event_lines(event: Any) -> list[str]:
     """The N-Triples lines of an event as callers give it: lines, an ABox, an rdflib Graph.
     Raises: UsageError.
     """
@@ -363,7 +377,7 @@ def lines_of(event: Any) -> list[str]:
     return [str(line).strip() for line in event]
 
 
-def read(lines: Sequence[str], knowledge: StaticKnowledge) -> EventReading:
+def read_rdf(lines: Sequence[str], knowledge: StaticKnowledge) -> EventReading:
     """The assertions of N-Triples ``lines`` of any kind."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "event.nt"
@@ -398,18 +412,18 @@ def read(lines: Sequence[str], knowledge: StaticKnowledge) -> EventReading:
     ]
     reason = ""
     if open_:
-        reason = f"triple {open_[0].line}: {open_[0].message} ({open_[0].kind}){way_out(x.kind for x in open_)}"
+        reason = f"triple {open_[0].line}: {open_[0].message} ({open_[0].kind}){allow_hint(x.kind for x in open_)}"
     return EventReading(tuple(dict.fromkeys(assertions)), reason)
 
 
-def shown(individual: str) -> str:
+def answer_name(individual: str) -> str:
     """An individual of an event as its answer names it."""
     return "_:" + individual.removeprefix(_BLANK) if individual.startswith(_BLANK) else individual
 
 
-def shown_line(line: str) -> str:
+def answer_line(line: str) -> str:
     """A statement with blank nodes of the event as its answer names them."""
-    return relabelled(line, {label: shown(f"_:{label}")[2:] for label in labels_of([line])})
+    return relabel(line, {label: answer_name(f"_:{label}")[2:] for label in labels_of([line])})
 
 
 def labels_of(lines: Iterable[str]) -> frozenset[str]:
@@ -419,7 +433,7 @@ def labels_of(lines: Iterable[str]) -> frozenset[str]:
     )
 
 
-def relabelled(line: str, labels: Mapping[str, str]) -> str:
+def relabel(line: str, labels: Mapping[str, str]) -> str:
     """``line`` with other ``labels`` for blank nodes."""
     return (
         _LABEL.sub(lambda match: f"_:{labels.get(label := match[1] or match[2], label)}", line)
@@ -428,7 +442,7 @@ def relabelled(line: str, labels: Mapping[str, str]) -> str:
     )
 
 
-def apart(labels: Sequence[Iterable[str]]) -> list[dict[str, str]]:
+def distinct_labels(labels: Sequence[Iterable[str]]) -> list[dict[str, str]]:
     """What the ``labels`` of several events are called as those of one: where several have one,
     by the event's place too.
     """
@@ -443,10 +457,10 @@ def apart(labels: Sequence[Iterable[str]]) -> list[dict[str, str]]:
     return named
 
 
-def together(events: Iterable[Sequence[str]]) -> list[str]:
+def join_events(events: Iterable[Sequence[str]]) -> list[str]:
     """The lines of several events as those of one. A label of blank nodes that several have is
     of another node in each.
     """
     given = [list(lines) for lines in events]
-    named = zip(given, apart([labels_of(lines) for lines in given]))
-    return list(dict.fromkeys(relabelled(line, new) for lines, new in named for line in lines))
+    named = zip(given, distinct_labels([labels_of(lines) for lines in given]))
+    return list(dict.fromkeys(relabel(line, new) for lines, new in named for line in lines))

@@ -23,16 +23,16 @@ from shiq.rml.program import MappingProgram
 from shiq.streams.enrichment.answers import (
     EnrichedEvent,
     EnrichmentCounts,
+    add_member,
     has_type,
     make_entry,
     row_text,
     types_text,
-    with_member,
 )
 from shiq.streams.enrichment.cache import Entry
-from shiq.streams.enrichment.components import EventWindows, HeldEvent
+from shiq.streams.enrichment.components import EventWindows, TimedWindowEvent
 from shiq.streams.enrichment.enricher import Enricher
-from shiq.streams.enrichment.entries import entry_of, entry_text, key_of, key_text
+from shiq.streams.enrichment.entries import entry_text, key_text, parse_entry, parse_key
 from shiq.streams.enrichment.key import EventKey, Key
 from shiq.streams.enrichment.knowledge import Realizer, StaticKnowledge
 from shiq.streams.enrichment.questions import EventQuestion, EventReader, RecordEvent, RecordReader
@@ -60,21 +60,21 @@ from shiq.streams.front.operator import (
 
 @dataclass
 class RecordIntake(EventIntake):
-    """The intake of records: those of a table have a head, which is no event. ``timed``: whether
+    """The intake of records: those of a table have a head, which is no event. ``has_times``: whether
     their times and ids count.
     """
 
     reader: RecordReader = field(default_factory=RecordReader)
-    spent: dict[str, float] = field(default_factory=dict)
-    timed: bool = False
+    seconds: dict[str, float] = field(default_factory=dict)
+    has_times: bool = False
 
     def read_events(self, record: Record) -> tuple[Event | None, ...]:
         """What is accepted of a record. Each is a point of time, after which it may be saved."""
-        if self.reader.takes_head(record):
+        if self.reader.read_head(record):
             return ()
         begun = perf_counter()
-        found = self.accept(record) if self.timed else self.parse(record, self.unit)
-        self.spent["reading"] += perf_counter() - begun
+        found = self.accept(record) if self.has_times else self.parse(record, self.unit)
+        self.seconds["reading"] += perf_counter() - begun
         self.points += 1
         return (found,)
 
@@ -96,10 +96,10 @@ class RowSettings:
 
 
 @dataclass
-class EnrichedStream:
-    """Writes the rows of events (`shiq.streams.front.operator.Collector`). ``push`` makes those
+class EnrichmentCollector:
+    """Writes the rows of events (`shiq.streams.front.operator.Collector`). ``make_readable`` makes those
     that were written readable at once; ``jsonld``: records are such objects; ``windows``: has one
-    row a window, ``clock``: which events are in time for that.
+    row a window, ``tracker``: which events are in time for that.
     """
 
     name: ClassVar[str] = "enrich"
@@ -111,35 +111,35 @@ class EnrichedStream:
     write: Callable[[Sequence[str]], None]
     rejects: RejectLog
     unit: str = "sec"
-    push: Callable[[], None] = lambda: None
+    make_readable: Callable[[], None] = lambda: None
     jsonld: bool = False
     windows: EventWindows | None = None
-    clock: WatermarkTracker = field(default_factory=lambda: WatermarkTracker(None))
+    tracker: WatermarkTracker = field(default_factory=lambda: WatermarkTracker(None))
     rows: RowSettings = field(default_factory=RowSettings)
     seconds: dict[str, float] = field(default_factory=lambda: {"deciding": 0.0})
-    _shown: float = 0.0
+    _last_shown: float = 0.0
     _rows: list[str] = field(default_factory=list)
-    _made: list[tuple[Key, Entry]] = field(default_factory=list)
+    _unsaved_entries: list[tuple[Key, Entry]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.records = RecordReader.of(self.enricher.reader, self.unit, jsonld=self.jsonld)
-        read = self.records.event if self.windows is None else self.records.timed
+        self.records = RecordReader.for_reader(self.enricher.reader, self.unit, jsonld=self.jsonld)
+        read = self.records.untimed_event if self.windows is None else self.records.timed_event
         self.intake = RecordIntake(
-            self.clock,
+            self.tracker,
             self.rejects,
             self.unit,
             0 if self.windows is None else self.windows.width,
             lambda record, unit: read(record, reader=self.enricher.reader),
             reader=self.records,
-            spent=self.enricher.counts.seconds,
-            timed=self.windows is not None,
+            seconds=self.enricher.counts.seconds,
+            has_times=self.windows is not None,
         )
 
     def operator(self, *, in_tasks: bool = False) -> Operator:
         """What is done with events; what tasks need of the enricher is handed over."""
         if not in_tasks:
             limits = self.intake.limits()
-            return LiveOperator(self.enricher, limits, timed=self.rows.timings)
+            return LiveOperator(self.enricher, limits, measures_time=self.rows.timings)
         if self.records.form in ("csv", "jsonld"):
             raise UsageError(
                 "rows of a table with a mapping, and JSON-LD, are read in one process",
@@ -149,7 +149,7 @@ class EnrichedStream:
         program = None if enricher.program is None else enricher.program.load_joins()
         asking = realizer.reasoner, realizer.timeout, realizer.heap, realizer.static
         known = {key_text(key): entry_text(entry) for key, entry in enricher.entries}
-        limits = EventLimits(self.unit, None, parse=self.records.event)
+        limits = EventLimits(self.unit, None, parse=self.records.untimed_event)
         return KeyOperator(
             enricher.knowledge, program, asking, limits, known, enricher.entries.capacity
         )
@@ -162,9 +162,9 @@ class EnrichedStream:
         entries of keys, where tasks found them.
         """
         report.apply_to(self.intake, {})
-        self._store()
+        self._save_entries()
         counts, begun = self.enricher.counts, perf_counter()
-        entries, hits, spent = self._entries(rows), counts.hits, sum(counts.seconds.values())
+        entries, hits, spent = self._read_entries(rows), counts.hits, sum(counts.seconds.values())
         shown = report.collector_columns
         if self.windows is not None:
             for event, line in zip(shown["event"], shown["line"]):
@@ -173,47 +173,49 @@ class EnrichedStream:
             for line, event, asked, reader, taken in zip(
                 shown["line"], shown["event"], shown["asked"], shown["reader"], shown["seconds"]
             ):
-                self._answer(line, event.raw, asked, reader, taken)
+                self._write_answer(line, event.raw, asked, reader, taken)
         elif shown:
             for line, given, key in zip(shown["line"], shown["given"], shown["key"]):
-                self._answer(line, *_of_task(given, key, entries), self.enricher.reader)
+                self._write_answer(
+                    line, *_read_task_answer(given, key, entries), self.enricher.reader
+                )
         if self.windows is not None and report.stream_time.watermark is not None:
-            self._decide(self.windows.before(report.stream_time.watermark))
+            self._write_windows(self.windows.ended_before(report.stream_time.watermark))
         report.counts["hits"] = counts.hits - hits
-        if begun - self._shown >= self.max_wait_seconds:
-            self.show()
-            self._shown = begun
+        if begun - self._last_shown >= self.max_wait_seconds:
+            self.show_rows()
+            self._last_shown = begun
         answering = sum(counts.seconds.values()) - spent
         counts.seconds["writing"] += perf_counter() - begun - answering
 
-    def _entries(self, rows: Iterable[Row]) -> dict[str, Entry]:
+    def _read_entries(self, rows: Iterable[Row]) -> dict[str, Entry]:
         """The entries of a batch by their keys as texts; those that are new are put aside for
         the file of entries.
         """
         found = dict[str, Entry]()
         for row in rows:
-            found[row["key"]] = entry_of(row["entry"])
+            found[row["key"]] = parse_entry(row["entry"])
             if row["calls"] is not None:
-                self.enricher.realizer.before += row["calls"]
-                if is_kept(row):
-                    self._made.append((key_of(row["key"]), found[row["key"]]))
+                self.enricher.realizer.earlier_calls += row["calls"]
+                if is_cacheable(row):
+                    self._unsaved_entries.append((parse_key(row["key"]), found[row["key"]]))
         return found
 
-    def _store(self) -> None:
+    def _save_entries(self) -> None:
         """Put what tasks made of the batch before into the file of entries: the checkpoint has
         that batch now, so that one that is done again does not find its own.
         """
-        made, self._made = self._made, []
+        made, self._unsaved_entries = self._unsaved_entries, []
         if made and self.enricher.file is not None:
             self.enricher.file.save(made)
 
-    def _answer(
-        self, line: int, raw: RecordEvent, asked: Asked, reader: Any, spent: float = 0.0
+    def _write_answer(
+        self, line: int, raw: RecordEvent, asked: AskedQuestion, reader: Any, spent: float = 0.0
     ) -> None:
         """Write the row of an event, of which ``spent`` seconds went to its key."""
         begun = perf_counter()
         found = (
-            self.enricher.undecided(f"line {line}: {raw.problem}")
+            self.enricher.undetermined_answer(f"line {line}: {raw.problem}")
             if asked is None
             else self.enricher.answer(asked, reader)
         )
@@ -225,15 +227,15 @@ class EnrichedStream:
         row = row_text(found, line, raw.t, raw.id)
         if self.rows.explain and type(asked) is EventQuestion:
             reasons = self.enricher.explain(asked, found, self.rows.explain)
-            row = with_member(row, "explanations", json.dumps(reasons, ensure_ascii=False))
-        self.put(with_member(row, "seconds", f"{spent:.6f}") if self.rows.timings else row)
+            row = add_member(row, "explanations", json.dumps(reasons, ensure_ascii=False))
+        self.add_row(add_member(row, "seconds", f"{spent:.6f}") if self.rows.timings else row)
 
-    def _decide(self, windows: Iterable[tuple[int, list[HeldEvent]]]) -> None:
+    def _write_windows(self, windows: Iterable[tuple[int, list[TimedWindowEvent]]]) -> None:
         """Write the rows of windows."""
         assert self.windows is not None
         for c, inside in windows:
             begun = perf_counter()
-            found = self.enricher.window([held.event for held in inside])
+            found = self.enricher.enrich_next_window([held.event for held in inside])
             spent = perf_counter() - begun
             if not self.rows.only or has_type(found, self.rows.only):
                 lines = json.dumps([held.line for held in inside])
@@ -242,9 +244,11 @@ class EnrichedStream:
                 told = f'"verdict": "{found.verdict.value}", "hit": {hit}, {types_text(found)}, "reason": {reason}'
                 span = f"[{c - self.windows.width}, {c}]"
                 row = f'{{"window": {span}, "lines": {lines}, {told}}}'
-                self.put(with_member(row, "seconds", f"{spent:.6f}") if self.rows.timings else row)
+                self.add_row(
+                    add_member(row, "seconds", f"{spent:.6f}") if self.rows.timings else row
+                )
 
-    def put(self, row: str) -> None:
+    def add_row(self, row: str) -> None:
         """Take a row to be written."""
         self._rows.append(row)
         if len(self._rows) >= self.batch_size:
@@ -256,10 +260,10 @@ class EnrichedStream:
             self.write(self._rows)
             self._rows = []
 
-    def show(self) -> None:
+    def show_rows(self) -> None:
         """Writes the rows that wait, to be read at once."""
         self.flush()
-        self.push()
+        self.make_readable()
 
     def state(self) -> bytes:
         """What was counted and what is known, so that rows say the same of hits after a restart."""
@@ -275,8 +279,8 @@ class EnrichedStream:
             "cache": enricher.entries.state(),
         }
         windows = {} if self.windows is None else self.windows.state()
-        if enricher.folder is not None:
-            windows |= {"static": list(enricher.folder.taken.items())}
+        if enricher.static_folder is not None:
+            windows |= {"static": list(enricher.static_folder.file_hashes.items())}
         return json.dumps({**found, **windows}).encode()
 
     def restore(self, state: bytes) -> None:
@@ -284,18 +288,18 @@ class EnrichedStream:
         found = json.loads(state)
         # Versions with a state for each runner had what is now one within it.
         found = {**found, **found.get("stream", {}), **found.get("own", {})}
-        if self.enricher.folder is not None:
-            self.enricher.folder.restore(self.enricher, dict(found["static"]))
+        if self.enricher.static_folder is not None:
+            self.enricher.static_folder.restore(self.enricher, dict(found["static"]))
         counts = self.enricher.counts = EnrichmentCounts(**found["counts"])
         counts.undetermined -= found.get("broken", 0)
-        self.intake.spent = counts.seconds
+        self.intake.seconds = counts.seconds
         if "arrivals" in found:
             self.intake.restore(found["arrivals"])
         else:
             self.rejects.restore(found["rejects"])
         self.records.head = found["head"]
-        self.enricher.realizer.before += found["calls"]
-        known = [(key_of(key), entry_of(entry)) for key, entry in found["entries"]]
+        self.enricher.realizer.earlier_calls += found["calls"]
+        known = [(parse_key(key), parse_entry(entry)) for key, entry in found["entries"]]
         self.enricher.entries.restore(found["cache"], known)
         if self.windows is not None:
             self.windows.restore(found, counts.events > 0)
@@ -304,14 +308,14 @@ class EnrichedStream:
         """Versions that kept all in one had nothing else."""
         return [b""]
 
-    def lines_before(self, state: bytes) -> dict[str, int]:
+    def legacy_lines(self, state: bytes) -> dict[str, int]:
         """How many lines each file had, in a checkpoint on Spark of versions without an order."""
         found: dict[str, int] = json.loads(state)["lines"]
         return found
 
     def finish(self, rows: Iterable[Row]) -> StreamAnswer:
         """What came of it all. Raises: InputError where no line could be read."""
-        self._store()
+        self._save_entries()
         counts, enricher = self.enricher.counts, self.enricher
         broken = self.rejects.counts[MALFORMED]
         if self.windows is None:
@@ -319,7 +323,7 @@ class EnrichedStream:
         else:
             counts.undetermined += broken
             if self.intake.stream_time.newest is not None:
-                self._decide(self.windows.rest(self.intake.stream_time.newest))
+                self._write_windows(self.windows.remaining_windows(self.intake.stream_time.newest))
         self.flush()
         leftovers = (
             *(x for x in enricher.knowledge.leftovers if is_blocking(x, enricher.knowledge.allow)),
@@ -329,15 +333,17 @@ class EnrichedStream:
         return StreamAnswer(verdict, leftovers, enricher.statistics)
 
 
-def _of_task(given: str, text: str, entries: Mapping[str, Entry]) -> tuple[RecordEvent, Asked]:
+def _read_task_answer(
+    given: str, text: str, entries: Mapping[str, Entry]
+) -> tuple[RecordEvent, AskedQuestion]:
     """What a task says of an event, with the entry of its key."""
     t, name, problem, names = json.loads(given)
     raw = RecordEvent(t, name, None, problem)
     if not text:
         return raw, None
     if text.startswith(ANSWER):
-        return raw, EnrichedEvent(entry_of(text[len(ANSWER) :]), (), False, ())
-    key = key_of(text) if text.startswith("[") else None
+        return raw, EnrichedEvent(parse_entry(text[len(ANSWER) :]), (), False, ())
+    key = parse_key(text) if text.startswith("[") else None
     return raw, EventQuestion(EventKey(key, names), entry=entries[text])
 
 
@@ -346,17 +352,17 @@ BUCKETS: Final = 32
 #: How texts begin that are no keys: an answer, the lines of an event without a key. That of a
 #: record that is no event is empty.
 ANSWER, LINES = "=", "!"
-Asked = EventQuestion | EnrichedEvent | None
+AskedQuestion = EventQuestion | EnrichedEvent | None
 
 
-def questions(
+def event_questions(
     events: Iterable[Event | None], reader: EventReader, spent: list[float] | None = None
-) -> tuple[list[Asked], list[RejectedEvent]]:
+) -> tuple[list[AskedQuestion], list[RejectedEvent]]:
     """What each event asks, None where a record is none, or is asked about in a window; and
     which records are no events. ``spent`` takes the seconds of each.
     """
     raws: list[RecordEvent | None] = [None if event is None else event.raw for event in events]
-    asked = list[Asked]()
+    asked = list[AskedQuestion]()
     begun = perf_counter()
     for raw in raws:
         asked.append(None if raw is None or raw.problem else reader.question(raw.event))
@@ -383,15 +389,15 @@ class LiveOperator:
     buckets: ClassVar[int] = 1
     enricher: Enricher
     limits: EventLimits
-    timed: bool = False
+    measures_time: bool = False
 
     def partition_events(self, events: Sequence[Event | None]) -> PartitionedEvents:
         """The events, and what they ask, once what is new of the static data was taken."""
-        if self.enricher.folder is not None:
-            self.enricher.folder.follow(self.enricher)
+        if self.enricher.static_folder is not None:
+            self.enricher.static_folder.apply_new_files(self.enricher)
         begun, reader = perf_counter(), self.enricher.reader
-        spent: list[float] | None = [] if self.timed else None
-        asked, refused = questions(events, reader, spent)
+        spent: list[float] | None = [] if self.measures_time else None
+        asked, refused = event_questions(events, reader, spent)
         self.enricher.counts.seconds["keys"] += perf_counter() - begun
         shown = {"event": events, "asked": asked, "reader": [reader] * len(asked)}
         return PartitionedEvents(
@@ -405,17 +411,17 @@ class LiveOperator:
 
 @dataclass(frozen=True)
 class KeyOperator:
-    """The same in tasks. ``asking``: what a `Realizer` is opened with beside the knowledge;
-    ``known``: entries by key, as texts, to begin with; a bucket keeps ``capacity``.
+    """The same in tasks. ``reasoner_settings``: what a `Realizer` is opened with beside the knowledge;
+    ``initial_entries``: entries by key, as texts, to begin with; a bucket keeps ``capacity``.
     """
 
     shows_events: ClassVar[bool] = True
     is_stateful: ClassVar[bool] = False
     knowledge: StaticKnowledge
     program: MappingProgram | None
-    asking: tuple[Any, ...]
+    reasoner_settings: tuple[Any, ...]
     limits: EventLimits
-    known: dict[str, str]
+    initial_entries: dict[str, str]
     capacity: int
     buckets: int = BUCKETS
 
@@ -426,7 +432,7 @@ class KeyOperator:
     @cached_property
     def realizer(self) -> Realizer:
         """One a worker, whose reasoners stay warm."""
-        found = Realizer(self.knowledge, *self.asking)
+        found = Realizer(self.knowledge, *self.reasoner_settings)
         finalize(self, found.close)
         return found
 
@@ -434,18 +440,18 @@ class KeyOperator:
         """Keys by bucket, each with the lines of an event; shown: the key, answer or lines of
         each event, and what else its row has.
         """
-        asked, refused = questions(events, self.reader)
+        asked, refused = event_questions(events, self.reader)
         codes, texts, given = list[int](), list[str](), list[str]()
         numbers, parts = dict[Any, int](), dict[int, dict[str, list[Any]]]()
         for place, (event, one) in enumerate(zip(events, asked)):
-            key, order = one.keyed if isinstance(one, EventQuestion) else (None, ())
+            key, order = one.event_key if isinstance(one, EventQuestion) else (None, ())
             code = numbers.get(key, len(texts))
             if code == len(texts):
-                texts.append(_text_of(one))
+                texts.append(_question_text(one))
                 if key is not None:
                     numbers[key] = code
                 if isinstance(one, EventQuestion):
-                    part = parts.setdefault(self.bucket_of(texts[-1]), {"event": [], "key": []})
+                    part = parts.setdefault(self.bucket_number(texts[-1]), {"event": [], "key": []})
                     part["event"].append(place)
                     part["key"].append(texts[-1])
                     part.setdefault("lines", []).append([*one.lines])
@@ -456,7 +462,7 @@ class KeyOperator:
         shown = {"key": CodedTexts(np.array(codes, np.int32), texts), "given": given}
         return PartitionedEvents(parts, refused, collector_columns=shown)
 
-    def bucket_of(self, text: str) -> int:
+    def bucket_number(self, text: str) -> int:
         return zlib.crc32(text.encode("utf-8", "surrogatepass")) % self.buckets
 
     def open_state(self, bucket: int, state: bytes | None) -> KeyState:
@@ -464,34 +470,38 @@ class KeyOperator:
         known = (
             json.loads(zlib.decompress(state))
             if state
-            else {key: text for key, text in self.known.items() if self.bucket_of(key) == bucket}
+            else {
+                key: text
+                for key, text in self.initial_entries.items()
+                if self.bucket_number(key) == bucket
+            }
         )
-        return KeyState(known, self.capacity // self.buckets, self.entry)
+        return KeyState(known, self.capacity // self.buckets, self.reason_entry)
 
-    def entry(self, lines: Sequence[str]) -> tuple[str, int]:
+    def reason_entry(self, lines: Sequence[str]) -> tuple[str, int]:
         """The entry of an event as text, and how many questions it took."""
         asked, before = self.reader.question([*lines]), self.realizer.calls
         assert isinstance(asked, EventQuestion)
-        found = make_entry(self.realizer.types(asked.assertions()), asked.keyed)
+        found = make_entry(self.realizer.entailed_types(asked.assertions()), asked.event_key)
         return entry_text(found), self.realizer.calls - before
 
 
-def _text_of(asked: Asked) -> str:
+def _question_text(asked: AskedQuestion) -> str:
     if isinstance(asked, EventQuestion):
-        key = asked.keyed.key
+        key = asked.event_key.key
         return LINES + json.dumps([*asked.lines]) if key is None else key_text(key)
     return "" if asked is None else ANSWER + entry_text(asked.entry)
 
 
 @dataclass
 class KeyState:
-    """The entries that a bucket knows, about ``capacity`` of them; ``entry``: makes others. They
+    """The entries that a bucket knows, about ``capacity`` of them; ``reason_entry``: makes others. They
     are no more than a memory: what is lost is reasoned about again.
     """
 
-    known: dict[str, str]
+    entries: dict[str, str]
     capacity: int
-    entry: Callable[[Sequence[str]], tuple[str, int]]
+    reason_entry: Callable[[Sequence[str]], tuple[str, int]]
 
     def step(self, parts: Sequence[Columns], moment: StreamTime) -> list[Row]:
         """The entry of each key; ``calls``: how many questions it took, None where it was known."""
@@ -499,12 +509,12 @@ class KeyState:
         for part in parts:
             for text, lines in zip(part["key"], part["lines"]):
                 if text not in rows:
-                    rows[text] = {"key": text, "entry": self.known.get(text), "calls": None}
+                    rows[text] = {"key": text, "entry": self.entries.get(text), "calls": None}
                     if rows[text]["entry"] is None:
-                        rows[text]["entry"], rows[text]["calls"] = self.entry(lines)
-        if len(self.known) > self.capacity:
-            self.known = {}
-        self.known |= {text: row["entry"] for text, row in rows.items() if is_kept(row)}
+                        rows[text]["entry"], rows[text]["calls"] = self.reason_entry(lines)
+        if len(self.entries) > self.capacity:
+            self.entries = {}
+        self.entries |= {text: row["entry"] for text, row in rows.items() if is_cacheable(row)}
         return list(rows.values())
 
     def finish(self, moment: StreamTime) -> Iterable[Row]:
@@ -512,10 +522,10 @@ class KeyState:
         return ()
 
     def to_bytes(self) -> bytes:
-        return zlib.compress(json.dumps(self.known).encode(), 1) if self.known else b""
+        return zlib.compress(json.dumps(self.entries).encode(), 1) if self.entries else b""
 
 
-def is_kept(row: Row) -> bool:
+def is_cacheable(row: Row) -> bool:
     """Whether the entry of a row of `KeyState.step` is one of a key, and decided."""
     undecided = f'["{Verdict.UNDETERMINED.value}"'
     return not row["key"].startswith(LINES) and not row["entry"].startswith(undecided)

@@ -22,19 +22,19 @@ import numpy as np
 
 from shiq.columns.arrays import Ints, unique
 from shiq.errors import OperationalError
-from shiq.streams.rules.fixpoint import Recursion, maintain, renew
+from shiq.streams.rules.fixpoint import Recursion, maintain_counts, reevaluate
 from shiq.streams.rules.model import (
     ColumnModel,
-    HeldRows,
     MaintainedRule,
+    PointRows,
     Predicate,
-    compact,
-    is_counted,
+    compact_predicate,
+    has_countable_derivations,
 )
 from shiq.streams.rules.operators import Functions, PointBudget, StepContext
-from shiq.streams.rules.plan import Conjunct, Planner, StreamingPattern, conjuncts, has_now
+from shiq.streams.rules.plan import Conjunct, Planner, StreamingPattern, make_conjuncts, uses_now
 from shiq.streams.rules.relations import FIRST, NONE, ConstantDictionary, Relation
-from shiq.streams.rules.safety import global_names
+from shiq.streams.rules.safety import global_variables
 from shiq.streams.rules.syntax import (
     MOST_DERIVED,
     Aggregate,
@@ -60,7 +60,7 @@ _SCHEMA: Final = 1
 _HEAD: Final = "head"
 
 
-def saved(
+def engine_state(
     origin: int | None, point: int, predicates: dict[str, Predicate], dictionary: ConstantDictionary
 ) -> bytes:
     """The state as bytes."""
@@ -74,7 +74,7 @@ def saved(
         place = f"{len(names)}"
         names.append(name)
         kept = unique(np.concatenate(history.rows))
-        columns = predicate.relation.at(kept)
+        columns = predicate.relation.columns_at(kept)
         used += columns
         arrays[f"{place}.points"] = np.array(history.points, np.int64)
         arrays[f"{place}.lengths"] = np.array([len(rows) for rows in history.rows], np.int64)
@@ -99,7 +99,7 @@ def saved(
     return file.getvalue()
 
 
-def put_back(
+def restore_histories(
     state: bytes, predicates: dict[str, Predicate], dictionary: ConstantDictionary
 ) -> tuple[int | None, int]:
     """Fills the histories of ``predicates``; gives origin and point. Raises: OperationalError."""
@@ -112,7 +112,9 @@ def put_back(
             for place, name in enumerate(head["predicates"]):
                 predicate = predicates[name]
                 columns = [found[f"{place}.{i}"] for i in range(len(predicate.relation.columns))]
-                _fill(predicate, [_recoded(column, codes, new) for column in columns], found, place)
+                _fill_history(
+                    predicate, [_recode(column, codes, new) for column in columns], found, place
+                )
             return head["origin"], int(head["point"])
     except (
         ValueError,
@@ -128,13 +130,13 @@ def put_back(
         ) from error
 
 
-def _recoded(column: Ints, codes: Ints, new: Ints) -> Ints:
+def _recode(column: Ints, codes: Ints, new: Ints) -> Ints:
     texts = np.flatnonzero(column >= FIRST)
     column[texts] = new[np.searchsorted(codes, column[texts])]
     return column
 
 
-def _fill(predicate: Predicate, columns: list[Ints], found: Any, place: int) -> None:
+def _fill_history(predicate: Predicate, columns: list[Ints], found: Any, place: int) -> None:
     numbers = predicate.relation.add(columns)[found[f"{place}.rows"]]
     predicate.history.points = found[f"{place}.points"].tolist()
     predicate.history.rows = np.split(numbers, np.cumsum(found[f"{place}.lengths"])[:-1])
@@ -155,25 +157,25 @@ class Engine:
         complete_windows: bool = False,
         most_atoms: int = MOST_DERIVED,
     ) -> None:
-        self.checked = checked
-        self.complete = complete_windows
+        self.program = checked
+        self.complete_windows = complete_windows
         self.dictionary = ConstantDictionary()
         self.context = StepContext(self.dictionary, functions, PointBudget(most_atoms))
         self.predicates: dict[str, Predicate] = {}
         self.origin: int | None = None
         self.point = -1
         #: Views that tell of changes of this point.
-        self._moved: list[WindowView] = []
+        self._changed_views: list[WindowView] = []
         self.strata: list[tuple[list[MaintainedRule], Recursion | None]] = []
         for stratum in checked.strata:
-            rules = [self._maintained(rule) for rule in stratum.rules]
+            rules = [self._maintain_rule(rule) for rule in stratum.rules]
             self.strata.append(
-                (rules, self._recursion(stratum, rules) if stratum.recursive else None)
+                (rules, self._recursion(stratum, rules) if stratum.is_recursive else None)
             )
         self._constants = len(self.dictionary)
         self._texts = 0
         for predicate, rows in checked.facts.items():
-            self._state_facts(predicate, rows)
+            self._add_facts(predicate, rows)
 
     # --- setting up -------------------------------------------------------------------------------
 
@@ -181,17 +183,17 @@ class Engine:
         found = self.predicates.get(name)
         if found is None:
             relation = Relation(name, int(name.rpartition("/")[2]))
-            relation.track("given", np.bool_)
+            relation.add_array("given", np.bool_)
             found = self.predicates[name] = Predicate(
-                relation, History(self.checked.horizons.get(name, 0))
+                relation, History(self.program.horizons.get(name, 0))
             )
         return found
 
-    def _state_facts(self, name: str, rows: Sequence[Row]) -> None:
+    def _add_facts(self, name: str, rows: Sequence[Row]) -> None:
         predicate = self.predicate(name)
-        predicate.facts = predicate.relation.add_any(self._encoded(rows, predicate))
-        predicate.relation.of_row["given"][predicate.facts] = True
-        predicate.touched.append(predicate.facts)
+        predicate.facts = predicate.relation.add_repeated(self._encode_rows(rows, predicate))
+        predicate.relation.row_arrays["given"][predicate.facts] = True
+        predicate.touched_rows.append(predicate.facts)
 
     def _view(
         self, literal: WindowedLiteral, operator: str, count: int, counted: bool
@@ -201,7 +203,7 @@ class Engine:
         counter = predicate.counters.get(window.intervals)
         if counter is None:
             counter = predicate.counters[window.intervals] = WindowCounter(
-                predicate.relation, window, self.complete
+                predicate.relation, window, self.complete_windows
             )
         key = window.intervals, operator, count, counted
         view = predicate.views.get(key)
@@ -210,12 +212,12 @@ class Engine:
         return view
 
     def _conjuncts(self, body: Iterable[Literal], fresh: str = "#") -> list[Conjunct]:
-        return conjuncts(body, self._view, self._constant, fresh)
+        return make_conjuncts(body, self._view, self._constant_code, fresh)
 
-    def _constant(self, constant: Constant) -> int:
+    def _constant_code(self, constant: Constant) -> int:
         return self.dictionary.code(constant.value)
 
-    def _maintained(self, rule: StreamRule) -> MaintainedRule:
+    def _maintain_rule(self, rule: StreamRule) -> MaintainedRule:
         body = self._conjuncts(rule.body)
         inner: dict[int, list[Conjunct]] = {}
 
@@ -234,15 +236,21 @@ class Engine:
         ]
         views = tuple(one.view for one in within if isinstance(one, StreamingPattern))
         head = self.predicate(rule.head.predicate)
-        head.support(rule)
+        head.support_array(rule)
         wanted = frozenset(
             variable.name for argument in rule.head.arguments for variable in variables(argument)
         )
-        now = has_now(rule)
-        incremental = not now and rule.frequency is None and is_counted(body)
-        planner = Planner(body, wanted, elements, frozenset(global_names(rule)))
+        now = uses_now(rule)
+        incremental = not now and rule.frequency is None and has_countable_derivations(body)
+        planner = Planner(body, wanted, elements, frozenset(global_variables(rule)))
         return MaintainedRule(
-            rule, head, body, planner, incremental, now or rule.frequency is not None, inner=views
+            rule,
+            head,
+            body,
+            planner,
+            incremental,
+            now or rule.frequency is not None,
+            aggregate_views=views,
         )
 
     def _recursion(self, stratum: Stratum, rules: list[MaintainedRule]) -> Recursion:
@@ -259,37 +267,37 @@ class Engine:
         if self.origin is None:
             self.origin = t
         before, self.point = self.point, t - self.origin
-        self.context.begin(t)
-        for view in self._moved:
-            view.settle()
-        self._moved.clear()
-        self._collect()
-        rows = self.checked.given(rows)
+        self.context.begin_point(t)
+        for view in self._changed_views:
+            view.clear_changes()
+        self._changed_views.clear()
+        self._collect_garbage()
+        rows = self.program.with_parts(rows)
         for name, given in rows.items():
-            self._give(self.predicate(name), given)
+            self._set_input(self.predicate(name), given)
         for name, predicate in self.predicates.items():
-            if len(predicate.given) and name not in rows:
-                self._give(predicate, [])
+            if len(predicate.input_rows) and name not in rows:
+                self._set_input(predicate, [])
         for predicate in self.predicates.values():
             relation = predicate.relation
-            relation.came = relation.went = NONE
+            relation.gained_rows = relation.lost_rows = NONE
             for counter in predicate.counters.values():
                 counter.advance(predicate.history, before, self.point)
             if not predicate.supports:
-                self._moved += predicate.settle()
+                self._changed_views += predicate.close_point()
         for rules, recursion in self.strata:
-            before = self.context.budget.derived
-            self._moved += (
+            before = self.context.budget.derived_count
+            self._changed_views += (
                 recursion.evaluate(self.context, self.point) if recursion else self._evaluate(rules)
             )
-            self._count(rules, before)
+            self._count_derived(rules, before)
         for predicate in self.predicates.values():
             if predicate.history.horizon:
-                predicate.history.add(self.point, predicate.persistent())
-                predicate.history.forget(self.point)
+                predicate.history.add_point(self.point, predicate.persistent())
+                predicate.history.drop_unobserved(self.point)
         return self._model(t)
 
-    def _encoded(self, rows: Any, predicate: Predicate) -> list[Ints]:
+    def _encode_rows(self, rows: Any, predicate: Predicate) -> list[Ints]:
         """The columns of rows, or of a tuple of columns."""
         arity = predicate.relation.arity
         if _are_columns(rows):
@@ -302,25 +310,29 @@ class Engine:
             else [NONE] * arity
         )
 
-    def _give(self, predicate: Predicate, rows: Any) -> None:
+    def _set_input(self, predicate: Predicate, rows: Any) -> None:
         """The input of a point."""
-        now = self._known(predicate, rows)
-        before, predicate.given = predicate.given, now
-        given = predicate.relation.of_row["given"]
+        now = self._input_rows(predicate, rows)
+        before, predicate.input_rows = predicate.input_rows, now
+        given = predicate.relation.row_arrays["given"]
         new = now[~given[now]]
         given[before] = False
         given[now] = given[predicate.facts] = True
-        predicate.touched += [touched for touched in (new, before[~given[before]]) if len(touched)]
+        predicate.touched_rows += [
+            touched for touched in (new, before[~given[before]]) if len(touched)
+        ]
 
-    def _known(self, predicate: Predicate, rows: Any) -> Ints:
+    def _input_rows(self, predicate: Predicate, rows: Any) -> Ints:
         """The numbers of input rows."""
         if _are_columns(rows) or len(rows) > 50_000:
-            return predicate.relation.add_any(self._encoded(rows, predicate))
-        number = predicate.rows_of
+            return predicate.relation.add_repeated(self._encode_rows(rows, predicate))
+        number = predicate.row_numbers
         found = [number.get(row, -1) for row in rows]
         if -1 in found:
             new = list(dict.fromkeys(row for row, at in zip(rows, found) if at < 0))
-            number.update(zip(new, predicate.relation.add(self._encoded(new, predicate)).tolist()))
+            number.update(
+                zip(new, predicate.relation.add(self._encode_rows(new, predicate)).tolist())
+            )
             found = [number[row] for row in rows]
         return np.array(found, np.int64)
 
@@ -329,39 +341,39 @@ class Engine:
     def _evaluate(self, rules: Sequence[MaintainedRule]) -> list[WindowView]:
         """A stratum without recursion; gives the views that changed."""
         for rule in rules:
-            if rule.incremental:
-                maintain(self.context, rule)
+            if rule.is_incremental:
+                maintain_counts(self.context, rule)
             elif rule.is_due():
-                renew(self.context, rule, self.point)
+                reevaluate(self.context, rule, self.point)
         return [
             view
             for predicate in {id(rule.head): rule.head for rule in rules}.values()
-            for view in predicate.settle()
+            for view in predicate.close_point()
         ]
 
-    def _count(self, rules: Sequence[MaintainedRule], before: int) -> None:
+    def _count_derived(self, rules: Sequence[MaintainedRule], before: int) -> None:
         """Count what a stratum derives, ``before`` which the point had derived so much. Raises:
         EvaluationError.
         """
-        most, self.context.budget.derived = 0, before
+        most, self.context.budget.derived_count = 0, before
         for rule in {id(rule.head): rule for rule in rules}.values():
-            self.context.budget.derived += len(rule.head.derived)
-            if len(rule.head.derived) >= most:
-                most, largest = len(rule.head.derived), rule.rule
-        if self.context.budget.derived > self.context.budget.most:
-            self.context.budget.check(self.context.budget.derived, largest)
+            self.context.budget.derived_count += len(rule.head.derived_rows)
+            if len(rule.head.derived_rows) >= most:
+                most, largest = len(rule.head.derived_rows), rule.rule
+        if self.context.budget.derived_count > self.context.budget.most_derived:
+            self.context.budget.check_derived(self.context.budget.derived_count, largest)
 
     # --- states -----------------------------------------------------------------------------------
 
     def state(self) -> bytes:
         """All that later points depend on."""
-        return saved(self.origin, self.point, self.predicates, self.dictionary)
+        return engine_state(self.origin, self.point, self.predicates, self.dictionary)
 
     def restore(self, state: bytes) -> None:
         """Puts an engine that has not begun where the one was that gave ``state``. Raises:
         OperationalError.
         """
-        self.origin, self.point = put_back(state, self.predicates, self.dictionary)
+        self.origin, self.point = restore_histories(state, self.predicates, self.dictionary)
         for predicate in self.predicates.values():
             for counter in predicate.counters.values():
                 counter.refill(predicate.history, self.point)
@@ -370,45 +382,45 @@ class Engine:
 
     def _model(self, t: int) -> ColumnModel:
         for predicate in self.predicates.values():
-            relation, shown = predicate.relation, predicate.shown
+            relation, shown = predicate.relation, predicate.row_view
             if (
                 shown is None
-                or shown.held is not relation.held
-                or shown.derived is not predicate.derived
+                or shown.held_numbers is not relation.held_rows
+                or shown.derived_numbers is not predicate.derived_rows
             ):
-                relation.track("rows", object)
-                relation.track("texts", object)
-                predicate.shown = HeldRows(
+                relation.add_array("rows", object)
+                relation.add_array("texts", object)
+                predicate.row_view = PointRows(
                     relation.arity,
                     relation.columns,
                     self.dictionary.values,
-                    relation.of_row["rows"],
-                    relation.of_row["texts"],
-                    relation.held,
-                    predicate.derived,
+                    relation.row_arrays["rows"],
+                    relation.row_arrays["texts"],
+                    relation.held_rows,
+                    predicate.derived_rows,
                 )
         return ColumnModel(
             t,
             {
-                name: p.shown
+                name: p.row_view
                 for name, p in self.predicates.items()
-                if p.shown and len(p.relation.held)
+                if p.row_view and len(p.relation.held_rows)
             },
         )
 
-    def _collect(self) -> None:
+    def _collect_garbage(self) -> None:
         """Drops dead rows and constants, where there may be as many of them as live ones."""
         full = len(self.dictionary) > 2 * self._texts + _SPARE
         for predicate in self.predicates.values():
-            if full or predicate.relation.size > 2 * predicate.alive + _SPARE:
-                compact(predicate)
+            if full or predicate.relation.size > 2 * predicate.live_size + _SPARE:
+                compact_predicate(predicate)
         if full:
             used = [
                 column[: p.relation.size]
                 for p in self.predicates.values()
                 for column in p.relation.columns
             ]
-            self.dictionary.forget_but([*used, np.arange(FIRST, FIRST + self._constants)])
+            self.dictionary.retain([*used, np.arange(FIRST, FIRST + self._constants)])
             self._texts = len(self.dictionary)
 
 

@@ -11,9 +11,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from shiq.streams.rules.model import Evaluator
-from shiq.streams.rules.naive_evaluation import Binding, Model, Reference, _Step
+from shiq.streams.rules.naive_evaluation import (
+    Binding,
+    NaiveEvaluator,
+    NaiveModel,
+    _PointEvaluation,
+)
 from shiq.streams.rules.program import Program
-from shiq.streams.rules.safety import global_names
+from shiq.streams.rules.safety import global_variables
 from shiq.streams.rules.syntax import (
     Aggregate,
     Atom,
@@ -25,7 +30,7 @@ from shiq.streams.rules.syntax import (
     Row,
     StreamRule,
     Term,
-    is_own,
+    is_user_predicate,
     written_literals,
 )
 
@@ -39,42 +44,44 @@ class DerivationReason:
 
     literal: str
     points: tuple[int, ...] | None = None
-    observed: int | None = None
-    absent: bool = False
+    observed_count: int | None = None
+    is_absent: bool = False
     tuples: tuple[str, ...] | None = None
-    because: Because | None = None
+    derivation: Derivation | None = None
 
     def to_dict(self) -> dict[str, Any]:
         told: dict[str, Any] = {"literal": self.literal}
         if self.points is not None:
-            told |= {"points": list(self.points), "observed": self.observed}
-        if self.absent:
+            told |= {"points": list(self.points), "observed": self.observed_count}
+        if self.is_absent:
             told["absent"] = True
         if self.tuples is not None:
             told["tuples"] = list(self.tuples)
-        return told if self.because is None else {**told, "because": self.because.to_dict()}
+        return told if self.derivation is None else {**told, "because": self.derivation.to_dict()}
 
-    def lines(self, depth: int) -> list[str]:
+    def text_lines(self, depth: int) -> list[str]:
         notes = []
-        if self.absent:
+        if self.is_absent:
             notes.append("absent" if self.points is None else "")
         if self.points is not None:
             at = ", ".join(map(str, self.points)) or "none"
-            notes.append(f"counted at {at} of {self.observed} observed")
+            notes.append(f"counted at {at} of {self.observed_count} observed")
         if self.tuples is not None:
             notes.append(f"over {{{'; '.join(self.tuples)}}}")
         said = "; ".join(note for note in notes if note)
         own = f"{'  ' * depth}{self.literal}{f'   ({said})' if said else ''}"
-        return [own] if self.because is None else [own, *self.because.lines(depth + 1)[1:]]
+        return (
+            [own] if self.derivation is None else [own, *self.derivation.text_lines(depth + 1)[1:]]
+        )
 
 
 @dataclass(frozen=True)
-class Because:
-    """``by``: input, fact or rule; ``place``: of the fact or rule."""
+class Derivation:
+    """``source_kind``: input, fact or rule; ``place``: of the fact or rule."""
 
     atom: str
     t: int
-    by: str
+    source_kind: str
     place: Position | None = None
     rule: str = ""
     bindings: Mapping[str, str] = field(default_factory=dict)
@@ -82,10 +89,10 @@ class Because:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""
-        told: dict[str, Any] = {"atom": self.atom, "t": self.t, "by": self.by}
+        told: dict[str, Any] = {"atom": self.atom, "t": self.t, "by": self.source_kind}
         if self.place is not None:
             told |= {"file": self.place.file, "line": self.place.line}
-        if self.by == "rule":
+        if self.source_kind == "rule":
             told |= {
                 "rule": self.rule,
                 "bindings": dict(self.bindings),
@@ -93,12 +100,12 @@ class Because:
             }
         return told
 
-    def lines(self, depth: int = 0) -> list[str]:
+    def text_lines(self, depth: int = 0) -> list[str]:
         """As text; what an atom rests on stands below it."""
         before = "  " * depth
-        if self.by != "rule":
+        if self.source_kind != "rule":
             where = f", {self.place.file} line {self.place.line}" if self.place else ""
-            return [f"{before}{self.atom} at {self.t}", f"{before}  {self.by}{where}"]
+            return [f"{before}{self.atom} at {self.t}", f"{before}  {self.source_kind}{where}"]
         assert self.place is not None
         bound = ", ".join(f"{name}={value}" for name, value in self.bindings.items())
         lines = [
@@ -106,86 +113,92 @@ class Because:
             f"{before}  by {self.place.file} line {self.place.line}: {self.rule}",
         ]
         lines += [f"{before}  with {bound}"] if bound else []
-        return [*lines, *(line for reason in self.body for line in reason.lines(depth + 1))]
+        return [*lines, *(line for reason in self.body for line in reason.text_lines(depth + 1))]
 
 
 @dataclass
-class Explaining(Reference):
-    """The naive evaluator, which remembers how the atoms of the point ``when`` were derived.
+class ExplainingEvaluator(NaiveEvaluator):
+    """The naive evaluator, which remembers how the atoms of the point ``point`` were derived.
     ``engine``: takes each point first, so that one which derives too much ends the run before
     the slow evaluator begins with it.
     """
 
-    when: int = 0
+    point: int = 0
     engine: Evaluator | None = None
-    given: Mapping[str, set[Row]] = field(default_factory=dict)
-    model: Model | None = None
+    input_rows: Mapping[str, set[Row]] = field(default_factory=dict)
+    model: NaiveModel | None = None
     origins: dict[tuple[str, Row], tuple[int, StreamRule, Binding]] = field(default_factory=dict)
 
-    def step(self, t: int, rows: Mapping[str, Any], heard: Any = None) -> Model:
-        if t > self.when:
-            return Model(t, {}, {})
+    def step(self, t: int, rows: Mapping[str, Any], heard: Any = None) -> NaiveModel:
+        if t > self.point:
+            return NaiveModel(t, {}, {})
         if self.engine is not None:
             self.engine.step(t, rows)
-        if t < self.when:
+        if t < self.point:
             return super().step(t, rows)
 
         def remember(rule: StreamRule, row: Row, binding: Binding) -> None:
             self.origins.setdefault((rule.head.predicate, row), (len(self.origins), rule, binding))
 
-        self.given = {
-            predicate: set(found) for predicate, found in self.program.given(rows).items()
+        self.input_rows = {
+            predicate: set(found) for predicate, found in self.program.with_parts(rows).items()
         }
         self.model = super().step(t, rows, remember)
         return self.model
 
-    def because(self, program: Program, predicate: str, row: Row) -> Because | None:
-        """Why an atom holds at ``when``; None where it does not."""
-        if self.model is None or row not in self.model.whole.get(predicate, ()):
+    def explain_atom(self, program: Program, predicate: str, row: Row) -> Derivation | None:
+        """Why an atom holds at ``point``; None where it does not."""
+        if self.model is None or row not in self.model.atoms.get(predicate, ()):
             return None
-        return self._because(program, predicate, row)
+        return self._explain(program, predicate, row)
 
-    def _because(self, program: Program, predicate: str, row: Row) -> Because:
+    def _explain(self, program: Program, predicate: str, row: Row) -> Derivation:
         name, _, arity = predicate.rpartition("/")
         text = str(Atom(name, tuple(map(Constant, row))))
-        if row in self.given.get(predicate, ()):
-            return Because(text, self.when, "input")
-        fact = program.read_as.facts.get(f"{name.partition('#')[0]}/{arity}", {}).get(row)
+        if row in self.input_rows.get(predicate, ()):
+            return Derivation(text, self.point, "input")
+        fact = program.parsed_program.facts.get(f"{name.partition('#')[0]}/{arity}", {}).get(row)
         if fact is not None:
-            return Because(text, self.when, "fact", fact[0].place(fact[1]))
+            return Derivation(text, self.point, "fact", fact[0].position(fact[1]))
         number, rule, binding = self.origins[predicate, row]
-        step = _Step(
+        step = _PointEvaluation(
             self,
-            self.when,
-            {name: set(rows) for name, rows in (self.model.whole if self.model else {}).items()},
+            self.point,
+            {name: set(rows) for name, rows in (self.model.atoms if self.model else {}).items()},
         )
         body = tuple(
-            self._reason(program, step, rule, literal, binding, number)
+            self._literal_reason(program, step, rule, literal, binding, number)
             for literal in written_literals(rule.body)
         )
         shown = {
             name: str(value)
             for name, value in sorted(binding.items())
-            if name[0] != "_" and is_own(name)
+            if name[0] != "_" and is_user_predicate(name)
         }
-        return Because(text, self.when, "rule", rule.position, str(rule), shown, body)
+        return Derivation(text, self.point, "rule", rule.position, str(rule), shown, body)
 
-    def _reason(
+    def _literal_reason(
         self,
         program: Program,
-        step: _Step,
+        step: _PointEvaluation,
         rule: StreamRule,
         literal: Literal,
         binding: Binding,
         number: int,
     ) -> DerivationReason:
         def ground(term: Term) -> Term:
-            value = step.value(term, binding)
+            value = step.term_value(term, binding)
             return term if value is None else Constant(value)
 
         if isinstance(literal, ComparisonLiteral):
             return DerivationReason(
-                str(replace(literal, left=ground(literal.left), right=ground(literal.right)))
+                str(
+                    replace(
+                        literal,
+                        left_term=ground(literal.left_term),
+                        right_term=ground(literal.right_term),
+                    )
+                )
             )
         if isinstance(literal, External):
             outputs = tuple(map(ground, literal.outputs))
@@ -195,36 +208,38 @@ class Explaining(Reference):
         if isinstance(literal, Aggregate):
             tuples = sorted(
                 ",".join(map(str, row))
-                for row in step.elements(rule, literal, binding, global_names(rule))
+                for row in step.elements(rule, literal, binding, global_variables(rule))
             )
             guards = tuple((relation, ground(term)) for relation, term in literal.guards)
             return DerivationReason(str(replace(literal, guards=guards)), tuples=tuple(tuples))
-        row = step.row(literal.atom.arguments, binding) or ()
+        row = step.ground_row(literal.atom.arguments, binding) or ()
         atom = Atom(literal.atom.name, tuple(map(Constant, row)))
         count = None if literal.count is None else ground(literal.count)
         text, predicate = str(replace(literal, atom=atom, count=count)), atom.predicate
         now = self.origins.get((predicate, row))
         times = step.times(literal)
         held = [
-            t for t, point in zip(times, step.observed(literal)) if row in point.get(predicate, ())
+            t
+            for t, point in zip(times, step.observed_points(literal))
+            if row in point.get(predicate, ())
         ]
         if (
             literal.is_harmless
             and now is not None
             and now[0] >= number
-            and row not in self.given.get(predicate, ())
+            and row not in self.input_rows.get(predicate, ())
         ):
             # It came later than what it is to explain: the window had enough without it.
             held = [
-                t for t in held if t != self.when or row in self.program.facts.get(predicate, ())
+                t for t in held if t != self.point or row in self.program.facts.get(predicate, ())
             ]
         because = (
-            self._because(program, predicate, row)
-            if not literal.negated and self.when in held
+            self._explain(program, predicate, row)
+            if not literal.is_negated and self.point in held
             else None
         )
         if literal.window is None:
-            return DerivationReason(text, absent=literal.negated, because=because)
+            return DerivationReason(text, is_absent=literal.is_negated, derivation=because)
         return DerivationReason(
-            text, tuple(sorted(held)), len(times), literal.negated, because=because
+            text, tuple(sorted(held)), len(times), literal.is_negated, derivation=because
         )

@@ -19,16 +19,16 @@ from shiq.streams.rules.syntax import (
     Atom,
     ComparisonLiteral,
     Constant,
+    CurrentTime,
     External,
     IntegerOverflow,
     Literal,
-    Now,
     Term,
     Variable,
     Window,
     WindowedLiteral,
     arithmetic,
-    window,
+    make_window,
 )
 from shiq.streams.rules.tokens import (
     AT,
@@ -71,14 +71,14 @@ def _count_operator(tokens: Cursor, token: RuleToken) -> None:
 
 def _read_sum(tokens: Cursor) -> Term:
     found = _read_product(tokens)
-    while tokens.sees("+") or tokens.sees("-"):
+    while tokens.is_next("+") or tokens.is_next("-"):
         found = _combine(tokens, tokens.take(), found, _read_product(tokens))
     return found
 
 
 def _read_product(tokens: Cursor) -> Term:
     found = _read_factor(tokens)
-    while tokens.sees("*") or tokens.sees("/") or tokens.sees("\\"):
+    while tokens.is_next("*") or tokens.is_next("/") or tokens.is_next("\\"):
         found = _combine(tokens, tokens.take(), found, _read_factor(tokens))
     return found
 
@@ -97,13 +97,13 @@ def _combine(tokens: Cursor, operator: RuleToken, left: Term, right: Term) -> Te
 
 def _read_factor(tokens: Cursor) -> Term:
     token = tokens.take()
-    place = tokens.text.place(token.offset)
+    place = tokens.text.position(token.offset)
     if token.kind == INTEGER:
-        return Constant(_integer(token), place)
+        return Constant(_parse_integer(token), place)
     if token.kind == VARIABLE:
         return Variable(_fresh_name(tokens) if token.text == "_" else token.text, place)
     if token.kind == NAME:
-        if tokens.sees("("):
+        if tokens.is_next("("):
             raise TokenFault(
                 token, f"function symbols are not supported: {token}; use more arguments"
             )
@@ -116,15 +116,15 @@ def _read_factor(tokens: Cursor) -> Term:
             raise TokenFault(
                 token, f"{token} is no term; those of its kind are @now, {', '.join(NOW_PARTS)}"
             )
-        return Now(part, UNITS[tokens.unit], place)
+        return CurrentTime(part, UNITS[tokens.unit], place)
     if token.text in ("(", "-") and token.kind == PUNCTUATION:
         _count_operator(tokens, token)
         if token.text == "-":
             if tokens.peek().kind == INTEGER:
-                return Constant(_integer(tokens.take(), -1), place)
+                return Constant(_parse_integer(tokens.take(), -1), place)
             return _combine(tokens, token, Constant(0, place), _read_factor(tokens))
         found = _read_sum(tokens)
-        if tokens.sees(","):
+        if tokens.is_next(","):
             raise TokenFault(tokens.peek(), "tuples are not supported; use more arguments")
         tokens.expect(")", "')'")
         return found
@@ -161,7 +161,7 @@ def read_term_or_interval(tokens: Cursor) -> Term:
     if bounds[1] - bounds[0] >= MOST_IN_INTERVAL:
         raise TokenFault(token, f"an interval has no more than {MOST_IN_INTERVAL:,} numbers")
     interval = Variable(
-        f"{bounds[0]}..{bounds[1]}#{len(tokens.intervals)}", tokens.text.place(token.offset)
+        f"{bounds[0]}..{bounds[1]}#{len(tokens.intervals)}", tokens.text.position(token.offset)
     )
     tokens.intervals.append(interval)
     return interval
@@ -170,13 +170,13 @@ def read_term_or_interval(tokens: Cursor) -> Term:
 def read_terms(tokens: Cursor, *ends: str) -> tuple[Term, ...]:
     """Terms with commas between, up to one of ``ends``, which stays."""
     found: list[Term] = []
-    if any(map(tokens.sees, ends)):
+    if any(map(tokens.is_next, ends)):
         return ()
     while True:
         found.append(read_term_or_interval(tokens))
-        if any(map(tokens.sees, ends)):
+        if any(map(tokens.is_next, ends)):
             return tuple(found)
-        if tokens.sees(";"):
+        if tokens.is_next(";"):
             raise TokenFault(tokens.peek(), "pooling is not supported; write a rule for each")
         tokens.expect(",", f"',' or '{ends[0]}'")
 
@@ -184,7 +184,7 @@ def read_terms(tokens: Cursor, *ends: str) -> tuple[Term, ...]:
 def read_window(tokens: Cursor) -> Window:
     begun = tokens.take()
     if begun.text == "{" and begun.kind == PUNCTUATION:
-        if tokens.sees("}"):
+        if tokens.is_next("}"):
             raise TokenFault(
                 begun, "an empty window holds for nothing; name at least one offset, as in {0}"
             )
@@ -192,7 +192,7 @@ def read_window(tokens: Cursor) -> Window:
         while tokens.accept(","):
             offsets.append(_read_offset(tokens))
         tokens.expect("}", "',' or '}'")
-        return window(offsets)
+        return make_window(offsets)
     if begun.text != "[" or begun.kind != PUNCTUATION:
         raise TokenFault(begun, f"expected a window, as in [5], [5 sec] or {{0,2}}, found {begun}")
     length, text = read_duration(tokens, "]")
@@ -216,7 +216,7 @@ def _read_natural(tokens: Cursor, token: RuleToken, what: str) -> int:
         return named
     if token.kind != INTEGER:
         raise TokenFault(token, f"expected {what}, found {token}")
-    return _integer(token)
+    return _parse_integer(token)
 
 
 def _check_bound(tokens: Cursor, token: RuleToken, number: int) -> int:
@@ -233,12 +233,12 @@ def read_duration(tokens: Cursor, end: str) -> tuple[int, str]:
     """
     token = tokens.take()
     number = _read_natural(tokens, token, "a natural number")
-    if tokens.sees(end):
+    if tokens.is_next(end):
         return _check_bound(tokens, token, number), str(number)
     unit = tokens.take()
     if unit.kind != NAME or unit.text not in UNITS:
         raise TokenFault(unit, f"unknown unit {unit}; the units are {', '.join(UNITS)}")
-    if not tokens.sees(end):
+    if not tokens.is_next(end):
         raise TokenFault(tokens.peek(), f"expected '{end}', found {tokens.peek()}")
     parts = number * UNITS[unit.text]
     if parts % UNITS[tokens.unit] or not parts:
@@ -249,7 +249,7 @@ def read_duration(tokens: Cursor, end: str) -> tuple[int, str]:
     return _check_bound(tokens, token, parts // UNITS[tokens.unit]), f"{number} {unit.text}"
 
 
-def _integer(token: RuleToken, sign: int = 1) -> int:
+def _parse_integer(token: RuleToken, sign: int = 1) -> int:
     number = int(token.text) if len(token.text) <= 20 else LIMIT * 2
     if not -LIMIT <= sign * number < LIMIT:
         shown = (
@@ -263,12 +263,12 @@ def _integer(token: RuleToken, sign: int = 1) -> int:
 
 RELATIONS: Final = {"=": "=", "!=": "!=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 #: Signs behind a name that is a term of a comparison, and no atom.
-_GOES_ON: Final = frozenset({*RELATIONS, "+", "-", "*", "/", "\\", ".."})
+_TERM_SIGNS: Final = frozenset({*RELATIONS, "+", "-", "*", "/", "\\", ".."})
 _FUNCTIONS: Final = ("#count", "#sum", "#min", "#max")
 
 
 def is_between_statements(tokens: Cursor) -> bool:
-    return not tokens.ahead
+    return not tokens.lookahead
 
 
 def read_atom(tokens: Cursor) -> Atom:
@@ -283,7 +283,7 @@ def read_atom(tokens: Cursor) -> Atom:
     if tokens.accept("("):
         arguments = read_terms(tokens, ")")
         tokens.take()
-    return Atom(token.text, arguments, tokens.text.place(token.offset))
+    return Atom(token.text, arguments, tokens.text.position(token.offset))
 
 
 def read_body(tokens: Cursor) -> tuple[Literal, ...]:
@@ -304,21 +304,25 @@ def interval_literals(tokens: Cursor) -> list[WindowedLiteral]:
 def read_literal(tokens: Cursor) -> Literal:
     begun = tokens.peek()
     negated = tokens.accept("not")
-    if negated and tokens.sees("not"):
+    if negated and tokens.is_next("not"):
         raise TokenFault(tokens.peek(), "not not is not supported; leave both away")
-    if tokens.sees("&"):
+    if tokens.is_next("&"):
         return _read_external(tokens, negated)
     if tokens.peek().kind == HASH:
         return _read_aggregate(tokens, negated, None, begun)
-    if tokens.sees("-") and tokens.peek(1).kind == NAME and tokens.peek(2).text not in _GOES_ON:
+    if (
+        tokens.is_next("-")
+        and tokens.peek(1).kind == NAME
+        and tokens.peek(2).text not in _TERM_SIGNS
+    ):
         raise TokenFault(
             tokens.peek(), "strong negation is not supported; use a predicate of its own, or not"
         )
-    if tokens.sees("{") or (tokens.peek().kind == INTEGER and tokens.peek(1).text == "{"):
+    if tokens.is_next("{") or (tokens.peek().kind == INTEGER and tokens.peek(1).text == "{"):
         raise TokenFault(
             tokens.peek(), "choice and cardinality atoms are not supported; count with #count"
         )
-    if tokens.peek().kind == NAME and tokens.peek(1).text not in _GOES_ON:
+    if tokens.peek().kind == NAME and tokens.peek(1).text not in _TERM_SIGNS:
         return _read_windowed(tokens, negated, begun)
     left = read_term_or_interval(tokens)
     token = tokens.peek()
@@ -330,11 +334,11 @@ def read_literal(tokens: Cursor) -> Literal:
     right = read_term_or_interval(tokens)
     if tokens.peek().text in RELATIONS:
         raise TokenFault(tokens.peek(), "a comparison has two sides; write two comparisons")
-    return ComparisonLiteral(left, relation, right, negated, tokens.text.place(begun.offset))
+    return ComparisonLiteral(left, relation, right, negated, tokens.text.position(begun.offset))
 
 
 def _read_windowed(tokens: Cursor, negated: bool, begun: RuleToken) -> WindowedLiteral:
-    place = tokens.text.place(begun.offset)
+    place = tokens.text.position(begun.offset)
     atom = read_atom(tokens)
     if tokens.peek().text in RELATIONS:
         raise TokenFault(
@@ -350,10 +354,10 @@ def _read_windowed(tokens: Cursor, negated: bool, begun: RuleToken) -> WindowedL
         operator, count = COUNT, _read_counting(tokens, 1, COUNT)
     elif tokens.accept("always"):
         operator, count = ALWAYS, None
-    elif not tokens.sees("in"):
-        if tokens.sees("at"):
+    elif not tokens.is_next("in"):
+        if tokens.is_next("at"):
             raise TokenFault(tokens.peek(1), f"expected 'least' or 'most', found {tokens.peek(1)}")
-        return WindowedLiteral(atom, negated=negated, position=place)
+        return WindowedLiteral(atom, is_negated=negated, position=place)
     tokens.expect("in", "'in' and a window")
     found = read_window(tokens)
     degenerate = operator == AT_LEAST and count == Constant(1) and found.intervals == ((0, 0),)
@@ -373,7 +377,7 @@ def _read_counting(tokens: Cursor, least: int, operator: str) -> Term:
 
 
 def _read_external(tokens: Cursor, negated: bool) -> External:
-    place = tokens.text.place(tokens.take().offset)
+    place = tokens.text.position(tokens.take().offset)
     name = tokens.take()
     if name.kind != NAME:
         raise TokenFault(name, f"expected the name of a function, found {name}")
@@ -411,7 +415,7 @@ def _read_aggregate(
             "an aggregate is compared with something; write X = before it, or = X behind it",
         )
     return Aggregate(
-        token.text[1:], tuple(elements), tuple(guards), negated, tokens.text.place(begun.offset)
+        token.text[1:], tuple(elements), tuple(guards), negated, tokens.text.position(begun.offset)
     )
 
 

@@ -50,8 +50,15 @@ import numpy.typing as npt
 
 from shiq.columns.arrays import Ints, distinct
 from shiq.streams.rules.plan import Conjunct, JoinPlan, Planner, StreamingPattern
-from shiq.streams.rules.relations import FIRST, NONE, Flags, Relation, decoded, nothing
-from shiq.streams.rules.syntax import ComparisonLiteral, Row, StreamRule, Value, atom_text, is_own
+from shiq.streams.rules.relations import FIRST, NONE, Flags, Relation, decode_codes, no_rows
+from shiq.streams.rules.syntax import (
+    ComparisonLiteral,
+    Row,
+    StreamRule,
+    Value,
+    atom_text,
+    is_user_predicate,
+)
 from shiq.streams.rules.windows import History, WindowCounter, WindowView
 
 
@@ -96,7 +103,7 @@ class Model:
     """What holds at ``t``. ``shown``: the predicates of #show, None for all."""
 
     point: PointModel
-    shown: frozenset[str] | None = None
+    shown_predicates: frozenset[str] | None = None
 
     @property
     def t(self) -> int:
@@ -115,7 +122,11 @@ class Model:
     def _texts(self, predicates: Iterable[str], derived: bool) -> list[str]:
         found: list[str] = []
         for predicate in predicates:
-            if predicate in self.shown if self.shown is not None else is_own(predicate):
+            if (
+                predicate in self.shown_predicates
+                if self.shown_predicates is not None
+                else is_user_predicate(predicate)
+            ):
                 found += self.point.texts(predicate, derived)
         return sorted(found)
 
@@ -132,54 +143,58 @@ class Model:
 
 
 @dataclass(frozen=True)
-class HeldRows:
-    """The rows that hold of a predicate, and those that rules with a body derive; ``made`` and
-    ``said`` have rows and texts that were once asked for."""
+class PointRows:
+    """The rows that hold of a predicate, and those that rules with a body derive; ``row_cache`` and
+    ``text_cache`` have rows and texts that were once asked for."""
 
     arity: int
     columns: Sequence[Ints]
     values: Sequence[Value | None]
-    made: npt.NDArray[np.object_]
-    said: npt.NDArray[np.object_]
-    held: Ints
-    derived: Ints
-    told: dict[bool, list[str]] = field(default_factory=dict)
+    row_cache: npt.NDArray[np.object_]
+    text_cache: npt.NDArray[np.object_]
+    held_numbers: Ints
+    derived_numbers: Ints
+    text_lists: dict[bool, list[str]] = field(default_factory=dict)
 
     @cached_property
     def all_rows(self) -> list[Row]:
-        return self._rows(self.held)
+        return self._rows(self.held_numbers)
 
     @cached_property
     def derived_rows(self) -> list[Row]:
-        return self.all_rows if self.derived is self.held else self._rows(self.derived)
+        return (
+            self.all_rows
+            if self.derived_numbers is self.held_numbers
+            else self._rows(self.derived_numbers)
+        )
 
     def _rows(self, numbers: Ints) -> list[Row]:
         if not self.arity:
             return [()] * len(numbers)
-        found = self.made[numbers]
+        found = self.row_cache[numbers]
         new = np.flatnonzero(found == 0)
         if len(new):
             rows = np.empty(len(new), object)
             rows[:] = list(
-                zip(*(decoded(self.values, column[numbers[new]]) for column in self.columns))
+                zip(*(decode_codes(self.values, column[numbers[new]]) for column in self.columns))
             )
-            self.made[numbers[new]] = found[new] = rows
+            self.row_cache[numbers[new]] = found[new] = rows
         return found.tolist()  # type: ignore[no-any-return]
 
     def texts(self, name: str, derived: bool) -> list[str]:
         """The atoms as texts."""
-        if derived not in self.told:
-            numbers = self.derived if derived else self.held
-            found = self.said[numbers]
+        if derived not in self.text_lists:
+            numbers = self.derived_numbers if derived else self.held_numbers
+            found = self.text_cache[numbers]
             new = np.flatnonzero(found == 0)
             if len(new):
-                self.said[numbers[new]] = found[new] = [
+                self.text_cache[numbers[new]] = found[new] = [
                     atom_text(name, row) for row in self._rows(numbers[new])
                 ]
-            self.told[derived] = found.tolist()
-        return self.told[derived]
+            self.text_lists[derived] = found.tolist()
+        return self.text_lists[derived]
 
-    def columns_of(self, numbers: Ints) -> tuple[Any, ...]:
+    def take_columns(self, numbers: Ints) -> tuple[Any, ...]:
         return tuple(self._column(column[numbers]) for column in self.columns) if self.arity else ()
 
     def _column(self, codes: Ints) -> Any:
@@ -187,7 +202,7 @@ class HeldRows:
             return codes
         numbers, inverse, _ = distinct(codes)
         found = np.empty(len(numbers), object)
-        found[:] = decoded(self.values, numbers)
+        found[:] = decode_codes(self.values, numbers)
         return found[inverse]
 
 
@@ -196,33 +211,33 @@ class ColumnModel:
     """The model of the point ``t`` (`PointModel`)."""
 
     t: int
-    held: Mapping[str, HeldRows] = field(repr=False)
+    rows_by_predicate: Mapping[str, PointRows] = field(repr=False)
 
     def predicates(self) -> Iterable[str]:
         """Those that hold for something."""
-        return [name for name, held in self.held.items() if len(held.held)]
+        return [name for name, held in self.rows_by_predicate.items() if len(held.held_numbers)]
 
     def rows(self, predicate: str, derived: bool = False) -> Sequence[Row]:
         """The rows of a predicate, each once; with ``derived`` only heads of rules with a body."""
-        found = self.held.get(predicate)
+        found = self.rows_by_predicate.get(predicate)
         return () if found is None else found.derived_rows if derived else found.all_rows
 
     def texts(self, predicate: str, derived: bool = False) -> Sequence[str]:
         """The atoms of a predicate as texts."""
-        found = self.held.get(predicate)
+        found = self.rows_by_predicate.get(predicate)
         return () if found is None else found.texts(predicate.rpartition("/")[0], derived)
 
     def columns(self, predicate: str, derived: bool = False) -> tuple[Any, ...]:
         """The same as arrays, one an argument: int64 where all are integers, else of constants."""
-        found = self.held.get(predicate)
+        found = self.rows_by_predicate.get(predicate)
         if found is None:
             return (np.zeros(0, np.int64),) * int(predicate.rpartition("/")[2])
-        return found.columns_of(found.derived if derived else found.held)
+        return found.take_columns(found.derived_numbers if derived else found.held_numbers)
 
 
 @dataclass(eq=False)
 class Predicate:
-    """A relation with its windows: ``facts`` and this point's ``given`` rows, ``derived`` by
+    """A relation with its windows: ``facts`` and this point's ``input_rows`` rows, ``derived_rows`` by
     rules with a body.
     """
 
@@ -230,69 +245,69 @@ class Predicate:
     history: History
     counters: dict[tuple[tuple[int, int], ...], WindowCounter] = field(default_factory=dict)
     views: dict[tuple[object, ...], WindowView] = field(default_factory=dict)
-    facts: Ints = field(default_factory=nothing)
-    given: Ints = field(default_factory=nothing)
+    facts: Ints = field(default_factory=no_rows)
+    input_rows: Ints = field(default_factory=no_rows)
     #: Rows whose input changed, or their support by rules, each once or more.
-    touched: list[Ints] = field(default_factory=list)
+    touched_rows: list[Ints] = field(default_factory=list)
     supports: list[tuple[str, bool, bool]] = field(default_factory=list)
-    derived: Ints = field(default_factory=nothing)
-    alive: int = 0
-    rows_of: dict[Row, int] = field(default_factory=dict)
-    shown: HeldRows | None = None
+    derived_rows: Ints = field(default_factory=no_rows)
+    live_size: int = 0
+    row_numbers: dict[Row, int] = field(default_factory=dict)
+    row_view: PointRows | None = None
 
-    def support(self, rule: StreamRule) -> tuple[str, bool, bool]:
+    def support_array(self, rule: StreamRule) -> tuple[str, bool, bool]:
         """The name of the array with the number of derivations by rules like this one."""
-        name = "support", rule.temporary, bool(rule.body)
+        name = "support", rule.is_temporary, bool(rule.body)
         if name not in self.supports:
             self.supports.append(name)
-            self.relation.track(name, np.int64)
+            self.relation.add_array(name, np.int64)
         return name
 
     def persistent(self) -> Ints:
         """The rows that later points see."""
-        held = self.relation.held
+        held = self.relation.held_rows
         if not any(temporary for _, temporary, _ in self.supports):
             return held
-        kept: Flags = self.relation.of_row["given"][held]
+        kept: Flags = self.relation.row_arrays["given"][held]
         for name in self.supports:
             if not name[1]:
-                kept = kept | (self.relation.of_row[name][held] > 0)
+                kept = kept | (self.relation.row_arrays[name][held] > 0)
         persistent: Ints = held[kept]
         return persistent
 
-    def settle(self) -> list[WindowView]:
+    def close_point(self) -> list[WindowView]:
         """Says what holds now that its rules have been evaluated; gives the views that changed."""
         relation = self.relation
-        if self.touched:
-            touched = relation.each_once(np.concatenate(self.touched))
-            holds, of_row = relation.of_row["holds"], relation.of_row
+        if self.touched_rows:
+            touched = relation.distinct_numbers(np.concatenate(self.touched_rows))
+            holds, of_row = relation.row_arrays["holds"], relation.row_arrays
             new = of_row["given"][touched]
             for name in self.supports:
                 new = new | (of_row[name][touched] > 0)
             old = holds[touched]
             holds[touched] = new
-            relation.came, relation.went = touched[new & ~old], touched[old & ~new]
-            if len(relation.went):
-                relation.held = relation.held[holds[relation.held]]
-            if len(relation.came):
-                relation.held = np.concatenate([relation.held, relation.came])
+            relation.gained_rows, relation.lost_rows = touched[new & ~old], touched[old & ~new]
+            if len(relation.lost_rows):
+                relation.held_rows = relation.held_rows[holds[relation.held_rows]]
+            if len(relation.gained_rows):
+                relation.held_rows = np.concatenate([relation.held_rows, relation.gained_rows])
             if self.supports:
-                self.derived = supported(self)
-            self.touched = []
+                self.derived_rows = find_derived_rows(self)
+            self.touched_rows = []
         for view in self.views.values():
-            self.tell(view)
+            self.update_view(view)
         return [view for view in self.views.values() if view.is_changed]
 
-    def tell(self, view: WindowView) -> None:
+    def update_view(self, view: WindowView) -> None:
         """Lets a view know what changed."""
         counter = view.counter
         parts = [
-            counter.changed,
-            *((self.relation.came, self.relation.went) if counter.is_now else ()),
+            counter.changed_rows,
+            *((self.relation.gained_rows, self.relation.lost_rows) if counter.is_now else ()),
         ]
         parts = [part for part in parts if len(part)]
         view.update(
-            self.relation.each_once(np.concatenate(parts))
+            self.relation.distinct_numbers(np.concatenate(parts))
             if len(parts) > 1
             else parts[0]
             if parts
@@ -302,7 +317,7 @@ class Predicate:
 
 @dataclass(eq=False)
 class MaintainedRule:
-    """A rule with its conjuncts and plans. ``incremental``: its derivations are counted, literal
+    """A rule with its conjuncts and plans. ``is_incremental``: its derivations are counted, literal
     by literal.
     """
 
@@ -310,12 +325,12 @@ class MaintainedRule:
     head: Predicate
     body: list[Conjunct]
     planner: Planner
-    incremental: bool
-    restless: bool
+    is_incremental: bool
+    is_always_due: bool
     plans: dict[tuple[int | None, bool], JoinPlan] = field(default_factory=dict)
     has_run: bool = False
     #: The views of its aggregates.
-    inner: tuple[WindowView, ...] = ()
+    aggregate_views: tuple[WindowView, ...] = ()
 
     @cached_property
     def patterns(self) -> list[tuple[int, StreamingPattern]]:
@@ -328,10 +343,10 @@ class MaintainedRule:
 
     def is_due(self) -> bool:
         """Whether it may derive other heads than at the last point."""
-        if self.restless or not self.has_run:
+        if self.is_always_due or not self.has_run:
             return True
         return any(pattern.view.is_changed for _, pattern in self.patterns) or any(
-            view.is_changed for view in self.inner
+            view.is_changed for view in self.aggregate_views
         )
 
     def plan(self, seed: int | None, delta: bool = False) -> JoinPlan:
@@ -340,7 +355,7 @@ class MaintainedRule:
             self.plans[key] = self.planner.plan(seed, delta=delta)
         return self.plans[key]
 
-    def plan_of_heads(self, head: StreamingPattern) -> JoinPlan:
+    def head_plan(self, head: StreamingPattern) -> JoinPlan:
         """The plan that begins with heads, to find whether they are derived."""
         key = None, True
         if key not in self.plans:
@@ -348,45 +363,48 @@ class MaintainedRule:
         return self.plans[key]
 
 
-def is_counted(body: Sequence[Conjunct]) -> bool:
+def has_countable_derivations(body: Sequence[Conjunct]) -> bool:
     """Whether derivations can be counted: there are only streaming literals, one of them
     positive, and comparisons, and no negative literal asks for a count that varies.
     """
     patterns = [one for one in body if isinstance(one, StreamingPattern)]
-    plain = all(one.positive or one.threshold is None for one in patterns)
+    plain = all(one.is_positive or one.threshold is None for one in patterns)
     return (
         plain
-        and any(one.positive for one in patterns)
+        and any(one.is_positive for one in patterns)
         and all(isinstance(one, StreamingPattern | ComparisonLiteral) for one in body)
     )
 
 
-def supported(predicate: Predicate) -> Ints:
+def find_derived_rows(predicate: Predicate) -> Ints:
     """The rows that rules with a body derive."""
-    held = predicate.relation.held
-    found = is_derived(predicate, held)
+    held = predicate.relation.held_rows
+    found = derived_flags(predicate, held)
     return held if found.all() else held[found]
 
 
-def is_derived(predicate: Predicate, rows: Ints) -> Flags:
+def derived_flags(predicate: Predicate, rows: Ints) -> Flags:
     """Which ``rows`` rules with a body derive."""
     found = np.zeros(len(rows), np.bool_)
     for name in predicate.supports:
         if name[2]:
-            found |= predicate.relation.of_row[name][rows] > 0
+            found |= predicate.relation.row_arrays[name][rows] > 0
     return found
 
 
-def compact(predicate: Predicate) -> None:
+def compact_predicate(predicate: Predicate) -> None:
     """Keeps the rows that hold, are given or stated, and those of the history."""
     relation, history = predicate.relation, predicate.history
-    alive = relation.of_row["holds"][: relation.size].copy()
-    for rows in (predicate.facts, predicate.given, *history.rows, *predicate.touched):
+    alive = relation.row_arrays["holds"][: relation.size].copy()
+    for rows in (predicate.facts, predicate.input_rows, *history.rows, *predicate.touched_rows):
         alive[rows] = True
     renumber = relation.compact(alive)
-    predicate.facts, predicate.given = renumber(predicate.facts), renumber(predicate.given)
-    predicate.derived = renumber(predicate.derived)
-    predicate.touched = [renumber(rows) for rows in predicate.touched]
+    predicate.facts, predicate.input_rows = (
+        renumber(predicate.facts),
+        renumber(predicate.input_rows),
+    )
+    predicate.derived_rows = renumber(predicate.derived_rows)
+    predicate.touched_rows = [renumber(rows) for rows in predicate.touched_rows]
     history.rows = [renumber(rows) for rows in history.rows]
-    predicate.rows_of.clear()
-    predicate.shown, predicate.alive = None, relation.size
+    predicate.row_numbers.clear()
+    predicate.row_view, predicate.live_size = None, relation.size

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from shiq.errors import OperationalError
-from shiq.streams.rules.operators import Functions, call
-from shiq.streams.rules.safety import global_names
+from shiq.streams.rules.operators import Functions, call_function
+from shiq.streams.rules.safety import global_variables
 from shiq.streams.rules.syntax import (
     ALWAYS,
     AT_LEAST,
@@ -24,11 +24,11 @@ from shiq.streams.rules.syntax import (
     CheckedProgram,
     ComparisonLiteral,
     Constant,
+    CurrentTime,
     EvaluationError,
     External,
     IntegerOverflow,
     Literal,
-    Now,
     Row,
     StreamRule,
     Term,
@@ -38,30 +38,30 @@ from shiq.streams.rules.syntax import (
     arithmetic,
     atom_text,
     compare,
+    constant_order,
     in_range,
-    order,
     too_many_derived,
 )
-from shiq.streams.rules.tokens import columns_from, rows_of
+from shiq.streams.rules.tokens import rows_to_columns, to_rows
 
 Binding: TypeAlias = dict[str, Value]
 Point: TypeAlias = dict[str, set[Row]]
-Heard: TypeAlias = Callable[[StreamRule, Row, Binding], None]
+DerivationCallback: TypeAlias = Callable[[StreamRule, Row, Binding], None]
 
 
 @dataclass(frozen=True)
-class Model:
+class NaiveModel:
     """The model of a point: all that holds, and what is the head of a rule with a body."""
 
     t: int
-    whole: Mapping[str, set[Row]]
-    heads: Mapping[str, set[Row]]
+    atoms: Mapping[str, set[Row]]
+    derived_atoms: Mapping[str, set[Row]]
 
     def predicates(self) -> Iterable[str]:
-        return [predicate for predicate, rows in self.whole.items() if rows]
+        return [predicate for predicate, rows in self.atoms.items() if rows]
 
     def rows(self, predicate: str, derived: bool = False) -> Sequence[Row]:
-        return list((self.heads if derived else self.whole).get(predicate, ()))
+        return list((self.derived_atoms if derived else self.atoms).get(predicate, ()))
 
     def texts(self, predicate: str, derived: bool = False) -> Sequence[str]:
         return [
@@ -69,35 +69,38 @@ class Model:
         ]
 
     def columns(self, predicate: str, derived: bool = False) -> tuple[Any, ...]:
-        return columns_from(self.rows(predicate, derived), predicate)
+        return rows_to_columns(self.rows(predicate, derived), predicate)
 
 
 @dataclass
-class Reference:
+class NaiveEvaluator:
     """Evaluates a program point by point. ``points``: the persistent parts so far, by time."""
 
     program: CheckedProgram
     functions: Functions = field(default_factory=dict)
     complete_windows: bool = False
     most_atoms: int = MOST_DERIVED
-    first: int | None = None
+    first_point: int | None = None
     points: dict[int, Point] = field(default_factory=dict)
 
-    def step(self, t: int, rows: Mapping[str, Any], heard: Heard = lambda *_: None) -> Model:
+    def step(
+        self, t: int, rows: Mapping[str, Any], heard: DerivationCallback = lambda *_: None
+    ) -> NaiveModel:
         """R(P, Σ) at ``t``, and the persistent part for later points. ``heard``: called with
         each new atom, in an order in which bodies are before heads.
         """
-        self.first = t if self.first is None else self.first
+        self.first_point = t if self.first_point is None else self.first_point
         given: Point = {
-            predicate: set(rows_of(found)) for predicate, found in self.program.given(rows).items()
+            predicate: set(to_rows(found))
+            for predicate, found in self.program.with_parts(rows).items()
         }
         for predicate, facts in self.program.facts.items():
             given.setdefault(predicate, set()).update(facts)
         now: Point = {predicate: set(found) for predicate, found in given.items()}
-        step = _Step(self, t, now)
+        step = _PointEvaluation(self, t, now)
         heads: Point = {}
         for stratum in self.program.strata:
-            rules = [rule for rule in stratum.rules if step.applies(rule)]
+            rules = [rule for rule in stratum.rules if step.is_applied(rule)]
             while True:
                 found = [
                     (rule, head, binding)
@@ -116,13 +119,13 @@ class Reference:
                 if not new:
                     break
             for rule, head, _ in found:
-                if not rule.temporary:
+                if not rule.is_temporary:
                     given.setdefault(rule.head.predicate, set()).add(head)
         self.points[t] = given
-        self._forget(t)
-        return Model(t, now, heads)
+        self._drop_old_points(t)
+        return NaiveModel(t, now, heads)
 
-    def _forget(self, t: int) -> None:
+    def _drop_old_points(self, t: int) -> None:
         horizon = max(self.program.horizons.values(), default=0)
         for past in [past for past in self.points if past < t - horizon]:
             del self.points[past]
@@ -133,12 +136,12 @@ class Reference:
             t: {predicate: sorted(rows, key=_row_order) for predicate, rows in p.items()}
             for t, p in self.points.items()
         }
-        return json.dumps({"first": self.first, "points": points}).encode()
+        return json.dumps({"first": self.first_point, "points": points}).encode()
 
     def restore(self, state: bytes) -> None:
         try:
             found = json.loads(state)
-            self.first = found["first"]
+            self.first_point = found["first"]
             self.points = {
                 int(t): {predicate: set(map(tuple, rows)) for predicate, rows in point.items()}
                 for t, point in found["points"].items()
@@ -150,25 +153,29 @@ class Reference:
 
 
 def _row_order(row: Row) -> list[tuple[int, int, str]]:
-    return [order(value) for value in row]
+    return [constant_order(value) for value in row]
 
 
-class _Step:
-    """One point being evaluated: ``now`` is what is known of it."""
+class _PointEvaluation:
+    """One point being evaluated: ``atoms`` is what is known of it."""
 
-    def __init__(self, run: Reference, t: int, now: Point) -> None:
-        self.run, self.t, self.now = run, t, now
+    def __init__(self, run: NaiveEvaluator, t: int, now: Point) -> None:
+        self.run, self.t, self.atoms = run, t, now
         self.calls: dict[tuple[str, Row, int], Row | None] = {}
 
-    def applies(self, rule: StreamRule) -> bool:
-        return rule.frequency is None or (self.t - (self.run.first or 0)) % rule.frequency == 0
+    def is_applied(self, rule: StreamRule) -> bool:
+        return (
+            rule.frequency is None or (self.t - (self.run.first_point or 0)) % rule.frequency == 0
+        )
 
     def instances(self, rule: StreamRule) -> list[tuple[Row, Binding]]:
         """The heads of all instances of ``rule`` whose bodies hold, with their bindings."""
-        outer = global_names(rule)
+        outer = global_variables(rule)
         try:
             bindings = self.bindings(rule, rule.body, {}, outer)
-            found = ((self.row(rule.head.arguments, binding), binding) for binding in bindings)
+            found = (
+                (self.ground_row(rule.head.arguments, binding), binding) for binding in bindings
+            )
             return [(row, binding) for row, binding in found if row is not None]
         except IntegerOverflow as error:
             raise EvaluationError(
@@ -182,43 +189,46 @@ class _Step:
         if not body:
             yield binding
             return
-        for found in self.literal(rule, body[0], binding, outer):
+        for found in self.match_literal(rule, body[0], binding, outer):
             yield from self.bindings(rule, body[1:], found, outer)
 
-    def literal(
+    def match_literal(
         self, rule: StreamRule, literal: Literal, binding: Binding, outer: set[str]
     ) -> Iterator[Binding]:
         if isinstance(literal, WindowedLiteral):
-            return self.windowed(literal, binding)
+            return self.match_windowed(literal, binding)
         if isinstance(literal, ComparisonLiteral):
-            return self.comparison(literal, binding)
+            return self.match_comparison(literal, binding)
         if isinstance(literal, External):
-            return self.external(rule, literal, binding)
-        return self.aggregate(rule, literal, binding, outer)
+            return self.match_external(rule, literal, binding)
+        return self.match_aggregate(rule, literal, binding, outer)
 
     # --- terms
 
-    def value(self, term: Term, binding: Binding) -> Value | None:
+    def term_value(self, term: Term, binding: Binding) -> Value | None:
         """The value of a term; None where arithmetic has none."""
         if isinstance(term, Constant):
             return term.value
         if isinstance(term, Variable):
             return binding[term.name]
-        if isinstance(term, Now):
-            return term.at(self.t)
-        left, right = self.value(term.left, binding), self.value(term.right, binding)
+        if isinstance(term, CurrentTime):
+            return term.value_at(self.t)
+        left, right = (
+            self.term_value(term.left_operand, binding),
+            self.term_value(term.right_operand, binding),
+        )
         return None if left is None or right is None else arithmetic(term.operator, left, right)
 
-    def row(self, terms: Iterable[Term], binding: Binding) -> Row | None:
+    def ground_row(self, terms: Iterable[Term], binding: Binding) -> Row | None:
         found: list[Value] = []
         for term in terms:
-            value = self.value(term, binding)
+            value = self.term_value(term, binding)
             if value is None:
                 return None
             found.append(value)
         return tuple(found)
 
-    def matched(self, terms: Sequence[Term], row: Row, binding: Binding) -> Binding | None:
+    def match_row(self, terms: Sequence[Term], row: Row, binding: Binding) -> Binding | None:
         """``binding`` with the variables of ``terms`` bound so that they are ``row``; None where
         they cannot.
         """
@@ -227,7 +237,7 @@ class _Step:
             if isinstance(term, Variable) and found.setdefault(term.name, value) != value:
                 return None
         for term, value in zip(terms, row):
-            if not isinstance(term, Variable) and self.value(term, found) != value:
+            if not isinstance(term, Variable) and self.term_value(term, found) != value:
                 return None
         return found
 
@@ -235,87 +245,97 @@ class _Step:
 
     def times(self, literal: WindowedLiteral) -> list[int]:
         """The observed points of the literal's window: those from the first on."""
-        assert self.run.first is not None
+        assert self.run.first_point is not None
         offsets = (
             [0]
             if literal.window is None
             else [d for low, high in literal.window.intervals for d in range(low, high + 1)]
         )
-        return [self.t - d for d in offsets if self.t - d >= self.run.first]
+        return [self.t - d for d in offsets if self.t - d >= self.run.first_point]
 
-    def observed(self, literal: WindowedLiteral) -> list[Point]:
+    def observed_points(self, literal: WindowedLiteral) -> list[Point]:
         """What is known of these points."""
         return [
-            self.now if t == self.t else self.run.points.get(t, {}) for t in self.times(literal)
+            self.atoms if t == self.t else self.run.points.get(t, {}) for t in self.times(literal)
         ]
 
-    def windowed(self, literal: WindowedLiteral, binding: Binding) -> Iterator[Binding]:
-        points, terms = self.observed(literal), literal.atom.arguments
+    def match_windowed(self, literal: WindowedLiteral, binding: Binding) -> Iterator[Binding]:
+        points, terms = self.observed_points(literal), literal.atom.arguments
         seen = [point.get(literal.atom.predicate, set()) for point in points]
-        if literal.negated or (literal.operator == AT_MOST and not literal.binds):
-            row = self.row(terms, binding)
-            if row is not None and self.holds(
+        if literal.is_negated or (literal.operator == AT_MOST and not literal.binds):
+            row = self.ground_row(terms, binding)
+            if row is not None and self.is_true(
                 literal, sum(row in rows for rows in seen), len(points), binding
             ):
                 yield binding
             return
         for row in set().union(*seen):
-            found = self.matched(terms, row, binding)
+            found = self.match_row(terms, row, binding)
             if found is None:
                 continue
             m = sum(row in rows for rows in seen)
             if literal.operator == COUNT and isinstance(literal.count, Variable):
                 found.setdefault(literal.count.name, m)
-            if self.holds(literal, m, len(points), found):
+            if self.is_true(literal, m, len(points), found):
                 yield found
 
-    def holds(self, literal: WindowedLiteral, m: int, n: int, binding: Binding) -> bool:
+    def is_true(self, literal: WindowedLiteral, m: int, n: int, binding: Binding) -> bool:
         """The table of section 2."""
         if literal.operator == ALWAYS:
             size = 1 if literal.window is None else literal.window.size
-            return (m == n > 0 and (n == size or not self.run.complete_windows)) != literal.negated
+            return (
+                m == n > 0 and (n == size or not self.run.complete_windows)
+            ) != literal.is_negated
         assert literal.count is not None
-        c = self.value(literal.count, binding)
+        c = self.term_value(literal.count, binding)
         if c is None:
             return False
         if literal.operator == AT_MOST:
-            return compare(m, "<=", c) != literal.negated
+            return compare(m, "<=", c) != literal.is_negated
         relation = ">=" if literal.operator == AT_LEAST else "="
-        if literal.negated:
+        if literal.is_negated:
             return not compare(m, relation, c)
         return isinstance(c, int) and c >= 1 and compare(m, relation, c)
 
     # --- other literals
 
-    def comparison(self, literal: ComparisonLiteral, binding: Binding) -> Iterator[Binding]:
-        for term, other in ((literal.left, literal.right), (literal.right, literal.left)):
+    def match_comparison(self, literal: ComparisonLiteral, binding: Binding) -> Iterator[Binding]:
+        for term, other in (
+            (literal.left_term, literal.right_term),
+            (literal.right_term, literal.left_term),
+        ):
             if isinstance(term, Variable) and term.name not in binding:
-                value = self.value(other, binding)
+                value = self.term_value(other, binding)
                 if value is not None:
                     yield {**binding, term.name: value}
                 return
-        left, right = self.value(literal.left, binding), self.value(literal.right, binding)
+        left, right = (
+            self.term_value(literal.left_term, binding),
+            self.term_value(literal.right_term, binding),
+        )
         if (
             left is not None
             and right is not None
-            and compare(left, literal.relation, right) != literal.negated
+            and compare(left, literal.relation, right) != literal.is_negated
         ):
             yield binding
 
-    def external(self, rule: StreamRule, literal: External, binding: Binding) -> Iterator[Binding]:
-        inputs = self.row(literal.inputs, binding)
+    def match_external(
+        self, rule: StreamRule, literal: External, binding: Binding
+    ) -> Iterator[Binding]:
+        inputs = self.ground_row(literal.inputs, binding)
         if inputs is None:
             return
         asked = (literal.function, inputs, len(literal.outputs))
         if asked not in self.calls:
-            self.calls[asked] = call(self.run.functions, rule, literal, inputs)
+            self.calls[asked] = call_function(self.run.functions, rule, literal, inputs)
         outputs = self.calls[asked]
         if not literal.outputs:
-            if (outputs is not None) != literal.negated:
+            if (outputs is not None) != literal.is_negated:
                 yield binding
         elif (
             outputs is not None
-            and (found := self.matched(literal.outputs, outputs, binding)) is not None
+            and (found := self.match_row(literal.outputs, outputs, binding)) is not None
         ):
             yield found
 
@@ -327,12 +347,12 @@ class _Step:
         tuples: set[Row] = set()
         for element in literal.elements:
             for found in self.bindings(rule, element.body, inner, outer):
-                row = self.row(element.terms, found)
+                row = self.ground_row(element.terms, found)
                 if row is not None:
                     tuples.add(row)
         return tuples
 
-    def aggregate(
+    def match_aggregate(
         self, rule: StreamRule, literal: Aggregate, binding: Binding, outer: set[str]
     ) -> Iterator[Binding]:
         value = _AGGREGATES[literal.function](self.elements(rule, literal, binding, outer))
@@ -340,20 +360,22 @@ class _Step:
             return
         found = dict(binding)
         for relation, term in literal.guards:
-            if isinstance(term, Variable) and relation == "=" and not literal.negated:
+            if isinstance(term, Variable) and relation == "=" and not literal.is_negated:
                 found.setdefault(term.name, value)
-        sides = [(relation, self.value(term, found)) for relation, term in literal.guards]
+        sides = [(relation, self.term_value(term, found)) for relation, term in literal.guards]
         if any(side is None for _, side in sides):
             return
         if (
             all(compare(value, relation, side) for relation, side in sides if side is not None)
-            != literal.negated
+            != literal.is_negated
         ):
             yield found
 
 
 def _extreme(choose: Callable[..., Row]) -> Callable[[set[Row]], Value | None]:
-    return lambda tuples: choose(tuples, key=lambda row: order(row[0]))[0] if tuples else None
+    return lambda tuples: (
+        choose(tuples, key=lambda row: constant_order(row[0]))[0] if tuples else None
+    )
 
 
 _AGGREGATES: Mapping[str, Callable[[set[Row]], Value | None]] = {

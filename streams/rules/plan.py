@@ -20,8 +20,8 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from shiq.columns.arrays import Ints, distinct, row_codes
-from shiq.streams.rules.relations import NONE, Flags, one_of_each
-from shiq.streams.rules.safety import occurrences, terms_of
+from shiq.streams.rules.relations import NONE, Flags, first_of_each
+from shiq.streams.rules.safety import terms_of, variable_occurrences
 from shiq.streams.rules.syntax import (
     ALWAYS,
     AT_LEAST,
@@ -30,9 +30,9 @@ from shiq.streams.rules.syntax import (
     Aggregate,
     ComparisonLiteral,
     Constant,
+    CurrentTime,
     External,
     Literal,
-    Now,
     StreamRule,
     Term,
     Variable,
@@ -45,7 +45,7 @@ from shiq.streams.rules.windows import WindowView
 #: The code of a constant, or the name of a variable.
 Source: TypeAlias = int | str
 #: The view of a streaming literal: its operator, its count, and whether m itself is asked for.
-ViewOf: TypeAlias = Callable[[WindowedLiteral, str, int, bool], WindowView]
+ViewLookup: TypeAlias = Callable[[WindowedLiteral, str, int, bool], WindowView]
 #: At most, where it ranges over the rows that are in the window.
 BETWEEN: Final = "between"
 #: Columns beside variables: the rows of a pattern, the m of those that a plan begins with, whether
@@ -61,19 +61,19 @@ class Threshold:
 
     operator: str
     term: Term
-    negated: bool
+    is_negated: bool
 
 
 @dataclass(frozen=True, eq=False)
 class StreamingPattern:
-    """A streaming literal: rows that ``view`` has (``positive``) or has not, with their
+    """A streaming literal: rows that ``view`` has (``is_positive``) or has not, with their
     ``arguments``.
     """
 
     literal: WindowedLiteral
     view: WindowView
     arguments: tuple[Source, ...]
-    positive: bool
+    is_positive: bool
     threshold: Threshold | None = None
     #: The name of the column with its rows, where these are wanted; no variable is called so.
     trace: str = ""
@@ -98,23 +98,23 @@ class JoinStep:
     new: tuple[tuple[int, str], ...]
     equal: tuple[tuple[int, int], ...]
     count: str | None
-    before: bool
+    reads_before: bool
     #: Whether it is what the plan begins with, of which only m is asked.
-    own: bool = False
+    is_seed: bool = False
     keep: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
-class Check:
+class CheckStep:
     """Whether a view has the bound row, or not; or the test of its m."""
 
     pattern: StreamingPattern
-    before: bool
+    reads_before: bool
     keep: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
-class Compare:
+class CompareStep:
     """A comparison of bound terms; a variable ``gives`` its value to, if it is not bound."""
 
     comparison: ComparisonLiteral
@@ -123,7 +123,7 @@ class Compare:
 
 
 @dataclass(frozen=True, eq=False)
-class Call:
+class CallStep:
     """A function; outputs that are not bound are ``new``."""
 
     external: External
@@ -144,7 +144,7 @@ class AggregateStep:
     keep: frozenset[str] = frozenset()
 
 
-Step: TypeAlias = JoinStep | Check | Compare | Call | AggregateStep
+Step: TypeAlias = JoinStep | CheckStep | CompareStep | CallStep | AggregateStep
 
 #: Which of the distinct ``shared`` bindings a row of an element belongs to.
 GROUP: Final = "#group"
@@ -159,8 +159,8 @@ class JoinPlan:
     keep: frozenset[str]
 
 
-def conjuncts(
-    body: Iterable[Literal], view: ViewOf, code: Callable[[Constant], int], fresh: str = "#"
+def make_conjuncts(
+    body: Iterable[Literal], view: ViewLookup, code: Callable[[Constant], int], fresh: str = "#"
 ) -> list[Conjunct]:
     """The conjuncts of a body; streaming literals come first, in their order."""
     patterns: list[Conjunct] = []
@@ -179,15 +179,15 @@ def conjuncts(
                 name = f"{fresh}{len(patterns)}.{len(sources)}"
                 sources.append(name)
                 others.append(ComparisonLiteral(Variable(name), "=", argument))
-        pattern = _pattern(literal, tuple(sources) or (0,), view)
+        pattern = _streaming_pattern(literal, tuple(sources) or (0,), view)
         patterns.append(replace(pattern, trace=f"{TRACE}{len(patterns)}"))
     return patterns + others
 
 
-def _pattern(
-    literal: WindowedLiteral, arguments: tuple[Source, ...], view: ViewOf
+def _streaming_pattern(
+    literal: WindowedLiteral, arguments: tuple[Source, ...], view: ViewLookup
 ) -> StreamingPattern:
-    operator, negated = literal.operator, literal.negated
+    operator, negated = literal.operator, literal.is_negated
     number = literal.count.value if isinstance(literal.count, Constant) else None
     if operator == ALWAYS:
         return StreamingPattern(literal, view(literal, ALWAYS, 0, False), arguments, not negated)
@@ -210,29 +210,29 @@ def _pattern(
     return StreamingPattern(literal, view(literal, AT_LEAST, 1, True), arguments, binds, threshold)
 
 
-def names_of(conjunct: Conjunct) -> set[str]:
+def variable_names(conjunct: Conjunct) -> set[str]:
     """The variables of a conjunct; of an aggregate, those of its elements too."""
     if isinstance(conjunct, StreamingPattern):
         return conjunct.names | (names_in(conjunct.threshold.term) if conjunct.threshold else set())
-    return {variable.name for variable in occurrences(conjunct)}
+    return {variable.name for variable in variable_occurrences(conjunct)}
 
 
-def has_now(rule: StreamRule) -> bool:
+def uses_now(rule: StreamRule) -> bool:
     """Whether @now occurs in a rule."""
     terms = [*rule.head.arguments, *(term for literal in rule.body for term in terms_of(literal))]
-    return any(isinstance(leaf, Now) for term in terms for leaf in leaves(term))
+    return any(isinstance(leaf, CurrentTime) for term in terms for leaf in leaves(term))
 
 
 @dataclass(frozen=True, eq=False)
 class Planner:
     """Plans over one list of conjuncts; ``elements`` gives those of an aggregate's element,
-    ``outer`` are global variables.
+    ``global_variables`` are global variables.
     """
 
     body: Sequence[Conjunct]
-    wanted: frozenset[str]
+    wanted_variables: frozenset[str]
     elements: Callable[[Iterable[Literal]], list[Conjunct]]
-    outer: frozenset[str]
+    global_variables: frozenset[str]
 
     def plan(
         self,
@@ -258,30 +258,30 @@ class Planner:
         ]
         steps: list[Step] = []
         while left:
-            chosen = self._next(left, known, measured)
+            chosen = self._choose_next(left, known, measured)
             left.remove(chosen)
             step = self._step(chosen, known, delta and seed is not None and chosen > seed)
             if chosen == seed and isinstance(step, JoinStep):
-                step = replace(step, own=True)
-            known |= _given(step)
+                step = replace(step, is_seed=True)
+            known |= _variables_given_by(step)
             steps.append(step)
-        return self._trimmed(first, steps, {SIGN} if delta else set())
+        return self._trim_columns(first, steps, {SIGN} if delta else set())
 
-    def _trimmed(
+    def _trim_columns(
         self, seed: StreamingPattern | None, steps: list[Step], needed: set[str]
     ) -> JoinPlan:
-        needed = needed | self.wanted
+        needed = needed | self.wanted_variables
         trimmed: list[Step] = []
         for step in reversed(steps):
             trimmed.append(replace(step, keep=frozenset(needed)))
-            needed |= _asked(step)
+            needed |= _variables_needed_by(step)
         return JoinPlan(seed, tuple(reversed(trimmed)), frozenset(needed))
 
-    def _next(self, left: Sequence[int], known: set[str], measured: bool) -> int:
+    def _choose_next(self, left: Sequence[int], known: set[str], measured: bool) -> int:
         ready = [
             (
                 *self._rank(self.body[i], known),
-                self._rows(self.body[i], known) if measured else 0.0,
+                self._mean_rows(self.body[i], known) if measured else 0.0,
                 i,
             )
             for i in left
@@ -290,11 +290,13 @@ class Planner:
         assert rank < 9, "a checked rule is safe"
         return chosen
 
-    def _rows(self, conjunct: Conjunct, known: set[str]) -> float:
+    def _mean_rows(self, conjunct: Conjunct, known: set[str]) -> float:
         """How many rows a pattern has for what is bound, as a mean."""
         if not isinstance(conjunct, StreamingPattern):
             return 0.0
-        return conjunct.view.relation.mean_matches(tuple(i for i, _ in _fixed(conjunct, known)))
+        return conjunct.view.relation.mean_matches(
+            tuple(i for i, _ in _bound_arguments(conjunct, known))
+        )
 
     def _rank(self, conjunct: Conjunct, known: set[str]) -> tuple[int, int]:
         """Least first: what comes next."""
@@ -304,7 +306,7 @@ class Planner:
             open_ = len(conjunct.names - known)
             asked = conjunct.threshold
             unknown = (
-                names_in(asked.term) - known - (conjunct.names if conjunct.positive else set())
+                names_in(asked.term) - known - (conjunct.names if conjunct.is_positive else set())
                 if asked
                 else set()
             )
@@ -314,26 +316,26 @@ class Planner:
                 and not (
                     asked.operator == COUNT
                     and isinstance(asked.term, Variable)
-                    and not asked.negated
+                    and not asked.is_negated
                 )
             ):
                 return 9, 0
             if not open_:
                 return 1, 0
-            if not conjunct.positive:
+            if not conjunct.is_positive:
                 return 9, 0
-            fixed = len(_fixed(conjunct, known))
+            fixed = len(_bound_arguments(conjunct, known))
             return (2 if fixed else 5), -fixed
         if isinstance(conjunct, External):
             return (3 if names_in(*conjunct.inputs) <= known else 9), 0
         shared = self._shared(conjunct)
-        opens = _opened(conjunct, known)
+        opens = _variables_bound_by(conjunct, known)
         guards = names_in(*(term for _, term in conjunct.guards)) - opens
         return (4 if shared | guards <= known else 9), 0
 
     def _shared(self, aggregate: Aggregate) -> set[str]:
         """The global variables of an aggregate."""
-        return names_of(replace(aggregate, guards=())) & self.outer
+        return variable_names(replace(aggregate, guards=())) & self.global_variables
 
     def _step(self, chosen: int, known: set[str], before: bool) -> Step:
         conjunct = self.body[chosen]
@@ -342,60 +344,66 @@ class Planner:
         if isinstance(conjunct, ComparisonLiteral):
             return _compare(conjunct, known)
         if isinstance(conjunct, External):
-            return Call(conjunct, frozenset(names_in(*conjunct.outputs) - known))
+            return CallStep(conjunct, frozenset(names_in(*conjunct.outputs) - known))
         shared = tuple(sorted(self._shared(conjunct)))
         elements = []
         for element in conjunct.elements:
             wanted = frozenset({GROUP, *names_in(*element.terms)})
-            inner = Planner(self.elements(element.body), wanted, self.elements, self.outer)
+            inner = Planner(
+                self.elements(element.body), wanted, self.elements, self.global_variables
+            )
             elements.append((inner.plan(bound=(GROUP, *shared)).steps, element.terms))
-        return AggregateStep(conjunct, shared, tuple(elements), _opened(conjunct, known))
+        return AggregateStep(
+            conjunct, shared, tuple(elements), _variables_bound_by(conjunct, known)
+        )
 
 
 def _is_ready(comparison: ComparisonLiteral, known: set[str]) -> bool:
     return (
-        names_in(comparison.left, comparison.right) <= known
-        or _assigned(comparison, known) is not None
+        names_in(comparison.left_term, comparison.right_term) <= known
+        or _variable_bound_by(comparison, known) is not None
     )
 
 
-def _assigned(comparison: ComparisonLiteral, known: set[str]) -> str | None:
+def _variable_bound_by(comparison: ComparisonLiteral, known: set[str]) -> str | None:
     """The variable that a comparison binds."""
-    if comparison.relation == "=" and not comparison.negated:
+    if comparison.relation == "=" and not comparison.is_negated:
         for one, other in (
-            (comparison.left, comparison.right),
-            (comparison.right, comparison.left),
+            (comparison.left_term, comparison.right_term),
+            (comparison.right_term, comparison.left_term),
         ):
             if isinstance(one, Variable) and one.name not in known and names_in(other) <= known:
                 return one.name
     return None
 
 
-def _opened(aggregate: Aggregate, known: set[str]) -> frozenset[str]:
+def _variables_bound_by(aggregate: Aggregate, known: set[str]) -> frozenset[str]:
     """The variables that an aggregate binds."""
     equal = [
-        term for relation, term in aggregate.guards if relation == "=" and not aggregate.negated
+        term for relation, term in aggregate.guards if relation == "=" and not aggregate.is_negated
     ]
     return frozenset(
         term.name for term in equal if isinstance(term, Variable) and term.name not in known
     )
 
 
-def _compare(comparison: ComparisonLiteral, known: set[str]) -> Compare:
-    gives = _assigned(comparison, known)
+def _compare(comparison: ComparisonLiteral, known: set[str]) -> CompareStep:
+    gives = _variable_bound_by(comparison, known)
     if gives is not None and not (
-        isinstance(comparison.left, Variable) and comparison.left.name == gives
+        isinstance(comparison.left_term, Variable) and comparison.left_term.name == gives
     ):
-        comparison = replace(comparison, left=comparison.right, right=comparison.left)
-    return Compare(comparison, gives)
+        comparison = replace(
+            comparison, left_term=comparison.right_term, right_term=comparison.left_term
+        )
+    return CompareStep(comparison, gives)
 
 
-def _join(pattern: StreamingPattern, known: set[str], before: bool) -> JoinStep | Check:
+def _join(pattern: StreamingPattern, known: set[str], before: bool) -> JoinStep | CheckStep:
     asked = pattern.threshold
-    if asked is None or not pattern.positive:
+    if asked is None or not pattern.is_positive:
         if pattern.names <= known:
-            return Check(pattern, before)
-    fixed = _fixed(pattern, known)
+            return CheckStep(pattern, before)
+    fixed = _bound_arguments(pattern, known)
     new: list[tuple[int, str]] = []
     equal: list[tuple[int, int]] = []
     place: dict[str, int] = {}
@@ -418,7 +426,7 @@ def _join(pattern: StreamingPattern, known: set[str], before: bool) -> JoinStep 
     return JoinStep(pattern, positions, sources, tuple(new), tuple(equal), count, before)
 
 
-def _fixed(pattern: StreamingPattern, known: set[str]) -> list[tuple[int, Source]]:
+def _bound_arguments(pattern: StreamingPattern, known: set[str]) -> list[tuple[int, Source]]:
     """The arguments that are bound, by place."""
     return [
         (i, source)
@@ -427,26 +435,26 @@ def _fixed(pattern: StreamingPattern, known: set[str]) -> list[tuple[int, Source
     ]
 
 
-def _given(step: Step) -> set[str]:
+def _variables_given_by(step: Step) -> set[str]:
     """The variables that a step binds."""
     if isinstance(step, JoinStep):
         return {name for _, name in step.new} | ({step.count} if step.count else set())
-    if isinstance(step, Call):
+    if isinstance(step, CallStep):
         return set(step.new)
     if isinstance(step, AggregateStep):
         return set(step.gives)
-    return {step.gives} if isinstance(step, Compare) and step.gives else set()
+    return {step.gives} if isinstance(step, CompareStep) and step.gives else set()
 
 
-def _asked(step: Step) -> set[str]:
+def _variables_needed_by(step: Step) -> set[str]:
     """The variables that a step needs."""
-    if isinstance(step, JoinStep | Check):
-        own = isinstance(step, JoinStep) and step.own
-        return names_of(step.pattern) | ({COUNTED} if own else set())
-    if isinstance(step, Compare):
-        return names_of(step.comparison)
-    if isinstance(step, Call):
-        return names_of(step.external)
+    if isinstance(step, JoinStep | CheckStep):
+        own = isinstance(step, JoinStep) and step.is_seed
+        return variable_names(step.pattern) | ({COUNTED} if own else set())
+    if isinstance(step, CompareStep):
+        return variable_names(step.comparison)
+    if isinstance(step, CallStep):
+        return variable_names(step.external)
     return set(step.shared) | names_in(*(term for _, term in step.aggregate.guards))
 
 
@@ -457,7 +465,7 @@ class Bindings:
     columns: Mapping[str, Ints]
     count: int
 
-    def source(self, source: Source) -> Ints:
+    def column_of(self, source: Source) -> Ints:
         """The column of a variable, or of a constant."""
         return (
             self.columns[source]
@@ -465,19 +473,19 @@ class Bindings:
             else np.full(self.count, source, np.int64)
         )
 
-    def take(self, rows: Ints, keep: frozenset[str]) -> Bindings:
+    def select(self, rows: Ints, keep: frozenset[str]) -> Bindings:
         return Bindings(
             {name: column[rows] for name, column in self.columns.items() if name in keep}, len(rows)
         )
 
-    def parts(self) -> Iterator[Bindings]:
+    def split_parts(self) -> Iterator[Bindings]:
         """The rows in a few parts, one after the other."""
         size = -(-self.count // 8)
         for first in range(0, self.count, size):
             columns = {name: column[first : first + size] for name, column in self.columns.items()}
             yield Bindings(columns, min(size, self.count - first))
 
-    def joined(self, other: Bindings) -> Bindings:
+    def concatenate(self, other: Bindings) -> Bindings:
         """The rows of both, over the same variables."""
         columns = {
             name: np.concatenate([column, other.columns[name]])
@@ -488,20 +496,20 @@ class Bindings:
     def distinct(self) -> Bindings:
         """Each row once, with one trace of those that it has."""
         columns = [column for name, column in self.columns.items() if not name.startswith(TRACE)]
-        example = one_of_each(columns) if columns else np.zeros(1, np.int64)
+        example = first_of_each(columns) if columns else np.zeros(1, np.int64)
         return Bindings(
             {name: column[example] for name, column in self.columns.items()}, len(example)
         )
 
-    def where(self, flags: Flags | None, keep: frozenset[str]) -> Bindings:
+    def filter(self, flags: Flags | None, keep: frozenset[str]) -> Bindings:
         if flags is None or flags.all():
             return Bindings(
                 {name: column for name, column in self.columns.items() if name in keep}, self.count
             )
-        return self.take(flags.nonzero()[0], keep)
+        return self.select(flags.nonzero()[0], keep)
 
 
-def grouped(columns: Sequence[Ints], count: int) -> tuple[list[Ints], Ints]:
+def distinct_rows(columns: Sequence[Ints], count: int) -> tuple[list[Ints], Ints]:
     """The distinct rows of columns, and which of them each of ``count`` rows is."""
     if not columns:
         return [], np.zeros(count, np.int64)
@@ -511,14 +519,18 @@ def grouped(columns: Sequence[Ints], count: int) -> tuple[list[Ints], Ints]:
     return [column[example] for column in columns], inverse
 
 
-def seeded(pattern: StreamingPattern, rows: Ints, keep: frozenset[str], gone: int = 0) -> Bindings:
+def seed_bindings(
+    pattern: StreamingPattern, rows: Ints, keep: frozenset[str], gone: int = 0
+) -> Bindings:
     """The bindings that rows of a pattern give, of which the first ``gone`` are as they were."""
     view, relation = pattern.view, pattern.view.relation
     more: dict[str, Ints] = {}
     if pattern.trace in keep:
         more[pattern.trace] = rows
     if COUNTED in keep:
-        more[COUNTED] = np.concatenate([view.was(rows[:gone]), view.counter.counts(rows[gone:])])
+        more[COUNTED] = np.concatenate(
+            [view.counts_before(rows[:gone]), view.counter.counts(rows[gone:])]
+        )
     if SIGN in keep:
         more[SIGN] = np.where(np.arange(len(rows)) < gone, -1, 1)
     place: dict[str, int] = {}
@@ -526,9 +538,9 @@ def seeded(pattern: StreamingPattern, rows: Ints, keep: frozenset[str], gone: in
     for i, source in enumerate(pattern.arguments):
         column = relation.columns[i][rows]
         if isinstance(source, int):
-            fits = both(fits, column == source)
+            fits = and_flags(fits, column == source)
         elif source in place:
-            fits = both(fits, column == relation.columns[place[source]][rows])
+            fits = and_flags(fits, column == relation.columns[place[source]][rows])
         else:
             place[source] = i
     if fits is not None and not fits.all():
@@ -539,7 +551,7 @@ def seeded(pattern: StreamingPattern, rows: Ints, keep: frozenset[str], gone: in
     )
 
 
-def both(one: Flags | None, other: Flags | None) -> Flags | None:
+def and_flags(one: Flags | None, other: Flags | None) -> Flags | None:
     if one is None or other is None:
         return other if one is None else one
     return one & other

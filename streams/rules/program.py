@@ -25,10 +25,15 @@ from shiq.errors import InputError, UsageError
 from shiq.streams.front.event import UNITS
 from shiq.streams.rules.model import Model
 from shiq.streams.rules.operators import Functions, read_functions
-from shiq.streams.rules.reader import ParsedProgram as Read
-from shiq.streams.rules.reader import read_programs
-from shiq.streams.rules.safety import global_names, ordered, project, separate, with_inner
-from shiq.streams.rules.splitting import Splitting, split, strata
+from shiq.streams.rules.reader import ParsedProgram, read_programs
+from shiq.streams.rules.safety import (
+    all_literals,
+    global_variables,
+    order_body,
+    project_anonymous,
+    separate_predicates,
+)
+from shiq.streams.rules.splitting import Splitting, make_strata, split_program
 from shiq.streams.rules.syntax import (
     AT_MOST,
     Aggregate,
@@ -42,8 +47,8 @@ from shiq.streams.rules.syntax import (
     Value,
     Variable,
     WindowedLiteral,
-    is_own,
-    windowed,
+    is_user_predicate,
+    streaming_literals,
 )
 
 if TYPE_CHECKING:
@@ -54,10 +59,10 @@ if TYPE_CHECKING:
 class Program:
     """A program that was checked. ``read``: as it was read, for the places of facts."""
 
-    checked: CheckedProgram
+    checked_program: CheckedProgram
     functions: Functions
     unit: str
-    read_as: Read
+    parsed_program: ParsedProgram
 
     @classmethod
     def parse(
@@ -72,7 +77,9 @@ class Program:
         """The program that ``text`` holds. Raises: ProgramError with every fault, UsageError for
         an unknown unit.
         """
-        return cls._of([(text, file)], {} if functions is None else functions, unit, at_most_binds)
+        return cls._from_texts(
+            [(text, file)], {} if functions is None else functions, unit, at_most_binds
+        )
 
     @classmethod
     def read(
@@ -86,48 +93,50 @@ class Program:
         """The program of one file or several together. Raises: ProgramError, InputError."""
         paths = [path] if isinstance(path, str | Path) else list(path)
         functions = read_functions(python) if python is not None else {}
-        return cls._of(
-            [(_text(Path(one)), str(one)) for one in paths], functions, unit, at_most_binds
+        return cls._from_texts(
+            [(_read_text(Path(one)), str(one)) for one in paths], functions, unit, at_most_binds
         )
 
     @classmethod
-    def _of(
+    def _from_texts(
         cls, texts: Iterable[tuple[str, str]], functions: Functions, unit: str, at_most_binds: bool
     ) -> Program:
         if unit not in UNITS:
             raise UsageError(f"unknown unit {unit!r}", f"The units are {', '.join(UNITS)}.")
         found = read_programs(texts, unit)
-        return cls(checked(found, functions, at_most_binds), functions, unit, found)
+        return cls(check_program(found, functions, at_most_binds), functions, unit, found)
 
     @cached_property
     def key(self) -> ProgramKey:
         """By which arguments the program can be split into shards, or what prevents it."""
-        return find_key(self.checked.rules, set(self.checked.facts))
+        return find_key(self.checked_program.rules, set(self.checked_program.facts))
 
     @property
     def horizon(self) -> int:
         """How many units of time back the program looks at most."""
-        return max(self.checked.horizons.values(), default=0)
+        return max(self.checked_program.horizons.values(), default=0)
 
-    def undefined(self, brought: Set[str]) -> list[str]:
+    def undefined_predicates(self, brought: Set[str]) -> list[str]:
         """A sentence for each predicate of a body that neither rules, facts nor the input that
         was ``brought`` have atoms of.
         """
-        heads = {rule.head.predicate for rule in self.checked.rules}
+        heads = {rule.head.predicate for rule in self.checked_program.rules}
         known = {
             *heads,
-            *self.checked.facts,
+            *self.checked_program.facts,
             *brought,
-            *(mapped.predicate for mapped in self.checked.mapped),
+            *(mapped.predicate for mapped in self.checked_program.mappings),
         }
         missing: dict[str, Position] = {}
-        for rule in self.checked.rules:
-            for literal, _ in windowed(rule.body):
-                if literal.atom.predicate not in known and is_own(literal.atom.predicate):
+        for rule in self.checked_program.rules:
+            for literal, _ in streaming_literals(rule.body):
+                if literal.atom.predicate not in known and is_user_predicate(
+                    literal.atom.predicate
+                ):
                     missing.setdefault(literal.atom.predicate, literal.position)
         found = []
         for predicate, position in missing.items():
-            near = get_close_matches(predicate, sorted(filter(is_own, known)), 1, 0.75)
+            near = get_close_matches(predicate, sorted(filter(is_user_predicate, known)), 1, 0.75)
             hint = f"; did you mean {near[0]}?" if near else ""
             found.append(f"{position}: nothing defines {predicate}, and no input brought it{hint}")
         return found
@@ -135,17 +144,21 @@ class Program:
     @cached_property
     def splitting(self) -> Splitting:
         """Dependency and component graphs, macro-nodes."""
-        return split(self.checked.rules)
+        return split_program(self.checked_program.rules)
 
     @cached_property
     def digest(self) -> str:
         """The same for programs that say the same, whatever their comments and places."""
         told = [
-            *map(str, self.checked.rules),
-            *(f"{name}{row}" for name, rows in self.checked.facts.items() for row in rows),
+            *map(str, self.checked_program.rules),
+            *(f"{name}{row}" for name, rows in self.checked_program.facts.items() for row in rows),
         ]
-        shown = [] if self.checked.shown is None else ["#show", *self.checked.shown]
-        lines = [*told, *shown, *map(str, self.checked.mapped), self.unit]
+        shown = (
+            []
+            if self.checked_program.shown_predicates is None
+            else ["#show", *self.checked_program.shown_predicates]
+        )
+        lines = [*told, *shown, *map(str, self.checked_program.mappings), self.unit]
         return hashlib.sha256(
             "\n".join(sorted(lines)).encode("utf-8", "surrogatepass")
         ).hexdigest()[:16]
@@ -169,44 +182,44 @@ class Program:
         """The models of the points of ``events``, each (t, atoms) as `RuleSession.push` takes them."""
         session = self.session(**options)
         for t, atoms in events:
-            yield from session.taken(t, atoms)
-        yield from session.finished()
+            yield from session.push_lazily(t, atoms)
+        yield from session.finish_lazily()
 
     def restore(self, path: str | Path) -> RuleSession:
         """A session as `RuleSession.save` wrote it. Raises: OperationalError for one of another
         program, or damage.
         """
-        from shiq.streams.rules.session import restored
+        from shiq.streams.rules.session import load_session
 
-        return restored(self, Path(path))
+        return load_session(self, Path(path))
 
 
-def checked(
-    found: Read, functions: Mapping[str, Any], at_most_binds: bool = False
+def check_program(
+    found: ParsedProgram, functions: Mapping[str, Any], at_most_binds: bool = False
 ) -> CheckedProgram:
     """What was read, as safe and stratified rules. Raises: ProgramError with every fault."""
     problems = list(found.problems)
     rules = tuple(
-        ordered(rule, at_most_binds, problems)
-        for rule in project(found.rules, at_most_binds, problems)
+        order_body(rule, at_most_binds, problems)
+        for rule in project_anonymous(found.rules, at_most_binds, problems)
     )
     cycles: list[ProgramProblem] = []
-    layers = strata(rules, cycles)
+    layers = make_strata(rules, cycles)
     parts: Mapping[str, Sequence[str]] = {}
     if cycles:
-        separated, left = separate(rules), list[ProgramProblem]()
-        layers = strata(separated.rules, left)
+        separated, left = separate_predicates(rules), list[ProgramProblem]()
+        layers = make_strata(separated.rules, left)
         if left:
             problems += cycles
         else:
             rules, parts = tuple(separated.rules), separated.parts
     horizons: dict[str, int] = {}
     for rule in rules:
-        for literal in with_inner(rule.body):
+        for literal in all_literals(rule.body):
             if isinstance(literal, External) and literal.function not in functions:
                 said = f"no file defines the function {literal.function}; name the file that defines it (--python)"
                 problems.append(ProgramProblem(literal.position, said))
-        for windowed_literal, _ in windowed(rule.body):
+        for windowed_literal, _ in streaming_literals(rule.body):
             if windowed_literal.window is not None:
                 predicate = windowed_literal.atom.predicate
                 horizons[predicate] = max(
@@ -216,12 +229,12 @@ def checked(
         raise ProgramError(problems)
     facts = {predicate: list(rows) for predicate, rows in found.facts.items()}
     facts |= {part: facts[name] for name, those in parts.items() if name in facts for part in those}
-    shown = None if found.shown is None else frozenset(found.shown)
-    mapped = tuple(one for one, _ in found.mapped.values())
+    shown = None if found.shown_predicates is None else frozenset(found.shown_predicates)
+    mapped = tuple(one for one, _ in found.mappings.values())
     return CheckedProgram(rules, facts, layers, horizons, shown, mapped, parts)
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8-sig")
     except OSError as error:
@@ -242,14 +255,14 @@ Key = Mapping[str, int]
 
 @dataclass(frozen=True)
 class ProgramKey:
-    """``key``: None where there is none, and ``why`` says which rule prevents one."""
+    """``key``: None where there is none, and ``obstacle`` says which rule prevents one."""
 
     key: Key | None
-    why: str = ""
+    obstacle: str = ""
 
     def __str__(self) -> str:
         if self.key is None:
-            return f"no key: {self.why}"
+            return f"no key: {self.obstacle}"
         return "key: " + ", ".join(
             f"argument {at + 1} of {predicate}" for predicate, at in sorted(self.key.items())
         )
@@ -271,15 +284,17 @@ def find_key(rules: Sequence[StreamRule], facts: Set[str]) -> ProgramKey:
     apart = facts - {rule.head.predicate for rule in rules}
     for rule in rules:
         if not any(
-            isinstance(x, WindowedLiteral) and _has_come(x) and x.atom.predicate not in apart
+            isinstance(x, WindowedLiteral)
+            and _needs_present_atom(x)
+            and x.atom.predicate not in apart
             for x in rule.body
         ):
             return ProgramKey(
                 None, f"{rule.position}: {rule} has no positive literal that could hold it"
             )
     key: dict[str, int] = {}
-    for group in _connected([(rule, _atoms(rule, apart)) for rule in rules]):
-        found = _solved(group, apart)
+    for group in _predicate_groups([(rule, _keyed_atoms(rule, apart)) for rule in rules]):
+        found = _solve_group(group, apart)
         if isinstance(found, StreamRule):
             return ProgramKey(
                 None,
@@ -289,18 +304,21 @@ def find_key(rules: Sequence[StreamRule], facts: Set[str]) -> ProgramKey:
     return ProgramKey(key) if rules else ProgramKey(None, "there are no rules")
 
 
-def _has_come(literal: WindowedLiteral) -> bool:
+def _needs_present_atom(literal: WindowedLiteral) -> bool:
     """Whether the literal is true of atoms in its window alone, so that no other shard than
     theirs has it true.
     """
-    return not literal.negated and (literal.operator != AT_MOST or literal.binds)
+    return not literal.is_negated and (literal.operator != AT_MOST or literal.binds)
 
 
-def _atoms(rule: StreamRule, apart: Set[str]) -> list[Atom]:
-    return [rule.head, *(x.atom for x, _ in windowed(rule.body) if x.atom.predicate not in apart)]
+def _keyed_atoms(rule: StreamRule, apart: Set[str]) -> list[Atom]:
+    return [
+        rule.head,
+        *(x.atom for x, _ in streaming_literals(rule.body) if x.atom.predicate not in apart),
+    ]
 
 
-def _connected(
+def _predicate_groups(
     rules: list[tuple[StreamRule, list[Atom]]],
 ) -> Iterator[list[tuple[StreamRule, list[Atom]]]]:
     """The rules by groups that share predicates, in each one after those that it shares some with."""
@@ -321,7 +339,7 @@ def _connected(
             yield [rules[number] for number in group]
 
 
-def _solved(group: list[tuple[StreamRule, list[Atom]]], apart: Set[str]) -> Key | StreamRule:
+def _solve_group(group: list[tuple[StreamRule, list[Atom]]], apart: Set[str]) -> Key | StreamRule:
     """The positions of the predicates of a group, or the rule farthest on that none agree with."""
     waiting: list[tuple[int, dict[str, int]]] = [(0, {})]
     farthest = 0
@@ -331,17 +349,19 @@ def _solved(group: list[tuple[StreamRule, list[Atom]]], apart: Set[str]) -> Key 
             return key
         farthest = max(farthest, at)
         rule, atoms = group[at]
-        for name in sorted(global_names(rule), reverse=True):
+        for name in sorted(global_variables(rule), reverse=True):
             if not any(
-                _hides(literal, name, apart)
+                _counts_over_keys(literal, name, apart)
                 for literal in rule.body
                 if isinstance(literal, Aggregate)
             ):
-                waiting += [(at + 1, {**key, **chosen}) for chosen in _places(atoms, name, key)]
+                waiting += [
+                    (at + 1, {**key, **chosen}) for chosen in _key_positions(atoms, name, key)
+                ]
     return group[farthest][0]
 
 
-def _hides(literal: Aggregate, name: str, apart: Set[str]) -> bool:
+def _counts_over_keys(literal: Aggregate, name: str, apart: Set[str]) -> bool:
     """Whether an aggregate counts over more than one key."""
     inside = [
         x.atom
@@ -349,10 +369,10 @@ def _hides(literal: Aggregate, name: str, apart: Set[str]) -> bool:
         for x in element.body
         if isinstance(x, WindowedLiteral)
     ]
-    return any(atom.predicate not in apart and not _holding(atom, name) for atom in inside)
+    return any(atom.predicate not in apart and not _positions_of(atom, name) for atom in inside)
 
 
-def _holding(atom: Atom, name: str) -> list[int]:
+def _positions_of(atom: Atom, name: str) -> list[int]:
     return [
         i
         for i, term in enumerate(atom.arguments)
@@ -360,7 +380,9 @@ def _holding(atom: Atom, name: str) -> list[int]:
     ]
 
 
-def _places(atoms: Sequence[Atom], name: str, key: Mapping[str, int]) -> Iterator[dict[str, int]]:
+def _key_positions(
+    atoms: Sequence[Atom], name: str, key: Mapping[str, int]
+) -> Iterator[dict[str, int]]:
     """The ways to put the key of each atom's predicate where the variable is, in agreement with
     ``key``.
     """
@@ -368,7 +390,7 @@ def _places(atoms: Sequence[Atom], name: str, key: Mapping[str, int]) -> Iterato
         yield {}
         return
     first, rest = atoms[0], atoms[1:]
-    for position in _holding(first, name):
+    for position in _positions_of(first, name):
         if key.get(first.predicate, position) == position:
-            for chosen in _places(rest, name, {**key, first.predicate: position}):
+            for chosen in _key_positions(rest, name, {**key, first.predicate: position}):
                 yield {first.predicate: position, **chosen}

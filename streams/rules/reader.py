@@ -35,7 +35,7 @@ from shiq.streams.rules.syntax import (
     StreamRule,
     Term,
     Value,
-    windowed,
+    streaming_literals,
 )
 from shiq.streams.rules.tokens import (
     END,
@@ -49,13 +49,13 @@ from shiq.streams.rules.tokens import (
     ProgramText,
     RuleToken,
     TokenFault,
-    numbered,
+    index_lines,
 )
 
 # Names for constants: ``#const n = 10.``, wherever it stands in the program.
 
 
-def constant_definition(tokens: Cursor) -> tuple[RuleToken, Term]:
+def read_constant_definition(tokens: Cursor) -> tuple[RuleToken, Term]:
     """The name and the value of a ``#const``, which comes next. Raises: TokenFault."""
     tokens.take()
     name = tokens.take()
@@ -92,14 +92,14 @@ def _definitions(
 ) -> list[tuple[str, Term, Position]]:
     tokens, found = Cursor(text, [], unit, known), []
     while tokens.peek().kind != END:
-        if not tokens.sees("#const"):
+        if not tokens.is_next("#const"):
             tokens.take()
             continue
         try:
-            name, term = constant_definition(tokens)
+            name, term = read_constant_definition(tokens)
         except TokenFault:
             continue
-        found.append((name.text, term, text.place(name.offset)))
+        found.append((name.text, term, text.position(name.offset)))
     return found
 
 
@@ -114,14 +114,14 @@ _DIRECTIVES: Final = "#temp, #trigger_frequency, #show, #rdf, #const"
 
 @dataclass
 class ParsedProgram:
-    """What was read. ``facts``: rows by predicate, with their places; ``shown``: None where
+    """What was read. ``facts``: rows by predicate, with their places; ``shown_predicates``: None where
     nothing is said of it; ``constants``: the values of names, by ``#const``, with their places.
     """
 
     rules: list[StreamRule] = field(default_factory=list)
     facts: dict[str, dict[Row, tuple[ProgramText, int]]] = field(default_factory=dict)
-    shown: set[str] | None = None
-    mapped: dict[str, tuple[PredicateMapping, Position]] = field(default_factory=dict)
+    shown_predicates: set[str] | None = None
+    mappings: dict[str, tuple[PredicateMapping, Position]] = field(default_factory=dict)
     constants: dict[str, tuple[Value, Position]] = field(default_factory=dict)
     problems: list[ProgramProblem] = field(default_factory=list)
 
@@ -130,14 +130,14 @@ def read_programs(texts: Iterable[tuple[str, str]], unit: str) -> ParsedProgram:
     """The program that several texts, each with the name of its file, hold together, with their
     faults.
     """
-    found, parts = ParsedProgram(), [numbered(text, file) for text, file in texts]
+    found, parts = ParsedProgram(), [index_lines(text, file) for text, file in texts]
     found.constants = read_constants(parts, unit)
     for text in parts:
-        _Reader(text, unit, found).read()
+        _StatementReader(text, unit, found).read()
     return found
 
 
-class _Reader:
+class _StatementReader:
     """Reads statements."""
 
     def __init__(self, text: ProgramText, unit: str, program: ParsedProgram) -> None:
@@ -148,20 +148,20 @@ class _Reader:
     def read(self) -> None:
         while True:
             if is_between_statements(self.tokens):
-                self._plain_facts()
+                self._read_simple_facts()
             begun = self.tokens.peek()
             if begun.kind == END:
                 return
             try:
-                self._statement(begun)
+                self._read_statement(begun)
             except TokenFault as fault:
                 self._recover(fault)
 
-    def _plain_facts(self) -> None:
+    def _read_simple_facts(self) -> None:
         source, facts = self.tokens.text.text, self.program.facts
-        while (found := _FACT.match(source, self.tokens.lexer.at)) is not None:
+        while (found := _FACT.match(source, self.tokens.lexer.offset)) is not None:
             name, arguments = found.groups()
-            row = tuple(map(_plain, arguments.split(",")))
+            row = tuple(map(_parse_simple, arguments.split(",")))
             if self.tokens.constants:
                 row = tuple(
                     self.tokens.constants.get(value, value) if isinstance(value, str) else value
@@ -170,7 +170,7 @@ class _Reader:
             facts.setdefault(f"{name}/{len(row)}", {}).setdefault(
                 row, (self.tokens.text, found.start(1))
             )
-            self.tokens.lexer.at = found.end()
+            self.tokens.lexer.offset = found.end()
 
     def _recover(self, fault: TokenFault) -> None:
         """Tells a fault, and goes on behind the statement: with what begins a line where a dot
@@ -178,12 +178,12 @@ class _Reader:
         """
         if fault.token.kind != WRONG:
             self.tokens.problems.append(
-                ProgramProblem(self.tokens.text.place(fault.token.offset), fault.message)
+                ProgramProblem(self.tokens.text.position(fault.token.offset), fault.message)
             )
         before = self.tokens.text.text[: fault.token.offset].rpartition("\n")[2]
         if fault.expected == "." and not before.strip() and fault.token.kind in (NAME, HASH):
             # The token itself may have been taken or only looked at.
-            self.tokens.ahead, self.tokens.lexer.at = [], fault.token.offset
+            self.tokens.lookahead, self.tokens.lexer.offset = [], fault.token.offset
             return
         if (
             fault.token.text == "."
@@ -192,7 +192,7 @@ class _Reader:
         ):
             return
         self._skip(".")
-        if self.tokens.sees("["):
+        if self.tokens.is_next("["):
             self._skip("]")  # the weight of a weak constraint
 
     def _skip(self, end: str) -> None:
@@ -200,54 +200,54 @@ class _Reader:
             self.tokens.take()
 
     def _is_ahead(self, token: RuleToken) -> bool:
-        return any(waiting.offset == token.offset for waiting in self.tokens.ahead)
+        return any(waiting.offset == token.offset for waiting in self.tokens.lookahead)
 
     # --- statements
 
-    def _statement(self, begun: RuleToken) -> None:
+    def _read_statement(self, begun: RuleToken) -> None:
         self.tokens.begin_rule()
         if begun.text == "#show":
-            self._show()
+            self._read_show()
         elif begun.text == "#rdf":
-            self._rdf()
+            self._read_rdf()
         elif begun.text == "#const":
-            self._const()
+            self._read_const()
         elif begun.kind == HASH and begun.text not in ("#temp", "#trigger_frequency"):
             raise TokenFault(begun, f"{begun} is not supported; the directives are {_DIRECTIVES}")
         else:
-            self._rule(begun)
+            self._read_rule(begun)
 
-    def _rule(self, begun: RuleToken) -> None:
+    def _read_rule(self, begun: RuleToken) -> None:
         temporary, frequency = False, None
         while self.tokens.peek().kind == HASH:
             token = self.tokens.take()
             if token.text == "#temp" and not temporary:
                 temporary = True
             elif token.text == "#trigger_frequency" and frequency is None:
-                frequency = self._frequency(token)
+                frequency = self._read_frequency(token)
             else:
                 raise TokenFault(token, f"expected an atom, found {token}")
         self._refuse_heads()
         head = read_atom(self.tokens)
-        self._refuse_behind()
+        self._refuse_after_head()
         body: tuple[Literal, ...] = ()
         if self.tokens.accept(":-"):
-            if self.tokens.sees("."):
+            if self.tokens.is_next("."):
                 raise TokenFault(
                     self.tokens.peek(), "expected a literal behind ':-'; leave ':-' away for a fact"
                 )
             body = read_body(self.tokens)
-        if not self.tokens.sees("."):
+        if not self.tokens.is_next("."):
             wanted = "',' or '.'" if body else "':-' or '.'"
             raise TokenFault(
                 self.tokens.peek(), f"expected {wanted}, found {self.tokens.peek()}", "."
             )
         self.tokens.take()
         if self.tokens.intervals and not body:
-            self._facts(head, begun, temporary or frequency is not None)
+            self._add_interval_facts(head, begun, temporary or frequency is not None)
             return
         body += tuple(interval_literals(self.tokens))
-        for literal, _ in windowed(body):
+        for literal, _ in streaming_literals(body):
             if ".." in literal.atom.name:
                 low, high = map(int, literal.atom.name.split(".."))
                 if literal.atom.predicate not in self.program.facts:
@@ -258,14 +258,14 @@ class _Reader:
         row = tuple(argument.value for argument in head.arguments if isinstance(argument, Constant))
         if body or temporary or frequency is not None or len(row) < len(head.arguments):
             number = len(self.program.rules)
-            place = self.tokens.text.place(begun.offset)
+            place = self.tokens.text.position(begun.offset)
             self.program.rules.append(StreamRule(head, body, temporary, frequency, number, place))
         else:
             self.program.facts.setdefault(head.predicate, {}).setdefault(
                 row, (self.tokens.text, begun.offset)
             )
 
-    def _facts(self, head: Atom, begun: RuleToken, is_special: bool) -> None:
+    def _add_interval_facts(self, head: Atom, begun: RuleToken, is_special: bool) -> None:
         """Add the facts that a fact with intervals stands for."""
         columns: list[Sequence[Value]] = []
         for argument in head.arguments:
@@ -287,8 +287,8 @@ class _Reader:
         for row in product(*columns):
             rows.setdefault(row, (self.tokens.text, begun.offset))
 
-    def _const(self) -> None:
-        name, value = constant_definition(self.tokens)
+    def _read_const(self) -> None:
+        name, value = read_constant_definition(self.tokens)
         self.tokens.expect(".", "'.'")
         if not isinstance(value, Constant) or value.value in self.program.constants.keys() - {
             *self.tokens.constants
@@ -297,13 +297,13 @@ class _Reader:
         known = self.program.constants.get(name.text)
         if known is None:
             raise TokenFault(name, f"#const {name.text} is defined by itself")
-        if known[1] != self.tokens.text.place(name.offset):
+        if known[1] != self.tokens.text.position(name.offset):
             raise TokenFault(
                 name,
                 f"#const {name.text} is defined twice, before in {known[1].file}, line {known[1].line}; keep one",
             )
 
-    def _frequency(self, token: RuleToken) -> int:
+    def _read_frequency(self, token: RuleToken) -> int:
         self.tokens.expect("(", "'('")
         frequency, _ = read_duration(self.tokens, ")")
         self.tokens.take()
@@ -330,7 +330,7 @@ class _Reader:
                 token, "choice rules are not supported; there is one model, nothing is chosen"
             )
 
-    def _refuse_behind(self) -> None:
+    def _refuse_after_head(self) -> None:
         token = self.tokens.peek()
         if token.text in ("|", ";") or (
             token.text == "v" and token.kind == NAME and self.tokens.peek(1).kind == NAME
@@ -351,7 +351,7 @@ class _Reader:
         if token.text in RELATIONS:
             raise TokenFault(token, "a head is an atom, no comparison")
 
-    def _show(self) -> None:
+    def _read_show(self) -> None:
         self.tokens.take()
         name = self.tokens.take()
         if name.kind != NAME:
@@ -359,17 +359,20 @@ class _Reader:
                 name, f"expected the name of a predicate, found {name}; write #show name/arity."
             )
         self.tokens.expect("/", "'/' and the arity")
-        self.program.shown = {*(self.program.shown or ()), f"{name.text}/{self._arity()}"}
+        self.program.shown_predicates = {
+            *(self.program.shown_predicates or ()),
+            f"{name.text}/{self._read_arity()}",
+        }
         self.tokens.accept(".")
 
-    def _arity(self) -> int:
+    def _read_arity(self) -> int:
         token = self.tokens.take()
         if token.kind != INTEGER or len(token.text) > 4:
             raise TokenFault(token, f"expected an arity, found {token}")
         return int(token.text)
 
-    def _rdf(self) -> None:
-        place = self.tokens.text.place(self.tokens.take().offset)
+    def _read_rdf(self) -> None:
+        place = self.tokens.text.position(self.tokens.take().offset)
         name = self.tokens.take()
         if name.kind != NAME:
             raise TokenFault(
@@ -378,7 +381,7 @@ class _Reader:
             )
         self.tokens.expect("/", "'/' and the arity, 1 for a class or 2 for a property")
         token, scale = self.tokens.peek(), None
-        arity = self._arity()
+        arity = self._read_arity()
         if arity not in (1, 2):
             raise TokenFault(token, "a class has 1 argument, a property 2")
         self.tokens.expect("=", "'='")
@@ -393,7 +396,7 @@ class _Reader:
         self.tokens.expect(".", "'.'" if arity == 1 or scale else "'.' or 'scale'")
         predicate = f"{name.text}/{arity}"
         mapped = PredicateMapping(predicate, iri.text[1:-1], scale)
-        for other, where in self.program.mapped.values():
+        for other, where in self.program.mappings.values():
             if (other.predicate == predicate or other.iri == mapped.iri) and other != mapped:
                 same = predicate if other.predicate == predicate else f"<{mapped.iri}>"
                 self.tokens.problems.append(
@@ -401,9 +404,9 @@ class _Reader:
                         place, f"{same} is mapped twice, before in line {where.line}; keep one"
                     )
                 )
-        self.program.mapped[predicate] = mapped, place
+        self.program.mappings[predicate] = mapped, place
 
 
-def _plain(text: str) -> Value:
+def _parse_simple(text: str) -> Value:
     text = text.strip()
     return text if text[0].isalpha() else int(text)

@@ -45,9 +45,9 @@ from shiq.streams.rules.syntax import (
     Row,
     Value,
     atom_text,
-    content,
-    kind,
-    string,
+    constant_content,
+    constant_kind,
+    string_constant,
 )
 from shiq.streams.rules.tokens import AtomError, read_line
 
@@ -78,12 +78,12 @@ GRAPH: Final = "<urn:shiq:point:{t}>"
 
 
 class TripleMapping:
-    """Classes and properties as predicates, both ways. ``unmapped``: how many triples were of
+    """Classes and properties as predicates, both ways. ``unmapped_count``: how many triples were of
     others.
     """
 
     def __init__(self, mapped: Iterable[PredicateMapping], unit: str) -> None:
-        self.unit, self.unmapped = unit, 0
+        self.unit, self.unmapped_count = unit, 0
         self.by_predicate = {one.predicate: one for one in mapped}
         self.classes = {
             one.iri: one for one in self.by_predicate.values() if one.predicate.endswith("/1")
@@ -92,7 +92,7 @@ class TripleMapping:
             one.iri: one for one in self.by_predicate.values() if one.predicate.endswith("/2")
         }
 
-    def atom(self, triple: str) -> str | None:
+    def triple_to_atom(self, triple: str) -> str | None:
         """The atom of an N-Triples statement; None for one that is not mapped. Raises: AtomError
         for what is no statement, and for a number that is not exact.
         """
@@ -101,61 +101,63 @@ class TripleMapping:
             raise AtomError(f"{triple.strip()[:80]!r} is no N-Triples statement")
         subject, predicate, node, literal, datatype = found.groups()
         if predicate[1:-1] == RDF + "type" and node is not None:
-            return self.member(node[1:-1], subject)
+            return self.class_atom(node[1:-1], subject)
         mapped = self.properties.get(predicate[1:-1])
         if mapped is None:
-            self.unmapped += 1
+            self.unmapped_count += 1
             return None
         value = (
-            _term(node)
+            _node_constant(node)
             if node is not None
-            else self._value(literal, (datatype or "")[1:-1], mapped)
+            else self._literal_value(literal, (datatype or "")[1:-1], mapped)
         )
-        return f"{mapped.predicate[:-2]}({_term(subject)},{value})"
+        return f"{mapped.predicate[:-2]}({_node_constant(subject)},{value})"
 
-    def member(self, iri: str, node: str) -> str | None:
+    def class_atom(self, iri: str, node: str) -> str | None:
         """The atom that says of ``node`` (an <IRI> or _:label) that it is a member of a class."""
         mapped = self.classes.get(iri)
         if mapped is None:
-            self.unmapped += 1
+            self.unmapped_count += 1
             return None
-        return f"{mapped.predicate[:-2]}({_term(node)})"
+        return f"{mapped.predicate[:-2]}({_node_constant(node)})"
 
-    def _value(self, literal: str, datatype: str, mapped: PredicateMapping) -> Value:
-        text = _ESCAPE.sub(_unescaped, literal) if "\\" in literal else literal
+    def _literal_value(self, literal: str, datatype: str, mapped: PredicateMapping) -> Value:
+        text = _ESCAPE.sub(_unescape, literal) if "\\" in literal else literal
         if datatype in _INTEGERS | _FRACTIONS:
             if (wrong := ill_typed_reason(Literal(text, datatype))) is not None:
                 raise AtomError(wrong)
             number = text.strip(_BLANKS)
-            return _bounded(number if datatype in _INTEGERS else _scaled(number, mapped.scale))
+            return _parse_bounded(number if datatype in _INTEGERS else _scale(number, mapped.scale))
         if datatype in _TIMES:
             try:
                 return parse_time({"t": text}, self.unit)
             except EventError:
                 raise AtomError(f"{text[:80]!r} is not of type {datatype}") from None
-        return string(text)
+        return string_constant(text)
 
-    def quad(self, predicate: str, row: Row, t: int) -> str | None:
+    def atom_to_quad(self, predicate: str, row: Row, t: int) -> str | None:
         """The N-Quads statement of an atom of a mapped predicate; None where its first argument
         is no node.
         """
-        mapped, subject = self.by_predicate[predicate], _as_node(row[0])
+        mapped, subject = self.by_predicate[predicate], _constant_node(row[0])
         if subject is None:
             return None
         graph = GRAPH.format(t=t)
         if len(row) == 1:
             return f"{subject} <{RDF}type> <{mapped.iri}> {graph} ."
-        return f"{subject} <{mapped.iri}> {_object(row[1], mapped.scale)} {graph} ."
+        return f"{subject} <{mapped.iri}> {_object_text(row[1], mapped.scale)} {graph} ."
 
-    def quads(self, model: Model, derived: bool) -> tuple[list[str], list[str]]:
+    def model_quads(self, model: Model, derived: bool) -> tuple[list[str], list[str]]:
         """The statements of a model's mapped atoms, sorted; and the atoms that are none, as texts."""
         quads: list[str] = []
         none: list[str] = []
         for predicate in (
-            self.by_predicate if model.shown is None else self.by_predicate.keys() & model.shown
+            self.by_predicate
+            if model.shown_predicates is None
+            else self.by_predicate.keys() & model.shown_predicates
         ):
             for row in model.point.rows(predicate, derived):
-                quad = self.quad(predicate, row, model.t)
+                quad = self.atom_to_quad(predicate, row, model.t)
                 if quad is None:
                     none.append(atom_text(predicate[:-2], row))
                 else:
@@ -163,25 +165,29 @@ class TripleMapping:
         return sorted(quads), sorted(none)
 
 
-def _term(node: str) -> str:
-    return node if node.startswith("<") else string(node)
+def _node_constant(node: str) -> str:
+    return node if node.startswith("<") else string_constant(node)
 
 
-def _as_node(value: Value) -> str | None:
+def _constant_node(value: Value) -> str | None:
     if not isinstance(value, str):
         return None
-    if kind(value) == 3:
+    if constant_kind(value) == 3:
         return value
-    return content(value) if kind(value) == 2 and content(value).startswith("_:") else None
+    return (
+        constant_content(value)
+        if constant_kind(value) == 2 and constant_content(value).startswith("_:")
+        else None
+    )
 
 
-def _object(value: Value, scale: int | None) -> str:
+def _object_text(value: Value, scale: int | None) -> str:
     if isinstance(value, str):
-        node = _as_node(value)
+        node = _constant_node(value)
         return (
             node
             or '"'
-            + content(value)
+            + constant_content(value)
             .replace("\\", "\\\\")
             .replace('"', '\\"')
             .replace("\n", "\\n")
@@ -195,7 +201,7 @@ def _object(value: Value, scale: int | None) -> str:
         return f'"{format(Decimal(value) / scale, "f")}"^^<{XSD}decimal>'
 
 
-def _unescaped(found: re.Match[str]) -> str:
+def _unescape(found: re.Match[str]) -> str:
     code = int(found[1] or found[2] or "0", 16)
     if code > 0x10FFFF or 0xD800 <= code < 0xE000:
         raise AtomError(f"{found[0]} is no character")
@@ -204,7 +210,7 @@ def _unescaped(found: re.Match[str]) -> str:
     return _ESCAPED[found[3]] if found[3] else chr(code)
 
 
-def _scaled(number: str, scale: int | None) -> str:
+def _scale(number: str, scale: int | None) -> str:
     """``number`` times ``scale``, as an integer. Raises: AtomError where it is none."""
     with localcontext() as exact:
         exact.prec = 200
@@ -222,7 +228,7 @@ def _scaled(number: str, scale: int | None) -> str:
     )
 
 
-def _bounded(number: str) -> int:
+def _parse_bounded(number: str) -> int:
     found = int(number) if len(number) <= 40 else LIMIT
     if not -LIMIT <= found < LIMIT:
         raise AtomError(f"the integer {number[:40]} is beyond 64 bits")
@@ -234,7 +240,7 @@ LONGEST_SPAN = 10_000_000
 
 
 @dataclass
-class Reader:
+class RuleRecordReader:
     """Reads records. ``format``: log, jsonl, or auto: a line that begins with { is JSON."""
 
     triples: TripleMapping
@@ -242,11 +248,11 @@ class Reader:
     format: str = "auto"
 
     @staticmethod
-    def of_texts(unit: str = "sec") -> Reader:
+    def for_texts(unit: str = "sec") -> RuleRecordReader:
         """A reader for programs that map no triples."""
-        return Reader(TripleMapping((), unit), unit)
+        return RuleRecordReader(TripleMapping((), unit), unit)
 
-    def events(self, record: Record) -> Iterator[Event]:
+    def read_events(self, record: Record) -> Iterator[Event]:
         """What a record says, point by point. Raises: EventError."""
         if record.problem:
             raise EventError(record.problem)
@@ -261,11 +267,11 @@ class Reader:
             t, atoms = read_line(text, self.unit)
             yield Event(t, atoms=tuple(atoms))
             return
-        row = _row(text)
+        row = _parse_row(text)
         if row is None:
             yield parse_event(text, self.unit)
         elif "types" in row:
-            yield Event(parse_time(row, self.unit), atoms=self._types(row["types"]))
+            yield Event(parse_time(row, self.unit), atoms=self._type_atoms(row["types"]))
         else:
             start, end = (
                 parse_time({"t": row["from"]}, self.unit),
@@ -275,24 +281,24 @@ class Reader:
                 raise EventError(f"a row from {start} to {end} ends before it begins")
             if end - start > LONGEST_SPAN:
                 raise EventError(f"from {start} to {end} are more than {LONGEST_SPAN:,} points")
-            span = _span(row)
+            span = _span_atoms(row)
             for t in range(start, end + 1):
                 yield Event(t, atoms=span)
 
-    def time(self, record: Record) -> int | None:
+    def record_time(self, record: Record) -> int | None:
         """The (first) time of a record, by which sources are merged; None where it has none."""
         try:
-            return next(self.events(record)).t
+            return next(self.read_events(record)).t
         except (EventError, StopIteration):
             return None
 
-    def _types(self, types: Any) -> tuple[str, ...]:
+    def _type_atoms(self, types: Any) -> tuple[str, ...]:
         if not isinstance(types, dict) or not all(
             isinstance(classes, list) for classes in types.values()
         ):
             raise EventError('"types" is an object of lists')
         found = (
-            self.triples.member(str(iri), _node(name))
+            self.triples.class_atom(str(iri), _node_text(name))
             for name, classes in types.items()
             for iri in classes
         )
@@ -305,11 +311,11 @@ def parse_record(record: Record, unit: str = "sec") -> Event:
     """
     text = record.data.decode("utf-8-sig", "backslashreplace")
     is_json = record.event is None and not record.problem and text.lstrip().startswith("{")
-    row = _row(text) if is_json else None
+    row = _parse_row(text) if is_json else None
     if row is not None and "types" in row:
         types = row["types"] if isinstance(row["types"], dict) else {}
         triples = tuple(
-            f"{_node(name)} <{RDF}type> <{iri}> ."
+            f"{_node_text(name)} <{RDF}type> <{iri}> ."
             for name, classes in types.items()
             for iri in classes
         )
@@ -317,11 +323,13 @@ def parse_record(record: Record, unit: str = "sec") -> Event:
     if row is not None:
         raise EventError("a row that spans points is read in one process alone (--engine local)")
     return (
-        event_from_record(record, unit) if is_json else next(Reader.of_texts(unit).events(record))
+        event_from_record(record, unit)
+        if is_json
+        else next(RuleRecordReader.for_texts(unit).read_events(record))
     )
 
 
-def _row(text: str) -> dict[str, Any] | None:
+def _parse_row(text: str) -> dict[str, Any] | None:
     """A row of another stream command; None for anything else."""
     try:
         row = json.loads(text, object_pairs_hook=unique_members)
@@ -333,7 +341,7 @@ def _row(text: str) -> dict[str, Any] | None:
     return row if is_row else None
 
 
-def _span(row: Mapping[str, Any]) -> tuple[str, ...]:
+def _span_atoms(row: Mapping[str, Any]) -> tuple[str, ...]:
     """The atoms of a run of verdicts, or of a final conflict."""
     if "verdict" in row:
         return (f"verdict({row['verdict']})",)
@@ -342,16 +350,16 @@ def _span(row: Mapping[str, Any]) -> tuple[str, ...]:
     members = row.get("conflict")
     if not isinstance(row.get("individual"), str) or not isinstance(members, list):
         raise EventError("this is no event, no run of verdicts and no conflict")
-    who = _constant(row["individual"])
-    return tuple(f"conflict({who},{_constant(str(member))})" for member in members)
+    who = _name_constant(row["individual"])
+    return tuple(f"conflict({who},{_name_constant(str(member))})" for member in members)
 
 
-def _node(name: str) -> str:
+def _node_text(name: str) -> str:
     return name if name.startswith("_:") else f"<{name}>"
 
 
-def _constant(name: str) -> str:
-    return string(name) if name.startswith(("_:", "∃")) else f"<{name}>"
+def _name_constant(name: str) -> str:
+    return string_constant(name) if name.startswith(("_:", "∃")) else f"<{name}>"
 
 
 @dataclass
@@ -361,7 +369,7 @@ class SortedSource:
     """
 
     source: Source
-    reader: Reader
+    reader: RuleRecordReader
     position: int = 0
 
     @property
@@ -372,7 +380,7 @@ class SortedSource:
         found: list[tuple[int, int, Record]] = []
         for record in self.source.read(False):
             try:
-                parts = list(self.reader.events(record))
+                parts = list(self.reader.read_events(record))
             except EventError as error:
                 found.append(
                     (
@@ -396,5 +404,5 @@ class SortedSource:
 def has_spans(path: str) -> bool:
     """Whether the first line of a file is a row that spans points."""
     record = next(LinesFile(Path(path)).read(False), None)
-    row = None if record is None else _row(record.data.decode("utf-8-sig", "replace"))
+    row = None if record is None else _parse_row(record.data.decode("utf-8-sig", "replace"))
     return row is not None and "from" in row

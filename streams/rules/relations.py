@@ -4,7 +4,7 @@ and indexes over them that grow with them.
 An integer between -`FIRST` and `FIRST` - 1 is its own code, so columns of numbers cost nothing;
 texts and larger integers have codes from `FIRST` on, given up once nothing holds them. A row
 keeps its number until `Relation.compact`; whether it holds now is one of the arrays of
-`Relation.of_row`. So windows, supports and masks are arrays over row numbers, indexes never
+`Relation.row_arrays`. So windows, supports and masks are arrays over row numbers, indexes never
 shrink in between, and what held before a point and after it are two masks over the same rows.
 Predicates without arguments have one column of zeros. Source: docs/RULES.md.
 """
@@ -20,14 +20,14 @@ import numpy as np
 import numpy.typing as npt
 
 from shiq.columns.arrays import Ints, distinct, numpy_ints, row_codes, runs, unique
-from shiq.streams.rules.syntax import COMPARISONS, LIMIT, IntegerOverflow, Value, order
+from shiq.streams.rules.syntax import COMPARISONS, LIMIT, IntegerOverflow, Value, constant_order
 
 Flags = npt.NDArray[np.bool_]
 Columns = Sequence[Ints]
 NONE: Final = np.zeros(0, np.int64)
 
 
-def nothing() -> Ints:
+def no_rows() -> Ints:
     """No rows."""
     return NONE
 
@@ -54,13 +54,13 @@ class SortedRun:
 
     def find(self, columns: Columns) -> tuple[Ints, Ints]:
         """Where the rows of each key begin and end."""
-        key = _hashed(columns) if self.pack is None else _packed(columns, self.pack)
+        key = _hash_keys(columns) if self.pack is None else _pack_keys(columns, self.pack)
         if self.starts is None:
             return runs(self.keys, key)
         return self.starts[key], self.starts[key + 1]
 
     @cached_property
-    def _row(self) -> Ints:
+    def _row_by_key(self) -> Ints:
         """For each key its row, -1 where there is none; keys are of whole rows, so each has one
         at most.
         """
@@ -69,10 +69,10 @@ class SortedRun:
         row[self.keys] = self.rows
         return row
 
-    def only(self, columns: Columns) -> Ints:
+    def find_unique(self, columns: Columns) -> Ints:
         """The row of each key, -1 where there is none."""
         assert self.pack is not None
-        found: Ints = self._row[_packed(columns, self.pack)]
+        found: Ints = self._row_by_key[_pack_keys(columns, self.pack)]
         return found
 
 
@@ -87,10 +87,10 @@ def sorted_run(columns: Columns, rows: Ints) -> SortedRun:
         pack.append((low, int(column.max()) - low + 1))
         size *= pack[-1][1] + 1
     if size >= 1 << 62:
-        keys = _hashed(part)
+        keys = _hash_keys(part)
         order = np.argsort(keys, kind="stable")
         return SortedRun(rows[order], keys[order], None, None)
-    keys = _packed(part, pack)
+    keys = _pack_keys(part, pack)
     order = np.argsort(keys, kind="stable")
     starts = None
     if size <= _SPREAD * len(rows) + 1024:
@@ -99,7 +99,7 @@ def sorted_run(columns: Columns, rows: Ints) -> SortedRun:
     return SortedRun(rows[order], keys[order], tuple(pack), starts)
 
 
-def _packed(columns: Columns, pack: Sequence[tuple[int, int]]) -> Ints:
+def _pack_keys(columns: Columns, pack: Sequence[tuple[int, int]]) -> Ints:
     """The keys of rows."""
     key: Any = None
     for column, (low, width) in zip(columns, pack):
@@ -110,7 +110,7 @@ def _packed(columns: Columns, pack: Sequence[tuple[int, int]]) -> Ints:
     return found
 
 
-def _hashed(columns: Columns) -> Ints:
+def _hash_keys(columns: Columns) -> Ints:
     key = columns[0]
     for column in columns[1:]:
         key = (key ^ (key >> 29)) * _ODD + column
@@ -125,7 +125,7 @@ class RowIndex:
         self._runs: list[SortedRun] = []
         self._base = self._covered = 0
 
-    def runs(self, relation: Relation) -> list[SortedRun]:
+    def sorted_runs(self, relation: Relation) -> list[SortedRun]:
         """Runs over all rows of ``relation``."""
         size = relation.size
         if size > self._covered:
@@ -141,13 +141,13 @@ class RowIndex:
         return self._runs
 
 
-class TooMany(Exception):
+class TooManyRows(Exception):
     """More rows than a join may give."""
 
 
 @dataclass(eq=False)
 class Relation:
-    """The rows of one predicate. ``of_row``: arrays with an entry a row, grown and compacted
+    """The rows of one predicate. ``row_arrays``: arrays with an entry a row, grown and compacted
     with them.
     """
 
@@ -155,46 +155,48 @@ class Relation:
     arity: int
     size: int = 0
     columns: list[Ints] = field(default_factory=list)
-    of_row: dict[Hashable, Any] = field(default_factory=dict)
+    row_arrays: dict[Hashable, Any] = field(default_factory=dict)
     #: The rows that hold now, those that came and went with this point; arrays that nobody writes
     #: to.
-    held: Ints = field(default_factory=nothing)
-    came: Ints = field(default_factory=nothing)
-    went: Ints = field(default_factory=nothing)
+    held_rows: Ints = field(default_factory=no_rows)
+    gained_rows: Ints = field(default_factory=no_rows)
+    lost_rows: Ints = field(default_factory=no_rows)
     indexes: dict[tuple[int, ...], RowIndex] = field(default_factory=dict)
     #: How often rows have been renumbered.
     version: int = 0
-    #: Where `held` has room to grow, and how far it is written.
-    _holding: Ints = field(default_factory=nothing)
-    _end: int = -1
+    #: Where `held_rows` has room to grow, and how far it is written.
+    _held_buffer: Ints = field(default_factory=no_rows)
+    _held_end: int = -1
 
     def __post_init__(self) -> None:
         self.columns = [np.zeros(16, np.int64) for _ in range(max(1, self.arity))]
-        self._rows = self.index(tuple(range(len(self.columns))))
-        self.track("holds", np.bool_)
+        self._rows = self.row_index(tuple(range(len(self.columns))))
+        self.add_array("holds", np.bool_)
 
-    def track(self, name: Hashable, kind: Any) -> None:
-        """Keeps an array of this kind in ``of_row``, with zeros for new rows."""
-        if name not in self.of_row:
-            self.of_row[name] = np.zeros(len(self.columns[0]), kind)
+    def add_array(self, name: Hashable, kind: Any) -> None:
+        """Keeps an array of this kind in ``row_arrays``, with zeros for new rows."""
+        if name not in self.row_arrays:
+            self.row_arrays[name] = np.zeros(len(self.columns[0]), kind)
 
-    def index(self, positions: tuple[int, ...]) -> RowIndex:
+    def row_index(self, positions: tuple[int, ...]) -> RowIndex:
         found = self.indexes.get(positions)
         if found is None:
             found = self.indexes[positions] = RowIndex(positions)
         return found
 
-    def matches(self, positions: tuple[int, ...], wanted: Columns, most: int) -> tuple[Ints, Ints]:
+    def match_rows(
+        self, positions: tuple[int, ...], wanted: Columns, most: int
+    ) -> tuple[Ints, Ints]:
         """For each of the ``wanted`` keys at ``positions`` the rows that have it: which key,
         which row. Raises: TooMany.
         """
         which, rows = [], []
-        for run in self.index(positions).runs(self):
+        for run in self.row_index(positions).sorted_runs(self):
             low, high = run.find(wanted)
             lengths = high - low
             total = int(lengths.sum())
             if total > most:
-                raise TooMany
+                raise TooManyRows
             if not total:
                 continue
             found = np.repeat(np.arange(len(low)), lengths)
@@ -215,24 +217,26 @@ class Relation:
         """How many rows a key at ``positions`` has, as a mean."""
         if not positions or not self.size:
             return float(self.size)
-        return self.size / sum(len(unique(run.keys)) for run in self.index(positions).runs(self))
+        return self.size / sum(
+            len(unique(run.keys)) for run in self.row_index(positions).sorted_runs(self)
+        )
 
-    def find(self, rows: Columns) -> Ints:
+    def find_rows(self, rows: Columns) -> Ints:
         """The numbers of rows, -1 for those that are not there."""
         if self.size and len(rows[0]):
-            runs = self._rows.runs(self)
+            runs = self._rows.sorted_runs(self)
             if len(runs) == 1 and runs[0].starts is not None:
-                return runs[0].only(rows)
+                return runs[0].find_unique(rows)
         found = np.full(len(rows[0]), -1, np.int64)
         which, row = (
-            self.matches(self._rows.positions, rows, 1 << 62)
+            self.match_rows(self._rows.positions, rows, 1 << 62)
             if self.size and len(found)
             else (NONE, NONE)
         )
         found[which] = row
         return found
 
-    def each_once(self, rows: Ints) -> Ints:
+    def distinct_numbers(self, rows: Ints) -> Ints:
         """The distinct numbers among ``rows``."""
         if self.size > 64 * len(rows) + 1024:
             return unique(rows)
@@ -240,19 +244,19 @@ class Relation:
         there[rows] = True
         return there.nonzero()[0]
 
-    def add_any(self, rows: Columns) -> Ints:
+    def add_repeated(self, rows: Columns) -> Ints:
         """As `add`, of rows that may be there several times."""
-        found = self.find(rows)
+        found = self.find_rows(rows)
         new = (found < 0).nonzero()[0]
         if len(new):
             columns = [column[new] for column in rows]
-            self.add([column[one_of_each(columns)] for column in columns])
-            found[new] = self.find(columns)
+            self.add([column[first_of_each(columns)] for column in columns])
+            found[new] = self.find_rows(columns)
         return found
 
     def add(self, rows: Columns) -> Ints:
         """The numbers of distinct rows; those that were not there are now."""
-        found = self.find(rows)
+        found = self.find_rows(rows)
         new = (found < 0).nonzero()[0]
         if len(new):
             first, end = self.size, self.size + len(new)
@@ -263,16 +267,20 @@ class Relation:
             self.size = end
         return found
 
-    def hold(self, rows: Ints) -> None:
-        """Let ``rows`` hold, which did not. What `held` was stays as it is: they are written
+    def mark_held(self, rows: Ints) -> None:
+        """Let ``rows`` hold, which did not. What `held_rows` was stays as it is: they are written
         behind it.
         """
-        self.of_row["holds"][rows] = True
-        before, size = len(self.held), len(self.held) + len(rows)
-        if self.held.base is not self._holding or self._end != before or size > len(self._holding):
-            self._holding = np.concatenate([self.held, np.zeros(size, np.int64)])
-        self._holding[before:size] = rows
-        self.held, self._end = self._holding[:size], size
+        self.row_arrays["holds"][rows] = True
+        before, size = len(self.held_rows), len(self.held_rows) + len(rows)
+        if (
+            self.held_rows.base is not self._held_buffer
+            or self._held_end != before
+            or size > len(self._held_buffer)
+        ):
+            self._held_buffer = np.concatenate([self.held_rows, np.zeros(size, np.int64)])
+        self._held_buffer[before:size] = rows
+        self.held_rows, self._held_end = self._held_buffer[:size], size
 
     def _reserve(self, size: int) -> None:
         capacity = len(self.columns[0])
@@ -281,12 +289,12 @@ class Relation:
             self.columns = [
                 np.concatenate([column, np.zeros(more, np.int64)]) for column in self.columns
             ]
-            self.of_row = {
+            self.row_arrays = {
                 name: np.concatenate([array, np.zeros(more, array.dtype)])
-                for name, array in self.of_row.items()
+                for name, array in self.row_arrays.items()
             }
 
-    def at(self, rows: Ints) -> list[Ints]:
+    def columns_at(self, rows: Ints) -> list[Ints]:
         """The columns of some rows."""
         return [column[rows] for column in self.columns]
 
@@ -297,19 +305,19 @@ class Relation:
         number[kept] = np.arange(len(kept))
         spare = np.zeros(max(16, len(kept) // 2), np.int64)
         self.columns = [np.concatenate([column[kept], spare]) for column in self.columns]
-        self.of_row = {
+        self.row_arrays = {
             name: np.concatenate([array[kept], np.zeros(len(spare), array.dtype)])
-            for name, array in self.of_row.items()
+            for name, array in self.row_arrays.items()
         }
         self.size = len(kept)
-        self.held, self.came, self.went = number[self.held], NONE, NONE
+        self.held_rows, self.gained_rows, self.lost_rows = number[self.held_rows], NONE, NONE
         self.indexes.clear()
-        self._rows = self.index(self._rows.positions)
+        self._rows = self.row_index(self._rows.positions)
         self.version += 1
         return lambda rows: number[rows]
 
 
-def one_of_each(columns: Columns) -> Ints:
+def first_of_each(columns: Columns) -> Ints:
     """Where an example of each distinct row is."""
     if len(columns[0]) < 2:
         return np.arange(len(columns[0]))
@@ -361,14 +369,14 @@ class ConstantDictionary:
     def encode(self, column: Any) -> Ints:
         """The codes of a column of constants: a sequence, a numpy array or an Arrow array."""
         if isinstance(column, np.ndarray) and column.dtype.kind in "iu":
-            return self.of_numbers(column.astype(np.int64, copy=False))
+            return self.encode_numbers(column.astype(np.int64, copy=False))
         if hasattr(column, "to_pylist"):
             if (
                 str(column.type).startswith(("int", "uint"))
                 and not column.null_count
                 and hasattr(column, "buffers")
             ):
-                return self.of_numbers(numpy_ints(column))
+                return self.encode_numbers(numpy_ints(column))
             column = column.to_pylist()
         listed: Sequence[Value] = column.tolist() if isinstance(column, np.ndarray) else column
         known = self._code.get
@@ -379,7 +387,7 @@ class ConstantDictionary:
             ]
         return np.array(codes, np.int64)
 
-    def of_numbers(self, numbers: Ints) -> Ints:
+    def encode_numbers(self, numbers: Ints) -> Ints:
         """The codes of integers."""
         if not len(numbers) or (int(numbers.min()) >= -FIRST and int(numbers.max()) < FIRST):
             return numbers
@@ -406,13 +414,13 @@ class ConstantDictionary:
             return columns
         joined = np.concatenate(columns)
         found, inverse, _ = distinct(joined)
-        keys = [order(value) for value in self.decode(found)]
+        keys = [constant_order(value) for value in self.decode(found)]
         rank = np.empty(len(found), np.int64)
         rank[sorted(range(len(keys)), key=keys.__getitem__)] = np.arange(len(found))
         joined = rank[inverse]
         return tuple(np.split(joined, np.cumsum([len(column) for column in columns])[:-1]))
 
-    def compared(self, left: Ints, relation: str, right: Ints) -> Flags:
+    def compare_columns(self, left: Ints, relation: str, right: Ints) -> Flags:
         """Where one constant stands to the other as ``relation`` says."""
         if relation not in ("=", "!="):
             left, right = self.ranks(left, right)
@@ -421,9 +429,9 @@ class ConstantDictionary:
 
     def decode(self, codes: Ints) -> list[Value]:
         """The constants with these codes."""
-        return decoded(self.values, codes)
+        return decode_codes(self.values, codes)
 
-    def forget_but(self, used: Iterable[Ints]) -> None:
+    def retain(self, used: Iterable[Ints]) -> None:
         """Gives up all codes that are in none of the ``used`` columns."""
         kept = np.zeros(len(self.values), np.bool_)
         for column in used:
@@ -437,7 +445,7 @@ class ConstantDictionary:
         }
 
 
-def decoded(values: Sequence[Value | None], codes: Ints) -> list[Any]:
+def decode_codes(values: Sequence[Value | None], codes: Ints) -> list[Any]:
     """The constants with these codes, by a list of ``values``."""
     if not len(codes) or int(codes.max()) < FIRST:
         found: list[Any] = codes.tolist()
@@ -445,7 +453,7 @@ def decoded(values: Sequence[Value | None], codes: Ints) -> list[Any]:
     return [code if code < FIRST else values[code - FIRST] for code in codes.tolist()]
 
 
-def calculate(operator: str, left: Ints, right: Ints) -> tuple[Ints, Flags | None]:
+def calculate_columns(operator: str, left: Ints, right: Ints) -> tuple[Ints, Flags | None]:
     """left operator right, and which have a value (None: all), for integers. Raises:
     IntegerOverflow.
     """
@@ -461,7 +469,7 @@ def calculate(operator: str, left: Ints, right: Ints) -> tuple[Ints, Flags | Non
         quotient += (quotient < 0) & (quotient * divisor != left)
         return quotient, None if has_value.all() else has_value
     if operator == "*":
-        return _product(left, right), None
+        return _multiply(left, right), None
     found = left + right if operator == "+" else left - right
     other = right if operator == "+" else ~right
     # A sum is wrong where it has another sign than both of its terms.
@@ -472,7 +480,7 @@ def calculate(operator: str, left: Ints, right: Ints) -> tuple[Ints, Flags | Non
     return found, None
 
 
-def _product(left: Ints, right: Ints) -> Ints:
+def _multiply(left: Ints, right: Ints) -> Ints:
     largest = [
         max(abs(int(side.min())), abs(int(side.max()))) if len(side) else 0
         for side in (left, right)

@@ -1,9 +1,9 @@
 """Safety: every variable that must be bound is, and in which order of the body (docs/RULES.md); and
 the rewriting that comes before.
 
-`ordered` gives the body in an order in which, from left to right, each literal has what it
-needs. The engine and the reference take it as it is. `project` rewrites ``_`` under ``not`` and
-``at most``, `separate` predicates whose arguments tell their rules apart. Both add predicates
+`order_body` gives the body in an order in which, from left to right, each literal has what it
+needs. The engine and the reference take it as it is. `project_anonymous` rewrites ``_`` under ``not`` and
+``at most``, `separate_predicates` predicates whose arguments tell their rules apart. Both add predicates
 that no program can name: ``p#x_`` is p without its second argument; ``p#1`` is what of p rule 1,
 input and facts give. docs/THEORY.md, "Stream rules in columns", has what is shown of them.
 """
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
-from shiq.streams.rules.splitting import arcs, ordered_components
+from shiq.streams.rules.splitting import dependency_arcs, ordered_components
 from shiq.streams.rules.syntax import (
     AT_MOST,
     COUNT,
@@ -42,19 +42,19 @@ def terms_of(literal: Literal) -> list[Term]:
     if isinstance(literal, WindowedLiteral):
         return [*literal.atom.arguments, *([literal.count] if literal.count else [])]
     if isinstance(literal, ComparisonLiteral):
-        return [literal.left, literal.right]
+        return [literal.left_term, literal.right_term]
     if isinstance(literal, External):
         return [*literal.inputs, *literal.outputs]
-    inside = (term for element in literal.elements for term in terms_in(element))
+    inside = (term for element in literal.elements for term in element_terms(element))
     return [*inside, *(term for _, term in literal.guards)]
 
 
-def terms_in(element: AggregateElement) -> list[Term]:
+def element_terms(element: AggregateElement) -> list[Term]:
     """The terms of an element of an aggregate, those of its body too."""
     return [*element.terms, *(term for literal in element.body for term in terms_of(literal))]
 
 
-def with_inner(body: Iterable[Literal]) -> Iterator[Literal]:
+def all_literals(body: Iterable[Literal]) -> Iterator[Literal]:
     """The literals of a body, and those inside its aggregates."""
     for literal in body:
         yield literal
@@ -63,7 +63,7 @@ def with_inner(body: Iterable[Literal]) -> Iterator[Literal]:
                 yield from element.body
 
 
-def occurrences(literal: Literal) -> list[Variable]:
+def variable_occurrences(literal: Literal) -> list[Variable]:
     """The variables of a literal, as they occur in its text."""
     found = [variable for term in terms_of(literal) for variable in variables(term)]
     if isinstance(literal, Aggregate):
@@ -71,22 +71,22 @@ def occurrences(literal: Literal) -> list[Variable]:
     return found
 
 
-def _of_element(element: AggregateElement) -> list[Variable]:
-    return [variable for term in terms_in(element) for variable in variables(term)]
+def _element_variables(element: AggregateElement) -> list[Variable]:
+    return [variable for term in element_terms(element) for variable in variables(term)]
 
 
-def global_names(rule: StreamRule) -> set[str]:
+def global_variables(rule: StreamRule) -> set[str]:
     """The variables that occur outside the elements of aggregates."""
     found = names_in(*rule.head.arguments)
     for literal in rule.body:
         if isinstance(literal, Aggregate):
             found |= names_in(*(term for _, term in literal.guards))
         else:
-            found |= {variable.name for variable in occurrences(literal)}
+            found |= {variable.name for variable in variable_occurrences(literal)}
     return found
 
 
-def _plain(terms: Iterable[Term]) -> set[str]:
+def _variable_names(terms: Iterable[Term]) -> set[str]:
     return {term.name for term in terms if isinstance(term, Variable)}
 
 
@@ -100,24 +100,26 @@ def needed_and_bound(literal: Literal, outer: Set[str]) -> tuple[set[str], set[s
             names_in(*literal.atom.arguments),
             names_in(*([literal.count] if literal.count else [])),
         )
-        if literal.negated or (literal.operator == AT_MOST and not literal.binds):
+        if literal.is_negated or (literal.operator == AT_MOST and not literal.binds):
             return arguments | counted, set()
-        bound = _plain(literal.atom.arguments)
+        bound = _variable_names(literal.atom.arguments)
         if literal.operator == COUNT and isinstance(literal.count, Variable):
             return arguments - bound, bound | counted
         return (arguments | counted) - bound, bound
     if isinstance(literal, ComparisonLiteral):
-        return names_in(literal.left, literal.right), set()
+        return names_in(literal.left_term, literal.right_term), set()
     if isinstance(literal, External):
         outputs = names_in(*literal.outputs)
-        return names_in(*literal.inputs) | (outputs - _plain(literal.outputs)), _plain(
-            literal.outputs
-        )
-    inside = {variable.name for element in literal.elements for variable in _of_element(element)}
+        return names_in(*literal.inputs) | (
+            outputs - _variable_names(literal.outputs)
+        ), _variable_names(literal.outputs)
+    inside = {
+        variable.name for element in literal.elements for variable in _element_variables(element)
+    }
     needed = inside & outer
     bound = set[str]()
     for relation, term in literal.guards:
-        if relation == "=" and isinstance(term, Variable) and not literal.negated:
+        if relation == "=" and isinstance(term, Variable) and not literal.is_negated:
             bound.add(term.name)
         else:
             needed |= names_in(term)
@@ -126,16 +128,20 @@ def needed_and_bound(literal: Literal, outer: Set[str]) -> tuple[set[str], set[s
 
 def is_ready(literal: Literal, bound: Set[str], outer: Set[str]) -> bool:
     """Whether ``literal`` has what it needs."""
-    if isinstance(literal, ComparisonLiteral) and literal.relation == "=" and not literal.negated:
-        left, right = names_in(literal.left) - bound, names_in(literal.right) - bound
+    if (
+        isinstance(literal, ComparisonLiteral)
+        and literal.relation == "="
+        and not literal.is_negated
+    ):
+        left, right = names_in(literal.left_term) - bound, names_in(literal.right_term) - bound
         if not right and left:
-            return isinstance(literal.left, Variable)
+            return isinstance(literal.left_term, Variable)
         if not left and right:
-            return isinstance(literal.right, Variable)
+            return isinstance(literal.right_term, Variable)
     return needed_and_bound(literal, outer)[0] <= bound
 
 
-def sequence(
+def safe_order(
     body: Sequence[Literal], bound: Set[str], outer: Set[str]
 ) -> tuple[list[Literal], list[Literal], set[str]]:
     """``body`` in an order in which each literal is ready, tests first; the literals that never
@@ -148,35 +154,35 @@ def sequence(
         if not ready:
             return order, waiting, known
         following = next(
-            (literal for literal in ready if not _own(literal, outer) - known), ready[0]
+            (literal for literal in ready if not _bound_after(literal, outer) - known), ready[0]
         )
         order.append(following)
         waiting.remove(following)
-        known |= _own(following, outer)
+        known |= _bound_after(following, outer)
 
 
-def _own(literal: Literal, outer: Set[str]) -> set[str]:
+def _bound_after(literal: Literal, outer: Set[str]) -> set[str]:
     """The variables that are bound once ``literal`` held."""
     if isinstance(literal, Aggregate):
         return needed_and_bound(literal, outer)[1]
-    return {variable.name for variable in occurrences(literal)}
+    return {variable.name for variable in variable_occurrences(literal)}
 
 
-def ordered(rule: StreamRule, at_most_binds: bool, problems: list[ProgramProblem]) -> StreamRule:
+def order_body(rule: StreamRule, at_most_binds: bool, problems: list[ProgramProblem]) -> StreamRule:
     """``rule`` with its body in order; its unsafe variables are told to ``problems``, each where
     it occurs first.
 
     ``at_most_binds``: a positive at most whose variables nothing else binds ranges over the
     atoms with m ≥ 1.
     """
-    outer = global_names(rule)
-    order, stuck, known = sequence(rule.body, set(), outer)
-    while at_most_binds and (binding := _binding(stuck)) is not None:
+    outer = global_variables(rule)
+    order, stuck, known = safe_order(rule.body, set(), outer)
+    while at_most_binds and (binding := _find_binding_literal(stuck)) is not None:
         marked = [
             replace(binding, binds=True) if literal is binding else literal
             for literal in (*order, *stuck)
         ]
-        order, stuck, known = sequence(marked, set(), outer)
+        order, stuck, known = safe_order(marked, set(), outer)
     needed = (needed_and_bound(literal, outer)[0] for literal in stuck)
     unsafe = names_in(*rule.head.arguments).union(*needed) - known
     whole = [variable for term in rule.head.arguments for variable in variables(term)]
@@ -184,19 +190,22 @@ def ordered(rule: StreamRule, at_most_binds: bool, problems: list[ProgramProblem
         variable.name
         for literal in stuck
         if _may_bind(literal)
-        for variable in occurrences(literal)
+        for variable in variable_occurrences(literal)
     }
-    _tell(
+    _report_unsafe(
         unsafe,
-        [*whole, *(variable for literal in rule.body for variable in occurrences(literal))],
+        [
+            *whole,
+            *(variable for literal in rule.body for variable in variable_occurrences(literal)),
+        ],
         problems,
         could,
     )
-    done = [_inside(literal, known | unsafe, problems) for literal in order]
+    done = [_order_elements(literal, known | unsafe, problems) for literal in order]
     return replace(rule, body=tuple(done))
 
 
-def _binding(stuck: Iterable[Literal]) -> WindowedLiteral | None:
+def _find_binding_literal(stuck: Iterable[Literal]) -> WindowedLiteral | None:
     return next(
         (
             literal
@@ -211,24 +220,26 @@ def _may_bind(literal: Literal) -> bool:
     """Whether it is an at most that could bind its variables, and does not."""
     if not isinstance(literal, WindowedLiteral):
         return False
-    return literal.operator == AT_MOST and not literal.negated and not literal.binds
+    return literal.operator == AT_MOST and not literal.is_negated and not literal.binds
 
 
-def _inside(literal: Literal, known: Set[str], problems: list[ProgramProblem]) -> Literal:
+def _order_elements(literal: Literal, known: Set[str], problems: list[ProgramProblem]) -> Literal:
     """An aggregate with the bodies of its elements in order."""
     if not isinstance(literal, Aggregate):
         return literal
     elements = []
     for element in literal.elements:
-        order, stuck, bound = sequence(element.body, known, set())
+        order, stuck, bound = safe_order(element.body, known, set())
         needed = (needed_and_bound(inner, set())[0] for inner in stuck)
-        _tell(names_in(*element.terms).union(*needed) - bound, _of_element(element), problems)
+        _report_unsafe(
+            names_in(*element.terms).union(*needed) - bound, _element_variables(element), problems
+        )
         body = tuple(inner for inner in order if not isinstance(inner, Aggregate))
         elements.append(replace(element, body=body))
     return replace(literal, elements=tuple(elements))
 
 
-def _tell(
+def _report_unsafe(
     unsafe: Set[str],
     places: Iterable[Variable],
     problems: list[ProgramProblem],
@@ -262,11 +273,11 @@ Bound = tuple[str, Value]
 Change = Callable[[WindowedLiteral, Mapping[str, Sequence[Bound]]], WindowedLiteral]
 
 
-def rewrite(rule: StreamRule, change: Change) -> StreamRule:
+def rewrite_literals(rule: StreamRule, change: Change) -> StreamRule:
     """``rule`` with each streaming literal changed, those of aggregates too, by what bounds its
     variables.
     """
-    outer = _bounds(rule.body)
+    outer = _variable_bounds(rule.body)
 
     def changed(literal: Literal) -> Literal:
         if isinstance(literal, WindowedLiteral):
@@ -275,7 +286,7 @@ def rewrite(rule: StreamRule, change: Change) -> StreamRule:
             return literal
         elements = []
         for element in literal.elements:
-            inner = _bounds((*rule.body, *element.body))
+            inner = _variable_bounds((*rule.body, *element.body))
             body = tuple(
                 change(one, inner) if isinstance(one, WindowedLiteral) else one
                 for one in element.body
@@ -286,23 +297,23 @@ def rewrite(rule: StreamRule, change: Change) -> StreamRule:
     return replace(rule, body=tuple(map(changed, rule.body)))
 
 
-def _bounds(body: Iterable[Literal]) -> dict[str, list[Bound]]:
+def _variable_bounds(body: Iterable[Literal]) -> dict[str, list[Bound]]:
     """What the comparisons of a body say of single variables; a counted variable is an integer
     from 1 on.
     """
     found: dict[str, list[Bound]] = {}
     for literal in body:
-        if isinstance(literal, ComparisonLiteral) and not literal.negated:
+        if isinstance(literal, ComparisonLiteral) and not literal.is_negated:
             for one, other, relation in (
-                (literal.left, literal.right, literal.relation),
-                (literal.right, literal.left, FLIPPED[literal.relation]),
+                (literal.left_term, literal.right_term, literal.relation),
+                (literal.right_term, literal.left_term, FLIPPED[literal.relation]),
             ):
                 if isinstance(one, Variable) and isinstance(other, Constant):
                     found.setdefault(one.name, []).append((relation, other.value))
         elif (
             isinstance(literal, WindowedLiteral)
             and literal.operator == COUNT
-            and not literal.negated
+            and not literal.is_negated
         ):
             if isinstance(literal.count, Variable):
                 found.setdefault(literal.count.name, []).append((">=", 1))
@@ -312,7 +323,7 @@ def _bounds(body: Iterable[Literal]) -> dict[str, list[Bound]]:
 # --- the anonymous variable -----------------------------------------------------------------------
 
 
-def project(
+def project_anonymous(
     rules: Iterable[StreamRule], at_most_binds: bool, problems: list[ProgramProblem]
 ) -> list[StreamRule]:
     """``rules`` in which no negated literal and no at most has ``_`` as an argument: they are
@@ -321,7 +332,7 @@ def project(
     ``at_most_binds``: an at most ranges over atoms, and stays as it is.
     """
     rules, added = list(rules), dict[str, StreamRule]()
-    temporary = {rule.head.predicate for rule in rules if rule.temporary}
+    temporary = {rule.head.predicate for rule in rules if rule.is_temporary}
 
     def projected(literal: WindowedLiteral, _: object) -> WindowedLiteral:
         arguments = literal.atom.arguments
@@ -329,7 +340,7 @@ def project(
             isinstance(argument, Variable) and argument.is_anonymous for argument in arguments
         ]
         if not any(anonymous) or not (
-            literal.negated or (literal.operator == AT_MOST and not at_most_binds)
+            literal.is_negated or (literal.operator == AT_MOST and not at_most_binds)
         ):
             return literal
         if literal.window is not None and literal.atom.predicate in temporary:
@@ -351,7 +362,7 @@ def project(
             )
         return replace(literal, atom=replace(literal.atom, name=name, arguments=kept))
 
-    return [*(rewrite(rule, projected) for rule in rules), *added.values()]
+    return [*(rewrite_literals(rule, projected) for rule in rules), *added.values()]
 
 
 # --- predicates by their arguments ----------------------------------------------------------------
@@ -367,15 +378,15 @@ class SeparatedRules:
     parts: dict[str, list[str]] = field(default_factory=dict)
 
 
-def separate(rules: Sequence[StreamRule]) -> SeparatedRules:
+def separate_predicates(rules: Sequence[StreamRule]) -> SeparatedRules:
     """``rules`` in which a literal on a cycle is about a part of its predicate, where its
     arguments exclude some rules' heads.
     """
-    recursive = _recursive(rules)
+    recursive = _recursive_predicates(rules)
     by_head: dict[str, list[StreamRule]] = {}
     for rule in rules:
         by_head.setdefault(rule.head.predicate, []).append(rule)
-    heads = {rule.number: _bounds(rule.body) for rule in rules}
+    heads = {rule.number: _variable_bounds(rule.body) for rule in rules}
     wanted: dict[tuple[str, tuple[int, ...]], str] = {}
 
     def divided(literal: WindowedLiteral, bounds: Mapping[str, Sequence[Bound]]) -> WindowedLiteral:
@@ -400,7 +411,7 @@ def separate(rules: Sequence[StreamRule]) -> SeparatedRules:
         )
         return replace(literal, atom=replace(literal.atom, name=name))
 
-    found = SeparatedRules([rewrite(rule, divided) for rule in rules])
+    found = SeparatedRules([rewrite_literals(rule, divided) for rule in rules])
     by_number = {rule.number: rule for rule in found.rules}
     for (predicate, fitting), name in wanted.items():
         part = f"{name}/{predicate.rpartition('/')[2]}"
@@ -413,10 +424,10 @@ def separate(rules: Sequence[StreamRule]) -> SeparatedRules:
     return found
 
 
-def _recursive(rules: Sequence[StreamRule]) -> set[str]:
+def _recursive_predicates(rules: Sequence[StreamRule]) -> set[str]:
     """The predicates on cycles."""
     following: dict[str, list[str]] = {}
-    every = arcs(rules)
+    every = dependency_arcs(rules)
     for arc in every:
         following.setdefault(arc.source, []).append(arc.target)
     found = {arc.source for arc in every if arc.source == arc.target}
@@ -437,11 +448,11 @@ def _may_be_equal(
     if isinstance(one, Constant) and isinstance(other, Constant):
         return one.value == other.value
     if isinstance(one, Constant) and isinstance(other, Variable):
-        return _fits(one.value, others.get(other.name, ()))
+        return _satisfies_bounds(one.value, others.get(other.name, ()))
     if isinstance(one, Variable) and isinstance(other, Constant):
-        return _fits(other.value, bounds.get(one.name, ()))
+        return _satisfies_bounds(other.value, bounds.get(one.name, ()))
     return True
 
 
-def _fits(value: Value, bounds: Collection[Bound]) -> bool:
+def _satisfies_bounds(value: Value, bounds: Collection[Bound]) -> bool:
     return all(compare(value, relation, bound) for relation, bound in bounds)

@@ -25,9 +25,9 @@ from shiq.streams.rules.syntax import MOST_DERIVED, CheckedProgram, Row
 from shiq.streams.rules.tokens import (
     END_OF_POINT,
     AtomError,
-    columns_of,
+    parse_columns,
     read_atom,
-    rows_of,
+    to_rows,
 )
 
 if TYPE_CHECKING:
@@ -37,24 +37,24 @@ if TYPE_CHECKING:
 # A keyed program by shards, each with some of the keys (docs/RULES.md).
 
 
-def parts_of(program: CheckedProgram, key: Key, shards: int) -> list[CheckedProgram]:
+def shard_programs(program: CheckedProgram, key: Key, shards: int) -> list[CheckedProgram]:
     """The program for each shard: with the facts of its keys, and all those that have none."""
-    facts = [split_rows(program.facts, key, shard, shards) for shard in range(shards)]
+    facts = [shard_rows(program.facts, key, shard, shards) for shard in range(shards)]
     return [replace(program, facts=own) for own in facts]
 
 
-def split_rows(rows: Mapping[str, Any], key: Key, shard: int, shards: int) -> dict[str, list[Row]]:
+def shard_rows(rows: Mapping[str, Any], key: Key, shard: int, shards: int) -> dict[str, list[Row]]:
     """The rows that a shard needs: those of its keys, and those of predicates without key."""
     found = {}
     for predicate, given in rows.items():
-        at, every = key.get(predicate), rows_of(given)
+        at, every = key.get(predicate), to_rows(given)
         found[predicate] = (
             every if at is None else [row for row in every if shard_of(row[at], shards) == shard]
         )
     return found
 
 
-def sessions_of_shards(state: bytes, key: Key, shards: int) -> list[bytes]:
+def legacy_shard_sessions(state: bytes, key: Key, shards: int) -> list[bytes]:
     """The session of each shard, from the `RuleSession.state` of a version that had one session
     over the evaluators of all. Raises: OperationalError.
     """
@@ -67,7 +67,7 @@ def sessions_of_shards(state: bytes, key: Key, shards: int) -> list[bytes]:
         raise OperationalError(f"saved with {len(states)} shards, not {shards}", "Give as many.")
     found = []
     for shard, own in enumerate(states):
-        points = {t: split_rows(rows, key, shard, shards) for t, rows in session["open"].items()}
+        points = {t: shard_rows(rows, key, shard, shards) for t, rows in session["open"].items()}
         found.append(json.dumps({**session, "open": points}).encode() + b"\n" + own)
     return found
 
@@ -121,69 +121,69 @@ class RuleSession:
     options: EvaluationOptions = field(default_factory=EvaluationOptions)
     rejects: RejectLog = field(default_factory=RejectLog)
     #: The predicates that input has had atoms of.
-    brought: set[str] = field(default_factory=set)
+    seen_predicates: set[str] = field(default_factory=set)
     points: int = 0
     atoms: int = 0
 
     def __post_init__(self) -> None:
-        self.clock = WatermarkTracker(self.options.lateness, self.options.max_ahead)
-        self.evaluator = evaluator_of(self.program, self.options)
+        self.tracker = WatermarkTracker(self.options.lateness, self.options.max_ahead)
+        self.evaluator = make_evaluator(self.program, self.options)
         #: Rows of open points by predicate: lists of rows, or one tuple of columns.
-        self._open: dict[int, dict[str, Any]] = {}
+        self._open_points: dict[int, dict[str, Any]] = {}
 
     @property
-    def closed(self) -> int | None:
+    def last_closed(self) -> int | None:
         """The last point that was evaluated, or passed."""
-        return self.clock.closed_until
+        return self.tracker.closed_until
 
     def push(self, t: int, atoms: Atoms = (), source: str = "push", line: int = 0) -> list[Model]:
         """Takes rows of the point ``t``: texts of atoms, or columns by predicate. Gives the
         models of the points that are closed by it. What is late, too far ahead, or no atom goes
         to ``rejects``. Raises: EvaluationError, InputError.
         """
-        return list(self.taken(t, atoms, source, line))
+        return list(self.push_lazily(t, atoms, source, line))
 
-    def taken(
+    def push_lazily(
         self, t: int, atoms: Atoms = (), source: str = "push", line: int = 0, text: str = ""
     ) -> Iterator[Model]:
         """As `push`, but the models one by one: many points may lie between two rows."""
-        t = _time(t)
+        t = _parse_time(t)
         if isinstance(atoms, str):
             raise UsageError(f"the text {atoms[:80]!r} instead of a list of texts", "Write [text].")
         if isinstance(atoms, Mapping):
-            atoms = dict(columns_of(atoms))
+            atoms = dict(parse_columns(atoms))
         else:
             atoms = list(atoms)
             if not set(map(type, atoms)) <= {str}:
                 raise UsageError(f"atoms {atoms!r:.80}", "Atoms are texts.")
-        if kind := self.clock.classify(t):
-            reason = self.clock.explain_reject(t, kind)
-            self.rejects.add(kind, source, line, reason, text or _shown(t, atoms))
+        if kind := self.tracker.classify(t):
+            reason = self.tracker.explain_reject(t, kind)
+            self.rejects.add(kind, source, line, reason, text or _reject_text(t, atoms))
             return
-        ended = self._take(self._open.setdefault(t, {}), atoms, source, line)
-        watermark = self.clock.watermark or 0
-        yield from self.close(max(watermark, t + 1) if ended else watermark)
+        ended = self._add_to_point(self._open_points.setdefault(t, {}), atoms, source, line)
+        watermark = self.tracker.watermark or 0
+        yield from self.close_points(max(watermark, t + 1) if ended else watermark)
 
-    def _take(self, point: dict[str, Any], atoms: Atoms, source: str, line: int) -> bool:
+    def _add_to_point(self, point: dict[str, Any], atoms: Atoms, source: str, line: int) -> bool:
         """Adds rows to an open point; whether they say that it ends."""
         if isinstance(atoms, Mapping):
             for predicate, columns in atoms.items():
                 if predicate in point:
-                    point[predicate] = [*rows_of(point[predicate]), *rows_of(columns)]
+                    point[predicate] = [*to_rows(point[predicate]), *to_rows(columns)]
                 else:
                     point[predicate] = columns
                 self.atoms += len(columns[0])
             return False
-        read = self._read(atoms, source, line)
+        read = self._read_atoms(atoms, source, line)
         for predicate, row in read:
             rows = point.get(predicate)
             if type(rows) is not list:
-                rows = point[predicate] = [] if rows is None else rows_of(rows)
+                rows = point[predicate] = [] if rows is None else to_rows(rows)
             rows.append(row)
         self.atoms += len(read)
         return END_OF_POINT in atoms
 
-    def _read(self, atoms: Iterable[str], source: str, line: int) -> list[tuple[str, Row]]:
+    def _read_atoms(self, atoms: Iterable[str], source: str, line: int) -> list[tuple[str, Row]]:
         """Predicates and rows; what is none goes to ``rejects``."""
         try:
             return list(map(read_atom, atoms))
@@ -194,74 +194,76 @@ class RuleSession:
                 try:
                     found.append(read_atom(text))
                 except AtomError as error:
-                    self.rejects.add(MALFORMED, source, line, str(error), file_text(text))
+                    self.rejects.add(MALFORMED, source, line, str(error), encodable_text(text))
         return found
 
     def finish(self) -> list[Model]:
         """The models of the points that are still open."""
-        return list(self.finished())
+        return list(self.finish_lazily())
 
-    def finished(self) -> Iterator[Model]:
+    def finish_lazily(self) -> Iterator[Model]:
         """As `finish`, one by one."""
-        if self.clock.newest is not None:
-            yield from self.close(self.clock.newest + 1)
+        if self.tracker.newest is not None:
+            yield from self.close_points(self.tracker.newest + 1)
 
-    def add(self, t: int, atom: str | tuple[str, Row]) -> None:
+    def add_atom(self, t: int, atom: str | tuple[str, Row]) -> None:
         """Takes an atom, its text or its predicate and row, of a point that is open; "" for none."""
-        point = self._open.setdefault(t, {})
+        point = self._open_points.setdefault(t, {})
         if atom:
             predicate, row = read_atom(atom) if isinstance(atom, str) else atom
             point.setdefault(predicate, []).append(row)
 
-    def close(self, before: int, first: int | None = None) -> Iterator[Model]:
+    def close_points(self, before: int, first: int | None = None) -> Iterator[Model]:
         """Evaluates the points before ``before``; the stream begins with ``first``, if not with
         what came first.
         """
         if self.options.timeline == "dense":
-            begin = min(self._open, default=before) if first is None else first
-            times: Iterable[int] = range(begin if self.closed is None else self.closed + 1, before)
+            begin = min(self._open_points, default=before) if first is None else first
+            times: Iterable[int] = range(
+                begin if self.last_closed is None else self.last_closed + 1, before
+            )
         else:
-            times = sorted(t for t in self._open if t < before)
+            times = sorted(t for t in self._open_points if t < before)
         for t in times:
-            rows = self._open.pop(t, {})
-            self.brought.update(rows)
+            rows = self._open_points.pop(t, {})
+            self.seen_predicates.update(rows)
             point = self.evaluator.step(t, rows)
-            self.clock.closed_until = t
+            self.tracker.closed_until = t
             self.points += 1
-            yield Model(point, self.program.checked.shown)
+            yield Model(point, self.program.checked_program.shown_predicates)
 
     # --- kept on disk
 
     def state(self) -> bytes:
         """All that later models depend on."""
         points = {
-            t: {name: rows_of(rows) for name, rows in point.items()}
-            for t, point in self._open.items()
+            t: {name: to_rows(rows) for name, rows in point.items()}
+            for t, point in self._open_points.items()
         }
         told: dict[str, Any] = {
-            "newest": self.clock.newest,
-            "closed": self.closed,
+            "newest": self.tracker.newest,
+            "closed": self.last_closed,
             "points": self.points,
             "atoms": self.atoms,
         }
-        told |= {"brought": sorted(self.brought)}
+        told |= {"brought": sorted(self.seen_predicates)}
         return (
             json.dumps({**told, "open": points, "rejects": self.rejects.state()}).encode()
             + b"\n"
             + self.evaluator.state()
         )
 
-    def put_back(self, state: bytes) -> None:
+    def restore(self, state: bytes) -> None:
         """Puts the session where the one was that gave ``state``. Raises: OperationalError."""
         told, _, rest = state.partition(b"\n")
         try:
             found = json.loads(told)
-            self.clock.newest, self.clock.closed_until = found["newest"], found["closed"]
+            self.tracker.newest, self.tracker.closed_until = found["newest"], found["closed"]
             self.points, self.atoms = found["points"], found["atoms"]
             # Checkpoints of versions that did not note them have none.
-            self.brought = set(found.get("brought", ()))
+            self.seen_predicates = set(found.get("brought", ()))
             self.rejects.restore(found["rejects"])
-            self._open = {
+            self._open_points = {
                 int(t): {name: [tuple(row) for row in rows] for name, rows in point.items()}
                 for t, point in found["open"].items()
             }
@@ -284,25 +286,25 @@ class RuleSession:
             replace_file(Path(path), json.dumps(head).encode() + b"\n" + state)
 
 
-def _time(t: Any) -> int:
+def _parse_time(t: Any) -> int:
     try:
         return index(t)
     except TypeError:
         raise UsageError(f"the time {t!r}", "Give an integer, in units of the timeline.") from None
 
 
-def file_text(text: str) -> str:
+def encodable_text(text: str) -> str:
     """A text as a file can hold it."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _shown(t: int, atoms: Atoms) -> str:
-    return file_text(
+def _reject_text(t: int, atoms: Atoms) -> str:
+    return encodable_text(
         f"{t} {', '.join(atoms) if isinstance(atoms, Mapping) else '; '.join(map(str, atoms))}"
     )
 
 
-def restored(program: Program, path: Path) -> RuleSession:
+def load_session(program: Program, path: Path) -> RuleSession:
     """The session of ``program`` that `RuleSession.save` wrote to ``path``. Raises:
     OperationalError.
     """
@@ -326,10 +328,12 @@ def restored(program: Program, path: Path) -> RuleSession:
             "Go on with the same program.",
         )
     session = RuleSession(program, options)
-    session.put_back(state)
+    session.restore(state)
     return session
 
 
-def evaluator_of(program: Program, options: EvaluationOptions) -> Evaluator:
+def make_evaluator(program: Program, options: EvaluationOptions) -> Evaluator:
     """The engine that evaluates the points of a program."""
-    return Engine(program.checked, program.functions, options.complete_windows, options.max_atoms)
+    return Engine(
+        program.checked_program, program.functions, options.complete_windows, options.max_atoms
+    )

@@ -27,7 +27,7 @@ from shiq.streams.rules.syntax import (
     Term,
     Variable,
     WindowedLiteral,
-    windowed,
+    streaming_literals,
 )
 
 
@@ -38,16 +38,16 @@ class Arc:
     source: str
     target: str
     literal: WindowedLiteral
-    harmless: bool
+    is_harmless: bool
     rule: StreamRule
 
 
-def arcs(rules: Iterable[StreamRule]) -> list[Arc]:
+def dependency_arcs(rules: Iterable[StreamRule]) -> list[Arc]:
     """What each rule says of how predicates depend on each other."""
     return [
         Arc(literal.atom.predicate, rule.head.predicate, literal, harmless, rule)
         for rule in rules
-        for literal, harmless in windowed(rule.body)
+        for literal, harmless in streaming_literals(rule.body)
     ]
 
 
@@ -65,11 +65,11 @@ def ordered_components(
     return [tuple(members[::-1]) for members in components(every)][::-1]
 
 
-def strata(rules: Sequence[StreamRule], problems: list[ProgramProblem]) -> tuple[Stratum, ...]:
+def make_strata(rules: Sequence[StreamRule], problems: list[ProgramProblem]) -> tuple[Stratum, ...]:
     """The rules by components, in an order of evaluation. Cycles that a non-harmless literal is
     on are told to ``problems``.
     """
-    every = arcs(rules)
+    every = dependency_arcs(rules)
     heads = list(dict.fromkeys(rule.head.predicate for rule in rules))
     following: dict[str, list[str]] = {}
     for arc in every:
@@ -83,11 +83,11 @@ def strata(rules: Sequence[StreamRule], problems: list[ProgramProblem]) -> tuple
         )
     told = set[frozenset[str]]()
     for arc in every:
-        if not arc.harmless and place.get(arc.source) == place[arc.target]:
+        if not arc.is_harmless and place.get(arc.source) == place[arc.target]:
             cycle = _cycle(arc, every)
             passed = frozenset(other.target for other in cycle)
             if passed not in told:
-                problems.append(_told(cycle))
+                problems.append(_cycle_problem(cycle))
             told.add(passed)
     return tuple(found)
 
@@ -109,7 +109,7 @@ def _cycle(arc: Arc, every: Sequence[Arc]) -> list[Arc]:
     return [arc, *back]
 
 
-def _told(cycle: Sequence[Arc]) -> ProgramProblem:
+def _cycle_problem(cycle: Sequence[Arc]) -> ProgramProblem:
     path = " → ".join([cycle[0].source, *(arc.target for arc in cycle)])
     shown = "; ".join(
         f"line {arc.rule.position.line}: {arc.literal} in {arc.rule}" for arc in cycle
@@ -119,10 +119,10 @@ def _told(cycle: Sequence[Arc]) -> ProgramProblem:
 
 
 #: Arcs (source, target) of a graph with their labels: True for "<".
-Labelled = Mapping[tuple[int, int], bool]
+LabelledGraph = Mapping[tuple[int, int], bool]
 
 
-def flat(rules: Sequence[StreamRule]) -> tuple[tuple[StreamRule, ...], dict[str, str]]:
+def flatten_rules(rules: Sequence[StreamRule]) -> tuple[tuple[StreamRule, ...], dict[str, str]]:
     """The flat rewriting: a fresh predicate for each non-degenerate streaming atom, equal ones
     sharing; and the map of which is which, by names with arity.
     """
@@ -154,7 +154,7 @@ def flat(rules: Sequence[StreamRule]) -> tuple[tuple[StreamRule, ...], dict[str,
             counted[literal.atom.name] = number + 1
             fresh[of] = name
             formal = tuple(Variable(f"X{i}") for i in range(1, len(arguments) + 1))
-            whole = replace(literal, atom=Atom(literal.atom.name, formal), negated=False)
+            whole = replace(literal, atom=Atom(literal.atom.name, formal), is_negated=False)
             shown = replace(whole, count=Variable("N")) if extra else whole
             described[f"{name}/{len(arguments) + len(extra)}"] = str(shown)
         return fresh[of], (*arguments, *extra)
@@ -165,7 +165,7 @@ def flat(rules: Sequence[StreamRule]) -> tuple[tuple[StreamRule, ...], dict[str,
         name, arguments = name_of(literal)
         return WindowedLiteral(
             Atom(name, arguments, literal.atom.position),
-            negated=literal.negated,
+            is_negated=literal.is_negated,
             position=literal.position,
         )
 
@@ -176,18 +176,18 @@ def flat(rules: Sequence[StreamRule]) -> tuple[tuple[StreamRule, ...], dict[str,
 @dataclass(frozen=True)
 class Splitting:
     """``labels``: the stream dependency graph, arcs p → q between heads' predicates, True for
-    "<"; ``members``: the nodes of the stream component graph; ``separated``: (i, j) where a rule
+    "<"; ``members``: the nodes of the stream component graph; ``separated_components``: (i, j) where a rule
     of component j has a non-harmless literal about the recursive i.
     """
 
     labels: Mapping[tuple[str, str], bool]
     members: tuple[tuple[str, ...], ...]
-    separated: frozenset[tuple[int, int]]
+    separated_components: frozenset[tuple[int, int]]
 
     @cached_property
-    def graph(self) -> Labelled:
+    def graph(self) -> LabelledGraph:
         """The stream component graph."""
-        place = self._place
+        place = self._component_numbers
         found: dict[tuple[int, int], bool] = {}
         for (p, q), label in self.labels.items():
             arc = place[p], place[q]
@@ -196,22 +196,24 @@ class Splitting:
         return found
 
     @cached_property
-    def _place(self) -> dict[str, int]:
+    def _component_numbers(self) -> dict[str, int]:
         return {predicate: i for i, members in enumerate(self.members) for predicate in members}
 
     @cached_property
     def precedes(self) -> frozenset[tuple[int, int]]:
         """≺: pairs with a path that has an arc "<"."""
-        return frozenset(self._reaching({arc for arc, label in self.graph.items() if label}))
+        return frozenset(self._paths_through({arc for arc, label in self.graph.items() if label}))
 
     @cached_property
-    def apart(self) -> frozenset[tuple[int, int]]:
+    def separated_pairs(self) -> frozenset[tuple[int, int]]:
         """Pairs that no macro-node may hold: ≺, and non-harmless uses of recursive components."""
         return frozenset(
-            self._reaching({arc for arc, label in self.graph.items() if label} | self.separated)
+            self._paths_through(
+                {arc for arc, label in self.graph.items() if label} | self.separated_components
+            )
         )
 
-    def _reaching(self, strict: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    def _paths_through(self, strict: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
         strict, size = set(strict), len(self.members)
         following: dict[int, set[int]] = {}
         for i, j in self.graph:
@@ -227,18 +229,18 @@ class Splitting:
                         waiting.append(state)
             yield from ((start, node) for node, passed in seen if passed)
 
-    def ready(self, done: Sequence[int]) -> list[int]:
+    def ready_components(self, done: Sequence[int]) -> list[int]:
         """The components that may come next."""
         blocked = {j for (i, j) in self.graph if i not in done}
         return [
             node for node in range(len(self.members)) if node not in done and node not in blocked
         ]
 
-    def runs(self, order: Iterable[int]) -> tuple[tuple[int, ...], ...]:
+    def macro_nodes_of(self, order: Iterable[int]) -> tuple[tuple[int, ...], ...]:
         """The macro-nodes of an order: runs of components no two of which are apart."""
         found: list[tuple[int, ...]] = []
         for node in order:
-            if found and not any((before, node) in self.apart for before in found[-1]):
+            if found and not any((before, node) in self.separated_pairs for before in found[-1]):
                 found[-1] = (*found[-1], node)
             else:
                 found.append((node,))
@@ -250,20 +252,22 @@ class Splitting:
         done: list[int] = []
         run: list[int] = []
         while len(done) < len(self.members):
-            ready = self.ready(done)
+            ready = self.ready_components(done)
             joining = (
-                node for node in ready if not any((before, node) in self.apart for before in run)
+                node
+                for node in ready
+                if not any((before, node) in self.separated_pairs for before in run)
             )
             node = next(joining, None)
             if node is None:
                 node, run = ready[0], []
             run.append(node)
             done.append(node)
-        return self.runs(done)
+        return self.macro_nodes_of(done)
 
     def is_streaming_recursive(self, rule: StreamRule) -> bool:
         """Whether body and head of ``rule`` lie on a cycle with an arc "<"."""
-        place = self._place[rule.head.predicate]
+        place = self._component_numbers[rule.head.predicate]
         inside = self.members[place]
         if not any(label and p in inside and q in inside for (p, q), label in self.labels.items()):
             return False
@@ -273,10 +277,10 @@ class Splitting:
         )
 
 
-def split(rules: Sequence[StreamRule]) -> Splitting:
+def split_program(rules: Sequence[StreamRule]) -> Splitting:
     """The graphs of a program."""
     heads = list(dict.fromkeys(rule.head.predicate for rule in rules))
-    every = [arc for arc in arcs(rules) if arc.source in heads]
+    every = [arc for arc in dependency_arcs(rules) if arc.source in heads]
     labels: dict[tuple[str, str], bool] = {}
     following: dict[str, list[str]] = {}
     for arc in every:
@@ -292,12 +296,12 @@ def split(rules: Sequence[StreamRule]) -> Splitting:
     separated = frozenset(
         (place[arc.source], place[arc.target])
         for arc in every
-        if not arc.harmless and place[arc.source] in recursive
+        if not arc.is_harmless and place[arc.source] in recursive
     )
     return Splitting(labels, members, separated)
 
 
-def dot(found: Splitting) -> str:
+def graphviz_text(found: Splitting) -> str:
     """The stream dependency graph for Graphviz: components are boxes, macro-nodes are boxes
     around them.
     """

@@ -32,22 +32,22 @@ from shiq.streams.front.event import Event, EventError, Record
 from shiq.streams.front.operator import BatchReport, Columns, PartitionedEvents, RejectedEvent, Row
 from shiq.streams.front.sinks import row_text
 from shiq.streams.rules.model import Evaluator
-from shiq.streams.rules.operators import functions_of
+from shiq.streams.rules.operators import load_functions
 from shiq.streams.rules.program import Program, shard_of
-from shiq.streams.rules.records import Reader, TripleMapping, parse_record
+from shiq.streams.rules.records import RuleRecordReader, TripleMapping, parse_record
 from shiq.streams.rules.session import (
     EvaluationOptions,
     RuleSession,
-    file_text,
-    parts_of,
-    sessions_of_shards,
+    encodable_text,
+    legacy_shard_sessions,
+    shard_programs,
 )
 from shiq.streams.rules.tokens import END_OF_POINT, AtomError, read_atom
 
 
 @dataclass(frozen=True)
 class RulesOperator:
-    """`shiq.streams.front.operator.Operator`. ``shown``: derived or all; ``quads``: rows are
+    """`shiq.streams.front.operator.Operator`. ``shown_atoms``: derived or all; ``quads``: rows are
     N-Quads; ``python``: the text of the program's functions, for where it is sent without them;
     ``evaluator``: what evaluates the one bucket, if not an engine. ``in_tasks``: of a cluster:
     atoms are sent as texts, and `@end` closes nothing.
@@ -58,7 +58,7 @@ class RulesOperator:
     program: Program
     options: EvaluationOptions
     limits: EventLimits = field(default_factory=EventLimits)
-    shown: str = "derived"
+    shown_atoms: str = "derived"
     quads: bool = False
     buckets: int = 1
     python: str | None = None
@@ -70,20 +70,23 @@ class RulesOperator:
         """The program of each bucket."""
         whole = self.program
         if self.python is not None and not whole.functions:
-            whole = replace(whole, functions=functions_of(self.python))
+            whole = replace(whole, functions=load_functions(self.python))
         if self.buckets == 1 or (key := whole.key.key) is None:
             return [whole]
-        return [replace(whole, checked=part) for part in parts_of(whole.checked, key, self.buckets)]
+        return [
+            replace(whole, checked_program=part)
+            for part in shard_programs(whole.checked_program, key, self.buckets)
+        ]
 
     @cached_property
     def mapping(self) -> TripleMapping:
-        return TripleMapping(self.program.checked.mapped, self.program.unit)
+        return TripleMapping(self.program.checked_program.mappings, self.program.unit)
 
     def partition_events(self, events: Sequence[Event | None]) -> PartitionedEvents:
         """Atoms by bucket, by event; an atom "" says that there is a point."""
         key, every = (self.program.key.key or {}) if self.buckets > 1 else {}, range(self.buckets)
         found: list[list[tuple[int, int, Any]]] = [[] for _ in every]
-        refused, atoms, before = list[RejectedEvent](), 0, self.mapping.unmapped
+        refused, atoms, before = list[RejectedEvent](), 0, self.mapping.unmapped_count
         has_points = self.options.timeline != "dense"
         for number, event in enumerate(events):
             if event is None:
@@ -96,7 +99,7 @@ class RulesOperator:
                 atom: str | None = text
                 try:
                     if place >= len(event.atoms):
-                        atom = self.mapping.atom(text)
+                        atom = self.mapping.triple_to_atom(text)
                     if atom is None:
                         continue
                     if atom == END_OF_POINT:
@@ -105,7 +108,7 @@ class RulesOperator:
                         continue
                     parsed = read_atom(atom)
                 except AtomError as error:
-                    refused.append((number, MALFORMED, str(error), file_text(text)))
+                    refused.append((number, MALFORMED, str(error), encodable_text(text)))
                     continue
                 atoms += 1
                 at = key.get(parsed[0])
@@ -117,7 +120,7 @@ class RulesOperator:
                 numbers, times, own = zip(*rows)
                 parts[bucket] = {"event": numbers, "t": times, "atom": own}
         return PartitionedEvents(
-            parts, refused, {"atoms": atoms, "unmapped": self.mapping.unmapped - before}
+            parts, refused, {"atoms": atoms, "unmapped": self.mapping.unmapped_count - before}
         )
 
     def open_state(self, bucket: int, state: bytes | None) -> RulesState:
@@ -126,7 +129,7 @@ class RulesOperator:
         if self.evaluator is not None:
             session.evaluator = self.evaluator
         if state is not None:
-            session.put_back(state)
+            session.restore(state)
         return RulesState(self, session)
 
 
@@ -138,9 +141,9 @@ class RulesState:
     session: RuleSession
 
     @property
-    def brought(self) -> set[str]:
+    def seen_predicates(self) -> set[str]:
         """The predicates that input has had atoms of."""
-        return self.session.brought
+        return self.session.seen_predicates
 
     def step(self, parts: Sequence[Columns], moment: StreamTime) -> Iterator[Row]:
         """Take atoms, and evaluate the points before the watermark, or up to one that ended."""
@@ -150,7 +153,7 @@ class RulesState:
                 if atom == END_OF_POINT:
                     before = max(before or 0, t + 1)
                 else:
-                    self.session.add(t, atom)
+                    self.session.add_atom(t, atom)
         return iter(()) if before is None else self._rows(before, moment)
 
     def finish(self, moment: StreamTime) -> Iterator[Row]:
@@ -158,10 +161,10 @@ class RulesState:
         return iter(()) if moment.newest is None else self._rows(moment.newest + 1, moment)
 
     def _rows(self, before: int, moment: StreamTime) -> Iterator[Row]:
-        derived = self.operator.shown == "derived"
-        for model in self.session.close(before, moment.first):
+        derived = self.operator.shown_atoms == "derived"
+        for model in self.session.close_points(before, moment.first):
             if self.operator.quads:
-                quads, none = self.operator.mapping.quads(model, derived)
+                quads, none = self.operator.mapping.model_quads(model, derived)
                 yield {"t": model.t, "atoms": quads, "unwritable": none}
             else:
                 yield {"t": model.t, "atoms": model.derived if derived else model.atoms}
@@ -170,12 +173,12 @@ class RulesState:
         return self.session.state()
 
 
-_WAITING: Final = 500
+_MOST_WAITING: Final = 500
 NO_NODE: Final = "its first argument is no node, so it is no statement of N-Quads"
 
 
 @dataclass(frozen=True)
-class StreamEvaluation:
+class RulesResult:
     """What came of a stream."""
 
     leftovers: tuple[Leftover, ...]
@@ -198,29 +201,29 @@ class StreamEvaluation:
 @dataclass
 class RuleIntake(EventIntake):
     """The intake of stream rules: a record may hold several events. ``reader``: reads them;
-    ``records``, ``broken``: how many came, and held none.
+    ``records``, ``broken_records``: how many came, and held none.
     """
 
-    reader: Reader = field(default_factory=Reader.of_texts)
+    reader: RuleRecordReader = field(default_factory=RuleRecordReader.for_texts)
     records: int = 0
-    broken: int = 0
+    broken_records: int = 0
 
     def read_events(self, record: Record) -> Iterator[Event | None]:
         self.records += 1
         try:
-            for event in self.reader.events(record):
+            for event in self.reader.read_events(record):
                 found = self.admit(event, record)
                 self.points += found is not None and END_OF_POINT in event.atoms
                 yield found
         except EventError as error:
-            self.broken += 1
+            self.broken_records += 1
             self.reject(MALFORMED, record, str(error), None)
 
 
 @dataclass
-class RuleStream:
-    """Makes rows of models (`shiq.streams.front.operator.Collector`). ``asked``: what is done
-    with events, but for the limits; ``push`` makes rows that were written readable: where it is
+class RulesCollector:
+    """Makes rows of models (`shiq.streams.front.operator.Collector`). ``base_operator``: what is done
+    with events, but for the limits; ``make_readable`` makes rows that were written readable: where it is
     given, each point that is closed is written at once.
     """
 
@@ -228,10 +231,10 @@ class RuleStream:
     batch_size: ClassVar[int] = 1_000
     steps_by_point: ClassVar[bool] = True
     max_wait_seconds: ClassVar[float] = inf
-    asked: RulesOperator
+    base_operator: RulesOperator
     intake: RuleIntake
     write: Callable[[Sequence[str]], None]
-    push: Callable[[], None] | None = None
+    make_readable: Callable[[], None] | None = None
     points: int = 0
     counts: dict[str, int] = field(default_factory=lambda: {"atoms": 0, "unmapped": 0})
     seconds: dict[str, float] = field(
@@ -241,17 +244,17 @@ class RuleStream:
     _states: Sequence[Any] = ()
 
     def __post_init__(self) -> None:
-        self.intake.window = self.asked.program.horizon
-        self._begun = perf_counter()
+        self.intake.window = self.base_operator.program.horizon
+        self._started_at = perf_counter()
 
     def operator(self, *, in_tasks: bool = False) -> RulesOperator:
         """What is done with events; functions are sent to tasks as text."""
         limits = self.intake.limits()
         if not in_tasks:
-            return replace(self.asked, limits=limits)
-        program = replace(self.asked.program, functions={})
+            return replace(self.base_operator, limits=limits)
+        program = replace(self.base_operator.program, functions={})
         limits = replace(limits, parse=parse_record)
-        return replace(self.asked, program=program, limits=limits, in_tasks=True)
+        return replace(self.base_operator, program=program, limits=limits, in_tasks=True)
 
     def collect(self, report: BatchReport, rows: Iterable[Row]) -> None:
         """Write the rows of points, each as it is known where this process makes them."""
@@ -260,28 +263,28 @@ class RuleStream:
         self._write(rows)
         if not self._states:
             self.flush()  # a batch of tasks is saved whole
-        elif self.push is not None and self.points > before:
+        elif self.make_readable is not None and self.points > before:
             self.flush()
-            self.push()
+            self.make_readable()
 
     def _write(self, rows: Iterable[Row]) -> None:
         try:
-            for row in united(rows, self.asked.buckets):
+            for row in unite_buckets(rows, self.base_operator.buckets):
                 begun = perf_counter()
-                self._add(row)
+                self._add_row(row)
                 self.seconds["writing"] += perf_counter() - begun
         except OperationalError:
             self.flush()  # what earlier points gave
             raise
 
-    def _add(self, row: Row) -> None:
+    def _add_row(self, row: Row) -> None:
         self.points += 1
         if self._states:
             self.intake.tracker.closed_until = row["t"]
         for atom in row.get("unwritable", ()):
             self.intake.rejects.add(UNWRITABLE, f"point {row['t']}", 0, NO_NODE, atom)
-        self._rows += row["atoms"] if self.asked.quads else [row_text(row)]
-        if len(self._rows) >= _WAITING:
+        self._rows += row["atoms"] if self.base_operator.quads else [row_text(row)]
+        if len(self._rows) >= _MOST_WAITING:
             self.flush()
 
     def flush(self) -> None:
@@ -293,34 +296,34 @@ class RuleStream:
     def state(self) -> bytes:
         """What `restore` takes."""
         found = {"arrivals": self.intake.state(), "points": self.points, "counts": self.counts}
-        more = {"records": self.intake.records, "broken": self.intake.broken}
+        more = {"records": self.intake.records, "broken": self.intake.broken_records}
         return json.dumps({**found, **more}).encode()
 
     def restore(self, state: bytes) -> None:
         """Go on from the `state` of another run."""
-        found, arrivals = _of_before(state), self.intake
-        arrivals.records, arrivals.broken = found.get("records", 0), found.get("broken", 0)
+        found, arrivals = _read_legacy_state(state), self.intake
+        arrivals.records, arrivals.broken_records = found.get("records", 0), found.get("broken", 0)
         self.points, self.counts = found["points"], found["counts"]
         arrivals.restore(found["arrivals"])
 
     def legacy_bucket_states(self, state: bytes) -> list[bytes]:
         """The sessions in a checkpoint of a version that kept all in one."""
-        session, key = state.partition(b"\n")[2], self.asked.program.key.key
-        if self.asked.buckets == 1 or key is None:
+        session, key = state.partition(b"\n")[2], self.base_operator.program.key.key
+        if self.base_operator.buckets == 1 or key is None:
             return [session]
-        return sessions_of_shards(session, key, self.asked.buckets)
+        return legacy_shard_sessions(session, key, self.base_operator.buckets)
 
-    def finish(self, rows: Iterable[Row]) -> StreamEvaluation:
+    def finish(self, rows: Iterable[Row]) -> RulesResult:
         """Write the points that are open. Raises: InputError where no record could be read."""
         self._write(rows)
         self.flush()
         arrivals, rejects = self.intake, self.intake.rejects
-        if arrivals.records and arrivals.broken == arrivals.records:
+        if arrivals.records and arrivals.broken_records == arrivals.records:
             raise InputError(
                 rejects.explain_none("an event or a line of atoms"),
                 "Write `time atom; atom; …` a line, or JSON.",
             )
-        key, spent = self.asked.program.key.key, perf_counter() - self._begun
+        key, spent = self.base_operator.program.key.key, perf_counter() - self._started_at
         self.seconds["reading"] = spent - self.seconds["deciding"] - self.seconds["writing"]
         seconds = self.seconds if self._states else {"all": spent}
         statistics = {
@@ -329,20 +332,20 @@ class RuleStream:
             "rejected": rejects.counts[MALFORMED],
             "late": rejects.counts[LATE] + rejects.counts[AHEAD],
             "duplicates": arrivals.duplicates,
-            "unmapped": self.counts["unmapped"] + arrivals.reader.triples.unmapped,
+            "unmapped": self.counts["unmapped"] + arrivals.reader.triples.unmapped_count,
             "unwritable": rejects.counts[UNWRITABLE],
             "seconds": {name: round(spent, 3) for name, spent in seconds.items()},
             "peak_mb": peak_mb(),
-            "shards": self.asked.buckets,
+            "shards": self.base_operator.buckets,
             "key": None if key is None else dict(key),
         }
         if self._states:
-            brought = set[str]().union(*(state.brought for state in self._states))
-            statistics["undefined"] = self.asked.program.undefined(brought)
-        return StreamEvaluation(tuple(rejects.leftovers()), statistics)
+            brought = set[str]().union(*(state.seen_predicates for state in self._states))
+            statistics["undefined"] = self.base_operator.program.undefined_predicates(brought)
+        return RulesResult(tuple(rejects.leftovers()), statistics)
 
 
-def united(rows: Iterable[Row], buckets: int) -> Iterator[Row]:
+def unite_buckets(rows: Iterable[Row], buckets: int) -> Iterator[Row]:
     """The points that all buckets gave, each as soon as it is whole; the atoms of each together."""
     points = defaultdict[int, list[Row]](list)
     for row in rows:
@@ -362,8 +365,8 @@ def united(rows: Iterable[Row], buckets: int) -> Iterator[Row]:
         )
 
 
-def _of_before(state: bytes) -> dict[str, Any]:
-    """A `RuleStream.state`, also of versions that had a state for each runner."""
+def _read_legacy_state(state: bytes) -> dict[str, Any]:
+    """A `RulesCollector.state`, also of versions that had a state for each runner."""
     head, _, rest = state.partition(b"\n")
     found: dict[str, Any] = json.loads(head)
     if "arrivals" in found:

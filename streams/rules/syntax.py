@@ -126,7 +126,7 @@ def atom_text(name: str, row: Row) -> str:
     return f"{name}({','.join(map(str, row))})" if row else name
 
 
-def string(content: str) -> str:
+def string_constant(content: str) -> str:
     r"""The string constant with this content.
 
     >>> print(string('say "a"'))
@@ -135,7 +135,7 @@ def string(content: str) -> str:
     return '"' + content.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
-def content(value: str) -> str:
+def constant_content(value: str) -> str:
     """What a symbol, string or IRI says: without quotes, escapes and angle brackets."""
     if value[:1] == '"':
         inner = value[1:-1]
@@ -143,7 +143,7 @@ def content(value: str) -> str:
     return value[1:-1] if value[:1] == "<" else value
 
 
-def kind(value: Value) -> int:
+def constant_kind(value: Value) -> int:
     """0 for integers, 1 symbols, 2 strings, 3 IRIs."""
     if not isinstance(value, str):
         return 0
@@ -151,16 +151,20 @@ def kind(value: Value) -> int:
     return 2 if first == '"' else 3 if first == "<" else 1
 
 
-def order(value: Value) -> tuple[int, int, str]:
+def constant_order(value: Value) -> tuple[int, int, str]:
     """The place in the total order: integers, symbols, strings, IRIs; then by value or code point."""
-    return (0, value, "") if not isinstance(value, str) else (kind(value), 0, content(value))
+    return (
+        (0, value, "")
+        if not isinstance(value, str)
+        else (constant_kind(value), 0, constant_content(value))
+    )
 
 
 def compare(left: Value, relation: str, right: Value) -> bool:
     """Whether ``left`` stands to ``right`` as =, !=, <, <=, >, >= says; defined on all constants."""
     if relation in ("=", "!="):
         return (left == right) is (relation == "=")
-    found: bool = COMPARISONS[relation](order(left), order(right))
+    found: bool = COMPARISONS[relation](constant_order(left), constant_order(right))
     return found
 
 
@@ -246,7 +250,7 @@ class Variable:
 
 
 @dataclass(frozen=True, slots=True)
-class Now:
+class CurrentTime:
     """``@now``, the time of the point; ``@now.hour``: a ``part`` of its date, in UTC. ``unit``:
     microseconds of a time unit.
     """
@@ -255,7 +259,7 @@ class Now:
     unit: int = 1
     position: Position = field(default=_NOWHERE, compare=False, repr=False)
 
-    def at(self, t: int) -> int | None:
+    def value_at(self, t: int) -> int | None:
         """The value at the time ``t``; None for a part where no calendar has the date."""
         return date_part(t * self.unit, self.part) if self.part else t
 
@@ -268,30 +272,30 @@ class Arithmetic:
     """left operator right, with + - * / \\; ``-term`` is 0 - term."""
 
     operator: str
-    left: Term
-    right: Term
+    left_operand: Term
+    right_operand: Term
     position: Position = field(default=_NOWHERE, compare=False, repr=False)
 
     def __str__(self) -> str:
-        if self.operator == "-" and self.left == Constant(0):
-            return f"-{_inner(self.right)}"
-        return f"{_inner(self.left)}{self.operator}{_inner(self.right)}"
+        if self.operator == "-" and self.left_operand == Constant(0):
+            return f"-{_inner(self.right_operand)}"
+        return f"{_inner(self.left_operand)}{self.operator}{_inner(self.right_operand)}"
 
 
-Term: TypeAlias = Constant | Variable | Now | Arithmetic
+Term: TypeAlias = Constant | Variable | CurrentTime | Arithmetic
 
 
 def _inner(term: Term) -> str:
     return f"({term})" if isinstance(term, Arithmetic) else str(term)
 
 
-def leaves(term: Term) -> list[Constant | Variable | Now]:
+def leaves(term: Term) -> list[Constant | Variable | CurrentTime]:
     """What arithmetic is about, as it occurs."""
-    found, waiting = list[Constant | Variable | Now](), [term]
+    found, waiting = list[Constant | Variable | CurrentTime](), [term]
     while waiting:
         last = waiting.pop()
         if isinstance(last, Arithmetic):
-            waiting += (last.right, last.left)
+            waiting += (last.right_operand, last.left_operand)
         else:
             found.append(last)
     return found
@@ -358,7 +362,7 @@ class Window:
         return self.text
 
 
-def window(offsets: Iterable[int], text: str = "") -> Window:
+def make_window(offsets: Iterable[int], text: str = "") -> Window:
     """The window of these offsets.
 
     >>> window([3, 0, 1]).intervals
@@ -387,17 +391,17 @@ class WindowedLiteral:
     operator: str = AT_LEAST
     count: Term | None = Constant(1)
     window: Window | None = None
-    negated: bool = False
+    is_negated: bool = False
     binds: bool = False
     position: Position = field(default=_NOWHERE, compare=False, repr=False)
 
     @property
     def is_harmless(self) -> bool:
         """Positive, and at least or always: more atoms now make it no less true."""
-        return not self.negated and self.operator in (AT_LEAST, ALWAYS)
+        return not self.is_negated and self.operator in (AT_LEAST, ALWAYS)
 
     def __str__(self) -> str:
-        negation = "not " if self.negated else ""
+        negation = "not " if self.is_negated else ""
         if self.window is None:
             return f"{negation}{self.atom}"
         if self.operator == AT_LEAST and self.count == Constant(1):
@@ -410,14 +414,16 @@ class WindowedLiteral:
 class ComparisonLiteral:
     """left relation right; relation is one of = != < <= > >=."""
 
-    left: Term
+    left_term: Term
     relation: str
-    right: Term
-    negated: bool = False
+    right_term: Term
+    is_negated: bool = False
     position: Position = field(default=_NOWHERE, compare=False, repr=False)
 
     def __str__(self) -> str:
-        return f"{'not ' if self.negated else ''}{self.left}{self.relation}{self.right}"
+        return (
+            f"{'not ' if self.is_negated else ''}{self.left_term}{self.relation}{self.right_term}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -427,15 +433,15 @@ class External:
     function: str
     inputs: tuple[Term, ...]
     outputs: tuple[Term, ...] = ()
-    negated: bool = False
+    is_negated: bool = False
     position: Position = field(default=_NOWHERE, compare=False, repr=False)
 
     def __str__(self) -> str:
         inputs, outputs = ",".join(map(str, self.inputs)), ",".join(map(str, self.outputs))
-        return f"{'not ' if self.negated else ''}&{self.function}({inputs};{outputs})"
+        return f"{'not ' if self.is_negated else ''}&{self.function}({inputs};{outputs})"
 
 
-def is_own(predicate: str) -> bool:
+def is_user_predicate(predicate: str) -> bool:
     """Whether a program can name ``predicate``: it is not about an interval, a projection or a
     part (`rewriting`).
     """
@@ -476,7 +482,7 @@ class Aggregate:
     function: str
     elements: tuple[AggregateElement, ...]
     guards: tuple[tuple[str, Term], ...]
-    negated: bool = False
+    is_negated: bool = False
     position: Position = field(default=_NOWHERE, compare=False, repr=False)
 
     def __str__(self) -> str:
@@ -484,7 +490,7 @@ class Aggregate:
         guards = ", ".join(
             f"#{self.function}{{{inner}}}{relation}{term}" for relation, term in self.guards
         )
-        return f"{'not ' if self.negated else ''}{guards}"
+        return f"{'not ' if self.is_negated else ''}{guards}"
 
 
 Literal: TypeAlias = WindowedLiteral | ComparisonLiteral | External | Aggregate
@@ -495,19 +501,19 @@ Literal: TypeAlias = WindowedLiteral | ComparisonLiteral | External | Aggregate
 
 @dataclass(frozen=True, slots=True)
 class StreamRule:
-    """head :- body. ``number``: its place in the program, from 0; ``temporary``: of form 2;
+    """head :- body. ``number``: its place in the program, from 0; ``is_temporary``: of form 2;
     ``frequency``: in timeline units.
     """
 
     head: Atom
     body: tuple[Literal, ...] = ()
-    temporary: bool = False
+    is_temporary: bool = False
     frequency: int | None = None
     number: int = 0
     position: Position = field(default=_NOWHERE, compare=False, repr=False)
 
     def __str__(self) -> str:
-        before = "#temp " if self.temporary else ""
+        before = "#temp " if self.is_temporary else ""
         if self.frequency is not None:
             before += f"#trigger_frequency({self.frequency}) "
         body = ", ".join(map(str, written_literals(self.body)))
@@ -527,10 +533,10 @@ class PredicateMapping:
 
 @dataclass(frozen=True)
 class Stratum:
-    """Rules that are evaluated together; ``recursive``: some use what others of them define."""
+    """Rules that are evaluated together; ``is_recursive``: some use what others of them define."""
 
     rules: tuple[StreamRule, ...]
-    recursive: bool = False
+    is_recursive: bool = False
 
     @property
     def heads(self) -> frozenset[str]:
@@ -539,7 +545,7 @@ class Stratum:
 
 @dataclass(frozen=True)
 class CheckedProgram:
-    """A program that was checked: see the head of this file. ``shown``: the predicates of #show,
+    """A program that was checked: see the head of this file. ``shown_predicates``: the predicates of #show,
     None where there is none. ``parts``: predicates that hold all input of another one, by that
     one.
     """
@@ -548,11 +554,11 @@ class CheckedProgram:
     facts: Mapping[str, Sequence[Row]]
     strata: tuple[Stratum, ...]
     horizons: Mapping[str, int]
-    shown: frozenset[str] | None = None
-    mapped: tuple[PredicateMapping, ...] = ()
+    shown_predicates: frozenset[str] | None = None
+    mappings: tuple[PredicateMapping, ...] = ()
     parts: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
-    def given(self, rows: Mapping[str, Any]) -> Mapping[str, Any]:
+    def with_parts(self, rows: Mapping[str, Any]) -> Mapping[str, Any]:
         """The input of a point, for the parts of predicates too."""
         if not self.parts:
             return rows
@@ -567,12 +573,12 @@ class CheckedProgram:
         }
 
     @property
-    def derived(self) -> frozenset[str]:
+    def derived_predicates(self) -> frozenset[str]:
         """Predicates that are the head of a rule with a body."""
         return frozenset(rule.head.predicate for rule in self.rules if rule.body)
 
 
-def windowed(body: Iterable[Literal]) -> list[tuple[WindowedLiteral, bool]]:
+def streaming_literals(body: Iterable[Literal]) -> list[tuple[WindowedLiteral, bool]]:
     """The streaming literals of a body, those inside aggregates too; True for harmless ones."""
     found: list[tuple[WindowedLiteral, bool]] = []
     for literal in body:

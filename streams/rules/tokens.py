@@ -76,13 +76,13 @@ class ProgramText:
     text: str
     starts: tuple[int, ...]
 
-    def place(self, offset: int) -> Position:
+    def position(self, offset: int) -> Position:
         """The position of a character."""
         line = bisect_right(self.starts, offset)
         return Position(self.file, line, offset - self.starts[line - 1] + 1)
 
 
-def numbered(text: str, file: str) -> ProgramText:
+def index_lines(text: str, file: str) -> ProgramText:
     """``text`` with the places of its lines."""
     return ProgramText(file, text, (0, *(found.end() for found in re.finditer("\n", text))))
 
@@ -93,49 +93,50 @@ class Lexer:
     """
 
     def __init__(self, text: ProgramText, problems: list[ProgramProblem]) -> None:
-        self.text, self.problems, self.at = text, problems, 0
+        self.text, self.problems, self.offset = text, problems, 0
         self._before = ""
 
-    def next(self) -> RuleToken:
+    def next_token(self) -> RuleToken:
         source = self.text.text
-        while self.at < len(source):
-            found = (_PLAIN if self._before in _OPERANDS else _WITH_IRI).match(source, self.at)
+        while self.offset < len(source):
+            found = (_PLAIN if self._before in _OPERANDS else _WITH_IRI).match(source, self.offset)
             if found is None:
-                return self._wrong(source, self.at)
-            offset, self.at = self.at, found.end()
+                return self._wrong_token(source, self.offset)
+            offset, self.offset = self.offset, found.end()
             if found.lastgroup != "blank":
                 kind = _KINDS.get(str(found.lastgroup), str(found.lastgroup))
                 self._before = found[0] if kind == PUNCTUATION else kind
                 return RuleToken(kind, found[0], offset)
         return RuleToken(END, "", len(source.rstrip()))
 
-    def _wrong(self, source: str, offset: int) -> RuleToken:
+    def _wrong_token(self, source: str, offset: int) -> RuleToken:
         first = source[offset]
         if first == '"':
             rest = re.compile(r'"(?:[^"\\\n]|\\["\\n])*').match(source, offset)
-            self.at = rest.end() if rest else offset + 1
-            if source[self.at : self.at + 1] == "\\":
+            self.offset = rest.end() if rest else offset + 1
+            if source[self.offset : self.offset + 1] == "\\":
                 said = 'in a string \\ stands before ", \\ or n only; write \\\\ for \\ itself'
             else:
                 said = 'this string has no end in its line; close it with "'
-            self.at = max(
-                self.at, source.find("\n", offset) if "\n" in source[offset:] else len(source)
+            self.offset = max(
+                self.offset, source.find("\n", offset) if "\n" in source[offset:] else len(source)
             )
         elif first == "%":
-            self.at, said = len(source), "this comment has no end; close it with *%"
+            self.offset, said = len(source), "this comment has no end; close it with *%"
         elif first.isascii() and (first.isalnum() or first == "_"):
             word = re.compile(r"\w+", re.ASCII).match(source, offset)
-            self.at = word.end() if word else offset + 1
-            said = f"'{source[offset : self.at][:40]}' is no integer, name or variable; names and variables begin with a letter"
+            self.offset = word.end() if word else offset + 1
+            word_text = source[offset : self.offset][:40]
+            said = f"'{word_text}' is no integer, name or variable; names and variables begin with a letter"
         else:
-            self.at = offset + 1
+            self.offset = offset + 1
             shown = (
                 f"'{first}' (U+{ord(first):04X})" if first.isprintable() else f"U+{ord(first):04X}"
             )
             said = f"{shown} does not belong here; names are of a-z, A-Z, 0-9 and _, all else stands in a string"
         self._before = NAME
-        self.problems.append(ProgramProblem(self.text.place(offset), said))
-        return RuleToken(WRONG, source[offset : self.at], offset)
+        self.problems.append(ProgramProblem(self.text.position(offset), said))
+        return RuleToken(WRONG, source[offset : self.offset], offset)
 
 
 class TokenFault(Exception):
@@ -166,7 +167,7 @@ class Cursor:
         constants: Mapping[str, Value] = NO_CONSTANTS,
     ) -> None:
         self.text, self.problems, self.lexer = text, problems, Lexer(text, problems)
-        self.ahead: list[RuleToken] = []
+        self.lookahead: list[RuleToken] = []
         self.unit, self.constants = unit, constants
         self.intervals: list[Variable] = []
         self.operators = self.anonymous = 0
@@ -177,16 +178,16 @@ class Cursor:
         self.intervals = []
 
     def peek(self, places: int = 0) -> RuleToken:
-        while len(self.ahead) <= places:
-            self.ahead.append(self.lexer.next())
-        return self.ahead[places]
+        while len(self.lookahead) <= places:
+            self.lookahead.append(self.lexer.next_token())
+        return self.lookahead[places]
 
     def take(self) -> RuleToken:
         token = self.peek()
-        del self.ahead[0]
+        del self.lookahead[0]
         return token
 
-    def sees(self, *texts: str) -> bool:
+    def is_next(self, *texts: str) -> bool:
         """Whether the next tokens are these words or signs."""
         return all(
             self.peek(i).text == text and self.peek(i).kind in (PUNCTUATION, NAME, HASH)
@@ -194,13 +195,13 @@ class Cursor:
         )
 
     def accept(self, *texts: str) -> bool:
-        found = self.sees(*texts)
+        found = self.is_next(*texts)
         for _ in texts if found else ():
             self.take()
         return found
 
     def expect(self, text: str, what: str) -> RuleToken:
-        if not self.sees(text):
+        if not self.is_next(text):
             raise TokenFault(self.peek(), f"expected {what}, found {self.peek()}", text)
         return self.take()
 
@@ -229,11 +230,11 @@ def read_atom(text: str) -> tuple[str, Row]:
     """Predicate and row of a ground atom. Raises: AtomError."""
     found = _ATOM.fullmatch(text)
     if found is None:
-        raise AtomError(_reason(text))
+        raise AtomError(_explain_non_atom(text))
     if not text.isascii() and SURROGATE.search(text):
         raise AtomError(f"{text[:80]!r} has half a character (a surrogate)")
     name, arguments = found.groups()
-    row = tuple(map(_constant, _ONE.findall(arguments))) if arguments else ()
+    row = tuple(map(_parse_constant, _ONE.findall(arguments))) if arguments else ()
     return f"{name}/{len(row)}", row
 
 
@@ -248,10 +249,10 @@ def read_constant(text: str) -> Value:
         raise AtomError(
             f'{text[:80]!r} is no constant; write an integer, a symbol, a "string" or an <IRI>'
         )
-    return _constant(text)
+    return _parse_constant(text)
 
 
-def _constant(text: str) -> Value:
+def _parse_constant(text: str) -> Value:
     if text[0] not in "-0123456789":
         return text
     number = int(text) if len(text) <= 20 else LIMIT
@@ -260,7 +261,7 @@ def _constant(text: str) -> Value:
     return number
 
 
-def _reason(text: str) -> str:
+def _explain_non_atom(text: str) -> str:
     variable = _VARIABLE.search(text)
     if variable is not None:
         return f"{variable[1]} is a variable; atoms of input are ground"
@@ -287,7 +288,9 @@ def read_line(line: str, unit: str = "sec") -> tuple[int, list[str]]:
 # Rows that come as columns: numpy or pyarrow arrays of integers or texts.
 
 
-def columns_of(given: Mapping[str, Any]) -> Iterator[tuple[str, tuple[np.ndarray[Any, Any], ...]]]:
+def parse_columns(
+    given: Mapping[str, Any],
+) -> Iterator[tuple[str, tuple[np.ndarray[Any, Any], ...]]]:
     """For each predicate ``p/2`` its columns: int64, or objects (constants). Raises: InputError."""
     for predicate, columns in given.items():
         if not is_predicate(predicate) or int(predicate.rpartition("/")[2]) != len(columns):
@@ -295,7 +298,7 @@ def columns_of(given: Mapping[str, Any]) -> Iterator[tuple[str, tuple[np.ndarray
                 f"{predicate}: {len(columns)} columns",
                 "Name predicates as p/2, and give a column an argument.",
             )
-        found = tuple(_column(predicate, column) for column in columns)
+        found = tuple(_parse_column(predicate, column) for column in columns)
         if len({len(column) for column in found}) > 1:
             raise InputError(
                 f"{predicate}: columns of different lengths", "Give as many values in each."
@@ -303,7 +306,7 @@ def columns_of(given: Mapping[str, Any]) -> Iterator[tuple[str, tuple[np.ndarray
         yield predicate, found
 
 
-def _column(predicate: str, column: Any) -> np.ndarray[Any, Any]:
+def _parse_column(predicate: str, column: Any) -> np.ndarray[Any, Any]:
     array = (
         column.to_numpy(zero_copy_only=False)
         if hasattr(column, "to_pylist")
@@ -336,7 +339,7 @@ def _column(predicate: str, column: Any) -> np.ndarray[Any, Any]:
     return found
 
 
-def columns_from(rows: Sequence[Row], predicate: str) -> tuple[np.ndarray[Any, Any], ...]:
+def rows_to_columns(rows: Sequence[Row], predicate: str) -> tuple[np.ndarray[Any, Any], ...]:
     """The columns of rows, one an argument: int64 where all are integers, else of objects."""
     columns = list(zip(*rows)) if rows else [()] * int(predicate.rpartition("/")[2])
     return tuple(
@@ -345,7 +348,7 @@ def columns_from(rows: Sequence[Row], predicate: str) -> tuple[np.ndarray[Any, A
     )
 
 
-def rows_of(rows: Any) -> list[Row]:
+def to_rows(rows: Any) -> list[Row]:
     """Rows, from rows or a tuple of columns."""
     if isinstance(rows, tuple):
         return list(zip(*(column.tolist() for column in rows)))

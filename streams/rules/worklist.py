@@ -19,7 +19,7 @@ import numpy as np
 from shiq.columns.arrays import Ints
 from shiq.streams.rules.model import MaintainedRule, Predicate
 from shiq.streams.rules.operators import StepContext
-from shiq.streams.rules.plan import Check, Compare, JoinStep, Source, Step, StreamingPattern
+from shiq.streams.rules.plan import CheckStep, CompareStep, JoinStep, Source, Step, StreamingPattern
 from shiq.streams.rules.relations import ConstantDictionary, Relation
 from shiq.streams.rules.syntax import (
     Arithmetic,
@@ -59,7 +59,7 @@ class Lookup:
 
 
 @dataclass(eq=False)
-class Reasons:
+class HeadReasons:
     """The heads that a rule gives a reason to, by number, and the rows of its positive literals
     that are the reason.
     """
@@ -73,24 +73,24 @@ class Reasons:
 @dataclass(eq=False)
 class GrowingRelation:
     """The relation of a head, while rows are added. ``numbers``: of all rows; the rest by
-    number: whether they hold or are in the list, and whether a rule derives them. ``taken``:
+    number: whether they hold or are in the list, and whether a rule derives them. ``held_numbers``:
     those that began to hold.
     """
 
     relation: Relation
     numbers: dict[Row, int]
     holds: bytearray
-    derived: bytearray
+    is_derived: bytearray
     rows: list[Row] = field(default_factory=list)
-    taken: list[int] = field(default_factory=list)
+    held_numbers: list[int] = field(default_factory=list)
     lookups: dict[tuple[int, ...], Lookup] = field(default_factory=dict)
     seeds: list[Callable[[Row, int], None]] = field(default_factory=list)
-    is_held: dict[Row, int] = field(default_factory=dict)
+    held_rows: dict[Row, int] = field(default_factory=dict)
 
 
 class Worklist:
     """A maintained recursion (`fixpoint.Recursion.is_maintained`) brought to its fixpoint row by
-    row. ``own``: the views that its rules have of its own predicates.
+    row. ``own_views``: the views that its rules have of its own predicates.
     """
 
     def __init__(
@@ -100,20 +100,22 @@ class Worklist:
         rules: Sequence[MaintainedRule],
         own: set[WindowView],
     ) -> None:
-        self.context, self.dictionary, self.own = context, context.dictionary, own
-        self.relations = {name: self._growing(predicate) for name, predicate in heads.items()}
+        self.context, self.dictionary, self.own_views = context, context.dictionary, own
+        self.relations = {
+            name: self._growing_relation(predicate) for name, predicate in heads.items()
+        }
         self._by_relation = {id(one.relation): one for one in self.relations.values()}
-        self._fixed: dict[tuple[WindowView, tuple[int, ...]], Lookup] = {}
+        self._fixed_lookups: dict[tuple[WindowView, tuple[int, ...]], Lookup] = {}
         self._members: dict[WindowView, dict[Row, int]] = {}
-        self._next: list[tuple[GrowingRelation, Row, int]] = []
-        self._reasons: list[Reasons] = []
-        self._joined = 0
+        self._pending: list[tuple[GrowingRelation, Row, int]] = []
+        self._reasons: list[HeadReasons] = []
+        self._join_count = 0
         for rule in rules:
-            emit = self._emission(rule)
+            emit = self._head_emitter(rule)
             for i, pattern in rule.patterns:
-                if pattern.positive and self._is_growing(pattern.view):
+                if pattern.is_positive and self._is_growing(pattern.view):
                     self._by_relation[id(pattern.view.relation)].seeds.append(
-                        self._seed(rule, i, pattern, emit)
+                        self._seed_function(rule, i, pattern, emit)
                     )
 
     def run(self, fresh: Mapping[str, Ints]) -> dict[str, Ints]:
@@ -124,39 +126,45 @@ class Worklist:
         """
         for name, numbers in fresh.items():
             one = self.relations[name]
-            for row, number in zip(_rows(self.dictionary, one.relation, numbers), numbers.tolist()):
+            for row, number in zip(
+                _constant_rows(self.dictionary, one.relation, numbers), numbers.tolist()
+            ):
                 one.holds[number] = True
-                self._next.append((one, row, number))
-        while self._next and len(self._next) <= _WIDE and self._joined <= _MOST_JOINED:
-            level, self._next, self._joined = self._next, [], 0
+                self._pending.append((one, row, number))
+        while self._pending and len(self._pending) <= _WIDE and self._join_count <= _MOST_JOINED:
+            level, self._pending, self._join_count = self._pending, [], 0
             for place, (one, row, number) in enumerate(level, 1):
-                one.taken.append(number)
-                one.is_held[row] = number
+                one.held_numbers.append(number)
+                one.held_rows[row] = number
                 for lookup in one.lookups.values():
                     lookup.add(row, number)
                 for seed in one.seeds:
                     seed(row, number)
-                if self._joined > _MOST_JOINED:
-                    self._next = level[place:] + self._next
+                if self._join_count > _MOST_JOINED:
+                    self._pending = level[place:] + self._pending
                     break
-        return self._written()
+        return self._write_back()
 
     # --- what is known when it begins -------------------------------------------------------------
 
-    def _growing(self, predicate: Predicate) -> GrowingRelation:
+    def _growing_relation(self, predicate: Predicate) -> GrowingRelation:
         relation = predicate.relation
         numbers = {
             row: n
-            for n, row in enumerate(_rows(self.dictionary, relation, np.arange(relation.size)))
+            for n, row in enumerate(
+                _constant_rows(self.dictionary, relation, np.arange(relation.size))
+            )
         }
-        holds = bytearray(relation.of_row["holds"][: relation.size].tobytes())
-        derived = bytearray((relation.of_row[predicate.supports[0]][: relation.size] > 0).tobytes())
+        holds = bytearray(relation.row_arrays["holds"][: relation.size].tobytes())
+        derived = bytearray(
+            (relation.row_arrays[predicate.supports[0]][: relation.size] > 0).tobytes()
+        )
         one = GrowingRelation(relation, numbers, holds, derived)
-        one.is_held = {row: n for row, n in numbers.items() if holds[n]}
+        one.held_rows = {row: n for row, n in numbers.items() if holds[n]}
         return one
 
     def _is_growing(self, view: WindowView) -> bool:
-        return view.is_plain and view in self.own
+        return view.is_current_point and view in self.own_views
 
     def _lookup(
         self, view: WindowView, positions: tuple[int, ...]
@@ -165,26 +173,28 @@ class Worklist:
         if self._is_growing(view):
             one = self._by_relation[id(view.relation)]
             if positions not in one.lookups:
-                one.lookups[positions] = _filled(Lookup(positions), one.is_held.items())
+                one.lookups[positions] = _fill_lookup(Lookup(positions), one.held_rows.items())
             return one.lookups[positions].rows
-        if (view, positions) not in self._fixed:
-            self._fixed[view, positions] = _filled(Lookup(positions), self._member(view).items())
-        return self._fixed[view, positions].rows
+        if (view, positions) not in self._fixed_lookups:
+            self._fixed_lookups[view, positions] = _fill_lookup(
+                Lookup(positions), self._view_rows(view).items()
+            )
+        return self._fixed_lookups[view, positions].rows
 
-    def _member(self, view: WindowView) -> Mapping[Row, int]:
+    def _view_rows(self, view: WindowView) -> Mapping[Row, int]:
         """The rows of a view, with their numbers."""
         if self._is_growing(view):
-            return self._by_relation[id(view.relation)].is_held
+            return self._by_relation[id(view.relation)].held_rows
         if view not in self._members:
             numbers = view.rows()
             self._members[view] = dict(
-                zip(_rows(self.dictionary, view.relation, numbers), numbers.tolist())
+                zip(_constant_rows(self.dictionary, view.relation, numbers), numbers.tolist())
             )
         return self._members[view]
 
     # --- rules as functions -----------------------------------------------------------------------
 
-    def _seed(
+    def _seed_function(
         self, rule: MaintainedRule, i: int, pattern: StreamingPattern, emit: Continuation
     ) -> Callable[[Row, int], None]:
         """What is done with a row of the ``pattern``, which is literal ``i`` of the rule."""
@@ -203,7 +213,7 @@ class Worklist:
             if isinstance(source, str) and first[source] != place
         ]
         fixed = [
-            (place, self._value_of(source))
+            (place, self._decode_code(source))
             for place, source in enumerate(names)
             if isinstance(source, int)
         ]
@@ -214,22 +224,22 @@ class Worklist:
             ):
                 return
             found: Assignment = dict(zip(names, row))  # type: ignore[arg-type]
-            found[trace], before = number, self._joined
+            found[trace], before = number, self._join_count
             try:
                 go(found)
             except IntegerOverflow as error:
                 raise EvaluationError(rule.rule, str(error), "Use smaller numbers.") from error
-            if self._joined > before:
-                self.context.budget.spend(self._joined - before, rule.rule)
+            if self._join_count > before:
+                self.context.budget.count_joined(self._join_count - before, rule.rule)
 
         return take
 
     def _step(self, step: Step, go: Continuation) -> Continuation:
         if isinstance(step, JoinStep):
             return self._join(step, go)
-        if isinstance(step, Check):
+        if isinstance(step, CheckStep):
             return self._check(step, go)
-        assert isinstance(step, Compare), (
+        assert isinstance(step, CompareStep), (
             "a maintained recursion has streaming literals and comparisons alone"
         )
         return self._compare(step, go)
@@ -240,7 +250,7 @@ class Worklist:
 
         def join(values: Assignment) -> None:
             rows = found.get(key(values), ())
-            self._joined += len(rows)
+            self._join_count += len(rows)
             for row, number in rows:
                 if equal and any(row[one] != row[other] for one, other in equal):
                     continue
@@ -251,11 +261,11 @@ class Worklist:
 
         return join
 
-    def _check(self, step: Check, go: Continuation) -> Continuation:
+    def _check(self, step: CheckStep, go: Continuation) -> Continuation:
         members, trace, positive = (
-            self._member(step.pattern.view),
+            self._view_rows(step.pattern.view),
             step.pattern.trace,
-            step.pattern.positive,
+            step.pattern.is_positive,
         )
         sources = [self._source(source) for source in step.pattern.arguments]
 
@@ -267,10 +277,10 @@ class Worklist:
 
         return check
 
-    def _compare(self, step: Compare, go: Continuation) -> Continuation:
+    def _compare(self, step: CompareStep, go: Continuation) -> Continuation:
         asked, gives = step.comparison, step.gives
-        left, right = _term(asked.left), _term(asked.right)
-        relation, negated = asked.relation, asked.negated
+        left, right = _term(asked.left_term), _term(asked.right_term)
+        relation, negated = asked.relation, asked.is_negated
 
         def give(values: Assignment) -> None:
             value = right(values)
@@ -285,7 +295,7 @@ class Worklist:
 
         return test if gives is None else give
 
-    def _emission(self, rule: MaintainedRule) -> Continuation:
+    def _head_emitter(self, rule: MaintainedRule) -> Continuation:
         """What is done with an instance of a rule."""
         one, budget, body = (
             self.relations[rule.rule.head.predicate],
@@ -293,8 +303,8 @@ class Worklist:
             bool(rule.rule.body),
         )
         terms = [_term(argument) for argument in rule.rule.head.arguments]
-        reasons = Reasons(
-            rule, [(i, pattern.trace) for i, pattern in rule.patterns if pattern.positive]
+        reasons = HeadReasons(
+            rule, [(i, pattern.trace) for i, pattern in rule.patterns if pattern.is_positive]
         )
         self._reasons.append(reasons)
         traces = [trace for _, trace in reasons.places]
@@ -303,7 +313,7 @@ class Worklist:
             reasons.bodies,
             one.numbers,
             one.holds,
-            one.derived,
+            one.is_derived,
         )
 
         def emit(values: Assignment) -> None:
@@ -320,12 +330,12 @@ class Worklist:
                 return
             derived[number] = True
             if body:
-                budget.derive(1, rule.rule)
+                budget.count_derived(1, rule.rule)
             heads.append(number)
             bodies.append([values[trace] for trace in traces])
             if not holds[number]:
                 holds[number] = True
-                self._next.append((one, row, number))  # type: ignore[arg-type]
+                self._pending.append((one, row, number))  # type: ignore[arg-type]
 
         return emit
 
@@ -341,43 +351,45 @@ class Worklist:
     def _source(self, source: Source) -> Callable[[Assignment], Any]:
         if isinstance(source, str):
             return itemgetter(source)
-        value = self._value_of(source)
+        value = self._decode_code(source)
         return lambda values: value
 
-    def _value_of(self, code: int) -> Value:
+    def _decode_code(self, code: int) -> Value:
         return self.dictionary.decode(np.array([code], np.int64))[0]
 
     # --- back into columns ------------------------------------------------------------------------
 
-    def _written(self) -> dict[str, Ints]:
+    def _write_back(self) -> dict[str, Ints]:
         """Put what was found into the relations; the rows that are still in the list."""
         left: dict[str, Ints] = {}
         for name, one in self.relations.items():
             if one.rows:
                 columns = [self.dictionary.encode(column) for column in zip(*one.rows)]
                 one.relation.add(columns)
-            if one.taken:
-                one.relation.hold(np.array(one.taken, np.int64))
+            if one.held_numbers:
+                one.relation.mark_held(np.array(one.held_numbers, np.int64))
             left[name] = np.array(
-                [number for other, _, number in self._next if other is one], np.int64
+                [number for other, _, number in self._pending if other is one], np.int64
             )
         for reasons in self._reasons:
             if reasons.heads:
                 rule, heads = reasons.rule, np.array(reasons.heads, np.int64)
-                of_row, bodies = rule.head.relation.of_row, np.array(reasons.bodies, np.int64)
-                of_row[rule.head.support(rule.rule)][heads] = 1
+                of_row, bodies = rule.head.relation.row_arrays, np.array(reasons.bodies, np.int64)
+                of_row[rule.head.support_array(rule.rule)][heads] = 1
                 of_row["by"][heads] = rule.rule.number + 1
                 for column, (i, _) in enumerate(reasons.places):
                     of_row["reason", i][heads] = bodies[:, column]
         return left
 
 
-def _rows(dictionary: ConstantDictionary, relation: Relation, numbers: Ints) -> Iterable[Row]:
+def _constant_rows(
+    dictionary: ConstantDictionary, relation: Relation, numbers: Ints
+) -> Iterable[Row]:
     """Rows of a relation as tuples of constants."""
-    return zip(*map(dictionary.decode, relation.at(numbers)))
+    return zip(*map(dictionary.decode, relation.columns_at(numbers)))
 
 
-def _filled(lookup: Lookup, rows: Iterable[tuple[Row, int]]) -> Lookup:
+def _fill_lookup(lookup: Lookup, rows: Iterable[tuple[Row, int]]) -> Lookup:
     for row, number in rows:
         lookup.add(row, number)
     return lookup
@@ -391,7 +403,7 @@ def _term(term: Term) -> Callable[[Assignment], Value | None]:
         value = term.value
         return lambda values: value
     assert isinstance(term, Arithmetic), "a maintained recursion has no @now"
-    operator, left, right = term.operator, _term(term.left), _term(term.right)
+    operator, left, right = term.operator, _term(term.left_operand), _term(term.right_operand)
 
     def calculated(values: Assignment) -> Value | None:
         one, other = left(values), right(values)

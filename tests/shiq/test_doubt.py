@@ -101,10 +101,10 @@ def test_a_store_keeps_what_is_in_doubt(tmp_path: Path) -> None:
         assert verdicts == [Verdict.UNDETERMINED, Verdict.INCONSISTENT, Verdict.CONSISTENT]
         only = session.check(tmp_path / "bad.ttl", verdict_only=True)
         assert only.verdict is Verdict.UNDETERMINED
-        from shiq.streams.enrichment.knowledge import knowledge_of
+        from shiq.streams.enrichment.knowledge import read_knowledge
 
         with pytest.raises(InputError, match="in doubt"):
-            knowledge_of(None, session)
+            read_knowledge(None, session)
 
 
 def test_data_with_a_misspelt_word_blocks(tmp_path: Path) -> None:

@@ -23,11 +23,11 @@ from shiq.functional.reader import parse_functional
 from shiq.model.abox import abox_of
 from shiq.streams.enrichment import Enricher, open_enricher
 from shiq.streams.enrichment.components import EventWindows, WindowEvent
-from shiq.streams.enrichment.key import Keys
-from shiq.streams.enrichment.knowledge import StaticKnowledge, knowledge_of
+from shiq.streams.enrichment.key import KeyMaker
+from shiq.streams.enrichment.knowledge import StaticKnowledge, read_knowledge
 from shiq.streams.enrichment.questions import EventReader
-from shiq.streams.enrichment.statements import split
-from shiq.streams.enrichment.stream import EnrichedStream
+from shiq.streams.enrichment.statements import split_lines
+from shiq.streams.enrichment.stream import EnrichmentCollector
 from shiq.streams.front.arrivals import RejectLog, WatermarkTracker
 from shiq.streams.front.event import Record
 from shiq.streams.front.local import LocalRunner
@@ -50,7 +50,7 @@ def example(files: tuple[Path, Path]) -> Iterator[tuple[Enricher, dict[Any, Enta
     """
     with open_enricher(*files, reasoner="own") as enricher:
         known: dict[Any, Entailment] = {}
-        reason = enricher.realizer.types
+        reason = enricher.realizer.entailed_types
 
         def types_of(assertions: Any) -> Entailment:
             # By the event itself, names and values and all: no entry of one could serve another.
@@ -59,7 +59,7 @@ def example(files: tuple[Path, Path]) -> Iterator[tuple[Enricher, dict[Any, Enta
                 known[name] = reason(assertions)
             return known[name]
 
-        enricher.realizer.types = types_of  # type: ignore[method-assign]
+        enricher.realizer.entailed_types = types_of  # type: ignore[method-assign]
         for lines, hit, types in air.EVENTS:
             found = enricher.enrich(lines)
             assert (found.types, found.hit, found.verdict) == (
@@ -89,16 +89,18 @@ def test_any_order_gives_the_same_under_any_policy_and_capacity(example: Any, po
 
 def _again(opened: Enricher, policy: str, capacity: int | None) -> Enricher:
     """``opened`` with an empty cache."""
-    from shiq.streams.enrichment.cache import Entries, capacity_of, policy_named
+    from shiq.streams.enrichment.cache import EntryCache, parse_capacity, parse_policy
 
     return Enricher(
-        opened.knowledge, opened.realizer, Entries(capacity_of(capacity), policy_named(policy))
+        opened.knowledge,
+        opened.realizer,
+        EntryCache(parse_capacity(capacity), parse_policy(policy)),
     )
 
 
 def _hits(policy: str, capacity: int, places: int, rounds: int) -> list[bool]:
     enricher = _events_of(HEAD + "SubClassOf(:A :B))", policy=policy, capacity=capacity)
-    enricher.realizer.types = lambda assertions: Entailment(Verdict.CONSISTENT)  # type: ignore[method-assign]
+    enricher.realizer.entailed_types = lambda assertions: Entailment(Verdict.CONSISTENT)  # type: ignore[method-assign]
     return [
         enricher.enrich([f"<urn:t#x> <{air.TYPE}> <urn:t#P{n % places}> ."]).hit
         for n in range(rounds * places)
@@ -126,20 +128,22 @@ def _events_of(text: str, static: str = "", **settings: Any) -> Enricher:
     )
 
 
-def _keys(text: str, static: str = "") -> Keys:
+def _keys(text: str, static: str = "") -> KeyMaker:
     enricher = _events_of(text, static)
     enricher.close()
     return enricher.keys
 
 
-def _key(keys: Keys, *lines: str) -> Any:
+def _key(keys: KeyMaker, *lines: str) -> Any:
     expanded = [
         line.replace("<:", "<urn:t#")
         .replace(" a ", f" <{air.TYPE}> ")
         .replace("^^xsd:", "^^<" + XSD)
         for line in lines
     ]
-    return keys.key(split([f"{line.replace('XSD', '')} ." for line in expanded])).key
+    return keys.key_of_statements(
+        split_lines([f"{line.replace('XSD', '')} ." for line in expanded])
+    ).key
 
 
 def _value(subject: str, property: str, lexical: str, datatype: str = "integer") -> str:
@@ -335,7 +339,7 @@ def test_events_at_the_edge() -> None:
         punned = [f"<urn:t#A> <{air.TYPE}> <urn:t#B> .", "<urn:t#z> <urn:t#p> <urn:t#A> ."]
         assert enricher.enrich(punned).types == {"urn:t#A": {"urn:t#B"}, "urn:t#z": {"urn:t#C"}}
         many = [f"<urn:t#v{i}> <urn:t#r> <urn:t#v{(i * 7 + 1) % 200}> ." for i in range(200)]
-        assert enricher.keys.key(split(many)).key is None
+        assert enricher.keys.key_of_statements(split_lines(many)).key is None
 
 
 def test_a_contradiction_is_kept_and_what_is_undetermined_never() -> None:
@@ -346,10 +350,12 @@ def test_a_contradiction_is_kept_and_what_is_undetermined_never() -> None:
             (Verdict.INCONSISTENT, False, {}),
             (Verdict.INCONSISTENT, True, {}),
         ]
-        reason = enricher.realizer.types
-        enricher.realizer.types = lambda assertions: Entailment(Verdict.UNDETERMINED, reason="died")  # type: ignore[method-assign]
+        reason = enricher.realizer.entailed_types
+        enricher.realizer.entailed_types = lambda assertions: Entailment(
+            Verdict.UNDETERMINED, reason="died"
+        )  # type: ignore[method-assign]
         assert enricher.enrich(both[:1]).verdict is Verdict.UNDETERMINED
-        enricher.realizer.types = reason  # type: ignore[method-assign]
+        enricher.realizer.entailed_types = reason  # type: ignore[method-assign]
         assert enricher.enrich(both[:1]).types == {"urn:t#x": {"urn:t#A"}}
     with pytest.raises(InputError):
         _events_of(text, "ClassAssertion(:A :s) ClassAssertion(:B :s)")
@@ -360,15 +366,15 @@ def test_what_was_begun_under_the_old_static_data_is_not_kept(tmp_path: Path) ->
     more.write_text(f"<urn:t#s> <{air.TYPE}> <urn:t#A> .\n")
     event = ["<urn:t#x> <urn:t#r> <urn:t#s> ."]
     with _events_of(ROLES, "ClassAssertion(:C :s)") as enricher:
-        reason = enricher.realizer.types
+        reason = enricher.realizer.entailed_types
 
         def meanwhile(assertions: Any) -> Entailment:
             found = reason(assertions)
-            enricher.realizer.types = reason  # type: ignore[method-assign]
+            enricher.realizer.entailed_types = reason  # type: ignore[method-assign]
             enricher.update_static(more)
             return found
 
-        enricher.realizer.types = meanwhile  # type: ignore[method-assign]
+        enricher.realizer.entailed_types = meanwhile  # type: ignore[method-assign]
         assert enricher.enrich(event).types["urn:t#x"] == set()
         assert (enricher.enrich(event).types["urn:t#x"], enricher.enrich(event).hit) == (
             {"urn:t#B"},
@@ -470,7 +476,7 @@ def _row(line: int, t: int, name: str | None, verdict: str) -> dict[str, Any]:
 
 def _asked(enricher: Enricher, structures: Iterable[int]) -> list[bool]:
     """Whether each of some events, told apart by a number, was met before; nothing is reasoned."""
-    enricher.realizer.types = lambda assertions: Entailment(Verdict.CONSISTENT)  # type: ignore[method-assign]
+    enricher.realizer.entailed_types = lambda assertions: Entailment(Verdict.CONSISTENT)  # type: ignore[method-assign]
     return [enricher.enrich([f"<urn:t#x> <{air.TYPE}> <urn:t#P{n}> ."]).hit for n in structures]
 
 
@@ -523,10 +529,10 @@ def test_a_full_cache_with_few_hits_keeps_a_sample_and_tries_again_at_growing_in
 def test_a_checkpoint_goes_on_with_its_sample_and_an_old_one_that_kept_nothing_is_on(
     tmp_path: Path,
 ) -> None:
-    def opened() -> tuple[Enricher, EnrichedStream]:
+    def opened() -> tuple[Enricher, EnrichmentCollector]:
         enricher = _events_of(ROLES, capacity=50)
-        enricher.realizer.types = lambda assertions: Entailment(Verdict.CONSISTENT)  # type: ignore[method-assign]
-        return enricher, EnrichedStream(enricher, lambda rows: None, RejectLog())
+        enricher.realizer.entailed_types = lambda assertions: Entailment(Verdict.CONSISTENT)  # type: ignore[method-assign]
+        return enricher, EnrichmentCollector(enricher, lambda rows: None, RejectLog())
 
     events = [n if n % 7 else n % 49 for n in range(6_000)]
     whole = _asked(opened()[0], events)
@@ -571,9 +577,12 @@ def test_sampling_is_told_on_stderr(tmp_path: Path) -> None:
 
 
 def test_knowledge_is_told_apart_by_what_it_says(files: tuple[Path, Path]) -> None:
-    one, other = knowledge_of(*files), knowledge_of(files[0], None)
-    assert one.digest == knowledge_of(*files).digest != other.digest
-    assert isinstance(one, StaticKnowledge) and "urn:air#sensor1" in one.fixed - other.fixed
+    one, other = read_knowledge(*files), read_knowledge(files[0], None)
+    assert one.digest == read_knowledge(*files).digest != other.digest
+    assert (
+        isinstance(one, StaticKnowledge)
+        and "urn:air#sensor1" in one.fixed_individuals - other.fixed_individuals
+    )
 
 
 BUSY = HEAD + (
@@ -662,7 +671,7 @@ def test_a_slide_makes_keys_of_what_changed(monkeypatch: pytest.MonkeyPatch) -> 
         "ClassAssertion(:A :s0) ClassAssertion(:A :s1) ClassAssertion(:A :s2)",
     ) as enricher:
         events = [
-            WindowEvent.of(
+            WindowEvent.from_lines(
                 [
                     f"<urn:t#x{n}> <urn:t#by> <urn:t#s{n % 3}> .",
                     f"_:b <urn:t#by> <urn:t#x{n}> .",
@@ -677,7 +686,7 @@ def test_a_slide_makes_keys_of_what_changed(monkeypatch: pytest.MonkeyPatch) -> 
             "question",
             lambda self, event: made.append(len(event)) or question(self, event),
         )
-        found = [enricher.window(events[n : n + 6]) for n in range(6)]
+        found = [enricher.enrich_next_window(events[n : n + 6]) for n in range(6)]
         # At each slide that of one sensor, whose oldest event leaves as a new one comes.
         assert made == [6] * (3 + 5)
         assert [each.hit for each in found] == [False] + [True] * 5
@@ -692,12 +701,12 @@ def test_a_slide_makes_keys_of_what_changed(monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_second_event_of_an_id_is_in_no_window() -> None:
     with _events_of(ROLES) as enricher:
         windows = LocalRunner(
-            EnrichedStream(
+            EnrichmentCollector(
                 enricher,
                 lambda rows: None,
                 RejectLog(),
                 windows=EventWindows(3),
-                clock=WatermarkTracker(1),
+                tracker=WatermarkTracker(1),
             )
         )
         for line, (t, name) in enumerate([(0, "a"), (3, "a"), (4, "a"), (5, "b"), (9, "a")], 1):
@@ -717,8 +726,8 @@ def test_a_run_goes_on_from_its_state(width: int | None) -> None:
     def system(enricher: Enricher, rows: list[str]) -> Any:
         how: dict[str, Any] = {}
         if width is not None:
-            how = {"windows": EventWindows(width, 2), "clock": WatermarkTracker()}
-        return LocalRunner(EnrichedStream(enricher, rows.extend, RejectLog(), **how))
+            how = {"windows": EventWindows(width, 2), "tracker": WatermarkTracker()}
+        return LocalRunner(EnrichmentCollector(enricher, rows.extend, RejectLog(), **how))
 
     said = [
         [f"<urn:t#x> <{air.TYPE}> <urn:t#{'ABC'[n % 3]}> .", f"<urn:t#x{n}> <urn:t#r> <urn:t#x> ."]

@@ -25,8 +25,8 @@ from shiq.errors import UsageError
 from shiq.functional.reader import parse_functional
 from shiq.reasoner.jvm import Jvm
 from shiq.streams.enrichment import Enricher, open_enricher
-from shiq.streams.enrichment.enricher import SilenceNotice
-from shiq.streams.enrichment.stream import EnrichedStream
+from shiq.streams.enrichment.enricher import SlowReasoningLog
+from shiq.streams.enrichment.stream import EnrichmentCollector
 from shiq.streams.front.arrivals import RejectLog
 from shiq.streams.front.event import Record
 from shiq.streams.front.local import LocalRunner
@@ -118,13 +118,13 @@ def test_two_hundred_symmetric_variables_are_bypassed_and_exact() -> None:
 
 def test_two_workers_on_one_key_agree_and_one_entry_stays() -> None:
     with _opened(PLAIN) as enricher:
-        reason, met = enricher.realizer.types, threading.Barrier(2)
+        reason, met = enricher.realizer.entailed_types, threading.Barrier(2)
 
         def together(assertions: Any) -> Entailment:
             met.wait(30)
             return reason(assertions)
 
-        enricher.realizer.types = together  # type: ignore[method-assign]
+        enricher.realizer.entailed_types = together  # type: ignore[method-assign]
         found: dict[str, Any] = {}
 
         def work(name: str) -> None:
@@ -139,7 +139,7 @@ def test_two_workers_on_one_key_agree_and_one_entry_stays() -> None:
             worker.join(60)
         assert [found[name].types[f"urn:t#{name}"] for name in "pq"] == [{"urn:t#B"}] * 2
         assert not any(each.hit for each in found.values()) and len(enricher.entries) == 1
-        enricher.realizer.types = reason  # type: ignore[method-assign]
+        enricher.realizer.entailed_types = reason  # type: ignore[method-assign]
         assert enricher.enrich(["<urn:t#z> <urn:t#r> <urn:t#y> .", _is_a("y", "A")]).hit
 
 
@@ -307,14 +307,16 @@ def test_a_slow_miss_is_told_and_rows_before_it_are_there(tmp_path: Path) -> Non
     with (
         _opened(PLAIN) as enricher,
         closing(LinesFile(out)) as file,
-        closing(SilenceNotice(told.append, silent=0.02)) as waiting,
+        closing(SlowReasoningLog(told.append, silent=0.02)) as waiting,
     ):
-        collector = EnrichedStream(enricher, file.write, RejectLog(), push=file.make_readable)
-        enricher.waiting, waiting.before = waiting, collector.show
+        collector = EnrichmentCollector(
+            enricher, file.write, RejectLog(), make_readable=file.make_readable
+        )
+        enricher.slow_log, waiting.before_reasoning = waiting, collector.show_rows
         stream = LocalRunner(collector)
         for record in records[:2]:
             stream.process(record)
-        reason = enricher.realizer.types
+        reason = enricher.realizer.entailed_types
 
         def slow(assertions: Any) -> Entailment:
             seen.extend(out.read_text().splitlines())
@@ -323,7 +325,7 @@ def test_a_slow_miss_is_told_and_rows_before_it_are_there(tmp_path: Path) -> Non
                 time.sleep(0.005)
             return reason(assertions)
 
-        enricher.realizer.types = slow  # type: ignore[method-assign]
+        enricher.realizer.entailed_types = slow  # type: ignore[method-assign]
         stream.process(records[2])
         stream.finish()
     assert [json.loads(row)["line"] for row in seen] == [1, 2]
@@ -335,7 +337,7 @@ def test_questions_are_counted_and_go_on_over_a_restart() -> None:
     record = Record("e", 1, json.dumps({"t": 1, "triples": [_is_a("x", "A")]}).encode())
     with _opened(text) as one, _opened(text) as other:
         first, second = (
-            LocalRunner(EnrichedStream(each, lambda rows: None, RejectLog()))
+            LocalRunner(EnrichmentCollector(each, lambda rows: None, RejectLog()))
             for each in (one, other)
         )
         before = one.statistics["reasoner_calls"]

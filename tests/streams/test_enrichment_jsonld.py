@@ -17,7 +17,7 @@ from shiq.model import RDF, XSD
 from shiq.rdf.jsonld import read_json
 from shiq.rdf.triples import Rejects, Triples, numbered_labels
 from shiq.streams.enrichment import open_enricher
-from shiq.streams.enrichment.jsonld import _Document, record_of, terms_at
+from shiq.streams.enrichment.jsonld import _Document, defined_terms, parse_jsonld_record
 from shiq.streams.front.event import EventError
 from tests import air_quality as air
 from tests.command_line import shiq
@@ -26,7 +26,7 @@ CONTEXT = {"@vocab": "urn:v:", "by": {"@type": "@id"}}
 
 
 def _said(**members: Any) -> list[str]:
-    return record_of(json.dumps({"@context": CONTEXT, **members})).lines
+    return parse_jsonld_record(json.dumps({"@context": CONTEXT, **members})).lines
 
 
 def test_a_record_is_its_triples() -> None:
@@ -60,13 +60,15 @@ def test_the_time_of_a_record_is_a_statement_where_the_context_has_it(tmp_path: 
     catalog: Catalog = read_catalog(tmp_path / "catalog.json")
     own = '{"t": "urn:t"}'
     for context, more in (("{}", 0), ("[{}]", 0), (own, 1), (f"[{{}}, {own}]", 1), ('"urn:c"', 1)):
-        found = record_of(text % context, catalog=catalog)
+        found = parse_jsonld_record(text % context, catalog=catalog)
         assert (found.t, found.id) == (5, "urn:o") and len(found.lines) == 2 + more
     assert (
-        record_of('{"t": "1970-01-01T00:01:00Z", "id": "e1"}'.replace('"id"', '"@id"'), "min").t
+        parse_jsonld_record(
+            '{"t": "1970-01-01T00:01:00Z", "id": "e1"}'.replace('"id"', '"@id"'), "min"
+        ).t
         == 1
     )
-    assert record_of('{"t": "soon"}').t is None
+    assert parse_jsonld_record('{"t": "soon"}').t is None
     assert [
         len(_said(t=5, **{"@id": "urn:o", "urn:p": 1, "@context": context}))
         for context in ({"@vocab": "urn:v:"}, None)
@@ -118,7 +120,7 @@ def test_what_defines_the_time_of_a_record(
         json.dumps({f"urn:{name}": name for name in ("through", "own", "none")})
     )
     record = {"@id": "urn:o", "t": "urn:5", "urn:p": 1, "@context": context, **members}
-    found = record_of(json.dumps(record), catalog=read_catalog(tmp_path / "catalog.json"))
+    found = parse_jsonld_record(json.dumps(record), catalog=read_catalog(tmp_path / "catalog.json"))
     assert len(found.lines) == 1 + more
 
 
@@ -169,7 +171,7 @@ def test_random_contexts_define_what_the_reader_takes_for_defined(tmp_path: Path
         told = [reject.message for reject in rejects.examples]
         if all("no context says what" in message for message in told):
             is_defined = not any("what 't' means" in message for message in told)
-            assert ("t" in terms_at(record, catalog)) == is_defined, seed
+            assert ("t" in defined_terms(record, catalog)) == is_defined, seed
             ways[is_defined] += 1
     assert ways[True] > 200 < ways[False]
 
@@ -199,7 +201,7 @@ def test_random_contexts_define_what_the_reader_takes_for_defined(tmp_path: Path
 )
 def test_what_cannot_be_read_is_told(text: bytes, said: str) -> None:
     with pytest.raises(EventError, match=said) as told:
-        record_of(text)
+        parse_jsonld_record(text)
     assert "line 0" not in str(told.value)
 
 
@@ -209,12 +211,12 @@ def test_the_time_and_name_of_a_record_that_cannot_be_read_are_known() -> None:
         '{"@id": "urn:o", "t": 9, "@context": "urn:c"}',
     ):
         with pytest.raises(EventError) as told:
-            record_of(text)
+            parse_jsonld_record(text)
         assert (told.value.t, told.value.id) == (9, "urn:o")
 
 
 def test_without_what_is_malformed() -> None:
-    assert record_of('{"@id": "urn:o", "p": 1, "urn:q": "x"}', lenient=True).lines == [
+    assert parse_jsonld_record('{"@id": "urn:o", "p": 1, "urn:q": "x"}', lenient=True).lines == [
         '<urn:o> <urn:q> "x" .'
     ]
 

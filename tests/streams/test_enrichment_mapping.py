@@ -22,8 +22,8 @@ from shiq.jobs.evaluation.streams import building
 from shiq.rml.inputs import compile_mapping
 from shiq.rml.program import parse_record
 from shiq.streams.enrichment import Enricher, open_enricher
-from shiq.streams.enrichment.questions import Direct
-from shiq.streams.enrichment.statements import split
+from shiq.streams.enrichment.questions import MappedRecordKeys
+from shiq.streams.enrichment.statements import split_lines
 from tests.command_line import shiq
 from tests.tools import building_gateway
 
@@ -104,17 +104,17 @@ mappings:
 
 
 def test_direct_keys_are_those_of_the_triples(opened: Enricher, folder: Path) -> None:
-    assert opened.reader.direct is not None and opened.reader.direct.is_possible
+    assert opened.reader.record_keys is not None and opened.reader.record_keys.is_possible
     for line in (folder / "readings.jsonl").read_text().splitlines():
         record = parse_record(line)
-        found = opened.reader.direct.keyed(record)
+        found = opened.reader.record_keys.record_key(record)
         assert found is not None
-        statements = opened.reader.direct.program.statements(record)
-        expected = opened.keys.key(statements)
+        statements = opened.reader.record_keys.program.statements(record)
+        expected = opened.keys.key_of_statements(statements)
         assert (found[0].key, [*found[0].order]) == (expected.key, [*expected.order])
         answer = opened.enrich(record)
         assert (
-            split(answer.lines) == statements
+            split_lines(answer.lines) == statements
             and opened.enrich(list(answer.lines)).types == answer.types
         )
 
@@ -137,20 +137,22 @@ def test_equal_names_and_counted_values_are_in_direct_keys(tmp_path: Path) -> No
     with open_enricher(
         tmp_path / "t.ofn", mapping=mapping, reasoner="own", allow=["missing-value"]
     ) as enricher:
-        assert isinstance(enricher.reader.direct, Direct)
+        assert isinstance(enricher.reader.record_keys, MappedRecordKeys)
         for _ in range(300):
             texts = {
                 name: f"{rng.choice(('', '0'))}{rng.randrange(2)}{rng.choice(('', '.0'))}"
                 for name in "vw"
             }
             record = {"a": str(rng.randrange(2)), "b": str(rng.randrange(2)), **texts}
-            found = enricher.reader.direct.keyed(record)
+            found = enricher.reader.record_keys.record_key(record)
             assert (
                 found is not None
                 and found[0].key
-                == enricher.keys.key(enricher.reader.direct.program.statements(record)).key
+                == enricher.keys.key_of_statements(
+                    enricher.reader.record_keys.program.statements(record)
+                ).key
             )
-        assert len(enricher.reader.direct.known) == 4
+        assert len(enricher.reader.record_keys.keys_by_code) == 4
 
 
 def test_after_prefilling_all_that_the_mapping_makes_hits(folder: Path) -> None:
@@ -164,11 +166,11 @@ def test_after_prefilling_all_that_the_mapping_makes_hits(folder: Path) -> None:
         open_enricher(folder / "building.ofn", **settings, reasoner="own") as plain,
     ):
         told = ahead.prefill(60)
-        assert (told.kept, told.undetermined, len(ahead.entries)) == (
+        assert (told.new_entries, told.undetermined_entries, len(ahead.entries)) == (
             60,
             0,
             60,
-        ) and told.tried < told.possible
+        ) and told.tried_combinations < told.possible_combinations
         assert "60 new" in ahead.notes[0] and ahead.statistics["events"] == 0
         assert all(ahead.enrich(record).hit for record in records)
         for record in records:
@@ -176,7 +178,7 @@ def test_after_prefilling_all_that_the_mapping_makes_hits(folder: Path) -> None:
             assert (one.types, one.verdict) == (other.types, other.verdict)
         before = len(ahead.entries)
         ahead.entries.capacity = before + 3
-        assert ahead.prefill().kept == 3 and ahead.entries.evictions == 0
+        assert ahead.prefill().new_entries == 3 and ahead.entries.evictions == 0
 
 
 def test_prefilling_has_all_regions_names_and_equalities(tmp_path: Path) -> None:
@@ -201,9 +203,11 @@ def test_prefilling_has_all_regions_names_and_equalities(tmp_path: Path) -> None
     )
     rng = random.Random("prefill")
     with open_enricher(tmp_path / "t.ofn", mapping=mapping, reasoner="own") as enricher:
-        enricher.realizer.types = lambda assertions: Entailment(Verdict.CONSISTENT)  # type: ignore[method-assign]
+        enricher.realizer.entailed_types = lambda assertions: Entailment(Verdict.CONSISTENT)  # type: ignore[method-assign]
         told = enricher.prefill()
-        assert told.tried == told.possible and told.kept == len(enricher.entries)
+        assert told.tried_combinations == told.possible_combinations and told.new_entries == len(
+            enricher.entries
+        )
         for _ in range(400):
             record = {
                 "a": rng.choice("klm"),

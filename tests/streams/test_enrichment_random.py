@@ -17,11 +17,11 @@ from shiq.datatypes.values import DataValue
 from shiq.functional.reader import parse_functional
 from shiq.model import Literal, Signature
 from shiq.streams.enrichment import components, key
-from shiq.streams.enrichment.cache import Entries, capacity_of
+from shiq.streams.enrichment.cache import EntryCache, parse_capacity
 from shiq.streams.enrichment.enricher import Enricher
 from shiq.streams.enrichment.key import Key
 from shiq.streams.enrichment.knowledge import Realizer, StaticKnowledge
-from shiq.streams.enrichment.statements import Regions
+from shiq.streams.enrichment.statements import ValueRegions
 from tests.tools.enrichment import (
     Case,
     Event,
@@ -88,7 +88,7 @@ def test_windows_by_components_are_those_of_one_event(monkeypatch: pytest.Monkey
         static="ObjectPropertyAssertion(:r :s :t) ObjectPropertyAssertion(:r :t :u)",
     )
     assert window_differences(case, "own", 1)[0] == []
-    monkeypatch.setattr(components, "_resting_on_others", lambda groups, found: groups)
+    monkeypatch.setattr(components, "_join_dependent_groups", lambda groups, found: groups)
     assert any(window_differences(case, "own", seed)[0] for seed in range(6))
 
 
@@ -134,18 +134,22 @@ SILENT = _case("SubClassOf(:A :B)", "ObjectPropertyAssertion(:r :x :y)")
 
 
 def _last_threshold(patch: pytest.MonkeyPatch) -> None:
-    whole = Regions.of
-    patch.setattr(Regions, "of", lambda axioms, static: _with_ranges(whole(axioms, static)))
+    whole = ValueRegions.from_knowledge
+    patch.setattr(
+        ValueRegions, "from_knowledge", lambda axioms, static: _with_ranges(whole(axioms, static))
+    )
 
 
-def _with_ranges(regions: Regions) -> Regions:
-    return Regions(regions.theory, regions.ranges[-1:], regions.counting, regions.named)
+def _with_ranges(regions: ValueRegions) -> ValueRegions:
+    return ValueRegions(
+        regions.theory, regions.ranges[-1:], regions.counted_properties, regions.named_values
+    )
 
 
 def _inclusive(patch: pytest.MonkeyPatch) -> None:
-    region = Regions.region
+    region = ValueRegions.region
     patch.setattr(
-        Regions,
+        ValueRegions,
         "region",
         lambda self, value: region(self, Literal(str(int(value.lexical) + 1), value.datatype)),
     )
@@ -156,27 +160,27 @@ def _no_wiring(patch: pytest.MonkeyPatch) -> None:
 
 
 def _by_text(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Regions, "identity", lambda self, value: DataValue("text", value.lexical))
+    patch.setattr(ValueRegions, "identity", lambda self, value: DataValue("text", value.lexical))
 
 
 def _empty_is_a_miss(patch: pytest.MonkeyPatch) -> None:
-    find = Entries.find
+    find = EntryCache.find
 
-    def planted(self: Entries, key: Key) -> Any:
+    def planted(self: EntryCache, key: Key) -> Any:
         found = find(self, key)
-        return found if found is not None and any(found.at) else None
+        return found if found is not None and any(found.types_at) else None
 
-    patch.setattr(Entries, "find", planted)
+    patch.setattr(EntryCache, "find", planted)
 
 
 def _together(patch: pytest.MonkeyPatch) -> None:
-    types, seen = Realizer.types, list[Any]()
+    types, seen = Realizer.entailed_types, list[Any]()
 
     def planted(self: Realizer, assertions: Any) -> Any:
         seen.extend(assertions)
         return types(self, tuple(dict.fromkeys(seen)))
 
-    patch.setattr(Realizer, "types", planted)
+    patch.setattr(Realizer, "entailed_types", planted)
 
 
 @pytest.mark.parametrize(
@@ -205,10 +209,10 @@ def test_nominals_of_the_ontology_keep_their_names(monkeypatch: pytest.MonkeyPat
         "ClassAssertion(:A :x)",
         "ClassAssertion(:A :n)",
     )
-    assert "urn:t#n" in case.knowledge.fixed
+    assert "urn:t#n" in case.knowledge.fixed_individuals
     assert differences(case, "auto", 1)[0] == []
-    monkeypatch.setattr(StaticKnowledge, "fixed", frozenset())
-    vars(case.knowledge).pop("fixed")
+    monkeypatch.setattr(StaticKnowledge, "fixed_individuals", frozenset())
+    vars(case.knowledge).pop("fixed_individuals")
     assert any(differences(case, "auto", seed)[0] for seed in range(3))
 
 
@@ -225,7 +229,7 @@ def test_an_entry_kept_past_an_update_is_seen(
 
     def types() -> Any:
         enricher = Enricher(
-            case.knowledge, Realizer(case.knowledge, "own"), Entries(capacity_of(None), "lru")
+            case.knowledge, Realizer(case.knowledge, "own"), EntryCache(parse_capacity(None), "lru")
         )
         enricher.enrich(case.events[0].lines)
         enricher.update_static(more)
@@ -241,5 +245,5 @@ def test_an_entry_kept_past_an_update_is_seen(
             lambda *given: (around(*given) or frozenset()) - {"urn:t#s"},
         )
         assert types() == set()
-    monkeypatch.setattr(Entries, "forget", lambda self, touched=None: None)
+    monkeypatch.setattr(EntryCache, "forget", lambda self, touched=None: None)
     assert types() == set()

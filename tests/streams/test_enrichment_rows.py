@@ -18,7 +18,7 @@ from shiq.answers.verdict import Verdict
 from shiq.streams.enrichment import Enricher, open_enricher
 from shiq.streams.enrichment.enricher import StaticFolder
 from shiq.streams.enrichment.questions import EventQuestion
-from shiq.streams.enrichment.stream import EnrichedStream
+from shiq.streams.enrichment.stream import EnrichmentCollector
 from shiq.streams.front.arrivals import RejectLog
 from shiq.streams.front.event import Record
 from shiq.streams.front.local import LocalRunner
@@ -48,7 +48,7 @@ def rows_of(
 ) -> tuple[list[dict[str, Any]], LocalRunner[Any]]:
     """The rows of records, one taken after the other, and the runner."""
     rows: list[str] = []
-    runner = LocalRunner(EnrichedStream(enricher, rows.extend, RejectLog()))
+    runner = LocalRunner(EnrichmentCollector(enricher, rows.extend, RejectLog()))
     if state is not None:
         runner.restore(state)
     for record in given:
@@ -169,7 +169,7 @@ def test_a_file_that_comes_is_an_update_between_events(place: int, tmp_path: Pat
     assert fresh[0] != fresh[1]
     told: list[str] = []
     with open_enricher(tbox, static, reasoner="own") as enricher:
-        enricher.folder = StaticFolder(folder, told.append)
+        enricher.static_folder = StaticFolder(folder, told.append)
         before, _ = rows_of(enricher, records()[:place])
         (folder / "a.nt").write_text(more.read_text(encoding="utf-8"), encoding="utf-8")
         behind, runner = rows_of(enricher, records())
@@ -178,7 +178,7 @@ def test_a_file_that_comes_is_an_update_between_events(place: int, tmp_path: Pat
         state = runner.state()
     # Another process goes on from the checkpoint, which knows what was read.
     with open_enricher(tbox, static, reasoner="own") as enricher:
-        enricher.folder = StaticFolder(folder, told.append)
+        enricher.static_folder = StaticFolder(folder, told.append)
         again, _ = rows_of(enricher, records(), state)
         assert [row["types"] for row in again] == fresh[1] and all(row["hit"] for row in again)
         (folder / "b.delete.nt").write_text(more.read_text(encoding="utf-8"), encoding="utf-8")
@@ -197,7 +197,7 @@ def test_a_packed_file_of_deletions_is_one(name: str, tmp_path: Path) -> None:
     (folder / name).write_bytes(gzip.compress(lines) if name.lower().endswith("gz") else lines)
     with open_enricher(tbox, static, reasoner="own") as enricher:
         before = {*enricher.knowledge.static}
-        StaticFolder(folder, told.append).follow(enricher)
+        StaticFolder(folder, told.append).apply_new_files(enricher)
         assert {*enricher.knowledge.static} == before
     assert [": taken out of" in line for line in sorted(told)] == [False, True]
 

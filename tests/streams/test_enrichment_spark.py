@@ -18,7 +18,7 @@ from deltalake import DeltaTable
 from shiq.errors import UsageError
 from shiq.jobs.evaluation.streams import building
 from shiq.streams.enrichment import Enricher, open_enricher
-from shiq.streams.enrichment.stream import EnrichedStream, KeyOperator
+from shiq.streams.enrichment.stream import EnrichmentCollector, KeyOperator
 from shiq.streams.front.arrivals import RejectLog
 from shiq.streams.front.event import Record
 from shiq.streams.front.local import LocalRunner
@@ -67,7 +67,7 @@ def ran(
         _opened(made, **settings) as enricher,
         open_run([open_source(str(source))], targets, folder / "checkpoint") as run,
     ):
-        stream = EnrichedStream(
+        stream = EnrichmentCollector(
             enricher, run.outputs.text_writer("out"), RejectLog(run.outputs.text_writer("rejects"))
         )
         if session is None:
@@ -110,9 +110,9 @@ class _Building:
     def __init__(self, made: Path, **settings: Any) -> None:
         self.made, self.settings = made, settings
 
-    def collector(self, rows: list[str], rejects: list[str]) -> EnrichedStream:
+    def collector(self, rows: list[str], rejects: list[str]) -> EnrichmentCollector:
         self.last = _opened(self.made, **self.settings)
-        return EnrichedStream(self.last, rows.extend, RejectLog(rejects.extend))
+        return EnrichmentCollector(self.last, rows.extend, RejectLog(rejects.extend))
 
 
 def _readings(made: Path, count: int) -> list[Record]:
@@ -127,13 +127,13 @@ def test_chunks_in_any_cut_are_one_process(
 ) -> None:
     read, draw, asked = _readings(tmp_path, 80), random.Random(policy), list[str]()
     building = _Building(tmp_path, policy=policy, capacity=capacity)
-    entry = KeyOperator.entry
+    entry = KeyOperator.reason_entry
 
     def asking(self: KeyOperator, lines: Any) -> Any:
-        asked.append(str(self.reader.question(list(lines)).keyed.key))  # type: ignore[union-attr]
+        asked.append(str(self.reader.question(list(lines)).event_key.key))  # type: ignore[union-attr]
         return entry(self, lines)
 
-    monkeypatch.setattr(KeyOperator, "entry", asking)
+    monkeypatch.setattr(KeyOperator, "reason_entry", asking)
     here = locally(building, read, draw)
     assert in_tasks(building, read, draw, tmp_path / "one", losing=0) == here and len(here[0]) > 60
     assert asked and (capacity is not None or len(asked) == len(set(asked)))
@@ -179,7 +179,7 @@ def test_rows_are_those_of_one_process(spark: SparkSession, tmp_path: Path) -> N
 def test_what_is_of_one_process_is_refused(tmp_path: Path) -> None:
     building.write(tmp_path, 2, 5)
     with _opened(tmp_path) as enricher:
-        stream = EnrichedStream(enricher, lambda rows: None, RejectLog())
+        stream = EnrichmentCollector(enricher, lambda rows: None, RejectLog())
         stream.records.form = "csv"
         with pytest.raises(UsageError, match="one process"):
             stream.operator(in_tasks=True)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from shiq.streams.enrichment import open_enricher
-from shiq.streams.enrichment.stream import EnrichedStream
+from shiq.streams.enrichment.stream import EnrichmentCollector
 from shiq.streams.front.arrivals import RejectLog
 from shiq.streams.front.checkpoint import Checkpoint
 from shiq.streams.front.event import Record
@@ -76,9 +76,9 @@ def test_a_checkpoint_of_enrichment_on_spark_without_an_order(
     ]
     records = [Record("e.jsonl", number, line) for number, line in enumerate(lines, 1)]
 
-    def opened(rows: list[str], rejects: list[str]) -> EnrichedStream:
+    def opened(rows: list[str], rejects: list[str]) -> EnrichmentCollector:
         enricher = open_enricher("onto.ofn", reasoner="own", capacity=3)
-        return EnrichedStream(enricher, rows.extend, RejectLog(rejects.extend))
+        return EnrichmentCollector(enricher, rows.extend, RejectLog(rejects.extend))
 
     whole = locally(SimpleNamespace(collector=opened), records, random.Random(0))
     told, rejected = list[str](), list[str]()
@@ -90,7 +90,7 @@ def test_a_checkpoint_of_enrichment_on_spark_without_an_order(
     assert again.order.lines == {"e.jsonl": 40} and again.positions == {"0 e.jsonl": 4101}
     again.states.check(again.batch)  # of buckets there are no states
 
-    def going_on(rows: list[str], rejects: list[str]) -> EnrichedStream:
+    def going_on(rows: list[str], rejects: list[str]) -> EnrichmentCollector:
         stream.write, stream.rejects.write = rows.extend, rejects.extend
         return stream
 

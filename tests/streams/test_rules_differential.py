@@ -59,15 +59,15 @@ def test_a_planted_fault_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _short(naive: object, monkeypatch: pytest.MonkeyPatch) -> object:
-    right = reference._Step.observed
+    right = reference._PointEvaluation.observed_points
 
-    def wrong(step: reference._Step, literal: object) -> object:
+    def wrong(step: reference._PointEvaluation, literal: object) -> object:
         found = right(step, literal)  # type: ignore[arg-type]
         return found[:-1] if len(found) > 1 else found
 
     def planted(case: object) -> object:
         with monkeypatch.context() as patch:
-            patch.setattr(reference._Step, "observed", wrong)
+            patch.setattr(reference._PointEvaluation, "observed_points", wrong)
             return naive(case)  # type: ignore[operator]
 
     return planted

@@ -13,9 +13,9 @@ from shiq.streams.front.arrivals import RejectLog, WatermarkTracker
 from shiq.streams.front.event import Record
 from shiq.streams.front.local import LocalRunner
 from shiq.streams.rules import Program, ProgramError
-from shiq.streams.rules.explanation import Explaining
+from shiq.streams.rules.explanation import ExplainingEvaluator
 from shiq.streams.rules.session import EvaluationOptions
-from shiq.streams.rules.stream import RuleIntake, RulesOperator, RuleStream
+from shiq.streams.rules.stream import RuleIntake, RulesCollector, RulesOperator
 from shiq.streams.rules.tokens import read_atom
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "RULES.md"
@@ -42,7 +42,9 @@ def told(program: tuple[str, str], log: tuple[str, str]) -> str:
     rows: list[str] = []
     stream = _stream(program, log)
     stream.write = rows.extend
-    stream.asked = replace(stream.asked, quads=bool(stream.asked.program.checked.mapped))
+    stream.base_operator = replace(
+        stream.base_operator, quads=bool(stream.base_operator.program.checked_program.mappings)
+    )
     _feed(stream, log[1])
     return "".join(row + "\n" for row in rows)
 
@@ -50,12 +52,14 @@ def told(program: tuple[str, str], log: tuple[str, str]) -> str:
 def why(program: tuple[str, str], log: tuple[str, str], atom: str, when: int) -> str:
     """What --why prints."""
     stream = _stream(program, log)
-    explaining = Explaining(stream.asked.program.checked, FUNCTIONS, when=when)
-    stream.asked = replace(stream.asked, evaluator=explaining)
+    explaining = ExplainingEvaluator(
+        stream.base_operator.program.checked_program, FUNCTIONS, point=when
+    )
+    stream.base_operator = replace(stream.base_operator, evaluator=explaining)
     _feed(stream, log[1])
-    found = explaining.because(stream.asked.program, *read_atom(atom))
+    found = explaining.explain_atom(stream.base_operator.program, *read_atom(atom))
     assert found is not None
-    return "\n".join(found.lines()) + "\n"
+    return "\n".join(found.text_lines()) + "\n"
 
 
 def faults(program: tuple[str, str]) -> str:
@@ -64,15 +68,15 @@ def faults(program: tuple[str, str]) -> str:
     return f"{caught.value.message}\n"
 
 
-def _stream(program: tuple[str, str], log: tuple[str, str]) -> RuleStream:
+def _stream(program: tuple[str, str], log: tuple[str, str]) -> RulesCollector:
     parsed = Program.parse(program[1], FUNCTIONS, at_most_binds="at_most_binds" in program[0])
     timeline = "on-input" if "on-input" in log[0] else "dense"
     options = EvaluationOptions(timeline, complete_windows="complete_windows" in log[0])
     arrivals = RuleIntake(WatermarkTracker(), RejectLog())
-    return RuleStream(RulesOperator(parsed, options), arrivals, lambda rows: None)
+    return RulesCollector(RulesOperator(parsed, options), arrivals, lambda rows: None)
 
 
-def _feed(stream: RuleStream, log: str) -> None:
+def _feed(stream: RulesCollector, log: str) -> None:
     runner = LocalRunner(stream)
     for number, line in enumerate(log.splitlines(), 1):
         runner.process(Record("log", number, line.encode()))

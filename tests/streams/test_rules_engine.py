@@ -21,14 +21,20 @@ from shiq.streams.front.event import Record
 from shiq.streams.front.local import LocalRunner
 from shiq.streams.rules import Program
 from shiq.streams.rules.evaluation import Engine
-from shiq.streams.rules.fixpoint import Recursion, maintain
+from shiq.streams.rules.fixpoint import Recursion, maintain_counts
 from shiq.streams.rules.model import MaintainedRule
-from shiq.streams.rules.naive_evaluation import Reference
+from shiq.streams.rules.naive_evaluation import NaiveEvaluator
 from shiq.streams.rules.operators import StepContext
-from shiq.streams.rules.relations import FIRST, NONE, ConstantDictionary, Relation, calculate
+from shiq.streams.rules.relations import (
+    FIRST,
+    NONE,
+    ConstantDictionary,
+    Relation,
+    calculate_columns,
+)
 from shiq.streams.rules.session import EvaluationOptions
-from shiq.streams.rules.stream import RuleIntake, RulesOperator, RuleStream
-from shiq.streams.rules.syntax import EvaluationError, IntegerOverflow, order
+from shiq.streams.rules.stream import RuleIntake, RulesCollector, RulesOperator
+from shiq.streams.rules.syntax import EvaluationError, IntegerOverflow, constant_order
 from shiq.streams.rules.windows import History, WindowCounter, WindowView
 from tests.tools.rules.random_programs import random_case
 from tests.tools.rules_differential import disagreement
@@ -55,8 +61,8 @@ def agree(
     """Engine and reference on one stream; the engine is put back from its state before the time
     ``restart``.
     """
-    checked = Program.parse(text, functions).checked
-    naive, engine = Reference(checked, functions), Engine(checked, functions)
+    checked = Program.parse(text, functions).checked_program
+    naive, engine = NaiveEvaluator(checked, functions), Engine(checked, functions)
     for t, rows in points:
         if t == restart:
             state = engine.state()
@@ -79,8 +85,8 @@ def _staying(counter: WindowCounter, came: list[Any], went: list[Any]) -> Any:
 
 def _positive_only(context: StepContext, rule: MaintainedRule) -> None:
     kept = rule.patterns
-    rule.__dict__["patterns"] = [(i, pattern) for i, pattern in kept if pattern.positive]
-    maintain(context, rule)
+    rule.__dict__["patterns"] = [(i, pattern) for i, pattern in kept if pattern.is_positive]
+    maintain_counts(context, rule)
     rule.__dict__["patterns"] = kept
 
 
@@ -89,23 +95,23 @@ def _never_again(rule: MaintainedRule) -> bool:
 
 
 def _no_growth(view: WindowView, fresh: Any) -> Any:
-    return _grow(view, fresh) if view.is_plain else NONE
+    return _grow(view, fresh) if view.is_current_point else NONE
 
 
-_between, _moved, _grow = History.between, WindowCounter._moved, WindowView.grow
+_between, _moved, _grow = History.rows_between, WindowCounter._shift, WindowView.add_fresh
 FAULTS = {
-    "a window off by one": (History, "between", _shifted),
-    "departures not counted": (WindowCounter, "_moved", _staying),
+    "a window off by one": (History, "rows_between", _shifted),
+    "departures not counted": (WindowCounter, "_shift", _staying),
     "changes of negative literals dropped": (
         "shiq.streams.rules.evaluation",
-        "maintain",
+        "maintain_counts",
         _positive_only,
     ),
     "a stratum skipped though its input changed": (MaintainedRule, "is_due", _never_again),
-    "window literals without delta in recursion": (WindowView, "grow", _no_growth),
+    "window literals without delta in recursion": (WindowView, "add_fresh", _no_growth),
     "constants forgotten though they are held": (
         ConstantDictionary,
-        "forget_but",
+        "retain",
         lambda dictionary, used: _forget_all(dictionary),
     ),
 }
@@ -210,9 +216,9 @@ def _graphs(seed: int, points: int) -> list[tuple[int, dict[str, list[tuple[int,
 @pytest.mark.parametrize("rules", RECURSIONS, ids=range(len(RECURSIONS)))
 def test_recursion_follows_what_changed(rules: str, monkeypatch: pytest.MonkeyPatch) -> None:
     anew: list[int] = []
-    real = Recursion._anew
+    real = Recursion._evaluate_afresh
     monkeypatch.setattr(
-        Recursion, "_anew", lambda self, *rest: (anew.append(1), real(self, *rest))[1]
+        Recursion, "_evaluate_afresh", lambda self, *rest: (anew.append(1), real(self, *rest))[1]
     )
     for seed in range(2):
         agree(rules, _graphs(seed, 20), restart=13)
@@ -232,13 +238,13 @@ def test_faults_of_recursion_are_found(fault: str, monkeypatch: pytest.MonkeyPat
         suspects, gone = deleted(self, lost)
         return {name: rows[:0] for name, rows in suspects.items()}, gone
 
-    deleted = Recursion._deleted
+    deleted = Recursion._delete_unreasoned
     if fault == "reasons are kept":
-        monkeypatch.setattr(Recursion, "_deleted", kept)
+        monkeypatch.setattr(Recursion, "_delete_unreasoned", kept)
     elif fault == "denied instances are kept":
-        monkeypatch.setattr(Recursion, "_denied", lambda *_: ())
+        monkeypatch.setattr(Recursion, "_lost_by_negation", lambda *_: ())
     else:
-        monkeypatch.setattr(Recursion, "_deleted", lost_for_good)
+        monkeypatch.setattr(Recursion, "_delete_unreasoned", lost_for_good)
     with pytest.raises(AssertionError):
         for seed in range(6):
             agree(RECURSIONS[0], _graphs(seed, 25))
@@ -298,7 +304,7 @@ def test_gaps_in_time() -> None:
 
 def test_calculation() -> None:
     numbers = np.array([7, -7, 7, -7, -(1 << 63), 0])
-    assert calculate("/", numbers, np.array([2, 2, -2, -2, 1, 5]))[0].tolist() == [
+    assert calculate_columns("/", numbers, np.array([2, 2, -2, -2, 1, 5]))[0].tolist() == [
         3,
         -3,
         -3,
@@ -306,7 +312,7 @@ def test_calculation() -> None:
         -(1 << 63),
         0,
     ]
-    assert calculate("/", np.array([1, 1]), np.array([0, 1]))[1].tolist() == [False, True]  # type: ignore[union-attr]
+    assert calculate_columns("/", np.array([1, 1]), np.array([0, 1]))[1].tolist() == [False, True]  # type: ignore[union-attr]
     large = np.array([(1 << 63) - 1])
     for operator, left, right in (
         ("+", large, np.array([1])),
@@ -315,7 +321,7 @@ def test_calculation() -> None:
         ("/", -large - 1, np.array([-1])),
     ):
         with pytest.raises(IntegerOverflow):
-            calculate(operator, left, right)
+            calculate_columns(operator, left, right)
 
 
 def test_constants_are_ordered_and_forgotten() -> None:
@@ -324,8 +330,8 @@ def test_constants_are_ordered_and_forgotten() -> None:
     codes = dictionary.encode(values)
     assert dictionary.decode(codes) == values
     (ranks,) = dictionary.ranks(codes)
-    assert [values[i] for i in np.argsort(ranks)] == sorted(values, key=order)
-    dictionary.forget_but([codes[1:2]])
+    assert [values[i] for i in np.argsort(ranks)] == sorted(values, key=constant_order)
+    dictionary.retain([codes[1:2]])
     assert (len(dictionary), dictionary.code("b"), dictionary.code("new") >= FIRST) == (
         1,
         codes[1],
@@ -343,8 +349,8 @@ def test_relations_find_rows_whatever_their_keys() -> None:
                 assert known.setdefault(tuple(row), number) == number
     assert relation.size == len(known)
     columns = [np.array(column) for column in zip(*known)]
-    assert relation.find(columns).tolist() == list(known.values())
-    which, found = relation.matches((1,), [columns[1]], 1 << 40)
+    assert relation.find_rows(columns).tolist() == list(known.values())
+    which, found = relation.match_rows((1,), [columns[1]], 1 << 40)
     assert set(zip(which.tolist(), found.tolist())) >= {
         (i, number) for i, number in enumerate(known.values())
     }
@@ -354,13 +360,15 @@ def test_relations_find_rows_whatever_their_keys() -> None:
 
 
 def test_a_join_that_explodes_is_stopped() -> None:
-    engine = Engine(Program.parse("p(X,Y,Z) :- a(X), a(Y), a(Z).").checked, {}, most_atoms=100_000)
+    engine = Engine(
+        Program.parse("p(X,Y,Z) :- a(X), a(Y), a(Z).").checked_program, {}, most_atoms=100_000
+    )
     with pytest.raises(EvaluationError, match=r"program:1:1.*\n.*more than 100,?000"):
         engine.step(0, {"a/1": (np.arange(1000),)})
 
 
 def test_overflow_names_the_rule() -> None:
-    engine = Engine(Program.parse("q(1).\np(X*X) :- a(X).").checked, {})
+    engine = Engine(Program.parse("q(1).\np(X*X) :- a(X).").checked_program, {})
     engine.step(0, {"a/1": [(3_000_000_000,)]})
     with pytest.raises(EvaluationError, match="program:2:1"):
         engine.step(1, {"a/1": [(4_000_000_000,)]})
@@ -370,7 +378,9 @@ def test_functions_are_called_once_for_each_distinct_arguments() -> None:
     calls: list[int] = []
     functions = {"f": lambda x: (calls.append(x), x + 1)[1]}
     engine = Engine(
-        Program.parse("p(X,Z) :- a(X,Y), &f(Y;Z). q(Z) :- b(Y), &f(Y;Z).", functions).checked,
+        Program.parse(
+            "p(X,Z) :- a(X,Y), &f(Y;Z). q(Z) :- b(Y), &f(Y;Z).", functions
+        ).checked_program,
         functions,
     )
     engine.step(0, {"a/2": [(1, 5), (2, 5), (3, 6)], "b/1": [(5,)]})
@@ -378,7 +388,7 @@ def test_functions_are_called_once_for_each_distinct_arguments() -> None:
 
 
 def test_what_is_no_state_is_refused() -> None:
-    checked = Program.parse("p(X) :- a(X) in [2].").checked
+    checked = Program.parse("p(X) :- a(X) in [2].").checked_program
     engine = Engine(checked, {})
     engine.step(0, {"a/1": [("x",)]})
     state = engine.state()
@@ -387,7 +397,7 @@ def test_what_is_no_state_is_refused() -> None:
         b"{}",
         state[:-30],
         state[:100],
-        Engine(Program.parse("r(X) :- other(X) in [2].").checked, {}).state()[:50],
+        Engine(Program.parse("r(X) :- other(X) in [2].").checked_program, {}).state()[:50],
     ):
         with pytest.raises(OperationalError, match="no state"):
             Engine(checked, {}).restore(broken)
@@ -395,7 +405,7 @@ def test_what_is_no_state_is_refused() -> None:
 
 def test_models_stay_as_they_were() -> None:
     """Rows are asked for after the engine went on, and forgot."""
-    engine = Engine(Program.parse("p(X) :- a(X) in [1].").checked, {})
+    engine = Engine(Program.parse("p(X) :- a(X) in [1].").checked_program, {})
     models = [engine.step(t, {"a/1": [(f"c{t}_{i}",) for i in range(3000)]}) for t in range(8)]
     for t, found in enumerate(models):
         wanted = {f"c{u}_{i}" for u in (t - 1, t) if u >= 0 for i in range(3000)}
@@ -405,7 +415,7 @@ def test_models_stay_as_they_were() -> None:
 
 
 def test_constants_in_passing_are_forgotten() -> None:
-    engine = Engine(Program.parse("p(X) :- a(X) in [5], not b(X).").checked, {})
+    engine = Engine(Program.parse("p(X) :- a(X) in [5], not b(X).").checked_program, {})
     peaks = []
     tracemalloc.start()
     try:
@@ -432,10 +442,10 @@ def test_a_checkpoint_of_shards_in_one_session_is_gone_on_with() -> None:
     program = Program.parse("c(X) :- b(X) at least 2 in [3]. k(1). d(X) :- c(X), k(_).")
     found: list[str] = []
 
-    def stream(shards: int) -> RuleStream:
+    def stream(shards: int) -> RulesCollector:
         arrivals = RuleIntake(WatermarkTracker(1), RejectLog())
         operator = RulesOperator(program, EvaluationOptions(lateness=1), buckets=shards)
-        return RuleStream(operator, arrivals, found.extend)
+        return RulesCollector(operator, arrivals, found.extend)
 
     def take(runner: LocalRunner[Any], times: range) -> None:
         for t in times:

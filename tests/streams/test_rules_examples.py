@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from shiq.streams.rules import Program
-from shiq.streams.rules.splitting import Splitting, flat, split
+from shiq.streams.rules.splitting import Splitting, flatten_rules, split_program
 from shiq.streams.rules.syntax import StreamRule
 
 
@@ -181,39 +181,39 @@ def test_the_empty_minimum_fits_no_guard() -> None:
 
 
 def _rules(text: str) -> tuple[StreamRule, ...]:
-    return Program.parse(text).checked.rules
+    return Program.parse(text).checked_program.rules
 
 
 def orders(found: Splitting, begun: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
     """Every order of the components that satisfies all arcs."""
     if len(begun) == len(found.members):
         yield begun
-    for node in found.ready(begun):
+    for node in found.ready_components(begun):
         yield from orders(found, (*begun, node))
 
 
 def _named(text: str) -> tuple[list[list[list[str]]], set[frozenset[tuple[str, ...]]]]:
     """The macro-nodes, and those of every order, by predicates without arities."""
-    found = split(_rules(text))
+    found = split_program(_rules(text))
 
     def names(node: int) -> str:
         return ",".join(predicate.partition("/")[0] for predicate in found.members[node])
 
     every = {
-        frozenset(tuple(sorted(map(names, run))) for run in found.runs(order))
+        frozenset(tuple(sorted(map(names, run))) for run in found.macro_nodes_of(order))
         for order in orders(found)
     }
     return [[names(node).split(",") for node in run] for run in found.macro_nodes], every
 
 
 def test_slips_of_the_source() -> None:
-    found = split(_rules(P4))
+    found = split_program(_rules(P4))
     by_name = {members: i for i, members in enumerate(found.members)}
     ab, d, e = by_name["a/1", "b/1"], by_name["d/1",], by_name["e/2",]
     assert found.precedes == {(ab, d)}
     # (a) two orders, none twice; (b) all pairs are compared, (c) along all arcs
     assert sorted(orders(found)) == sorted([(ab, d, e), (ab, e, d)])
-    assert {frozenset(map(frozenset, found.runs(order))) for order in orders(found)} == {
+    assert {frozenset(map(frozenset, found.macro_nodes_of(order))) for order in orders(found)} == {
         frozenset({frozenset({ab, e}), frozenset({d})}),
         frozenset({frozenset({ab}), frozenset({d, e})}),
     }
@@ -230,12 +230,12 @@ def test_slips_of_the_source() -> None:
 
 def test_which_rules_are_streaming_recursive() -> None:
     rules = _rules(P4)
-    found = split(rules)
+    found = split_program(rules)
     assert [found.is_streaming_recursive(rule) for rule in rules] == [True, True, False, False]
 
 
 def test_flat_rewriting_shares() -> None:
-    flattened, told = flat(
+    flattened, told = flatten_rules(
         _rules(
             P4
             + "f(Z) :- b(Z) at least 2 in {0,1,2,3,4}. g(X,N) :- b(X) count N in [2], not b(X) count N in [2]."

@@ -25,7 +25,7 @@ from shiq.streams.front.run import open_run
 from shiq.streams.front.sources import Input
 from shiq.streams.rules import Program
 from shiq.streams.rules.session import EvaluationOptions
-from shiq.streams.rules.stream import RuleIntake, RulesOperator, RuleStream
+from shiq.streams.rules.stream import RuleIntake, RulesCollector, RulesOperator
 from tests.command_line import shiq
 from tests.conftest import ROOT
 
@@ -192,10 +192,10 @@ def test_a_point_that_is_closed_is_out_before_the_next_record_is_read(tmp_path: 
             RuleIntake(WatermarkTracker(), RejectLog()),
             run.outputs.text_writer("out"),
         )
-        stream = RuleStream(
+        stream = RulesCollector(
             RulesOperator(program, EvaluationOptions()),
             arrivals,
             write,
-            push=run.outputs.make_readable,
+            make_readable=run.outputs.make_readable,
         )
         assert run.drive(LocalRunner(stream), follow=True).statistics["points"] == 5

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from shiq.streams.rules import Program
-from shiq.streams.rules.explanation import Explaining
-from shiq.streams.rules.naive_evaluation import Reference
+from shiq.streams.rules.explanation import ExplainingEvaluator
+from shiq.streams.rules.naive_evaluation import NaiveEvaluator
 from shiq.streams.rules.session import EvaluationOptions, RuleSession
 from shiq.streams.rules.tokens import read_atom
 from tests.command_line import shiq
@@ -25,7 +25,7 @@ def models(
     program, events = Program.parse(text, **options), list(events)  # type: ignore[arg-type]
     found = [(model.t, model.atoms) for model in program.run(events)]
     slow = RuleSession(program, EvaluationOptions())
-    slow.evaluator = Reference(program.checked, program.functions)
+    slow.evaluator = NaiveEvaluator(program.checked_program, program.functions)
     naive = [(model.t, model.atoms) for t, atoms in events for model in slow.push(t, atoms)]
     assert found == naive + [(model.t, model.atoms) for model in slow.finish()]
     return found
@@ -121,21 +121,21 @@ def test_dates_of_points_are_in_utc_and_by_the_unit() -> None:
 
 def test_why_shows_what_was_written() -> None:
     program = Program.parse("a(X) :- f(X), not e(X,_), X = 1..3. f(1..2)." + LOCAL)
-    explaining = Explaining(program.checked, when=0)
+    explaining = ExplainingEvaluator(program.checked_program, point=0)
     session = RuleSession(program, EvaluationOptions())
     session.evaluator = explaining
     session.push(0, ["e(1,5)", "n(2,7)"])
     session.finish()
-    found = explaining.because(program, *read_atom("a(2)"))
+    found = explaining.explain_atom(program, *read_atom("a(2)"))
     assert found is not None
-    assert [line.strip() for line in found.lines()][1:] == [
+    assert [line.strip() for line in found.text_lines()][1:] == [
         "by program line 1: a(X) :- f(X), not e(X,_), X=1..3.", "with X=2", "f(2)", "fact, program line 1",
         "not e(2,_)   (absent)", "2=2",
     ]  # fmt: skip
-    found = explaining.because(program, *read_atom("s(2)"))
+    found = explaining.explain_atom(program, *read_atom("s(2)"))
     assert found is not None
-    assert "n(2,7)" in "\n".join(found.lines())
-    assert "#" not in "\n".join(found.lines())
+    assert "n(2,7)" in "\n".join(found.text_lines())
+    assert "#" not in "\n".join(found.text_lines())
 
 
 def test_what_nothing_defines_is_told(tmp_path: Path) -> None:
@@ -166,6 +166,6 @@ def test_a_saved_run_remembers_what_was_brought(tmp_path: Path) -> None:
     session.push(1, [])
     session.save(tmp_path / "state")
     again = program.restore(tmp_path / "state")
-    assert program.undefined(again.brought) == [
+    assert program.undefined_predicates(again.seen_predicates) == [
         "program:1:14: nothing defines d/1, and no input brought it"
     ]

@@ -131,7 +131,7 @@ def test_words_are_words_only_where_the_grammar_wants_them() -> None:
     program = Program.parse(
         "in(at) :- at at least 1 in [3], count count X in{1,2}, always, X > 0, least != most."
     )
-    assert str(program.checked.rules[0].head) == "in(at)"
+    assert str(program.checked_program.rules[0].head) == "in(at)"
 
 
 def test_empty_programs_and_empty_input() -> None:

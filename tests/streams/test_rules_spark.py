@@ -15,7 +15,7 @@ from shiq.streams.front.event import Event, Record
 from shiq.streams.front.local import LocalRunner
 from shiq.streams.rules import Program
 from shiq.streams.rules.session import EvaluationOptions
-from shiq.streams.rules.stream import RuleIntake, RulesOperator, RuleStream, StreamEvaluation
+from shiq.streams.rules.stream import RuleIntake, RulesCollector, RulesOperator, RulesResult
 from tests.command_line import shiq
 from tests.streams_here import judged
 from tests.tools.rules.random_programs import FUNCTIONS, Case, random_case
@@ -98,10 +98,12 @@ def test_the_second_event_of_an_id_is_dropped_in_one_process_and_on_spark() -> N
         Record("s", line, json.dumps(event).encode()) for line, event in enumerate(events, 1)
     ]
 
-    def stream() -> tuple[LocalRunner[StreamEvaluation], list[str]]:
+    def stream() -> tuple[LocalRunner[RulesResult], list[str]]:
         rows: list[str] = []
         arrivals = RuleIntake(WatermarkTracker(2, 20), RejectLog())
-        return LocalRunner(RuleStream(RulesOperator(program, options), arrivals, rows.extend)), rows
+        return LocalRunner(
+            RulesCollector(RulesOperator(program, options), arrivals, rows.extend)
+        ), rows
 
     (whole, lines), (first, some), (second, others) = stream(), stream(), stream()
     for record in records:

@@ -17,7 +17,7 @@ import pytest
 from shiq.streams.rules import Program, fixpoint, operators, worklist
 from shiq.streams.rules.evaluation import Engine
 from shiq.streams.rules.fixpoint import Recursion
-from shiq.streams.rules.naive_evaluation import Reference
+from shiq.streams.rules.naive_evaluation import NaiveEvaluator
 from shiq.streams.rules.syntax import EvaluationError
 from shiq.streams.rules.worklist import Worklist
 from tests.command_line import shiq
@@ -91,8 +91,8 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         return left
 
     monkeypatch.setattr(Worklist, "run", counted)
-    monkeypatch.setattr(Recursion, "_patience", 0)
-    monkeypatch.setattr(fixpoint, "_PATIENCE", 0)
+    monkeypatch.setattr(Recursion, "_narrow_rounds", 0)
+    monkeypatch.setattr(fixpoint, "_LEAST_NARROW_ROUNDS", 0)
     monkeypatch.setattr(operators, "_PART", 3)
     return told
 
@@ -109,7 +109,7 @@ def test_row_by_row_is_as_the_reference_has_it(
 
 @pytest.mark.parametrize("most", [3, 9])
 def test_row_by_row_ends_where_the_reference_does(most: int, counts: Counter[str]) -> None:
-    def models(evaluator: Engine | Reference, points: Points) -> list[Any]:
+    def models(evaluator: Engine | NaiveEvaluator, points: Points) -> list[Any]:
         found: list[Any] = []
         try:
             for t, rows in points:
@@ -121,8 +121,8 @@ def test_row_by_row_ends_where_the_reference_does(most: int, counts: Counter[str
     ended = Counter[bool]()
     for seed in range(30):
         text, points = drawn(seed)
-        checked = Program.parse(text).checked
-        wanted = models(Reference(checked, {}, most_atoms=most), points)
+        checked = Program.parse(text).checked_program
+        wanted = models(NaiveEvaluator(checked, {}, most_atoms=most), points)
         assert models(Engine(checked, {}, most_atoms=most), points) == wanted, seed
         ended["too many" in wanted] += 1
     assert counts["lists"] and min(ended.values()) > 2, ended
@@ -139,7 +139,9 @@ def test_rows_that_join_with_many_go_back_to_columns(monkeypatch: pytest.MonkeyP
         return run(self, fresh)
 
     monkeypatch.setattr(Worklist, "run", counted)
-    engine = Engine(Program.parse("p(X) :- s(X). p(Y) :- p(X), e(X,Y), b(Z), Z < Y.").checked, {})
+    engine = Engine(
+        Program.parse("p(X) :- s(X). p(Y) :- p(X), e(X,Y), b(Z), Z < Y.").checked_program, {}
+    )
     links, hub = 2_000, 1_000
     rows = {
         "e/2": [(n, n + 1) for n in range(links)],
@@ -148,7 +150,7 @@ def test_rows_that_join_with_many_go_back_to_columns(monkeypatch: pytest.MonkeyP
     }
     assert len(engine.step(0, rows).rows("p/1", True)) == links + 1
     assert 0 < told["lists"] <= 4
-    spent = 10_000_000 - engine.context.budget.left
+    spent = 10_000_000 - engine.context.budget.remaining_rows
     assert links * hub <= spent <= links * (hub + 2)
 
 
@@ -156,7 +158,7 @@ def _no_reasons(self: Worklist, *_: Any) -> Any:
     written = _written(self)
     for reasons in self._reasons:
         for i, _ in reasons.places:
-            reasons.rule.head.relation.of_row["reason", i][:] = 0
+            reasons.rule.head.relation.row_arrays["reason", i][:] = 0
     return written
 
 
@@ -166,14 +168,14 @@ def _no_last_row(self: Worklist, *_: Any) -> Any:
     return _written(self)
 
 
-_written = Worklist._written
+_written = Worklist._write_back
 
 
 @pytest.mark.parametrize("fault", [_no_reasons, _no_last_row])
 def test_planted_faults_are_found(
     fault: Callable[..., Any], counts: Counter[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Worklist, "_written", fault)
+    monkeypatch.setattr(Worklist, "_write_back", fault)
     wrong = 0
     for seed in range(30):
         try:
@@ -186,15 +188,15 @@ def test_planted_faults_are_found(
 def test_a_long_chain_is_taken_row_by_row_in_rounds_that_do_not_grow_with_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    rounds, grown = Counter[str](), Recursion._grown
+    rounds, grown = Counter[str](), Recursion._hold_fresh
 
     def counted(self: Recursion, fresh: Any) -> Any:
         rounds["columns"] += 1
         return grown(self, fresh)
 
-    monkeypatch.setattr(Recursion, "_grown", counted)
+    monkeypatch.setattr(Recursion, "_hold_fresh", counted)
     text = "p(X) :- s(X). p(Y) :- p(X), e(X,Y), not f(Y)."
-    engine = Engine(Program.parse(text).checked, {})
+    engine = Engine(Program.parse(text).checked_program, {})
     for t, links in enumerate((1_000, 4_000)):
         rounds.clear()
         found = engine.step(
@@ -234,7 +236,7 @@ def test_what_a_point_derives_is_bounded_and_inputs_and_joins_are_not(
     rules: str, rows: Any, most: int, ends: bool
 ) -> None:
     functions = {"f": lambda x: True}
-    engine = Engine(Program.parse(rules, functions).checked, functions, most_atoms=most)
+    engine = Engine(Program.parse(rules, functions).checked_program, functions, most_atoms=most)
     tracemalloc.start()
     try:
         if ends:

@@ -24,7 +24,7 @@ from shiq.answers.verdict import KINDS
 from shiq.errors import InputError, OperationalError, UsageError
 from shiq.rml.model import RepeatedMemberError
 from shiq.rml.program import parse_record as mapped_record
-from shiq.streams.enrichment.jsonld import record_of
+from shiq.streams.enrichment.jsonld import parse_jsonld_record
 from shiq.streams.front.arrivals import (
     AHEAD,
     LATE,
@@ -84,7 +84,7 @@ def test_what_is_no_event_says_why(text: str, said: str) -> None:
 @pytest.mark.parametrize("twice", ['"t": 1, "t": 2', '"t": 2, "\\u0074": 2'])
 def test_a_record_of_any_form_that_has_a_time_twice_is_none(twice: str) -> None:
     for row in ('"types": {}, "verdict": "consistent"', '"from": 1, "to": 2', '"triples": []'):
-        for read in (parse_event, record_of, mapped_record, read_by_rules):
+        for read in (parse_event, parse_jsonld_record, mapped_record, read_by_rules):
             with pytest.raises((EventError, RepeatedMemberError), match='"t" is there twice'):
                 read(f"{{{twice}, {row}}}".encode())
 

@@ -27,8 +27,8 @@ from shiq.streams.consistency.operator import ConsistencyCollector, ConsistencyS
 from shiq.streams.discovery import RuleMiner
 from shiq.streams.discovery.ontology import open_ontology
 from shiq.streams.enrichment import open_enricher
-from shiq.streams.enrichment.cache import Entries
-from shiq.streams.enrichment.stream import EnrichedStream
+from shiq.streams.enrichment.cache import EntryCache
+from shiq.streams.enrichment.stream import EnrichmentCollector
 from shiq.streams.front import arrivals
 from shiq.streams.front.arrivals import EventIntake, RejectLog, WatermarkTracker
 from shiq.streams.front.event import Record
@@ -36,9 +36,9 @@ from shiq.streams.front.local import LocalRunner
 from shiq.streams.front.run import open_run
 from shiq.streams.front.sources import open_source
 from shiq.streams.rules import Program
-from shiq.streams.rules.records import Reader, TripleMapping
+from shiq.streams.rules.records import RuleRecordReader, TripleMapping
 from shiq.streams.rules.session import EvaluationOptions
-from shiq.streams.rules.stream import RuleIntake, RulesOperator, RuleStream
+from shiq.streams.rules.stream import RuleIntake, RulesCollector, RulesOperator
 from tests.streams_here import Here
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class System:
         if self.name == "enrich":
             # A cache that is full at once: what is a hit depends on all events before.
             enricher = open_enricher(self.onto, reasoner="own", capacity=3)
-            return EnrichedStream(enricher, rows.extend, log)
+            return EnrichmentCollector(enricher, rows.extend, log)
         if self.plan is not None:
             heard = lambda found: rows.extend(map(json.dumps, found))  # noqa: E731
             watch = ConsistencyCollector(
@@ -101,9 +101,9 @@ class System:
             watch.load_static(None)
             return watch
         if self.program is not None:
-            reader = Reader(TripleMapping(self.program.checked.mapped, "sec"))
+            reader = RuleRecordReader(TripleMapping(self.program.checked_program.mappings, "sec"))
             arrivals = RuleIntake(clock, log, reader=reader)
-            return RuleStream(
+            return RulesCollector(
                 RulesOperator(self.program, EvaluationOptions()), arrivals, rows.extend
             )
         miner = RuleMiner(self.ontology, window=4, slide=2, max_atoms=1)
@@ -293,7 +293,7 @@ def test_a_planted_bug_is_seen(
     if bug == "ids":
         monkeypatch.setattr(EventOrderer, "restore", _forgetful(EventOrderer.restore))
     elif bug == "cache":
-        monkeypatch.setattr(Entries, "restore", lambda self, state, entries: None)
+        monkeypatch.setattr(EntryCache, "restore", lambda self, state, entries: None)
     elif bug == "order":
         # Chunks are shown to the collector in no order.
         shown = driver_columns

@@ -496,10 +496,10 @@ def test_each_system_has_its_name() -> None:
     from shiq.jobs.commands.stream import COMMANDS
     from shiq.streams.consistency.operator import ConsistencyCollector
     from shiq.streams.discovery.stream import DiscoveryCollector
-    from shiq.streams.enrichment.stream import EnrichedStream
-    from shiq.streams.rules.stream import RuleStream
+    from shiq.streams.enrichment.stream import EnrichmentCollector
+    from shiq.streams.rules.stream import RulesCollector
 
-    systems = (ConsistencyCollector, DiscoveryCollector, EnrichedStream, RuleStream)
+    systems = (ConsistencyCollector, DiscoveryCollector, EnrichmentCollector, RulesCollector)
     assert {system.name for system in systems} == COMMANDS.keys() - {"plan"}  # type: ignore[attr-defined]
 
 

@@ -31,11 +31,11 @@ from shiq.errors import InputError
 from shiq.model.abox import abox_of, individuals_of
 from shiq.model.ntriples import assertion_lines
 from shiq.model.walk import parts, rewrite_parts, signature_of
-from shiq.streams.enrichment.cache import POLICIES, Entries, capacity_of
+from shiq.streams.enrichment.cache import POLICIES, EntryCache, parse_capacity
 from shiq.streams.enrichment.components import WindowEvent
 from shiq.streams.enrichment.enricher import Enricher
 from shiq.streams.enrichment.knowledge import Realizer, StaticKnowledge
-from shiq.streams.enrichment.statements import read, shown, together
+from shiq.streams.enrichment.statements import answer_name, join_events, read_rdf
 from tests.outside_random import random_owl
 from tests.spec.entailment import denied_entailment
 from tests.tools.random_ontologies.dice import Dice
@@ -290,7 +290,9 @@ def differences(
     try:
         for policy in (POLICIES[0], rng.choice(POLICIES[1:])):
             capacity = None if policy == POLICIES[0] else rng.choice((0, 1, 2, 5))
-            enricher = Enricher(case.knowledge, realizer, Entries(capacity_of(capacity), policy))
+            enricher = Enricher(
+                case.knowledge, realizer, EntryCache(parse_capacity(capacity), policy)
+            )
             for place in rng.sample(places, len(places)):
                 event = case.events[place]
                 answer = enricher.enrich(event.lines)
@@ -328,7 +330,7 @@ def update_differences(
     rng, found, met = random.Random(f"updates {seed}"), [], Counter[str]()
     pool = [a for event in case.events[::4] for a in event.assertions]
     realizer = Realizer(case.knowledge, reasoner, static=static)
-    enricher = Enricher(case.knowledge, realizer, Entries(capacity_of(None), POLICIES[0]))
+    enricher = Enricher(case.knowledge, realizer, EntryCache(parse_capacity(None), POLICIES[0]))
     reasoners = Reasoners(reasoner)
     try:
         for _ in range(4):
@@ -380,7 +382,9 @@ def without_counting(case: Case) -> Case:
 
     known = case.knowledge
     tbox = replace(known.tbox, axioms=less(known.tbox.axioms))
-    knowledge = replace(known, tbox=tbox, outside=less(known.outside), static=less(known.static))
+    knowledge = replace(
+        known, tbox=tbox, outside_axioms=less(known.outside_axioms), static=less(known.static)
+    )
     return Case(knowledge, tuple(Event(less(event.assertions)) for event in case.events))
 
 
@@ -396,21 +400,22 @@ def window_differences(
         Twin(case, reasoners, static=static),
         Realizer(case.knowledge, reasoner, static=static),
     )
-    enricher = Enricher(case.knowledge, realizer, Entries(capacity_of(None), POLICIES[0]))
+    enricher = Enricher(case.knowledge, realizer, EntryCache(parse_capacity(None), POLICIES[0]))
     try:
         stream = [
-            WindowEvent.of(event.lines) for event in rng.sample(case.events, len(case.events))
+            WindowEvent.from_lines(event.lines)
+            for event in rng.sample(case.events, len(case.events))
         ]
         width = rng.choice((1, 2, 3, 5))
         for first in range(0, len(stream), rng.choice((1, 2))):
             window = stream[first : first + width]
-            lines = together(event.given for event in window)
-            whole = Event(read(lines, case.knowledge).assertions)
-            expected, answer = twin.answer(whole), enricher.window(window)
+            lines = join_events(event.given_lines for event in window)
+            whole = Event(read_rdf(lines, case.knowledge).assertions)
+            expected, answer = twin.answer(whole), enricher.enrich_next_window(window)
             got = answer.verdict, answer.types, answer.static_types
             met[got[0].value] += 1
-            met["in several components"] += enricher.components.number > 1
-            named = {shown(one): types for one, types in expected[1].items()}
+            met["in several components"] += enricher.components.component_count > 1
+            named = {answer_name(one): types for one, types in expected[1].items()}
             if Verdict.UNDETERMINED not in (got[0], expected[0]) and got != (
                 expected[0],
                 named,
@@ -424,7 +429,7 @@ def window_differences(
 
 
 def _without_hits(case: Case, realizer: Realizer, seed: int) -> list[str]:
-    enricher = Enricher(case.knowledge, realizer, Entries(capacity_of(None), POLICIES[0]))
+    enricher = Enricher(case.knowledge, realizer, EntryCache(parse_capacity(None), POLICIES[0]))
     found = []
     for place, event in enumerate(case.events):
         answer = enricher.enrich(event.lines)

@@ -32,10 +32,10 @@ from shiq.streams.front.event import Record
 from shiq.streams.front.local import LocalRunner
 from shiq.streams.rules import Program, fixpoint, operators, worklist
 from shiq.streams.rules.fixpoint import Recursion
-from shiq.streams.rules.naive_evaluation import Reference
+from shiq.streams.rules.naive_evaluation import NaiveEvaluator
 from shiq.streams.rules.session import EvaluationOptions, RuleSession
-from shiq.streams.rules.stream import RuleIntake, RulesOperator, RuleStream
-from shiq.streams.rules.syntax import EvaluationError, Row, atom_text, is_own
+from shiq.streams.rules.stream import RuleIntake, RulesCollector, RulesOperator
+from shiq.streams.rules.syntax import EvaluationError, Row, atom_text, is_user_predicate
 from shiq.streams.rules.tokens import read_atom
 from tests.tools.rules.random_programs import FUNCTIONS, Case, random_case
 
@@ -64,8 +64,8 @@ def naive(case: Case) -> Answer:
     """What the reference says."""
     program = program_of(case)
     session = RuleSession(program, EvaluationOptions(**case.options))
-    session.evaluator = Reference(
-        program.checked, program.functions, session.options.complete_windows
+    session.evaluator = NaiveEvaluator(
+        program.checked_program, program.functions, session.options.complete_windows
     )
     return list(_answer(session, case.events))
 
@@ -86,8 +86,8 @@ def in_parts(case: Case) -> Answer:
     """What a session says whose joins are made in small parts, and whose recursions go row by row."""
     with ExitStack() as stack:
         stack.enter_context(patch.object(operators, "_PART", 2))
-        stack.enter_context(patch.object(Recursion, "_patience", case.seed % 3))
-        stack.enter_context(patch.object(fixpoint, "_PATIENCE", 0))
+        stack.enter_context(patch.object(Recursion, "_narrow_rounds", case.seed % 3))
+        stack.enter_context(patch.object(fixpoint, "_LEAST_NARROW_ROUNDS", 0))
         stack.enter_context(patch.object(worklist, "_WIDE", 2 + case.seed % 5))
         return engine(case)
 
@@ -99,8 +99,8 @@ def bounded(case: Case, most: int, by_reference: bool) -> tuple[Answer, bool]:
     program = program_of(case)
     session = RuleSession(program, replace(EvaluationOptions(**case.options), max_atoms=most))
     if by_reference:
-        session.evaluator = Reference(
-            program.checked, program.functions, session.options.complete_windows, most
+        session.evaluator = NaiveEvaluator(
+            program.checked_program, program.functions, session.options.complete_windows, most
         )
     found: Answer = []
     try:
@@ -135,9 +135,9 @@ def sharded(case: Case) -> Answer | None:
 
     def rows(shown: str) -> list[tuple[int, list[str]]]:
         found: list[str] = []
-        operator = RulesOperator(program, options, shown=shown, buckets=3)
+        operator = RulesOperator(program, options, shown_atoms=shown, buckets=3)
         arrivals = RuleIntake(WatermarkTracker(options.lateness, options.max_ahead), RejectLog())
-        runner = LocalRunner(RuleStream(operator, arrivals, found.extend))
+        runner = LocalRunner(RulesCollector(operator, arrivals, found.extend))
         for line, (t, atoms) in enumerate(case.events, 1):
             runner.process(Record("s", line, json.dumps({"t": t, "atoms": atoms}).encode()))
         runner.finish()
@@ -167,21 +167,21 @@ def clingo_answer(
             point.setdefault(predicate, []).append(row)
     on_input = options["timeline"] == "on-input"
     times = sorted(points) if on_input else range(min(points), max(points) + 1)
-    checked = program.checked
+    checked = program.checked_program
     if not at_most_binds:
-        facts = {name: list(rows) for name, rows in program.read_as.facts.items()}
-        checked = replace(checked, rules=tuple(program.read_as.rules), facts=facts, parts={})
-    given = [(t, checked.given(points.get(t, {}))) for t in times]
+        facts = {name: list(rows) for name, rows in program.parsed_program.facts.items()}
+        checked = replace(checked, rules=tuple(program.parsed_program.rules), facts=facts, parts={})
+    given = [(t, checked.with_parts(points.get(t, {}))) for t in times]
     found = clingo_twin.run(checked, program.functions, given, options["complete_windows"])
     return [(t, _texts(program, whole), _texts(program, heads)) for t, whole, heads in found]
 
 
 def _texts(program: Program, point: dict[str, set[Row]]) -> list[str]:
-    shown = program.checked.shown
+    shown = program.checked_program.shown_predicates
     return sorted(
         atom_text(predicate.rpartition("/")[0], row)
         for predicate, rows in point.items()
-        if (is_own(predicate) if shown is None else predicate in shown)
+        if (is_user_predicate(predicate) if shown is None else predicate in shown)
         for row in rows
     )
 

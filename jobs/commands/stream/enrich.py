@@ -33,8 +33,8 @@ from shiq.rml.reader import read_mapping
 from shiq.streams.enrichment import open_enricher
 from shiq.streams.enrichment.cache import POLICIES
 from shiq.streams.enrichment.components import EventWindows
-from shiq.streams.enrichment.enricher import SilenceNotice, StaticFolder
-from shiq.streams.enrichment.stream import EnrichedStream, RowSettings
+from shiq.streams.enrichment.enricher import SlowReasoningLog, StaticFolder
+from shiq.streams.enrichment.stream import EnrichmentCollector, RowSettings
 from shiq.streams.front.arrivals import RejectLog, WatermarkTracker
 from shiq.streams.front.operator import StreamAnswer
 from shiq.support import pluralize
@@ -224,29 +224,29 @@ def enrich(
             )
         settings["tbox"] = enricher.knowledge.digest[:12]
         tell = (lambda line: None) if feed.summary.quiet else partial(click.echo, err=True)
-        with feed.start_run(settings) as run, closing(SilenceNotice(tell)) as waiting:
-            enricher.waiting = waiting
+        with feed.start_run(settings) as run, closing(SlowReasoningLog(tell)) as waiting:
+            enricher.slow_log = waiting
             enricher.entries.sampler.notify = tell
             rejects = RejectLog(run.outputs.text_writer("rejects"))
-            system = EnrichedStream(
+            system = EnrichmentCollector(
                 enricher,
                 run.outputs.text_writer("out"),
                 rejects,
                 feed.unit,
-                push=run.outputs.make_readable,
+                make_readable=run.outputs.make_readable,
                 jsonld=feed.format == "jsonld",
                 windows=None if window is None else EventWindows(window, slide),
-                clock=WatermarkTracker(None) if window is None else feed.make_intake(run).tracker,
+                tracker=WatermarkTracker(None) if window is None else feed.make_intake(run).tracker,
                 rows=RowSettings(only, timings, explain),
             )
             run.status.show_rejects(rejects)
             if static_follow is not None:
-                enricher.folder = StaticFolder(Path(static_follow), tell)
+                enricher.static_folder = StaticFolder(Path(static_follow), tell)
                 if run.saved_content is None:
-                    enricher.folder.follow(enricher)
+                    enricher.static_folder.apply_new_files(enricher)
             if prefill and run.saved_content is None:
                 enricher.prefill()
-            waiting.before = system.show
+            waiting.before_reasoning = system.show_rows
             result: StreamAnswer = feed.drive(run, system)
         notes = enricher.notes
     return feed.finish(

@@ -24,22 +24,22 @@ from shiq.streams.front.local import LocalRunner, StateOpener, open_state
 from shiq.streams.front.sources import open_source
 from shiq.streams.rules import Program
 from shiq.streams.rules.evaluation import Engine
-from shiq.streams.rules.explanation import Explaining
+from shiq.streams.rules.explanation import ExplainingEvaluator
 from shiq.streams.rules.fixpoint import Recursion
 from shiq.streams.rules.model import MaintainedRule
 from shiq.streams.rules.operators import Functions
-from shiq.streams.rules.plan import Call, Check, Compare, JoinPlan, JoinStep, Step
-from shiq.streams.rules.records import Reader, SortedSource, TripleMapping, has_spans
-from shiq.streams.rules.session import EvaluationOptions, evaluator_of
-from shiq.streams.rules.splitting import dot, flat
+from shiq.streams.rules.plan import CallStep, CheckStep, CompareStep, JoinPlan, JoinStep, Step
+from shiq.streams.rules.records import RuleRecordReader, SortedSource, TripleMapping, has_spans
+from shiq.streams.rules.session import EvaluationOptions, make_evaluator
+from shiq.streams.rules.splitting import flatten_rules, graphviz_text
 from shiq.streams.rules.stream import (
     RuleIntake,
+    RulesCollector,
     RulesOperator,
+    RulesResult,
     RulesState,
-    RuleStream,
-    StreamEvaluation,
 )
-from shiq.streams.rules.syntax import CheckedProgram, windowed
+from shiq.streams.rules.syntax import CheckedProgram, streaming_literals
 from shiq.streams.rules.tokens import AtomError, read_atom
 from shiq.support import pluralize
 
@@ -118,12 +118,16 @@ def rules(
     is refused, a fault; 2.
     """
     program = Program.read(programs, python, feed.unit, at_most_binds=at_most_binds)
-    if not (program.checked.rules or program.checked.facts or program.checked.mapped):
+    if not (
+        program.checked_program.rules
+        or program.checked_program.facts
+        or program.checked_program.mappings
+    ):
         raise InputError(
             f"{', '.join(programs)}: no rule in it", "Check that it is the program: docs/RULES.md."
         )
     if graph is not None:
-        write_atomically(Path(graph), dot(program.splitting))
+        write_atomically(Path(graph), graphviz_text(program.splitting))
     if explain:
         click.echo(program_text(program))
     if not feed.sources:
@@ -144,14 +148,14 @@ def rules(
         shards = 1
     quads = feed.out.endswith(".nq")
     return _run(
-        feed, RulesOperator(program, options, shown=show, quads=quads, buckets=shards), python
+        feed, RulesOperator(program, options, shown_atoms=show, quads=quads, buckets=shards), python
     )
 
 
 def _run(feed: StreamArguments, asked: RulesOperator, python: str | None) -> int:
     settings = {
         **asked.options.settings(asked.program),
-        "show": asked.shown,
+        "show": asked.shown_atoms,
         "shards": str(asked.buckets),
         "python": _functions_digest(python),
     }
@@ -169,18 +173,18 @@ def _run(feed: StreamArguments, asked: RulesOperator, python: str | None) -> int
             # Sources that are not merged by time have no order that an event could be late in.
             stream.intake.tracker.lateness = None
         elif feed.follow and not is_on_spark:
-            stream.push = run.outputs.make_readable
-        time = reader.time if several else None
-        result: StreamEvaluation = feed.drive(run, stream, time, opener)
+            stream.make_readable = run.outputs.make_readable
+        time = reader.record_time if several else None
+        result: RulesResult = feed.drive(run, stream, time, opener)
     return feed.finish(evaluated_text(result, verbose=feed.summary.verbose), result)
 
 
 def _make_stream(
-    feed: StreamArguments, run: StreamRun, asked: RulesOperator, reader: Reader
-) -> RuleStream:
+    feed: StreamArguments, run: StreamRun, asked: RulesOperator, reader: RuleRecordReader
+) -> RulesCollector:
     """Make the evaluation of the records of ``run``; it writes no rows yet."""
     arrivals = feed.make_intake(run, partial(RuleIntake, reader=reader))
-    return RuleStream(asked, arrivals, lambda rows: None)
+    return RulesCollector(asked, arrivals, lambda rows: None)
 
 
 # Shards, each in a process of its own.
@@ -200,7 +204,7 @@ class ShardProcess:
 
     worker: Worker
     opening: ShardStart | None
-    brought: set[str] = field(default_factory=set)
+    seen_predicates: set[str] = field(default_factory=set)
 
     def _send(self, *asked: Any) -> None:
         self.worker.begin_task(pickle.dumps((run_in_shard, (self.opening, *asked))))
@@ -208,7 +212,7 @@ class ShardProcess:
 
     def _receive(self) -> Any:
         found, error, brought = pickle.loads(self.worker.result())
-        self.brought |= brought
+        self.seen_predicates |= brought
         return found, error
 
     def step(self, parts: Sequence[Columns], moment: StreamTime) -> Iterator[Row]:
@@ -249,8 +253,8 @@ def run_in_shard(
         answer = getattr(state, name)(*given)
         found.extend([answer] if isinstance(answer, bytes) else answer)
     except OperationalError as error:
-        return found, (error.message, error.remedy), state.brought
-    return found, None, state.brought
+        return found, (error.message, error.remedy), state.seen_predicates
+    return found, None, state.seen_predicates
 
 
 @contextmanager
@@ -293,30 +297,35 @@ def _print_proof(
         raise UsageError(f"--why: {error}", "Write a ground atom.") from error
     reader, made = _make_reader(feed, program)
     with replace(feed, out="-", checkpoint=None).start_run({}, made) as run:
-        settings = program.checked, program.functions, options.complete_windows, options.max_atoms
-        explaining = Explaining(*settings, when=when, engine=evaluator_of(program, options))
+        checked, most = program.checked_program, options.max_atoms
+        settings = checked, program.functions, options.complete_windows, most
+        explaining = ExplainingEvaluator(
+            *settings, point=when, engine=make_evaluator(program, options)
+        )
         asked = RulesOperator(program, options, evaluator=explaining)
         stream = _make_stream(feed, run, asked, reader)
-        time = reader.time if len(feed.sources) > 1 else None
+        time = reader.record_time if len(feed.sources) > 1 else None
         result = run.drive(LocalRunner(stream), time=time)
     if explaining.model is None:
         raise InputError(
             f"the stream has no point {when}", "Name one from its first time to its last."
         )
-    found = explaining.because(program, predicate, row)
+    found = explaining.explain_atom(program, predicate, row)
     if found is None:
-        checked = program.checked
+        checked = program.checked_program
         known = {
             *checked.facts,
-            *(one.predicate for one in checked.mapped),
+            *(one.predicate for one in checked.mappings),
             *(rule.head.predicate for rule in checked.rules),
         }
         known |= {
-            literal.atom.predicate for rule in checked.rules for literal, _ in windowed(rule.body)
+            literal.atom.predicate
+            for rule in checked.rules
+            for literal, _ in streaming_literals(rule.body)
         }
         require_known(predicate, known, f"--why {why}: the program has no {predicate}")
     if feed.summary.json_file != "-":
-        click.echo("\n".join(found.lines()) if found else f"{why} does not hold at {when}")
+        click.echo("\n".join(found.text_lines()) if found else f"{why} does not hold at {when}")
     write_json(
         feed.summary.json_file,
         {**result.to_dict(), "explanation": found.to_dict() if found else None},
@@ -324,9 +333,13 @@ def _print_proof(
     return result.exit_code
 
 
-def _make_reader(feed: StreamArguments, program: Program) -> tuple[Reader, dict[str, Source]]:
+def _make_reader(
+    feed: StreamArguments, program: Program
+) -> tuple[RuleRecordReader, dict[str, Source]]:
     """Make the reader of records, and sources for files whose rows must be sorted by time first."""
-    reader = Reader(TripleMapping(program.checked.mapped, feed.unit), feed.unit, feed.format)
+    reader = RuleRecordReader(
+        TripleMapping(program.checked_program.mappings, feed.unit), feed.unit, feed.format
+    )
     wide = [
         name
         for name in feed.sources
@@ -346,12 +359,12 @@ def plan_lines(checked: CheckedProgram, functions: Functions) -> Iterator[str]:
     for rules, recursion in Engine(checked, functions).strata:
         for rule in rules:
             yield f"{rule.rule.position.line}: {rule.rule.head}, {_kind(rule, recursion)}"
-            if rule.incremental or recursion:
+            if rule.is_incremental or recursion:
                 delta = not recursion
-                seeds = [i for i, pattern in rule.patterns if pattern.positive or delta]
+                seeds = [i for i, pattern in rule.patterns if pattern.is_positive or delta]
                 yield from (f"  {_line(rule.plan(seed, delta), 'change of')}" for seed in seeds)
             else:
-                first = next((i for i, pattern in rule.patterns if pattern.positive), None)
+                first = next((i for i, pattern in rule.patterns if pattern.is_positive), None)
                 yield f"  {_line(rule.plan(first), 'all of')}"
 
 
@@ -359,9 +372,9 @@ def _kind(rule: MaintainedRule, recursion: Recursion | None) -> str:
     if recursion:
         anew = "deleted and derived again" if recursion.is_maintained else "all anew"
         return f"in rounds to a fixpoint, {anew} where something that its stratum uses changed; from each literal that grew"
-    if rule.incremental:
+    if rule.is_incremental:
         return "derivations counted; from each literal that changed"
-    return "again at each point" if rule.restless else "again where a literal changed"
+    return "again at each point" if rule.is_always_due else "again where a literal changed"
 
 
 def _line(plan: JoinPlan, seed: str) -> str:
@@ -371,20 +384,22 @@ def _line(plan: JoinPlan, seed: str) -> str:
 
 def _step(step: Step) -> str:
     if isinstance(step, JoinStep):
-        return f"join {step.pattern.literal}" + (" (as it was)" if step.before else "")
-    if isinstance(step, Check):
-        return f"test {step.pattern.literal}" + (" (as it was)" if step.before else "")
-    if isinstance(step, Compare):
+        return f"join {step.pattern.literal}" + (" (as it was)" if step.reads_before else "")
+    if isinstance(step, CheckStep):
+        return f"test {step.pattern.literal}" + (" (as it was)" if step.reads_before else "")
+    if isinstance(step, CompareStep):
         return (
-            f"{step.gives} = {step.comparison.right}" if step.gives else f"test {step.comparison}"
+            f"{step.gives} = {step.comparison.right_term}"
+            if step.gives
+            else f"test {step.comparison}"
         )
-    return f"call {step.external}" if isinstance(step, Call) else f"aggregate {step.aggregate}"
+    return f"call {step.external}" if isinstance(step, CallStep) else f"aggregate {step.aggregate}"
 
 
 def program_text(program: Program) -> str:
     """Text of `shiq stream rules --explain`: rewriting, graphs, plans, horizons, the key."""
-    checked, found = program.checked, program.splitting
-    flattened, described = flat(checked.rules)
+    checked, found = program.checked_program, program.splitting
+    flattened, described = flatten_rules(checked.rules)
     names = [", ".join(members) for members in found.members]
     facts = sum(map(len, checked.facts.values()))
     lines = [
@@ -419,7 +434,7 @@ def program_text(program: Program) -> str:
     return "\n".join([*lines, "", str(program.key)])
 
 
-def evaluated_text(result: StreamEvaluation, *, verbose: bool = False) -> str:
+def evaluated_text(result: RulesResult, *, verbose: bool = False) -> str:
     """Text of an evaluation below its rows: leftovers and figures."""
     figures = result.statistics
     told = [pluralize(figures["points"], "point"), pluralize(figures["atoms"], "atom")]

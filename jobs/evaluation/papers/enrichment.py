@@ -26,7 +26,7 @@ from shiq.jobs.evaluation.streams.enrichment import EnrichmentScenario, city, un
 from shiq.streams.enrichment import Enricher, open_enricher
 from shiq.streams.enrichment.cache import POLICIES
 from shiq.streams.enrichment.knowledge import StaticKnowledge
-from shiq.streams.enrichment.statements import read
+from shiq.streams.enrichment.statements import read_rdf
 
 #: Milliseconds by engine, and of the cache (hits alone): by departments, and by intersections.
 _DEPARTMENTS: Final = (1, 5, 10, 15, 20)
@@ -166,7 +166,7 @@ def _ask_peers(
             {(one, name) for one, names in enricher.enrich(event).types.items() for name in names}
             for event in events
         ]
-    said = [read(event, knowledge).assertions for event in events]
+    said = [read_rdf(event, knowledge).assertions for event in events]
     static = _types_of(knowledge) if asks == "instances" else set()
     files = [folder / f"event{place}.nt" for place in range(len(events))]
     for file, event in zip(files, events):

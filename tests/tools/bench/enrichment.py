@@ -21,10 +21,10 @@ from shiq.jobs.evaluation.streams import building
 from shiq.rml.model import Statement
 from shiq.rml.program import parse_record
 from shiq.streams.enrichment import open_enricher
-from shiq.streams.enrichment.cache import Entries, Entry, capacity_of
-from shiq.streams.enrichment.key import Keys
-from shiq.streams.enrichment.knowledge import knowledge_of
-from shiq.streams.enrichment.statements import split
+from shiq.streams.enrichment.cache import Entry, EntryCache, parse_capacity
+from shiq.streams.enrichment.key import KeyMaker
+from shiq.streams.enrichment.knowledge import read_knowledge
+from shiq.streams.enrichment.statements import split_lines
 from tests.tools.bench.process import NotMeasured
 from tests.tools.bench.record import Figure
 from tests.tools.bench.repeat import Repeat, Row
@@ -61,17 +61,17 @@ def _lines(file: Path) -> list[list[str]]:
         return [json.loads(line)["triples"] for line in stream]
 
 
-def look_ups(keys: Keys, events: Sequence[Sequence[Statement]]) -> float:
+def look_ups(keys: KeyMaker, events: Sequence[Sequence[Statement]]) -> float:
     """Microseconds for the key of an event and its look-up, all of them met before."""
-    entries, stand_in = Entries(capacity_of(None), "lru"), Entry(Verdict.CONSISTENT)
+    entries, stand_in = EntryCache(parse_capacity(None), "lru"), Entry(Verdict.CONSISTENT)
     for event in events:
-        key = keys.key(event).key
+        key = keys.key_of_statements(event).key
         assert key is not None
-        entries.keep(key, stand_in)
+        entries.store(key, stand_in)
 
     def work() -> None:
         for event in events:
-            key = keys.key(event).key
+            key = keys.key_of_statements(event).key
             assert key is not None and entries.find(key) is not None
 
     return _seconds(work) / len(events) * 1e6
@@ -102,7 +102,7 @@ def _flat(repeat: Repeat) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "t.ofn"
         file.write_text(f"Ontology({text})")
-        keys = Keys(knowledge_of(file, None))
+        keys = KeyMaker(read_knowledge(file, None))
     few, many = (look_ups(keys, _structures(count, MANY)) for count in (FEW, MANY))
     repeat.values["key and look-up: 100,000 structures over 100"] = many / few
     x, p = "<urn:x>", "<urn:p{}>"
@@ -139,32 +139,32 @@ def _city(repeat: Repeat, data: Path) -> None:
         assert enricher.counts.hits - hits == len(events)
         repeat.values["hits from N-Triples lines: city"] = len(events) / spent
         repeat.values["key and look-up: city, 7 triples"] = look_ups(
-            enricher.keys, [split(event) for event in events[:EVENTS]]
+            enricher.keys, [split_lines(event) for event in events[:EVENTS]]
         )
         repeat.notes.append(f"city: {len(events):,} events, {len(enricher.entries)} structures")
         repeat.values["memory per entry: city, 7 triples"] = _memory(enricher.keys, events[0])
 
 
-def _memory(keys: Keys, event: Sequence[str]) -> float:
+def _memory(keys: KeyMaker, event: Sequence[str]) -> float:
     """Bytes that a structure of so many triples costs, measured, with what is remembered of its
     statements.
     """
     classes = [
-        split([line.replace("CongestionLevel", f"Level{n}") for line in event])
+        split_lines([line.replace("CongestionLevel", f"Level{n}") for line in event])
         for n in range(5_000)
     ]
-    entries = Entries(capacity_of(None), "lru")
+    entries = EntryCache(parse_capacity(None), "lru")
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]
         for statements in classes:
-            found = keys.key(statements)
+            found = keys.key_of_statements(statements)
             assert found.key is not None
             types = tuple(
                 frozenset(("urn:a", "urn:b")) if isinstance(name, str) else None
                 for name in found.order
             )
-            entries.keep(found.key, Entry(Verdict.CONSISTENT, types))
+            entries.store(found.key, Entry(Verdict.CONSISTENT, types))
         return (tracemalloc.get_traced_memory()[0] - before) / len(entries)
     finally:
         tracemalloc.stop()
@@ -206,12 +206,12 @@ def _measure(repeat: Repeat) -> None:
     repeat.bench.say("city")
     _city(repeat, data / "owl2streams")
     repeat.bench.say("university")
-    keys = Keys(
-        knowledge_of(data / "owl2streams" / "university10_static.owl.gz", None, ("undeclared",))
+    keys = KeyMaker(
+        read_knowledge(data / "owl2streams" / "university10_static.owl.gz", None, ("undeclared",))
     )
     students = _lines(data / "owl2streams" / "university10_events.jsonl.gz")
     events = [
-        split([line.replace(event[0].split(" ")[0][1:-1], f"urn:s{n}") for line in event])
+        split_lines([line.replace(event[0].split(" ")[0][1:-1], f"urn:s{n}") for line in event])
         for n in range(40)
         for event in students
     ]

@@ -32,7 +32,7 @@ from shiq.jobs.evaluation.peers.drivers import (
     write_declared,
 )
 from shiq.streams.enrichment import Enricher, open_enricher
-from shiq.streams.enrichment.statements import read
+from shiq.streams.enrichment.statements import read_rdf
 from tests.tools.bench.process import NotMeasured
 from tests.tools.bench.record import Figure
 from tests.tools.bench.repeat import Repeat, Row
@@ -106,7 +106,7 @@ class _Question:
         run = PeerRun(folder, self.repeat.bench.settings.limit)
         event, whole = folder / "event.nt", folder / "whole.ofn"
         event.write_text("\n".join(self.event) + "\n", encoding="utf-8")
-        said = read(self.event, knowledge).assertions
+        said = read_rdf(self.event, knowledge).assertions
         if name in JAVA:
             write_declared(whole, knowledge.axioms, knowledge.static, said)
             return ask_java(name, whole, [event], run)[0]
@@ -179,7 +179,7 @@ def _hermit(repeat: Repeat, enricher: Enricher, events: list[list[str]]) -> None
     try:
         spent = []
         for place in (0, 100, 200, 300):
-            facts = (*knowledge.static, *read(events[place], knowledge).assertions)
+            facts = (*knowledge.static, *read_rdf(events[place], knowledge).assertions)
             whole = reasoners.full_question(knowledge.axioms, facts)
             begun = _seconds_of_children()
             answer = whole.ask(())

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from shiq.streams.rules.operators import call
+from shiq.streams.rules.operators import call_function
 from shiq.streams.rules.syntax import (
     ALWAYS,
     AT_MOST,
@@ -21,16 +21,16 @@ from shiq.streams.rules.syntax import (
     CheckedProgram,
     ComparisonLiteral,
     Constant,
+    CurrentTime,
     External,
     Literal,
-    Now,
     Row,
     StreamRule,
     Term,
     Variable,
     WindowedLiteral,
-    content,
-    string,
+    constant_content,
+    string_constant,
 )
 
 Point = dict[str, set[Row]]
@@ -95,7 +95,7 @@ class _Step:
         body = (
             ", ".join(part for literal in rule.body for part in self._literal(literal)) or "#true"
         )
-        kinds = ["cur", *(() if rule.temporary else ("per",)), *(("der",) if rule.body else ())]
+        kinds = ["cur", *(() if rule.is_temporary else ("per",)), *(("der",) if rule.body else ())]
         for kind in kinds:
             self.lines.append(f"{self._atom(kind, rule.head)} :- {body}.")
 
@@ -104,10 +104,10 @@ class _Step:
         return _named(kind, atom.predicate, [*before, *map(self._term, atom.arguments)])
 
     def _term(self, term: Term) -> str:
-        if isinstance(term, Now):
-            return str(term.at(self.t))
+        if isinstance(term, CurrentTime):
+            return str(term.value_at(self.t))
         if isinstance(term, Arithmetic):
-            left, right = self._term(term.left), self._term(term.right)
+            left, right = self._term(term.left_operand), self._term(term.right_operand)
             # clingo's division is not ours for negative numbers.
             return (
                 f"@divided({left},{right})"
@@ -124,14 +124,15 @@ class _Step:
 
     def _literal(self, literal: Literal) -> list[str]:
         if isinstance(literal, WindowedLiteral):
-            self.projects = literal.negated or (literal.operator == AT_MOST and not literal.binds)
+            self.projects = literal.is_negated or (
+                literal.operator == AT_MOST and not literal.binds
+            )
             found = self._windowed(literal)
             self.projects = False
             return found
         if isinstance(literal, ComparisonLiteral):
-            return [
-                f"{'not ' if literal.negated else ''}{self._term(literal.left)}{literal.relation}{self._term(literal.right)}"
-            ]
+            left, right = self._term(literal.left_term), self._term(literal.right_term)
+            return [f"{'not ' if literal.is_negated else ''}{left}{literal.relation}{right}"]
         if isinstance(literal, External):
             return self._external(literal)
         elements = ";".join(
@@ -146,7 +147,7 @@ class _Step:
             for relation, term in literal.guards
         ]
         some = [f"#count{{{elements}}}>=1"] if literal.function in ("min", "max") else []
-        if not literal.negated:
+        if not literal.is_negated:
             return [*some, *guards]
         assert len(guards) == 1
         return [*some, f"not {guards[0]}"]
@@ -155,14 +156,14 @@ class _Step:
         inputs = ",".join(map(self._term, literal.inputs))
         outputs = [self._term(term) for term in literal.outputs]
         if not outputs:
-            return [f"@called_{literal.function}({inputs}){'!=' if literal.negated else '='}1"]
+            return [f"@called_{literal.function}({inputs}){'!=' if literal.is_negated else '='}1"]
         return [
             f"({','.join(outputs)}{',' if len(outputs) == 1 else ''})=@called_{literal.function}({inputs})"
         ]
 
     def _windowed(self, literal: WindowedLiteral) -> list[str]:
         if literal.window is None:
-            return [f"{'not ' if literal.negated else ''}{self._atom('cur', literal.atom)}"]
+            return [f"{'not ' if literal.is_negated else ''}{self._atom('cur', literal.atom)}"]
         key = literal.window.intervals
         if key not in self.windows:
             self.windows[key] = len(self.windows)
@@ -182,7 +183,7 @@ class _Step:
         )
         if literal.operator == ALWAYS:
             can = observed > 0 and (not self.complete or observed == literal.window.size)
-            if literal.negated:
+            if literal.is_negated:
                 return [self._defined(literal.atom), f"{m}<{observed}" if can else "#true"]
             return [*some, f"{m}>={observed}"] if can else ["#false", *some]
         assert literal.count is not None
@@ -190,10 +191,10 @@ class _Step:
         if literal.operator == AT_MOST:
             return [
                 *(some if literal.binds else [self._defined(literal.atom)]),
-                f"{m}{'>' if literal.negated else '<='}{c}",
+                f"{m}{'>' if literal.is_negated else '<='}{c}",
             ]
         relation, opposite = ("=", "!=") if literal.operator == COUNT else (">=", "<")
-        if literal.negated:
+        if literal.is_negated:
             return [self._defined(literal.atom), f"{m}{opposite}{c}"]
         if literal.operator == COUNT and isinstance(literal.count, Variable):
             return [*some, f"{c}={m}", f"c{number}({c})"]
@@ -242,13 +243,13 @@ class _Context:
         def called(*arguments: Any) -> Any:
             inputs = tuple(_value(argument) for argument in arguments)
             plain = function(
-                *(value if isinstance(value, int) else content(value) for value in inputs)
+                *(value if isinstance(value, int) else constant_content(value) for value in inputs)
             )
             if isinstance(plain, bool):
                 return clingo.Number(int(plain))
             width = len(plain) if isinstance(plain, tuple) else 1
             literal = External(name, (), tuple(Variable("X") for _ in range(width)))
-            outputs = call(functions, rule, literal, inputs)
+            outputs = call_function(functions, rule, literal, inputs)
             assert outputs is not None
             return clingo.Tuple_([clingo.parse_term(str(value)) for value in outputs])
 
@@ -269,7 +270,9 @@ def _value(symbol: Any) -> int | str:
 
     if symbol.type == clingo.SymbolType.Number:
         return int(symbol.number)
-    return string(symbol.string) if symbol.type == clingo.SymbolType.String else str(symbol)
+    return (
+        string_constant(symbol.string) if symbol.type == clingo.SymbolType.String else str(symbol)
+    )
 
 
 def _solved(
