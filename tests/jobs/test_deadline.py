@@ -218,7 +218,7 @@ def test_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     over_in(monkeypatch, inputs, "read_ontology")
     certified = certify(file, timeout=600)
     monkeypatch.undo()
-    over_in(monkeypatch, inputs, "assertions_of")
+    over_in(monkeypatch, inputs, "read_abox")
     checked = check_insertions(PATH, None, file, timeout=600)
     for result, doing in ((certified, "reading"), (checked, "reading the batch")):
         assert result.verdict is Verdict.UNDETERMINED
@@ -305,7 +305,7 @@ def test_certifying_a_store_that_is_written_all_the_same(
 
 @pytest.mark.parametrize(
     ("owner", "name", "doing"),
-    [(calls, "assertions_of", "reading"), (upkeep, "prepare", "indexing")],
+    [(calls, "read_abox", "reading"), (upkeep, "prepare", "indexing")],
 )
 def test_no_store_is_written_where_the_time_is_over_before_it_is_indexed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: object, name: str, doing: str
@@ -331,7 +331,7 @@ def test_a_store_that_could_not_be_certified_again_in_time_stays(
 
 
 def test_index_ends_in_time_at_the_door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    over_in(monkeypatch, calls, "assertions_of")
+    over_in(monkeypatch, calls, "read_abox")
     tbox, abox = tmp_path / "t.ofn", tmp_path / "a.nt"
     tbox.write_text("Prefix(:=<urn:t#>) Ontology(<urn:t> DisjointClasses(:A :B))", "utf-8")
     abox.write_text(f"<urn:a> <{RDF}type> <urn:t#A> .\n", "utf-8")

@@ -163,7 +163,7 @@ def test_a_stop_ends_looking_and_nothing_else(kg: Path, stop: signal.Signals) ->
         process.send_signal(stop)
         printed, complaint = process.communicate(timeout=300)
     assert (process.returncode, complaint) == (5, b""), complaint
-    assert b"3 lines were not looked at" in printed
+    assert b"3 lines were left without a suggestion" in printed
     after = json.loads((kg.parent / "v.json").read_text())
     assert (after["outcome"], after["complete"], after["unexamined_lines"]) == ("split", True, 3)
 
@@ -173,7 +173,7 @@ def test_without_time_nothing_is_looked_at_and_that_is_told(
 ) -> None:
     monkeypatch.setattr(SpellingSuggestions, "spellings", None)
     tried = run(*asked(kg, [*MEANT, *GOOD], "--explain-seconds", "0"))
-    assert tried.return_value == 5 and "3 lines were not looked at" in tried.output
+    assert tried.return_value == 5 and "3 lines were left without a suggestion" in tried.output
     assert json.loads((kg.parent / "v.json").read_text())["unexamined_lines"] == 3
 
 
@@ -367,7 +367,7 @@ def test_a_batch_of_lubm_with_many_faults(
         checks.append(len(pairs))
         return hold(self, pairs)
 
-    monkeypatch.setattr(hints._Trials, "are_consistent", counted)
+    monkeypatch.setattr(hints._CorrectionTrials, "are_consistent", counted)
     watched.append(
         lambda: monkeypatch.setattr("shiq.abox_ops.modules.decide.Decider._decide_part", None)
     )
