@@ -288,7 +288,7 @@ def parse_module(text: bytes | str) -> Module:
     """Parse a module from the JSON of its fields.
 
     >>> module = Module((5, 0), (0, 1 << 70), ((0, Role("urn:r", True), 1),), (), ((0, 1),), ((0, "urn:p", Literal("1")),))
-    >>> module_of(json.dumps(astuple(module))) == module
+    >>> parse_module(json.dumps(astuple(module))) == module
     True
     """
     positive, negative, edges, no_edges, different, data, no_data = json.loads(text)

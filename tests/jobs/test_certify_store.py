@@ -351,7 +351,7 @@ def test_what_is_asked_after_the_model_has_the_time_that_is_left(
     begun = now = time.monotonic()
 
     class Prepared:
-        def certified(self, decide: object, is_over: object) -> None:
+        def certify(self, decide: object, is_over: object) -> None:
             nonlocal now
             now += 7.0
 

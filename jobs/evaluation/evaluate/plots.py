@@ -274,7 +274,7 @@ def _log_scale(values: Sequence[float], start: float, end: float) -> _Scale:
 def _axis_number(value: float) -> str:
     """A number for an axis.
 
-    >>> [_short(v) for v in (0.001, 0.5, 20.0, 1500, 2000000)]
+    >>> [_axis_number(v) for v in (0.001, 0.5, 20.0, 1500, 2000000)]
     ['0.001', '0.5', '20', '1.5k', '2M']
     """
     for size, letter in ((1e6, "M"), (1e3, "k")):

@@ -377,7 +377,7 @@ def credited_verdict(verdict: str, unread: int, allowed: Sequence[str]) -> str:
     """What a peer's verdict is worth if it could not read so many lines: inconsistency is exact
     all the same, consistency holds only where such lines do not stand in our own way either.
 
-    >>> believed("inconsistent", 3, ()), believed("consistent", 3, ()), believed("consistent", 3, ("malformed",))
+    >>> credited_verdict("inconsistent", 3, ()), credited_verdict("consistent", 3, ()), credited_verdict("consistent", 3, ("malformed",))
     ('inconsistent', 'undetermined', 'consistent')
     """
     return (

@@ -137,7 +137,7 @@ class PaperSettings(EvaluationSettings):
     def scale(self, usual: float, full: float, least: int = 1) -> int:
         """Return the paper's number, or the usual one scaled.
 
-        >>> PaperSettings(size=0.5).sized(100, 1000), PaperSettings(full=True).sized(100, 1000)
+        >>> PaperSettings(size=0.5).scale(100, 1000), PaperSettings(full=True).scale(100, 1000)
         (50, 1000)
         """
         return int(full) if self.full else max(least, round(usual * self.size))

@@ -75,7 +75,7 @@ def rules_of(report: Mapping[str, Any]) -> frozenset[str]:
 def generalise_individuals(rules: Iterable[str]) -> frozenset[str]:
     """Replace the individual of ground rules by a variable; rules about several are left out.
 
-    >>> [*lifted(['[[["C", "r1"]], [["D", "r1"]]]', '[[["C", "r1"]], [["D", "r2"]]]'])]
+    >>> [*generalise_individuals(['[[["C", "r1"]], [["D", "r1"]]]', '[[["C", "r1"]], [["D", "r2"]]]'])]
     ['[[["C", "?x0"]], [["D", "?x0"]]]']
     """
     found = set()
