@@ -377,8 +377,10 @@ def credited_verdict(verdict: str, unread: int, allowed: Sequence[str]) -> str:
     """What a peer's verdict is worth if it could not read so many lines: inconsistency is exact
     all the same, consistency holds only where such lines do not stand in our own way either.
 
-    >>> credited_verdict("inconsistent", 3, ()), credited_verdict("consistent", 3, ()), credited_verdict("consistent", 3, ("malformed",))
-    ('inconsistent', 'undetermined', 'consistent')
+    >>> credited_verdict("inconsistent", 3, ()), credited_verdict("consistent", 3, ())
+    ('inconsistent', 'undetermined')
+    >>> credited_verdict("consistent", 3, ("malformed",))
+    'consistent'
     """
     return (
         "undetermined"
