@@ -1,7 +1,7 @@
 """Alerts after a check or a gate: a message to a webhook, and figures for a monitor.
 
 >>> row = HistoryRow("1", "2030-01-01T00:00:00Z", "check", "inconsistent", insertions_from=("tonight.nt",))
->>> message_of(row, "kg")
+>>> run_message(row, "kg")
 'shiq check of tonight.nt against kg: inconsistent; 0 conflicts'
 """
 

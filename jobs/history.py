@@ -8,7 +8,7 @@ file. `shiq.jobs.history_pages` makes pages of it.
 >>> row = HistoryRow("20300101T000000Z-1", "2030-01-01T00:00:00Z", "check", verdict="inconsistent", causes=(cause,))
 >>> row_from(row.to_dict()) == row
 True
->>> [(x.new, x.gone) for x in compared([row, HistoryRow("2", "2030-01-02T00:00:00Z", "check")])]
+>>> [(x.new, x.gone) for x in compare_rows([row, HistoryRow("2", "2030-01-02T00:00:00Z", "check")])]
 [(('c1',), ()), ((), ('c1',))]
 """
 

@@ -1,7 +1,7 @@
 """File of known leftovers (``--known``): read it, and draft one from current leftovers.
 
 >>> entry = {"kind": "undeclared", "term": "urn:t#purs", "owner": "ann", "expires": "2030-01-31"}
->>> [str(entry) for entry in parse_known({"known": [entry]}, date(2030, 1, 1)).entries]
+>>> [str(entry) for entry in parse_waivers({"known": [entry]}, date(2030, 1, 1)).entries]
 ['ann until 2030-01-31']
 
 Waivers of leftovers: counted, not blocking, until a date.

@@ -6,7 +6,7 @@ dataclass is what the program's calls take.
 >>> @dataclass(frozen=True)
 ... class Limits:
 ...     rows: int = option(10, "Rows at once.", minimum=1, metavar="N")
->>> Limits().rows, declared(Limits, "rows").help, declared(Limits, "rows").least
+>>> Limits().rows, declared_option(Limits, "rows").help, declared_option(Limits, "rows").minimum
 (10, 'Rows at once.', 1)
 """
 

@@ -4,7 +4,7 @@ Every value that a template prints is made visible and escaped here, whatever th
 
 Text from data, made safe to look at.
 
->>> visible("a\u202eb\n")
+>>> escape_invisible("a\u202eb\n")
 'a\\u202Eb\\u000A'
 """
 
@@ -84,7 +84,7 @@ def cut(text: str, most: int = CHARACTERS) -> str:
 def split_at_joints(name: str) -> list[str]:
     """Split ``name`` where a line may be broken.
 
-    >>> joints("urn:zoo#big_cat")
+    >>> split_at_joints("urn:zoo#big_cat")
     ['urn:', 'zoo#', 'big_', 'cat']
     """
     return _JOINTS.split(escape_invisible(name))

@@ -49,7 +49,7 @@ AUTO = "auto"
 #: Engines that build stores by themselves, away from this process.
 BUILDERS: Mapping[str, str] = {"spark": "shiq.jobs.spark.executor:index"}
 #: What builds large stores in processes of this machine.
-LOCAL_BUILDER = "shiq.jobs.building.indexing:index_here"
+LOCAL_BUILDER = "shiq.jobs.building.indexing:index_locally"
 
 #: Engines that are `local`, with reading and hard shapes away from this process: what makes a
 #: `shiq.jobs.checking.base.DistributedWork`.
@@ -68,7 +68,7 @@ TERMS = (NTRIPLES_TERMS, "auto")
 REPLACE_ALWAYS = "always"
 
 #: What makes a DataFrame of assertions.
-FRAMES = "shiq.jobs.spark.engine:frame_of"
+FRAMES = "shiq.jobs.spark.engine:triples_frame"
 
 #: What finds the tables that only Spark can read.
 SPARK_TABLES = "shiq.jobs.spark.lake:spark_tables"

@@ -70,7 +70,7 @@ def make_checker_above(
     forget: called after an interrupted check, which may leave ``base`` half updated.
 
     Blank nodes are the same in both batches. Returns None if the batch cannot be laid over ``base``
-    without a commit (`Layering.with_accepted`).
+    without a commit (`shiq.abox_ops.engine.LayeredKnowledgeBase.with_accepted`).
     """
     if not accepted.committed:
         layered = _layer_base(base.knowledge_base, accepted)

@@ -10,7 +10,7 @@ Sources: W3C, Shapes Constraint Language (SHACL), section 3.6; PROV-O; Data Qual
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+from pathlib import PurePath
 from typing import Final, TypeAlias
 from urllib.parse import quote
 
@@ -225,11 +225,11 @@ def _conflict_node(found: ReportedConflict) -> ox.BlankNode:
 
 
 def _source(name: str) -> ox.NamedNode:
-    """A source as an IRI: addresses as they stand, paths as file IRIs."""
+    """A source as an IRI: addresses as they stand, paths as file IRIs, relative as given."""
     if "://" in name:
         return ox.NamedNode(quote(name, safe="/:@,;=+$!*'()~-._?&#%[]", errors="replace"))
-    path = Path(name.replace("\0", "")).absolute().as_posix()
-    return ox.NamedNode(f"file://{quote(path, errors='replace')}")
+    path = quote(PurePath(name).as_posix(), errors="replace")
+    return ox.NamedNode(f"file://{path}" if path.startswith("/") else f"file:{path}")
 
 
 def _triples(fact: StatedFact) -> list[ox.Triple]:

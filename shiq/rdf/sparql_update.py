@@ -8,7 +8,7 @@ Source: W3C, SPARQL 1.1 Update, sections 3.1.1 and 3.1.2.
 
 >>> batch = read_update("PREFIX : <urn:>\nINSERT DATA { :a :p 1 } ;\nDELETE DATA { :b :p 2 }", "x.ru")
 >>> [source.text for source in batch.deletions]
-['PREFIX : <urn:>\n\n{ :b :p 2 }']
+['PREFIX : <urn:>\n  \n   {:b :p 2 }']
 """
 
 from __future__ import annotations

@@ -306,7 +306,7 @@ class Export:
             (self.unchecked_count, "nothing says whether a snapshot contradicts"),
             (
                 len(self.contradicting_rules),
-                "contradicts T, A and a snapshot together with the other rules",
+                "T, A, a snapshot and the other rules contradict",
             ),
         )
         return [

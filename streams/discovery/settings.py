@@ -202,7 +202,7 @@ def refuse_unknown_sources(settings: MinerSettings, sources: Sequence[str]) -> N
 def parse_eps(text: str) -> frozenset[int]:
     """``1,2,4-9`` as numbers. Raises: UsageError.
 
-    >>> sorted(eps_of("1,2,4-6"))
+    >>> sorted(parse_eps("1,2,4-6"))
     [1, 2, 4, 5, 6]
     """
     found: set[int] = set()

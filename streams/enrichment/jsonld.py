@@ -1,7 +1,7 @@
 """Records that are JSON-LD, each an object in a line: as N-Triples, by the reader of files
 (`shiq.rdf.jsonld`).
 
->>> record_of('{"t": 5, "@context": {"@vocab": "urn:v:"}, "@id": "urn:tom", "age": 3}')
+>>> parse_jsonld_record('{"t": 5, "@context": {"@vocab": "urn:v:"}, "@id": "urn:tom", "age": 3}')
 JsonRecord(t=5, id='urn:tom', lines=['<urn:tom> <urn:v:age> "3"^^<http://www.w3.org/2001/XMLSchema#integer> .'])
 """
 

@@ -10,9 +10,9 @@ that is not exact; date-times become units of the timeline; other literals, and 
 strings.
 
 >>> mapping = TripleMapping([PredicateMapping("temp/2", "urn:temp", 10), PredicateMapping("room/1", "urn:Room")], "sec")
->>> mapping.atom('<urn:r1> <urn:temp> "21.5"^^<http://www.w3.org/2001/XMLSchema#decimal> .')
+>>> mapping.triple_to_atom('<urn:r1> <urn:temp> "21.5"^^<http://www.w3.org/2001/XMLSchema#decimal> .')
 'temp(<urn:r1>,215)'
->>> mapping.quad("temp/2", ("<urn:r1>", 215), 7)
+>>> mapping.atom_to_quad("temp/2", ("<urn:r1>", 215), 7)
 '<urn:r1> <urn:temp> "21.5"^^<http://www.w3.org/2001/XMLSchema#decimal> <urn:shiq:point:7> .'
 """
 

@@ -9,7 +9,7 @@ A constant is an int, or the text by which it is written: ``on`` a symbol, ``"on
 ``<urn:on>`` an IRI. So equal constants are equal values, and what is written out needs no work.
 Source: docs/RULES.md.
 
->>> sorted(['"a"', 'b', 7, '<urn:a>', 'a', -1], key=order)
+>>> sorted(['"a"', 'b', 7, '<urn:a>', 'a', -1], key=constant_order)
 [-1, 7, 'a', 'b', '"a"', '<urn:a>']
 
 Faults of programs and of their runs: each says where, what, and what to do.
@@ -129,7 +129,7 @@ def atom_text(name: str, row: Row) -> str:
 def string_constant(content: str) -> str:
     r"""The string constant with this content.
 
-    >>> print(string('say "a"'))
+    >>> print(string_constant('say "a"'))
     "say \"a\""
     """
     return '"' + content.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
@@ -365,7 +365,7 @@ class Window:
 def make_window(offsets: Iterable[int], text: str = "") -> Window:
     """The window of these offsets.
 
-    >>> window([3, 0, 1]).intervals
+    >>> make_window([3, 0, 1]).intervals
     ((0, 1), (3, 3))
     """
     found: list[tuple[int, int]] = []

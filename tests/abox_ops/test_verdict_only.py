@@ -140,7 +140,7 @@ def test_what_is_said_of_it(criterion: str, engine: str, tmp_path: Path) -> None
 
 
 def test_graphframes_does_not_stop_early() -> None:
-    with pytest.raises(UsageError, match="side by side"):
+    with pytest.raises(UsageError, match="in parallel"):
         check_insertions("t.ttl", None, "batch.nt", engine="graphframes", verdict_only=True)
 
 

@@ -414,7 +414,7 @@ def test_reading_what_was_removed_and_a_commit_import_no_pandas(tmp_path: Path) 
     )
     code = (
         "import sys; from pathlib import Path; from shiq.jobs.store import open_store; store = open_store(Path(sys.argv[1]));"
-        "[store.table(name).removed for name in store.manifest.tables];"
+        "[store.table(name).removed_rows for name in store.manifest.tables];"
         "from shiq.jobs.store.upkeep import commit; from shiq.model.abox import abox_of; gone = abox_of([*store.export()][:2]);"
         "assert commit(store.path, abox_of([]), gone, checked=store.identity).snapshot == 3;"
         "assert not {'pandas', 'pyarrow.dataset'} & sys.modules.keys()"

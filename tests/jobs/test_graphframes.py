@@ -372,7 +372,7 @@ def test_a_planted_mistake_is_found(
 ) -> None:
     from shiq.jobs.graphframes import engine
 
-    rules_of = engine.rules_of
+    rules_of = engine.make_rules
 
     def wrong(index: Any, tbox: Any, touched: Any) -> Definition7:
         rules = rules_of(index, tbox, touched)
@@ -386,7 +386,7 @@ def test_a_planted_mistake_is_found(
         }[planted]
         return replace(rules, **changed)
 
-    monkeypatch.setattr(engine, "rules_of", wrong)
+    monkeypatch.setattr(engine, "make_rules", wrong)
     with pytest.raises(AssertionError):
         equal_to_memory(side_by_side([*map(golden, NAMES)], "urn:case#"))
 

@@ -296,7 +296,7 @@ def test_41_punning(tmp_path: Path, run: Run) -> None:
 def test_42_a_number_restriction_on_a_transitive_role_names_it(tmp_path: Path, run: Run) -> None:
     text = ":has a owl:ObjectProperty . :part rdfs:subPropertyOf :has . :has a owl:FunctionalProperty ."
     code, said = run("certify", ontology(tmp_path, f"{text} :a :has :b ."), "-q")
-    assert (code, "non-simple-role" in said, "urn:t#part" in said, "urn:t#has" in said) == (
+    assert (code, "non-simple-role" in said, ":part" in said, ":has" in said) == (
         3,
         True,
         True,
@@ -473,7 +473,7 @@ def test_52_a_tbox_that_nothing_can_meet(tmp_path: Path, run: Run) -> None:
     code, said = run(
         "certify", ontology(tmp_path, ":E a owl:Class ; rdfs:subClassOf :Cat , :Dog ."), "-q"
     )
-    assert (code, "unsatisfiable-class" in said, "urn:t#E" in said) == (0, True, True)
+    assert (code, "unsatisfiable-class" in said, " :E " in said) == (0, True, True)
     code, said = run("certify", ontology(tmp_path, "owl:Thing rdfs:subClassOf :Cat , :Dog ."), "-q")
     assert (code, "DisjointClasses" in said) == (1, True)
 

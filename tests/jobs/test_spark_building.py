@@ -958,7 +958,7 @@ def test_all_that_is_left_out_is_kept_however_much(
     again, and of what the driver reads; by source and line, and nothing twice. Ill-typed
     literals have their places too.
     """
-    for name in ("triples", "accounts", "range_reports"):
+    for name in ("triples", "ledger", "range_reports"):
         monkeypatch.setattr(f"shiq.rdf.{name}.MOST_SHOWN", 5)
     monkeypatch.setattr("shiq.jobs.building.chunks.MOST_SHOWN", 5)
     broken = [f"<urn:broken{i}> <urn:owner> <urn:Cat" for i in range(40)]

@@ -465,7 +465,7 @@ def test_rules_that_cannot_hold_together_are_counted_and_named(tmp_path: Path) -
     named = [line for line in done.stderr.splitlines() if line.startswith("  ") and "=>" in line]
     assert named == [f"  <urn:{name}>(?x0) => <urn:Stop>" for name in ("Jam", "Slow")]
     assert counts["export"]["contradicting"] == 2
-    assert "2 rules that cannot hold beside the others" in done.stderr
+    assert "2 rules that T, A, a snapshot and the other rules contradict" in done.stderr
 
 
 WITH_JAM = "ObjectSomeValuesFrom(<urn:with> <urn:Jam>)"

@@ -298,7 +298,7 @@ def test_a_planted_bug_is_seen(
         # Chunks are shown to the collector in no order.
         shown = driver_columns
         turned = lambda *given: {name: of[::-1] for name, of in shown(*given).items()}  # noqa: E731
-        monkeypatch.setitem(globals(), "shown_columns", turned)
+        monkeypatch.setitem(globals(), "driver_columns", turned)
     else:
         restore = LocalRunner.restore
 

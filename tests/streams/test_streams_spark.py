@@ -925,9 +925,9 @@ def test_an_executor_is_killed(tmp_path: Path) -> None:
 _TASK = """
 import json, sys
 import numpy as np
-from shiq.jobs.streaming.chunks import columns_of, rows_of, unpacked
+from shiq.jobs.streaming.chunks import columns_of, decode_table, encode_chunks
 from shiq.streams.consistency.operator import ConsistencyOperator, StaticContent
-from shiq.streams.front.arrivals import EventLimits, Moment
+from shiq.streams.front.arrivals import EventLimits, StreamTime
 from shiq.streams.consistency import plan
 from shiq.streams.front.event import Record
 
@@ -936,9 +936,9 @@ record = Record("e", 1, json.dumps({"t": 1, "triples": [triple]}).encode())
 none = np.empty(0, np.int64)
 static = StaticContent({}, [], none, none)
 system = ConsistencyOperator(plan(sys.argv[1], 3), static, EventLimits(), buckets=32)
-rows = rows_of([record], system, lambda first, number: [0], source="e")
-(bucket, part), *_ = [(bucket, unpacked(data)) for bucket, _, data in rows if bucket >= 0]
-system.open(bucket, None).step([columns_of(part)], Moment(1, 1, 1))
+rows = encode_chunks([record], system, lambda first, number: [0], source="e")
+(bucket, part), *_ = [(bucket, decode_table(data)) for bucket, _, data in rows if bucket >= 0]
+system.open_state(bucket, None).step([columns_of(part)], StreamTime(1, 1, 1))
 assert "pandas" not in sys.modules
 """
 

@@ -240,7 +240,7 @@ FORMS: dict[str, dict[str, str]] = {
         "old_person_as_publication": "it: undergraduates; it a Software",
         "old_member_of_old_course": "it: graduates; old: courses; it memberOf old",
         "written_by_old_course": "it: new; old: courses; it publicationAuthor old",
-        "advises_own_advisor": "student teacher: advised; teacher advisor student",
+        "advises_own_advisor": "student teacher: advisees; teacher advisor student",
         "takes_own_course": "it course: teachers; it takesCourse course",
     },
     # Visible along chains of old role assertions.
@@ -248,7 +248,7 @@ FORMS: dict[str, dict[str, str]] = {
         "institute_inside_university": "it: groups; it a Institute",
         "institute_inside_group": "it: new; group: groups; it subOrganizationOf group; it a Institute",
         "department_inside_group": "it: new; group: groups; here subOrganizationOf it; it subOrganizationOf group",
-        "visitor_with_undergraduates": "student it: advised; it a VisitingProfessor",
+        "visitor_with_undergraduates": "student it: advisees; it a VisitingProfessor",
     },
     "identity": {
         "second_teacher": "old course: teachers; it: new; it teacherOf course; it ≠ old",
@@ -262,7 +262,7 @@ FORMS: dict[str, dict[str, str]] = {
         "a ≠ b; a ≠ c; b ≠ c",
         "two_graduate_courses": "it: undergraduates; a: graduate_courses; b: graduate_courses; it takesCourse a; "
         "it takesCourse b; a ≠ b",
-        "three_advisors": "it a: advised; b: new; c: new; it advisor b; it advisor c; b ≠ a; c ≠ a; c ≠ b",
+        "three_advisors": "it a: advisees; b: new; c: new; it advisor b; it advisor c; b ≠ a; c ≠ a; c ≠ b",
     },
     "data": {
         "two_ages": "it: new; it age 30; it age 31",

@@ -144,7 +144,7 @@ class Draws:
         self.undergraduate_takes = deck(rng, UNDERGRADUATE_TAKES)
         self.graduate_takes = deck(rng, GRADUATE_TAKES)
         self.graduate_publications = deck(rng, GRADUATE_PUBLICATIONS)
-        self.advised = deck(rng, (1, ADVISED))
+        self.advisees = deck(rng, (1, ADVISED))
 
 
 @dataclass
@@ -280,7 +280,7 @@ def _undergraduates(made: Department, host: str, draws: Draws, many: int) -> Non
             f"{student}{_TAKES}{course} .\n"
             for course in sample(rng, made.courses, next(draws.undergraduate_takes))
         )
-        if next(draws.advised) == 1:
+        if next(draws.advisees) == 1:
             advisor = made.professors[draw_below(rng, len(made.professors))]
             lines.append(f"{student}{_ADVISOR}{advisor} .\n")
             made.advisees.append((student, advisor))
