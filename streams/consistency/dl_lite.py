@@ -37,18 +37,22 @@ EXISTS, INVERSE, PAIR, LOOP, MISFIT = "∃", "⁻", "→", "↺", "!"
 
 
 def role_label(role: Role) -> str:
+    """Return the label of a pair of a role."""
     return PAIR + role.iri + INVERSE * role.is_inverse
 
 
 def existential(role: Role) -> str:
+    """Return the label of what has a successor by ``role``."""
     return EXISTS + role.iri + INVERSE * role.is_inverse
 
 
 def loop_label(iri: str) -> str:
+    """Return the label of what a role links to itself."""
     return LOOP + iri
 
 
 def misfit_label(iri: str) -> str:
+    """Return the label of a value outside the ranges of a data property."""
     return MISFIT + iri
 
 
@@ -110,9 +114,11 @@ class DLLiteView:
         return reachable([(sup, sub) for sub, sup in self.positive])
 
     def ancestors(self, label: str) -> frozenset[str]:
+        """Return ``label`` and the labels above it in ⊑*."""
         return self.superlabels.get(label) or frozenset((label,))
 
     def descendants(self, label: str) -> frozenset[str]:
+        """Return ``label`` and the labels below it in ⊑*."""
         return self.sublabels.get(label) or frozenset((label,))
 
     def path_origins(self, label: str, tops: Iterable[str]) -> Origins:
