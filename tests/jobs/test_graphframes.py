@@ -380,7 +380,7 @@ def test_a_planted_mistake_is_found(
             return RemediesAtTheOtherEnd(**vars(rules))
         changed: dict[str, Any] = {
             "u_part": {"axioms": {}},
-            "m_part": {"never": rules.always_relevant_roles - m_part(tbox)},
+            "m_part": {"always_relevant_roles": rules.always_relevant_roles - m_part(tbox)},
             "remedies": {"axioms": {role: axioms[1:] for role, axioms in rules.axioms.items()}},
             "features": {"features": frozenset()},
         }[planted]
