@@ -164,7 +164,7 @@ def test_a_row_that_a_partition_lacks_is_sent(address: str) -> None:
     killed = open_sink(target)
     killed.write(rows[:2])
     length = killed.flush()
-    killed.length = 6
+    killed.row_count = 6
     killed.write(rows[6:8])
     killed.flush()
     again = open_sink(target, length)
