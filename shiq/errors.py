@@ -104,6 +104,8 @@ def missing_package(error: BaseException) -> OperationalError | None:
         return None
     found = _PYSPARK.match(str(error))
     parts = (found.group(1) if found else error.name or "").split(".")
+    if parts[0] == "py4j":  # comes with pyspark
+        parts = ["pyspark"]
     name = next(
         (name for i in range(len(parts), 0, -1) if (name := ".".join(parts[:i])) in _EXTRAS), None
     )

@@ -269,6 +269,8 @@ def range_noun(range: Any, labels: Labels) -> str:
         case owl.Datatype(iri):
             if range == owl.TOP_DATATYPE:
                 return "any value"
+            if iri == owl.RDF + "langString":
+                return "a text with a language"
             known = _DATATYPES.get(iri[len(owl.XSD) :]) if iri.startswith(owl.XSD) else None
             return known or f"a value of type {labels.name_of(iri)}"
         case owl.DataUnionOf(operands):

@@ -6,6 +6,7 @@ are equal up to renaming.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -289,13 +290,15 @@ class _Story:
     ) -> str:
         value = "this value" if self._plain.in_general else self._names.literal(data.literal)
         name = some_name(data.property, self._labels)
+        datatype = owl.Datatype(data.literal.datatype)
         match last.axiom, *rest:
             case owl.DataPropertyRange(_, range), *_:
-                clause = f"but {value} is not {range_noun(range, self._labels)}, as {_article(name)} must be"
+                other = _value_out_of_range(value, datatype, range, self._labels)
+                clause = f"but {other}, as {_article(name)} must be"
             case None, owl.ClassAssertion(owl.DataAllValuesFrom(_, range), _):
-                clause = f"but {value} is not {range_noun(range, self._labels)}"
+                clause = f"but {_value_out_of_range(value, datatype, range, self._labels)}"
             case _:
-                kind = range_noun(owl.Datatype(data.literal.datatype), self._labels)
+                kind = range_noun(datatype, self._labels)
                 clause = f"but {value} is not {kind}, though it is marked as one"
         return f"{because}; {clause}" if because else clause
 
@@ -308,6 +311,23 @@ class _Story:
                 f"if {self._fact(case.assumption)}: {inner[:1].lower() + inner[1:]}".rstrip(".")
             )
         return sentences
+
+
+def _value_out_of_range(
+    value: str, datatype: owl.Datatype, range: owl.DataRange, labels: Labels
+) -> str:
+    """State that ``value``, of ``datatype``, is outside ``range``.
+
+    >>> _value_out_of_range("“0.4”", owl.Datatype(owl.XSD + "string"), owl.Datatype(owl.XSD + "float"), Labels())
+    '“0.4” is written as a text, not as a number'
+    """
+    kind = range_noun(range, labels)
+    if not isinstance(range, owl.Datatype) or datatype == range:
+        return f"{value} is not {kind}"
+    written = range_noun(datatype, labels)
+    if written == kind:
+        written, kind = (re.sub(r".*[#/]", "", x.iri) for x in (datatype, range))
+    return f"{value} is written as {written}, not as {kind}"
 
 
 def _original_inequality(

@@ -315,7 +315,8 @@ def _read_by_parser(
             add_quad(quad, number)
     except (SyntaxError, RefusedTermError) as error:
         shown = line.decode("utf-8", "backslashreplace")
-        rejects.add(_bare_name(shown) or message_of(error), number, shown)
+        message = _turtle_message(shown) or _bare_name(shown) or message_of(error)
+        rejects.add(message, number, shown)
         rejects.unsure += not _LOOKS_LIKE_TRIPLE.match(line)
 
 
@@ -329,7 +330,23 @@ def utf8_error(line: bytes) -> str:
 
 
 _WRITTEN_TERM = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|<[^>]*>')
+_TURTLE = re.compile(r"(?i)^\s*(@?prefix|@?base)\s|(?:^|\s)(a)\s")
 _BARE_NAME = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9+.\-]*:\S+)")
+
+
+def _turtle_message(line: str) -> str:
+    """Message on a line that only Turtle has; "" for other lines.
+
+    >>> _turtle_message("<urn:x> a <urn:C> .")
+    '“a” is Turtle: the name of a Turtle file ends in .ttl, standard input needs --format turtle'
+    """
+    found = _TURTLE.search(_WRITTEN_TERM.sub(" _ ", line))
+    return (
+        f"“{found[1] or found[2]}” is Turtle: the name of a Turtle file ends in .ttl, standard input"
+        " needs --format turtle"
+        if found
+        else ""
+    )
 
 
 def _bare_name(line: str) -> str:

@@ -72,6 +72,43 @@ def test_an_unknown_shell_is_refused() -> None:
     assert "bash_source, zsh_source, fish_source" in found.stderr
 
 
+#: What each shell runs: its completion of "shiq check --ins", on one line each.
+SHELLS = {
+    "fish": """_SHIQ_COMPLETE=fish_source shiq | source; complete -C "shiq check --ins\"""",
+    "zsh": """functions compdef() { :; }
+eval "$(_SHIQ_COMPLETE=zsh_source shiq)"
+_describe() { print -rl -- $completions_with_descriptions; }
+_path_files() { :; }
+words=(shiq check --ins) CURRENT=3
+_shiq_completion""",
+}
+
+
+@pytest.mark.parametrize("shell", sorted(SHELLS))
+def test_options_complete_in_other_shells(shell: str, tmp_path: Path) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"no {shell}")
+    (tmp_path / "shiq").write_text(
+        f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{sys.executable}" -m shiq "$@"\n'
+    )
+    (tmp_path / "shiq").chmod(0o755)
+    settings = {
+        "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
+        "HOME": str(tmp_path),
+        "LC_ALL": "C.UTF-8",
+    }
+    flags = ["-f"] if shell == "zsh" else ["--no-config"]
+    ended = subprocess.run(
+        [shell, *flags, "-c", SHELLS[shell]],
+        env=settings,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert "--insert" in ended.stdout, ended
+
+
 @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
 def test_tabs_in_bash(tmp_path: Path) -> None:
     """The program on the path completes; a function of its name, which Enter calls, prints what

@@ -93,7 +93,7 @@ SPARK = (
 
 
 def test_without_spark(folder: Path) -> None:
-    found = without(("pyspark", "pandas", "graphframes", "google"), folder, *SPARK)
+    found = without(("pyspark", "py4j", "pandas", "graphframes", "google"), folder, *SPARK)
     assert len(found) == len(SPARK)
     for command, (code, errors) in zip(SPARK, found, strict=True):
         assert code == 4, command
@@ -144,7 +144,17 @@ def test_without_owlready2_hermit_is_missing_alone(folder: Path) -> None:
 
 
 def test_without_extras_files_and_stores_are_checked(folder: Path) -> None:
-    missing = ("deltalake", "arro3", "owlready2", "pandas", "pyspark", "rdflib", "yaml", "obstore")
+    missing = (
+        "deltalake",
+        "arro3",
+        "owlready2",
+        "pandas",
+        "pyspark",
+        "py4j",
+        "rdflib",
+        "yaml",
+        "obstore",
+    )
     found = without(
         missing,
         folder,

@@ -309,3 +309,11 @@ def test_made_labels_are_numbered_and_never_meet_written_ones() -> None:
         "_:s.x",
         "_:s.0",
     ]
+
+
+def test_turtle_in_a_file_of_triples_is_called_turtle() -> None:
+    _, rejects = parsed(b'@prefix : <urn:> .\n<urn:a> a <urn:C> .\n<urn:a> <urn:p> "is a b" , .\n')
+    turtle = [found.message.startswith("“@prefix” is Turtle") for found in rejects.examples]
+    assert turtle == [True, False, False]
+    assert rejects.examples[1].message.startswith("“a” is Turtle")
+    assert "Turtle" not in rejects.examples[2].message
