@@ -13,7 +13,7 @@ from shiq.abox_ops.elements.base import FRESH
 from shiq.abox_ops.elements.graph import flags
 from shiq.abox_ops.elements.union_view import UnionView
 from shiq.abox_ops.engine import NO_WIDENING, WideningFigures
-from shiq.abox_ops.labels.calculus import EMPTY, Label
+from shiq.abox_ops.labels.label_calculus import EMPTY, Label
 from shiq.abox_ops.modules.add_set import ROLES, AddSetColumns, FoundModules, clause_index
 from shiq.abox_ops.patch.patch import Patch
 from shiq.answers.result import PulledIn

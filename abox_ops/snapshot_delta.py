@@ -13,9 +13,9 @@ from shiq.abox_ops.elements.graph import Graph, flags
 from shiq.abox_ops.elements.quotient import components, drop_single_groups
 from shiq.abox_ops.elements.union_view import UnionView
 from shiq.abox_ops.index.index import Index, TouchedNodes, merge_classes, touched_nodes
-from shiq.abox_ops.labels.calculus import Label
+from shiq.abox_ops.labels.label_calculus import Label
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
-from shiq.abox_ops.local import LocalKnowledgeBase
+from shiq.abox_ops.local_engine import LocalKnowledgeBase
 from shiq.abox_ops.patch.patch import Patch
 from shiq.abox_ops.patch.renewal import ElementRenames, Renewal, renew_model
 from shiq.abox_ops.told.maintenance import saturate_insertions

@@ -15,9 +15,9 @@ from typing import Any, TypeAlias
 from shiq import model as owl
 from shiq.abox_ops.conflicts.explain import Explainer
 from shiq.abox_ops.conflicts.refuter import Refuter
-from shiq.abox_ops.conflicts.support import SupportSets
+from shiq.abox_ops.conflicts.support_sets import SupportSets
 from shiq.abox_ops.engine import AddSet, KnowledgeBase, NamedModule
-from shiq.abox_ops.labels.calculus import LabelCalculus
+from shiq.abox_ops.labels.label_calculus import LabelCalculus
 from shiq.abox_ops.modules.add_set import answer_positions, ask_distinct
 from shiq.abox_ops.modules.decide import Decider
 from shiq.answers.result import Conflict

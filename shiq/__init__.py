@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from shiq.inputs.sources import TextInput
     from shiq.model import TBox
     from shiq.model.abox import ABox
-    from shiq.rdf.changes import table_changes
+    from shiq.rdf.delta_changes import table_changes
     from shiq.rdf.sparql_update import update_changes
     from shiq.streams.consistency import check_stream
     from shiq.streams.discovery import RuleMiner
@@ -87,7 +87,7 @@ _HOMES = {
         "UsageError",
     ),
     "shiq.model": ("TBox",),
-    "shiq.rdf.changes": ("table_changes",),
+    "shiq.rdf.delta_changes": ("table_changes",),
     "shiq.rdf.sparql_update": ("update_changes",),
     "shiq.answers.result": ("Conflict", "NotConsistent", "Result"),
     "shiq.answers.verdict": ("KINDS", "Leftover", "Verdict"),

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from shiq.datatypes import DataTheory
 from shiq.model.clause import AtLeast, ClausalTBox, Clause, DataAtLeast, DataAtMost
 from shiq.model.roles import Role, RoleBox
-from shiq.reasoner.hypertableau.checks import blocked_nodes
+from shiq.reasoner.hypertableau.node_checks import blocked_nodes
 from shiq.reasoner.hypertableau.state import State
 from shiq.reasoner.protocol import Module
 

@@ -68,6 +68,11 @@ def test_the_table_of_theory_has_each_section_and_names_files_that_are_there() -
             path = ROOT / name if "/" in name else folder / name
             assert path.exists(), f"{code}: no {name}"
             folder = path if path.is_dir() else path.parent
+        files = re.findall(r"`([\w/]+\.py)`(?!: )", code)
+        assert len(files) == len({*files}), code
+        for name, defined in re.findall(r"`([\w/]+\.py)`: `(\w+)`", code):
+            source = (ROOT / name).read_text(encoding="utf-8")
+            assert re.search(rf"^ *(def|class) {defined}\b", source, re.MULTILINE), (name, defined)
     cells = [cell for row in table for cell in row.split(", ")]
     for number, title in re.findall(r"^##+ (?:(\d[\d.]*) )?(.*)$", text, re.MULTILINE):
         name = re.split(r" \(|: |,", title)[0]

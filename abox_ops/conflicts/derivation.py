@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from shiq import model as owl
-from shiq.abox_ops.conflicts.shrink import shrink
+from shiq.abox_ops.conflicts.minimal_subsets import shrink
 from shiq.abox_ops.elements.normal_assertions import normalise
-from shiq.abox_ops.labels.calculus import (
+from shiq.abox_ops.labels.data_restrictions import DataRestrictions
+from shiq.abox_ops.labels.label_calculus import (
     EMPTY,
     NOTHING_SENT,
     Label,
@@ -26,7 +27,6 @@ from shiq.abox_ops.labels.calculus import (
     contradiction,
     join,
 )
-from shiq.abox_ops.labels.data import DataRestrictions
 from shiq.model.roles import Role, role_of
 from shiq.support import bits
 

@@ -21,18 +21,18 @@ from typing import TypeAlias
 from shiq import model as owl
 from shiq.abox_ops.conflicts.group_queue import SAMPLE, GroupQueue
 from shiq.abox_ops.conflicts.justify import ReasonCache, justify
-from shiq.abox_ops.conflicts.refuter import Refuter
-from shiq.abox_ops.conflicts.shrink import (
+from shiq.abox_ops.conflicts.minimal_subsets import (
     SMALL,
     disjoint_areas,
     groups_of,
     hitting_sets,
     next_removal,
 )
-from shiq.abox_ops.conflicts.support import SupportSets, refutation_core
+from shiq.abox_ops.conflicts.refuter import Refuter
+from shiq.abox_ops.conflicts.support_sets import SupportSets, refutation_core
 from shiq.abox_ops.conflicts.told_cores import HiddenCores, ToldCores
 from shiq.abox_ops.engine import AddSet
-from shiq.abox_ops.labels.calculus import EMPTY, Label
+from shiq.abox_ops.labels.label_calculus import EMPTY, Label
 from shiq.answers.result import Conflict
 from shiq.columns.rows import remove_assertions
 from shiq.deadline import is_past, seconds_left

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TypeAlias
 
-from shiq.abox_ops.labels.calculus import EMPTY, Label, join
+from shiq.abox_ops.labels.label_calculus import EMPTY, Label, join
 
 #: The individuals of one contradiction.
 Group: TypeAlias = tuple[str, ...]

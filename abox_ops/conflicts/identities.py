@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from shiq.abox_ops.elements.quotient import Partition
-from shiq.abox_ops.labels.calculus import CompiledClause, LabelCalculus
+from shiq.abox_ops.labels.label_calculus import CompiledClause, LabelCalculus
 from shiq.model import Assertion, Axiom, ObjectPropertyAssertion, SameIndividual
 from shiq.model.clause import ClausalTBox
 from shiq.model.roles import Role, role_of

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from shiq import model as owl
+from shiq.abox_ops.conflicts.minimal_subsets import connected_assertions
 from shiq.abox_ops.conflicts.refuter import Refuter, is_about_roles
-from shiq.abox_ops.conflicts.shrink import connected_assertions
 from shiq.abox_ops.modules.decide import KnownReasons
 from shiq.answers.result import Conflict
 from shiq.datatypes import DataTheory
-from shiq.explanation.forms import canonical_rows, rows_of
+from shiq.explanation.canonical_text import canonical_rows, rows_of
 from shiq.explanation.proof import prove
 from shiq.model.clause import ClausalTBox
 from shiq.model.walk import parts

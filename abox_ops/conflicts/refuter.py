@@ -13,12 +13,12 @@ from typing import TypeAlias, TypeVar
 
 from shiq import model as owl
 from shiq.abox_ops.conflicts.derivation import has_told_clash
-from shiq.abox_ops.conflicts.shrink import HARD_SECONDS, SMALL, QuestionBudget, shrink
+from shiq.abox_ops.conflicts.minimal_subsets import HARD_SECONDS, SMALL, QuestionBudget, shrink
 from shiq.abox_ops.elements.element_graph import ElementGraph
 from shiq.abox_ops.elements.normal_assertions import atom_names, definitions, normalise
 from shiq.abox_ops.engine import Decide
-from shiq.abox_ops.labels.calculus import LabelCalculus
-from shiq.abox_ops.labels.data import DataRestrictions
+from shiq.abox_ops.labels.data_restrictions import DataRestrictions
+from shiq.abox_ops.labels.label_calculus import LabelCalculus
 from shiq.abox_ops.modules.components import component_modules
 from shiq.abox_ops.modules.decide import Decider
 from shiq.abox_ops.modules.from_scratch import closure_of_all

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from shiq.abox_ops.conflicts.derivation import ToldDerivation
-from shiq.abox_ops.conflicts.support import SupportSets
-from shiq.abox_ops.labels.data import DataRestrictions
+from shiq.abox_ops.conflicts.support_sets import SupportSets
+from shiq.abox_ops.labels.data_restrictions import DataRestrictions
 from shiq.model import Assertion, ClassAssertion
 
 #: The individuals of one contradiction.

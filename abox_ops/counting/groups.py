@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shiq.abox_ops.elements.graph import Graph, flags, lengthen
-from shiq.abox_ops.labels.calculus import CompiledClause
+from shiq.abox_ops.labels.label_calculus import CompiledClause
 from shiq.abox_ops.labels.label_numbers import Bools, LabelMemo
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.columns.arrays import NONE, Ints, distinct_pairs, is_row_in, unique

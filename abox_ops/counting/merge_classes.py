@@ -19,10 +19,10 @@ from shiq.abox_ops.counting.groups import (
     may_exceed_bound,
     open_witnesses,
 )
-from shiq.abox_ops.counting.merging import OverfullClasses, merge_inside, tie_groups
+from shiq.abox_ops.counting.merge_class_fixpoint import OverfullClasses, merge_inside, tie_groups
 from shiq.abox_ops.elements.graph import Graph, flag_of, flags, lengthen
 from shiq.abox_ops.elements.quotient import components
-from shiq.abox_ops.labels.calculus import CompiledClause
+from shiq.abox_ops.labels.label_calculus import CompiledClause
 from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.columns.arrays import NONE, Ints, distinct, row_codes, unique

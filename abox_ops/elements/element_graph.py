@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from shiq import model as owl
 from shiq.abox_ops.elements.quotient import Partition
-from shiq.abox_ops.labels.calculus import EMPTY, Label, contradiction, join
+from shiq.abox_ops.labels.label_calculus import EMPTY, Label, contradiction, join
 from shiq.model.clause import ClausalTBox
 from shiq.model.roles import Role, role_of
 

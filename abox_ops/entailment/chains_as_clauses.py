@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from shiq import model as owl
-from shiq.abox_ops.entailment.modules import AskedVocabulary
+from shiq.abox_ops.entailment.event_modules import AskedVocabulary
 from shiq.abox_ops.entailment.premises import Premises
 from shiq.errors import UsageError
 from shiq.model.abox import abox_of

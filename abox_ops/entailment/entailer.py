@@ -8,9 +8,9 @@ from types import TracebackType
 
 from shiq import model as owl
 from shiq.abox_ops.entailment.chains_as_clauses import ClausalReading
+from shiq.abox_ops.entailment.event_modules import AskedVocabulary
 from shiq.abox_ops.entailment.full_entailer import FullEntailer
 from shiq.abox_ops.entailment.horn_entailer import HornEntailer
-from shiq.abox_ops.entailment.modules import AskedVocabulary
 from shiq.abox_ops.entailment.premises import Entailment, Premises, undetermined_entailment
 from shiq.abox_ops.entailment.reasoners import Reasoners
 from shiq.abox_ops.entailment.shiq_entailer import ShiqEntailer, union_or_any

@@ -14,8 +14,8 @@ from itertools import product
 
 from shiq import model as owl
 from shiq.abox_ops.entailment.chains_as_clauses import ClausalReading
+from shiq.abox_ops.entailment.event_modules import AskedVocabulary
 from shiq.abox_ops.entailment.module_questions import Contradiction, OpenQuestion
-from shiq.abox_ops.entailment.modules import AskedVocabulary
 from shiq.abox_ops.entailment.premises import (
     INCONSISTENT,
     Entailment,

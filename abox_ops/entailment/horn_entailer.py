@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from shiq import model as owl
-from shiq.abox_ops.entailment.horn import (
+from shiq.abox_ops.entailment.event_modules import MOST_TOUCHED, AskedVocabulary
+from shiq.abox_ops.entailment.horn_labels import (
     HornLabels,
     LabelClash,
     LabelledGraph,
@@ -15,7 +16,6 @@ from shiq.abox_ops.entailment.horn import (
     RoleGraph,
     is_horn,
 )
-from shiq.abox_ops.entailment.modules import MOST_TOUCHED, AskedVocabulary
 from shiq.abox_ops.entailment.premises import (
     INCONSISTENT,
     Entailment,

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 from shiq import model as owl
 from shiq.abox_ops.entailment.chains_as_clauses import ClausalReading
+from shiq.abox_ops.entailment.event_modules import AskedVocabulary, ModuleFinder
 from shiq.abox_ops.entailment.module_questions import (
     AskedRole,
     Contradiction,
     ModuleQuestions,
     OpenQuestion,
 )
-from shiq.abox_ops.entailment.modules import AskedVocabulary, ModuleFinder
 from shiq.abox_ops.entailment.premises import (
     INCONSISTENT,
     Entailment,

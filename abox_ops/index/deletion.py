@@ -16,11 +16,11 @@ from shiq.abox_ops.elements.base import Base, OverlayBase
 from shiq.abox_ops.elements.graph import Graph, flags, lengthen
 from shiq.abox_ops.elements.quotient import components, regroup_after_deletion
 from shiq.abox_ops.index.index import ElementLabels, Index, least_nodes, view_without_batch
-from shiq.abox_ops.labels.calculus import CompiledClause, Label, LabelCalculus
+from shiq.abox_ops.labels.label_calculus import CompiledClause, Label, LabelCalculus
 from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools, combinations
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.told.element_cache import ElementCache
-from shiq.abox_ops.told.saturation import RoundSizes, asserted_labels, refuted_labels, saturate
+from shiq.abox_ops.told.told_literals import RoundSizes, asserted_labels, refuted_labels, saturate
 from shiq.columns.arrays import Ints, is_in, replace_rows, set_difference, unique
 from shiq.columns.rows import SAME
 from shiq.model.roles import Role, RoleBox

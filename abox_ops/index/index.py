@@ -16,10 +16,10 @@ from shiq.abox_ops.elements.graph import Graph, flags
 from shiq.abox_ops.elements.normal_assertions import normalise, vocabulary
 from shiq.abox_ops.elements.quotient import StoredPartition, components, grouping
 from shiq.abox_ops.elements.union_view import Batch, UnionView
-from shiq.abox_ops.labels.documents import clauses_hash, read_labels
 from shiq.abox_ops.labels.label_numbers import EMPTY_ID
+from shiq.abox_ops.labels.label_tables import clauses_hash, read_labels
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
-from shiq.abox_ops.told.saturation import asserted_labels, refuted_labels, saturate
+from shiq.abox_ops.told.told_literals import asserted_labels, refuted_labels, saturate
 from shiq.columns.arrays import (
     NONE,
     ArrayTable,

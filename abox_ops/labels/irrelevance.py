@@ -23,7 +23,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from shiq.abox_ops.labels.calculus import CompiledClause, Label, LabelCalculus
+from shiq.abox_ops.labels.label_calculus import CompiledClause, Label, LabelCalculus
 from shiq.model.clause import AtLeast, ClausalTBox, Clause
 from shiq.model.roles import Role, RoleBox
 from shiq.support import bits

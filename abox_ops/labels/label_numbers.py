@@ -11,8 +11,15 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from shiq.abox_ops.labels.calculus import EMPTY, CompiledClause, Label, LabelCalculus, clashes, join
 from shiq.abox_ops.labels.irrelevance import Irrelevance, OpenClauses
+from shiq.abox_ops.labels.label_calculus import (
+    EMPTY,
+    CompiledClause,
+    Label,
+    LabelCalculus,
+    clashes,
+    join,
+)
 from shiq.columns.arrays import NONE, TINY, Ints, distinct, order_codes, row_codes, unique
 from shiq.model.roles import Role
 

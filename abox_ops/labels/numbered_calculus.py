@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from shiq import model as owl
-from shiq.abox_ops.labels.calculus import EMPTY, CompiledClause, Label, LabelCalculus
-from shiq.abox_ops.labels.completion import Completions
-from shiq.abox_ops.labels.data import DataRestrictions
+from shiq.abox_ops.labels.data_restrictions import DataRestrictions
 from shiq.abox_ops.labels.irrelevance import Needs, Residuals
+from shiq.abox_ops.labels.label_calculus import EMPTY, CompiledClause, Label, LabelCalculus
+from shiq.abox_ops.labels.label_guesses import Completions
 from shiq.abox_ops.labels.label_numbers import (
     EMPTY_ID,
     Bools,

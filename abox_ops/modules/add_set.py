@@ -20,7 +20,7 @@ from shiq.abox_ops.elements.quotient import components
 from shiq.abox_ops.elements.union_view import UnionView
 from shiq.abox_ops.engine import AddSet, NamedModule
 from shiq.abox_ops.index.index import Index
-from shiq.abox_ops.labels.calculus import CompiledClause
+from shiq.abox_ops.labels.label_calculus import CompiledClause
 from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.answers.verdict import Verdict

@@ -14,7 +14,7 @@ from shiq.abox_ops.elements.element_graph import ElementGraph
 from shiq.abox_ops.elements.normal_assertions import normalise
 from shiq.abox_ops.elements.quotient import Partition
 from shiq.abox_ops.engine import NamedModule
-from shiq.abox_ops.labels.calculus import EMPTY, Label
+from shiq.abox_ops.labels.label_calculus import EMPTY, Label
 from shiq.model import Literal
 from shiq.model.roles import Role, RoleBox, role_of
 from shiq.reasoner.protocol import Module

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeAlias
 
-from shiq.abox_ops.labels.calculus import LabelCalculus
+from shiq.abox_ops.labels.label_calculus import LabelCalculus
 from shiq.abox_ops.modules.shapes import Shape, Shapes
 from shiq.answers.verdict import Verdict
 from shiq.deadline import is_past, seconds_left
@@ -23,10 +23,10 @@ from shiq.model.clause import ClausalTBox
 from shiq.reasoner.protocol import Answer, CombinedReasoner, CoreFinder, Module, Reasoner
 
 if TYPE_CHECKING:
-    from shiq.explanation.forms import Row
+    from shiq.explanation.canonical_text import Row
     from shiq.reasoner.own_reasoner import OwnReasoner
 
-#: By conflicts up to the names of their individuals (`shiq.explanation.forms`): axioms, and
+#: By conflicts up to the names of their individuals (`shiq.explanation.canonical_text`): axioms, and
 #: whether none of them is too many.
 KnownReasons: TypeAlias = "dict[tuple[Row, ...], tuple[list[Axiom], bool]]"
 

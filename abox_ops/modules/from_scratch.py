@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from shiq.abox_ops.elements.element_graph import ElementGraph
 from shiq.abox_ops.elements.normal_assertions import normalise, vocabulary
 from shiq.abox_ops.engine import NamedModule
-from shiq.abox_ops.labels.calculus import clashes, contradiction
+from shiq.abox_ops.labels.label_calculus import clashes, contradiction
 from shiq.abox_ops.modules.components import Closure, KeptAssertions, component_modules
 from shiq.datatypes import DataTheory, IllTyped
 from shiq.model import Assertion, TBox

@@ -13,8 +13,8 @@ import numpy as np
 from shiq.abox_ops.counting.merge_classes import MergeClasses
 from shiq.abox_ops.elements.graph import Graph
 from shiq.abox_ops.index.index import Index, TouchedNodes
-from shiq.abox_ops.labels.calculus import CompiledClause
 from shiq.abox_ops.labels.irrelevance import constrained_roles, roles_below
+from shiq.abox_ops.labels.label_calculus import CompiledClause
 from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.modules.class_values import ClassValues

@@ -1,6 +1,6 @@
 """Shapes: modules that are equal up to renaming have the same answer (THEORY, "Modules").
 
-The key of a shape is the module with its nodes in canonical order (`shiq.model.canonical`). Equal
+The key of a shape is the module with its nodes in canonical order (`shiq.model.canonical_graphs`). Equal
 keys mean isomorphic modules; a poor order only costs a cache hit. Literals are replaced by what the
 TBox can distinguish.
 """
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from shiq.cache import Cache
 from shiq.model import Literal
-from shiq.model.canonical import canonical_order, node_positions
+from shiq.model.canonical_graphs import canonical_order, node_positions
 from shiq.model.clause import ClausalTBox, DataAtLeast, DataAtMost
 from shiq.model.roles import Role
 from shiq.reasoner.protocol import Module

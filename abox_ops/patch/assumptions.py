@@ -10,8 +10,13 @@ from shiq.abox_ops.counting.groups import CountedGraph, is_within_bound_alone
 from shiq.abox_ops.counting.merge_classes import MergeClasses
 from shiq.abox_ops.elements.graph import flags
 from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools, by_distinct, combinations
-from shiq.abox_ops.patch.border import are_different
-from shiq.abox_ops.patch.region import PatchRegion, is_contradictory, may_clash, open_assertions
+from shiq.abox_ops.patch.border_rules import are_different
+from shiq.abox_ops.patch.inside_region import (
+    PatchRegion,
+    is_contradictory,
+    may_clash,
+    open_assertions,
+)
 from shiq.columns.arrays import NONE, Ints, is_row_in, unique
 from shiq.columns.rows import DIFFERENT, SAME
 

@@ -19,12 +19,12 @@ from shiq.abox_ops.index.index import Index, TouchedNodes, view_without_batch
 from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.patch.assumptions import assume_given
-from shiq.abox_ops.patch.border import find_crossings
+from shiq.abox_ops.patch.border_rules import find_crossings
 from shiq.abox_ops.patch.certified_model import CertifiedModel
+from shiq.abox_ops.patch.inside_region import ModuleNamer, PatchInput, PatchRegion, count_region
 from shiq.abox_ops.patch.patch import Patch, PatchRound
-from shiq.abox_ops.patch.region import ModuleNamer, PatchInput, PatchRegion, count_region
-from shiq.abox_ops.patch.saturation import end_at_clash
-from shiq.abox_ops.patch.widening import PatchOutcome, decide_patch
+from shiq.abox_ops.patch.told_plus import end_at_clash
+from shiq.abox_ops.patch.widening_loop import PatchOutcome, decide_patch
 from shiq.columns.arrays import NONE, Ints, array_table, group_minimum, unique
 from shiq.deadline import enter_stage
 from shiq.model.roles import RoleBox

@@ -15,8 +15,8 @@ import numpy as np
 from shiq.abox_ops.elements.base import FRESH, StoredSnapshot
 from shiq.abox_ops.elements.quotient import StoredPartition, regroup_after_deletion
 from shiq.abox_ops.index.index import Index
-from shiq.abox_ops.labels.calculus import EMPTY, Label
-from shiq.abox_ops.labels.completion import Completions
+from shiq.abox_ops.labels.label_calculus import EMPTY, Label
+from shiq.abox_ops.labels.label_guesses import Completions
 from shiq.abox_ops.labels.label_numbers import Bools, by_distinct
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.columns.arrays import Ints, Table, positions, replace_rows, set_difference, unique

@@ -21,7 +21,7 @@ from shiq.columns.arrays import NONE, Ints, unique
 MOST_QUESTIONS = 2
 MOST_ELEMENTS = 20_000
 
-#: The depth from which on an element brings in more (`shiq.abox_ops.patch.stride`).
+#: The depth from which on an element brings in more (`shiq.abox_ops.patch.strides`).
 DEEP = 8
 
 
@@ -33,7 +33,7 @@ class Effort:
         modules.
     is_closed: whether uncovered neighbours are pulled in without a residual.
     depth: the number of role assertions, one behind the other, over which border rules brought it
-        in (`shiq.abox_ops.patch.stride`).
+        in (`shiq.abox_ops.patch.strides`).
     """
 
     turns: int = 0

@@ -19,17 +19,17 @@ from shiq.abox_ops.engine import InconsistencyCallback, NamedModule, ignore_inco
 from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools
 from shiq.abox_ops.modules.add_set import AddSetColumns
 from shiq.abox_ops.patch.assumptions import assume_labels, initial_region, uncovered_insertions
-from shiq.abox_ops.patch.border import Crossings, find_crossings
-from shiq.abox_ops.patch.region import (
+from shiq.abox_ops.patch.border_rules import Crossings, find_crossings
+from shiq.abox_ops.patch.inside_region import (
     PatchRegion,
     count_region,
     is_contradictory,
     may_clash,
     open_assertions,
 )
-from shiq.abox_ops.patch.saturation import settle_told
-from shiq.abox_ops.patch.stride import stride
-from shiq.abox_ops.patch.widening import can_widen, widen_region
+from shiq.abox_ops.patch.strides import stride
+from shiq.abox_ops.patch.told_plus import settle_told
+from shiq.abox_ops.patch.widening_loop import can_widen, widen_region
 from shiq.columns.arrays import NONE, Columns, Ints, is_in, row_codes, unique
 from shiq.model.clause import ClausalTBox
 
@@ -125,7 +125,7 @@ def _grow(region: PatchRegion, grown: Ints, crossings: Crossings) -> None:
 @dataclass(eq=False)
 class Patch:
     """A region with the ``steps`` by which it grows; see
-    `shiq.abox_ops.patch.widening.GrowingRegion`.
+    `shiq.abox_ops.patch.widening_loop.GrowingRegion`.
     """
 
     region: PatchRegion
@@ -141,7 +141,7 @@ class Patch:
     def close(
         self, *, to_clash: bool = False, certain: InconsistencyCallback = ignore_inconsistency
     ) -> bool:
-        """Bring in what the border rules ask for; see `shiq.abox_ops.patch.widening.GrowingRegion`."""
+        """Bring in what the border rules ask for; see `shiq.abox_ops.patch.widening_loop.GrowingRegion`."""
         self._assumed_modules = self._kept_rows = None
         return close_region(self.region, self.steps, to_clash=to_clash, certain=certain)
 
@@ -164,15 +164,15 @@ class Patch:
         return self.region.input.name_modules(self.add_set_columns())
 
     def can_widen(self, modules: Sequence[Sequence[str]]) -> list[bool]:
-        """See `shiq.abox_ops.patch.widening.GrowingRegion`."""
+        """See `shiq.abox_ops.patch.widening_loop.GrowingRegion`."""
         return [can_widen(self.region, elements) for elements in map(self._elements, modules)]
 
     def widen(self, modules: Sequence[Sequence[str]]) -> None:
-        """See `shiq.abox_ops.patch.widening.GrowingRegion`."""
+        """See `shiq.abox_ops.patch.widening_loop.GrowingRegion`."""
         widen_region(self.region, list(map(self._elements, modules)))
 
     def closed_count(self) -> int:
-        """See `shiq.abox_ops.patch.widening.GrowingRegion`."""
+        """See `shiq.abox_ops.patch.widening_loop.GrowingRegion`."""
         region = self.region
         return int(region.effort.are_closed(region.is_inside.nonzero()[0]).sum())
 

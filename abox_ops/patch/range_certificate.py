@@ -29,15 +29,15 @@ from shiq.abox_ops.patch.certificate import (
     told_model,
 )
 from shiq.abox_ops.patch.effort import next_effort
-from shiq.abox_ops.patch.patch import is_kept
-from shiq.abox_ops.patch.region import (
+from shiq.abox_ops.patch.inside_region import (
     PartLabels,
     PatchInput,
     PatchRegion,
     may_clash,
     open_assertions,
 )
-from shiq.abox_ops.patch.stride import InnerEdges
+from shiq.abox_ops.patch.patch import is_kept
+from shiq.abox_ops.patch.strides import InnerEdges
 from shiq.columns.arrays import NONE, Columns, Ints, is_in, positions, unique
 from shiq.model.roles import RoleBox
 
@@ -177,7 +177,7 @@ class RangeCertifier:
 
     def widen(self, modules: Sequence[Ints]) -> FailedModules:
         """Compute the changes by ``modules`` that failed, as
-        `shiq.abox_ops.patch.widening.widen_region` does. Modules without assumptions change
+        `shiq.abox_ops.patch.widening_loop.widen_region` does. Modules without assumptions change
         nothing.
         """
         every = unique(np.concatenate([NONE, *modules]))

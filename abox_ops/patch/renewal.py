@@ -15,7 +15,7 @@ import numpy as np
 
 from shiq.abox_ops.elements.base import FRESH
 from shiq.abox_ops.elements.quotient import components, drop_single_groups
-from shiq.abox_ops.labels.calculus import Label
+from shiq.abox_ops.labels.label_calculus import Label
 from shiq.abox_ops.labels.label_numbers import combinations
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.patch.patch import Patch

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shiq.abox_ops.elements.graph import flags, lengthen
-from shiq.abox_ops.labels.calculus import CompiledClause, Label, LabelCalculus, clashes
+from shiq.abox_ops.labels.label_calculus import CompiledClause, Label, LabelCalculus, clashes
 from shiq.abox_ops.labels.label_numbers import Bools, combinations
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.modules.add_set import clause_code
@@ -17,7 +17,7 @@ from shiq.columns.arrays import NONE, Ints, is_row_in, unique
 from shiq.model.roles import Role
 
 if TYPE_CHECKING:
-    from shiq.abox_ops.patch.region import PatchRegion
+    from shiq.abox_ops.patch.inside_region import PatchRegion
 
 
 # A u-type clause that the label of an end in I leaves to the other end, whatever is guessed there,

@@ -1,36 +1,22 @@
-"""A_add as published, in columns: `tests.spec.published` (THEORY, "The procedure"), frontier by
-frontier; and the criterion `none`. Part-of, remedies and irrelevance are Definitions 5 to 7 of Wu
-and Lécué, CIKM 2014 (THEORY, "Part-of" and "Remedy assertions").
-
-A remedy stands for a role assertion. For S(a, b) and L₁ ⊑ ∀S'.L₂ with S ⊑* S': nothing is to be
-done where b:L₂ or a:¬L₁ is asserted; the remedy is b:L₂ where a:L₁ is asserted or L₁ = ⊤, and
-a:¬L₁ where b:¬L₂ is; otherwise there is none. S(a, b) is irrelevant, if S carries no ≤n, when
-every such axiom is met or has a remedy.
+"""The published procedure in columns, frontier by frontier (THEORY, "The procedure";
+`tests.spec.published`), and the criterion `none`, which keeps everything.
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from shiq.abox_ops.elements.graph import Graph, flags, lengthen
 from shiq.abox_ops.elements.union_view import UnionView
 from shiq.abox_ops.index.index import Index, TouchedNodes
-from shiq.abox_ops.labels.calculus import Label
-from shiq.abox_ops.labels.irrelevance import constrained_roles, roles_below
 from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools, combinations
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.modules.add_set import AddSetColumns
 from shiq.abox_ops.modules.open_assertions import data_rows
-from shiq.abox_ops.told.saturation import asserted_labels
+from shiq.abox_ops.published.remedies import Definition7, Outcome
+from shiq.abox_ops.told.told_literals import asserted_labels
 from shiq.columns.arrays import Columns, Ints, concatenate, distinct, unique
-from shiq.model.clause import Atom
-from shiq.model.roles import Role
 from shiq.simplify import SimplifiedTBox
-from shiq.simplify.restrictions import Universal
 
 
 class AssertedLabels:
@@ -261,148 +247,3 @@ def _elements_with_ill_typed(calculus: NumberedCalculus, graph: Graph, elements:
     """The elements with an ill-typed value."""
     rows = data_rows(graph, elements)
     return unique(rows["element"][_is_ill_typed(calculus, graph.union, rows)])
-
-
-def u_part(tbox: SimplifiedTBox) -> frozenset[Role]:
-    """The roles S with some L₁ ⊑ ∀S'.L₂ or L₁ ⊑ ∀S'⁻.L₂ and S ⊑* S'. S is among them iff S⁻ is."""
-    return roles_below((axiom.role for axiom in tbox.universals), tbox.definition4_clauses.roles)
-
-
-def m_part(tbox: SimplifiedTBox) -> frozenset[Role]:
-    """The roles S with some L₁ ⊑ ≤n S'.L₂ or L₁ ⊑ ≤n S'⁻.L₂ and S ⊑* S'. S is among them iff S⁻ is."""
-    return roles_below((axiom.role for axiom in tbox.at_mosts), tbox.definition4_clauses.roles)
-
-
-class Remedy(NamedTuple):
-    """The literal (name, positive) at the branch (b) or at the centre (a) of the axiom."""
-
-    at_branch: bool
-    name: str
-    positive: bool
-
-
-def remedies(
-    axioms: Iterable[Universal], centre: Label, branch: Label, atom_ids: Mapping[Atom, int]
-) -> Iterator[Remedy | None]:
-    """Yield the remedy of a role assertion from ``centre`` to ``branch`` for each of ``axioms``
-    that it does not meet; None if there is none.
-
-    ``axioms`` are those with a role above the assertion's.
-    """
-
-    def holds(name: str, positive: bool, label: Label) -> bool:
-        return bool(label[0 if positive else 1] >> atom_ids[name] & 1)
-
-    for axiom in axioms:
-        filler, positive = axiom.filler
-        premise, sign = axiom.premise or (None, True)
-        if holds(filler, positive, branch) or (
-            premise is not None and holds(premise, not sign, centre)
-        ):
-            continue
-        if premise is None or holds(premise, sign, centre):
-            yield Remedy(True, filler, positive)
-        else:
-            yield Remedy(False, premise, not sign) if holds(filler, not positive, branch) else None
-
-
-class Outcome(NamedTuple):
-    """Outcome of a role assertion.
-
-    is_kept: whether it is kept.
-    remedies: else its remedies, maybe none: (whether at its object, name, positive).
-    subject_enters, object_enters: whether these ends enter.
-    """
-
-    is_kept: bool
-    remedies: tuple[tuple[bool, str, bool], ...]
-    subject_enters: bool
-    object_enters: bool
-
-
-_KEPT = Outcome(True, (), True, True)
-_GONE = Outcome(False, (), False, False)
-
-
-@dataclass(frozen=True)
-class Definition7:
-    """Definitions 5 to 7 for one TBox and the negative assertions.
-
-    always_relevant_roles: roles with a ≤n, and constrained roles (THEORY, "Beyond SHIQ(D), at no
-        loss"); closed under inverses.
-    axioms: by role S, the L₁ ⊑ ∀S'.L₂ with S ⊑* S', for every role for which S or S⁻ has one.
-    features: the data properties that T or a negative assertion can see.
-    """
-
-    always_relevant_roles: frozenset[Role]
-    axioms: Mapping[Role, tuple[Universal, ...]]
-    features: frozenset[str]
-    atom_ids: Mapping[Atom, int]
-
-    @classmethod
-    def build(
-        cls, tbox: SimplifiedTBox, negated_roles: Iterable[Role], negated_properties: Iterable[str]
-    ) -> Definition7:
-        """Derive the rules from the TBox and the negated properties."""
-        clauses = tbox.definition4_clauses
-        roles = clauses.roles
-        return cls(
-            constrained_roles(roles) | roles_below(negated_roles, roles) | m_part(tbox),
-            {
-                role: tuple(x for x in tbox.universals if x.role in roles.superroles(role))
-                for role in u_part(tbox)
-            },
-            tbox.features | roles.data_below(negated_properties),
-            clauses.atom_ids,
-        )
-
-    @property
-    def part_of(self) -> frozenset[Role]:
-        """The roles of which an assertion may be kept, or have remedies."""
-        return self.always_relevant_roles.union(self.axioms)
-
-    @property
-    def relevant_atoms(self) -> int:
-        """The atoms that outcomes depend on."""
-        literals = {
-            literal
-            for axioms in self.axioms.values()
-            for x in axioms
-            for literal in (x.premise, x.filler)
-            if literal
-        }
-        return sum({1 << self.atom_ids[name] for name, _ in literals})
-
-    def outcome(
-        self, role: Role, subject: Label, object: Label, old: tuple[Label, Label] | None
-    ) -> Outcome:
-        """Decide a role assertion between elements with these asserted labels.
-
-        old: the labels of its ends in A without the deletions; None if it is inserted. A remedy
-            that these give too is entailed by A, so its element does not enter.
-        """
-        if role in self.always_relevant_roles:
-            return _KEPT
-        if role not in self.axioms:
-            return _GONE
-        found = self._remedies(role, subject, object)
-        before = set(self._remedies(role, *old)) if old else set()
-        placed: list[tuple[bool, str, bool]] = []
-        enters = {False: False, True: False}
-        for backward, remedy in found:
-            if remedy is None:
-                return _KEPT
-            at_object = remedy.at_branch != backward
-            placed.append((at_object, remedy.name, remedy.positive))
-            enters[at_object] |= (backward, remedy) not in before
-        return Outcome(False, tuple(placed), enters[False], enters[True])
-
-    def _remedies(
-        self, role: Role, subject: Label, object: Label
-    ) -> list[tuple[bool, Remedy | None]]:
-        """The remedies for the axioms above ``role`` (False, remedy) and above its inverse
-        (True, remedy).
-        """
-        forward = remedies(self.axioms[role], subject, object, self.atom_ids)
-        backward = remedies(self.axioms[role.inverse], object, subject, self.atom_ids)
-        return [*((False, remedy) for remedy in forward), *((True, remedy) for remedy in backward)]

@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from shiq.abox_ops.elements.graph import Graph, flags, lengthen
-from shiq.abox_ops.labels.calculus import CompiledClause, Label
+from shiq.abox_ops.labels.label_calculus import CompiledClause, Label
 from shiq.abox_ops.labels.label_numbers import Bools, combinations
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
-from shiq.abox_ops.told.saturation import (
+from shiq.abox_ops.told.told_literals import (
     RoundSizes,
     asserted_labels,
     close_labels,

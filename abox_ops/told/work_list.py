@@ -1,7 +1,7 @@
 """Told literals one element after another, for chains and lists, where each round would change
 little (THEORY, "Maintenance of the told sets": the work list).
 
-A round of `shiq.abox_ops.told.saturation` costs what arrays cost, for each step. A work list looks
+A round of `shiq.abox_ops.told.told_literals` costs what arrays cost, for each step. A work list looks
 only at the role assertions of changed elements. It may stop at any step: the fixpoint does not
 depend on the order, and rounds go on from there.
 """
@@ -13,7 +13,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from shiq.abox_ops.elements.graph import Graph, flags, lengthen
-from shiq.abox_ops.labels.calculus import clashes
+from shiq.abox_ops.labels.label_calculus import clashes
 from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.told.element_cache import ElementCache, HalfEdge
@@ -22,7 +22,7 @@ from shiq.columns.arrays import Ints, unique
 
 class WorkList:
     """Saturation of the labels in ``cache``; literals run between ``active`` elements.
-    ``from_outside``: see `shiq.abox_ops.told.saturation.saturate`.
+    ``from_outside``: see `shiq.abox_ops.told.told_literals.saturate`.
 
     Elements are keys; `find` gives the representative.
 

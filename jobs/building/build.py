@@ -20,8 +20,8 @@ from shiq.abox_ops.elements.graph import NameLiteral
 from shiq.abox_ops.elements.normal_assertions import normalise
 from shiq.abox_ops.elements.quotient import StoredPartition, grouping
 from shiq.abox_ops.index.index import Extra, negative_vocabulary, vocabulary_of
-from shiq.abox_ops.labels.calculus import EMPTY, Label, clashes
-from shiq.abox_ops.labels.documents import clauses_hash, complex_text, label_rows
+from shiq.abox_ops.labels.label_calculus import EMPTY, Label, clashes
+from shiq.abox_ops.labels.label_tables import clauses_hash, complex_text, label_rows
 from shiq.columns.arrays import NONE, Columns, array_table
 from shiq.columns.rows import DIFFERENT, SAME, Names, complex_rows, half_edge_rows
 from shiq.errors import OperationalError

@@ -21,7 +21,7 @@ from shiq.abox_ops.counting.merge_classes import outside_merge_classes
 from shiq.abox_ops.elements.base import StoreBase
 from shiq.abox_ops.elements.graph import Graph, flags
 from shiq.abox_ops.index.index import Index, touched_nodes, view_without_batch
-from shiq.abox_ops.labels.calculus import Label
+from shiq.abox_ops.labels.label_calculus import Label
 from shiq.abox_ops.modules.add_set import AddSetColumns, FoundModules
 from shiq.abox_ops.modules.decide import DrawnShapes, draw_shapes
 from shiq.abox_ops.modules.open_assertions import OpenAssertions, negated_properties

@@ -1,4 +1,4 @@
-"""Read files and tables as chunks of assertions: ranges of a source (`shiq.rdf.ranges`), each with
+"""Read files and tables as chunks of assertions: ranges of a source (`shiq.rdf.source_ranges`), each with
 its own numbering.
 """
 
@@ -25,7 +25,7 @@ from shiq.jobs.building.exchange import Executor, RangeFile, Scratch, save_colum
 from shiq.jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY
 from shiq.model import Assertion
 from shiq.model.abox import ABox, abox_of
-from shiq.rdf.assemble import build_abox
+from shiq.rdf.abox_assembly import build_abox
 from shiq.rdf.lines import LONGEST_LINE
 from shiq.rdf.range_reports import (
     LEFT_OUT,
@@ -36,7 +36,7 @@ from shiq.rdf.range_reports import (
     scan_range,
     shift_lines,
 )
-from shiq.rdf.ranges import ByteRange, Range, byte_ranges, table_ranges
+from shiq.rdf.source_ranges import ByteRange, Range, byte_ranges, table_ranges
 from shiq.rdf.triples import MOST_SHOWN
 
 # What the chunks of a build leave out, each line and triple as it stands, in files that the

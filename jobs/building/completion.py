@@ -19,8 +19,8 @@ from functools import partial
 
 import numpy as np
 
-from shiq.abox_ops.labels.calculus import Label
-from shiq.abox_ops.labels.documents import read_labels
+from shiq.abox_ops.labels.label_calculus import Label
+from shiq.abox_ops.labels.label_tables import read_labels
 from shiq.abox_ops.modules.decide import DrawnShapes, draw_shapes
 from shiq.answers.verdict import Verdict
 from shiq.columns.arrays import Ints, unique

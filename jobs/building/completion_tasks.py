@@ -10,9 +10,9 @@ from functools import partial
 import numpy as np
 
 from shiq.abox_ops.elements.quotient import StoredPartition
-from shiq.abox_ops.labels.calculus import Label
-from shiq.abox_ops.labels.documents import label_rows, labels_in_order, read_labels
+from shiq.abox_ops.labels.label_calculus import Label
 from shiq.abox_ops.labels.label_numbers import Bools
+from shiq.abox_ops.labels.label_tables import label_rows, labels_in_order, read_labels
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.modules.add_set import FoundModules
 from shiq.abox_ops.patch.range_certificate import CertifiedRange, RangeCertifier

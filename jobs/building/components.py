@@ -20,7 +20,7 @@ import numpy as np
 
 from shiq.abox_ops.elements.quotient import components
 from shiq.abox_ops.engine import NamedModule
-from shiq.abox_ops.labels.calculus import Label
+from shiq.abox_ops.labels.label_calculus import Label
 from shiq.abox_ops.modules.add_set import FoundModules
 from shiq.abox_ops.modules.shapes import Shapes
 from shiq.columns.arrays import Ints, unique

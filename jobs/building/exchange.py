@@ -17,7 +17,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from shiq.columns.arrays import NONE, Columns, Ints, unique
 from shiq.inputs.sources import TableSource
 from shiq.jobs.store.files import stage_file
-from shiq.rdf.ranges import ByteRange, Range
+from shiq.rdf.source_ranges import ByteRange, Range
 from shiq.rdf.tables import TableFile
 from shiq.remote.place import Place, file_at
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from shiq.abox_ops.engine import MODEL, AddSet
-from shiq.abox_ops.local import LocalKnowledgeBase
+from shiq.abox_ops.local_engine import LocalKnowledgeBase
 from shiq.abox_ops.modules.decide import Audit, Decider, examine
 from shiq.answers.result import Result
 from shiq.answers.verdict import Leftover, Verdict

@@ -18,7 +18,7 @@ from shiq.abox_ops.elements.base import StoreBase
 from shiq.abox_ops.elements.graph import Graph
 from shiq.abox_ops.elements.quotient import StoredPartition, components, grouping
 from shiq.abox_ops.index.index import ElementLabels, Index, view_without_batch
-from shiq.abox_ops.labels.documents import read_labels
+from shiq.abox_ops.labels.label_tables import read_labels
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.columns.arrays import NONE, Columns, Ints, row_changes, unique
 from shiq.jobs.building.exchange import Executor, Scratch, load_columns, save_columns

@@ -41,8 +41,8 @@ from shiq.rdf.range_reports import (
     rejects_of,
     with_source_lines,
 )
-from shiq.rdf.ranges import can_be_cut
 from shiq.rdf.reader import _own_axiom_test, _Reader
+from shiq.rdf.source_ranges import can_be_cut
 
 _JUDGINGS = 4
 

@@ -18,9 +18,9 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from shiq.abox_ops.elements.graph import NameLiteral, flags
 from shiq.abox_ops.elements.quotient import components
 from shiq.abox_ops.index.index import Extra
-from shiq.abox_ops.labels.calculus import Label
-from shiq.abox_ops.labels.documents import label_rows, read_labels
+from shiq.abox_ops.labels.label_calculus import Label
 from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools
+from shiq.abox_ops.labels.label_tables import label_rows, read_labels
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus, distinct_values
 from shiq.columns.arrays import NONE, Ints, distinct, is_in, take, unique
 from shiq.columns.rows import Names

@@ -239,7 +239,7 @@ def index(
     path = keeper.place_of(store)
     place = keeper.claim_place(path, replace_store)
     # Loaded where something is read.
-    from shiq.rdf.changes import feeds_of
+    from shiq.rdf.delta_changes import feeds_of
 
     sources = input_sources(abox, options, builds=options.engine in BUILDERS)
     if from_store is not None and (options.engine in BUILDERS or list_sources(tbox) or sources):
@@ -423,7 +423,7 @@ def bytes_of_lines(sources: Sequence[object]) -> int:
     if sum(sizes) * _UNPACKING_FACTOR < LARGE_BASE_BYTES:
         return 0
     # Loaded where there is much to read.
-    from shiq.rdf.ranges import can_be_cut
+    from shiq.rdf.source_ranges import can_be_cut
 
     total = 0
     for path, size in zip(paths, sizes):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from shiq.abox_ops.engine import MODEL
-from shiq.abox_ops.labels.calculus import unsatisfiable_classes
+from shiq.abox_ops.labels.label_calculus import unsatisfiable_classes
 from shiq.abox_ops.modules.decide import Decider
 from shiq.answers.result import Conflict, Evidence, Result
 from shiq.answers.verdict import Leftover, Verdict, is_blocking

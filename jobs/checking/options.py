@@ -428,7 +428,7 @@ def import_by_name(target: str) -> Any:
 def import_engine(name: str) -> Any:
     """Knowledge base class of an engine of `ENGINES`; no other engine is imported."""
     if name == "local" or name in DISTRIBUTED_WORK:
-        from shiq.abox_ops.local import LocalKnowledgeBase
+        from shiq.abox_ops.local_engine import LocalKnowledgeBase
 
         return LocalKnowledgeBase
     return import_by_name(_DISTRIBUTED_ENGINES[name])

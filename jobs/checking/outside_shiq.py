@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from shiq.abox_ops.conflicts.blame import Blame
+from shiq.abox_ops.conflicts.subset_search import Blame
 from shiq.abox_ops.modules.decide import Decider
 from shiq.abox_ops.outside_question import write_question
 from shiq.answers.result import Conflict

@@ -36,7 +36,7 @@ from shiq.jobs.commands.running import Request, run_check
 from shiq.jobs.outputs import OutputKind
 
 if TYPE_CHECKING:
-    from shiq.rdf.changes import TableChanges
+    from shiq.rdf.delta_changes import TableChanges
 
 #: How the name of a file of SPARQL Update ends.
 UPDATE_SUFFIX = ".ru"
@@ -291,7 +291,7 @@ def _table_changes(
             return lake_changes(table, on_spark, first, last, after=after)
     if table.startswith(TABLE):
         source_of(table)
-    from shiq.rdf.changes import version_after
+    from shiq.rdf.delta_changes import version_after
 
     if after is not None:
         first = after + 1

@@ -19,9 +19,10 @@ from pyspark.sql import functions as F
 from shiq.abox_ops.elements.union_view import UnionView
 from shiq.abox_ops.index.index import TouchedNodes, touched_nodes
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
-from shiq.abox_ops.local import LocalKnowledgeBase
+from shiq.abox_ops.local_engine import LocalKnowledgeBase
 from shiq.abox_ops.modules.decide import Decider, draw_shapes, examine
-from shiq.abox_ops.published.procedure import Definition7, initial_nodes, make_rules
+from shiq.abox_ops.published.procedure import initial_nodes, make_rules
+from shiq.abox_ops.published.remedies import Definition7
 from shiq.answers.result import UndecidedModule
 from shiq.answers.verdict import Leftover, Verdict
 from shiq.jobs.building.worker import ReasonerSettings

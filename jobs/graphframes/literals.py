@@ -20,8 +20,8 @@ from pyspark.sql.pandas import functions as arrow
 from shiq import model as owl
 from shiq.abox_ops.elements.graph import ComplexFacts
 from shiq.abox_ops.elements.normal_assertions import normalise
-from shiq.abox_ops.labels.calculus import Label, contradiction
-from shiq.abox_ops.published.procedure import Definition7
+from shiq.abox_ops.labels.label_calculus import Label, contradiction
+from shiq.abox_ops.published.remedies import Definition7
 from shiq.datatypes import DataTheory
 from shiq.jobs.building.worker import cached_value, spare_imports
 from shiq.model.abox import individuals_of

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from shiq.abox_ops.engine import NamedModule
-from shiq.abox_ops.labels.calculus import Label
+from shiq.abox_ops.labels.label_calculus import Label
 from shiq.abox_ops.modules.components import KeptAssertions, component_modules
 from shiq.abox_ops.modules.shapes import Shapes
 from shiq.columns.rows import DIFFERENT, SAME

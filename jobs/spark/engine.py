@@ -20,7 +20,7 @@ import numpy as np
 
 import shiq
 from shiq.abox_ops.elements.base import StoreBase
-from shiq.abox_ops.local import LocalKnowledgeBase
+from shiq.abox_ops.local_engine import LocalKnowledgeBase
 from shiq.abox_ops.modules.decide import Decider
 from shiq.columns.rows import literal_hash, term_hash
 from shiq.errors import OperationalError, missing_package

@@ -37,7 +37,7 @@ from shiq.jobs.spark.session import (
     stop_session,
     task_count,
 )
-from shiq.rdf.ranges import TableRange
+from shiq.rdf.source_ranges import TableRange
 from shiq.remote.place import Place
 
 T = TypeVar("T")

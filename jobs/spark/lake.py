@@ -24,7 +24,7 @@ from shiq.errors import BUILD_ANEW, InputError
 from shiq.inputs.sources import TABLE, TableKind, TableSource, table_kind
 from shiq.jobs.checking.options import Options
 from shiq.jobs.spark.engine import obtain_session
-from shiq.rdf.changes import TableChanges, last_committed_version
+from shiq.rdf.delta_changes import TableChanges, last_committed_version
 from shiq.rdf.tables import (
     BATCH_ROWS,
     check_columns,
@@ -414,7 +414,7 @@ class VersionRange:
         ), False
 
     def identity(self) -> tuple[str, tuple[str, ...]]:
-        """Path of a Delta table, and its id in its log at these versions (`shiq.rdf.changes`)."""
+        """Path of a Delta table, and its id in its log at these versions (`shiq.rdf.delta_changes`)."""
         path, present = _delta_log(self.session, self.table)
         versions = sorted({self.last if self.previous == _NO_VERSION else self.previous, self.last})
         try:

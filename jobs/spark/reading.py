@@ -1,7 +1,7 @@
 """Read a batch on Spark: text files by Spark's reader, table files by ranges, DataFrames by
 partition.
 
-Tasks parse; the driver joins the parts (`shiq.rdf.ranges`). The result is as with any engine:
+Tasks parse; the driver joins the parts (`shiq.rdf.source_ranges`). The result is as with any engine:
 assertions, ledger, leftovers and places.
 """
 
@@ -33,7 +33,7 @@ from shiq.inputs.sources import FileSource, TableKind, TableSource, source_of
 from shiq.jobs.building.worker import spare_imports
 from shiq.jobs.spark.session import is_connect, task_count
 from shiq.rdf.lines import read_lines
-from shiq.rdf.ranges import (
+from shiq.rdf.source_ranges import (
     ParsedPart,
     ParsedRange,
     Range,

@@ -14,7 +14,7 @@ True
 """
 
 from shiq.datatypes.datatype_map import KNOWN_FACETS, ill_typed_reason, is_known
-from shiq.datatypes.theory import DataTheory
+from shiq.datatypes.datatype_reasoner import DataTheory
 from shiq.datatypes.values import DataValue, IllTyped
 
 __all__ = ["KNOWN_FACETS", "DataTheory", "DataValue", "IllTyped", "ill_typed_reason", "is_known"]

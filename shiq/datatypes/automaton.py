@@ -1,10 +1,10 @@
 """Decide regular sets of strings by derivatives (Brzozowski, JACM 1964).
 
 The derivatives of an expression are the states of a deterministic automaton, built on demand. All
-automata of one question share a budget of `FUEL` steps (`shiq.datatypes.regular`); when it is used up,
+automata of one question share a budget of `FUEL` steps (`shiq.datatypes.regular_expressions`); when it is used up,
 the answer is None (undecided).
 
->>> from shiq.datatypes.regular import sequence, text
+>>> from shiq.datatypes.regular_expressions import sequence, text
 >>> word = sequence(text("a"), choice([text("b"), text("c")]))
 >>> Automaton(word).count(math.inf), Automaton(word).accepts("ac"), Automaton(intersect([word, negation(text("ab"))])).count(9)
 (2, True, 1)
@@ -18,7 +18,7 @@ nearest to the end of a string come first.
 
 >>> from shiq.datatypes.patterns import read_pattern
 >>> from shiq.datatypes.automaton import Automaton
->>> from shiq.datatypes.regular import negation
+>>> from shiq.datatypes.regular_expressions import negation
 >>> ends_a, ends_b = (read_pattern(f"(a|b)*{letter}(a|b){{25}}") for letter in "ab")
 >>> [has_string(Automaton(intersect(parts)), 0) for parts in ([ends_a, ends_b], [ends_a, negation(ends_b)])]
 [False, True]
@@ -32,7 +32,7 @@ from collections.abc import Callable, Iterable, Iterator
 from heapq import heappop, heappush
 from itertools import product
 
-from shiq.datatypes.regular import (
+from shiq.datatypes.regular_expressions import (
     EMPTY,
     EPSILON,
     FUEL,

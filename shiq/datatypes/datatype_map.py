@@ -48,7 +48,7 @@ from shiq.datatypes.reals import (
     floats_in_bound,
     reals_in,
 )
-from shiq.datatypes.regular import Regex
+from shiq.datatypes.regular_expressions import Regex
 from shiq.datatypes.strings import (
     OCTETS,
     STRING,

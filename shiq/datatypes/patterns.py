@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from shiq.datatypes.regular import (
+from shiq.datatypes.regular_expressions import (
     BLOCKS,
     CHAR,
     EPSILON,

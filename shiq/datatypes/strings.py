@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from shiq.datatypes.automaton import Automaton
-from shiq.datatypes.regular import (
+from shiq.datatypes.regular_expressions import (
     ASCII_DIGIT,
     CHAR,
     EVERYTHING,

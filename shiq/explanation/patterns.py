@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from shiq import model as owl
-from shiq.explanation.forms import canonical_rows, canonical_text, rows_of
+from shiq.explanation.canonical_text import canonical_rows, canonical_text, rows_of
 from shiq.explanation.labels import Labels
 from shiq.explanation.manchester import manchester
 from shiq.explanation.phrases import (

@@ -37,7 +37,7 @@ from shiq.model.abox import ABox
 from shiq.remote.place import is_address
 
 if TYPE_CHECKING:
-    from shiq.rdf.ranges import ParsedPart
+    from shiq.rdf.source_ranges import ParsedPart
     from shiq.rml.tables import TableMapping
 
 #: Gives the parts of a source, in order, as they were parsed away from this process.

@@ -1,5 +1,5 @@
 """Kinds of all names of a reading: those declared, by the triples of the declarations, and those that
-use shows (`shiq.rdf.kinds`)."""
+use shows (`shiq.rdf.name_kinds`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from shiq.model import RDFS, Signature
 from shiq.rdf.graph import VocabularyGraph
-from shiq.rdf.kinds import (
+from shiq.rdf.name_kinds import (
     ANNOTATION,
     DATA,
     OBJECT,

@@ -15,7 +15,7 @@ from typing import Any, Final
 from shiq import model as owl
 from shiq.rdf.expression_loop import Build, ExpressionLoop, Key
 from shiq.rdf.graph import OpenPropertyError, UnmappedError, VocabularyGraph, read_list
-from shiq.rdf.kinds import DATA, OBJECT, Kinds
+from shiq.rdf.name_kinds import DATA, OBJECT, Kinds
 from shiq.rdf.triples import Term, term_text
 from shiq.rdf.vocabulary import (
     CARDINALITIES,

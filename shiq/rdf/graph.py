@@ -1,6 +1,6 @@
 """Vocabulary graph: the triples that form axioms, in memory, each with its bucket of the ledger.
 
-Assertions on named classes and properties stay in columns (`shiq.rdf.bulk`). Here are axioms, class
+Assertions on named classes and properties stay in columns (`shiq.rdf.bulk_assertions`). Here are axioms, class
 expressions, lists, declarations and the rarer assertions, which `shiq.rdf.mapping` maps to OWL.
 """
 

@@ -28,8 +28,8 @@ from shiq.model import (
 )
 from shiq.model.built_in import remove_built_in
 from shiq.model.walk import entities
-from shiq.rdf.kinds import DATA, OBJECT, Kinds
 from shiq.rdf.loaded_sources import AssumedKinds, LoadedSources, StatedValue, add_assertions
+from shiq.rdf.name_kinds import DATA, OBJECT, Kinds
 from shiq.rdf.ontology_header import UNMET, UnmetImport, without_fragment
 from shiq.rdf.triples import Term, column
 from shiq.rdf.vocabulary import IMPORTS, LANGUAGE_DOCUMENTS
@@ -165,7 +165,7 @@ class ImportQueue:
             paths = self._ambiguous_files[iri]
             if iri not in self._loaded.imports.candidates:
                 # Loaded where something is in doubt.
-                from shiq.rdf.doubt import candidates_of
+                from shiq.rdf.axioms_in_doubt import candidates_of
 
                 shown, hint = self._candidate_texts(iri, paths)
                 message = f"<{iri}> is imported, but {len(paths)} files say that they are it, and do not hold the same: {shown}"

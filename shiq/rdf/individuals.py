@@ -15,7 +15,7 @@ from shiq.rdf.graph import (
     VocabularyGraph,
     read_list,
 )
-from shiq.rdf.kinds import Kinds
+from shiq.rdf.name_kinds import Kinds
 from shiq.rdf.namespaces import namespace_of
 from shiq.rdf.triples import Term, term_text
 from shiq.rdf.vocabulary import is_reserved

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from shiq.answers.verdict import LEAVING_OUT, LIKE_OTHERS, Leftover
 from shiq.model import OWL, Assertion, Axiom, Signature
 from shiq.rdf.graph import MappedValue, UnmappedError, VocabularyGraph, read_list
-from shiq.rdf.kinds import Problem
 from shiq.rdf.loaded_sources import StatedValue
+from shiq.rdf.name_kinds import Problem
 from shiq.rdf.triples import Triples, shorten
 from shiq.rdf.vocabulary import FIRST, REST, TYPE, is_reserved
 

@@ -18,9 +18,9 @@ from shiq.inputs.reading import Place, Reading
 from shiq.inputs.sources import FileSource, ObjectKind, ObjectSource, Source, TableSource, source_of
 from shiq.model.abox import ABox
 from shiq.model.walk import PROPERTIES
-from shiq.rdf.kinds import DATA, OBJECT, Use
 from shiq.rdf.lines import read_lines, refuse_no_line
 from shiq.rdf.loaded_sources import KnownAxioms, LoadedSources, StatedValue, add_assertions
+from shiq.rdf.name_kinds import DATA, OBJECT, Use
 from shiq.rdf.ontology_header import UNMET, document_iris
 from shiq.rdf.terms import COLUMNS, bare_rows
 from shiq.rdf.triples import Rejects, Triples, numbered_labels, triple_text, written_labels
@@ -165,7 +165,7 @@ def read_triples(
     """Read a file of triples into ``triples``; malformed lines and passages become ``rejects``."""
     # What reads the other formats is loaded where a source is in one: most batches are lines.
     if source.parts is not None:
-        from shiq.rdf.ranges import read_parts
+        from shiq.rdf.source_ranges import read_parts
 
         begun = len(triples)
         read_parts(source.parts(), triples, scope, rejects, progress)
@@ -206,7 +206,7 @@ def read_table(
     from shiq.rdf.tables import read_rows, table_files, table_rows
 
     if source.parts is not None:
-        from shiq.rdf.ranges import read_parts
+        from shiq.rdf.source_ranges import read_parts
 
         read_parts(source.parts(), triples, scope, rejects, progress)
         return table_files(source)[1]
@@ -310,19 +310,19 @@ def _object(source: ObjectSource, scope: str, loaded: LoadedSources) -> None:
     triples, name = loaded.triples, source.name
     match source.kind:
         case ObjectKind.RDFLIB:
-            from shiq.rdf.objects import read_rdflib
+            from shiq.rdf.graphs_in_memory import read_rdflib
 
             loaded.rewritten_literals.append(
                 read_rdflib(source.value, name, triples, written_labels(scope), rejects)
             )
         case ObjectKind.PYOXIGRAPH:
-            from shiq.rdf.objects import read_oxigraph
+            from shiq.rdf.graphs_in_memory import read_oxigraph
 
             loaded.rewritten_literals.append(
                 read_oxigraph(source.value, name, triples, numbered_labels(scope), rejects)
             )
         case ObjectKind.OWLREADY:
-            from shiq.rdf.objects import iris_of, read_owlready
+            from shiq.rdf.graphs_in_memory import iris_of, read_owlready
 
             loaded.imports.ontologies.update(iris_of(source.value))
             loaded.leftovers += read_owlready(

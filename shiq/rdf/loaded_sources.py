@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from shiq import model as owl
 from shiq.answers.verdict import Leftover
 from shiq.inputs.reading import Place
-from shiq.rdf.assemble import plain_triple
-from shiq.rdf.kinds import DATA, OBJECT, Kinds, Use
+from shiq.rdf.abox_assembly import plain_triple
+from shiq.rdf.name_kinds import DATA, OBJECT, Kinds, Use
 from shiq.rdf.ontology_header import UnmetImport, without_fragment
 from shiq.rdf.triples import Triples
 from shiq.rdf.vocabulary import (
@@ -19,8 +19,8 @@ from shiq.rdf.vocabulary import (
 )
 
 if TYPE_CHECKING:
-    from shiq.rdf.doubt import Candidates
-    from shiq.rdf.objects import RewrittenLiterals
+    from shiq.rdf.axioms_in_doubt import Candidates
+    from shiq.rdf.graphs_in_memory import RewrittenLiterals
     from shiq.vocabularies import VocabularyChoice
 
 V = TypeVar("V", bound=owl.Axiom | owl.Assertion)

@@ -25,7 +25,7 @@ from shiq.rdf.graph import (
     read_list,
 )
 from shiq.rdf.individuals import IndividualMapper
-from shiq.rdf.kinds import ANNOTATION, DATA, OBJECT, Kinds
+from shiq.rdf.name_kinds import ANNOTATION, DATA, OBJECT, Kinds
 from shiq.rdf.triples import Term, term_text
 from shiq.rdf.vocabulary import (
     CHARACTERISTICS,
@@ -189,7 +189,7 @@ def _failure(
     graph: VocabularyGraph, expressions: Expressions, main: int, error: UnmappedError
 ) -> Failure:
     # Loaded where something is not understood.
-    from shiq.rdf.doubt import assumption_for_triple
+    from shiq.rdf.axioms_in_doubt import assumption_for_triple
 
     assumption = assumption_for_triple(graph, expressions, main)
     return Failure(main, error.kind, error.message, error.hint, assumption)

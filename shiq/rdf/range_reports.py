@@ -18,9 +18,9 @@ import numpy as np
 from shiq.answers.verdict import IN_DATA, LIKE_OTHERS, Leftover
 from shiq.errors import InputError
 from shiq.model import Literal, Signature
-from shiq.rdf.bulk import ResolvedRows, graph_rows, individuals_of, resolve
+from shiq.rdf.bulk_assertions import ResolvedRows, graph_rows, individuals_of, resolve
 from shiq.rdf.ledger import expand_leftover
-from shiq.rdf.ranges import ParsedRange
+from shiq.rdf.source_ranges import ParsedRange
 from shiq.rdf.triples import MOST_SHOWN, Term, Triples, column
 from shiq.rdf.vocabulary import BUILT_IN_DATA, BUILT_IN_OBJECT
 
@@ -247,7 +247,7 @@ def refuse_no_triples(reports: Collection[RangeReport], why: str = "") -> None:
         )
 
 
-#: The order in which `shiq.rdf.bulk` tells of rows, by how a message begins.
+#: The order in which `shiq.rdf.bulk_assertions` tells of rows, by how a message begins.
 _ORDER = (
     *(
         "the TBox does not know the class",

@@ -17,8 +17,8 @@ from shiq.answers.verdict import IN_DATA, UNKNOWN_DATATYPE, Leftover
 from shiq.inputs.reading import Assumption, Place, Reading
 from shiq.model.abox import ABox
 from shiq.model.walk import OF_INDIVIDUALS, PROPERTIES, choose_labels, entities, signature_of
-from shiq.rdf.assemble import AssertionPlaces, LeftoverRowPlaces, build_abox
-from shiq.rdf.bulk import ResolvedRows, graph_rows, individuals_of, resolve
+from shiq.rdf.abox_assembly import AssertionPlaces, LeftoverRowPlaces, build_abox
+from shiq.rdf.bulk_assertions import ResolvedRows, graph_rows, individuals_of, resolve
 from shiq.rdf.declarations import find_kinds
 from shiq.rdf.graph import GraphMapping, OpenPropertyError, build_graph, unattached_groups
 from shiq.rdf.ledger import (
@@ -96,7 +96,7 @@ def read_ontology(
     candidates = [found for found in loaded.imports.candidates.values() if found is not None]
     if reader.surroundings.doubtful_triples or candidates:
         # Loaded where something is in doubt.
-        from shiq.rdf.doubt import candidate_leftovers, mark_doubtful
+        from shiq.rdf.axioms_in_doubt import candidate_leftovers, mark_doubtful
 
         certain = dict.fromkeys(
             reader.axioms({name for found in candidates for name in found.names}, of_doubt=False)
@@ -359,7 +359,7 @@ class _Reader:
         if not failed and self.surroundings.rules is None:
             return frozenset()
         # Loaded where something is not understood.
-        from shiq.rdf.doubt import names_in_rules, names_in_triples
+        from shiq.rdf.axioms_in_doubt import names_in_rules, names_in_triples
 
         names = names_in_triples(self.graph, failed) | names_in_rules(self.graph)
         return frozenset(name for name in names if not self.kinds.is_entity(name))
@@ -383,7 +383,7 @@ class _Reader:
         if not not_simple and self.surroundings.rules is None:
             return
         # Loaded where something is outside SHIQ(D).
-        from shiq.rdf.doubt import (
+        from shiq.rdf.axioms_in_doubt import (
             assumption_for,
             assumptions_for_rules,
             simplicity,
@@ -509,7 +509,7 @@ class _Reader:
         )
         if not groups:
             return
-        from shiq.rdf.languages import has_ill_typed, is_part_of_statement, used_nodes
+        from shiq.rdf.other_languages import has_ill_typed, is_part_of_statement, used_nodes
 
         used = used_nodes(self.triples, graph, bulk.known_rows)
         named = {entity.iri for entity in entities((*axioms, *self.axioms()))}

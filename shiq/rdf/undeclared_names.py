@@ -15,7 +15,7 @@ import numpy as np
 
 from shiq.model import Literal, Signature
 from shiq.rdf.graph import VocabularyGraph
-from shiq.rdf.kinds import Problem
+from shiq.rdf.name_kinds import Problem
 from shiq.rdf.namespaces import (
     OwnNamespaces,
     SlipFinder,

@@ -27,7 +27,7 @@ from shiq.rdf.triples import Triples, column
 from shiq.rdf.vocabulary import VALUE_LINK, VALUE_ROLE
 
 if TYPE_CHECKING:
-    from shiq.rdf.bulk import ResolvedRows
+    from shiq.rdf.bulk_assertions import ResolvedRows
 
 _NODE = "urn:shiq:literal:"
 _VALUE = "urn:shiq:value:"

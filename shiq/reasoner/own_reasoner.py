@@ -11,7 +11,7 @@ from functools import cached_property
 
 from shiq.answers.verdict import Verdict
 from shiq.model.clause import ClausalTBox
-from shiq.reasoner.hypertableau.numbers import (
+from shiq.reasoner.hypertableau.large_numbers import (
     AS_MANY_AS_POSSIBLE,
     FIRST,
     MORE_TRIES,

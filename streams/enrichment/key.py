@@ -5,7 +5,7 @@ THEORY, "One enrichment for many events").
 A key is the event written down: each individual of its own as what is said of it alone, with
 links to K by name and values by region; the links between them by position; and what is said of
 K. Values that may be counted are nodes like individuals. The positions are canonical: by what is
-said of each alone where that tells them apart, else as `shiq.model.canonical` has it.
+said of each alone where that tells them apart, else as `shiq.model.canonical_graphs` has it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from shiq import model as owl
 from shiq.datatypes.values import DataValue
 from shiq.functional.writer import axiom_text
-from shiq.model.canonical import canonical_order, node_positions, renumber_arcs
+from shiq.model.canonical_graphs import canonical_order, node_positions, renumber_arcs
 from shiq.model.ntriples import literal as literal_text
 from shiq.model.walk import parts, rebuild
 from shiq.rml.model import TYPE, Statement, is_resource

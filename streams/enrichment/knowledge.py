@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from shiq import model as owl
-from shiq.abox_ops.conflicts.shrink import connected_assertions, shrink
+from shiq.abox_ops.conflicts.minimal_subsets import connected_assertions, shrink
 from shiq.abox_ops.entailment import Entailer, Entailment, Premises, union_or_any
 from shiq.abox_ops.entailment.reasoners import Reasoners
 from shiq.answers.verdict import Leftover, Verdict, is_blocking

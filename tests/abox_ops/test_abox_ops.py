@@ -7,16 +7,17 @@ from itertools import permutations
 
 import pytest
 
-from shiq.abox_ops.conflicts.shrink import shrink
+from shiq.abox_ops.conflicts.minimal_subsets import shrink
 from shiq.abox_ops.elements.element_graph import ElementGraph
 from shiq.abox_ops.elements.normal_assertions import definitions, normalise
 from shiq.abox_ops.elements.quotient import Partition
-from shiq.abox_ops.labels.calculus import EMPTY, Label, LabelCalculus, clashes
 from shiq.abox_ops.labels.irrelevance import Irrelevance, Needs
+from shiq.abox_ops.labels.label_calculus import EMPTY, Label, LabelCalculus, clashes
 from shiq.abox_ops.modules import shapes as shapes_
 from shiq.abox_ops.modules.components import KeptAssertions, component_modules
 from shiq.abox_ops.modules.shapes import Shapes
-from shiq.abox_ops.published.procedure import Definition7, Outcome, Remedy, m_part, remedies, u_part
+from shiq.abox_ops.published.part_of import m_part, u_part
+from shiq.abox_ops.published.remedies import Definition7, Outcome, Remedy, remedies
 from shiq.functional import parse_functional
 from shiq.model import (
     XSD,

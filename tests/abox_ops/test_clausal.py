@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from shiq.abox_ops.elements.quotient import Partition
-from shiq.abox_ops.local import LocalKnowledgeBase
+from shiq.abox_ops.local_engine import LocalKnowledgeBase
 from shiq.answers.verdict import Verdict
 from shiq.api import check_insertions
 from shiq.functional import parse_functional

@@ -15,13 +15,13 @@ from test_model import Case
 from test_model_columns import facts, scratch
 
 from shiq import check_insertions
-from shiq.abox_ops.counting import merge_classes, merging
+from shiq.abox_ops.counting import merge_class_fixpoint, merge_classes
 from shiq.abox_ops.counting.merge_classes import MergeClasses
 from shiq.abox_ops.engine import ModelKnowledgeBase, NamedModule
-from shiq.abox_ops.local import LocalKnowledgeBase
+from shiq.abox_ops.local_engine import LocalKnowledgeBase
 from shiq.abox_ops.modules.decide import Decider
 from shiq.abox_ops.patch import assumptions, patch
-from shiq.abox_ops.patch.region import PatchRegion
+from shiq.abox_ops.patch.inside_region import PatchRegion
 from shiq.answers.result import Result
 from shiq.answers.verdict import Verdict
 from shiq.api import index, open_store
@@ -250,7 +250,7 @@ def _forgetting(method: str) -> Callable[..., Any]:
 
 
 _INIT = MergeClasses.__init__
-_MAY_BE_TIED, _MERGE = merging.may_be_tied, merging.merge_inside
+_MAY_BE_TIED, _MERGE = merge_class_fixpoint.may_be_tied, merge_class_fixpoint.merge_inside
 
 
 def _all_of_it(self: MergeClasses, counted: Any, inside: Any, contradictory: Any = None) -> None:
@@ -282,7 +282,7 @@ PLANTED: dict[str, tuple[int, object, str, Any]] = {
     "they have their class outside": (0, MergeClasses, "__init__", _outside_instead),
     "they are made one with others": (
         7,
-        merging,
+        merge_class_fixpoint,
         "may_be_tied",
         lambda inside, contradictory, elements: _MAY_BE_TIED(
             inside, np.zeros_like(contradictory), elements

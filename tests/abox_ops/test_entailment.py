@@ -10,10 +10,10 @@ import pytest
 
 from shiq import model as owl
 from shiq.abox_ops.entailment import Entailer, Premises, compute_entailment
+from shiq.abox_ops.entailment.event_modules import AskedVocabulary, EventModules, ModuleFinder
 from shiq.abox_ops.entailment.full_entailer import Denial, _DenialTester
-from shiq.abox_ops.entailment.horn import HornLabels
 from shiq.abox_ops.entailment.horn_entailer import HornEntailer
-from shiq.abox_ops.entailment.modules import AskedVocabulary, EventModules, ModuleFinder
+from shiq.abox_ops.entailment.horn_labels import HornLabels
 from shiq.abox_ops.entailment.premises import EventAssertions
 from shiq.abox_ops.entailment.reasoners import Reasoners
 from shiq.answers.verdict import Verdict

@@ -10,7 +10,7 @@ from shiq import model as owl
 from shiq.abox_ops.entailment import Entailer, Premises
 from shiq.abox_ops.entailment import chains_as_clauses as plain_reading
 from shiq.abox_ops.entailment.chains_as_clauses import ClausalReading
-from shiq.abox_ops.entailment.modules import AskedVocabulary
+from shiq.abox_ops.entailment.event_modules import AskedVocabulary
 from shiq.abox_ops.entailment.reasoners import Reasoners
 from shiq.answers.verdict import Verdict
 from shiq.simplify import chains

@@ -12,12 +12,12 @@ from unittest.mock import patch
 import pytest
 
 from shiq import check_insertions
-from shiq.abox_ops.conflicts import shrink
+from shiq.abox_ops.conflicts import minimal_subsets
 from shiq.abox_ops.conflicts.derivation import ToldDerivation, has_told_clash
 from shiq.abox_ops.elements.element_graph import ElementGraph
 from shiq.abox_ops.elements.normal_assertions import normalise
-from shiq.abox_ops.labels.calculus import LabelCalculus, clashes
-from shiq.abox_ops.labels.data import DataRestrictions
+from shiq.abox_ops.labels.data_restrictions import DataRestrictions
+from shiq.abox_ops.labels.label_calculus import LabelCalculus, clashes
 from shiq.answers.result import Result
 from shiq.answers.verdict import Verdict
 from shiq.api import index, open_store
@@ -145,7 +145,7 @@ def test_many_culprits_on_a_chain_cost_no_more_than_their_derivations(
     """Twice the chain has four times the assertions in its conflicts. Nothing is asked about
     each pair of culprits.
     """
-    monkeypatch.setattr(shrink, "MOST_OF_ALL", 0)
+    monkeypatch.setattr(minimal_subsets, "MOST_OF_ALL", 0)
     (small, _), (large, result) = measured(culprits(40)), measured(culprits(80))
     assert {conflict.insertions for conflict in result.conflicts} == {
         tuple(assertion_lines(a(i, B))) for i in range(0, 80, 2)
@@ -159,7 +159,7 @@ def test_a_clash_at_the_end_of_a_chain_is_explained_without_hermit(
     world: Callable[[int], tuple[TBox, list[Assertion], list[Assertion]]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(shrink, "MOST", 2_000)
+    monkeypatch.setattr(minimal_subsets, "MOST", 2_000)
     (small, _), (large, result) = measured(world(100)), measured(world(400))
     assert not large.handed_on
     # What questions hold together is bounded; the rest is linear.

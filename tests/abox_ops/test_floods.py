@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from shiq.abox_ops.modules.decide import Decider
-from shiq.abox_ops.patch import effort, region
+from shiq.abox_ops.patch import effort, inside_region
 from shiq.abox_ops.patch.effort import Effort
-from shiq.abox_ops.told.saturation import RoundSizes
+from shiq.abox_ops.told.told_literals import RoundSizes
 from shiq.api import Session
 from shiq.jobs.gate import hints
 from shiq.model import (
@@ -132,8 +132,8 @@ def test_rounds_over_arrays_for_each_hop_are_found(monkeypatch: pytest.MonkeyPat
 
 
 def test_contradictory_elements_that_count_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = region.MergeClasses
-    monkeypatch.setattr(region, "MergeClasses", lambda *arguments: made(*arguments[:2]))
+    made = inside_region.MergeClasses
+    monkeypatch.setattr(inside_region, "MergeClasses", lambda *arguments: made(*arguments[:2]))
     floods = compare(0, [fork(24), fork(48)], ("model",))
     assert {("leaves its neighbourhood (model)", "looked_at")} <= {
         (flood.rule, flood.count) for flood in floods or ()

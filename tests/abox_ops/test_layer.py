@@ -13,7 +13,7 @@ import pytest
 
 from shiq.abox_ops.conflicts import explain
 from shiq.abox_ops.engine import AddSet, Inquiry
-from shiq.abox_ops.local import LocalKnowledgeBase
+from shiq.abox_ops.local_engine import LocalKnowledgeBase
 from shiq.abox_ops.modules.add_set import distinct_answers
 from shiq.abox_ops.modules.decide import Decider
 from shiq.answers.verdict import Verdict

@@ -17,9 +17,9 @@ from shiq.abox_ops.counting import merge_classes as merging
 from shiq.abox_ops.elements.quotient import components, grouping
 from shiq.abox_ops.engine import CRITERIA, AddSet
 from shiq.abox_ops.index import deletion
-from shiq.abox_ops.local import LocalKnowledgeBase
+from shiq.abox_ops.local_engine import LocalKnowledgeBase
 from shiq.abox_ops.snapshot_delta import grow_merge_classes, told_union
-from shiq.abox_ops.told.saturation import saturate
+from shiq.abox_ops.told.told_literals import saturate
 from shiq.answers.verdict import Verdict
 from shiq.columns.arrays import (
     array_table,

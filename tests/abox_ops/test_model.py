@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from shiq import check_insertions
 from shiq.abox_ops.elements.quotient import Partition
-from shiq.abox_ops.labels.calculus import Label, join
+from shiq.abox_ops.labels.label_calculus import Label, join
 from shiq.abox_ops.modules.components import KeptAssertions
 from shiq.answers.result import Result
 from shiq.errors import UsageError

@@ -17,16 +17,16 @@ from test_local import chain_case
 from test_model import CASES, Case
 
 from shiq.abox_ops import snapshot_delta as growth
-from shiq.abox_ops.counting import groups, merging
+from shiq.abox_ops.counting import groups, merge_class_fixpoint
 from shiq.abox_ops.counting.groups import CountedGraph, CountedLabels, ElementAnswers
 from shiq.abox_ops.counting.merge_classes import MergeClasses
 from shiq.abox_ops.elements.graph import Graph, lengthen
 from shiq.abox_ops.engine import Inquiry, ModelKnowledgeBase
-from shiq.abox_ops.local import LocalKnowledgeBase
+from shiq.abox_ops.local_engine import LocalKnowledgeBase
 from shiq.abox_ops.modules.decide import Decider
 from shiq.abox_ops.patch.certified_model import stored_model
+from shiq.abox_ops.patch.inside_region import Frontier
 from shiq.abox_ops.patch.patch import Patch
-from shiq.abox_ops.patch.region import Frontier
 from shiq.abox_ops.patch.renewal import Renewal
 from shiq.answers.verdict import Verdict
 from shiq.api import Session, index, open_store
@@ -129,7 +129,7 @@ def _of_itself(
     return found
 
 
-_TIES = merging.tie_groups
+_TIES = merge_class_fixpoint.tie_groups
 COUNTING: dict[str, tuple[int, object, str, Callable[..., Any]]] = {
     "what was counted under other labels is believed": (
         179,
@@ -137,7 +137,7 @@ COUNTING: dict[str, tuple[int, object, str, Callable[..., Any]]] = {
         "forget",
         lambda *arguments: None,
     ),
-    "a class is tied to its own member": (4723, merging, "tie_groups", _of_itself),
+    "a class is tied to its own member": (4723, merge_class_fixpoint, "tie_groups", _of_itself),
 }
 
 

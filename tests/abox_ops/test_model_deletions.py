@@ -14,7 +14,7 @@ from test_model import _HIDDEN, PREFIX
 from test_model_columns import _SETTINGS, check, facts, scratch
 
 from shiq.abox_ops.index.index import Index
-from shiq.abox_ops.local import LocalKnowledgeBase
+from shiq.abox_ops.local_engine import LocalKnowledgeBase
 from shiq.abox_ops.modules.decide import Decider
 from shiq.abox_ops.patch.certified_model import CertifiedModel
 from shiq.answers.verdict import Verdict

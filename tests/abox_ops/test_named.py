@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from shiq.abox_ops.engine import CRITERIA, NamedModule
-from shiq.abox_ops.local import LocalKnowledgeBase
+from shiq.abox_ops.local_engine import LocalKnowledgeBase
 from shiq.abox_ops.modules.add_set import NamedModules, answer_positions, ask_distinct, tally
 from shiq.answers.verdict import Verdict
 from shiq.functional import parse_functional

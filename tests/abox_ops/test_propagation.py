@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from shiq.abox_ops.labels.calculus import clashes
-from shiq.abox_ops.labels.propagation import MaskPropagation, WidePropagation
+from shiq.abox_ops.labels.label_calculus import clashes
+from shiq.abox_ops.labels.unit_propagation import MaskPropagation, WidePropagation
 from shiq.support import bits
 
 WIDTH = 7

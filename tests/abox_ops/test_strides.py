@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from shiq.abox_ops.engine import Inquiry, ModelKnowledgeBase
-from shiq.abox_ops.local import LocalKnowledgeBase
+from shiq.abox_ops.local_engine import LocalKnowledgeBase
 from shiq.abox_ops.modules.decide import Decider
-from shiq.abox_ops.patch import effort, patch, saturation, stride
+from shiq.abox_ops.patch import effort, patch, strides, told_plus
 from shiq.abox_ops.patch.effort import Effort
-from shiq.abox_ops.patch.region import PatchRegion
+from shiq.abox_ops.patch.inside_region import PatchRegion
 from shiq.functional import parse_functional
 from shiq.model import Assertion
 from shiq.model.abox import abox_of
@@ -29,7 +29,7 @@ TWINS = """Prefix(:=<urn:t#>) Ontology(
 
 
 def deep_from(depth: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (effort, stride, effort):
+    for module in (effort, strides, effort):
         monkeypatch.setattr(module, "DEEP", depth)
 
 
@@ -135,7 +135,7 @@ def _asked_for_what_is_read(region: PatchRegion) -> Any:
 
 PLANTED: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
     "told_N where an element is plain": (
-        stride._OuterEdges,
+        strides._OuterEdges,
         "onward",
         lambda of: lambda walk, key, is_plain: of(walk, key, not is_plain),
     ),
@@ -145,7 +145,7 @@ PLANTED: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
         lambda of: property(lambda self: self.without_depth),
     ),
     "role assertions of touched elements are not read for a turn": (
-        saturation,
+        told_plus,
         "find_told_requests",
         lambda _: _asked_for_what_is_read,
     ),

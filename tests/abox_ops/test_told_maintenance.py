@@ -14,7 +14,7 @@ from store_content import different
 from test_local import Case, counting_case, deletion_case, small_vocabulary
 from test_model_columns import _SETTINGS, is_plain, scratch, steps
 
-from shiq.abox_ops.local import LocalKnowledgeBase
+from shiq.abox_ops.local_engine import LocalKnowledgeBase
 from shiq.abox_ops.modules.decide import Decider
 from shiq.abox_ops.snapshot_delta import told_union
 from shiq.abox_ops.told import maintenance

@@ -13,10 +13,10 @@ import pytest
 
 from shiq.abox_ops.engine import Inquiry, ModelKnowledgeBase
 from shiq.abox_ops.labels.label_numbers import Bools
-from shiq.abox_ops.local import LocalKnowledgeBase
+from shiq.abox_ops.local_engine import LocalKnowledgeBase
 from shiq.abox_ops.modules.decide import Decider
-from shiq.abox_ops.patch import saturation
-from shiq.abox_ops.patch.region import PatchRegion
+from shiq.abox_ops.patch import told_plus
+from shiq.abox_ops.patch.inside_region import PatchRegion
 from shiq.answers.verdict import Verdict
 from shiq.api import certify, check_insertions, index
 from shiq.errors import UsageError
@@ -95,7 +95,7 @@ def _guessed(region: PatchRegion) -> Bools:
 def test_a_clash_with_what_is_assumed_is_no_contradiction(
     decider: Decider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(saturation, "is_clashing", _guessed)
+    monkeypatch.setattr(told_plus, "is_clashing", _guessed)
     with pytest.raises(AssertionError):
         for seed in SEEDS:
             check(seed, decider)

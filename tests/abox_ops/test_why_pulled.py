@@ -14,8 +14,8 @@ import pytest
 
 import tests.spec  # noqa: F401 -- the engine `spec`
 from shiq.abox_ops.engine import Inquiry
-from shiq.abox_ops.local import LocalKnowledgeBase
 from shiq.abox_ops.local_add_set import LocalAddSet
+from shiq.abox_ops.local_engine import LocalKnowledgeBase
 from shiq.abox_ops.modules.add_set import NOTHING, PulledInReasons
 from shiq.abox_ops.modules.decide import Decider
 from shiq.answers.result import Result

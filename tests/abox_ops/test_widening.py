@@ -15,7 +15,7 @@ import pytest
 from test_model_columns import is_refuted, scratch
 
 from shiq.abox_ops.engine import Inquiry, ModelKnowledgeBase
-from shiq.abox_ops.local import LocalKnowledgeBase
+from shiq.abox_ops.local_engine import LocalKnowledgeBase
 from shiq.abox_ops.modules.decide import Decider
 from shiq.abox_ops.patch import effort
 from shiq.abox_ops.patch.effort import Effort, EffortColumns

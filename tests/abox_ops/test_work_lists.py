@@ -17,15 +17,15 @@ from shiq.abox_ops.counting.merge_classes import MergeClasses
 from shiq.abox_ops.engine import Inquiry
 from shiq.abox_ops.index import deletion
 from shiq.abox_ops.labels.label_numbers import RolePropagation
-from shiq.abox_ops.local import LocalKnowledgeBase
+from shiq.abox_ops.local_engine import LocalKnowledgeBase
 from shiq.abox_ops.modules.decide import Decider
-from shiq.abox_ops.patch import saturation
-from shiq.abox_ops.patch.saturation import TurnWalk
+from shiq.abox_ops.patch import told_plus
+from shiq.abox_ops.patch.told_plus import TurnWalk
 from shiq.abox_ops.snapshot_delta import told_union
 from shiq.abox_ops.told import element_cache
 from shiq.abox_ops.told.element_cache import ElementCache
 from shiq.abox_ops.told.maintenance import _OutwardWalk
-from shiq.abox_ops.told.saturation import RoundSizes
+from shiq.abox_ops.told.told_literals import RoundSizes
 from shiq.abox_ops.told.work_list import WorkList
 from shiq.columns.arrays import Ints
 from shiq.model import (
@@ -96,7 +96,7 @@ def test_equal_to_the_reference(start: int, decider: Decider, at_once: list[int]
 PLANTED: dict[str, tuple[int, object, str, Callable[..., Any]]] = {
     "told⁺ does not come back from those that came in": (87, TurnWalk, "run", _runs_on),
     "what stood is asked for": (11, TurnWalk, "_is_new", lambda self, key: True),
-    "elements that clash ask": (31, saturation, "clashes", lambda label: False),
+    "elements that clash ask": (31, told_plus, "clashes", lambda label: False),
 }
 
 

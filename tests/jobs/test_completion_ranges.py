@@ -27,7 +27,7 @@ from test_spark_building import (
 
 from shiq.abox_ops.elements.graph import Graph
 from shiq.abox_ops.patch import range_certificate
-from shiq.abox_ops.patch.region import PartLabels, PatchRegion
+from shiq.abox_ops.patch.inside_region import PartLabels, PatchRegion
 from shiq.columns.arrays import Ints
 from shiq.jobs.building import completion, completion_tasks
 from shiq.jobs.building.build import BuildSettings

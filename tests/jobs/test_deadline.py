@@ -17,7 +17,7 @@ import pytest
 
 from shiq import deadline
 from shiq.abox_ops.conflicts.explain import Explainer
-from shiq.abox_ops.local import LocalKnowledgeBase
+from shiq.abox_ops.local_engine import LocalKnowledgeBase
 from shiq.abox_ops.patch import patch
 from shiq.answers.result import Result
 from shiq.answers.verdict import Verdict

@@ -19,7 +19,8 @@ import numpy as np
 import pytest
 
 from shiq import model as owl
-from shiq.abox_ops.published.procedure import Definition7, Outcome, m_part
+from shiq.abox_ops.published.part_of import m_part
+from shiq.abox_ops.published.remedies import Definition7, Outcome
 from shiq.answers.result import Result
 from shiq.answers.verdict import Verdict
 from shiq.errors import OperationalError

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from test_gate import PREFIX, a, run, t
 
-from shiq.abox_ops.conflicts.shrink import hitting_sets
+from shiq.abox_ops.conflicts.minimal_subsets import hitting_sets
 from shiq.abox_ops.modules.decide import Decider
 from shiq.api import certify
 from shiq.jobs.building.executor import ProcessExecutor

@@ -12,9 +12,9 @@ import pytest
 
 from shiq.abox_ops.elements import base, quotient
 from shiq.abox_ops.engine import Inquiry
-from shiq.abox_ops.local import LocalKnowledgeBase
+from shiq.abox_ops.local_engine import LocalKnowledgeBase
 from shiq.abox_ops.modules.decide import Decider
-from shiq.abox_ops.patch import layer
+from shiq.abox_ops.patch import accepted_layer
 from shiq.answers.result import Result
 from shiq.answers.verdict import Verdict
 from shiq.api import index, open_store
@@ -228,7 +228,7 @@ def test_a_layer_that_forgets_a_lower_one_is_found_out(
         rows = {name: removed[name] for name in added}
         return OverlayTable(below, *(array_table(table.key, part) for part in (added, rows)))
 
-    for module in (base, quotient, layer):
+    for module in (base, quotient, accepted_layer):
         monkeypatch.setattr(module, "overlay", forget)
     with pytest.raises(AssertionError):
         agree([pair for seed in range(10, 30) for pair in stacked(calm_case(seed), seed, decider)])

@@ -36,7 +36,14 @@ from shiq.model import (
     TBox,
 )
 from shiq.rdf import read_assertions
-from shiq.rdf.ranges import ByteRange, ParsedPart, Range, byte_ranges, table_ranges, transfer_form
+from shiq.rdf.source_ranges import (
+    ByteRange,
+    ParsedPart,
+    Range,
+    byte_ranges,
+    table_ranges,
+    transfer_form,
+)
 from shiq.rdf.terms import COLUMNS, line_of
 
 if TYPE_CHECKING:

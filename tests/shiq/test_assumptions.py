@@ -11,7 +11,7 @@ import pytest
 from shiq.answers.result import Result
 from shiq.answers.verdict import Verdict
 from shiq.api import certify, check_insertions, index, open_store
-from shiq.rdf import doubt as assumptions
+from shiq.rdf import axioms_in_doubt as assumptions
 
 HEAD = """@prefix : <http://example.org/onto#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
 @prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .

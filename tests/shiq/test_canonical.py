@@ -8,7 +8,7 @@ from itertools import combinations, permutations
 
 import pytest
 
-from shiq.model.canonical import (
+from shiq.model.canonical_graphs import (
     MOST_TRIED,
     Arc,
     canonical_form,
@@ -184,7 +184,7 @@ def test_symmetric_graphs_have_one_form_each() -> None:
 def test_the_search_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond the bound a form is a graph renumbered still: equal ones belong to isomorphic graphs."""
     assert MOST_TRIED > 1000
-    monkeypatch.setattr("shiq.model.canonical.MOST_TRIED", 1)
+    monkeypatch.setattr("shiq.model.canonical_graphs.MOST_TRIED", 1)
     rng = random.Random(5)
     for _ in range(200):
         colours, arcs = _drawn(rng, 6)

@@ -17,7 +17,7 @@ from deltalake import DeltaTable, write_deltalake
 
 import shiq
 from shiq.errors import InputError
-from shiq.rdf import changes
+from shiq.rdf import delta_changes
 from shiq.rdf.load import load
 from tests.command_line import shiq as command
 
@@ -123,7 +123,7 @@ def test_without_a_whole_feed_files_tell(
     lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = shiq.table_changes(lake, 1)
-    monkeypatch.setattr(changes, "_rows", lambda path, version: 7)
+    monkeypatch.setattr(delta_changes, "_rows", lambda path, version: 7)
     again = shiq.table_changes(lake, 1)
     assert told.by_feed and not again.by_feed and "its change data feed has gaps" in str(again)
     assert triples_of(told.insertions) == triples_of(again.insertions)
@@ -186,7 +186,7 @@ def test_what_cannot_be_told_is_refused(
     with pytest.raises(InputError, match="is not a Delta table"):
         shiq.table_changes(tmp_path / "none", 0)
     DeltaTable(lake).vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False)
-    monkeypatch.setattr(changes, "_net_by_feed", lambda *_: None)
+    monkeypatch.setattr(delta_changes, "_net_by_feed", lambda *_: None)
     with pytest.raises(InputError, match="vacuumed"):
         shiq.table_changes(lake, 1)
 
@@ -314,7 +314,7 @@ def test_a_store_that_another_writer_took_on_meanwhile(
         assert command(*day).returncode == 0
         return 2
 
-    monkeypatch.setattr(changes, "version_after", overtaken)
+    monkeypatch.setattr(delta_changes, "version_after", overtaken)
     refused = command(*day, "--to-version", "2")
     assert refused.returncode == 4 and "took versions of a table meanwhile" in refused.stderr
     assert command(*day).returncode == 0
@@ -329,7 +329,7 @@ def test_the_last_version_that_was_taken_is_that_of_the_same_table() -> None:
         return ids[version]
 
     def last(**feeds: int) -> int | None:
-        return changes.last_committed_version(
+        return delta_changes.last_committed_version(
             {name.replace("__", "#"): n for name, n in feeds.items()}, "t", "b", id_at
         )
 
@@ -451,7 +451,7 @@ def test_named_graphs_of_rows_are_kept(
 
     write_deltalake(path, rows(("a", "<urn:g>"), ("a", "<urn:h>")), configuration=FEED)
     if not feed:
-        monkeypatch.setattr(changes, "_net_by_feed", lambda *_: None)
+        monkeypatch.setattr(delta_changes, "_net_by_feed", lambda *_: None)
     write_deltalake(
         path,
         rows(("b", "<urn:g>"), ("b", "<urn:h>"), ("c", None), ("d", "no graph")),

@@ -15,7 +15,7 @@ from shiq.answers.verdict import Verdict
 from shiq.datatypes import DataTheory
 from shiq.datatypes.automaton import Automaton, has_string
 from shiq.datatypes.patterns import read_pattern
-from shiq.datatypes.regular import FUEL, intersect, negation, shared_fuel
+from shiq.datatypes.regular_expressions import FUEL, intersect, negation, shared_fuel
 from shiq.model.clause import ClausalTBox, DataAtLeast
 from shiq.model.roles import RoleBox
 from shiq.reasoner.own_reasoner import OwnReasoner

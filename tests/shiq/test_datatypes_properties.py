@@ -19,7 +19,7 @@ from shiq.datatypes.intervals import Intervals
 from shiq.datatypes.patterns import read_pattern
 from shiq.datatypes.ranges import And, Formula, Not, Or
 from shiq.datatypes.reals import BINARY64, SINGLE, rank
-from shiq.datatypes.regular import choice, intersect, negation
+from shiq.datatypes.regular_expressions import choice, intersect, negation
 from shiq.model import (
     TOP_DATATYPE,
     XSD,

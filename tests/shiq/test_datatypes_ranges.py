@@ -7,7 +7,7 @@ import math
 import pytest
 
 from shiq.datatypes import KNOWN_FACETS, DataTheory
-from shiq.datatypes.regular import CHAR, size
+from shiq.datatypes.regular_expressions import CHAR, size
 from shiq.model import (
     OWL,
     RDF,

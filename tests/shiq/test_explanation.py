@@ -23,7 +23,7 @@ from shiq.explanation import (
     manchester,
     sentence,
 )
-from shiq.explanation.forms import canonical_rows, rows_of
+from shiq.explanation.canonical_text import canonical_rows, rows_of
 from shiq.explanation.proof import prove
 from shiq.functional import parse_functional
 from shiq.jobs.evaluation.lubm.generate import generate

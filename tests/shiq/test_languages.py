@@ -13,7 +13,7 @@ import pytest
 from shiq.answers.result import Result
 from shiq.answers.verdict import Verdict
 from shiq.api import certify
-from shiq.rdf.languages import LANGUAGES
+from shiq.rdf.other_languages import LANGUAGES
 
 HEAD = """@prefix : <http://example.org/onto#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
 @prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .

@@ -31,7 +31,7 @@ from shiq.errors import InputError, OperationalError, UsageError
 from shiq.inputs.sources import TableKind, TableSource
 from shiq.jobs.gate.lines import read_statements
 from shiq.rdf import text_tables
-from shiq.rdf.ranges import can_be_cut, table_ranges, transfer_form
+from shiq.rdf.source_ranges import can_be_cut, table_ranges, transfer_form
 from shiq.rdf.triples import Rejects, Triples
 from shiq.rml import tables
 from shiq.rml.inputs import mapped_sources

@@ -12,7 +12,7 @@ from premodels import check
 from shiq.answers.verdict import Verdict
 from shiq.model.clause import AtLeast, ClausalTBox, Clause
 from shiq.reasoner.hypertableau import rules
-from shiq.reasoner.hypertableau.checks import blocked_nodes
+from shiq.reasoner.hypertableau.node_checks import blocked_nodes
 from shiq.reasoner.hypertableau.rules import Search, load
 from shiq.reasoner.hypertableau.search import decide
 from shiq.reasoner.hypertableau.state import State

@@ -19,8 +19,8 @@ from shiq.jobs.checking.calls import check_insertions
 from shiq.model.clause import ClausalTBox, DataAtLeast, DataAtMost
 from shiq.model.roles import RoleBox
 from shiq.reasoner.auto import AutoReasoner
-from shiq.reasoner.hypertableau import numbers
-from shiq.reasoner.hypertableau.numbers import BuildingPolicy, NodeProgram
+from shiq.reasoner.hypertableau import large_numbers
+from shiq.reasoner.hypertableau.large_numbers import BuildingPolicy, NodeProgram
 from shiq.reasoner.hypertableau.rules import Search
 from shiq.reasoner.hypertableau.search import SearchOutcome, decide
 from shiq.reasoner.hypertableau.state import TableauClash
@@ -302,7 +302,7 @@ def _refuse_as_proof(search: Search, program: NodeProgram) -> None:
 
 
 def test_a_clash_taken_for_a_proof_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numbers, "_refuse", _refuse_as_proof)
+    monkeypatch.setattr(large_numbers, "_refuse", _refuse_as_proof)
     assert any("inconsistent, not consistent" in fault for fault in contradictions(range(60)))
 
 

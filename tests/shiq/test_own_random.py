@@ -18,7 +18,7 @@ from premodels import check
 import shiq.reasoner.hypertableau.tables as tables_module
 from shiq.answers.verdict import Verdict
 from shiq.model.clause import ClausalTBox
-from shiq.reasoner.hypertableau import checks
+from shiq.reasoner.hypertableau import node_checks
 from shiq.reasoner.hypertableau.search import SearchOutcome, decide
 from shiq.reasoner.hypertableau.tables import Tables, WideRule
 from shiq.reasoner.protocol import Module
@@ -62,7 +62,7 @@ def test_verdicts_have_grounds(profile: str) -> None:
 def test_verdicts_have_grounds_where_neighbours_are_many(
     profile: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checks, "MANY_NEIGHBOURS", 1)
+    monkeypatch.setattr(node_checks, "MANY_NEIGHBOURS", 1)
     assert not compare(profile, range(100))["undetermined"] > 2
 
 

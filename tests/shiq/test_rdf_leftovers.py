@@ -35,7 +35,7 @@ from shiq.rdf.range_reports import (
     leftover_records,
     shift_lines,
 )
-from shiq.rdf.ranges import byte_ranges
+from shiq.rdf.source_ranges import byte_ranges
 from tests.rdf_helpers import LINES_BEFORE, NS, PREFIXES, data, kinds, turtle, write
 
 DECLARED = """

@@ -24,7 +24,7 @@ from shiq.inputs.reading import Reading
 from shiq.inputs.sources import TableSource, source_of
 from shiq.model import Class, ClassAssertion, DisjointClasses, ObjectProperty, Signature, TBox
 from shiq.rdf import read_assertions
-from shiq.rdf.ranges import table_ranges
+from shiq.rdf.source_ranges import table_ranges
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 from clausal_random import PROFILES, random_case
 
-from shiq.abox_ops.conflicts.support import refutation_core
+from shiq.abox_ops.conflicts.support_sets import refutation_core
 from shiq.answers.verdict import Verdict
 from shiq.model.abox import abox_of
 from shiq.reasoner.hypertableau.search import LISTS, core_of, decide

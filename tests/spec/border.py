@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from shiq.abox_ops.elements.element_graph import ElementGraph
-from shiq.abox_ops.labels.calculus import CompiledClause, Label, LabelCalculus
 from shiq.abox_ops.labels.irrelevance import Needs, witness_survives
+from shiq.abox_ops.labels.label_calculus import CompiledClause, Label, LabelCalculus
 from shiq.model.clause import AtLeast
 from shiq.model.roles import Role
 from tests.spec.certified_model import CertifiedModel

@@ -5,7 +5,7 @@ completion").
 from __future__ import annotations
 
 from shiq.abox_ops.engine import Inquiry
-from shiq.abox_ops.patch.widening import decide_patch
+from shiq.abox_ops.patch.widening_loop import decide_patch
 from tests.spec.certified_model import CertifiedModel
 from tests.spec.patch import Patch
 

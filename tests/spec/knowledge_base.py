@@ -13,12 +13,12 @@ from shiq.abox_ops.elements.element_graph import ElementGraph
 from shiq.abox_ops.elements.normal_assertions import definition_name, normalise, vocabulary
 from shiq.abox_ops.elements.quotient import Partition
 from shiq.abox_ops.engine import CRITERIA, NO_WIDENING, Inquiry, NamedModule, WideningFigures
-from shiq.abox_ops.labels.calculus import EMPTY, Label, LabelCalculus, clashes
-from shiq.abox_ops.labels.data import DataRestrictions
+from shiq.abox_ops.labels.data_restrictions import DataRestrictions
 from shiq.abox_ops.labels.irrelevance import Needs
+from shiq.abox_ops.labels.label_calculus import EMPTY, Label, LabelCalculus, clashes
 from shiq.abox_ops.modules.components import Closure, component_modules, kept_assertions
 from shiq.abox_ops.modules.from_scratch import closure_of_all
-from shiq.abox_ops.patch.widening import decide_patch
+from shiq.abox_ops.patch.widening_loop import decide_patch
 from shiq.datatypes import DataTheory
 from shiq.errors import UsageError
 from shiq.model import Assertion, Class, SubClassOf, TBox

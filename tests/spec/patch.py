@@ -3,7 +3,7 @@
 
 An element of I is *assumed*: its label is told⁺ with a guess at the rest, which its module has
 to bear; or *plain*: its label is told⁺ alone. All rules read these labels. `Patch.close` brings
-in what the border rules ask for; `shiq.abox_ops.patch.widening` asks for the modules and, where one
+in what the border rules ask for; `shiq.abox_ops.patch.widening_loop` asks for the modules and, where one
 fails, takes assumptions back and pulls in the elements that residuals kept out.
 """
 
@@ -13,10 +13,10 @@ from collections.abc import Sequence
 
 from shiq import model as owl
 from shiq.abox_ops.engine import InconsistencyCallback, NamedModule, ignore_inconsistency
-from shiq.abox_ops.labels.calculus import EMPTY, clashes, join
+from shiq.abox_ops.labels.label_calculus import EMPTY, clashes, join
 from shiq.abox_ops.modules.components import Closure, KeptAssertions, component_modules
 from shiq.abox_ops.patch.effort import NO_EFFORT, Effort, widened_effort
-from shiq.abox_ops.patch.stride import strides, surroundings
+from shiq.abox_ops.patch.strides import strides, surroundings
 from shiq.model.abox import individuals_of
 from shiq.model.clause import ClausalTBox
 from shiq.model.roles import Role, role_of
@@ -35,7 +35,7 @@ class Patch(PatchState):
         self, *, to_clash: bool = False, certain: InconsistencyCallback = ignore_inconsistency
     ) -> bool:
         """told⁺, the labels, the counts and the border rules afresh, until nothing more has to
-        be pulled in. See `shiq.abox_ops.patch.widening.GrowingRegion`.
+        be pulled in. See `shiq.abox_ops.patch.widening_loop.GrowingRegion`.
 
         Stops because I and the plain elements grow, and elements merge, within finite sets.
         """
@@ -216,7 +216,7 @@ class Patch(PatchState):
         return pulled, unassumed
 
     def _onward(self, a: str, is_plain: bool) -> set[str]:
-        """See `shiq.abox_ops.patch.stride.Onward`."""
+        """See `shiq.abox_ops.patch.strides.Onward`."""
         undecided, label = (
             self._irrelevance.undecided_clauses,
             self._told_plus_label(a) if is_plain else self.model.label(a),
@@ -234,14 +234,14 @@ class Patch(PatchState):
     # --- after a failure --------------------------------------------------------------------------
 
     def can_widen(self, modules: Sequence[Sequence[str]]) -> list[bool]:
-        """See `shiq.abox_ops.patch.widening.GrowingRegion`."""
+        """See `shiq.abox_ops.patch.widening_loop.GrowingRegion`."""
         return [
             bool(self._guessed_elements(elements) or self._kept_out_of(elements))
             for elements in map(self._elements, modules)
         ]
 
     def widen(self, modules: Sequence[Sequence[str]]) -> None:
-        """See `shiq.abox_ops.patch.widening.GrowingRegion`."""
+        """See `shiq.abox_ops.patch.widening_loop.GrowingRegion`."""
         pulled: dict[str, Effort] = {}
         failed = [self._elements(module) for module in modules]
         efforts = [
@@ -280,15 +280,15 @@ class Patch(PatchState):
 
     @property
     def tbox(self) -> ClausalTBox:
-        """See `shiq.abox_ops.patch.widening.GrowingRegion`."""
+        """See `shiq.abox_ops.patch.widening_loop.GrowingRegion`."""
         return self.tools.residuals.tbox
 
     def assumed_modules(self) -> list[NamedModule]:
-        """See `shiq.abox_ops.patch.widening.GrowingRegion`."""
+        """See `shiq.abox_ops.patch.widening_loop.GrowingRegion`."""
         return self._modules(self._kept[0])
 
     def bare_modules(self) -> list[NamedModule]:
-        """See `shiq.abox_ops.patch.widening.GrowingRegion`."""
+        """See `shiq.abox_ops.patch.widening_loop.GrowingRegion`."""
         return self._modules(self._kept[1])
 
     def _modules(self, kept: KeptAssertions) -> list[NamedModule]:

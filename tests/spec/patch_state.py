@@ -9,9 +9,7 @@ from dataclasses import dataclass
 
 from shiq import model as owl
 from shiq.abox_ops.elements.element_graph import ElementGraph
-from shiq.abox_ops.labels.calculus import Label, LabelCalculus, clashes, join
-from shiq.abox_ops.labels.completion import Completions
-from shiq.abox_ops.labels.data import DataRestrictions
+from shiq.abox_ops.labels.data_restrictions import DataRestrictions
 from shiq.abox_ops.labels.irrelevance import (
     Irrelevance,
     Needs,
@@ -20,6 +18,8 @@ from shiq.abox_ops.labels.irrelevance import (
     is_violated,
     roles_below,
 )
+from shiq.abox_ops.labels.label_calculus import Label, LabelCalculus, clashes, join
+from shiq.abox_ops.labels.label_guesses import Completions
 from shiq.abox_ops.patch.effort import NO_EFFORT, Effort
 from shiq.abox_ops.patch.told_turns import asking_clause
 from shiq.model.abox import individuals_of
@@ -128,7 +128,7 @@ class PatchState:
             self._plain_elements.add(element)
 
     def closed_count(self) -> int:
-        """See `shiq.abox_ops.patch.widening.GrowingRegion`."""
+        """See `shiq.abox_ops.patch.widening_loop.GrowingRegion`."""
         return sum(1 for e in self.inside_elements if self.effort.get(e, NO_EFFORT).is_closed)
 
     def _was_asserted(self, role: Role, a: str, b: str) -> bool:

@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Set
 
 from shiq.abox_ops.elements.element_graph import ElementGraph
-from shiq.abox_ops.labels.calculus import Label, clashes, contradiction, join
+from shiq.abox_ops.labels.label_calculus import Label, clashes, contradiction, join
 from shiq.abox_ops.modules.components import Closure, KeptAssertions
-from shiq.abox_ops.published.procedure import Definition7
+from shiq.abox_ops.published.remedies import Definition7
 from shiq.datatypes import DataTheory, IllTyped
 from shiq.model import Assertion, DataPropertyAssertion, ObjectPropertyAssertion
 from shiq.model.abox import individuals_of

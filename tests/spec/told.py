@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from shiq.abox_ops.elements.element_graph import ElementGraph
-from shiq.abox_ops.labels.calculus import EMPTY, CompiledClause, Label, LabelCalculus, join
-from shiq.abox_ops.labels.data import DataRestrictions
+from shiq.abox_ops.labels.data_restrictions import DataRestrictions
+from shiq.abox_ops.labels.label_calculus import EMPTY, CompiledClause, Label, LabelCalculus, join
 from shiq.model.roles import Role
 
 

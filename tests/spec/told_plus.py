@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from shiq.abox_ops.elements.element_graph import ElementGraph
-from shiq.abox_ops.labels.calculus import EMPTY, Label, LabelCalculus, join
-from shiq.abox_ops.labels.data import DataRestrictions
+from shiq.abox_ops.labels.data_restrictions import DataRestrictions
+from shiq.abox_ops.labels.label_calculus import EMPTY, Label, LabelCalculus, join
 from tests.spec.told import saturate
 
 

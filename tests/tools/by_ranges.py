@@ -18,7 +18,7 @@ import pytest
 
 from shiq.abox_ops.elements.quotient import StoredPartition
 from shiq.abox_ops.engine import never_over
-from shiq.abox_ops.local import LocalKnowledgeBase
+from shiq.abox_ops.local_engine import LocalKnowledgeBase
 from shiq.abox_ops.modules.decide import Decider
 from shiq.jobs.building import build, completion, worker
 from shiq.jobs.building.completion import CertifiedModelFigures

@@ -32,7 +32,7 @@ from unittest.mock import patch
 import click
 import numpy as np
 
-from shiq.abox_ops.patch import saturation
+from shiq.abox_ops.patch import told_plus
 from shiq.answers.verdict import Verdict
 from shiq.api import check_insertions
 from shiq.functional import ontology_text
@@ -95,9 +95,9 @@ class Meter:
             patch.object(OwnReasoner, "attempt", self._counting_questions(OwnReasoner.attempt)),
             patch.object(HermitReasoner, "decide", self._decline),
             patch.object(
-                saturation,
+                told_plus,
                 "saturate_region",
-                self._counting_rounds(saturation.saturate_region),
+                self._counting_rounds(told_plus.saturate_region),
             ),
         ):
             sys.setprofile(self._count)

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 
 import click
 
-from shiq.abox_ops.local import LocalKnowledgeBase
+from shiq.abox_ops.local_engine import LocalKnowledgeBase
 from shiq.answers.verdict import Verdict
 from shiq.api import check_insertions
 from shiq.jobs.checking.deciding import BASE_INCONSISTENT

@@ -13,9 +13,14 @@ from shiq.abox_ops.elements.base import ArrayBase, array_base
 from shiq.abox_ops.elements.quotient import StoredPartition, grouping
 from shiq.abox_ops.engine import Decide, Inquiry
 from shiq.abox_ops.index.index import Index, build_index
-from shiq.abox_ops.labels.documents import clauses_hash, complex_text, label_rows, labels_in_order
-from shiq.abox_ops.local import LocalKnowledgeBase
+from shiq.abox_ops.labels.label_tables import (
+    clauses_hash,
+    complex_text,
+    label_rows,
+    labels_in_order,
+)
 from shiq.abox_ops.local_add_set import LocalAddSet
+from shiq.abox_ops.local_engine import LocalKnowledgeBase
 from shiq.abox_ops.patch.certified_model import CertifiedModel
 from shiq.answers.verdict import Leftover
 from shiq.columns.arrays import NONE, Column, Columns, Ints, Table, arrow_texts

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from shiq.abox_ops.labels.documents import complex_text, label_rows
+from shiq.abox_ops.labels.label_tables import complex_text, label_rows
 from shiq.abox_ops.patch.patch import Patch
 from shiq.abox_ops.snapshot_delta import Numbers, SnapshotDelta, snapshot_delta
 from shiq.answers.verdict import Leftover

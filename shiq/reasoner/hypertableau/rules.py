@@ -12,13 +12,13 @@ from collections import deque
 from heapq import heappush
 from itertools import combinations
 
-from shiq.reasoner.hypertableau.checks import (
+from shiq.reasoner.hypertableau.large_numbers import FIRST
+from shiq.reasoner.hypertableau.node_checks import (
     check_data,
     count_dependencies,
     countable_neighbours,
     most_unequal,
 )
-from shiq.reasoner.hypertableau.numbers import FIRST
 from shiq.reasoner.hypertableau.state import (
     ADD,
     MERGE,

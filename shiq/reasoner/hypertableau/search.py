@@ -15,17 +15,17 @@ from itertools import count
 from typing import Any
 
 from shiq.answers.verdict import Verdict
-from shiq.reasoner.hypertableau.checks import (
-    blocked_nodes,
-    data_culprits,
-    data_dependencies,
-    data_verdict,
-)
-from shiq.reasoner.hypertableau.numbers import (
+from shiq.reasoner.hypertableau.large_numbers import (
     FIRST,
     BuildingPolicy,
     accept_numbers,
     share_successors,
+)
+from shiq.reasoner.hypertableau.node_checks import (
+    blocked_nodes,
+    data_culprits,
+    data_dependencies,
+    data_verdict,
 )
 from shiq.reasoner.hypertableau.rules import (
     OutOfBudget,

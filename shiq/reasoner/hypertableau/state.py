@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from shiq.model.clause import AtLeast, DataAtLeast, DataAtMost
-from shiq.reasoner.hypertableau.data import DataStatement
+from shiq.reasoner.hypertableau.node_data import DataStatement
 from shiq.reasoner.hypertableau.tables import Rule, Tables
 from shiq.reasoner.protocol import Module
 from shiq.support import bits

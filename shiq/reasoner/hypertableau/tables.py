@@ -12,7 +12,7 @@ from typing import Final
 from shiq.model import OWL, TOP_DATATYPE
 from shiq.model.clause import AtLeast, Atom, ClausalTBox, Clause, DataAtLeast, DataAtMost
 from shiq.model.roles import Role, loop_name
-from shiq.reasoner.hypertableau.data import NodeData
+from shiq.reasoner.hypertableau.node_data import NodeData
 from shiq.support import bits, mask_of
 
 TOP_DATA_PROPERTY: Final = OWL + "topDataProperty"

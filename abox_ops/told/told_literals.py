@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from shiq.abox_ops.elements.graph import Graph, flags, lengthen
-from shiq.abox_ops.labels.calculus import CompiledClause
+from shiq.abox_ops.labels.label_calculus import CompiledClause
 from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus, distinct_values
 from shiq.abox_ops.told.work_list import walk_active

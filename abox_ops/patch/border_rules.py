@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from shiq.abox_ops.elements.graph import flags
-from shiq.abox_ops.labels.calculus import CompiledClause, Label
 from shiq.abox_ops.labels.irrelevance import witness_survives
+from shiq.abox_ops.labels.label_calculus import CompiledClause, Label
 from shiq.abox_ops.labels.label_numbers import Bools, by_distinct
 from shiq.abox_ops.modules.add_set import ROLES, clause_code
-from shiq.abox_ops.patch.region import (
+from shiq.abox_ops.patch.inside_region import (
     KeptOut,
     PatchRegion,
     is_contradictory,

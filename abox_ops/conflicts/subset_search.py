@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from shiq.abox_ops.conflicts.shrink import SMALL, shrink
+from shiq.abox_ops.conflicts.minimal_subsets import SMALL, shrink
 from shiq.answers.result import Conflict
 from shiq.answers.verdict import Verdict
 from shiq.model import Assertion, Axiom

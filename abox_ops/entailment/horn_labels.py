@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from shiq.abox_ops.labels.calculus import CompiledClause, LabelCalculus
+from shiq.abox_ops.labels.label_calculus import CompiledClause, LabelCalculus
 from shiq.answers.verdict import Verdict
 from shiq.model.clause import ClausalTBox
 from shiq.model.roles import Role, RoleBox

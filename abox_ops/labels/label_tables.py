@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shiq.abox_ops.labels.calculus import EMPTY, Label
+from shiq.abox_ops.labels.label_calculus import EMPTY, Label
 from shiq.columns.arrays import Columns, Ints, arrow_texts, unique
 from shiq.model import Assertion
 from shiq.model.as_json import encode

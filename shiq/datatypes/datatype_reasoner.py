@@ -22,7 +22,7 @@ from shiq import model as owl
 from shiq.cache import Cache
 from shiq.datatypes.datatype_map import denoted_value
 from shiq.datatypes.ranges import Formula, RangeFormula, holds, read_range
-from shiq.datatypes.regular import shared_fuel
+from shiq.datatypes.regular_expressions import shared_fuel
 from shiq.datatypes.scenarios import ScenarioSpace, ScenarioValue
 from shiq.datatypes.values import DataValue, IllTyped
 from shiq.model import DataRange, Datatype, Literal

@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from shiq.abox_ops.labels.propagation import propagation_of
+from shiq.abox_ops.labels.unit_propagation import propagation_of
 from shiq.answers.verdict import Verdict
 from shiq.model import NOTHING
 from shiq.model.clause import AtLeast, Atom, ClausalTBox, Clause, DataAtLeast, DataAtMost

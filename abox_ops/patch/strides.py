@@ -18,7 +18,7 @@ from shiq.abox_ops.elements.graph import Graph, flags
 from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.patch.effort import DEEP, Effort
-from shiq.abox_ops.patch.region import PatchRegion
+from shiq.abox_ops.patch.inside_region import PatchRegion
 from shiq.abox_ops.told.element_cache import CertifiedLabels, ElementCache, HalfEdge
 from shiq.columns.arrays import NONE, Ints, unique
 
@@ -169,7 +169,7 @@ class _OuterEdges(_OpenEdges):
         super().__init__(state.graph, state.calculus, state.is_inside, state.model_labels_of)
 
     def onward(self, key: int, is_plain: bool) -> Iterator[int]:
-        """See `shiq.abox_ops.patch.stride.Onward`."""
+        """See `shiq.abox_ops.patch.strides.Onward`."""
         certified = self.cache.model_label
         found = self.lead_to(key, self.cache.label if is_plain else certified, certified)
         return (b for b in found if not self.is_inside(b))
@@ -183,7 +183,7 @@ class InnerEdges(_OpenEdges):
         self._is_everyone = inside is None
 
     def surroundings(self, keys: Ints, effort: Effort) -> ModuleSurroundings[int]:
-        """See `shiq.abox_ops.patch.stride.surroundings`; elements by their keys."""
+        """See `shiq.abox_ops.patch.strides.surroundings`; elements by their keys."""
         return surroundings(keys.tolist(), effort, self._onward)
 
     def _onward(self, key: int) -> Iterator[int]:

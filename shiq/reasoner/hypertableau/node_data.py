@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Final, TypeAlias
 
 from shiq.datatypes import DataTheory, is_known
-from shiq.datatypes.regular import FUEL, shared_fuel
+from shiq.datatypes.regular_expressions import FUEL, shared_fuel
 from shiq.datatypes.satisfiability import Part
 from shiq.model import Literal
 from shiq.model.clause import ClausalTBox, DataAtLeast, DataAtMost

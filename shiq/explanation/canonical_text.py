@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 from shiq import model as owl
-from shiq.model.canonical import canonical_order, node_positions
+from shiq.model.canonical_graphs import canonical_order, node_positions
 from shiq.model.ntriples import Node, assertion_triples, iri_term
 
 #: A triple with numbers for its individuals and literals: (predicate, fixed class or datatype,

@@ -47,9 +47,9 @@ from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.local_add_set import LocalAddSet
 from shiq.abox_ops.modules.add_set import AddSetColumns
 from shiq.abox_ops.patch.certified_model import CertifiedModel, stored_model
+from shiq.abox_ops.patch.inside_region import ModuleNamer, PatchInput, PatchRegion
 from shiq.abox_ops.patch.patch import Patch
-from shiq.abox_ops.patch.region import ModuleNamer, PatchInput, PatchRegion
-from shiq.abox_ops.patch.widening import decide_patch
+from shiq.abox_ops.patch.widening_loop import decide_patch
 from shiq.columns.arrays import Columns, Ints, array_table, is_row_in, unique
 from shiq.columns.rows import ROW_COLUMNS
 from shiq.errors import UsageError
@@ -153,7 +153,7 @@ class LocalKnowledgeBase:
         ):
             return None
         # Loaded where there is something to explain: most batches are consistent.
-        from shiq.abox_ops.patch.layer import layer
+        from shiq.abox_ops.patch.accepted_layer import layer
 
         found = layer(self.index, add_set.union, add_set.patch)
         if found is None:

@@ -15,11 +15,11 @@ from functools import partial
 from typing import TypeAlias
 
 from shiq import model as owl
-from shiq.abox_ops.conflicts.shrink import SMALL
+from shiq.abox_ops.conflicts.minimal_subsets import SMALL
 from shiq.abox_ops.elements.element_graph import ElementGraph
 from shiq.abox_ops.elements.normal_assertions import normalise
 from shiq.abox_ops.engine import AddSet, NamedModule
-from shiq.abox_ops.labels.calculus import EMPTY, Label, LabelCalculus, join
+from shiq.abox_ops.labels.label_calculus import EMPTY, Label, LabelCalculus, join
 from shiq.abox_ops.modules.components import component_modules
 from shiq.abox_ops.modules.from_scratch import closure_of_all
 from shiq.datatypes import DataTheory

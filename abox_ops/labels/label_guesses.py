@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from shiq.abox_ops.labels.calculus import Label, LabelCalculus, clashes, join
+from shiq.abox_ops.labels.label_calculus import Label, LabelCalculus, clashes, join
 from shiq.model.clause import AtLeast
 from shiq.model.roles import Role
 from shiq.support import bits

@@ -15,8 +15,8 @@ from shiq import model as owl
 from shiq.abox_ops.engine import Inquiry, NamedModule
 from shiq.abox_ops.entailment.premises import EventAssertions, Premises
 from shiq.abox_ops.entailment.reasoners import Reasoners
-from shiq.abox_ops.local import LocalKnowledgeBase
 from shiq.abox_ops.local_add_set import LocalAddSet
+from shiq.abox_ops.local_engine import LocalKnowledgeBase
 from shiq.abox_ops.modules.add_set import distinct_answers
 from shiq.answers.verdict import Verdict
 from shiq.datatypes import DataTheory, IllTyped

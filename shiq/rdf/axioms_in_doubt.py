@@ -28,7 +28,7 @@ from shiq.model.roles import role_box, role_of
 from shiq.model.walk import entities
 from shiq.rdf.expressions import Expressions
 from shiq.rdf.graph import OpenPropertyError, UnmappedError, VocabularyGraph
-from shiq.rdf.kinds import DATA, OBJECT, Kinds
+from shiq.rdf.name_kinds import DATA, OBJECT, Kinds
 from shiq.rdf.namespaces import IN_DOUBT
 from shiq.rdf.ontology_header import UNMET
 from shiq.rdf.triples import Term, column

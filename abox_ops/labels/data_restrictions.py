@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from shiq.abox_ops.labels.calculus import EMPTY, Label, LabelCalculus, join
+from shiq.abox_ops.labels.label_calculus import EMPTY, Label, LabelCalculus, join
 from shiq.model import Literal
 from shiq.model.clause import DataAtLeast, DataAtMost
 

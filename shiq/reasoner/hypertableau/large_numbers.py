@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from shiq.datatypes.integer_program import Row, integral_point
 from shiq.model.clause import AtLeast
-from shiq.reasoner.hypertableau.checks import blocked_nodes
+from shiq.reasoner.hypertableau.node_checks import blocked_nodes
 from shiq.reasoner.hypertableau.state import MERGE, State, TableauClash
 from shiq.reasoner.hypertableau.tables import Need, Rule, Tables
 from shiq.reasoner.protocol import LARGE_NUMBER

@@ -12,12 +12,12 @@ import numpy as np
 from shiq.abox_ops.elements.base import FRESH
 from shiq.abox_ops.elements.graph import flags
 from shiq.abox_ops.engine import InconsistencyCallback
-from shiq.abox_ops.labels.calculus import clashes
+from shiq.abox_ops.labels.label_calculus import clashes
 from shiq.abox_ops.labels.label_numbers import Bools
-from shiq.abox_ops.patch.region import PatchRegion, is_clashing
+from shiq.abox_ops.patch.inside_region import PatchRegion, is_clashing
 from shiq.abox_ops.patch.told_turns import NEW, ToldTurns
 from shiq.abox_ops.told.element_cache import ElementCache, HalfEdge
-from shiq.abox_ops.told.saturation import (
+from shiq.abox_ops.told.told_literals import (
     RoundSizes,
     asserted_labels,
     combine,

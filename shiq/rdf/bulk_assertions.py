@@ -98,7 +98,7 @@ class ResolvedRows:
     ledger: Counter[str] = field(default_factory=Counter)
     ill_typed: list[int] = field(
         default_factory=list
-    )  # data assertions that were set aside, see `shiq.rdf.bulk`
+    )  # data assertions that were set aside, see `shiq.rdf.bulk_assertions`
 
 
 def graph_rows(triples: Triples) -> Rows:
@@ -334,7 +334,7 @@ def _languages(triples: Triples, names: npt.NDArray[Any], rows: Flags) -> npt.ND
     found = np.full(len(triples.terms), -1, np.int8)
     if rows.any():
         # Loaded where the ontology does not know a name.
-        from shiq.rdf.languages import language_of
+        from shiq.rdf.other_languages import language_of
 
         for i in distinct_ids(names[rows]):
             found[i] = language_of(str(triples.terms[i]))
@@ -410,7 +410,7 @@ def _language_leftovers(
 ) -> Iterable[Leftover]:
     if not len(rows):
         return
-    from shiq.rdf.languages import LANGUAGES
+    from shiq.rdf.other_languages import LANGUAGES
 
     for i, some in groups_of(rows, language[rows]):
         spoken = LANGUAGES[i]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations, islice
 
-from shiq.reasoner.hypertableau.data import DataStatement
+from shiq.reasoner.hypertableau.node_data import DataStatement
 from shiq.reasoner.hypertableau.state import State, TableauClash
 from shiq.reasoner.hypertableau.tables import Rule
 from shiq.support import bits

@@ -33,8 +33,8 @@ from shiq.abox_ops.modules.add_set import (
     individuals_in,
 )
 from shiq.abox_ops.patch.effort import Effort
-from shiq.abox_ops.patch.region import PatchRegion
-from shiq.abox_ops.patch.stride import InnerEdges
+from shiq.abox_ops.patch.inside_region import PatchRegion
+from shiq.abox_ops.patch.strides import InnerEdges
 from shiq.answers.verdict import Verdict
 from shiq.columns.arrays import Ints, is_in
 from shiq.model.clause import ClausalTBox
@@ -301,7 +301,7 @@ def widen_region(region: PatchRegion, modules: Sequence[Ints]) -> None:
 
 def _spread(region: PatchRegion, failed: Sequence[tuple[Ints, Effort]]) -> None:
     """Make plain what lies around modules that ``failed``, and note their effort there
-    (`shiq.abox_ops.patch.stride.surroundings`).
+    (`shiq.abox_ops.patch.strides.surroundings`).
     """
     graph = region.graph
     inner = InnerEdges(graph, region.calculus, region.is_inside)

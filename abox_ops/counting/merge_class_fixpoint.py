@@ -23,7 +23,7 @@ from shiq.abox_ops.counting.groups import (
 )
 from shiq.abox_ops.elements.graph import flag_of, flags
 from shiq.abox_ops.elements.quotient import components
-from shiq.abox_ops.labels.calculus import CompiledClause
+from shiq.abox_ops.labels.label_calculus import CompiledClause
 from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.columns.arrays import NONE, Ints, unique
 
