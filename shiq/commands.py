@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from shiq.answers.result import Result
     from shiq.api import Session
+    from shiq.inputs.sources import TextInput
     from shiq.jobs.gate import GateAnswer
     from shiq.jobs.lint import Lint
 
@@ -19,9 +20,9 @@ __all__ = ["gate", "lint", "report"]
 
 
 def gate(
-    insertions: str | Path | Sequence[str | Path],
+    insertions: str | Path | TextInput | Sequence[str | Path | TextInput],
     store: str | Path | Session,
-    deletions: str | Path | Sequence[str | Path] = (),
+    deletions: str | Path | TextInput | Sequence[str | Path | TextInput] = (),
     mode: str = "split",
     commit: bool = False,
     **settings: Any,
@@ -29,7 +30,8 @@ def gate(
     """Decide what of a batch a store can take: ``answer.accepted`` and ``answer.set_aside``.
 
     Args:
-        insertions: files, or lists of files.
+        insertions: files, documents in memory (`shiq.TextInput`), or lists of them; the sides of
+            a SPARQL update by `shiq.update_changes`.
         deletions: likewise.
         store: the path of a store, or an open one.
         mode: split sets lines aside that contradict or are not understood; reject accepts all
@@ -43,8 +45,11 @@ def gate(
     from shiq.api import session_of
     from shiq.jobs.checking.inputs import list_sources
     from shiq.jobs.gate import gate as decide
+    from shiq.jobs.gate.lines import batch_source
 
-    files, gone = ([str(one) for one in list_sources(given)] for given in (insertions, deletions))
+    files, gone = (
+        list(map(batch_source, list_sources(given))) for given in (insertions, deletions)
+    )
     with session_of(store) as session:
         return decide(session, files, gone, mode=mode, commit=commit, **settings)
 

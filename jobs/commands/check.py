@@ -24,6 +24,7 @@ from shiq.jobs.commands.options import (
     engine_option,
     explain_option,
     field_option,
+    is_update_file,
     jar_option,
     lineage_option,
     master_option,
@@ -37,9 +38,6 @@ from shiq.jobs.outputs import OutputKind
 
 if TYPE_CHECKING:
     from shiq.rdf.delta_changes import TableChanges
-
-#: How the name of a file of SPARQL Update ends.
-UPDATE_SUFFIX = ".ru"
 
 
 def _reduced_output(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKind]]:
@@ -166,7 +164,7 @@ def check(
     if not insertions and not deletions and not changes:
         raise click.UsageError("Nothing to check: give --insert, --delete or both, or --changes.")
     begun = (from_version is not None) + (after_version is not None)
-    is_update = bool(changes) and str(changes).lower().endswith(UPDATE_SUFFIX)
+    is_update = bool(changes) and is_update_file(str(changes))
     if is_update and (begun or to_version is not None):
         raise click.UsageError(
             f"{changes} is the whole batch: leave --from-version, --after-version and --to-version out."

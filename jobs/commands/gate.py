@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime, timezone
 from functools import partial
@@ -25,12 +25,20 @@ from shiq.jobs.commands.options import (
     criterion_option,
     engine_option,
     field_option,
+    is_update_file,
     jar_option,
     master_option,
     module_option,
     rows_option,
 )
-from shiq.jobs.commands.places import INPUTS, READS_PATH, STORE, GuardedCommand, OutputParameter
+from shiq.jobs.commands.places import (
+    INPUTS,
+    READS,
+    READS_PATH,
+    STORE,
+    GuardedCommand,
+    OutputParameter,
+)
 from shiq.jobs.commands.running import (
     FollowUp,
     Request,
@@ -64,6 +72,7 @@ from shiq.jobs.text.gates import gate_text, headline
 
 if TYPE_CHECKING:
     from shiq.api import Session
+    from shiq.inputs.sources import TextInput
 
 
 def _parse_quarantine_limit(
@@ -104,7 +113,6 @@ def _side_output(beside: str = "") -> OutputParameter:
     "insertions",
     multiple=True,
     type=INPUTS,
-    required=True,
     help="File of insertions; repeatable. N-Triples and N-Quads come out line by line as they stand; Turtle, TriG, RDF/XML and "
     "JSON-LD as N-Quads; tables (with --engine spark table:NAME too, or by --mapping) as N-Quads, or row by row where the sides "
     "are tables.",
@@ -116,6 +124,12 @@ def _side_output(beside: str = "") -> OutputParameter:
     multiple=True,
     type=INPUTS,
     help="File of deletions, which come first; repeatable.",
+)
+@click.option(
+    "--changes",
+    type=READS,
+    metavar="FILE.ru",
+    help="Instead: a file of SPARQL Update, with INSERT DATA and DELETE DATA alone. Its insertions come out as N-Quads.",
 )
 @click.option(
     "--mode",
@@ -207,6 +221,7 @@ def gate(
     store: str,
     insertions: tuple[str, ...],
     deletions: tuple[str, ...],
+    changes: str | None,
     accepted: Path | None,
     quarantine: Path | None,
     tolerated: Path | None,
@@ -225,6 +240,17 @@ def gate(
     \b shiq gate --store kg/ --insert tonight.nt --mode split --accepted good.nt --quarantine
     bad.nt --commit
     """
+    if changes and (insertions or deletions):
+        raise UsageError(
+            "--changes are the whole batch", "Leave --insert and --delete out, or --changes."
+        )
+    if not insertions and not changes:
+        raise UsageError("nothing to gate", "Give --insert, or --changes FILE.ru.")
+    if changes and not is_update_file(changes):
+        raise UsageError(
+            f"{changes} is no file of SPARQL Update by its name, and the gate takes no other changes",
+            "Name it FILE.ru. Changes of a Delta table are for `shiq check --changes`.",
+        )
     if options["mode"] == "split" and quarantine is None and not options["dry_run"]:
         raise UsageError(
             "--mode split sets lines aside, and no --quarantine says where they go",
@@ -241,6 +267,7 @@ def gate(
         options["known"] = read_waivers(Path(known), day)
     inputs = {"store": store, "insertions": insertions, "deletions": deletions}
     inputs |= {
+        "changes": changes or "",
         "mode": options["mode"],
         "unit": options["unit"],
         "aside": options["aside"],
@@ -253,6 +280,7 @@ def gate(
     }
     good, bad = (str(side) if side else None for side in (accepted, quarantine))
     has_tables = _has_tables(good, bad, tolerated, options)
+    coming, going = _batch_sides(insertions, deletions, changes, has_tables=has_tables)
     inputs["unit"] = options["unit"] = options["unit"] or (
         "row" if has_tables and options["mapping"] else "triple"
     )
@@ -270,8 +298,8 @@ def gate(
         if not has_tables:
             gated = run(
                 session,
-                insertions,
-                deletions,
+                coming,
+                going,
                 deliver=partial(write_sides, sides=sides),
                 announce=early,
                 **settings,
@@ -288,6 +316,28 @@ def gate(
     answer(gated, asked, labels)
     after.run(gated, asked, gated.exit_code, has_row=not gated.dry_run)
     return gated.exit_code
+
+
+def _batch_sides(
+    insertions: Sequence[str],
+    deletions: Sequence[str],
+    changes: str | None,
+    *,
+    has_tables: bool,
+) -> tuple[Sequence[str | TextInput], Sequence[str | TextInput]]:
+    """Insertions and deletions; of an update, the texts of both. Raises: UsageError, InputError."""
+    if not changes:
+        return insertions, deletions
+    if has_tables:
+        raise UsageError(
+            "a side that is a table has the rows of a table, and --changes names none",
+            "Name --accepted and --quarantine .nq.",
+        )
+    # Loaded where one is named.
+    from shiq.rdf.sparql_update import update_changes
+
+    update = update_changes(changes)
+    return update.insertions, update.deletions
 
 
 def _has_tables(

@@ -54,6 +54,11 @@ def _report_files(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, O
 REPORTS = OutputParameter(list_outputs=_report_files)
 
 
+def is_update_file(name: str) -> bool:
+    """Decide whether ``name`` is that of a file of SPARQL Update."""
+    return name.lower().endswith(".ru")
+
+
 class NearestChoice(click.Choice[str]):
     """A choice that answers an unknown value with the nearest known one."""
 

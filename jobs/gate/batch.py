@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from shiq.answers.result import Conflict, Result
-from shiq.inputs.formats import Format
 from shiq.inputs.reading import Place
 from shiq.inputs.sources import FileSource
 from shiq.jobs.gate.lines import (
+    BatchSource,
     Line,
     Triple,
-    bare_name,
     file_of,
     is_line_based,
     key_of,
+    line_syntax,
     numbered_text,
     read_result_triple,
 )
@@ -179,12 +179,14 @@ def assertions_in(texts: Iterable[str]) -> list[AssertionLines]:
 
 
 class GateBatch:
-    """Batch of a gate: the ``lines`` of the files ``names``. A line is identified by its index in
-    ``lines``.
+    """Batch of a gate: the ``lines`` of the files ``names``, as they were read from ``documents``.
+    A line is identified by its index in ``lines``.
     """
 
-    def __init__(self, names: Sequence[str], lines: Sequence[Line]) -> None:
-        self.names, self.lines = tuple(names), tuple(lines)
+    def __init__(
+        self, names: Sequence[str], lines: Sequence[Line], documents: Sequence[BatchSource]
+    ) -> None:
+        self.names, self.lines, self._documents = tuple(names), tuple(lines), tuple(documents)
 
     # Of a batch of which nothing has to go, none of these is asked for.
 
@@ -209,7 +211,7 @@ class GateBatch:
 
     @cached_property
     def _is_line_based(self) -> bool:
-        return all(map(is_line_based, self.names)) and not any(
+        return all(map(is_line_based, self._documents)) and not any(
             line.raw.endswith(b"\r") for line in self.lines
         )
 
@@ -329,7 +331,7 @@ class GateBatch:
 
     # --- sources for a check ----------------------------------------------------------------------
 
-    def sources(self, inside: Collection[int], more: Sequence[Line] = ()) -> list[str | FileSource]:
+    def sources(self, inside: Collection[int], more: Sequence[Line] = ()) -> list[BatchSource]:
         """Make sources for a check of the lines ``inside``.
 
         A whole batch of N-Triples or N-Quads files is read from the files; anything else from
@@ -338,25 +340,17 @@ class GateBatch:
         more: lines to append.
         """
         if len(inside) == len(self.lines) and not more and self._is_line_based:
-            return list(self.names)
-        found: list[str | FileSource] = []
-        for i, name in enumerate(self.names):
+            return list(self._documents)
+        found: list[BatchSource] = []
+        for i, (name, document) in enumerate(zip(self.names, self._documents)):
             last = max((line.number for line in self.lines if line.file == i), default=0) + 1
             below = [
                 replace(line, number=last + n)
                 for n, line in enumerate(x for x in more if x.file == i)
             ]
             kept = [self.lines[k] for k in sorted(inside) if self.lines[k].file == i]
-            syntax = (
-                Format.NTRIPLES
-                if Path(bare_name(name)).suffix in (".nt", ".ntriples")
-                else Format.NQUADS
-            )
-            found.append(
-                FileSource(
-                    name, Path(name), syntax, content=b"".join(numbered_text((*kept, *below)))
-                )
-            )
+            content = b"".join(numbered_text((*kept, *below)))
+            found.append(FileSource(name, Path(name), line_syntax(document), content=content))
         return found
 
 

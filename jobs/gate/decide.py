@@ -29,7 +29,7 @@ from shiq.deadline import DeadlineExceeded
 from shiq.errors import InputError, OperationalError, UsageError
 from shiq.explanation import distinguish_titles
 from shiq.inputs.reading import Place, QuarantinedAssertion
-from shiq.inputs.sources import TableSource
+from shiq.inputs.sources import TextInput
 from shiq.jobs.checking.answer import time_limit_reason, with_note
 from shiq.jobs.checking.certifying import limit_reading_time
 from shiq.jobs.checking.inputs import input_sources, with_leftovers, with_source_notes
@@ -55,7 +55,14 @@ from shiq.jobs.gate.answer import (
 from shiq.jobs.gate.batch import UNITS, GateBatch, assertions_in
 from shiq.jobs.gate.culprits import ALL, LEAST, Culprits, find_ledger_conflicts
 from shiq.jobs.gate.hints import add_hints, announce_hints
-from shiq.jobs.gate.lines import Line, hash_content, read_lines, read_result_triple
+from shiq.jobs.gate.lines import (
+    BatchSource,
+    Line,
+    batch_source,
+    hash_content,
+    read_lines,
+    read_result_triple,
+)
 from shiq.jobs.gate.waivers import Policy, QuarantineLimit, parse_limit
 from shiq.jobs.undecided_insertions import undecided_insertions
 from shiq.remote.inputs import pin_inputs
@@ -72,8 +79,8 @@ Deliver: TypeAlias = Callable[[GateAnswer], None]
 @pin_inputs()
 def gate(
     session: Session,
-    insertions: Sequence[str | TableSource],
-    deletions: Sequence[str | TableSource] = (),
+    insertions: Sequence[BatchSource | TextInput],
+    deletions: Sequence[BatchSource | TextInput] = (),
     *,
     mode: str = "reject",
     unit: str = "triple",
@@ -95,8 +102,8 @@ def gate(
     """Accept the batch of ``insertions`` and ``deletions``, or with ``mode`` "split" its consistent
     part.
 
-    insertions: files that `read_lines` can read; with the engine spark also tables, which are read
-        once.
+    insertions: files and documents that `read_lines` can read; with the engine spark also tables,
+        which are read once.
     mode: "reject" or "split". Split sets aside lines that were not understood or not decided, and
         lines of conflicts.
     unit: what is set aside together with a line (`UNITS`).
@@ -146,15 +153,12 @@ def gate(
     options = Options(**option_arguments({**settings, "explain_seconds": explain_seconds}))
     # Which lines go must not hang on time: every conflict is explained, however long it takes.
     asked_for = {**settings, "explain_seconds": None}
-    called = [source.name if isinstance(source, TableSource) else source for source in insertions]
+    called = [source if isinstance(source, str) else source.name for source in insertions]
     clock = clock or Clock(progress=options.progress)
     try:
         with limit_batch_reading(options, clock):
             coming, going = (
-                [
-                    source if isinstance(source, TableSource) else str(source)
-                    for source in input_sources(list(given), options)
-                ]
+                list(map(batch_source, input_sources(list(given), options)))
                 for given in (insertions, deletions)
             )
             read = [read_lines(source, i) for i, source in enumerate(coming)]
@@ -182,7 +186,7 @@ def gate(
     run = hashlib.sha256(asked.encode())
     for line in lines:
         run.update(b"%d %d " % (line.file, line.number) + line.raw)
-    batch = GateBatch(called, lines)
+    batch = GateBatch(called, lines, coming)
     culprits = Culprits(batch, policy, unit, aside)
     left = partial(session.blocking_leftovers, **asked_for)
 

@@ -19,7 +19,7 @@ import pyoxigraph as ox
 from shiq.answers.verdict import Leftover
 from shiq.errors import InputError, UsageError
 from shiq.inputs.catalog import Catalog
-from shiq.inputs.formats import EXTENSIONS
+from shiq.inputs.formats import EXTENSIONS, Format
 from shiq.inputs.sources import (
     STDIN,
     TABLE,
@@ -27,6 +27,8 @@ from shiq.inputs.sources import (
     ObjectSource,
     TableKind,
     TableSource,
+    TextInput,
+    path_of,
     source_of,
     table_kind,
     text_table_kind,
@@ -163,62 +165,90 @@ class Line:
         return self.raw.decode("utf-8", "replace").rstrip("\r\n")
 
 
-def read_lines(source: str | TableSource, file: int = 0) -> tuple[list[Line], tuple[Leftover, ...]]:
+#: A file by its name, or as it is read: a table, or a document that is in memory or was fetched.
+BatchSource: TypeAlias = "str | TableSource | FileSource"
+
+
+def batch_source(given: object) -> BatchSource:
+    """A source of a batch as the gate reads it; a text is a document."""
+    if isinstance(given, TextInput):
+        given = source_of(given)
+    return given if isinstance(given, TableSource | FileSource) else str(given)
+
+
+def read_lines(source: BatchSource, file: int = 0) -> tuple[list[Line], tuple[Leftover, ...]]:
     """Read the lines of the file or table ``source``. Returns them and leftovers that are not
     lines, such as rows without a join partner.
 
     Raises: UsageError for an unknown syntax; InputError for a file that cannot be read, or a broken
         document.
     """
-    if isinstance(source, TableSource) or table_kind(source) or text_table_kind(source):
+    if isinstance(source, TableSource) or (
+        isinstance(source, str) and (table_kind(source) or text_table_kind(source))
+    ):
         return _read_table(source, file)
     return _read_file(source, file), ()
 
 
-def hash_content(source: str | TableSource) -> str:
+def hash_content(source: BatchSource) -> str:
     """Hash the content of a file or table, independent of the order of a table's rows. Raises:
     InputError.
     """
+    if isinstance(source, FileSource):
+        return hashlib.sha256(_read_bytes(source)).hexdigest()
     try:
-        if isinstance(source, TableSource) or Path(source).is_dir():
+        if isinstance(source, TableSource) or (path := path_of(source)).is_dir():
             return hashlib.sha256(
                 b"".join(sorted(line.raw for line in read_lines(source)[0]))
             ).hexdigest()
-        return hashlib.sha256(Path(source).read_bytes()).hexdigest()
+        return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
         raise InputError(f"{source}: {error.strerror}", "Name a file that can be read.") from error
 
 
-def _read_file(name: str, file: int) -> list[Line]:
-    suffix = _suffix(name)
+def _read_file(source: str | FileSource, file: int) -> list[Line]:
+    suffix = _suffix(source)
     if suffix in _LINE_FORMATS:
         syntax = _LINE_FORMATS[suffix]
         return [
             _parse_line(file, number, raw, syntax)
-            for number, raw in enumerate(_split_lines(_read_bytes(name)), 1)
+            for number, raw in enumerate(_split_lines(_read_bytes(source)), 1)
         ]
     if suffix in _DOCUMENTS:
-        return _read_document(name, file)
+        return _read_document(source, file)
     raise UsageError(
-        f"{name}: not a syntax that the gate knows by its name",
+        f"{source}: not a syntax that the gate knows by its name",
         f"Known: {', '.join((*_LINE_FORMATS, *_DOCUMENTS))}, each also with .gz, .bz2, .xz or .zst, Parquet and Delta. One "
         "line is one triple in N-Triples (.nt) and N-Quads (.nq) alone; others come out as N-Quads.",
     )
 
 
-def is_line_based(name: str) -> bool:
+def is_line_based(source: BatchSource) -> bool:
     """Whether the file has one line for each triple (N-Triples, N-Quads), so that a check can read
     it directly.
     """
-    return not name.startswith(TABLE) and _suffix(name) in _LINE_FORMATS
+    if isinstance(source, TableSource) or (isinstance(source, str) and source.startswith(TABLE)):
+        return False
+    return _suffix(source) in _LINE_FORMATS
 
 
-def _suffix(name: str) -> str:
-    """Suffix of a file name without compression; standard input has that of its syntax."""
-    source = source_of(name) if name == STDIN else None
-    if isinstance(source, FileSource):
-        return next((end for end, syntax in EXTENSIONS.items() if syntax is source.format), ".xml")
-    return Path(_PACKED.sub("", name)).suffix.lower()
+def line_syntax(source: BatchSource) -> Format:
+    """Syntax of the lines of a source: N-Triples if it is that by its name or by what was read,
+    else N-Quads.
+    """
+    name = source.name if isinstance(source, TableSource) else source
+    suffix = _suffix(name) if isinstance(name, FileSource) else Path(bare_name(name)).suffix
+    return Format.NTRIPLES if suffix in (".nt", ".ntriples") else Format.NQUADS
+
+
+def _suffix(source: str | FileSource) -> str:
+    """Suffix of a file name without compression; standard input, and what is a file by its
+    content, have that of their syntax.
+    """
+    known = source_of(source) if source == STDIN else source
+    if isinstance(known, FileSource):
+        return next((end for end, syntax in EXTENSIONS.items() if syntax is known.format), ".xml")
+    return Path(_PACKED.sub("", str(known))).suffix.lower()
 
 
 def bare_name(name: str) -> str:
@@ -299,17 +329,17 @@ def file_of(text: str) -> int:
 # --- reading --------------------------------------------------------------------------------------
 
 
-def _read_bytes(name: str) -> bytes:
-    source = source_of(name)
+def _read_bytes(named: str | FileSource) -> bytes:
+    source = source_of(named)
     if not isinstance(source, FileSource):
-        raise InputError(f"{name}: not a file", "Name a file that can be read.")
+        raise InputError(f"{source.name}: not a file", "Name a file that can be read.")
     if source.is_compressed or source.content is not None:
         with source.open() as stream:
             return stream.read()
     try:
         return source.path.read_bytes()
     except OSError as error:
-        raise InputError(f"{name}: {error}", "Name a file that can be read.") from error
+        raise InputError(f"{source.name}: {error}", "Name a file that can be read.") from error
 
 
 #: A line with its end: a bare carriage return is one.
@@ -363,12 +393,12 @@ def _graph_of(quad: ox.Quad) -> str:
     return "" if isinstance(quad.graph_name, ox.DefaultGraph) else str(quad.graph_name)
 
 
-def _read_document(name: str, file: int) -> list[Line]:
-    statements, broken = read_statements(name)
+def _read_document(source: str | FileSource, file: int) -> list[Line]:
+    statements, broken = read_statements(source)
     if broken:
         first = broken[0]
         raise InputError(
-            f"{name}, line {first.line}: {first.message}",
+            f"{first.source}, line {first.line}: {first.message}",
             "Mend the file: no line of it can be told from the others.",
         )
     renamed = _blank_node_renamer()

@@ -46,7 +46,7 @@ def write_sides(gated: GateAnswer, sides: OutputFiles) -> None:
     )
     remedy = (
         ""
-        if len(gated.files) == 1
+        if len(gated.files) <= 1
         else "Name a directory that may be written and has room: the batch has several files."
     )
     for folder in {file.parent for file in (*accepted, *aside)} if len(gated.files) > 1 else ():
@@ -103,7 +103,7 @@ def _files_of_side(target: Path | None, names: Sequence[str], lines: Sequence[Li
     """Content of the files of one side, by path."""
     if target is None:
         return {}
-    if len(names) == 1:
+    if len(names) <= 1:
         return {target: join_lines(lines)}
     parts: list[list[Line]] = [[] for _ in names]
     for line in lines:

@@ -179,7 +179,8 @@ def _run(report: Report) -> Iterator[ox.Triple]:
     snapshot = report.result.get("snapshot")
     if snapshot:
         yield _triple(_RUN, "shiq:snapshot", ox.Literal(int(snapshot)))
-    batch = [_source(name) for name in inputs["insertions"] or inputs["abox"] or inputs["ontology"]]
+    judged = next(filter(None, map(inputs.get, ("insertions", "changes", "abox", "ontology"))), [])
+    batch = list(map(_source, judged))
     counts = {
         "contradictions": len(report.conflicts) + report.unexplained_count,
         "insertions": int(report.statistics.get("insertions", 0)),

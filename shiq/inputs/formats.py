@@ -101,6 +101,17 @@ _UNSUPPORTED = {".hdt": "HDT", ".trix": "TriX"}
 _PICKLES = (".pkl", ".pickle", ".joblib", ".dill")
 
 
+def decode_utf8(content: bytes, name: str) -> str:
+    """Decode the document ``name``. Raises: InputError, with the line of the first bad byte."""
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            f"{name}, line {line}: not UTF-8 ({error.reason})", "Convert the file to UTF-8."
+        ) from error
+
+
 def sniff(name: str, extension: str, head: bytes) -> Format:
     """Return the format of a file by its first bytes, and by its extension where these are
     ambiguous.

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pyoxigraph as ox
 
 from shiq.errors import InputError
+from shiq.inputs.formats import decode_utf8
 from shiq.rdf.triples import Rejects, Term, shorten
 
 if TYPE_CHECKING:
@@ -139,13 +140,7 @@ def rewrite_json(
     """Rewrite the document ``data`` for the parser. Raises: InputError (see
     `shiq.rdf.jsonld.read_json`).
     """
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            f"{name}, line {line}: not UTF-8 ({error.reason})", "Convert the file to UTF-8."
-        ) from error
+    text = decode_utf8(data, name)
     _check_depth(name, text)
     lines = _lines(text)
     document = _Document(name, rejects, catalog, lines)

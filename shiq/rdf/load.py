@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 from shiq import model as owl
 from shiq.answers.verdict import IN_DATA, Leftover
 from shiq.errors import InputError
-from shiq.inputs.formats import AXIOM_FORMATS, LINE_FORMATS, Format
+from shiq.inputs.formats import AXIOM_FORMATS, LINE_FORMATS, Format, decode_utf8
 from shiq.inputs.reading import Place, Reading
 from shiq.inputs.sources import FileSource, ObjectKind, ObjectSource, Source, TableSource, source_of
 from shiq.model.abox import ABox
@@ -243,15 +243,7 @@ def read_document_of(source: FileSource, scope: str) -> Document:
         return read_owl_xml(utf8_of(source), source.name, source.iri, scope)
     from shiq.functional.reader import read_document
 
-    data = source.read()
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            f"{source.name}, line {line}: not UTF-8 ({error.reason})", "Convert the file to UTF-8."
-        ) from error
-    return read_document(text, source.name, scope)
+    return read_document(decode_utf8(source.read(), source.name), source.name, scope)
 
 
 def _document(document: Document, name: str, loaded: LoadedSources) -> None:

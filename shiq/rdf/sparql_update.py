@@ -14,13 +14,14 @@ Source: W3C, SPARQL 1.1 Update, sections 3.1.1 and 3.1.2.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 
 import pyoxigraph as ox
 
 from shiq.errors import InputError
+from shiq.inputs.formats import decode_utf8
 from shiq.inputs.sources import TextInput, path_of
 
 _IRI = r"<[^<>\"{}|^`\\\s]*>"
@@ -56,15 +57,9 @@ def update_changes(path: str | PathLike[str]) -> UpdateBatch:
     name = fspath(path)
     try:
         content = path_of(name).read_bytes()
-        text = content.decode("utf-8-sig")
     except OSError as error:
         raise InputError(f"{name}: {error.strerror}", "Name a file of SPARQL Update.") from error
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            f"{name}, line {line}: not UTF-8 ({error.reason})", "Convert the file to UTF-8."
-        ) from error
-    batch = read_update(text, name)
+    batch = read_update(decode_utf8(content, name).removeprefix("\ufeff"), name)
     if not batch.insertions and not batch.deletions:
         raise InputError(f"{name} inserts and deletes nothing", _REMEDY)
     return batch
@@ -98,7 +93,7 @@ def read_update(text: str, name: str) -> UpdateBatch:
                 parts.append(piece)
             header.append(piece)
     _refuse_blank_nodes(operations, name)
-    taken_back = _taken_back(operations)
+    inserted, taken_back = _insertions_taken_back(operations)
     found = {
         verb: "".join(parts).rstrip()
         for verb, parts in sides.items()
@@ -107,20 +102,11 @@ def read_update(text: str, name: str) -> UpdateBatch:
     form = "trig"
     if taken_back and "INSERT" in found:
         # The same triple is inserted and then deleted: its line would tell what is not so.
-        form, kept = (
-            "nquads",
-            dict.fromkeys(
-                quad
-                for operation, quads in operations
-                if operation.verb == "INSERT"
-                for quad in quads
-            ),
-        )
-        lines = (quad for quad in kept if quad not in taken_back)
-        found["INSERT"] = (ox.serialize(lines, format=ox.RdfFormat.N_QUADS) or b"").decode()
-    inserted = (TextInput(found["INSERT"], form, name),) if found.get("INSERT") else ()
-    deleted = (TextInput(found["DELETE"], "trig", name),) if "DELETE" in found else ()
-    return UpdateBatch(inserted, deleted)
+        form, kept = "nquads", (quad for quad in inserted if quad not in taken_back)
+        found["INSERT"] = (ox.serialize(kept, format=ox.RdfFormat.N_QUADS) or b"").decode()
+    coming = (TextInput(found["INSERT"], form, name),) if found.get("INSERT") else ()
+    going = (TextInput(found["DELETE"], "trig", name),) if "DELETE" in found else ()
+    return UpdateBatch(coming, going)
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str, int]]:
@@ -213,14 +199,16 @@ def _refuse_blank_nodes(operations: Sequence[tuple[_Operation, list[ox.Quad]]], 
         seen |= operation.labels
 
 
-def _taken_back(operations: Sequence[tuple[_Operation, list[ox.Quad]]]) -> set[ox.Quad]:
-    """The quads that are inserted and, by a later operation, deleted again."""
-    inserted: set[ox.Quad] = set()
+def _insertions_taken_back(
+    operations: Sequence[tuple[_Operation, list[ox.Quad]]],
+) -> tuple[Collection[ox.Quad], set[ox.Quad]]:
+    """Return all inserted quads, in order, and those that a later operation deletes again."""
+    inserted: dict[ox.Quad, None] = {}
     found: set[ox.Quad] = set()
     for operation, quads in operations:
         if operation.verb == "INSERT":
-            inserted.update(quads)
+            inserted.update(dict.fromkeys(quads))
             found.difference_update(quads)
         else:
-            found |= inserted & set(quads)
-    return found
+            found |= inserted.keys() & set(quads)
+    return inserted, found

@@ -317,6 +317,15 @@ def test_a_gate_reads_far_inputs_at_one_moment(
         gate(session, [far / "bad.nt"], commit=True)
 
 
+def test_a_gate_takes_deletions_from_afar_and_from_standard_input(
+    far: Bucket, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = ("gate", "--store", "kg", "--insert", far / "bad.nt", *OWN, "--delete")
+    assert shiq(*gate, far / "base/1.nt", cwd=files).returncode == 0
+    given(monkeypatch, GOOD)
+    assert shiq(*gate, "-", cwd=files).returncode == 0
+
+
 @pytest.mark.parametrize("name", ["m.yml", "m.ttl"])
 def test_a_mapping_and_what_it_joins_with_lie_far_away(
     far: Bucket, tmp_path: Path, name: str

@@ -8,6 +8,7 @@ from random import Random
 import pyoxigraph as ox
 import pytest
 
+from shiq import gate, update_changes
 from shiq.errors import InputError
 from shiq.inputs.sources import TextInput
 from shiq.rdf.sparql_update import read_update
@@ -109,8 +110,7 @@ TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 
 
 def test_an_update_is_checked_and_committed(tmp_path: Path) -> None:
-    (tmp_path / "t.ofn").write_text("Ontology(<urn:o> DisjointClasses(<urn:A> <urn:B>))")
-    (tmp_path / "a.nt").write_text(f"<urn:a> {TYPE} <urn:A> .\n<urn:b> {TYPE} <urn:B> .\n")
+    small_store(tmp_path)
     head = "PREFIX : <urn:>\n"
     (tmp_path / "good.ru").write_text(
         f"{head}DELETE DATA {{ :a a :A }} ;\nINSERT DATA {{ :a a :B }}"
@@ -118,7 +118,6 @@ def test_an_update_is_checked_and_committed(tmp_path: Path) -> None:
     (tmp_path / "bad.ru").write_text(f"{head}INSERT DATA {{\n  :c a :B .\n  :b a :A }}")
     (tmp_path / "broken.ru").write_text(f"{head}INSERT DATA {{\n  :c a :B .\n  :b a }}")
     (tmp_path / "none.ru").write_text(head)
-    assert shiq("index", "-t", "t.ofn", "-s", "kg", "a.nt", "-q", cwd=tmp_path)[0] == 0
     check = ("check", "-s", "kg", "-q", "--changes")
     code, out, _ = shiq(*check, "bad.ru", cwd=tmp_path)
     assert code == 1 and "at bad.ru:4" in out
@@ -131,3 +130,72 @@ def test_an_update_is_checked_and_committed(tmp_path: Path) -> None:
     assert shiq(*check, "good.ru", "--commit", cwd=tmp_path)[0] == 0
     (tmp_path / "then.nt").write_text(f"<urn:a> {TYPE} <urn:A> .\n")
     assert shiq("check", "-s", "kg", "-i", "then.nt", "-q", cwd=tmp_path)[0] == 1
+
+
+def small_store(folder: Path) -> None:
+    """A store in which no A is a B: a is an A, b a B."""
+    (folder / "t.ofn").write_text("Ontology(<urn:o> DisjointClasses(<urn:A> <urn:B>))")
+    (folder / "a.nt").write_text(f"<urn:a> {TYPE} <urn:A> .\n<urn:b> {TYPE} <urn:B> .\n")
+    assert shiq("index", "-t", "t.ofn", "-s", "kg", "a.nt", "-q", cwd=folder)[0] == 0
+
+
+MIXED = """PREFIX : <urn:>
+DELETE DATA { :a a :A } ;
+INSERT DATA { :a a :B . GRAPH :g { :b a :A }
+  :c a :A }"""
+
+
+def test_a_gate_splits_an_update(tmp_path: Path) -> None:
+    small_store(tmp_path)
+    (tmp_path / "mixed.ru").write_text(MIXED)
+    sides = ("--mode", "split", "--accepted", "yes.nq", "--quarantine", "no.nq")
+    gate = ("gate", "-s", "kg", "--changes", "mixed.ru", "-q")
+    code, out, _ = shiq(*gate, *sides, "--report", "o.shacl.ttl", "--commit", cwd=tmp_path)
+    assert code == 5 and "mixed.ru:3: takes part" in out
+    yes, no = ((tmp_path / name).read_text() for name in ("yes.nq", "no.nq"))
+    assert yes == f"<urn:a> {TYPE} <urn:B> .\n<urn:c> {TYPE} <urn:A> .\n"
+    assert no == f"<urn:b> {TYPE} <urn:A> <urn:g> .\n"
+    assert "dqv:computedOn <file:mixed.ru>" in (tmp_path / "o.shacl.ttl").read_text()
+    assert sorted(shiq("export", "-s", "kg", cwd=tmp_path).stdout.splitlines()) == sorted(
+        (yes + f"<urn:b> {TYPE} <urn:B> .\n").splitlines()
+    )
+
+
+def test_a_gate_takes_deletions_alone_and_leaves_no_older_side(tmp_path: Path) -> None:
+    small_store(tmp_path)
+    (tmp_path / "gone.ru").write_text("DELETE DATA { <urn:b> a <urn:B> . <urn:z> a <urn:B> }")
+    (tmp_path / "yes.nq").write_text("of yesterday")
+    gate = ("gate", "-s", "kg", "--changes", "gone.ru", "-q")
+    assert shiq(*gate, "--accepted", "yes.nq", "--commit", cwd=tmp_path)[0] == 0
+    assert (tmp_path / "yes.nq").read_text() == ""
+    assert shiq("export", "-s", "kg", cwd=tmp_path).stdout == f"<urn:a> {TYPE} <urn:A> .\n"
+
+
+def test_the_call_of_the_gate_takes_the_sides_of_an_update(tmp_path: Path) -> None:
+    small_store(tmp_path)
+    # The name is that of lines, and what it holds is none.
+    (tmp_path / "mixed.nt").write_text(MIXED)
+    update = update_changes(tmp_path / "mixed.nt")
+    answers = [
+        gate(update.insertions, tmp_path / "kg", update.deletions, aside="least") for _ in range(2)
+    ]
+    assert [x.decision for x in answers] == ["split"] * 2 and answers[0].run == answers[1].run
+    assert [line.source_line for line in answers[0].accepted] == [3, 4]
+    other = gate(update.insertions, tmp_path / "kg", ())
+    assert other.run != answers[0].run and len(other.accepted) == 1
+
+
+def test_a_gate_refuses_other_changes(tmp_path: Path) -> None:
+    small_store(tmp_path)
+    (tmp_path / "mixed.ru").write_text(MIXED)
+    (tmp_path / "broken.ru").write_text("INSERT DATA {\n <urn:c> a <urn:A> .\n <urn:b> a }")
+    for given, code, what in (
+        (("--changes", "a.nt"), 2, "no file of SPARQL Update"),
+        (("--changes", "mixed.ru", "-i", "a.nt"), 2, "the whole batch"),
+        (("--changes", "mixed.ru", "--accepted", "x.parquet"), 2, "--changes names none"),
+        ((), 2, "nothing to gate"),
+        (("--changes", "broken.ru"), 4, "broken.ru, line 3"),
+        (("--changes", "none.ru"), 4, "none.ru"),
+    ):
+        done = shiq("gate", "-s", "kg", "-q", *given, cwd=tmp_path)
+        assert done.returncode == code and what in done.stderr, done
