@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from shiq.abox_ops.engine import KnowledgeBase, LayeredKnowledgeBase
 from shiq.answers.result import Result
 from shiq.answers.verdict import Leftover, Verdict
+from shiq.deadline import DeadlineExceeded
 from shiq.errors import StoreError, at_store
 from shiq.inputs.reading import Place, Spool, select_data_leftovers
 from shiq.inputs.sources import Given
@@ -295,7 +296,13 @@ class Session:
         """
         options = Options(**option_arguments(settings))
         self._reopen_if_newer()
-        found = read_batch(self._cached_base(options), insertions, None, options).leftover_places()
+        try:
+            batch = read_batch(self._cached_base(options), insertions, None, options)
+            found = batch.leftover_places()
+        except DeadlineExceeded:
+            # What was interrupted may be half updated.
+            self._forget_answers()
+            raise
         marked = [(options.known.mark((leftover,))[0], places) for leftover, places in found]
         return [
             (leftover, places)

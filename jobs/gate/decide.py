@@ -188,7 +188,13 @@ def gate(
         run.update(b"%d %d " % (line.file, line.number) + line.raw)
     batch = GateBatch(called, lines, coming)
     culprits = Culprits(batch, policy, unit, aside)
-    left = partial(session.blocking_leftovers, **asked_for)
+
+    def find_blocking(
+        files: Sequence[object], **more: str
+    ) -> Sequence[tuple[Leftover, tuple[Place, ...]]]:
+        # Before the first check reading counts to its limit, later each reading has its own.
+        with limit_batch_reading(options, Clock() if gating.rounds else clock):
+            return session.blocking_leftovers(files, **{**asked_for, **more})
 
     whole: dict[str, None] = {}
 
@@ -211,7 +217,7 @@ def gate(
     name = run.hexdigest()[:16]
     mark = partial(announce_hints, options=options)
     question = _GateQuestion(name, mode, identities, dry_run, options.timeout, limit)
-    gating = _GateRun(batch, culprits, check, left, question, mark)
+    gating = _GateRun(batch, culprits, check, find_blocking, question, mark)
     if session.quarantine:
         rows = [row for row in session.quarantine if row.alone != session.tbox_hash]
         gating.find_ledger_conflicts = partial(
@@ -231,9 +237,11 @@ def gate(
             deliver(found)
         return found
 
-    return search_hints(
-        gating.decide(commit and not dry_run, None if dry_run else deliver_with_hints)
-    )
+    try:
+        decided = gating.decide(commit and not dry_run, None if dry_run else deliver_with_hints)
+    except BatchNotReadError:
+        return refuse_unread_batch(called, options, clock, dry_run=dry_run, identities=identities)
+    return search_hints(decided)
 
 
 class BatchNotReadError(OperationalError):
@@ -388,14 +396,8 @@ class _GateRun:
             limit = self.question.timeout
             # What time left open may be open or not the next time.
             in_time = limit is None or sum(result.statistics.seconds.values()) < limit
-            if (
-                self.question.mode == "split"
-                and in_time
-                and (
-                    self._remove_not_understood(outside="undetermined")
-                    or self._remove_undecided(result)
-                )
-            ):
+            is_again = self.question.mode == "split" and in_time
+            if is_again and self._remove_open_lines(result):
                 return None
             return self._refuse(result, result.reason)
         if result.verdict is Verdict.CONSISTENT:
@@ -462,6 +464,16 @@ class _GateRun:
             self._remove(out)
             if len(self.removed_lines) == before:
                 return before > begun
+
+    def _remove_open_lines(self, result: Result) -> bool:
+        """Set aside what an undetermined check does not understand or decide. Returns whether there
+        is any; there is none if the time is over before that is known.
+        """
+        try:
+            is_reduced = self._remove_not_understood(outside="undetermined")
+        except BatchNotReadError:
+            return False
+        return is_reduced or self._remove_undecided(result)
 
     def _remove_undecided(self, result: Result) -> bool:
         """Set aside the lines that the check left undecided. Returns whether there are any."""

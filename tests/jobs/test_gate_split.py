@@ -14,10 +14,12 @@ from typing import Any
 
 import pytest
 from test_gate import BASE, PREFIX, TBOX, TYPE, a, run, t
+from time_limits import ring_at_call
 
 from shiq import check_insertions
 from shiq.api import certify, open_store
 from shiq.errors import OperationalError
+from shiq.jobs.checking import session as sessions
 from shiq.jobs.gate import GateAnswer, OutputFiles, gate, write_sides
 from shiq.jobs.gate.culprits import smallest_hitting_set
 from shiq.jobs.text.gates import gate_text
@@ -384,6 +386,19 @@ def test_what_is_not_decided_is_set_aside(units: Path, tmp_path: Path) -> None:
         assert reasons(gated) == {hour: "undecided"}, gated.reason
         assert Counter(texts(gated)[0]) == Counter(GOOD)
         assert (gated.exit_code, gated.verdict.value) == (5, "undetermined")
+
+
+def test_time_counts_while_what_is_not_understood_is_looked_for(
+    units: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before the first check and behind an undetermined one: the batch is refused, left open."""
+    hour = t("ann", "lasts", f'"2"^^<{PREFIX}hour>')
+    for at, reason in ((1, "the time of 600 s was over while reading"), (2, "not decided")):
+        with monkeypatch.context() as patch:
+            ring_at_call(patch, sessions, "read_batch", at)
+            gated = split(units, tmp_path, [hour, *GOOD], timeout=600)
+        assert (gated.decision, gated.exit_code) == ("refused", 3) and reason in gated.reason
+        assert (gated.rounds, gated.accepted) == (at - 1, ())
 
 
 @pytest.mark.spark
