@@ -380,12 +380,15 @@ class StaticFolder:
         file = self.path / name
         packed = file.suffix.lower() in SUFFIXES
         is_deleted = Path(file.stem if packed else name).stem.lower().endswith(DELETION_SUFFIX)
+        before = len(enricher.knowledge.static)
         try:
             enricher.update_static(*((None, str(file)) if is_deleted else (str(file), None)))
         except InputError as error:
             raise InputError(f"{file}: {error.message}", error.remedy) from error
         self.file_hashes[name] = _file_hash(file)
-        self.report(f"{file}: {'taken out of' if is_deleted else 'put into'} the static data")
+        gone = pluralize(before - len(enricher.knowledge.static), "assertion")
+        told = f"taken out of the static data: {gone}" if is_deleted else "put into the static data"
+        self.report(f"{file}: {told}")
 
 
 def _file_hash(file: Path) -> str:

@@ -202,6 +202,22 @@ def test_a_packed_file_of_deletions_is_one(name: str, tmp_path: Path) -> None:
     assert [": taken out of" in line for line in sorted(told)] == [False, True]
 
 
+def test_what_is_not_there_is_not_taken_out(tmp_path: Path) -> None:
+    tbox, static = air.write(tmp_path)
+    folder, told = tmp_path / "more", list[str]()
+    folder.mkdir()
+    (folder / "a.nt").write_text(f"{SENSOR[0]}\n", encoding="utf-8")
+    (folder / "b.delete.nt").write_text("\n".join(SENSOR) + "\n", encoding="utf-8")
+    (folder / "c.delete.nt").write_text(f"{SENSOR[0]}\n", encoding="utf-8")
+    with open_enricher(tbox, static, reasoner="own") as enricher:
+        StaticFolder(folder, told.append).apply_new_files(enricher)
+    assert [line.partition(": ")[2] for line in told] == [
+        "put into the static data",
+        "taken out of the static data: 1 assertion",
+        "taken out of the static data: 0 assertions",
+    ]
+
+
 def test_a_folder_that_is_followed_by_the_command(tmp_path: Path) -> None:
     call, folder = (
         [*written(tmp_path), "-q", "--static-follow", tmp_path / "more"],
