@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from difflib import get_close_matches
 from fractions import Fraction
-from pathlib import Path
+from functools import lru_cache
+from os.path import realpath
 from typing import Any
 
 from shiq.errors import UsageError
@@ -187,11 +188,17 @@ class MinerSettings:
 _GROUPS: dict[str, type] = {"gating": GateSettings, "report": ReportSettings}
 
 
+@lru_cache(1024)
+def source_place(name: str) -> str:
+    """Return the absolute path of a source, links followed, by which names are compared."""
+    return realpath(name)
+
+
 def refuse_unknown_sources(settings: MinerSettings, sources: Sequence[str]) -> None:
     """Raises: UsageError for a stream of ``--from`` or ``--to`` that is no source."""
     named = (("--from", settings.body_sources), ("--to", settings.head_sources))
     for flag, name in ((flag, name) for flag, names in named for name in names):
-        if Path(name) not in map(Path, sources):
+        if source_place(name) not in map(source_place, sources):
             near = get_close_matches(name, sources, 1, 0)
             raise UsageError(
                 f"{flag} {name} is no source of this run",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from os.path import dirname
 from time import perf_counter
 from typing import Any
 
@@ -36,7 +36,7 @@ from shiq.streams.discovery.mining import (
 )
 from shiq.streams.discovery.ontology import Ontology, Theory
 from shiq.streams.discovery.report import GroundRuleFinding, RuleFinding, WindowReport, as_float
-from shiq.streams.discovery.settings import MinerSettings, TrackedRule
+from shiq.streams.discovery.settings import MinerSettings, TrackedRule, source_place
 from shiq.streams.discovery.snapshots import (
     SnapshotStore,
     UndecidedEntailmentError,
@@ -189,10 +189,11 @@ class WindowMiner:
         self.newest_index = index if self.newest_index is None else max(self.newest_index, index)
         assertions = list(assertions)
         self.snapshots.put(index, assertions)
-        places = {Path(source), Path(source).parent}  # of a file, its folder is the source, too
+        # Of a file, its folder is the source, too.
+        places = {source_place(source), source_place(dirname(source) or ".")}
         wanted = self.settings.body_sources, self.settings.head_sources
         for names, snapshots in zip(wanted, self.origin_snapshots):
-            if not names or not places.isdisjoint(map(Path, names)):
+            if not names or not places.isdisjoint(map(source_place, names)):
                 snapshots.put(index, assertions)
 
     def is_window_end(self, index: int) -> bool:

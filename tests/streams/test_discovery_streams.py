@@ -216,6 +216,11 @@ def test_rules_from_one_stream_to_another_by_the_command(tmp_path: Path) -> None
     assert code == 0 and {rule[:2] for rule in heads(merged)} > {("Jam", "Event")}
     refused = shiq(*sources, "--from", tmp_path / "s.jsn", *across[2:], "--out", "-")
     assert refused.returncode == 2 and f"Did you mean {tmp_path / 's.jsonl'}?" in refused.stderr
+    # A source is a place, however it is written.
+    (tmp_path / "link").symlink_to(other)
+    (tmp_path / "folder").mkdir()
+    near = ("--from", tmp_path / "folder" / ".." / "s.jsonl", "--to", tmp_path / "link")
+    assert windows_of(tmp_path, *sources, *near, *across[4:]) == (0, [window])
     refused = shiq(*sources, *across, "--method", "inkd")
     assert refused.returncode == 2 and "by exact or scratch" in refused.stderr
     # A run that goes on has what its checkpoint knows of each stream.
@@ -396,6 +401,14 @@ def test_what_a_snapshot_contradicts_is_refuted_and_not_exported(tmp_path: Path)
     event, stop, free = (owl.Class(f"urn:{name}") for name in ("Event", "Stop", "Free"))
     assert set(axioms) == {owl.SubClassOf(free, event), owl.SubClassOf(stop, event)}
     assert shiq("certify", tmp_path / "t.ofn", tmp_path / "rules.ofn").returncode == 0
+
+
+def test_ground_rules_are_not_exported(tmp_path: Path) -> None:
+    """An axiom has no individuals to hold of: an empty document would say that there are no rules."""
+    rules = tmp_path / "rules.ofn"
+    refused = shiq(*few(tmp_path), "--language", "ground", "--export", rules)
+    assert refused.returncode == 2 and "rules of individuals" in refused.stderr
+    assert not rules.exists()
 
 
 def test_a_weak_association_is_not_exported_as_an_axiom(tmp_path: Path) -> None:

@@ -146,6 +146,11 @@ def discover(
         raise UsageError(
             f"--export {exported}: neither .ofn nor .lp", "Name a file that ends in one of these."
         )
+    if exported is not None and options["language"] == "ground":
+        raise UsageError(
+            "--export writes rules with variables, and --language ground mines rules of individuals",
+            "Leave out --export, or --language ground; --out and --json have ground rules.",
+        )
     if options["method"] != "inkd":
         refuse_ineffective(("eps", "gate", "min_rarity", "max_similarity"), "--method inkd")
     if exported is None:
