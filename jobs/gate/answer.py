@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, runtime_checkable
 
 from shiq.abox_ops.conflicts import identities as entailed
 from shiq.answers.result import Conflict, Result
 from shiq.answers.verdict import Verdict
+from shiq.deadline import DeadlineExceeded
+from shiq.errors import OperationalError
 from shiq.explanation import Pattern
 from shiq.functional.writer import axiom_text
-from shiq.jobs.checking.answer import timeout_result
+from shiq.jobs.checking.answer import time_limit_reason, timeout_result
+from shiq.jobs.checking.certifying import limit_reading_time
 from shiq.jobs.checking.options import Clock, Options
 from shiq.jobs.gate.lines import Line
 from shiq.jobs.gate.waivers import Judgement
@@ -204,6 +208,24 @@ class GateAnswer:
         hint = {"hint": x.hint} if x.hint else {}
         place |= {"column": x.line.column} if x.line.column else {}
         return {**place, "kind": x.kind, "reason": x.reason, **hint, "conflicts": list(x.conflicts)}
+
+
+class BatchNotReadError(OperationalError):
+    """The time was over before the batch was read."""
+
+
+@contextmanager
+def limit_batch_reading(options: Options, clock: Clock) -> Iterator[None]:
+    """Context manager: the time limit holds for what reads the batch. Raises: BatchNotReadError."""
+    clock.step = "reading the batch"
+    try:
+        with limit_reading_time(options, clock):
+            yield
+    except DeadlineExceeded as over:
+        raise BatchNotReadError(
+            time_limit_reason(options, clock.step), "Allow more time, or leave the limit out."
+        ) from over
+    clock.end_stage(clock.step)
 
 
 def refuse_unread_batch(

@@ -16,8 +16,7 @@ no reason to hold the batch up.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, TypeAlias
@@ -25,13 +24,11 @@ from typing import Any, Final, TypeAlias
 from shiq.answers.result import Conflict, Result
 from shiq.answers.verdict import Leftover, Verdict
 from shiq.api import Session
-from shiq.deadline import DeadlineExceeded
-from shiq.errors import InputError, OperationalError, UsageError
+from shiq.errors import InputError, UsageError
 from shiq.explanation import distinguish_titles
 from shiq.inputs.reading import Place, QuarantinedAssertion
 from shiq.inputs.sources import TextInput
-from shiq.jobs.checking.answer import time_limit_reason, with_note
-from shiq.jobs.checking.certifying import limit_reading_time
+from shiq.jobs.checking.answer import with_note
 from shiq.jobs.checking.inputs import input_sources, with_leftovers, with_source_notes
 from shiq.jobs.checking.options import (
     EXPLAIN_SECONDS,
@@ -46,10 +43,12 @@ from shiq.jobs.gate.answer import (
     REFUSED,
     SPLIT,
     WITH_THE_BATCH,
+    BatchNotReadError,
     EqualIndividuals,
     GateAnswer,
     SetAsideLine,
     identities_of,
+    limit_batch_reading,
     refuse_unread_batch,
 )
 from shiq.jobs.gate.batch import UNITS, GateBatch, assertions_in
@@ -242,24 +241,6 @@ def gate(
     except BatchNotReadError:
         return refuse_unread_batch(called, options, clock, dry_run=dry_run, identities=identities)
     return search_hints(decided)
-
-
-class BatchNotReadError(OperationalError):
-    """The time was over before the batch was read."""
-
-
-@contextmanager
-def limit_batch_reading(options: Options, clock: Clock) -> Iterator[None]:
-    """Context manager: the time limit holds for what reads the batch. Raises: BatchNotReadError."""
-    clock.step = "reading the batch"
-    try:
-        with limit_reading_time(options, clock):
-            yield
-    except DeadlineExceeded as over:
-        raise BatchNotReadError(
-            time_limit_reason(options, clock.step), "Allow more time, or leave the limit out."
-        ) from over
-    clock.end_stage(clock.step)
 
 
 def _require_triples(names: Sequence[str], lines: Sequence[Line]) -> None:

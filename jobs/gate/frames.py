@@ -29,9 +29,14 @@ from shiq.api import Session, index, session_of
 from shiq.errors import UsageError
 from shiq.inputs.sources import TABLE, Given, TableKind, TableSource, source_of
 from shiq.jobs.checking.options import NTRIPLES_TERMS, Clock, options_from_settings
-from shiq.jobs.gate.answer import GateAnswer, refuse_unread_batch
+from shiq.jobs.gate.answer import (
+    BatchNotReadError,
+    GateAnswer,
+    limit_batch_reading,
+    refuse_unread_batch,
+)
 from shiq.jobs.gate.appending import AppendRun
-from shiq.jobs.gate.decide import BatchNotReadError, gate, limit_batch_reading
+from shiq.jobs.gate.decide import gate
 from shiq.jobs.gate.frame_sides import FrameSides, content_hash_of_frame
 from shiq.jobs.gate.table_sides import (
     REASON_COLUMNS,
