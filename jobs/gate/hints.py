@@ -8,154 +8,32 @@ Each hint is confirmed by a check: the corrected line, together with the accepte
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
-from difflib import SequenceMatcher
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Final, TypeAlias
 
-import pyoxigraph as ox
-
-from shiq import model as owl
 from shiq.answers.result import Result
 from shiq.answers.verdict import Verdict
 from shiq.api import Session
-from shiq.datatypes import DataTheory, IllTyped
 from shiq.deadline import is_past, seconds_left
 from shiq.jobs.checking.options import Options
 from shiq.jobs.gate.answer import GateAnswer, SetAsideLine
 from shiq.jobs.gate.batch import GateBatch
 from shiq.jobs.gate.lines import Line, Triple
-from shiq.jobs.undecided_insertions import HasAddSet, tested_ranges
-from shiq.model.clause import ClausalTBox
-from shiq.model.ntriples import literal as literal_text
-from shiq.rdf.vocabulary import DATATYPES, NearMisses, is_reserved
+from shiq.jobs.spellings import MOST_SPELLINGS, SpellingSuggestions
+from shiq.jobs.undecided_insertions import HasAddSet
 
 # Suggest other spellings of a line that was set aside, and search for one that is consistent.
 
 
 #: Whether nothing is wrong with lines instead of those that were set aside.
 AreConsistent: TypeAlias = "Callable[[Sequence[tuple[SetAsideLine, Line]]], bool]"
-#: Other spellings of a line that are tried, and lines that are asked about together.
-MOST_SPELLINGS, LINES_AT_ONCE = 3, 200
+#: Lines that are asked about together.
+LINES_AT_ONCE = 200
 _MENDABLE: Final = {"conflict", "malformed", "undeclared"}
-_MIN_LIKENESS: Final = 0.75
-_ABSOLUTE: Final = re.compile(r"<?([A-Za-z][A-Za-z0-9+.\-]*:[^\s<>]+)>?")
-
-
-class SpellingSuggestions:
-    """Other spellings of a line: near names, datatypes and values that a range names, IRIs written
-    as literals.
-    """
-
-    def __init__(self, signature: owl.Signature, tbox: ClausalTBox) -> None:
-        self._signature, self._tbox = signature, tbox
-
-    @cached_property
-    def _theory(self) -> DataTheory:
-        return DataTheory(self._tbox.definitions, self._tbox.roles)
-
-    @cached_property
-    def _ranges(self) -> Mapping[str, Sequence[owl.DataRange]]:
-        return tested_ranges(self._tbox)
-
-    @cached_property
-    def _near_class(self) -> NearMisses:
-        return NearMisses(self._signature.classes)
-
-    @cached_property
-    def _near_property(self) -> NearMisses:
-        return NearMisses(self._signature.object_properties | self._signature.data_properties)
-
-    def spellings(self, triple: Triple, kind: str) -> list[Triple]:
-        """Suggest spellings of ``triple``, likeliest first. ``kind``: why it was set aside
-        (`SetAsideLine.kind`).
-        """
-        subject, predicate, value = triple
-        iri, known = predicate[1:-1], self._signature
-        found: list[Triple] = []
-        if kind == "undeclared" and iri == owl.RDF + "type":
-            near = self._near_class.nearest(value[1:-1])
-            found = [(subject, predicate, f"<{near}>")] if near else []
-        elif iri in known.object_properties:
-            found = [(subject, predicate, object) for object in _iri_spellings(value)]
-        elif iri in known.data_properties:
-            found = [
-                (subject, predicate, literal_text(x)) for x in self._suggest_values(iri, value)
-            ]
-        elif kind == "undeclared" and not is_reserved(iri):
-            near = self._near_property.nearest(iri)
-            found = [(subject, f"<{near}>", value)] if near else []
-        return [x for x in dict.fromkeys(found) if x != triple][:MOST_SPELLINGS]
-
-    def _suggest_values(self, property: str, text: str) -> Iterator[owl.Literal]:
-        """Suggest literals for ``text``: similar members of the range's enumerations, then the same
-        lexical form with another datatype.
-        """
-        read = _parse_literal(text)
-        if read is None or read.language:
-            return
-        lexical = read.value
-        named = sorted(
-            {part for range_ in self._ranges.get(property, ()) for part in _range_members(range_)},
-            key=repr,
-        )
-        near = [(-_likeness(lexical, x.lexical), x) for x in named if isinstance(x, owl.Literal)]
-        yield from (
-            x
-            for likeness, x in sorted(near, key=lambda pair: (pair[0], repr(pair[1])))
-            if -likeness >= _MIN_LIKENESS
-        )
-        for datatype in named:
-            if isinstance(datatype, owl.Datatype) and datatype.iri in DATATYPES:
-                made = owl.Literal(lexical, datatype.iri)
-                value = self._theory.value(made)
-                # A value that nobody knows, such as one of rdfs:Literal, is none that could be
-                # meant.
-                if not isinstance(value, IllTyped) and not value.is_opaque:
-                    yield made
-
-
-def _parse_literal(value: str) -> ox.Literal | None:
-    quad = next(
-        iter(ox.parse(input=f"<urn:s> <urn:p> {value} .".encode(), format=ox.RdfFormat.N_TRIPLES))
-    )
-    return quad.object if isinstance(quad.object, ox.Literal) else None
-
-
-def _iri_spellings(value: str) -> Iterator[str]:
-    read = _parse_literal(value)
-    spelt = _ABSOLUTE.fullmatch(read.value) if read else None
-    if spelt:
-        try:
-            yield str(ox.NamedNode(spelt[1]))
-        except ValueError:
-            return
-
-
-def _likeness(first: str, second: str) -> float:
-    """Similarity of two texts, 0 to 1; case, spaces and punctuation are ignored."""
-    a, b = ("".join(c for c in text.casefold() if c.isalnum()) for text in (first, second))
-    return SequenceMatcher(None, a, b).ratio() if a and b else 0.0
-
-
-def _range_members(range_: owl.DataRange) -> Iterator[owl.Datatype | owl.Literal]:
-    """Datatypes and literals that occur in ``range_``."""
-    match range_:
-        case owl.Datatype():
-            yield range_
-        case owl.DataOneOf(literals):
-            yield from literals
-        case owl.DatatypeRestriction(base, _):
-            yield base
-        case owl.DataComplementOf(operand):
-            yield from _range_members(operand)
-        case owl.DataIntersectionOf(operands) | owl.DataUnionOf(operands):
-            for operand in operands:
-                yield from _range_members(operand)
 
 
 def is_mendable(row: SetAsideLine) -> bool:

@@ -26,7 +26,7 @@ from shiq.jobs.cli import main
 from shiq.jobs.evaluation.lubm.generate import generate
 from shiq.jobs.gate import gate as gate_of
 from shiq.jobs.gate import hints
-from shiq.jobs.gate.hints import SpellingSuggestions
+from shiq.jobs.spellings import SpellingSuggestions
 from tests.killing import killed_at_last
 
 __all__ = ["kg", "store", "units"]
@@ -146,7 +146,7 @@ def test_a_stop_ends_looking_and_nothing_else(kg: Path, stop: signal.Signals) ->
     """In a process of its own, which says that it is looking, and waits to be stopped."""
     child = (
         "import sys, time\n"
-        "from shiq.jobs.gate.hints import SpellingSuggestions\n"
+        "from shiq.jobs.spellings import SpellingSuggestions\n"
         "def wait(*_):\n    print('looking', file=sys.stderr, flush=True)\n    time.sleep(600)\n"
         "SpellingSuggestions.spellings = wait\n"
         "from shiq.jobs.cli import main\n"

@@ -21,7 +21,7 @@ from shiq.api import certify, open_store
 from shiq.errors import OperationalError
 from shiq.jobs.checking import session as sessions
 from shiq.jobs.gate import GateAnswer, OutputFiles, gate, write_sides
-from shiq.jobs.gate.culprits import smallest_hitting_set
+from shiq.jobs.hitting_sets import smallest_hitting_set
 from shiq.jobs.text.gates import gate_text
 
 OWL = "<http://www.w3.org/2002/07/owl#"
