@@ -18,13 +18,13 @@ from urllib.parse import urlsplit
 from shiq.errors import ShiqError, UsageError
 from shiq.files import read_secret, write_atomically
 from shiq.jobs.history import TIME, HistoryRow, batch_name
+from shiq.remote.place import LOOPBACK
 from shiq.support import pluralize
 
 #: Seconds that a webhook has to answer, and causes that a message names.
 POST_SECONDS, NAMED_CAUSES = 10.0, 3
 #: Hosts of Microsoft's that take a card in place of a text.
 _CARDS: Final = (".logic.azure.com", ".webhook.office.com", ".powerplatform.com")
-_LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 
 
 def parse_addresses(given: Iterable[str]) -> list[str]:
@@ -43,7 +43,7 @@ def _parse_address(given: str) -> str:
         raise UsageError(
             "--notify: that is no address of a webhook", "Give https://…, env:NAME or file:PATH."
         )
-    if parts.scheme == "http" and host not in _LOOPBACK:
+    if parts.scheme == "http" and host not in LOOPBACK:
         raise UsageError(
             f"--notify: http://{host} would send the message in the clear", "Give an https address."
         )
@@ -85,17 +85,15 @@ def _post(address: str, row: HistoryRow, store: str) -> str:
     # Loaded where there is something to post.
     from http.client import HTTPException
     from urllib.error import HTTPError
-    from urllib.request import HTTPRedirectHandler, Request, build_opener
+    from urllib.request import Request
 
-    class NoRedirect(HTTPRedirectHandler):
-        def redirect_request(self, *_: Any, **__: Any) -> None:
-            return None  # the message goes where it was sent to, or nowhere
+    from shiq.remote.web import send
 
     host = urlsplit(address).hostname or ""
     content = json.dumps(_payload(host, row, store)).encode()
     request = Request(address, content, {"Content-Type": "application/json"}, method="POST")
     try:
-        with build_opener(NoRedirect).open(request, timeout=POST_SECONDS):
+        with send(request, POST_SECONDS):
             return ""
     except HTTPError as error:
         why = f"it answered {error.code}"

@@ -24,6 +24,7 @@ from shiq.errors import UsageError
 from shiq.files import is_device
 from shiq.inputs.sources import TABLE
 from shiq.jobs.store.files import is_store
+from shiq.remote.place import is_endpoint
 
 
 class OutputKind(Enum):
@@ -124,6 +125,8 @@ def _locate_input(name: str) -> _Where | None:
         # A table of Spark's may be named by its folder.
         named = _TABLE_FILE.fullmatch(name.removeprefix(TABLE))
         return None if named is None else _locate_input(named[1])
+    if is_endpoint(name):
+        return None
     path = Path("/dev/stdin") if name == "-" else _file_path(name) or Path(name)
     if path == Path(name) and _ADDRESS.match(name):
         return normalise_address(name)

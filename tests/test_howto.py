@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+
+from tests.sparql_server import free_port, wait_for
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PAGES = sorted(DOCS.glob("HOWTO_*.md"))
@@ -29,11 +34,30 @@ def is_shown(line: str, printed: str) -> bool:
     return re.search(pattern, printed) is not None
 
 
+@contextmanager
+def ending(pid_file: Path) -> Iterator[None]:
+    """End the server that a page starts and does not end itself."""
+    try:
+        yield
+    finally:
+        if pid_file.exists():
+            with suppress(ProcessLookupError):
+                os.kill(int(pid_file.read_text()), signal.SIGKILL)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_commands_of_a_page_run(page: Path, tmp_path: Path) -> None:
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    text, port = page.read_text(encoding="utf-8"), free_port()
+    if "$ oxigraph " in text and not shutil.which("oxigraph", path=path):
+        pytest.skip("needs Oxigraph's server: pip install oxigraph")
+    with ending(tmp_path / "server.pid"):
+        run_page(text.replace(":7878", f":{port}"), port, tmp_path, path)
+
+
+def run_page(text: str, port: int, tmp_path: Path, path: str) -> None:
     run = 0
-    for command, shown in commands(page.read_text(encoding="utf-8")):
+    for command, shown in commands(text):
         file = command.removeprefix("cat ")
         if command.startswith("cat ") and not (tmp_path / file).exists():
             (tmp_path / file).write_text("\n".join(shown) + "\n", encoding="utf-8")
@@ -50,5 +74,10 @@ def test_the_commands_of_a_page_run(page: Path, tmp_path: Path) -> None:
         expected = re.search(r"# exit code (\d)$", command)
         assert called.returncode == int(expected[1] if expected else 0), printed
         assert not [line for line in shown if line and not is_shown(line, printed)], printed
+        for word, is_there in (("oxigraph serve", True), ("kill ", False)):
+            if command.startswith(word):
+                wait_for(port, is_there=is_there)
+                if not is_there:
+                    (tmp_path / "server.pid").unlink()
         run += 1
     assert run >= 5

@@ -19,7 +19,7 @@ from shiq.inputs.reading import (
     no_places,
     select_data_leftovers,
 )
-from shiq.inputs.sources import TableSource, are_triples, triples_source
+from shiq.inputs.sources import FileSource, TableSource, are_triples, source_of, triples_source
 from shiq.jobs.checking.base import DistributedWork, InputBatch, OpenBase
 from shiq.jobs.checking.options import (
     ASK_HERMIT,
@@ -34,7 +34,7 @@ from shiq.model.abox import ABox, abox_of
 from shiq.model.axioms import READ_BY_FORM
 from shiq.rdf import read_assertions, read_ontology
 from shiq.rdf.vocabulary import VALUE_LINK
-from shiq.remote.place import is_address
+from shiq.remote.place import is_address, is_endpoint
 
 if TYPE_CHECKING:
     from shiq.answers.result import Result
@@ -84,7 +84,9 @@ def input_sources(given: object, options: Options, *, builds: bool = False) -> l
 
     builds: the sources are for a new store. Raises: InputError, UsageError, OperationalError.
     """
-    sources = list_sources(given)
+    sources = [
+        source_of(x) if isinstance(x, str) and is_endpoint(x) else x for x in list_sources(given)
+    ]
     if options.mapping is not None or options.terms != NTRIPLES_TERMS:
         # Loaded where a table is not one of triples.
         from shiq.rml.inputs import mapped_sources
@@ -99,9 +101,13 @@ def input_sources(given: object, options: Options, *, builds: bool = False) -> l
 
 
 def with_source_notes(result: Result, *sources: Iterable[object]) -> Result:
-    """Note in ``result`` which versions of tables were read."""
+    """Note in ``result`` which versions of tables were read, and endpoints as of when."""
+    told = result.evidence.notes
     taken = tuple(
-        s.version for some in sources for s in some if isinstance(s, TableSource) and s.version
+        s.version
+        for some in sources
+        for s in some
+        if isinstance(s, TableSource | FileSource) and s.version and s.version not in told
     )
     return (
         replace(result, evidence=replace(result.evidence, notes=(*result.evidence.notes, *taken)))

@@ -28,7 +28,7 @@ from shiq.jobs.configuration import read_defaults
 from shiq.jobs.option_fields import Heading
 from shiq.jobs.outputs import FOLDERS, InputPlace, OutputKind, OutputPlace, check_outputs, rows_kind
 from shiq.jobs.store.files import is_store
-from shiq.remote.place import is_address
+from shiq.remote.place import is_address, is_endpoint
 
 #: What finds the files that a named one refers to, as a catalog does.
 FindReferences: TypeAlias = Callable[[str], Callable[[Path], bool]]
@@ -90,7 +90,8 @@ class InputParameter(_PlaceParameter):
         self.names_folder = kind is InputKind.STORE
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if self.kind is not InputKind.STORE and is_store(Path(value)):
+        is_file = self.kind is not InputKind.STORE and not is_endpoint(os.fspath(value))
+        if is_file and is_store(Path(value)):
             holds = f"'shiq export --store {value} > data.nt' writes what it holds as a file."
             self.fail(f"{value} is a store. Give it by --store; or {holds}", param, ctx)
         self.remember(_READ, value, param, ctx)
@@ -178,7 +179,7 @@ class GuardedCommand(click.Command):
                 "--format is the syntax of standard input: it goes with an input named -.", ctx
             )
         with ExitStack() as stack:
-            if any(is_address(name) for _, name in named):
+            if any(is_address(name) or is_endpoint(name) for _, name in named):
                 self._expand_prefixes(ctx, stack)
             self._check_outputs(ctx)
             if standard:
@@ -186,7 +187,9 @@ class GuardedCommand(click.Command):
             return super().invoke(ctx)
 
     def _expand_prefixes(self, ctx: click.Context, stack: ExitStack) -> None:
-        """Replace prefixes of object stores by the files below them, each with its current version."""
+        """Replace prefixes of object stores by the files below them, each with its current version;
+        an endpoint is asked once.
+        """
         from shiq.jobs.checking.inputs import expand_folders
         from shiq.remote.inputs import pin_inputs
 

@@ -37,6 +37,7 @@ from shiq.model.ntriples import blank_term
 from shiq.rdf.load import load
 from shiq.rdf.terms import RefusedTermError, refuse_new_terms
 from shiq.rdf.triples import term_text
+from shiq.remote.place import is_endpoint
 
 # Triples of a source one by one, as N-Quads, for code that sorts statements without interpreting
 # them.
@@ -258,6 +259,8 @@ def bare_name(name: str) -> str:
     >>> bare_name("in/tonight.nt.gz"), bare_name("tonight.ttl")
     ('tonight.nt', 'tonight.nq')
     """
+    if is_endpoint(name):
+        return "endpoint.nt"
     path = Path(f"stdin{_suffix(name)}" if name == STDIN else _PACKED.sub("", Path(name).name))
     return path.name if path.suffix.lower() in _LINE_FORMATS else f"{path.stem}.nq"
 

@@ -26,6 +26,7 @@ from shiq.errors import OperationalError
 from shiq.files import report_write_errors
 from shiq.inputs.sources import TABLE
 from shiq.jobs.pages import escape_and_cut
+from shiq.remote.place import ENDPOINT
 
 _PRODUCER, _SPEC = f"urn:shiq:{shiq.__version__}", "https://openlineage.io/spec"
 _SCHEMA = f"{_SPEC}/2-0-2/OpenLineage.json#/$defs"
@@ -150,7 +151,7 @@ class RunEvents:
 
 def _dataset(name: str, version: object = None) -> dict[str, Any]:
     """Describe a source by OpenLineage's naming of datasets."""
-    place = urlsplit(name) if "://" in name else None
+    place = urlsplit(name.removeprefix(ENDPOINT)) if "://" in name else None
     if name.startswith(TABLE):
         named = {"namespace": "spark", "name": name.removeprefix(TABLE)}
     elif place and place.netloc:

@@ -34,7 +34,7 @@ from shiq.inputs.limits import HARMLESS_BYTES, limits
 from shiq.inputs.reading import Reading
 from shiq.model import TBox
 from shiq.model.abox import ABox
-from shiq.remote.place import is_address
+from shiq.remote.place import is_address, is_endpoint
 
 if TYPE_CHECKING:
     from shiq.rdf.source_ranges import ParsedPart
@@ -59,6 +59,7 @@ class FileSource:
     content: of a file that cannot be read twice
     max_bytes: size limit of the unpacked file; 0: no limit
     address: of the remote file that ``path`` is a copy of
+    version: of what was read as of one moment, for messages
     parts: its lines, if these are parsed elsewhere
     """
 
@@ -69,6 +70,7 @@ class FileSource:
     content: bytes | None = None  # of what cannot be read twice, such as a pipe
     max_bytes: int = 0
     address: str = ""  # of what the path is a copy of
+    version: str = ""
     parts: Parts | None = None
 
     @property
@@ -244,6 +246,12 @@ def source_of(value: object) -> Source:
         name = os.fsdecode(os.fspath(value))
         if not name:
             raise UsageError("an input has an empty name", "Give the path of a file.")
+        if is_endpoint(name):
+            # Loaded where something is far away.
+            from shiq.remote.inputs import endpoint_copy
+
+            copy = endpoint_copy(name)
+            return FileSource(name, copy.path, Format.NTRIPLES, address=name, version=copy.note)
         if "\n" in name:
             raise UsageError(
                 "an input is a text where a path is expected",
@@ -473,7 +481,8 @@ def path_of(text: str) -> Path:
         return Path(unquote(urlsplit(text).path))
     if re.match(r"[a-z][a-z0-9+.-]+://", text, re.IGNORECASE):
         raise InputError(
-            f"{text} is an address, and nothing is fetched", "Download the file and give its path."
+            f"{text} is an address, and nothing is fetched",
+            "Download the file and give its path. An endpoint is sparql:http://… (docs/INPUTS.md).",
         )
     return Path(text)
 

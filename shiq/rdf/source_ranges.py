@@ -35,7 +35,7 @@ from shiq.rdf.lines import read_lines
 from shiq.rdf.tables import TableFile, read_rows, row_groups, rows_of, table_files
 from shiq.rdf.terms import COLUMNS
 from shiq.rdf.triples import BLANK, IRI, LITERAL, Rejects, Triples, column
-from shiq.remote.place import is_address
+from shiq.remote.place import is_address, is_endpoint
 
 if TYPE_CHECKING:
     from shiq.rml.tables import RowBlock, TableMapping
@@ -259,7 +259,10 @@ def can_be_cut(source: object) -> bool:
     if isinstance(source, TableSource):
         return source.kind in (TableKind.PARQUET, TableKind.DELTA) and source.is_read_row_by_row
     return (
-        isinstance(source, FileSource) and source.format in LINE_FORMATS and source.content is None
+        isinstance(source, FileSource)
+        and source.format in LINE_FORMATS
+        and source.content is None
+        and not is_endpoint(source.name)  # a copy of this machine alone
     )
 
 

@@ -23,17 +23,8 @@ import pyoxigraph as ox
 from shiq.errors import InputError
 from shiq.inputs.formats import decode_utf8
 from shiq.inputs.sources import TextInput, path_of
+from shiq.rdf.sparql_tokens import blank, tokens
 
-_IRI = r"<[^<>\"{}|^`\\\s]*>"
-_STRING = r"'''(?:[^\\]|\\.)*?'''|\"\"\"(?:[^\\]|\\.)*?\"\"\"|'(?:[^'\\\n\r]|\\.)*'|\"(?:[^\"\\\n\r]|\\.)*\""
-_TOKEN = re.compile(
-    r"(?P<space>\s+|#[^\n\r]*)"
-    rf"|(?P<prefix>(?:PREFIX\s+[^\s:<]*:|BASE)\s*{_IRI})"
-    r"|(?P<operation>(?P<verb>INSERT|DELETE)\s+DATA\b)|(?P<graph>GRAPH\b)"
-    rf"|(?P<text>{_IRI}|{_STRING})|(?P<open>\{{)|(?P<close>\}})|(?P<semicolon>;)"
-    r"|(?P<name>\.(?!\d)|(?:\\.|[^\s{};<\"'#\\])+)|(?P<other>.)",
-    re.IGNORECASE | re.DOTALL,
-)
 _LABEL = re.compile(r"_:[^\s{};,<\"'#\\]*[^\s{};,<\"'#\\.]")
 _REMEDY = (
     "Only INSERT DATA and DELETE DATA, with PREFIX and BASE, are a batch. Run the update elsewhere, "
@@ -86,7 +77,7 @@ def read_update(text: str, name: str) -> UpdateBatch:
     for piece in _pieces(text, name):
         if isinstance(piece, _Operation):
             for verb, parts in sides.items():
-                parts.append(piece.text if verb == piece.verb else _blank(piece.text))
+                parts.append(piece.text if verb == piece.verb else blank(piece.text))
             operations.append((piece, _quads("\n".join([*header, piece.text]))))
         else:
             for parts in sides.values():
@@ -109,23 +100,14 @@ def read_update(text: str, name: str) -> UpdateBatch:
     return UpdateBatch(coming, going)
 
 
-def _tokens(text: str) -> Iterator[tuple[str, str, int]]:
-    """Kind, text and line of each token."""
-    line = 1
-    for match in _TOKEN.finditer(text):
-        kind = "operation" if match["operation"] else str(match.lastgroup)
-        yield kind, match[0], line
-        line += match[0].count("\n")
-
-
 def _pieces(text: str, name: str) -> Iterator[str | _Operation]:
     """Directives and line ends as they stand, and operations. Raises: InputError."""
-    tokens = _tokens(text)
-    for kind, piece, line in tokens:
+    found = tokens(text)
+    for kind, piece, line in found:
         if kind == "operation":
-            yield _operation(piece, line, tokens, name)
+            yield _operation(piece, line, found, name)
         elif kind == "space":
-            yield _blank(piece)
+            yield blank(piece)
         elif kind == "prefix":
             yield piece
         elif kind != "semicolon":
@@ -133,18 +115,18 @@ def _pieces(text: str, name: str) -> Iterator[str | _Operation]:
 
 
 def _operation(
-    piece: str, line: int, tokens: Iterator[tuple[str, str, int]], name: str
+    piece: str, line: int, found: Iterator[tuple[str, str, int]], name: str
 ) -> _Operation:
     """Read the block of an operation, up to its closing brace. Raises: InputError.
 
     In TriG the triples of the default graph stand in braces of their own, beside named graphs.
     """
-    verb, parts, labels = piece.split(maxsplit=1)[0].upper(), [_blank(piece)], set[str]()
+    verb, parts, labels = piece.split(maxsplit=1)[0].upper(), [blank(piece)], set[str]()
     depth, is_naming, is_open = 0, False, False
-    for kind, text, at in tokens:
+    for kind, text, at in found:
         labels.update(_LABEL.findall(text) if kind == "name" else ())
         if kind == "space":
-            parts.append(_blank(text))
+            parts.append(blank(text))
         elif depth == 0 and kind != "open":
             raise InputError(f"{name}, line {at}: expected {{, found {text[:40]!r}", _REMEDY)
         elif kind == "open":
@@ -166,10 +148,6 @@ def _operation(
         else:
             parts.append(text)
     raise InputError(f"{name}, line {line}: {verb} DATA is not closed", "Add the missing brace.")
-
-
-def _blank(text: str) -> str:
-    return "\n" * text.count("\n") or " " * bool(text)
 
 
 def _quads(text: str) -> list[ox.Quad]:

@@ -20,13 +20,14 @@ from shiq.remote.place import place_of
 from shiq.remote.remote import STAYS
 
 if TYPE_CHECKING:
+    from shiq.remote.endpoint import Snapshot
     from shiq.remote.remote import FileVersion, Remote
 
 #: Files that a prefix may have.
 _MOST_FILES = 100_000
 _CHECK = "Check the address."
 #: What was read of each address, in the present moment; None outside of one.
-_moment: dict[str, str] | None = None
+_moment: dict[str, str | Snapshot] | None = None
 
 
 @contextmanager
@@ -64,6 +65,17 @@ def local_copy(address: str) -> Path:
         if below.files() != files:
             raise _changed_error(address)
         return _root_of(copies[0], next(iter(files)))
+
+
+def endpoint_copy(address: str) -> Snapshot:
+    """Fetch the triples of a SPARQL endpoint, once in a moment. Raises: InputError, UsageError."""
+    from shiq.remote.endpoint import read_endpoint
+
+    known = (_moment or {}).get(address)
+    found = read_endpoint(address) if known is None or isinstance(known, str) else known
+    if _moment is not None:
+        _moment[address] = found
+    return found
 
 
 def folder_copy(address: str) -> Path:

@@ -30,6 +30,12 @@ REMOTE = {
     "hdfs": "hdfs",
 }
 
+#: Hosts that are this machine, to which a secret may go unencrypted.
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+#: What the address of a SPARQL endpoint begins with.
+ENDPOINT = "sparql:"
+
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(//?)(.*)", re.DOTALL)
 
 #: What those who read an address cut off, resolve or take for another character.
@@ -41,6 +47,11 @@ def is_address(name: str) -> bool:
     system.
     """
     return "://" in name and name.partition("://")[0].lower() in REMOTE
+
+
+def is_endpoint(name: str) -> bool:
+    """Decide whether ``name`` is the address of a SPARQL endpoint."""
+    return name.startswith((f"{ENDPOINT}http://", f"{ENDPOINT}https://"))
 
 
 def place_of(named: str | Place) -> Place:
