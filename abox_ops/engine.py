@@ -35,7 +35,7 @@ def ignore_inconsistency() -> None:
 
 
 def never_over() -> bool:
-    """An `Inquiry.is_over` without a limit of time."""
+    """A deadline test that is never over, for an inquiry without a time limit."""
     return False
 
 
@@ -66,7 +66,7 @@ class Inquiry:
 
 @dataclass(frozen=True, slots=True)
 class WideningFigures:
-    """Cost of asking again about modules that failed.
+    """Counts of the questions that were repeated because a module failed.
 
     rounds: rounds of questions.
     questions: questions about modules that were widened.
@@ -94,7 +94,7 @@ NO_WIDENING = WideningFigures()
 
 @runtime_checkable
 class PatchAddSet(Protocol):
-    """An add set that a patch has made."""
+    """A_add as a patch of the certified model made it."""
 
     widening: WideningFigures
 
@@ -169,7 +169,7 @@ class KnowledgeBase(Protocol):
         """|A|, distinct assertions."""
 
     def add_set(self, insertions: ABox, deletions: ABox, criterion: str = "clausal") -> AddSet:
-        """A_add for ((A less ``deletions``) ∪ ``insertions``); the deletions come first."""
+        """Compute A_add for ((A less ``deletions``) ∪ ``insertions``); the deletions come first."""
 
     def find_absent(self, deletions: ABox, most: int) -> tuple[int, Sequence[Assertion]]:
         """Count the ``deletions`` that are not in A, and list at most ``most`` of them."""
@@ -201,7 +201,8 @@ class LayeredKnowledgeBase(ModelKnowledgeBase, Protocol):
     """A knowledge base on which an accepted batch can be laid without being written."""
 
     def with_accepted(self, add_set: AddSet) -> ModelKnowledgeBase | None:
-        """(T, A ∪ A⁺) for the criterion `model`, where ``add_set`` came of `patched` by this and
-        all its answers are consistent. None where a deletion came first, or where that costs as
-        much as checking A ∪ A⁺ anew.
+        """Lay an accepted batch over this knowledge base: (T, A ∪ A⁺) for the criterion `model`.
+
+        ``add_set`` came of `decide_by_patch` by this, and all its answers are consistent. None
+        where a deletion came first, or where a layer costs as much as checking A ∪ A⁺ anew.
         """

@@ -32,7 +32,7 @@ from shiq.abox_ops.elements.base import (
 )
 from shiq.abox_ops.elements.graph import Graph
 from shiq.abox_ops.elements.normal_assertions import definition_name
-from shiq.abox_ops.elements.union_view import UnionView, batch_of, split_rows
+from shiq.abox_ops.elements.union_view import UnionView, encode_batch, split_known_rows
 from shiq.abox_ops.engine import CRITERIA, MODEL, AddSet, Inquiry, NamedModule
 from shiq.abox_ops.index.deletion import index_after_deletion
 from shiq.abox_ops.index.index import (
@@ -267,10 +267,10 @@ class LocalKnowledgeBase:
         """
         names = self.index.calculus.names
         used = chain(insertions.classes, insertions.object_properties, insertions.data_properties)
-        batch = batch_of(
+        batch = encode_batch(
             self.base, insertions, names if self._tbox_names.issuperset(used) else names.copy()
         )
-        _, lacked = split_rows(self.base, batch)
+        _, lacked = split_known_rows(self.base, batch)
         return UnionView(
             self.base,
             batch,
@@ -289,7 +289,9 @@ class LocalKnowledgeBase:
         """This knowledge base without those ``deletions`` that are not inserted as well."""
         if not len(deletions):
             return self
-        held, _ = split_rows(self.base, batch_of(self.base, insertions, self.base.names.copy()))
+        held, _ = split_known_rows(
+            self.base, encode_batch(self.base, insertions, self.base.names.copy())
+        )
         removed = self._deleted_rows(deletions, held)
         return self if removed is None else self._remove_rows(removed)
 
@@ -297,7 +299,9 @@ class LocalKnowledgeBase:
         """The rows of the base that ``deletions`` remove; None if there is none. Rows that the
         batch inserts again (``held``) stay.
         """
-        gone, _ = split_rows(self.base, batch_of(self.base, deletions, self.base.names.copy()))
+        gone, _ = split_known_rows(
+            self.base, encode_batch(self.base, deletions, self.base.names.copy())
+        )
         for name, rows in gone.items():
             columns = ROW_COLUMNS[name]
             again = is_row_in([rows[c] for c in columns], [held[name][c] for c in columns])

@@ -10,7 +10,7 @@ import numpy as np
 from shiq.abox_ops.counting.merge_classes import grow_classes, outside_merge_classes
 from shiq.abox_ops.elements.base import FRESH, StoredSnapshot, as_overlay
 from shiq.abox_ops.elements.graph import Graph, flags
-from shiq.abox_ops.elements.quotient import components, drop_single_groups
+from shiq.abox_ops.elements.quotient import component_minima, drop_single_groups
 from shiq.abox_ops.elements.union_view import UnionView
 from shiq.abox_ops.index.index import Index, TouchedNodes, merge_classes, touched_nodes
 from shiq.abox_ops.labels.label_calculus import Label
@@ -356,7 +356,7 @@ class _DeltaBuilder:
         rows = self.whole.rows_of("pairs", set_difference(nodes, self.vanished_nodes))
         told = rows["kind"] // 2 * 2 == SAME
         first, second = (np.searchsorted(nodes, rows[name][told]) for name in ("node", "neighbour"))
-        least = nodes[components(len(nodes), first, second)]
+        least = nodes[component_minima(len(nodes), first, second)]
         return self._difference(old.by_member, nodes[nodes < FRESH], nodes, least)
 
     def _difference(

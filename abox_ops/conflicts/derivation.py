@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from shiq import model as owl
-from shiq.abox_ops.conflicts.minimal_subsets import shrink
+from shiq.abox_ops.conflicts.minimal_subsets import minimal_sublist
 from shiq.abox_ops.elements.normal_assertions import normalise
 from shiq.abox_ops.labels.data_restrictions import DataRestrictions
 from shiq.abox_ops.labels.label_calculus import (
@@ -81,8 +81,8 @@ class ToldDerivation:
     )
 
     def add(self, assertions: Iterable[owl.Assertion]) -> None:
-        """Add ``assertions``, and what follows. Those added first are reasons rather than those
-        added later.
+        """Add ``assertions`` and derive what follows. Assertions added earlier are preferred as
+        reasons.
 
         Stops because labels grow within finitely many literals.
         """
@@ -91,20 +91,20 @@ class ToldDerivation:
             for plain in normalise(assertion, self.space.tbox.roles).assertions:
                 match plain:
                     case owl.ObjectPropertyAssertion(property, first, second):
-                        self._link(assertion, role_of(property), first, second)
+                        self._add_link(assertion, role_of(property), first, second)
                         changed[first] = None
                     case owl.SameIndividual(first, second):
-                        self._link(assertion, None, first, second)
+                        self._add_link(assertion, None, first, second)
                         changed[first] = None
                     case owl.ClassAssertion(_, x) | owl.DataPropertyAssertion(_, x, _):
-                        if self._receive(x, self._asserted_label(plain), assertion):
+                        if self._receive_literals(x, self._label_of_assertion(plain), assertion):
                             changed[x] = None
         queue = deque(changed)
         while queue:
             x = queue.popleft()
             del changed[x]
             for link in self._links.get(x, ()):
-                for end in self._send(x, link):
+                for end in self._send_along(x, link):
                     if end not in changed:
                         changed[end] = None
                         queue.append(end)
@@ -128,29 +128,37 @@ class ToldDerivation:
         while heap:
             number = -heapq.heappop(heap)
             growth = self._growths[number]
-            needed = self._source(growth, wanted.pop(number))
-            self._require(
-                growth.individual, _intersection(needed, growth.old_label), number, wanted, heap
+            needed = self._smallest_source(growth, wanted.pop(number))
+            self._require_literals(
+                growth.individual,
+                _label_intersection(needed, growth.old_label),
+                number,
+                wanted,
+                heap,
             )
-            received = _difference(needed, growth.old_label)
+            received = _label_difference(needed, growth.old_label)
             if received == EMPTY:
                 continue
             found[growth.assertion] = None
             if growth.link is not None:
                 role, ends, labels = growth.link
-                for end, label in zip(ends, self._premise(role, labels, received, growth.side)):
-                    self._require(end, label, number, wanted, heap)
+                for end, label in zip(
+                    ends, self._smallest_premises(role, labels, received, growth.side)
+                ):
+                    self._require_literals(end, label, number, wanted, heap)
         return found
 
     # --- forward ----------------------------------------------------------------------------------
 
-    def _label(self, x: str) -> Label:
+    def _closed_label(self, x: str) -> Label:
+        """The label of ``x`` so far; at first, what holds of every individual."""
         found = self._labels.get(x)
         if found is None:
             found = self._labels[x] = self.space.close(EMPTY)
         return found
 
-    def _asserted_label(self, plain: owl.ClassAssertion | owl.DataPropertyAssertion) -> Label:
+    def _label_of_assertion(self, plain: owl.ClassAssertion | owl.DataPropertyAssertion) -> Label:
+        """The literals that one assertion about an individual gives to its label."""
         match plain:
             case owl.DataPropertyAssertion(property, _, value):
                 return self.data.refuted_label([(property.iri, value)])
@@ -164,17 +172,22 @@ class ToldDerivation:
                 return 0, 1 << self.space.tbox.atom_ids[iri]
         raise TypeError(plain)
 
-    def _link(self, assertion: owl.Assertion, role: Role | None, first: str, second: str) -> None:
+    def _add_link(
+        self, assertion: owl.Assertion, role: Role | None, first: str, second: str
+    ) -> None:
+        """Record an assertion on two individuals at both of its ends."""
         self._links.setdefault(first, []).append(Link(assertion, role, second))
         self._links.setdefault(second, []).append(Link(assertion, role and role.inverse, first))
 
-    def _send(self, x: str, link: Link) -> Sequence[str]:
-        """Send along ``link`` what it carries to either end; the ends to which that is new."""
+    def _send_along(self, x: str, link: Link) -> Sequence[str]:
+        """Send the literals that ``link`` carries to both of its ends; return the ends whose label
+        grew.
+        """
         y = link.target
-        labels = self._label(x), self._label(y)
+        labels = self._closed_label(x), self._closed_label(y)
         if link.role is None:
             sent = SentLiterals(
-                _difference(labels[1], labels[0]), _difference(labels[0], labels[1])
+                _label_difference(labels[1], labels[0]), _label_difference(labels[0], labels[1])
             )
         else:
             sent = self.space.send(link.role, *labels)
@@ -184,10 +197,11 @@ class ToldDerivation:
         return [
             end
             for side, (end, received) in enumerate(zip((x, y), sent))
-            if received != EMPTY and self._receive(end, received, link.assertion, along, side)
+            if received != EMPTY
+            and self._receive_literals(end, received, link.assertion, along, side)
         ]
 
-    def _receive(
+    def _receive_literals(
         self,
         x: str,
         received: Label,
@@ -195,9 +209,9 @@ class ToldDerivation:
         link: tuple[Role | None, tuple[str, str], tuple[Label, Label]] | None = None,
         side: int = 0,
     ) -> bool:
-        """Join ``received`` to the label of ``x``; whether that is anything new."""
-        before = self._label(x)
-        received = _difference(received, before)
+        """Join ``received`` to the label of ``x``; return whether the label grew."""
+        before = self._closed_label(x)
+        received = _label_difference(received, before)
         if received == EMPTY:
             return False
         after = self._labels[x] = self.space.close(join(before, received))
@@ -209,47 +223,59 @@ class ToldDerivation:
 
     # --- backward ---------------------------------------------------------------------------------
 
-    def _require(
+    def _require_literals(
         self, x: str, literals: Label, before: int, wanted: dict[int, Label | None], heap: list[int]
     ) -> None:
-        """Ask for ``literals`` of ``x``, each of the growth that brought it, all of these
-        earlier than ``before``.
+        """Queue the reasons of ``literals`` at ``x``: the growths that brought them, all earlier
+        than ``before``.
         """
-        literals = _difference(literals, self.space.close(EMPTY))
+        literals = _label_difference(literals, self.space.close(EMPTY))
         for number in self._growths_of.get(x, ()):
             if literals == EMPTY or number >= before:
                 return
-            here = _intersection(literals, self._growths[number].new_label)
+            here = _label_intersection(literals, self._growths[number].new_label)
             if here == EMPTY:
                 continue
-            literals = _difference(literals, here)
+            literals = _label_difference(literals, here)
             if number not in wanted:
                 wanted[number] = EMPTY
                 heapq.heappush(heap, -number)
             wanted[number] = join(wanted[number] or EMPTY, here)
 
-    def _source(self, growth: LabelGrowth, wanted: Label | None) -> Label:
-        """A smallest part of what ``growth`` closed that has the ``wanted`` literals in its
-        closure; None: a clash.
+    def _smallest_source(self, growth: LabelGrowth, wanted: Label | None) -> Label:
+        """Find a smallest part of a growth's input from which the ``wanted`` literals follow by
+        closure.
+
+        ``wanted`` None: from which a clash follows.
         """
         key = growth.old_label, growth.new_literals, wanted
         found = self._sources.get(key)
         if found is None:
 
-            def holds(part: list[Literal]) -> bool:
-                closed = self.space.close(_literals_at_end(part, 0))
-                return clashes(closed) if wanted is None else _difference(wanted, closed) == EMPTY
+            def suffices(part: list[Literal]) -> bool:
+                """Decide whether the wanted literals, or a clash, follow from ``part``."""
+                closed = self.space.close(_label_from_literals(part, 0))
+                return (
+                    clashes(closed)
+                    if wanted is None
+                    else _label_difference(wanted, closed) == EMPTY
+                )
 
             # Left out first is what came last.
-            literals = [*_literals(0, growth.new_literals), *_literals(0, growth.old_label)]
-            found = self._sources[key] = _literals_at_end(_minimal_part(literals, holds), 0)
+            literals = [
+                *_literals_of_label(0, growth.new_literals),
+                *_literals_of_label(0, growth.old_label),
+            ]
+            found = self._sources[key] = _label_from_literals(
+                _minimal_literals(literals, suffices), 0
+            )
         return found
 
-    def _premise(
+    def _smallest_premises(
         self, role: Role | None, labels: tuple[Label, Label], received: Label, side: int
     ) -> tuple[Label, Label]:
-        """Smallest parts of the ``labels`` of both ends that send what the end ``side``
-        ``received``.
+        """Find smallest parts of the ``labels`` of both ends for which the role assertion sends
+        what end ``side`` ``received``.
         """
         if role is None:
             return (EMPTY, received) if side == 0 else (received, EMPTY)
@@ -257,29 +283,41 @@ class ToldDerivation:
         found = self._premises.get(key)
         if found is None:
 
-            def holds(part: list[Literal]) -> bool:
-                sent = self.space.send(role, _literals_at_end(part, 0), _literals_at_end(part, 1))[
-                    side
-                ]
-                return _difference(received, sent) == EMPTY
+            def suffices(part: list[Literal]) -> bool:
+                """Decide whether the role assertion sends all of ``received`` for these parts of
+                the labels.
+                """
+                sent = self.space.send(
+                    role, _label_from_literals(part, 0), _label_from_literals(part, 1)
+                )[side]
+                return _label_difference(received, sent) == EMPTY
 
-            part = _minimal_part([*_literals(0, labels[0]), *_literals(1, labels[1])], holds)
-            found = self._premises[key] = _literals_at_end(part, 0), _literals_at_end(part, 1)
+            part = _minimal_literals(
+                [*_literals_of_label(0, labels[0]), *_literals_of_label(1, labels[1])], suffices
+            )
+            found = self._premises[key] = (
+                _label_from_literals(part, 0),
+                _label_from_literals(part, 1),
+            )
         return found
 
 
 def has_told_clash(data: DataRestrictions, assertions: Iterable[owl.Assertion]) -> bool:
-    """Whether told literals of ``assertions`` clash."""
+    """Decide whether told literals of ``assertions`` clash."""
     derivation = ToldDerivation(data.space, data)
     derivation.add(assertions)
     return derivation.has_clashes
 
 
-def _minimal_part(literals: list[Literal], holds: Callable[[list[Literal]], bool]) -> list[Literal]:
-    return [] if holds([]) else shrink(literals, holds)
+def _minimal_literals(
+    literals: list[Literal], holds: Callable[[list[Literal]], bool]
+) -> list[Literal]:
+    """Find a minimal part of ``literals`` for which ``holds`` is true."""
+    return [] if holds([]) else minimal_sublist(literals, holds)
 
 
-def _literals(end: int, label: Label) -> Iterable[Literal]:
+def _literals_of_label(end: int, label: Label) -> Iterable[Literal]:
+    """Yield the literals of a label as (end, is positive, atom)."""
     return (
         (end, is_positive, atom)
         for is_positive, mask in zip((True, False), label)
@@ -287,7 +325,8 @@ def _literals(end: int, label: Label) -> Iterable[Literal]:
     )
 
 
-def _literals_at_end(literals: Sequence[Literal], end: int) -> Label:
+def _label_from_literals(literals: Sequence[Literal], end: int) -> Label:
+    """Collect the ``literals`` of one end into a label."""
     positive, negative = 0, 0
     for of, is_positive, atom in literals:
         if of == end:
@@ -296,9 +335,11 @@ def _literals_at_end(literals: Sequence[Literal], end: int) -> Label:
     return positive, negative
 
 
-def _difference(label: Label, other: Label) -> Label:
+def _label_difference(label: Label, other: Label) -> Label:
+    """The literals of ``label`` that ``other`` lacks."""
     return label[0] & ~other[0], label[1] & ~other[1]
 
 
-def _intersection(label: Label, other: Label) -> Label:
+def _label_intersection(label: Label, other: Label) -> Label:
+    """The literals that both labels have."""
     return label[0] & other[0], label[1] & other[1]

@@ -1,4 +1,5 @@
-"""Conflicts: minimal sets of insertions that contradict (T, A), each with one justification.
+"""Search for the conflicts of a batch: minimal sets of insertions that contradict (T, A), each with
+one justification.
 
 The *insertions* of a conflict are a minimal X ⊆ A⁺ with (T, A ∪ X) inconsistent. Its *base* and
 *axioms* make with X one minimal justification. Each contradictory element and each inconsistent
@@ -23,10 +24,10 @@ from shiq.abox_ops.conflicts.group_queue import SAMPLE, GroupQueue
 from shiq.abox_ops.conflicts.justify import ReasonCache, justify
 from shiq.abox_ops.conflicts.minimal_subsets import (
     SMALL,
-    disjoint_areas,
-    groups_of,
+    disjoint_sublists,
     hitting_sets,
     next_removal,
+    overlapping_conflicts,
 )
 from shiq.abox_ops.conflicts.refuter import Refuter
 from shiq.abox_ops.conflicts.support_sets import SupportSets, refutation_core
@@ -87,11 +88,11 @@ class Explainer:
     def run(
         self, insertions: ABox, add_set: AddSet, groups: list[tuple[str, ...]]
     ) -> list[Conflict]:
-        """The conflicts of the batch ``insertions``, whose check gave ``add_set`` with the
+        """Find the conflicts of the batch ``insertions``, whose check gave ``add_set`` with the
         inconsistent ``groups``.
         """
         self._explain_groups(add_set, groups)
-        self._search(insertions)
+        self._search_hidden_conflicts(insertions)
         return self.conflicts
 
     @property
@@ -112,7 +113,7 @@ class Explainer:
         """Whether (T, A) is consistent for certain."""
         if self.is_certified:
             return True
-        (_, groups), in_doubt = self._check(abox_of(()))
+        (_, groups), in_doubt = self._check_part(abox_of(()))
         return not groups and not in_doubt
 
     # --- one group --------------------------------------------------------------------------------
@@ -120,11 +121,11 @@ class Explainer:
     def _explain_groups(
         self, add_set: AddSet, groups: Iterable[tuple[str, ...]]
     ) -> set[frozenset[owl.Assertion]]:
-        """One conflict for each group, cause by cause in turn; gives those that are new."""
+        """Find one conflict for each group, alternating between causes; return the new ones."""
         new: set[frozenset[owl.Assertion]] = set()
         todo = list(groups)
         supports = SupportSets(self.refuter.decider.space(add_set.tbox), add_set)
-        turns, size = GroupQueue(todo, _labels(add_set, todo)), 1
+        turns, size = GroupQueue(todo, _told_labels_of_groups(add_set, todo)), 1
         while len(turns):
             if self.refuter.is_over() or len(self.by_insertions) >= self.limit:
                 self.unexplained_groups += len(turns)
@@ -144,8 +145,8 @@ class Explainer:
     def _explain_turn(
         self, add_set: AddSet, supports: SupportSets, turns: GroupQueue, todo: list[tuple[str, ...]]
     ) -> set[frozenset[owl.Assertion]]:
-        """One conflict for each group of ``todo``, with their causes for ``turns``; gives those
-        that are new.
+        """Find one conflict for each group of ``todo``, and note their causes in ``turns``; return
+        the new ones.
         """
         new: set[frozenset[owl.Assertion]] = set()
         candidates: dict[frozenset[owl.Assertion], list[owl.Assertion]] = {}
@@ -156,15 +157,19 @@ class Explainer:
             self.refuter.data_view(add_set.tbox),
             todo,
             single_conflict_insertions(self.by_insertions),
-            self._is_enough,
+            self._should_stop,
         )
         told = cores.run()
         for i, group in enumerate(todo):
-            if self._is_enough(len(candidates)):
+            if self._should_stop(len(candidates)):
                 self.unexplained_groups += len(todo) - i
                 self.is_complete = False
                 break
-            near_by = told[group] if group in told else self._find_areas(cores, add_set, group)
+            near_by = (
+                told[group]
+                if group in told
+                else self._find_inconsistent_areas(cores, add_set, group)
+            )
             if near_by is None:
                 self.unexplained_groups += 1
                 self.is_complete = False
@@ -172,7 +177,7 @@ class Explainer:
             for area in chain(near_by, self.hidden_cores.find_hidden_cores(cores, group)):
                 if len(self.by_insertions) + len(candidates) >= self.limit:
                     break
-                base, inserted = supports.split(area)
+                base, inserted = supports.split_by_origin(area)
                 self.refuter.in_doubt = False
                 kept = self._minimise_insertions(add_set.tbox, base, inserted)
                 if self.refuter.is_over():
@@ -197,20 +202,23 @@ class Explainer:
                 )
                 new.add(key)
                 if key in group_of and not turns.is_cause_known(group_of[key]):
-                    turns.learn(group_of[key], *_cause(self.by_insertions[key], add_set.tbox))
+                    turns.learn_cause(
+                        group_of[key], *_cause_of_conflict(self.by_insertions[key], add_set.tbox)
+                    )
         return new
 
-    def _is_enough(self, more: int) -> bool:
-        """Whether the search ends with the conflicts found and ``more`` candidates: by time or by
-        the limit.
+    def _should_stop(self, more: int) -> bool:
+        """Decide whether the search ends, by time or limit, with the conflicts found and ``more``
+        candidates.
         """
         return self.refuter.is_over() or len(self.by_insertions) + more >= self.limit
 
     def _minimise_insertions(
         self, tbox: ClausalTBox, base: list[owl.Assertion], inserted: list[owl.Assertion]
     ) -> list[owl.Assertion]:
-        """A minimal part of ``inserted`` that contradicts with ``base``, as all of it does. What
-        is left of a single one is it: A by itself is consistent.
+        """Find a minimal part of ``inserted`` that contradicts together with ``base``.
+
+        A single insertion is minimal by itself, because A is consistent.
         """
         if len(inserted) == 1 and self.is_base_consistent:
             return inserted
@@ -219,16 +227,18 @@ class Explainer:
     def _shrink_insertions(
         self, tbox: ClausalTBox, base: list[owl.Assertion], inserted: list[owl.Assertion]
     ) -> list[owl.Assertion]:
-        return self.refuter.shrink(
+        """Drop insertions as long as the others still contradict together with ``base``."""
+        return self.refuter.minimal_sublist(
             inserted, lambda part: self.refuter.is_inconsistent(tbox, [*part, *base])
         )
 
-    def _find_areas(
+    def _find_inconsistent_areas(
         self, cores: ToldCores, add_set: AddSet, group: tuple[str, ...]
     ) -> list[list[owl.Assertion]] | None:
-        """Small sets of assertions around ``group`` that are inconsistent by themselves and
-        share no insertion: what refutations rest on, where the reasoner tells. Empty where a
-        conflict that is known explains ``group``, None if time runs out.
+        """Find small inconsistent sets of assertions around ``group`` that share no insertion.
+
+        They are the cores of refutations, if the reasoner reports these. Empty if a known conflict
+        explains ``group``; None if time runs out.
 
         The own reasoner is asked further and further around with a small budget, before anything
         is asked in full.
@@ -240,14 +250,14 @@ class Explainer:
                 open_ = [a for a in part if a not in known]
                 is_first = len(open_) > SMALL and asked == refuter.is_quickly_refuted
                 found = (
-                    (cores.group_cores(open_, group) or self._find_cores(add_set, open_))
+                    (cores.group_cores(open_, group) or self._find_disjoint_cores(add_set, open_))
                     if is_first
                     else []
                 )
                 if found:
                     return found
                 if asked(tbox, open_):
-                    return disjoint_areas(
+                    return disjoint_sublists(
                         open_, lambda smaller: self.refuter.is_inconsistent(tbox, smaller)
                     )
                 if len(open_) < len(part) and asked(tbox, part):
@@ -256,10 +266,10 @@ class Explainer:
                     return None
         return None
 
-    def _find_cores(self, add_set: AddSet, part: list[owl.Assertion]) -> list[list[owl.Assertion]]:
-        """Cores of refutations of ``part``, one after the other, each without the insertions of
-        those before.
-        """
+    def _find_disjoint_cores(
+        self, add_set: AddSet, part: list[owl.Assertion]
+    ) -> list[list[owl.Assertion]]:
+        """Find cores of refutations of ``part``, each without the insertions of earlier ones."""
         tbox = add_set.tbox
         found: list[list[owl.Assertion]] = []
         while not self.refuter.is_over() and len(self.by_insertions) + len(found) < self.limit:
@@ -282,7 +292,8 @@ class Explainer:
     def _minimise_candidates(
         self, candidates: dict[frozenset[owl.Assertion], list[owl.Assertion]], add_set: AddSet
     ) -> dict[frozenset[owl.Assertion], list[owl.Assertion]]:
-        """Candidates made minimal with respect to all of A, not just to what was near.
+        """Make the candidates minimal with respect to all of A, not only to the assertions near
+        them.
 
         X less any one insertion must be consistent with A. Since that is antitone, many such
         sets are tried as one batch; only where that is inconsistent they are tried one by one.
@@ -321,7 +332,7 @@ class Explainer:
                 self.doubtful.update(
                     key
                     for i, key in enumerate(pooled)
-                    if i >= LOOKED_AT or not self._is_decided(key, turn)
+                    if i >= LOOKED_AT or not self._is_removal_decided(key, turn)
                 )
         done.update((k, b) for k, b in open_.items() if k not in suspects)
         for key in sorted(suspects, key=repr):
@@ -329,20 +340,24 @@ class Explainer:
                 done[key] = open_[key]
                 self.doubtful.add(key)
                 continue
-            for smaller, base in self._find_smaller(key, open_[key], add_set):
+            for smaller, base in self._find_conflict_inside(key, open_[key], add_set):
                 done.setdefault(smaller, base)
         return done
 
-    def _is_decided(self, key: frozenset[owl.Assertion], turn: int) -> bool:
-        """Whether ``key`` without its insertion number ``turn`` is decided, by itself."""
+    def _is_removal_decided(self, key: frozenset[owl.Assertion], turn: int) -> bool:
+        """Decide whether a check of ``key`` without its insertion number ``turn`` gives a certain
+        answer.
+        """
         self.refuter.in_doubt = False
         self.check(abox_of(a for i, a in enumerate(sorted(key, key=repr)) if i != turn))
         return not self.refuter.in_doubt
 
-    def _find_smaller(
+    def _find_conflict_inside(
         self, key: frozenset[owl.Assertion], base: list[owl.Assertion], add_set: AddSet
     ) -> Iterable[tuple[frozenset[owl.Assertion], list[owl.Assertion]]]:
-        """``key`` itself if it is minimal, else a conflict inside it, found with more of A in view."""
+        """Find a minimal conflict inside ``key``, seeing more of A; ``key`` itself if it is
+        minimal.
+        """
         for out in sorted(key, key=repr):
             rest = sorted(key - {out}, key=repr)
             smaller_set, groups = self.check(abox_of(rest))
@@ -358,16 +373,16 @@ class Explainer:
                 )
                 if local is None:
                     continue
-                wider, inserted = supports.split(local)
+                wider, inserted = supports.split_by_origin(local)
                 kept = frozenset(self._shrink_insertions(smaller_set.tbox, wider, inserted))
-                return self._find_smaller(kept, wider, smaller_set)
+                return self._find_conflict_inside(kept, wider, smaller_set)
         return [(key, base)]
 
     # --- all conflicts ----------------------------------------------------------------------------
 
-    def _search(self, insertions: ABox) -> None:
-        """Looks for conflicts that those found hide, until hitting sets of every group leave a
-        consistent batch.
+    def _search_hidden_conflicts(self, insertions: ABox) -> None:
+        """Search for conflicts that the known ones hide, until removing a hitting set of each group
+        leaves a consistent batch.
 
         Stops because each round finds a new conflict or takes a hitting set off the finite lists.
         """
@@ -391,7 +406,9 @@ class Explainer:
             if blamed != laid and _is_worth_a_layer(
                 insertions, list(self.by_insertions), blamed, tried
             ):
-                (add_set, groups), in_doubt = self._check(remove_assertions(insertions, blamed))
+                (add_set, groups), in_doubt = self._check_part(
+                    remove_assertions(insertions, blamed)
+                )
                 laid, onto = blamed, None if groups or in_doubt else self.layer_checker(add_set)
                 if groups and self._explain_groups(add_set, groups):
                     continue
@@ -400,7 +417,7 @@ class Explainer:
             if onto is not None and removed <= laid and self._is_consistent(onto, laid - removed):
                 tried |= paths
                 continue
-            (add_set, groups), in_doubt = self._check(remove_assertions(insertions, removed))
+            (add_set, groups), in_doubt = self._check_part(remove_assertions(insertions, removed))
             # What stayed undecided may hide conflicts.
             self.is_complete = self.is_complete and not in_doubt
             if groups:
@@ -412,8 +429,11 @@ class Explainer:
             del add_set
         self.is_complete = self.is_complete and not self.by_insertions
 
-    def _check(self, part: ABox) -> tuple[tuple[AddSet, list[tuple[str, ...]]], bool]:
-        """Check ``part`` of the batch; and whether something stayed undecided there."""
+    def _check_part(self, part: ABox) -> tuple[tuple[AddSet, list[tuple[str, ...]]], bool]:
+        """Check ``part`` of the batch.
+
+        Returns: the answer, and whether something stayed undecided.
+        """
         return self.refuter.isolate_doubt(lambda: self.check(part))
 
     def _is_consistent(self, check: Checker, part: frozenset[owl.Assertion]) -> bool:
@@ -430,32 +450,39 @@ def _is_worth_a_layer(
     blamed: frozenset[owl.Assertion],
     tried: set[frozenset[owl.Assertion]],
 ) -> bool:
-    """Whether so many hitting sets are left to be tried that it pays to check what is not
-    ``blamed`` by itself.
+    """Decide whether so many hitting sets are untried that it pays to check the insertions outside
+    ``blamed`` once, as a layer.
     """
     if len(insertions) < LARGE + len(blamed):
         return False
-    return max(sum(h not in tried for h in hitting_sets(group)) for group in groups_of(found)) > 2
+    return (
+        max(
+            sum(h not in tried for h in hitting_sets(group))
+            for group in overlapping_conflicts(found)
+        )
+        > 2
+    )
 
 
 def single_conflict_insertions(
     found: Iterable[frozenset[owl.Assertion]],
 ) -> frozenset[owl.Assertion]:
-    """Insertions that are a conflict by themselves: no other minimal conflict has one of them."""
+    """Select the insertions that contradict by themselves and are in no other minimal conflict."""
     return frozenset().union(*(key for key in found if len(key) == 1))
 
 
-def _labels(add_set: AddSet, groups: Sequence[tuple[str, ...]]) -> dict[str, Label]:
-    """The told labels that `GroupQueue` tells groups apart by."""
+def _told_labels_of_groups(add_set: AddSet, groups: Sequence[tuple[str, ...]]) -> dict[str, Label]:
+    """The told labels by which `GroupQueue` distinguishes groups."""
     individuals = list(
         dict.fromkeys(individual for group in groups for individual in group[:SAMPLE])
     )
     return dict(zip(individuals, add_set.labels(individuals), strict=True))
 
 
-def _cause(conflict: Conflict, tbox: ClausalTBox) -> tuple[Hashable, Label]:
-    """Key of the cause of ``conflict``, and the label that brings it about (empty unless classes of
-    one individual do).
+def _cause_of_conflict(conflict: Conflict, tbox: ClausalTBox) -> tuple[Hashable, Label]:
+    """Compute the key of a conflict's cause, and the label that brings it about.
+
+    The label is empty unless classes of one individual cause the conflict.
     """
     proof = prove((*conflict.insertion_values, *conflict.base_values), conflict.axiom_values)
     if proof is None:

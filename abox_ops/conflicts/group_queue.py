@@ -1,4 +1,4 @@
-"""The order in which contradictory groups are explained: one cause after the other, in turn.
+"""Queue of contradictory groups that still have to be explained: alternates between causes.
 
 The cause of a group is known once one of its conflicts is. Until then, groups with the same told
 labels count as of one cause. The largest kind of groups comes first, then always the kind that is
@@ -27,7 +27,7 @@ ORDERED = 300
 
 
 class GroupQueue:
-    """Contradictory groups not explained yet, in lines: one line for each known cause, and one for
+    """Queue of contradictory groups to be explained, with one line for each known cause and for
     each kind of unknown cause.
     """
 
@@ -51,9 +51,7 @@ class GroupQueue:
         return self._waiting_count
 
     def draw(self, most: int) -> list[Group]:
-        """Remove and return at most ``most`` groups, each from a line of which the fewest were
-        drawn so far.
-        """
+        """Remove and return at most ``most`` groups, each from the line that was used least so far."""
         found: list[Group] = []
         while self._heap and len(found) < most:
             drawn, number = heapq.heappop(self._heap)
@@ -70,17 +68,17 @@ class GroupQueue:
         return found
 
     def is_cause_known(self, group: Group) -> bool:
-        """Whether the cause of groups like ``group`` is known."""
+        """Decide whether the cause of groups like ``group`` is known."""
         return self._kinds[group] not in self._lines_without_cause
 
-    def learn(self, group: Group, cause: Hashable, core: Label) -> None:
-        """Note the ``cause`` of all groups like ``group``. Unless ``core`` is empty, groups whose
+    def learn_cause(self, group: Group, cause: Hashable, core: Label) -> None:
+        """Record the ``cause`` of all groups like ``group``. Unless ``core`` is empty, groups whose
         single label contains it have this cause too. Known causes stay.
         """
         kinds = [
             kind
             for kind in self._lines_without_cause
-            if core != EMPTY and len(kind) == 1 and _has_core_label(kind, core)
+            if core != EMPTY and len(kind) == 1 and _contains_core(kind, core)
         ]
         for kind in dict.fromkeys([self._kinds[group], *kinds]):
             own = self._lines_without_cause.pop(kind, None)
@@ -93,13 +91,14 @@ class GroupQueue:
             heapq.heappush(self._heap, (self._draw_counts[number], number))
 
 
-def _has_core_label(kind: Kind, core: Label) -> bool:
+def _contains_core(kind: Kind, core: Label) -> bool:
+    """Decide whether every label of a kind contains the literals ``core``."""
     return all(not core[0] & ~label[0] and not core[1] & ~label[1] for label in kind)
 
 
 def _order_by_distance(waiting: Mapping[Kind, Sequence[Group]]) -> list[Kind]:
-    """The kinds, the one with most groups first, then always the one that is least like all
-    before it.
+    """Order kinds of groups: the most frequent first, then always the one least like the earlier
+    ones.
     """
     by_size = sorted(waiting, key=lambda kind: -len(waiting[kind]))
     joined = {kind: _join_labels(kind) for kind in by_size[:ORDERED]}
@@ -107,7 +106,8 @@ def _order_by_distance(waiting: Mapping[Kind, Sequence[Group]]) -> list[Kind]:
     while left:
         last = joined[found[-1]]
         left = {
-            kind: min(distance, _distance(joined[kind], last)) for kind, distance in left.items()
+            kind: min(distance, _label_distance(joined[kind], last))
+            for kind, distance in left.items()
         }
         found.append(max(left, key=left.__getitem__))
         del left[found[-1]]
@@ -115,11 +115,13 @@ def _order_by_distance(waiting: Mapping[Kind, Sequence[Group]]) -> list[Kind]:
 
 
 def _join_labels(kind: Kind) -> Label:
+    """Join the labels of a kind into one."""
     label = EMPTY
     for one in kind:
         label = join(label, one)
     return label
 
 
-def _distance(one: Label, other: Label) -> int:
+def _label_distance(one: Label, other: Label) -> int:
+    """Count the literals in which two labels differ."""
     return (one[0] ^ other[0]).bit_count() + (one[1] ^ other[1]).bit_count()

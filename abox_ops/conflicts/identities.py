@@ -1,4 +1,4 @@
-"""Individuals that a batch makes equal for certain, with the reasons.
+"""Find the individuals that a batch certainly makes equal, with the reasons.
 
 Only what unit propagation entails is listed (THEORY, "Beyond SHIQ(D), at no loss"): asserted
 equality, and the told neighbours of an element at which a ≤1 S.C is in force. Equalities that
@@ -24,7 +24,7 @@ MergedElement = Sequence[tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Reason why individuals are equal.
+    """A reason why individuals are equal: assertions and axioms.
 
     assertions: those that entail it with the axioms.
     insertions: the ones among them that the batch inserts.
@@ -37,7 +37,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Individuals that the batch makes equal.
+    """A set of individuals that the batch makes equal, with the reasons.
 
     parts: two or more groups of individuals; each group was one element before.
     reasons: direct reasons; a spanning tree of the parts if all of them are direct.
@@ -69,7 +69,9 @@ class MergingAddSet(Protocol):
 
 
 def identities(add_set: MergingAddSet) -> list[Identity]:
-    """Individuals that the batch of ``add_set`` makes equal, sorted by their least individual."""
+    """Find the individuals that the batch of ``add_set`` makes equal, ordered by the least of each
+    set.
+    """
     clusters = sorted(tuple(sorted(parts)) for parts in add_set.merged_elements())
     if not clusters:
         return []
@@ -77,16 +79,18 @@ def identities(add_set: MergingAddSet) -> list[Identity]:
     about = add_set.all_assertions_about(
         sorted({i for parts in clusters for part in parts for i in part})
     )
-    return [Identity(parts, tuple(_reasons(space, add_set, parts, about))) for parts in clusters]
+    return [
+        Identity(parts, tuple(_merge_reasons(space, add_set, parts, about))) for parts in clusters
+    ]
 
 
-def _reasons(
+def _merge_reasons(
     space: LabelCalculus,
     add_set: MergingAddSet,
     parts: MergedElement,
     about: Mapping[str, Sequence[Assertion]],
 ) -> Iterator[Reason]:
-    """Yield reasons that join parts which no earlier reason has joined."""
+    """Yield reasons that join elements which no earlier reason has joined."""
     part_of = {i: n for n, part in enumerate(parts) for i in part}
     joined: Partition[int] = Partition()
     for individual in part_of:
@@ -94,7 +98,7 @@ def _reasons(
             if isinstance(assertion, SameIndividual) and _join_parts(
                 joined, part_of, assertion.first, assertion.second
             ):
-                yield _reason(add_set, (assertion,))
+                yield _make_reason(add_set, (assertion,))
     centres = sorted({centre for _, centre, _, _ in _half_edges(part_of, about)})
     named = sorted({*centres, *part_of})
     label = dict(zip(named, add_set.labels(named)))
@@ -102,7 +106,7 @@ def _reasons(
     for clause in (c for c in space.m_type if c.n == 1):
         below = space.roles_below(clause)
         first: dict[str, tuple[str, Assertion]] = {}
-        in_force = {centre for centre in centres if _in_force(clause, label[centre])}
+        in_force = {centre for centre in centres if _is_bound_in_force(clause, label[centre])}
         for role, centre, individual, assertion in _half_edges(part_of, about):
             if (
                 centre not in in_force
@@ -116,17 +120,18 @@ def _reasons(
                     add_set.tbox.axioms[i]
                     for i in sorted(add_set.tbox.clauses[clause.index].origins)
                 )
-                yield _reason(add_set, (beside, assertion), axioms)
+                yield _make_reason(add_set, (beside, assertion), axioms)
 
 
-def _in_force(clause: CompiledClause, label: tuple[int, int]) -> bool:
+def _is_bound_in_force(clause: CompiledClause, label: tuple[int, int]) -> bool:
+    """Decide whether the at-most restriction of ``clause`` must hold at an element with ``label``."""
     return not (clause.body & ~label[0] or clause.head & ~label[1])
 
 
 def _half_edges(
     part_of: Mapping[str, int], about: Mapping[str, Sequence[Assertion]]
 ) -> Iterator[tuple[Role, str, str, Assertion]]:
-    """(role, centre, member, assertion), the role as the centre sees the member."""
+    """List role assertions as (role, centre, member, assertion), the role as seen from the centre."""
     for individual in part_of:
         for assertion in about[individual]:
             if isinstance(assertion, ObjectPropertyAssertion):
@@ -140,12 +145,14 @@ def _half_edges(
 def _join_parts(
     joined: Partition[int], part_of: Mapping[str, int], first: str, second: str
 ) -> bool:
+    """Join the parts of two individuals; return whether they were separate."""
     if first not in part_of or second not in part_of:
         return False
     return joined.union_all((part_of[first], part_of[second]))
 
 
-def _reason(
+def _make_reason(
     add_set: MergingAddSet, assertions: tuple[Assertion, ...], axioms: tuple[Axiom, ...] = ()
 ) -> Reason:
+    """Make a reason, and note which of its assertions are inserted."""
     return Reason(assertions, frozenset(a for a in assertions if add_set.is_inserted(a)), axioms)

@@ -1,5 +1,5 @@
-"""Reasons of one conflict: the part of the base, and the axioms, without which its insertions
-contradict nothing.
+"""Justify one conflict: find a minimal part of the base and of the axioms with which its insertions
+contradict.
 """
 
 from __future__ import annotations
@@ -31,8 +31,10 @@ LONG = 60
 
 @dataclass
 class ReasonCache:
-    """Axioms behind the conflicts of one batch. ``doubtful``: by form, those that may not be
-    minimal; ``by_signature``: by the names in the assertions, the last ones found.
+    """Cache of the axioms behind the conflicts of one batch.
+
+    ``doubtful``: by form, axiom sets that may not be minimal. ``by_signature``: by the names in the
+    assertions, the sets found last.
     """
 
     doubtful: KnownReasons = field(default_factory=dict)
@@ -65,12 +67,15 @@ def justify(
             else list[owl.Assertion]
         )
 
-        def is_enough(part: list[owl.Assertion]) -> bool:
+        def still_contradicts(part: list[owl.Assertion]) -> bool:
+            """Decide whether the insertions contradict ``part`` of the base; note it if the budget
+            is spent.
+            """
             budget = refuter.budget
             refuter.in_doubt = refuter.in_doubt or budget.is_empty
             return not budget.is_empty and refuter.is_inconsistent(tbox, [*fixed, *near(part)])
 
-        needed = refuter.shrink(base, is_enough)
+        needed = refuter.minimal_sublist(base, still_contradicts)
         refuter.budget.begin(is_told=is_told)
         axioms = _minimal_axioms(refuter, cache, tbox, [*fixed, *needed])
         return Conflict(tuple(fixed), tuple(needed), tuple(axioms), is_minimal=not refuter.in_doubt)
@@ -82,9 +87,10 @@ def justify(
 def _minimal_axioms(
     refuter: Refuter, cache: ReasonCache, tbox: ClausalTBox, assertions: list[owl.Assertion]
 ) -> list[owl.Axiom]:
-    """Find a minimal set of axioms that contradicts ``assertions``. Conflicts that differ only in
-    individuals share it; where they may differ in literals that the axioms tell apart, that is
-    verified.
+    """Find a minimal set of axioms that contradicts ``assertions``.
+
+    Conflicts that differ only in individuals share it. Where they may differ in literals that the
+    axioms distinguish, that is verified.
     """
     rows, terms = rows_of(assertions)
     # Long ones come once each.
@@ -92,11 +98,11 @@ def _minimal_axioms(
     reasons = refuter.decider.reasons(refuter.tbox)
     known, is_sure = reasons.get(form) or cache.doubtful.get(form) or (None, False)
     if known is not None and not (
-        any(isinstance(t, owl.Literal) for t in terms) and _may_tell_apart(known, assertions)
+        any(isinstance(t, owl.Literal) for t in terms) and _depends_on_literals(known, assertions)
     ):
         refuter.in_doubt = refuter.in_doubt or not is_sure
         return known
-    if known is not None and is_sure and _is_minimal(refuter, known, assertions):
+    if known is not None and is_sure and _is_minimal_justification(refuter, known, assertions):
         return known
     named = frozenset(
         part
@@ -109,7 +115,9 @@ def _minimal_axioms(
         if guess and refuter.is_refuted_by(guess, assertions)
         else _candidate_axioms(refuter, tbox, assertions)
     )
-    found = refuter.shrink(candidates, lambda part: refuter.is_refuted_by(part, assertions))
+    found = refuter.minimal_sublist(
+        candidates, lambda part: refuter.is_refuted_by(part, assertions)
+    )
     # What there was no time to make minimal is looked at again for the next batch.
     (cache.doubtful if refuter.in_doubt else reasons)[form] = found, not refuter.in_doubt
     cache.by_signature[named] = found
@@ -119,7 +127,7 @@ def _minimal_axioms(
 def _candidate_axioms(
     refuter: Refuter, tbox: ClausalTBox, assertions: list[owl.Assertion]
 ) -> list[owl.Axiom]:
-    """Find axioms that contradict ``assertions``, not many more than needed."""
+    """Find axioms that contradict ``assertions``, few more than needed."""
     used = refuter.used_axioms(tbox, assertions)
     candidates = [a for a in refuter.tbox.axioms if a in used] if used else []
     without_roles = [a for a in candidates if not is_about_roles(a)]
@@ -132,30 +140,32 @@ def _candidate_axioms(
     # other; where there is no time for that, it is the answer, as not shown to be minimal.
     proof, before = prove(assertions, candidates, (0,)), refuter.in_doubt
     if proof is not None and (
-        refuter.is_refuted_by(proof.axioms, assertions) or refuter.is_too_much(assertions)
+        refuter.is_refuted_by(proof.axioms, assertions) or refuter.exceeds_budget(assertions)
     ):
         return list(proof.axioms)
     refuter.in_doubt = before
     return candidates
 
 
-def _is_minimal(refuter: Refuter, axioms: list[owl.Axiom], assertions: list[owl.Assertion]) -> bool:
-    """Whether ``axioms`` contradict ``assertions``, and none can be left out."""
+def _is_minimal_justification(
+    refuter: Refuter, axioms: list[owl.Axiom], assertions: list[owl.Assertion]
+) -> bool:
+    """Decide whether ``axioms`` contradict ``assertions`` and none of them can be left out."""
     return refuter.is_refuted_by(axioms, assertions) and not any(
         refuter.is_refuted_by(axioms[:i] + axioms[i + 1 :], assertions) for i in range(len(axioms))
     )
 
 
-def _may_tell_apart(axioms: Sequence[owl.Axiom], assertions: Sequence[owl.Assertion]) -> bool:
-    """Whether what ``axioms`` say of ``assertions`` may depend on which literals these have. It
-    does not where no axiom is about values, each literal denotes one, and no assertion says more
-    of it. A contradiction without axioms rests on such a literal.
+def _depends_on_literals(axioms: Sequence[owl.Axiom], assertions: Sequence[owl.Assertion]) -> bool:
+    """Decide whether the answer for ``axioms`` and ``assertions`` may depend on the literals in the
+    assertions. It does not where no axiom is about values, each literal denotes one, and no
+    assertion says more of it. A contradiction without axioms rests on such a literal.
     """
     theory = DataTheory()
     more = (a for a in assertions if not isinstance(a, owl.DataPropertyAssertion))
     return (
         not axioms
-        or any(map(_is_about_values, (*axioms, *more)))
+        or any(map(_constrains_values, (*axioms, *more)))
         or any(
             theory.is_ill_typed(part)
             for part in parts(tuple(assertions))
@@ -164,7 +174,8 @@ def _may_tell_apart(axioms: Sequence[owl.Axiom], assertions: Sequence[owl.Assert
     )
 
 
-def _is_about_values(said: owl.Axiom | owl.Assertion) -> bool:
+def _constrains_values(said: owl.Axiom | owl.Assertion) -> bool:
+    """Decide whether an axiom or assertion constrains data values."""
     match said:
         case owl.SubDataPropertyOf() | owl.EquivalentDataProperties():
             return False

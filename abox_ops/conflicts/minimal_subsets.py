@@ -1,5 +1,5 @@
-"""Minimal subsets: the smallest part of a list that still has a monotone property, and the hitting
-sets of those that were found.
+"""Minimal subsets: smallest sublists with a monotone property, and minimal hitting sets of the
+sublists found.
 
 How much is asked on the way is limited by counts, so that nothing hangs on the machine's speed.
 """
@@ -19,8 +19,8 @@ from shiq.support import bits
 V = TypeVar("V")
 
 
-def shrink(items: Sequence[V], holds: Callable[[list[V]], bool]) -> list[V]:
-    """A minimal sublist of ``items`` with ``holds``, given that ``holds`` is monotone and true
+def minimal_sublist(items: Sequence[V], holds: Callable[[list[V]], bool]) -> list[V]:
+    """Find a minimal sublist of ``items`` for which the monotone test ``holds`` is true, as it is
     of ``items``.
 
     Removes halves first, then single items: about k·log(n/k) questions for k left of n.
@@ -32,18 +32,17 @@ def shrink(items: Sequence[V], holds: Callable[[list[V]], bool]) -> list[V]:
     kept = list(items)
     size = len(kept) // 2
     while size > 1:
-        kept = _without_chunks(kept, size, holds)
+        kept = _drop_chunks(kept, size, holds)
         size = min(size, len(kept)) // 2
-    return _without_chunks(kept, 1, holds)
+    return _drop_chunks(kept, 1, holds)
 
 
 #: Areas are not split further below this many items.
 SMALL = 24
 
 
-def disjoint_areas(items: Sequence[V], holds: Callable[[list[V]], bool]) -> list[list[V]]:
-    """Disjoint small sublists of ``items`` with ``holds``, given that it is monotone and true of
-    ``items``.
+def disjoint_sublists(items: Sequence[V], holds: Callable[[list[V]], bool]) -> list[list[V]]:
+    """Find disjoint small sublists of ``items`` for which the monotone test ``holds`` is true.
 
     Halves are looked at by themselves, so items that belong together should stand near each
     other: then parts in which nothing holds fall away at once. Where neither half holds alone,
@@ -66,7 +65,7 @@ def disjoint_areas(items: Sequence[V], holds: Callable[[list[V]], bool]) -> list
         else:
             size = middle // 2
             while size > SMALL // 4:
-                part = _without_chunks(part, size, holds)
+                part = _drop_chunks(part, size, holds)
                 size = min(size, len(part)) // 2
             found.append(part)
     return found
@@ -92,7 +91,8 @@ def connected_assertions(
     return [assertions[i] for i in sorted(found)]
 
 
-def _without_chunks(items: list[V], size: int, holds: Callable[[list[V]], bool]) -> list[V]:
+def _drop_chunks(items: list[V], size: int, holds: Callable[[list[V]], bool]) -> list[V]:
+    """Drop chunks of ``size`` items for as long as ``holds`` stays true of the others."""
     kept, start = items, 0
     while start < len(kept):
         shorter = kept[:start] + kept[start + size :]
@@ -120,7 +120,7 @@ HARD_SECONDS = 5.0
 
 @dataclass
 class QuestionBudget:
-    """Budget of the questions that explain one conflict, and of those for all conflicts. Between
+    """Budget of reasoner questions: for explaining one conflict, and for all of them. Between
     conflicts nothing is counted.
 
     assertions_left: assertions that further questions about this conflict may hold together.
@@ -137,8 +137,9 @@ class QuestionBudget:
     is_counted: bool = False
 
     def begin(self, *, is_told: bool) -> None:
-        """Allow what one conflict has for its base, or for its axioms. Where told literals alone
-        show the conflict, no question may be hard.
+        """Start the count for one conflict: for its base, or for its axioms.
+
+        No question may be hard where told literals alone show the conflict.
         """
         self.assertions_left = max(LEAST, min(MOST, self.total_assertions_left))
         self.hard_left = 0 if is_told else HARD
@@ -148,9 +149,9 @@ class QuestionBudget:
         """Stop counting."""
         self.is_counted = False
 
-    def is_spent(self, assertions: int) -> bool:
-        """Whether a question about this number of ``assertions`` exceeds the budget. If not, it is
-        taken off the budget.
+    def is_exceeded_by(self, assertions: int) -> bool:
+        """Decide whether a question about this number of ``assertions`` exceeds the budget; charge
+        it if not.
         """
         if not self.is_counted:
             return False
@@ -161,19 +162,17 @@ class QuestionBudget:
         self.total_assertions_left = max(0, self.total_assertions_left - assertions)
         return False
 
-    def count_open(self) -> None:
-        """Take off what an open question costs."""
+    def charge_undecided(self) -> None:
+        """Charge the cost of a question that stayed undecided."""
         self.assertions_left, self.is_told_first = max(0, self.assertions_left - OPEN), True
 
     @property
     def is_empty(self) -> bool:
-        """Whether every further question is one too many."""
+        """Decide whether no further question is allowed."""
         return self.is_counted and not self.assertions_left
 
     def may_ask_hard(self) -> bool:
-        """Whether one more question may go beyond the small budget. If so, it is taken off the
-        count.
-        """
+        """Decide whether one more question may go beyond the small budget; charge it if so."""
         self.hard_left, self.total_hard_left = (
             self.hard_left - 1,
             self.total_hard_left - (self.hard_left > 0),
@@ -181,7 +180,9 @@ class QuestionBudget:
         return self.hard_left >= 0 and self.total_hard_left >= 0
 
 
-def groups_of(conflicts: list[frozenset[owl.Assertion]]) -> list[list[frozenset[owl.Assertion]]]:
+def overlapping_conflicts(
+    conflicts: list[frozenset[owl.Assertion]],
+) -> list[list[frozenset[owl.Assertion]]]:
     """Group the conflicts that share insertions, directly or by a chain of conflicts."""
     together: Partition[int] = Partition()
     first: dict[owl.Assertion, int] = {}
@@ -199,8 +200,8 @@ HITTING_SETS = 200
 
 
 def hitting_sets(conflicts: list[frozenset[owl.Assertion]]) -> list[frozenset[owl.Assertion]]:
-    """List the minimal sets that meet every conflict (at most `HITTING_SETS`), smallest first, in
-    a fixed order.
+    """List the minimal hitting sets of ``conflicts`` (at most `HITTING_SETS`), smallest first, in a
+    fixed order.
 
     Sets are bit masks, the first assertion the highest bit. Those so far that meet the next
     conflict stay minimal. Each other one is joined with each element of it, which none of these
@@ -211,7 +212,7 @@ def hitting_sets(conflicts: list[frozenset[owl.Assertion]]) -> list[frozenset[ow
     bit = {element: 1 << i for i, element in enumerate(elements)}
     masks = [sum(map(bit.__getitem__, conflict)) for conflict in conflicts]
     partial = [0]
-    for conflict in sorted(masks, key=_order):
+    for conflict in sorted(masks, key=_hitting_set_order):
         staying = [h for h in partial if h & conflict]
         grown = list[int]()
         for one in (1 << i for i in bits(conflict)):
@@ -221,24 +222,24 @@ def hitting_sets(conflicts: list[frozenset[owl.Assertion]]) -> list[frozenset[ow
                 for h in partial
                 if not h & conflict and not any(not rest & ~h for rest in rests)
             ]
-        partial = sorted((*staying, *grown), key=_order)[:HITTING_SETS]
+        partial = sorted((*staying, *grown), key=_hitting_set_order)[:HITTING_SETS]
     return [frozenset(elements[i] for i in bits(h)) for h in partial]
 
 
-def _order(mask: int) -> tuple[int, int]:
-    """The order of sets: by size, then by their first elements."""
+def _hitting_set_order(mask: int) -> tuple[int, int]:
+    """Sort key of a hitting set: its size, then its first elements."""
     return mask.bit_count(), -mask
 
 
 def next_removal(
     conflicts: list[frozenset[owl.Assertion]], tried: set[frozenset[owl.Assertion]]
 ) -> tuple[set[owl.Assertion], set[frozenset[owl.Assertion]]]:
-    """One untried minimal hitting set of each group, all together; nothing if every one has been
+    """Choose one untried minimal hitting set of each group, all together; nothing if all were
     tried.
     """
     removed: set[owl.Assertion] = set()
     fresh: set[frozenset[owl.Assertion]] = set()
-    for group in groups_of(conflicts):
+    for group in overlapping_conflicts(conflicts):
         hitting = hitting_sets(group)
         if not hitting:
             continue  # a conflict without insertions: A by itself, which nothing taken away mends

@@ -1,4 +1,5 @@
-"""Refutations: does a set of assertions contradict the TBox, or some of its axioms?
+"""Ask whether a set of assertions contradicts the TBox, or some of its axioms, within budgets of
+time and questions.
 
 What explaining conflicts asks again and again, within the time and the number of questions that
 one conflict has.
@@ -13,7 +14,12 @@ from typing import TypeAlias, TypeVar
 
 from shiq import model as owl
 from shiq.abox_ops.conflicts.derivation import has_told_clash
-from shiq.abox_ops.conflicts.minimal_subsets import HARD_SECONDS, SMALL, QuestionBudget, shrink
+from shiq.abox_ops.conflicts.minimal_subsets import (
+    HARD_SECONDS,
+    SMALL,
+    QuestionBudget,
+    minimal_sublist,
+)
 from shiq.abox_ops.elements.element_graph import ElementGraph
 from shiq.abox_ops.elements.normal_assertions import atom_names, definitions, normalise
 from shiq.abox_ops.engine import Decide
@@ -39,7 +45,7 @@ DecideInTime: TypeAlias = Callable[..., Sequence[Answer]]
 
 @dataclass
 class Refuter:
-    """Answers whether assertions are inconsistent with axioms. An undetermined answer counts as
+    """Oracle for the inconsistency of assertions with axioms. An undetermined answer counts as
     consistent and is noted.
 
     tbox: the TBox as given, before it is simplified.
@@ -70,25 +76,25 @@ class Refuter:
             self.in_doubt = before
 
     def is_over(self) -> bool:
-        """Whether the time for all conflicts, or for the one at hand, is over."""
+        """Decide whether the time for all conflicts, or for the current one, is over."""
         ends = [end for end in (self.deadline, self.conflict_deadline) if end is not None]
         return bool(ends) and time.monotonic() > min(ends)
 
-    def is_too_much(self, assertions: Sequence[owl.Assertion]) -> bool:
-        """Whether there is no time for a question about ``assertions``, or it exceeds the budget
-        of one conflict. Notes the doubt.
+    def exceeds_budget(self, assertions: Sequence[owl.Assertion]) -> bool:
+        """Decide whether a question about ``assertions`` exceeds the time or the budget of one
+        conflict; note the doubt.
         """
-        if self.is_over() or self.budget.is_spent(len(assertions)):
+        if self.is_over() or self.budget.is_exceeded_by(len(assertions)):
             self.in_doubt = True
             return True
         return False
 
-    def shrink(self, items: Sequence[V], holds: Callable[[list[V]], bool]) -> list[V]:
-        """Find a minimal sublist with ``holds``. Where that met something undecided, go through
-        what is left once more.
+    def minimal_sublist(self, items: Sequence[V], holds: Callable[[list[V]], bool]) -> list[V]:
+        """Find a minimal sublist of ``items`` for which ``holds`` is true; try again where an
+        answer was undecided.
         """
         before, self.in_doubt = self.in_doubt, False
-        kept = shrink(items, holds)
+        kept = minimal_sublist(items, holds)
         if self.in_doubt and not self.is_over() and not self.budget.is_empty:
             self.in_doubt = False
             for i in range(len(kept)):
@@ -111,30 +117,30 @@ class Refuter:
 
     def is_inconsistent(self, tbox: ClausalTBox, assertions: list[owl.Assertion]) -> bool:
         """Whether (T, ``assertions``) is inconsistent; False where time or budget have run out."""
-        if self.is_too_much(assertions):
+        if self.exceeds_budget(assertions):
             return False
         is_told_first = (
             self.budget.is_told_first if self.budget.is_counted else len(assertions) > SMALL
         )
         if is_told_first and self.has_told_clash(tbox, assertions):
             return True
-        is_contradictory, parts = _modules(tbox, assertions)
+        is_contradictory, parts = _told_clash_and_modules(tbox, assertions)
         answers = (
             ()
             if is_contradictory
-            else self._answers(tbox, parts, self.decider.decide, self._attempts)
+            else self._answer_modules(tbox, parts, self.decider.decide, self._attempt_modules)
         )
-        return is_contradictory or self._is_refuted(answers, self.data_view(tbox), assertions)
+        return is_contradictory or self._are_refuted(answers, self.data_view(tbox), assertions)
 
     def is_quickly_refuted(self, tbox: ClausalTBox, assertions: list[owl.Assertion]) -> bool:
-        """Whether told literals, or the own reasoner within a small budget, show that (T,
+        """Decide by told literals, or by the own reasoner within a small budget, whether (T,
         ``assertions``) is inconsistent.
         """
         if self.is_over():
             return False
-        is_contradictory, parts = _modules(tbox, assertions)
+        is_contradictory, parts = _told_clash_and_modules(tbox, assertions)
         return is_contradictory or any(
-            a.verdict is Verdict.INCONSISTENT for a in self._attempts(tbox, parts)
+            a.verdict is Verdict.INCONSISTENT for a in self._attempt_modules(tbox, parts)
         )
 
     def used_axioms(
@@ -143,8 +149,8 @@ class Refuter:
         """The axioms behind the clauses that a refutation used, with the role axioms; None if
         they are not known.
         """
-        _, parts = _modules(tbox, assertions)
-        for answer in self._answers(tbox, parts, self.decider.decide, self._attempts):
+        _, parts = _told_clash_and_modules(tbox, assertions)
+        for answer in self._answer_modules(tbox, parts, self.decider.decide, self._attempt_modules):
             if answer.verdict is Verdict.INCONSISTENT:
                 if answer.used_clauses is None:
                     return None
@@ -161,7 +167,7 @@ class Refuter:
         """Whether ``axioms`` alone contradict ``assertions``. Asked of many small TBoxes, so
         nothing is cached.
         """
-        if self.is_too_much(assertions):
+        if self.exceeds_budget(assertions):
             return False
         roles = role_box(axioms)
         plain = [p for a in assertions for p in normalise(a, roles).assertions]
@@ -173,32 +179,35 @@ class Refuter:
         data = DataRestrictions(LabelCalculus(tbox))
         if self.budget.is_told_first and has_told_clash(data, assertions):
             return True
-        is_contradictory, parts = _modules(tbox, assertions)
+        is_contradictory, parts = _told_clash_and_modules(tbox, assertions)
         before = self.in_doubt
         answers = (
             ()
             if is_contradictory
-            else self._answers(tbox, parts, self.decider.reasoner.decide, self.decider.attempt_once)
+            else self._answer_modules(
+                tbox, parts, self.decider.reasoner.decide, self.decider.attempt_once
+            )
         )
-        refuted = is_contradictory or self._is_refuted(answers, data, assertions)
+        refuted = is_contradictory or self._are_refuted(answers, data, assertions)
         if not refuted and READ_BY_FORM in self.tbox.axioms[-1:] and READ_BY_FORM not in axioms:
             self.in_doubt = before  # what is open without that decision rests on it
         return refuted
 
     # --- answers ----------------------------------------------------------------------------------
 
-    def _attempts(self, tbox: ClausalTBox, parts: Sequence[Module]) -> Sequence[Answer]:
-        """Answers within a small budget; those about large modules are not cached, since hardly
-        one comes twice.
+    def _attempt_modules(self, tbox: ClausalTBox, parts: Sequence[Module]) -> Sequence[Answer]:
+        """Answer within a small budget; answers about large modules are not cached, since they
+        hardly recur.
         """
         is_small = all(len(module.positive) <= SMALL for module in parts)
         return (self.decider.attempt if is_small else self.decider.attempt_once)(tbox, parts)
 
-    def _answers(
+    def _answer_modules(
         self, tbox: ClausalTBox, parts: Sequence[Module], decide: DecideInTime, attempt: Decide
     ) -> Sequence[Answer]:
-        """The answers of ``decide``; while questions are counted those of ``attempt``, within a
-        small budget, where these are all decided or no question may go beyond it.
+        """Answer by ``decide``, or by ``attempt`` while questions are counted.
+
+        ``attempt`` counts if it decides every module, or if no harder question is allowed.
         """
         if not self.budget.is_counted:
             return decide(tbox, parts)
@@ -212,17 +221,17 @@ class Refuter:
             return answers
         return decide(tbox, parts, HARD_SECONDS)
 
-    def _is_refuted(
+    def _are_refuted(
         self, answers: Sequence[Answer], data: DataRestrictions, assertions: Sequence[owl.Assertion]
     ) -> bool:
-        """Whether ``answers`` about ``assertions`` refute; where they leave it open, told
-        literals may.
+        """Decide whether ``answers`` refute ``assertions``; if they are undetermined, told literals
+        may.
         """
         verdicts = {answer.verdict for answer in answers}
         if Verdict.INCONSISTENT in verdicts:
             return True
         if Verdict.UNDETERMINED in verdicts:
-            self.budget.count_open()
+            self.budget.charge_undecided()
             if has_told_clash(data, assertions):
                 return True
             self.in_doubt = True
@@ -230,12 +239,14 @@ class Refuter:
 
 
 def is_about_roles(axiom: owl.Axiom) -> bool:
-    """Whether an axiom is one that clauses do not name as their origin."""
+    """Decide whether an axiom is one that clauses do not name as their origin: an axiom on roles."""
     return isinstance(axiom, ROLE_AXIOMS | owl.DatatypeDefinition | owl.ReflexiveObjectProperty)
 
 
-def _modules(tbox: ClausalTBox, assertions: Iterable[owl.Assertion]) -> tuple[bool, list[Module]]:
-    """Whether told literals of ``assertions`` clash, and the modules to be asked."""
+def _told_clash_and_modules(
+    tbox: ClausalTBox, assertions: Iterable[owl.Assertion]
+) -> tuple[bool, list[Module]]:
+    """Decide whether told literals of ``assertions`` clash, and find the modules to ask about."""
     graph = ElementGraph(tbox)
     for assertion in assertions:
         for plain in normalise(assertion, tbox.roles).assertions:

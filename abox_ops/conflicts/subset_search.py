@@ -1,7 +1,8 @@
-"""Minimal conflicts by asking about subsets: for questions that no clause and no module belongs to.
+"""Search for minimal conflicts by asking the reasoner about subsets of the batch, for questions
+outside clauses and modules.
 
 Asked first is about what lies near the insertions, in growing circles of individuals, since most
-contradictions are small; then what is left is halved (`shrink`). Every answer that counts is of
+contradictions are small; then what is left is halved (`minimal_sublist`). Every answer that counts is of
 the reasoner's; an undetermined one keeps what it is about.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from shiq.abox_ops.conflicts.minimal_subsets import SMALL, shrink
+from shiq.abox_ops.conflicts.minimal_subsets import SMALL, minimal_sublist
 from shiq.answers.result import Conflict
 from shiq.answers.verdict import Verdict
 from shiq.model import Assertion, Axiom
@@ -25,9 +26,10 @@ CIRCLES = 3
 Ask = Callable[[Sequence[Axiom], Sequence[Assertion]], Answer]
 
 
-class Blame:
-    """Conflicts of insertions that with ``base`` are known to contradict ``axioms``. ``found``
-    is filled in as they are found.
+class SubsetSearch:
+    """Search for minimal sets of insertions that contradict ``axioms`` together with ``base``.
+
+    ``found`` is filled in as conflicts are found.
     """
 
     def __init__(
@@ -48,8 +50,9 @@ class Blame:
                 self._assertions_of[individual].append(assertion)
 
     def run(self, inserted: Sequence[Assertion], limit: int) -> bool:
-        """Looks for conflicts one after the other, the next without an insertion of each of
-        those found; whether every minimal one is there.
+        """Search for conflicts one after the other, each without an insertion of every earlier one.
+
+        Returns: whether all minimal conflicts are among those found.
         """
         removed: set[Assertion] = set()
         while len(self.conflicts) < limit:
@@ -78,12 +81,10 @@ class Blame:
         return False
 
     def conflict(self, inserted: Sequence[Assertion]) -> Conflict | None:
-        """A conflict of ``inserted``; None where the time is over before the insertions are
-        minimal.
-        """
+        """Find one minimal conflict in ``inserted``; None if time runs out first."""
         self.is_unsure = False
         near = self._nearby_assertions(inserted)
-        blamed = shrink(
+        blamed = minimal_sublist(
             self._contradicting_part(inserted, near),
             lambda part: self.refutes(self.axioms, [*near, *part]),
         )
@@ -91,12 +92,14 @@ class Blame:
             return None
         if len(near) < len(self.base) and len(blamed) > 1:
             # With more of the base in view fewer of them may do.
-            blamed = shrink(blamed, lambda part: self.refutes(self.axioms, [*self.base, *part]))
+            blamed = minimal_sublist(
+                blamed, lambda part: self.refutes(self.axioms, [*self.base, *part])
+            )
             if not self.refutes(self.axioms, [*near, *blamed]):
                 near = list(self.base)
-        needed = shrink(near, lambda part: self.refutes(self.axioms, [*blamed, *part]))
+        needed = minimal_sublist(near, lambda part: self.refutes(self.axioms, [*blamed, *part]))
         candidates = relevant_axioms(self.axioms, [*blamed, *needed])
-        reasons = shrink(candidates, lambda part: self.refutes(part, [*blamed, *needed]))
+        reasons = minimal_sublist(candidates, lambda part: self.refutes(part, [*blamed, *needed]))
         return Conflict(
             tuple(blamed),
             tuple(needed),
@@ -107,8 +110,8 @@ class Blame:
     def _contradicting_part(
         self, inserted: Sequence[Assertion], near: Sequence[Assertion]
     ) -> list[Assertion]:
-        """A small part of ``inserted`` that contradicts by itself, where halves of what is about
-        like individuals do.
+        """Find a small part of ``inserted`` that contradicts by itself, by halving groups of
+        similar insertions.
         """
         part = sorted(inserted, key=lambda a: (individuals_of(a), repr(a)))
         while len(part) > SMALL:
@@ -122,7 +125,7 @@ class Blame:
         return part
 
     def refutes(self, axioms: Sequence[Axiom], assertions: Sequence[Assertion]) -> bool:
-        """Whether these are inconsistent; no, where that is not known."""
+        """Ask the reasoner whether ``assertions`` contradict ``axioms``; False if it does not know."""
         if self.is_over():
             self.is_unsure = True
             return False
@@ -131,15 +134,16 @@ class Blame:
         return verdict is Verdict.INCONSISTENT
 
     def _nearby_assertions(self, inserted: Sequence[Assertion]) -> list[Assertion]:
-        """Assertions of the base around ``inserted`` that contradict it already; all of the
-        base, if no small circle does.
+        """Select base assertions around ``inserted`` that contradict it already; the whole base if
+        no small neighbourhood does.
         """
-        for circle in self._circles(inserted):
+        for circle in self._growing_neighbourhoods(inserted):
             if self.refutes(self.axioms, [*circle, *inserted]):
                 return circle
         return list(self.base)
 
-    def _circles(self, inserted: Iterable[Assertion]) -> Iterator[list[Assertion]]:
+    def _growing_neighbourhoods(self, inserted: Iterable[Assertion]) -> Iterator[list[Assertion]]:
+        """Yield the base assertions around ``inserted``, one step further each time."""
         met: dict[Assertion, None] = {}
         individuals = {i for assertion in inserted for i in individuals_of(assertion)}
         for _ in range(CIRCLES):

@@ -1,5 +1,4 @@
-"""From a contradiction back to assertions: a set of assertions around some elements that is
-inconsistent by itself.
+"""Support sets: small sets of assertions around some elements that are inconsistent by themselves.
 
 An add set holds told literals that came from afar, along role assertions that were then dropped.
 `supports` gives growing sets of assertions of A ∪ A⁺: first what the elements say themselves,
@@ -32,7 +31,7 @@ from shiq.support import bits
 
 
 class SupportSets:
-    """Growing sets of assertions around individuals, in which a contradiction is looked for."""
+    """Growing sets of assertions around individuals, searched for a contradiction."""
 
     def __init__(self, space: LabelCalculus, add_set: AddSet) -> None:
         self.space, self.add_set = space, add_set
@@ -56,10 +55,9 @@ class SupportSets:
     def growing_sets(
         self, individuals: Iterable[str], *, told_only: bool = False
     ) -> Iterator[list[Assertion]]:
-        """Growing lists of assertions around ``individuals`` (members of one or more elements),
-        the last one everything that is connected with them by role assertions; ``told_only``:
-        everything that gives them their told literals. Once there are many individuals, a list
-        has twice as many as the one before it, or nothing comes after it.
+        """Yield growing lists of assertions around ``individuals``; the last one has everything
+        connected with them. Once there are many individuals, a list has twice as many as the one
+        before it, or nothing comes after it.
 
         Stops because the individuals in play grow within a finite set.
         """
@@ -69,8 +67,8 @@ class SupportSets:
         shown = len(inside)
         yield self._assertions_among(inside)
         reaches = (
-            partial(self._suppliers, every=False),
-            partial(self._suppliers, every=True),
+            partial(self._label_suppliers, every=False),
+            partial(self._label_suppliers, every=True),
             self._mentioned_individuals,
         )
         for reach in reaches[:1] if told_only else reaches:
@@ -93,16 +91,18 @@ class SupportSets:
                 yield self._assertions_among(inside)
 
     def _count_links(self, fresh: Iterable[str]) -> None:
-        """Count for each individual how many of those inside have role assertions to it, now
-        that ``fresh`` are inside too.
+        """Count, for each individual, the individuals inside with role assertions to it, after
+        ``fresh`` were added.
         """
         self.fetch(fresh)
         self._link_counts.update(
-            other for i in fresh for other in {other for _, other in self._half_edges(i)}
+            other for i in fresh for other in {other for _, other in self._cached_half_edges(i)}
         )
 
-    def split(self, assertions: Iterable[Assertion]) -> tuple[list[Assertion], list[Assertion]]:
-        """``assertions``, those of the base and those that are inserted."""
+    def split_by_origin(
+        self, assertions: Iterable[Assertion]
+    ) -> tuple[list[Assertion], list[Assertion]]:
+        """Split ``assertions`` into those of the base and the inserted ones."""
         base: list[Assertion] = []
         inserted: list[Assertion] = []
         for assertion in assertions:
@@ -113,7 +113,7 @@ class SupportSets:
         return base, inserted
 
     def fetch(self, individuals: Iterable[str]) -> None:
-        """Looks up, together, what is said about ``individuals``."""
+        """Look up, together, the assertions about ``individuals``."""
         new = [i for i in individuals if i not in self._assertions_about]
         if new:
             self._assertions_about.update(
@@ -121,12 +121,13 @@ class SupportSets:
             )
 
     def _fetch_labels(self, individuals: Iterable[str]) -> None:
+        """Look up, together, the told labels of ``individuals`` that are not known yet."""
         new = list(dict.fromkeys(i for i in individuals if i not in self._told_labels))
         if new:
             self._told_labels.update(zip(new, self.add_set.labels(new)))
 
     def _mentioned_individuals(self, individual: str, inside: dict[str, None]) -> Iterator[str]:
-        """All individuals in assertions about ``individual``."""
+        """The individuals in assertions about ``individual``."""
         return (
             other
             for assertion in self.assertions_about(individual)
@@ -134,9 +135,7 @@ class SupportSets:
         )
 
     def _assertions_among(self, inside: Iterable[str]) -> list[Assertion]:
-        """The assertions that mention individuals of ``inside`` only, those of near individuals
-        near each other.
-        """
+        """The assertions that mention only individuals of ``inside``, ordered by nearness."""
         chosen = set(inside)
         self.fetch(chosen)
         place: dict[str, int] = {}
@@ -159,16 +158,20 @@ class SupportSets:
         }
         return sorted(found, key=lambda a: (max(place[i] for i in individuals_of(a)), repr(a)))
 
-    def _suppliers(self, individual: str, inside: dict[str, None], *, every: bool) -> Iterator[str]:
-        """Neighbours outside that give ``individual`` literals which ``inside`` does not yield, or
-        that make it equal to another.
+    def _label_suppliers(
+        self, individual: str, inside: dict[str, None], *, every: bool
+    ) -> Iterator[str]:
+        """The neighbours outside that give ``individual`` literals which ``inside`` does not yield,
+        or make it equal to another.
         """
-        self._fetch_labels([individual, *(other for _, other in self._half_edges(individual))])
+        self._fetch_labels(
+            [individual, *(other for _, other in self._cached_half_edges(individual))]
+        )
         label = self._told_labels[individual]
-        own = self._own_label(individual)
+        own = self._asserted_label_of(individual)
         missing: Label = (label[0] & ~own[0], label[1] & ~own[1])
         near: dict[str, int] = {}
-        for role, other in self._half_edges(individual):
+        for role, other in self._cached_half_edges(individual):
             if other in inside:
                 if missing != EMPTY:
                     sent = self.space.send(role, own, self._told_labels[other]).subject
@@ -178,7 +181,7 @@ class SupportSets:
         if missing == EMPTY and not every:
             yield from self._merge_partners(individual, inside)
             return
-        for role, other in self._half_edges(individual):
+        for role, other in self._cached_half_edges(individual):
             if other in inside:
                 continue
             sent = self.space.send(role, own, self._told_labels[other]).subject
@@ -192,9 +195,9 @@ class SupportSets:
         yield from self._merge_partners(individual, inside)
 
     def _merge_partners(self, individual: str, inside: dict[str, None]) -> Iterator[str]:
-        """Centres outside with role assertions to ``individual`` and to another of ``inside``:
-        they may make the two equal; and the individuals that are asserted the same. What is
-        different from many contradicts where it is one of them: that is inside then.
+        """The individuals outside with role assertions to ``individual`` and to another of
+        ``inside``: they may make the two equal. What is different from many contradicts where it is
+        one of them: that is inside then.
         """
         for assertion in self.assertions_about(individual):
             if not isinstance(assertion, ObjectPropertyAssertion | DifferentIndividuals):
@@ -204,17 +207,19 @@ class SupportSets:
             # about those outside.
             yield from (
                 other
-                for _, other in self._half_edges(individual)
+                for _, other in self._cached_half_edges(individual)
                 if other not in inside and self._link_counts[other] > 1
             )
 
-    def _half_edges(self, individual: str) -> tuple[tuple[Role, str], ...]:
+    def _cached_half_edges(self, individual: str) -> tuple[tuple[Role, str], ...]:
+        """The half edges at ``individual``, cached."""
         found = self._half_edges_of.get(individual)
         if found is None:
-            found = self._half_edges_of[individual] = tuple(self._find_half_edges(individual))
+            found = self._half_edges_of[individual] = tuple(self._read_half_edges(individual))
         return found
 
-    def _find_half_edges(self, individual: str) -> Iterator[tuple[Role, str]]:
+    def _read_half_edges(self, individual: str) -> Iterator[tuple[Role, str]]:
+        """Yield (role, neighbour) for each role assertion about ``individual``."""
         for assertion in self.assertions_about(individual):
             if isinstance(assertion, ObjectPropertyAssertion):
                 role = role_of(assertion.property)
@@ -223,13 +228,15 @@ class SupportSets:
                 if assertion.object == individual:
                     yield role.inverse, assertion.subject
 
-    def _own_label(self, individual: str) -> Label:
+    def _asserted_label_of(self, individual: str) -> Label:
+        """The literals asserted of ``individual`` alone, cached."""
         found = self._labels.get(individual)
         if found is None:
-            found = self._labels[individual] = self._asserted_label(individual)
+            found = self._labels[individual] = self._compute_asserted_label(individual)
         return found
 
-    def _asserted_label(self, individual: str) -> Label:
+    def _compute_asserted_label(self, individual: str) -> Label:
+        """Compute the literals asserted of ``individual`` alone."""
         graph = ElementGraph(self.space.tbox)
         label = EMPTY
         for assertion in self.assertions_about(individual):
@@ -249,7 +256,7 @@ def refutation_core(
     assertions: Sequence[owl.Assertion],
     refuted_part: Callable[[Module], Module | None],
 ) -> list[owl.Assertion] | None:
-    """Find the ``assertions``, in their order, that one refutation of them depends on. They are
+    """Find the ``assertions``, in order, on which one refutation of them depends. They are
     inconsistent by themselves, but not always minimal.
 
     refuted_part: see `shiq.reasoner.protocol.CoreFinder.core`.
@@ -267,11 +274,11 @@ def refutation_core(
     for named in component_modules(closure.add_set):
         part = refuted_part(named.module)
         if part is not None:
-            wanted = set(_facts(part, named))
+            wanted = set(_facts_of_module(part, named))
             used = {x for fact in wanted for x in fact[1]}  # type: ignore[attr-defined]
             chosen: set[owl.Assertion] = set()
             for plain, a in plains:
-                fact = _fact(tbox, graph, plain)
+                fact = _fact_of_assertion(tbox, graph, plain)
                 if fact in wanted:
                     wanted.discard(fact)
                     chosen.add(a)
@@ -281,7 +288,8 @@ def refutation_core(
     return None
 
 
-def _facts(module: Module, named: NamedModule) -> Iterable[Fact]:
+def _facts_of_module(module: Module, named: NamedModule) -> Iterable[Fact]:
+    """Yield the literals and role assertions of a module as facts with names of individuals."""
     names = [element[0] for element in named.elements]
     for x, (positive, negative) in enumerate(zip(module.positive, module.negative)):
         yield from (("+", (names[x],), a) for a in bits(positive))
@@ -293,8 +301,8 @@ def _facts(module: Module, named: NamedModule) -> Iterable[Fact]:
     yield from (("≠", tuple(sorted((names[x], names[y])))) for x, y in module.different)
 
 
-def _fact(tbox: ClausalTBox, graph: ElementGraph, plain: owl.Assertion) -> Fact | None:
-    """Translate a normalised assertion to a fact, in the form of `_facts`."""
+def _fact_of_assertion(tbox: ClausalTBox, graph: ElementGraph, plain: owl.Assertion) -> Fact | None:
+    """Translate a normalised assertion to a fact, in the form of `_facts_of_module`."""
     find = graph.elements.find
     match plain:
         case owl.ClassAssertion(owl.Class(iri), x) if iri != owl.NOTHING.iri:

@@ -1,4 +1,4 @@
-"""Cores of the contradictions of many groups at once, where told literals alone show them."""
+"""Cores of told contradictions: small inconsistent sets of assertions for many groups at once."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class ToldCores:
     by_group: dict[Group, list[list[Assertion]]] = field(default_factory=dict)
 
     def run(self) -> dict[Group, list[list[Assertion]]]:
-        """Look around all groups together, further and further, until each is shown to clash,
-        nothing more is told, or there is much around them.
+        """Explore the surroundings of all groups together, step by step, until each clashes or
+        nothing more is told.
         """
         open_ = list(self.groups)
         most = max(MOST, MOST_FOR_A_GROUP * len(open_))
@@ -50,24 +50,24 @@ class ToldCores:
             (i for group in self.groups for i in group), told_only=True
         ):
             derivation = self.derive(region)
-            clashing = [group for group in open_ if _clash_of(derivation, group)]
+            clashing = [group for group in open_ if _clashing_individual(derivation, group)]
             self.by_group.update((group, []) for group in clashing)
             if clashing:
-                self._peel(derivation, region, clashing)
+                self._peel_cores(derivation, region, clashing)
             open_ = [group for group in open_ if group not in self.by_group]
-            if not open_ or len(region) > most or self._is_over():
+            if not open_ or len(region) > most or self._has_enough():
                 break
         return self.by_group
 
     def group_cores(self, region: Sequence[Assertion], group: Group) -> list[list[Assertion]]:
-        """Cores of a single ``group`` in a ``region`` around it; none where told literals do not
+        """Find the cores of one ``group`` in the ``region`` around it; none if told literals do not
         clash there.
         """
         derivation = self.derive(region)
-        if not _clash_of(derivation, group):
+        if not _clashing_individual(derivation, group):
             return []
         self.by_group[group] = []
-        self._peel(derivation, region, [group])
+        self._peel_cores(derivation, region, [group])
         return self.by_group[group]
 
     def derive(self, assertions: Iterable[Assertion]) -> ToldDerivation:
@@ -75,45 +75,47 @@ class ToldCores:
         inserted ones.
         """
         found = ToldDerivation(self.supports.space, self.data)
-        base, inserted = self.supports.split(assertions)
+        base, inserted = self.supports.split_by_origin(assertions)
         found.add(base)
         found.add(inserted)
         return found
 
-    def _peel(
+    def _peel_cores(
         self, derivation: ToldDerivation, region: Sequence[Assertion], groups: Sequence[Group]
     ) -> None:
-        """Take a core of each of ``groups``, then one of the rest without the insertions of
-        these, until no group clashes.
+        """Take a core of each of ``groups``, then one without its insertions, until no group
+        clashes.
 
         Stops because insertions go each time.
         """
         gone = self.known_insertions.intersection(region)
         if gone:
             derivation = self.derive(a for a in region if a not in gone)
-        while not self._is_over():
-            groups = [group for group in groups if _clash_of(derivation, group)]
+        while not self._has_enough():
+            groups = [group for group in groups if _clashing_individual(derivation, group)]
             blamed: set[Assertion] = set()
             for group in groups:
-                core = list(derivation.core(_clash_of(derivation, group)))
+                core = list(derivation.core(_clashing_individual(derivation, group)))
                 self.by_group[group].append(core)
-                blamed.update(self.supports.split(core)[1])
-                if self._is_over():
+                blamed.update(self.supports.split_by_origin(core)[1])
+                if self._has_enough():
                     return
             if not blamed:
                 return
             gone = gone | blamed
             derivation = self.derive(a for a in region if a not in gone)
 
-    def _is_over(self) -> bool:
+    def _has_enough(self) -> bool:
+        """Decide whether enough cores are found."""
         return self.is_enough(sum(map(len, self.by_group.values())))
 
 
 @dataclass
 class HiddenCores:
-    """Search for cores that share an insertion with the known one of their group, and so would
-    show only when all conflicts are searched for. It is made at few groups, and each combination
-    of classes and properties is given once.
+    """Search for cores that share an insertion with the known core of their group.
+
+    They would otherwise show only when all conflicts are searched for. The search is made at few
+    groups; each combination of classes and properties is given once.
 
     left: groups that may still be looked at; forms: the combinations that were met.
     """
@@ -122,10 +124,10 @@ class HiddenCores:
     forms: set[frozenset[object]] = field(default_factory=set)
 
     def find_hidden_cores(self, cores: ToldCores, group: Group) -> Iterator[list[Assertion]]:
-        """The cores that ``group`` has without one insertion of its first core each."""
+        """Find the cores of ``group`` without one insertion of its first core each."""
         for core in cores.by_group.get(group, ())[:1]:
-            self.forms.add(_form(core))
-            inserted = cores.supports.split(core)[1]
+            self.forms.add(_names_in_assertions(core))
+            inserted = cores.supports.split_by_origin(core)[1]
             if len(inserted) == 1 or not self.looks_left:
                 continue
             self.looks_left -= 1
@@ -134,15 +136,15 @@ class HiddenCores:
                     if len(region) > MOST_BEHIND:
                         break
                     derivation = cores.derive(a for a in region if a != gone)
-                    if clash := _clash_of(derivation, group):
+                    if clash := _clashing_individual(derivation, group):
                         hidden = list(derivation.core(clash))
-                        if _form(hidden) not in self.forms:
-                            self.forms.add(_form(hidden))
+                        if _names_in_assertions(hidden) not in self.forms:
+                            self.forms.add(_names_in_assertions(hidden))
                             yield hidden
                         break
 
 
-def _form(assertions: Iterable[Assertion]) -> frozenset[object]:
+def _names_in_assertions(assertions: Iterable[Assertion]) -> frozenset[object]:
     """The classes and properties of ``assertions``."""
     return frozenset(
         a.expression if isinstance(a, ClassAssertion) else getattr(a, "property", type(a))
@@ -150,6 +152,6 @@ def _form(assertions: Iterable[Assertion]) -> frozenset[object]:
     )
 
 
-def _clash_of(derivation: ToldDerivation, group: Group) -> str:
-    """An individual of ``group`` whose told literals clash; empty where there is none."""
+def _clashing_individual(derivation: ToldDerivation, group: Group) -> str:
+    """Find an individual of ``group`` whose told literals clash; empty if there is none."""
     return next((individual for individual in group if derivation.has_clash(individual)), "")

@@ -1,3 +1,3 @@
-"""Counting: when ≤n S.C cannot be broken, however the rest turns out (THEORY, "Irrelevant role
-assertions").
+"""Counting for at-most restrictions: when ≤n S.C cannot be violated in any extension (THEORY,
+"Irrelevant role assertions").
 """

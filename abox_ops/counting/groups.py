@@ -1,5 +1,5 @@
-"""E and G over groups of elements, all at once: the neighbours that an at-most restriction may
-count, and whether it may be broken (THEORY, "Border rules"; `tests.spec.counting` with ``fine``).
+"""Count the neighbours that an at-most restriction may see (E) and that may be generated (G), for
+many groups at once (THEORY, "Border rules"; `tests.spec.counting` with ``fine``).
 
 Labels are rows of bits, of the atoms that counting depends on.
 """
@@ -38,9 +38,7 @@ class CountedLabels(NamedTuple):
 
 @dataclass
 class ElementAnswers:
-    """Answers of counting for single elements, by question and element number: 1 yes, 0 no, -1
-    unknown.
-    """
+    """Cache of counting answers by question and element number: 1 yes, 0 no, -1 unknown."""
 
     _labels_read: CountedLabels = field(default_factory=lambda: CountedLabels(NONE, NONE))
     _rep: Ints = field(default_factory=lambda: NONE)
@@ -54,14 +52,14 @@ class ElementAnswers:
             self._answers[question] = known
         return known
 
-    def learn(
+    def note_answers(
         self, question: Hashable, graph: Graph, elements: Ints, answers: Bools, read: CountedLabels
     ) -> None:
         """Note the answers for ``elements``, which depend on the label bits ``read``."""
         self.lookup(question, graph)[elements] = answers
         self._labels_read, self._rep = read, graph.rep
 
-    def forget(self, graph: Graph, read: CountedLabels) -> None:
+    def drop_answers(self, graph: Graph, read: CountedLabels) -> None:
         """Drop the answers that a change of ``read`` may have changed; all of them if elements were
         merged.
         """
@@ -93,7 +91,7 @@ class Edges:
 
 
 class CountedGraph:
-    """A graph with the label bits that counting reads, as many rows as the graph has by now.
+    """A graph with the label bits that counting reads, for as many elements as the graph has now.
 
     labels: gives the label of each element, by number.
     answers: what earlier counts of the graph have found out about single elements.
@@ -111,7 +109,7 @@ class CountedGraph:
         self._row = NONE
         self._counted_labels = CountedLabels(NONE, NONE)
         if calculus.space.m_type:
-            self.answers.forget(graph, self.counted_labels())
+            self.answers.drop_answers(graph, self.counted_labels())
 
     @cached_property
     def bits(self) -> LabelBits:
@@ -132,16 +130,18 @@ class CountedGraph:
             )
         return self._counted_labels
 
-    def lookup(self, elements: Ints, by_row: Callable[[], Bools]) -> Bools:
-        """Look up what ``by_row`` says of the label of each element; it is called last, since
-        labels that the view does not know become rows of it first.
+    def lookup_by_label(self, elements: Ints, by_row: Callable[[], Bools]) -> Bools:
+        """Look up ``by_row`` for the label of each element.
+
+        ``by_row`` is called last, because labels that the view does not know become rows of it
+        first.
         """
-        rows = self._rows(elements)
+        rows = self._label_rows(elements)
         found: Bools = by_row()[rows]
         return found
 
-    def _rows(self, elements: Ints) -> Ints:
-        """The row of the view that each element's label has."""
+    def _label_rows(self, elements: Ints) -> Ints:
+        """The row of the view for each element's label."""
         known = len(self._row)
         if known < len(self.graph):
             self._row = np.concatenate(
@@ -151,13 +151,13 @@ class CountedGraph:
 
 
 def is_within_bound_alone(counted: CountedGraph, elements: Ints, clause: CompiledClause) -> Bools:
-    """Whether the bound of ``clause`` holds for certain at each element, taken as a class of its
-    own.
+    """Decide whether the bound of ``clause`` certainly holds at each element, taken as a merge
+    class of its own.
     """
     new = elements[counted.answers.lookup(clause, counted.graph)[elements] < 0]
     if len(new):
         full = may_exceed_bound(counted, clause, new, np.arange(len(new)), len(new))
-        counted.answers.learn(clause, counted.graph, new, full, counted.counted_labels())
+        counted.answers.note_answers(clause, counted.graph, new, full, counted.counted_labels())
     found: Bools = counted.answers.lookup(clause, counted.graph)[elements] == 0
     return found
 
@@ -199,8 +199,8 @@ def may_exceed_bound(
 
 
 def is_clause_open(counted: CountedGraph, clause: CompiledClause, members: Ints) -> Bools:
-    """Whether the label of each member leaves ``clause`` open."""
-    return ~counted.lookup(members, lambda: counted.bits.is_decided_at_centre(clause))
+    """Decide whether the label of each member leaves ``clause`` undecided."""
+    return ~counted.lookup_by_label(members, lambda: counted.bits.is_decided_at_centre(clause))
 
 
 def member_edges(counted: CountedGraph, members: Ints, group: Ints) -> Edges:
@@ -216,12 +216,10 @@ def member_edges(counted: CountedGraph, members: Ints, group: Ints) -> Edges:
 def counted_edges(
     counted: CountedGraph, clause: CompiledClause, active: Ints, edges: Edges
 ) -> Bools:
-    """Select the ``edges`` that lead from ``active`` members to E, the neighbours that ``clause``
-    may count.
-    """
+    """Select the ``edges`` from ``active`` members to E, the neighbours that ``clause`` may count."""
     found = counted.calculus.is_role_in(edges.role, counted.calculus.roles_below(clause))
     found = found & flags(len(counted.graph), active)[edges.source]
-    found[found] = ~counted.lookup(
+    found[found] = ~counted.lookup_by_label(
         edges.target[found], lambda: counted.bits.has_any_false(clause.branch_body)
     )
     return found
@@ -230,7 +228,7 @@ def counted_edges(
 def own_witnesses(
     counted: CountedGraph, clause: CompiledClause, members: Ints, group: Ints, count: int
 ) -> Ints:
-    """The most witnesses of its own that a member of each group may have below the role of
+    """For each group, the most witnesses of its own that a member may have below the role of
     ``clause``.
     """
     own = np.zeros(count, np.int64)
@@ -241,27 +239,25 @@ def own_witnesses(
 
 
 def has_own_witness(counted: CountedGraph, clause: CompiledClause, elements: Ints) -> Bools:
-    """Whether each element, in no class with others, may have a witness of its own below the role
+    """Decide whether each element, alone in its class, may have a witness of its own below the role
     of ``clause``.
     """
     question = ("owns", clause.index)
     new = elements[counted.answers.lookup(question, counted.graph)[elements] < 0]
     if len(new):
         found = own_witnesses(counted, clause, new, np.arange(len(new)), len(new)) > 0
-        counted.answers.learn(question, counted.graph, new, found, counted.counted_labels())
+        counted.answers.note_answers(question, counted.graph, new, found, counted.counted_labels())
     owns: Bools = counted.answers.lookup(question, counted.graph)[elements] == 1
     return owns
 
 
 def has_need(counted: CountedGraph, need: AtLeast, elements: Ints) -> Bools:
-    """Whether the label of each element has ``need``."""
-    return counted.lookup(elements, lambda: counted.bits.has_need(need))
+    """Decide whether the label of each element has ``need``."""
+    return counted.lookup_by_label(elements, lambda: counted.bits.has_need(need))
 
 
 def open_witnesses(counted: CountedGraph, members: Ints, needs: Sequence[AtLeast]) -> Ints:
-    """Σ k over those ``needs`` ≥k R.D of each member that may take a witness beyond its told
-    ones.
-    """
+    """Sum k over the ``needs`` ≥k R.D of each member that may take a witness beyond its told ones."""
     found = np.zeros(len(members), np.int64)
     for need in needs:
         found += need.n * is_unmet(counted, need, members)
@@ -269,8 +265,8 @@ def open_witnesses(counted: CountedGraph, members: Ints, needs: Sequence[AtLeast
 
 
 def is_unmet(counted: CountedGraph, need: AtLeast, elements: Ints) -> Bools:
-    """Whether each element has ``need``, and, if it is for one witness, no told neighbour that
-    meets it.
+    """Decide whether each element has ``need`` and, for a need of one witness, no told neighbour
+    that meets it.
     """
     found = has_need(counted, need, elements)
     if need.n > 1 or need.is_loop or not found.any():
@@ -278,7 +274,7 @@ def is_unmet(counted: CountedGraph, need: AtLeast, elements: Ints) -> Bools:
     asked = elements[found]
     new = asked[counted.answers.lookup(need, counted.graph)[asked] < 0]
     if len(new):
-        counted.answers.learn(
+        counted.answers.note_answers(
             need, counted.graph, new, ~has_witness(counted, need, new), counted.counted_labels()
         )
     found[found] = counted.answers.lookup(need, counted.graph)[asked] == 1
@@ -286,13 +282,13 @@ def is_unmet(counted: CountedGraph, need: AtLeast, elements: Ints) -> Bools:
 
 
 def has_witness(counted: CountedGraph, need: AtLeast, elements: Ints) -> Bools:
-    """Whether each element has a told neighbour that is a witness of ``need``."""
+    """Decide whether each element has a told neighbour that is a witness of ``need``."""
     counted.graph.fetch_edges(elements)
     source, role, target = counted.graph.half_edges(flags(len(counted.graph), elements))
     met = counted.calculus.is_role_in(role, counted.calculus.tbox.roles.subroles(need.role))
     if need.filler is not None:
         bit = 1 << counted.calculus.tbox.atom_ids[need.filler]
-        met[met] = counted.lookup(target[met], lambda: counted.bits.has_any_true(bit))
+        met[met] = counted.lookup_by_label(target[met], lambda: counted.bits.has_any_true(bit))
     found: Bools = flags(len(counted.graph), source[met])[elements]
     return found
 
@@ -300,17 +296,21 @@ def has_witness(counted: CountedGraph, need: AtLeast, elements: Ints) -> Bools:
 def potential_witness_groups(
     counted: CountedGraph, atom: AtLeast, members: Ints, group: Ints, count: int
 ) -> Bools:
-    """Whether each of ``count`` groups has a member that may be a witness of ``atom``."""
+    """Decide whether each of ``count`` groups has a member that may be a witness of ``atom``."""
     bit = 0 if atom.filler is None else 1 << counted.calculus.tbox.atom_ids[atom.filler]
-    return flags(count, group[~counted.lookup(members, lambda: counted.bits.has_any_false(bit))])
+    return flags(
+        count, group[~counted.lookup_by_label(members, lambda: counted.bits.has_any_false(bit))]
+    )
 
 
 def edges_to_potential_parents(
     counted: CountedGraph, taken: dict[AtLeast, Bools], edges: Edges
 ) -> Bools:
     """Select the ``edges`` to neighbours that could use a group member as witness of an at-least
-    restriction, and so become its S-neighbours; ``taken``: by restriction, the groups with a
-    possible witness.
+    restriction.
+
+    Such a neighbour becomes an S-neighbour. ``taken``: by restriction, the groups with a possible
+    witness.
     """
     asked = np.zeros(len(edges.source), np.bool_)
     if not taken:
@@ -326,6 +326,7 @@ def edges_to_potential_parents(
 
 
 def _are_pairs_in(first: Ints, second: Ints, among_first: Ints, among_second: Ints) -> Bools:
+    """Decide whether each pair (first, second) occurs among the given pairs."""
     return is_row_in([first, second], [among_first, among_second])
 
 
@@ -356,25 +357,27 @@ class LabelBits:
             self._atoms.setdefault(need, []).append(i)
 
     def rows(self, labels: Ints) -> Ints:
-        """The row of each label; new ones are added."""
+        """The add_row of each label; new ones are added."""
         new: list[int] = []
 
-        def row(label: int) -> int:
+        def add_row(label: int) -> int:
+            """Add a add_row for a new label; return its position."""
             new.append(label)
             return len(self._positive) + len(new) - 1
 
-        found = self._row_of_label.lookup(labels, row)
+        found = self._row_of_label.lookup(labels, add_row)
         if new:
             known = self.calculus.table.labels
             self._positive = np.concatenate(
-                [self._positive, self._matrix([known[i][0] for i in new])]
+                [self._positive, self._bit_matrix([known[i][0] for i in new])]
             )
             self._negative = np.concatenate(
-                [self._negative, self._matrix([known[i][1] for i in new])]
+                [self._negative, self._bit_matrix([known[i][1] for i in new])]
             )
         return found
 
-    def _matrix(self, masks: list[int]) -> Bools:
+    def _bit_matrix(self, masks: list[int]) -> Bools:
+        """Convert bit masks to a boolean matrix, a row for each mask."""
         size = (max(len(self.calculus.tbox.atoms), *(mask.bit_length() for mask in masks)) + 8) // 8
         data = np.frombuffer(
             b"".join([mask.to_bytes(size, "little") for mask in masks]), np.uint8
@@ -386,19 +389,24 @@ class LabelBits:
 
     def has_any_true(self, mask: int) -> Bools:
         """Whether the label contains any of the atoms in ``mask``, by row."""
-        return self._by_row("told", mask, lambda rows: self._any(self._positive[rows], mask))
+        return self._answer_by_row(
+            "told", mask, lambda rows: self._has_any(self._positive[rows], mask)
+        )
 
     def has_any_false(self, mask: int) -> Bools:
         """Whether the label contains the negation of any of the atoms in ``mask``, by row."""
-        return self._by_row("denied", mask, lambda rows: self._any(self._negative[rows], mask))
+        return self._answer_by_row(
+            "denied", mask, lambda rows: self._has_any(self._negative[rows], mask)
+        )
 
-    def _any(self, matrix: Bools, mask: int) -> Bools:
+    def _has_any(self, matrix: Bools, mask: int) -> Bools:
+        """Decide whether each row of ``matrix`` has a bit of ``mask``."""
         chosen: Bools = matrix[:, [self._column[i] for i in bits(mask)]]
         found: Bools = np.logical_or.reduce(chosen, axis=1)
         return found
 
-    def _by_row(self, kind: str, of: object, answer: Callable[[slice], Bools]) -> Bools:
-        """The ``answer`` for each row, computed once per row."""
+    def _answer_by_row(self, kind: str, of: object, answer: Callable[[slice], Bools]) -> Bools:
+        """Answer a question for each row, once per row."""
         known = self._answers_by_row.get((kind, of), _NO_ROWS)
         if len(known) < len(self._positive):
             rows = slice(len(known), len(self._positive))
@@ -407,7 +415,7 @@ class LabelBits:
 
     def is_decided_at_centre(self, clause: CompiledClause) -> Bools:
         """Whether `CompiledClause.is_decided_at_centre` holds for the label, by row."""
-        return self._by_row(
+        return self._answer_by_row(
             "decided",
             clause.index,
             lambda rows: (
@@ -426,7 +434,7 @@ class LabelBits:
                 found |= ~self.has_any_false(body)[rows] & ~self.has_any_true(names)[rows]
             return found
 
-        return self._by_row("needs", need, is_needed)
+        return self._answer_by_row("needs", need, is_needed)
 
     # --- what does not depend on labels -----------------------------------------------------------
 
@@ -439,15 +447,18 @@ class LabelBits:
         """The ≥k R.D with R⁻ ⊑* S, S being the role of ``clause``: a witness of one counts its
         parent as an S-neighbour.
         """
-        return self._split_needs(clause)[0]
+        return self._split_needs_by_direction(clause)[0]
 
     def needs_below(self, clause: CompiledClause) -> tuple[AtLeast, ...]:
         """The ≥k R.D with R ⊑* S, S being the role of ``clause``: their witnesses are S-neighbours."""
-        return self._split_needs(clause)[1]
+        return self._split_needs_by_direction(clause)[1]
 
-    def _split_needs(
+    def _split_needs_by_direction(
         self, clause: CompiledClause
     ) -> tuple[tuple[AtLeast, ...], tuple[AtLeast, ...]]:
+        """Split the ≥-atoms of a clause's role into those from a neighbour to its parent, and those
+        below the role.
+        """
         found = self._needs_by_clause.get(clause.index)
         if found is None:
             below = self.calculus.roles_below(clause)

@@ -1,6 +1,5 @@
-"""Merging the elements of I into classes (THEORY, "Border rules"): where an at-most restriction
-may be broken over a class, the neighbours that it counts, and what may be generated there, become
-one class too.
+"""Compute the merge classes of I as a least fixpoint: a class that may violate an at-most
+restriction absorbs the neighbours it counts (THEORY, "Border rules").
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from shiq.abox_ops.counting.groups import (
     potential_witness_groups,
 )
 from shiq.abox_ops.elements.graph import flag_of, flags
-from shiq.abox_ops.elements.quotient import components
+from shiq.abox_ops.elements.quotient import component_minima
 from shiq.abox_ops.labels.label_calculus import CompiledClause
 from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.columns.arrays import NONE, Ints, unique
@@ -33,7 +32,7 @@ _TIED, _OWN = 1, 2
 
 
 class OverfullClasses:
-    """State of one clause while merge classes grow, by element.
+    """State of the fixpoint for one clause: which classes may exceed its bound, by element.
 
     elements: elements of a class over which the clause may be broken; that is final.
     reasons: the reasons for which its neighbours are one class already, a bit for each.
@@ -47,8 +46,8 @@ class OverfullClasses:
 
 
 def merge_inside(counted: CountedGraph, inside: Bools, contradictory: Bools) -> Ints:
-    """Make the least equivalence on I such that an overfull class makes its E, and what may be
-    generated there, one class.
+    """Compute the least equivalence on I in which each overfull class has its E, and what may be
+    generated there, as one class.
 
     Stops because classes only grow together.
 
@@ -60,7 +59,7 @@ def merge_inside(counted: CountedGraph, inside: Bools, contradictory: Bools) -> 
     members = (inside & ~contradictory).nonzero()[0] if clauses else NONE
     if not len(members):
         return class_
-    tieable = partial(may_be_tied, inside, contradictory)
+    tieable = partial(may_be_merged, inside, contradictory)
     states = {
         clause: OverfullClasses(
             flags(len(class_), members[~is_within_bound_alone(counted, members, clause)])
@@ -79,24 +78,24 @@ def merge_inside(counted: CountedGraph, inside: Bools, contradictory: Bools) -> 
             chosen = full[group]
             if chosen.any():
                 ties.append(
-                    tie_groups(
+                    pairs_to_merge(
                         counted, clause, members[chosen], group[chosen], count, state, tieable
                     )
                 )
         if not ties:
             break
-        class_, grown = _unite(class_, ties)
+        class_, grown = _unite_pairs(class_, ties)
         members = (flags(len(class_), grown)[class_] & inside).nonzero()[0]
         group, count, are_alone = grown.searchsorted(class_[members]), len(grown), False
     return class_
 
 
-def may_be_tied(inside: Bools, contradictory: Bools, elements: Ints) -> Bools:
-    """Whether each of ``elements`` is of a class of I; those met since are not."""
+def may_be_merged(inside: Bools, contradictory: Bools, elements: Ints) -> Bools:
+    """Decide whether each of ``elements`` is in a merge class of I; elements met later are not."""
     return flag_of(inside, elements) & ~flag_of(contradictory, elements)
 
 
-def tie_groups(
+def pairs_to_merge(
     counted: CountedGraph,
     clause: CompiledClause,
     members: Ints,
@@ -105,9 +104,11 @@ def tie_groups(
     state: OverfullClasses,
     tieable: Callable[[Ints], Bools],
 ) -> tuple[Ints, Ints]:
-    """Pair the elements that have to be of one class, since ``clause`` may be broken over each of
-    ``count`` groups; ``group[i]`` is that of ``members[i]``. These are ∪E, and what may take a
-    member for its witness, or, if a member has witnesses of its own there, every neighbour.
+    """Pair the elements that must share a class because ``clause`` may be violated over each of
+    ``count`` groups.
+
+    ``group[i]`` is the group of ``members[i]``. The elements are ∪E and what may take a member for
+    its witness; if a member has witnesses of its own, all its neighbours.
 
     A member whose neighbours were tied for all these reasons before stands for them by its hub;
     ``state`` is brought up to date. ``tieable``: whether elements may be of a class at all.
@@ -142,7 +143,7 @@ def tie_groups(
     return hub[groups], elements
 
 
-def _unite(class_: Ints, pairs: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
+def _unite_pairs(class_: Ints, pairs: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
     """Unite classes by ``pairs`` of elements; return the classes, and those that grew."""
     first, second = (np.concatenate([pair[i] for pair in pairs]) for i in (0, 1))
     apart = class_[first] != class_[second]
@@ -150,7 +151,7 @@ def _unite(class_: Ints, pairs: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints
     if not len(first):
         return class_, NONE
     number = np.arange(len(class_))
-    united = components(
+    united = component_minima(
         len(class_), np.concatenate([number, first]), np.concatenate([class_, second])
     )
     return united, unique(united[first])

@@ -1,5 +1,5 @@
-"""Merge classes: elements that some at-most restriction may make one, however the rest turns out
-(THEORY, "Border rules"; `tests.spec.counting` with ``fine``).
+"""Merge classes: elements that at-most restrictions may make equal in some extension (THEORY,
+"Border rules"; `tests.spec.counting` with ``fine``).
 
 They exist twice: those of I, made here from the labels that a patch gives its elements, and those
 that the certified model knows outside, which are stored. A class is named by a *code*: twice a
@@ -19,9 +19,13 @@ from shiq.abox_ops.counting.groups import (
     may_exceed_bound,
     open_witnesses,
 )
-from shiq.abox_ops.counting.merge_class_fixpoint import OverfullClasses, merge_inside, tie_groups
+from shiq.abox_ops.counting.merge_class_fixpoint import (
+    OverfullClasses,
+    merge_inside,
+    pairs_to_merge,
+)
 from shiq.abox_ops.elements.graph import Graph, flag_of, flags, lengthen
-from shiq.abox_ops.elements.quotient import components
+from shiq.abox_ops.elements.quotient import component_minima
 from shiq.abox_ops.labels.label_calculus import CompiledClause
 from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
@@ -29,8 +33,8 @@ from shiq.columns.arrays import NONE, Ints, distinct, row_codes, unique
 
 
 class MergeClasses:
-    """The merge classes of a graph: those of its ``inside`` elements, computed by counting, and
-    those of the certified model.
+    """The merge classes of a graph: computed by counting inside I, and taken from the certified
+    model outside.
 
     contradictory: elements of I that are in no merge class, neither of I nor outside (THEORY,
         "Contradictory elements").
@@ -50,12 +54,12 @@ class MergeClasses:
         self._answers: dict[int, dict[int, bool]] = {}
 
     def is_inside(self, elements: Ints) -> Bools:
-        """Whether each element is in I; elements met later are not."""
+        """Decide whether each element is in I; elements met later are not."""
         return flag_of(self._is_inside, elements)
 
     def outside_classes(self) -> Ints:
-        """For each number of the graph one of its merge class: that of the certified model where
-        it knows the number, else that of the element's own group.
+        """For each element, a representative of its merge class outside: of the certified model if
+        known there, else its own group.
         """
         known = len(self._outside_class)
         if known < len(self.graph):
@@ -64,8 +68,8 @@ class MergeClasses:
             self._outside_class = np.concatenate([self._outside_class, number[example][inverse]])
         return self._outside_class
 
-    def classes(self, elements: Ints) -> Ints:
-        """The code of the merge class of each element: that of I for elements of I, else that of
+    def class_codes(self, elements: Ints) -> Ints:
+        """The code of each element's merge class: the class of I for elements of I, else that of
         the certified model.
         """
         inside = self.is_inside(elements)
@@ -74,7 +78,7 @@ class MergeClasses:
         return found
 
     def members(self, classes: Ints) -> tuple[Ints, Ints]:
-        """(code, element) for every element of the ``classes``. Outside classes keep elements that
+        """(code, element) for every element of the ``class_codes``. Outside classes keep elements that
         are in I now, unless these are contradictory.
         """
         rep, out = self.graph.rep, self.outside_classes()
@@ -93,8 +97,8 @@ class MergeClasses:
         return np.concatenate([self._class[inner] * 2 + 1, code]), np.concatenate([inner, element])
 
     def with_class_mates(self, chosen: Bools) -> Bools:
-        """The elements in ``chosen`` (a flag by number), and all of a merge class with one of
-        them: inside, outside, or both.
+        """Extend the elements in ``chosen`` (a flag by number) by all members of their merge
+        classes.
         """
         rep, out = self.graph.rep, self.outside_classes()
         parts = lengthen(chosen, len(rep))[rep]
@@ -107,25 +111,24 @@ class MergeClasses:
         return found
 
     def class_numbers(self) -> Ints:
-        """The merge class of each number: one of the elements that its class in I has; itself
-        for those outside.
-        """
+        """For each number, a representative of its merge class in I; itself for elements outside."""
         return np.concatenate([self._class, np.arange(len(self._class), len(self.graph))])
 
-    def sizes(self, elements: Ints) -> Ints:
-        """Number of elements in the class of each of ``elements``."""
-        codes = self.classes(elements)
+    def class_sizes(self, elements: Ints) -> Ints:
+        """Number of elements in the merge class of each of ``elements``."""
+        codes = self.class_codes(elements)
         found, inverse, _ = distinct(self.members(codes)[0])
         sizes: Ints = np.bincount(inverse)[np.searchsorted(found, codes)] if len(codes) else codes
         return sizes
 
     def is_within_bound(self, elements: Ints, clause: CompiledClause) -> Bools:
-        """Whether the bound of ``clause`` holds for certain at each element. For elements of I it
-        is counted over their merge class, for others over the certified model's class less what is
-        in I.
+        """Decide whether the bound of ``clause`` certainly holds at each element.
+
+        For elements of I it is counted over their merge class, for others over the certified
+        model's class less the elements in I.
         """
         known = self._answers.setdefault(clause.index, {})
-        codes, inverse, _ = distinct(self.classes(elements))
+        codes, inverse, _ = distinct(self.class_codes(elements))
         new = np.array([c for c in codes.tolist() if c not in known], np.int64)
         if len(new):
             code, member = self.members(new)
@@ -139,7 +142,7 @@ class MergeClasses:
         return np.fromiter((known[c] for c in codes.tolist()), np.bool_, len(codes))[inverse]
 
     def unite_outside(self, first: Ints, second: Ints) -> Ints:
-        """Unite the classes outside of first[i] and second[i]; return an element of each that
+        """Unite the outside classes of first[i] and second[i]; return an element of each class that
         grew.
         """
         before = self.outside_classes()
@@ -148,7 +151,7 @@ class MergeClasses:
         if not apart.any():
             return NONE
         number = np.arange(len(before))
-        self._outside_class = components(
+        self._outside_class = component_minima(
             len(before), np.concatenate([number, first]), np.concatenate([before, second])
         )
         self._answers.clear()
@@ -159,21 +162,22 @@ class MergeClasses:
 def outside_merge_classes(
     calculus: NumberedCalculus, graph: Graph, labels: Callable[[], Ints]
 ) -> MergeClasses:
-    """The merge classes that ``graph`` has its elements in, as those of the outside: I is empty."""
+    """Compute the merge classes of ``graph`` as those of the outside: I is empty."""
     return MergeClasses(CountedGraph(calculus, graph, labels), np.zeros(len(graph), np.bool_))
 
 
-def missing_ties(classes: MergeClasses, elements: Ints) -> tuple[Ints, Ints]:
-    """Pair the elements that have to be of one class, and are not, since the classes of
-    ``elements`` are as they are.
+def missing_merges(classes: MergeClasses, elements: Ints) -> tuple[Ints, Ints]:
+    """Find pairs of ``elements`` that must share a merge class, given the present classes, and do
+    not yet.
     """
     counted = classes.counted
     calculus, graph = counted.calculus, counted.graph
-    codes = unique(classes.classes(elements))
+    codes = unique(classes.class_codes(elements))
     code, member = classes.members(codes)
     group = codes.searchsorted(code)
 
-    def tieable(elements: Ints) -> Bools:
+    def may_merge(elements: Ints) -> Bools:
+        """Decide whether each element may be merged: no clash in its label."""
         return ~calculus.table.clashes(counted.labels()[elements])
 
     found = []
@@ -182,16 +186,19 @@ def missing_ties(classes: MergeClasses, elements: Ints) -> tuple[Ints, Ints]:
         if full.any():
             nobody = OverfullClasses(flags(len(graph), member[:0]))
             found.append(
-                tie_groups(counted, clause, member[full], group[full], len(codes), nobody, tieable)
+                pairs_to_merge(
+                    counted, clause, member[full], group[full], len(codes), nobody, may_merge
+                )
             )
     first, second = (np.concatenate([member[:0], *(pair[i] for pair in found)]) for i in (0, 1))
-    apart = classes.classes(first) != classes.classes(second)
+    apart = classes.class_codes(first) != classes.class_codes(second)
     return first[apart], second[apart]
 
 
 def grow_classes(classes: MergeClasses, changed: Ints, detached: Ints) -> Ints:
-    """Unite classes until they hold what they have to again, after insertions and deletions.
-    Classes only grow: where a smaller one would do now, it stays.
+    """Unite merge classes until they are closed again after insertions and deletions.
+
+    Classes only grow: where a smaller one would now do, it stays.
 
     Stops because classes only grow together.
 
@@ -206,17 +213,18 @@ def grow_classes(classes: MergeClasses, changed: Ints, detached: Ints) -> Ints:
     graph = classes.graph
     classes.unite_outside(np.arange(len(graph)), graph.rep)
     graph.fetch_edges(detached)
-    near = _neighbours(graph, detached)
+    near = _neighbours_of(graph, detached)
     # What a detached neighbour was the witness of may be open now, which counts one step on.
     needs = classes.counted.bits.at_least
     needing = near[open_witnesses(classes.counted, near, needs) > 0]
     graph.fetch_edges(needing)
-    asked = np.concatenate([changed, detached, near, _neighbours(graph, needing)])
+    asked = np.concatenate([changed, detached, near, _neighbours_of(graph, needing)])
     while len(asked):
-        asked = classes.unite_outside(*missing_ties(classes, unique(asked)))
+        asked = classes.unite_outside(*missing_merges(classes, unique(asked)))
     return classes.outside_classes()
 
 
-def _neighbours(graph: Graph, elements: Ints) -> Ints:
+def _neighbours_of(graph: Graph, elements: Ints) -> Ints:
+    """The neighbours of ``elements``."""
     found: Ints = unique(graph.half_edges(flags(len(graph), elements))[2])
     return found

@@ -1,5 +1,5 @@
-"""The assertions of A as an engine over columns holds them: sorted tables with dictionaries. They
-are in memory, in a store, or either with unwritten changes on top.
+"""Tables of the assertions of A, with dictionaries: in memory, in a store, or either with unwritten
+changes on top.
 
 Individuals are *nodes* (integers). A batch numbers its fresh individuals, literals and complex
 assertions from `FRESH` on, so that old and new ones share columns.
@@ -54,7 +54,7 @@ LAID = FRESH >> 1
 
 
 class Base(Protocol):
-    """A set of assertions, by node."""
+    """The assertions of A as sorted tables, by node."""
 
     @property
     def names(self) -> Names:
@@ -113,12 +113,13 @@ class ArrayBase:
         return np.arange(len(self.terms), dtype=np.int64)
 
     @cached_property
-    def _ids(self) -> dict[str, int]:
+    def _node_by_term(self) -> dict[str, int]:
+        """The node of each term."""
         return {term: i for i, term in enumerate(self.terms)}
 
     def nodes_of(self, terms: Sequence[str]) -> Ints:
         """See `Base`."""
-        ids = self._ids
+        ids = self._node_by_term
         return np.fromiter((ids.get(term, -1) for term in terms), np.int64, len(terms))
 
     def terms_of(self, nodes: Ints) -> list[str]:
@@ -152,7 +153,7 @@ def array_base(abox: ABox, order: Ints | None = None) -> ArrayBase:
     """
     order = used_individuals(abox) if order is None else order
     node, literal = (
-        _rank(len(abox.individuals), order),
+        _ranks(len(abox.individuals), order),
         np.arange(len(abox.literals), dtype=np.int64),
     )
     complex_ = tuple(dict.fromkeys(abox.complex))
@@ -171,7 +172,7 @@ def array_base(abox: ABox, order: Ints | None = None) -> ArrayBase:
     )
 
 
-def _rank(count: int, order: Ints) -> Ints:
+def _ranks(count: int, order: Ints) -> Ints:
     """Position of each of 0 … count-1 in ``order``; -1 if absent."""
     rank = np.full(count, -1, np.int64)
     rank[order] = np.arange(len(order))
@@ -185,7 +186,7 @@ class StoredTable(Table, Protocol):
     """A table of a store."""
 
     def all(self) -> Columns:
-        """Every row, sorted by key."""
+        """Read every row, sorted by key."""
 
 
 class StoredSnapshot(Protocol):
@@ -339,7 +340,8 @@ class OverlayBase:
         return set_difference(np.concatenate([self.base.nodes(), *new]), self.vanished_nodes)
 
     @cached_property
-    def _ids(self) -> dict[str, int]:
+    def _added_nodes(self) -> dict[str, int]:
+        """The nodes of added terms, by term."""
         # A term comes again with another number after its first one has vanished.
         numbers = enumerate(self.terms, LAID)
         gone = set(self.vanished_nodes.tolist())
@@ -350,7 +352,7 @@ class OverlayBase:
         found = self.base.nodes_of(terms)
         found[is_in(found, self.vanished_nodes)] = -1
         for i in (found < 0).nonzero()[0].tolist():
-            found[i] = self._ids.get(terms[i], -1)
+            found[i] = self._added_nodes.get(terms[i], -1)
         return found
 
     def terms_of(self, nodes: Ints) -> list[str]:
@@ -363,7 +365,7 @@ class OverlayBase:
 
     def are_strings(self, literals: Ints) -> Bools:
         """See `Base`."""
-        return strings_among(literals, self.base.are_strings, self.literals, LAID)
+        return are_strings_at(literals, self.base.are_strings, self.literals, LAID)
 
     def complex_of(self, rows: Columns) -> list[Assertion]:
         """See `Base`."""
@@ -409,7 +411,7 @@ def remove_rows(base: Base, removed: dict[str, Columns]) -> OverlayBase:
 def lookup_values(
     ids: Ints, old: Callable[[Ints], list[V]], new: Sequence[V], first: int = FRESH
 ) -> list[V]:
-    """Look up values by number: with ``old`` below ``first``, in ``new`` from it on."""
+    """Look up values by number, in ``old`` below ``first`` and in ``new`` from it on."""
     is_new = ids >= first
     if not is_new.any():
         return old(ids) if len(ids) else []
@@ -417,16 +419,18 @@ def lookup_values(
     if len(own) == len(ids):
         return own
     found = np.empty(len(ids), object)
-    found[is_new] = _objects(own)
-    found[~is_new] = _objects(old(ids[~is_new]))
+    found[is_new] = _object_array(own)
+    found[~is_new] = _object_array(old(ids[~is_new]))
     return list(found)
 
 
-def strings_among(
+def are_strings_at(
     literals: Ints, old: Callable[[Ints], Bools], new: Sequence[Literal], first: int = FRESH
 ) -> Bools:
-    """Whether each of ``literals`` is a legal string: with ``old`` below ``first``, in ``new`` from
-    it on. See `shiq.columns.rows`.
+    """Decide whether each of ``literals`` is a legal string: with ``old`` below ``first``, in
+    ``new`` from it on.
+
+    See `shiq.columns.rows`.
     """
     is_new = literals >= first
     found = np.zeros(len(literals), np.bool_)
@@ -436,7 +440,8 @@ def strings_among(
     return found
 
 
-def _objects(values: Sequence[object]) -> Any:
+def _object_array(values: Sequence[object]) -> Any:
+    """Copy ``values`` to a numpy array of Python objects."""
     found = np.empty(len(values), object)
     found[:] = values
     return found

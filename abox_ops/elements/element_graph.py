@@ -1,4 +1,4 @@
-"""Assertions seen by element: the graph that the criteria walk.
+"""Graph of elements: normalised assertions seen from each element.
 
 An *element* is a class of individuals that are equal for certain (THEORY, "Beyond SHIQ(D), at no
 loss"), named by its least member. `ElementGraph` maps each element to its asserted literals, its
@@ -57,9 +57,9 @@ class ElementGraph:
                     self.literals.get(individual, EMPTY), (0, 1 << ids[iri])
                 )
             case owl.ObjectPropertyAssertion(property, subject, object):
-                self._add_pair(self.half_edges, role_of(property), subject, object)
+                self._add_both_ways(self.half_edges, role_of(property), subject, object)
             case owl.NegativeObjectPropertyAssertion(property, subject, object):
-                self._add_pair(self.negative_edges, role_of(property), subject, object)
+                self._add_both_ways(self.negative_edges, role_of(property), subject, object)
             case owl.DataPropertyAssertion(owl.DataProperty(iri), subject, literal):
                 self.individuals.add(subject)
                 self.data[subject].add((iri, literal))
@@ -76,9 +76,10 @@ class ElementGraph:
             case _:
                 raise TypeError(assertion)
 
-    def _add_pair(
+    def _add_both_ways(
         self, table: dict[str, set[tuple[Role, str]]], role: Role, subject: str, object: str
     ) -> None:
+        """Record a pair of individuals under ``role`` at both ends."""
         self.individuals |= {subject, object}
         table[subject].add((role, object))
         table[object].add((role.inverse, subject))

@@ -17,7 +17,7 @@ import numpy as np
 from shiq import model as owl
 from shiq.abox_ops.elements.base import FRESH
 from shiq.abox_ops.elements.normal_assertions import normalise
-from shiq.abox_ops.elements.quotient import StoredPartition, components
+from shiq.abox_ops.elements.quotient import StoredPartition, component_minima
 from shiq.abox_ops.elements.union_view import UnionView
 from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools
 from shiq.columns.arrays import NONE, Columns, Ints, extend_column, positions, ranges, unique
@@ -195,7 +195,7 @@ class Graph:
         self._is_joined = True
         before = self.rep
         apart = before[first] != before[second]
-        self.rep = components(
+        self.rep = component_minima(
             len(self),
             np.concatenate([np.arange(len(self)), first]),
             np.concatenate([before, second]),

@@ -1,5 +1,5 @@
-"""Assertions in normal form: literals, role and data assertions on names, (in)equalities;
-complex ones by definition.
+"""Normalise assertions to literals, role and data assertions on names, and (in)equalities; complex
+ones get a defined name.
 
 A complex class assertion a:C becomes a:Q with Q ⊑ C; ¬R(a, b) with R not simple, or above one
 that may have loops without an assertion that says so, becomes a:∀R.¬N, b:N with N for b alone
@@ -33,7 +33,7 @@ class NormalAssertions:
 
 
 def normalise(assertion: owl.Assertion, roles: RoleBox) -> NormalAssertions:
-    """``assertion`` in normal form."""
+    """Normalise ``assertion`` to assertions on names, with the definitions that these need."""
     match assertion:
         case owl.ClassAssertion(owl.Class() as name, _):
             return NormalAssertions(() if name == owl.THING else (assertion,))
@@ -42,12 +42,12 @@ def normalise(assertion: owl.Assertion, roles: RoleBox) -> NormalAssertions:
                 return NormalAssertions((owl.ClassAssertion(owl.NOTHING, individual),))
             return NormalAssertions(() if name == owl.NOTHING else (assertion,))
         case owl.ClassAssertion(expression, individual):
-            return _name_expression(expression, individual)
-        case owl.NegativeObjectPropertyAssertion(property, subject, object) if _is_beyond_pairs(
-            role_of(property), roles
+            return _name_complex_expression(expression, individual)
+        case owl.NegativeObjectPropertyAssertion(property, subject, object) if (
+            _is_implied_by_others(role_of(property), roles)
         ):
             target = owl.Class(NAMED + object)
-            rest = _name_expression(
+            rest = _name_complex_expression(
                 owl.ObjectAllValuesFrom(property, owl.ObjectComplementOf(target)), subject
             )
             return NormalAssertions(
@@ -56,12 +56,13 @@ def normalise(assertion: owl.Assertion, roles: RoleBox) -> NormalAssertions:
     return NormalAssertions((assertion,))
 
 
-def _is_beyond_pairs(role: Role, roles: RoleBox) -> bool:
-    """Whether a pair may be in ``role`` without an asserted or needed role below it."""
+def _is_implied_by_others(role: Role, roles: RoleBox) -> bool:
+    """Decide whether a pair may be in ``role`` without an asserted or needed role below it."""
     return not roles.is_simple(role) or role in roles.roles_with_loops
 
 
-def _name_expression(expression: owl.ClassExpression, individual: str) -> NormalAssertions:
+def _name_complex_expression(expression: owl.ClassExpression, individual: str) -> NormalAssertions:
+    """Replace a complex expression by a defined name, which depends on its text alone."""
     # Loaded where a class expression is asserted: most assertions are plain.
     from shiq.functional.writer import axiom_text
 
@@ -72,16 +73,16 @@ def _name_expression(expression: owl.ClassExpression, individual: str) -> Normal
 
 
 def definitions(assertions: Iterable[owl.Assertion], roles: RoleBox) -> tuple[owl.SubClassOf, ...]:
-    """The definitions that ``assertions`` need, each once, in order."""
+    """Collect the definitions that ``assertions`` need, each once, in order."""
     return tuple(dict.fromkeys(d for a in assertions for d in normalise(a, roles).definitions))
 
 
 def vocabulary(
     assertions: Iterable[owl.Assertion], roles: RoleBox
 ) -> tuple[owl.SubClassOf | owl.Class, ...]:
-    """The definitions and class names by which a TBox must be extended so that normalised
-    ``assertions`` use its atoms. Definitions come first; the order depends on the set of assertions
-    alone.
+    """Collect the definitions and class names that normalised ``assertions`` add to a TBox.
+
+    Definitions come first; the order depends on the set of assertions alone.
     """
     complex_: list[owl.Assertion] = []
     names: set[str] = set()
@@ -113,7 +114,7 @@ def definition_name(defined: owl.ClassExpression) -> str:
 
 
 def atom_names(assertions: Iterable[owl.Assertion]) -> tuple[str, ...]:
-    """The class names in normalised ``assertions``, in order: they have to be atoms."""
+    """The class names in normalised ``assertions``, in order; they have to be atoms."""
     found: dict[str, None] = {}
     for assertion in assertions:
         match assertion:

@@ -1,5 +1,5 @@
-"""Equal individuals as one element: union-find, and partitions of numbers in which few classes have
-more than one member.
+"""Partitions into elements: union-find over individuals, and stored partitions in which few classes
+have several members.
 
 >>> classes = Partition()
 >>> classes.union("b", "a"), classes.find("b"), classes.find("c")
@@ -32,7 +32,7 @@ V = TypeVar("V", bound=Hashable)
 
 
 class Partition(Generic[V]):
-    """A partition, grown by `union`. Every value is in it, alone at first; a class is named by
+    """A partition that grows by `union`. Every value is in it, alone at first; a class is named by
     its least member, so that the names do not depend on the order of the unions.
     """
 
@@ -53,13 +53,14 @@ class Partition(Generic[V]):
     def members(self, value: V) -> tuple[V, ...]:
         """The sorted members of the class of ``value``."""
         root = self._root.get(value)
-        return (value,) if root is None else tuple(sorted(self._members[root], key=_key))
+        return (value,) if root is None else tuple(sorted(self._members[root], key=_natural_order))
 
     def union(self, first: V, second: V) -> V:
-        """Makes one class of two; gives its name. The smaller class is relabelled: O(log n)
-        times per value in all.
+        """Unite two classes and return the name of the result.
+
+        The smaller class is relabelled: O(log n) times per value in all.
         """
-        a, b = self._own_root(first), self._own_root(second)
+        a, b = self._root_of_new(first), self._root_of_new(second)
         if a != b:
             if len(self._members[a]) < len(self._members[b]):
                 a, b = b, a
@@ -67,10 +68,11 @@ class Partition(Generic[V]):
             for member in smaller:
                 self._root[member] = a
             self._members[a].extend(smaller)
-            self._least[a] = min(self._least[a], self._least.pop(b), key=_key)
+            self._least[a] = min(self._least[a], self._least.pop(b), key=_natural_order)
         return self._least[a]
 
-    def _own_root(self, value: V) -> V:
+    def _root_of_new(self, value: V) -> V:
+        """The root of ``value``, which becomes a class of its own if it is new."""
         root = self._root.get(value)
         if root is None:
             root = self._root[value] = self._least[value] = value
@@ -78,7 +80,7 @@ class Partition(Generic[V]):
         return root
 
     def union_all(self, values: Iterable[V]) -> bool:
-        """Makes one class of all ``values``; whether anything changed."""
+        """Unite the classes of all ``values``; return whether anything changed."""
         iterator = iter(values)
         first = next(iterator, None)
         if first is None:
@@ -91,13 +93,14 @@ class Partition(Generic[V]):
         return changed
 
     def classes(self) -> Iterator[tuple[V, tuple[V, ...]]]:
-        """The classes of more than one member, by name."""
+        """The classes of several members, by name."""
         for root, members in self._members.items():
             if len(members) > 1:
-                yield self._least[root], tuple(sorted(members, key=_key))
+                yield self._least[root], tuple(sorted(members, key=_natural_order))
 
 
-def _key(value: Any) -> Any:
+def _natural_order(value: Any) -> Any:
+    """Sort key by the value itself."""
     return value
 
 
@@ -142,30 +145,30 @@ class StoredPartition:
         return group[order], member[order]
 
     def change_rows(self, added: Columns, removed: Columns) -> StoredPartition:
-        """Lay a change of rows (member, group) over both tables."""
+        """Lay changes of (member, group) rows over both tables."""
         return StoredPartition(
             overlay(self.by_member, added, removed), overlay(self.by_group, added, removed)
         )
 
-    def regroup(self, members: Ints, groups: Ints) -> StoredPartition:
-        """Move each of ``members``, which make up whole groups, into the group at its position in
+    def assign_groups(self, members: Ints, groups: Ints) -> StoredPartition:
+        """Move ``members``, which make up complete groups, to the group at the same position in
         ``groups``.
         """
         member, group = drop_single_groups(members, groups)
         return self.change_rows({"member": member, "group": group}, self.by_member.rows_of(members))
 
 
-def grouping(member: Ints, group: Ints) -> StoredPartition:
-    """The grouping that puts each ``member`` into its ``group``; those alone may be among them."""
+def make_partition(member: Ints, group: Ints) -> StoredPartition:
+    """Build the partition that puts each ``member`` into its ``group``; singletons may be among
+    them.
+    """
     members, groups = drop_single_groups(member, group)
     columns = {"member": members, "group": groups}
     return StoredPartition(array_table("member", columns), array_table("group", columns))
 
 
 def drop_single_groups(member: Ints, group: Ints) -> tuple[Ints, Ints]:
-    """Keep the (member, group) rows of groups with several members; each group is named by its
-    least one.
-    """
+    """Drop the rows of groups with one member; each group is named by its least member."""
     if not len(member):
         return member, group
     _, which, _ = distinct(group)
@@ -174,8 +177,8 @@ def drop_single_groups(member: Ints, group: Ints) -> tuple[Ints, Ints]:
     return member[crowded], least[which[crowded]]
 
 
-def components(count: int, first: Ints, second: Ints) -> Ints:
-    """The least number of its component for each of 0 … count-1, where first[i] and second[i]
+def component_minima(count: int, first: Ints, second: Ints) -> Ints:
+    """For each of 0 … count-1, the least number of its connected component; first[i] and second[i]
     are connected.
 
     Stops because every round with an open pair makes two components one.
@@ -196,16 +199,14 @@ def components(count: int, first: Ints, second: Ints) -> Ints:
 
 
 def regroup_after_deletion(
-    grouping: StoredPartition, lost: Ints, left: Ints, origin: Ints
+    partition: StoredPartition, lost: Ints, left: Ints, origin: Ints
 ) -> StoredPartition:
-    """``grouping`` with, in the place of the elements ``lost``, what is ``left`` of them:
-    left[i] of origin[i].
-    """
-    group, member = grouping.members(unique(grouping.group_of(lost)))
-    gone = grouping.by_member.rows_of(member)
+    """Replace the elements ``lost`` in ``partition`` by what remains of them: left[i] of origin[i]."""
+    group, member = partition.members(unique(partition.group_of(lost)))
+    gone = partition.by_member.rows_of(member)
     stays = ~is_in(member, lost)
     members, groups = drop_single_groups(
         np.concatenate([member[stays], left]),
-        np.concatenate([group[stays], grouping.group_of(origin)]),
+        np.concatenate([group[stays], partition.group_of(origin)]),
     )
-    return grouping.change_rows({"member": members, "group": groups}, gone)
+    return partition.change_rows({"member": members, "group": groups}, gone)

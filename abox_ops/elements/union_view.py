@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from shiq import model as owl
-from shiq.abox_ops.elements.base import FRESH, Base, lookup_values, strings_among
+from shiq.abox_ops.elements.base import FRESH, Base, are_strings_at, lookup_values
 from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.columns.arrays import (
     NONE,
@@ -56,8 +56,8 @@ class Batch:
         return assertion_count({name: table.columns for name, table in self.tables.items()})
 
 
-def batch_of(base: Base, abox: ABox, names: Names) -> Batch:
-    """``abox`` in the numbers of ``base``; names that are new are added to ``names``."""
+def encode_batch(base: Base, abox: ABox, names: Names) -> Batch:
+    """Encode ``abox`` in the numbers of ``base``; new names are added to ``names``."""
     known = used_individuals(abox)
     terms = [abox.individuals[i] for i in known.tolist()]
     found = base.nodes_of(terms)
@@ -67,7 +67,7 @@ def batch_of(base: Base, abox: ABox, names: Names) -> Batch:
     node[known] = found
     literal = FRESH + np.arange(len(abox.literals), dtype=np.int64)
     rows = abox_rows(abox, node, literal)
-    _renumber(rows, abox, names)
+    _renumber_names(rows, abox, names)
     complex_ = tuple(dict.fromkeys(abox.complex))
     rows["complex"] = complex_rows(
         complex_, {term: int(node[i]) for term, i in positions_of(abox).items()}, FRESH
@@ -82,7 +82,8 @@ def batch_of(base: Base, abox: ABox, names: Names) -> Batch:
     )
 
 
-def _renumber(rows: dict[str, Columns], abox: ABox, names: Names) -> None:
+def _renumber_names(rows: dict[str, Columns], abox: ABox, names: Names) -> None:
+    """Replace the batch's own numbers of classes and properties by those of ``names``."""
     classes = np.array([names.classes.id(name) for name in abox.classes], np.int64)
     roles = np.array(
         [names.object_properties.id(name) for name in abox.object_properties], np.int64
@@ -96,9 +97,9 @@ def _renumber(rows: dict[str, Columns], abox: ABox, names: Names) -> None:
     rows["data_assertions"]["property"] = properties[rows["data_assertions"]["property"]]
 
 
-def split_rows(base: Base, batch: Batch) -> tuple[dict[str, Columns], dict[str, Columns]]:
-    """The rows of ``batch`` that ``base`` has (in its numbers, each once), and those that it has
-    not.
+def split_known_rows(base: Base, batch: Batch) -> tuple[dict[str, Columns], dict[str, Columns]]:
+    """Split the rows of ``batch`` into those that ``base`` has (in its numbers, each once) and the
+    new ones.
     """
     has: dict[str, Columns] = {}
     lacks: dict[str, Columns] = {}
@@ -108,7 +109,7 @@ def split_rows(base: Base, batch: Batch) -> tuple[dict[str, Columns], dict[str, 
             has[name] = lacks[name] = rows
             continue
         if name == "half_edges":
-            held = _edges_in_base(base, rows)
+            held = _are_edges_in_base(base, rows)
             has[name], lacks[name] = (
                 {c: column[chosen] for c, column in rows.items()} for chosen in (held, ~held)
             )
@@ -125,9 +126,10 @@ def split_rows(base: Base, batch: Batch) -> tuple[dict[str, Columns], dict[str, 
     return has, lacks
 
 
-def _edges_in_base(base: Base, rows: Columns) -> Bools:
-    """Whether ``base`` has each half edge. A role assertion is looked up from the end with fewer of
-    them, so hubs are not read.
+def _are_edges_in_base(base: Base, rows: Columns) -> Bools:
+    """Decide whether ``base`` has each half edge.
+
+    A role assertion is looked up from the end with fewer of them, so hubs are not read.
     """
     node, role, neighbour = (rows[c] for c in ROW_COLUMNS["half_edges"])
     table = base.table("half_edges")
@@ -146,7 +148,9 @@ def _edges_in_base(base: Base, rows: Columns) -> Bools:
 
 
 def _base_literals(base: Base, batch: Batch, rows: Columns, theirs: Columns) -> Ints:
-    """The literals of ``rows``; where the base asserts the same of the same node, by its number."""
+    """The literals of ``rows``, in the numbers of the base where it asserts the same of the same
+    node.
+    """
     keys = ("node", "property")
     candidates = is_row_in([theirs[k] for k in keys], [rows[k] for k in keys]).nonzero()[0]
     if len(candidates) and "hash" in theirs:
@@ -183,6 +187,7 @@ def _base_literals(base: Base, batch: Batch, rows: Columns, theirs: Columns) -> 
 
 
 def _base_ordinals(base: Base, batch: Batch, rows: Columns, theirs: Columns) -> Ints:
+    """The ordinals in the base of complex assertions that it has too; else the batch's own."""
     known = dict(zip(base.complex_of(theirs), theirs["ordinal"].tolist()))
     ours = (
         known.get(batch.complex[ordinal - FRESH], ordinal) for ordinal in rows["ordinal"].tolist()
@@ -208,13 +213,13 @@ class UnionView:
 
     @property
     def insertions(self) -> int:
-        """|A⁺ \\ A|."""
+        r"""Number of insertions that A does not have: |A⁺ \ A|."""
         return assertion_count(
             {name: table.columns for name, table in self.inserted_tables.items()}
         )
 
     def has_rows(self, table: str) -> bool:
-        """Whether a table has any row at all."""
+        """Decide whether a table has any row."""
         return bool(len(self.inserted_tables[table]) or len(self.base.table(table)))
 
     def rows_of(
@@ -294,7 +299,7 @@ class UnionView:
         yield from self.complex_insertions()[:most]
 
     def _forward_rows(self, table: str, column: str, most: int) -> Columns:
-        """The rows that are written from the subject on."""
+        """Rows of role assertions as written from the subject, at most ``most``."""
         columns = self.inserted_tables[table].columns
         chosen = (columns[column] % 2 == 0).nonzero()[0][:most]
         return {name: values[chosen] for name, values in columns.items()}
@@ -322,9 +327,9 @@ class UnionView:
 
     def are_strings(self, literals: Ints) -> Bools:
         """Whether each literal is a legal string."""
-        return strings_among(literals, self.base.are_strings, self.batch.literals)
+        return are_strings_at(literals, self.base.are_strings, self.batch.literals)
 
     def scan(self, table: str) -> Iterator[Columns]:
-        """Every row, in chunks."""
+        """Read every row, in chunks."""
         yield from self.base.table(table).scan()
         yield dict(self.inserted_tables[table].columns)

@@ -14,7 +14,7 @@ import numpy as np
 
 from shiq.abox_ops.elements.base import Base, OverlayBase
 from shiq.abox_ops.elements.graph import Graph, flags, lengthen
-from shiq.abox_ops.elements.quotient import components, regroup_after_deletion
+from shiq.abox_ops.elements.quotient import component_minima, regroup_after_deletion
 from shiq.abox_ops.index.index import ElementLabels, Index, least_nodes, view_without_batch
 from shiq.abox_ops.labels.label_calculus import CompiledClause, Label, LabelCalculus
 from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools, combinations
@@ -228,7 +228,7 @@ def _rederive(index: Index, less: OverlayBase, roles: RoleBox, lost: Ints) -> In
     graph = Graph(
         view_without_batch(less),
         roles,
-        index.equality.regroup(lost, parts),
+        index.equality.assign_groups(lost, parts),
         labels(names, np.full(len(names), EMPTY_ID, np.int64)).label_of,
     )
     elements = np.sort(graph.locate(names))
@@ -240,11 +240,11 @@ def _rederive(index: Index, less: OverlayBase, roles: RoleBox, lost: Ints) -> In
     reps = np.flatnonzero(active)
     name = least_nodes(graph)
     element, node = graph.nodes_of(reps)
-    equal = index.equality.regroup(node, name[element])
+    equal = index.equality.assign_groups(node, name[element])
     left = unique(equal.group_of(set_difference(lost, less.vanished_nodes)))
     return replace(
         index,
-        asserted_equality=index.asserted_equality.regroup(lost, parts),
+        asserted_equality=index.asserted_equality.assign_groups(lost, parts),
         equality=equal,
         merge_classes=regroup_after_deletion(
             index.merge_classes,
@@ -265,4 +265,4 @@ def _asserted_equals(less: OverlayBase, nodes: Ints) -> Ints:
     rows = less.table("pairs").rows_of(nodes)
     told = rows["kind"] == SAME
     first, second = (np.searchsorted(nodes, rows[name][told]) for name in ("node", "neighbour"))
-    return nodes[components(len(nodes), first, second)]
+    return nodes[component_minima(len(nodes), first, second)]

@@ -14,7 +14,7 @@ from shiq import model as owl
 from shiq.abox_ops.elements.base import Base, StoreBase
 from shiq.abox_ops.elements.graph import Graph, flags
 from shiq.abox_ops.elements.normal_assertions import normalise, vocabulary
-from shiq.abox_ops.elements.quotient import StoredPartition, components, grouping
+from shiq.abox_ops.elements.quotient import StoredPartition, component_minima, make_partition
 from shiq.abox_ops.elements.union_view import Batch, UnionView
 from shiq.abox_ops.labels.label_numbers import EMPTY_ID
 from shiq.abox_ops.labels.label_tables import clauses_hash, read_labels
@@ -150,8 +150,8 @@ def build_index(tbox: owl.TBox, roles: RoleBox, base: Base) -> Index:
         simplified,
         calculus,
         same,
-        grouping(node, name[element]),
-        grouping(name[reps], name[graph.rep[merge_classes(calculus, graph)[reps]]]),
+        make_partition(node, name[element]),
+        make_partition(name[reps], name[graph.rep[merge_classes(calculus, graph)[reps]]]),
         ElementLabels(array_table("element", {"element": name[reps], "label": graph.label[reps]})),
         negated_roles,
         negated_properties,
@@ -189,7 +189,7 @@ def same_grouping(base: Base, nodes: Ints) -> StoredPartition:
     )
     told = pairs["kind"] == SAME
     first, second = (nodes.searchsorted(pairs[name][told]) for name in ("node", "neighbour"))
-    return grouping(nodes, nodes[components(len(nodes), first, second)])
+    return make_partition(nodes, nodes[component_minima(len(nodes), first, second)])
 
 
 def view_without_batch(base: Base) -> UnionView:

@@ -16,7 +16,7 @@ import numpy as np
 
 from shiq import model as owl
 from shiq.abox_ops.elements.graph import Graph, flags
-from shiq.abox_ops.elements.quotient import components
+from shiq.abox_ops.elements.quotient import component_minima
 from shiq.abox_ops.elements.union_view import UnionView
 from shiq.abox_ops.engine import AddSet, NamedModule
 from shiq.abox_ops.index.index import Index
@@ -211,7 +211,7 @@ class FoundModules:
         """The least number of its component for each of 0 … count-1, where first[i] and
         second[i] are connected.
         """
-        return components(count, first, second)
+        return component_minima(count, first, second)
 
     def _parts(
         self, edges: Columns, component: Ints, order: Ints, rank: Ints, rest: np.ndarray

@@ -121,9 +121,9 @@ class OpenAssertions:
         classes of its ends.
         """
         counts, roles = self.counts(), self.calculus.roles
-        self.graph.fetch_edges(counts.members(unique(counts.classes(source)))[1])
+        self.graph.fetch_edges(counts.members(unique(counts.class_codes(source)))[1])
         rep = self.graph.rep
-        ends = [counts.classes(end) for end in (source, target)]
+        ends = [counts.class_codes(end) for end in (source, target)]
         within: dict[int, set[int]] = {}
         for class_, element in zip(
             *(column.tolist() for column in counts.members(unique(np.concatenate(ends))))
@@ -177,7 +177,7 @@ class OpenAssertions:
         counts = np.fromiter(
             (p in calculus.counted_properties for p in names), np.bool_, len(names)
         )[property]
-        class_ = np.where(counts, self.counts().classes(element), -1)
+        class_ = np.where(counts, self.counts().class_codes(element), -1)
         _, question, example = distinct(
             row_codes(property, label, np.where(alike, -1, which), class_)
         )

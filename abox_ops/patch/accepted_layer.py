@@ -117,7 +117,7 @@ def layer(
     after = replace(
         index,
         calculus=calculus,
-        equality=index.equality.regroup(renumber(node, first_node), name[element]),
+        equality=index.equality.assign_groups(renumber(node, first_node), name[element]),
         labels=ElementLabels(labels),
         stored_labels=len(calculus.table.labels),
     )

@@ -75,7 +75,7 @@ def _is_replaced(region: PatchRegion, clause: CompiledClause, a: Ints, b: Ints) 
             need.filler is None or not label[1] >> ids[need.filler] & 1 for need in takers
         )
 
-    found: Bools = region.counts.sizes(b) == 1
+    found: Bools = region.counts.class_sizes(b) == 1
     found &= table.test_labels(region.labels.mu[b], takes_nobody)
     found &= table.test_labels(
         region.labels.model_label[a], lambda x: not clause.branch_body & ~x[0]

@@ -13,7 +13,7 @@ from shiq.abox_ops.counting.groups import CountedGraph
 from shiq.abox_ops.counting.merge_classes import MergeClasses
 from shiq.abox_ops.elements.base import Base
 from shiq.abox_ops.elements.graph import Graph
-from shiq.abox_ops.elements.quotient import StoredPartition, components, grouping
+from shiq.abox_ops.elements.quotient import StoredPartition, component_minima, make_partition
 from shiq.abox_ops.engine import InconsistencyCallback, Inquiry
 from shiq.abox_ops.index.index import Index, TouchedNodes, view_without_batch
 from shiq.abox_ops.labels.label_numbers import Bools
@@ -107,7 +107,7 @@ def certify_base(
         counted = CountedGraph(calculus, graph, lambda: graph.label)
         counts = MergeClasses(counted, np.ones(len(graph), np.bool_))
         return BaseCertificate(
-            told_model(calculus, _partition_by(graph, counts.classes(graph.representatives()))),
+            told_model(calculus, _partition_by(graph, counts.class_codes(graph.representatives()))),
             patch,
             found,
         )
@@ -125,8 +125,8 @@ def certify_base(
     completion = CertifiedModel(
         True,
         array_table("element", {"element": graph.key[other], "label": region.labels.mu[other]}),
-        _partition_by(graph, region.counts.classes(graph.representatives())),
-        _partition_by(graph, components(len(graph), edges["source"], edges["target"])),
+        _partition_by(graph, region.counts.class_codes(graph.representatives())),
+        _partition_by(graph, component_minima(len(graph), edges["source"], edges["target"])),
         labels.__getitem__,
         calculus.completions,
     )
@@ -137,7 +137,7 @@ def told_model(
     calculus: NumberedCalculus, classes: StoredPartition | None = None
 ) -> CertifiedModel:
     """The model that contains told literals alone, with its merge classes."""
-    nobody = grouping(NONE, NONE)
+    nobody = make_partition(NONE, NONE)
     others = array_table("element", {"element": NONE, "label": NONE})
     known = calculus.table.labels.__getitem__
     return CertifiedModel(False, others, classes or nobody, nobody, known, calculus.completions)
@@ -145,7 +145,7 @@ def told_model(
 
 def _partition_by(graph: Graph, group: Ints) -> StoredPartition:
     """Partition the elements of ``graph``, by their keys, by the values in ``group``."""
-    return grouping(
+    return make_partition(
         graph.key, group_minimum(group, graph.key, int(group.max(initial=-1)) + 1)[group]
     )
 

@@ -302,7 +302,7 @@ def may_clash(region: PatchRegion, first: Ints, second: Ints) -> Bools:
 
 
 def _may_share(region: PatchRegion, elements: Ints) -> Bools:
-    return region.is_joined[elements] | (region.counts.sizes(elements) > 1)
+    return region.is_joined[elements] | (region.counts.class_sizes(elements) > 1)
 
 
 def are_violated(calculus: NumberedCalculus, graph: Graph, first: Ints, second: Ints) -> Bools:

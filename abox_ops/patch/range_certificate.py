@@ -14,10 +14,10 @@ from typing import Protocol
 
 import numpy as np
 
-from shiq.abox_ops.counting.merge_classes import missing_ties, outside_merge_classes
+from shiq.abox_ops.counting.merge_classes import missing_merges, outside_merge_classes
 from shiq.abox_ops.elements.base import Base
 from shiq.abox_ops.elements.graph import Graph, flags
-from shiq.abox_ops.elements.quotient import StoredPartition, grouping
+from shiq.abox_ops.elements.quotient import StoredPartition, make_partition
 from shiq.abox_ops.index.index import Index, view_without_batch
 from shiq.abox_ops.labels.label_numbers import Bools, by_distinct
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
@@ -108,7 +108,7 @@ class RangeCertifier:
     base: Base
     roles: RoleBox
     assumptions: ElementAssumptions
-    classes: StoredPartition = field(default_factory=lambda: grouping(NONE, NONE))
+    classes: StoredPartition = field(default_factory=lambda: make_partition(NONE, NONE))
 
     def certify_range(self, elements: Ints) -> CertifiedRange:
         """Certify the range with these ``elements``."""
@@ -133,7 +133,7 @@ class RangeCertifier:
             len(graph), np.concatenate([source, data["element"], np.array(rare, np.int64)])
         )[own]
         first, second = (
-            missing_ties(region.counts, own)
+            missing_merges(region.counts, own)
             if calculus.space.m_type and not len(self.classes)
             else (NONE, NONE)
         )
@@ -156,7 +156,7 @@ class RangeCertifier:
         """Find pairs of elements that ``classes``, each named by one element, make one class."""
         region, own = self._region(classes)
         settle_labels(region, own, self.assumptions)
-        first, second = missing_ties(region.counts, own)
+        first, second = missing_merges(region.counts, own)
         return region.graph.key[first], region.graph.key[second]
 
     def kept_columns(self, elements: Ints) -> AddSetColumns:

@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 
 from shiq.abox_ops.elements.base import FRESH
-from shiq.abox_ops.elements.quotient import components, drop_single_groups
+from shiq.abox_ops.elements.quotient import component_minima, drop_single_groups
 from shiq.abox_ops.labels.label_calculus import Label
 from shiq.abox_ops.labels.label_numbers import combinations
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
@@ -121,7 +121,7 @@ def _modules(
     """The change of certificate modules: those of I, and outside those that deletions have changed."""
     modules = patch.region.input.model.modules
     edges = patch.add_set_columns().edges
-    module = components(len(patch.region.graph), edges["source"], edges["target"])
+    module = component_minima(len(patch.region.graph), edges["source"], edges["target"])
     member, group = drop_single_groups(place[inside], module[inside])
     left, within = NONE, NONE
     # What deletions lay over a store are whole modules; what layers add are parts of some.
@@ -143,14 +143,16 @@ def _classes(
     keys = unique(np.concatenate([renamed.key, known[known < FRESH]]))
     group, member = outside.members(unique(outside.group_of(keys)))
     now = renamed.current_names(member)
-    code = patch.region.counts.classes(inside)
+    code = patch.region.counts.class_codes(inside)
     _, first = np.unique(code, return_index=True)
     hub = dict(zip(code[first].tolist(), place[inside[first]].tolist()))
     hubs = np.array([hub[c] for c in code.tolist()], np.int64)
     a, b = np.concatenate([now, place[inside]]), np.concatenate([group, hubs])
     b[: len(group)] = now[group.searchsorted(group)]
     everyone = unique(np.concatenate([a, b]))
-    least = everyone[components(len(everyone), everyone.searchsorted(a), everyone.searchsorted(b))]
+    least = everyone[
+        component_minima(len(everyone), everyone.searchsorted(a), everyone.searchsorted(b))
+    ]
     members, classes = drop_single_groups(everyone, least)
     keys = renamed.stored_elements(np.concatenate([place[inside], member]))
     return _change(outside.by_member, keys, {"member": members, "group": classes})

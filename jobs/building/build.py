@@ -18,7 +18,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from shiq.abox_ops.elements.graph import NameLiteral
 from shiq.abox_ops.elements.normal_assertions import normalise
-from shiq.abox_ops.elements.quotient import StoredPartition, grouping
+from shiq.abox_ops.elements.quotient import StoredPartition, make_partition
 from shiq.abox_ops.index.index import Extra, negative_vocabulary, vocabulary_of
 from shiq.abox_ops.labels.label_calculus import EMPTY, Label, clashes
 from shiq.abox_ops.labels.label_tables import clauses_hash, complex_text, label_rows
@@ -227,7 +227,7 @@ class _Build:
         small |= grouping_tables(
             "same", _elements_by_id(rare.initial_told_state())
         ) | grouping_tables("equal", _elements_by_id(told))
-        small |= grouping_tables("merged", grouping(NONE, NONE))
+        small |= grouping_tables("merged", make_partition(NONE, NONE))
         tables |= self._write_driver_tables(small, ranges)
         stages.begin("certifying")
         indexed = IndexedStore(
@@ -468,7 +468,7 @@ def _index_document(indexed: IndexedStore, labels: Sequence[Label]) -> dict[str,
 
 
 def _elements_by_id(told: ToldState) -> StoredPartition:
-    return grouping(spread(told.member), spread(told.group))
+    return make_partition(spread(told.member), spread(told.group))
 
 
 def _assertion_counts(written: Sequence[WrittenTables], rare: _DriverAssertions) -> AssertionCounts:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from shiq.abox_ops.elements.quotient import components
+from shiq.abox_ops.elements.quotient import component_minima
 from shiq.abox_ops.engine import NamedModule
 from shiq.abox_ops.labels.label_calculus import Label
 from shiq.abox_ops.modules.add_set import FoundModules
@@ -119,7 +119,7 @@ def _join_range(
     place = np.where(
         inside, np.searchsorted(node, target), len(node) + np.searchsorted(foreign, target)
     )
-    component = components(len(node) + len(foreign), source, place)
+    component = component_minima(len(node) + len(foreign), source, place)
     least = np.concatenate([before, theirs])
     np.minimum.at(least, component, np.concatenate([before, theirs]))
     now = least[component][: len(node)]

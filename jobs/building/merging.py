@@ -13,10 +13,10 @@ from functools import partial
 import numpy as np
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-from shiq.abox_ops.counting.merge_classes import missing_ties, outside_merge_classes
+from shiq.abox_ops.counting.merge_classes import missing_merges, outside_merge_classes
 from shiq.abox_ops.elements.base import StoreBase
 from shiq.abox_ops.elements.graph import Graph
-from shiq.abox_ops.elements.quotient import StoredPartition, components, grouping
+from shiq.abox_ops.elements.quotient import StoredPartition, component_minima, make_partition
 from shiq.abox_ops.index.index import ElementLabels, Index, view_without_batch
 from shiq.abox_ops.labels.label_tables import read_labels
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
@@ -92,7 +92,7 @@ Ties = tuple[Ints, Ints]
 def merge_classes(executor: Executor, ranges: Ranges, indexed: IndexedStore) -> StoredPartition:
     """Merge classes with several elements (THEORY, "Irrelevant role assertions")."""
     if not indexed.rules.calculus().space.m_type:
-        return grouping(NONE, NONE)
+        return make_partition(NONE, NONE)
     task = partial(_element_ties, ranges=ranges, indexed=indexed)
     found = executor.run(task, range(len(ranges)), "merge classes")
 
@@ -122,7 +122,7 @@ def unite_ranges(
     Returns:
         The file of the classes that have several elements; None if there are none.
     """
-    path, before, turn = None, grouping(NONE, NONE), 0
+    path, before, turn = None, make_partition(NONE, NONE), 0
     while any(len(first) for first, _ in found):
         first, second = (np.concatenate([pair[k] for pair in found]) for k in (0, 1))
         classes = _unite_pairs(before, first, second)
@@ -138,7 +138,7 @@ def unite_ranges(
 def load_classes(path: Scratch | None) -> StoredPartition:
     """Read the merge classes that `unite_ranges` wrote."""
     rows = load_columns(path) if path else {"member": NONE, "group": NONE}
-    return grouping(rows["member"], rows["group"])
+    return make_partition(rows["member"], rows["group"])
 
 
 def grown_classes(before: StoredPartition, now: StoredPartition) -> Ints:
@@ -157,12 +157,14 @@ def _unite_pairs(classes: StoredPartition, first: Ints, second: Ints) -> StoredP
         member.searchsorted(np.concatenate([known[name], more]))
         for name, more in (("member", first), ("group", second))
     ]
-    return grouping(member, member[components(len(member), *ends)])
+    return make_partition(member, member[component_minima(len(member), *ends)])
 
 
 def _element_ties(i: int, *, ranges: Ranges, indexed: IndexedStore) -> Ties:
     """Pairs of elements that single elements of range ``i`` may merge."""
-    return _ties(range_elements(indexed.open_cached()[0], ranges, i), indexed, grouping(NONE, NONE))
+    return _ties(
+        range_elements(indexed.open_cached()[0], ranges, i), indexed, make_partition(NONE, NONE)
+    )
 
 
 def _class_ties(names: Ints, *, indexed: IndexedStore, classes: Scratch) -> Ties:
@@ -176,7 +178,7 @@ def _ties(elements: Ints, indexed: IndexedStore, classes: StoredPartition) -> Ti
     asked = graph.locate(elements)
     asked = asked[~index.calculus.table.clashes(graph.label[asked])]
     known = outside_merge_classes(index.calculus, graph, lambda: graph.label)
-    first, second = missing_ties(known, asked)
+    first, second = missing_merges(known, asked)
     pairs = np.unique(np.stack([graph.key[first], graph.key[second]], axis=1), axis=0)
     return pairs[:, 0], pairs[:, 1]
 

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from shiq.abox_ops.elements.graph import NameLiteral, flags
-from shiq.abox_ops.elements.quotient import components
+from shiq.abox_ops.elements.quotient import component_minima
 from shiq.abox_ops.index.index import Extra
 from shiq.abox_ops.labels.label_calculus import Label
 from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools
@@ -89,7 +89,9 @@ class ToldState:
         """State in which first[i] and second[i] are in one element, for each i."""
         nodes = unique(np.concatenate([first, second, self.member]))
         place = [np.searchsorted(nodes, x) for x in (first, self.member, second, self.group)]
-        group = nodes[components(len(nodes), np.concatenate(place[:2]), np.concatenate(place[2:]))]
+        group = nodes[
+            component_minima(len(nodes), np.concatenate(place[:2]), np.concatenate(place[2:]))
+        ]
         crowded = (
             np.bincount(np.searchsorted(nodes, group), minlength=len(nodes))[
                 np.searchsorted(nodes, group)

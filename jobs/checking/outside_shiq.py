@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from shiq.abox_ops.conflicts.subset_search import Blame
+from shiq.abox_ops.conflicts.subset_search import SubsetSearch
 from shiq.abox_ops.modules.decide import Decider
 from shiq.abox_ops.outside_question import write_question
 from shiq.answers.result import Conflict
@@ -350,5 +350,5 @@ class _FullQuestion:
         if options.explain_seconds is not None:
             self.deadline = min(self.deadline, time.monotonic() + options.explain_seconds)
         is_over = lambda: time.monotonic() > self.deadline  # noqa: E731
-        blame = Blame(self.axioms, kept, self.ask, is_over, conflicts, self.decider.progress)
+        blame = SubsetSearch(self.axioms, kept, self.ask, is_over, conflicts, self.decider.progress)
         return blame.run(inserted, options.max_conflicts)

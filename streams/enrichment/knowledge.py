@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from shiq import model as owl
-from shiq.abox_ops.conflicts.minimal_subsets import connected_assertions, shrink
+from shiq.abox_ops.conflicts.minimal_subsets import connected_assertions, minimal_sublist
 from shiq.abox_ops.entailment import Entailer, Entailment, Premises, union_or_any
 from shiq.abox_ops.entailment.reasoners import Reasoners
 from shiq.answers.verdict import Leftover, Verdict, is_blocking
@@ -367,12 +367,12 @@ class Realizer:
             near = connected_assertions((*assertions, told), near)
         if not follows((*assertions, *near), knowledge.axioms):
             return None
-        static = shrink(near, lambda part: follows((*assertions, *part), knowledge.axioms))
-        own = shrink(assertions, lambda part: follows((*part, *static), knowledge.axioms))
+        static = minimal_sublist(near, lambda part: follows((*assertions, *part), knowledge.axioms))
+        own = minimal_sublist(assertions, lambda part: follows((*part, *static), knowledge.axioms))
         axioms = relevant_axioms(knowledge.axioms, (*own, *static, denial))
         for candidates in (self._last_explaining.get(name, ()), axioms, knowledge.axioms):
             if follows((*own, *static), candidates):
-                axioms = shrink(candidates, lambda part: follows((*own, *static), part))
+                axioms = minimal_sublist(candidates, lambda part: follows((*own, *static), part))
                 break
         self._last_explaining[name] = axioms
         return TypeReason(tuple(own), tuple(static), tuple(axioms), is_minimal=not is_open)

@@ -7,7 +7,7 @@ from itertools import permutations
 
 import pytest
 
-from shiq.abox_ops.conflicts.minimal_subsets import shrink
+from shiq.abox_ops.conflicts.minimal_subsets import minimal_sublist
 from shiq.abox_ops.elements.element_graph import ElementGraph
 from shiq.abox_ops.elements.normal_assertions import definitions, normalise
 from shiq.abox_ops.elements.quotient import Partition
@@ -373,6 +373,6 @@ def test_shrink_finds_a_minimal_part(seed: int) -> None:
     def holds(part: list[int]) -> bool:
         return any(w <= set(part) for w in wanted)
 
-    found = shrink(list(range(40)), holds)
+    found = minimal_sublist(list(range(40)), holds)
     assert holds(found)
     assert all(not holds([x for x in found if x != out]) for out in found)

@@ -250,7 +250,7 @@ def _forgetting(method: str) -> Callable[..., Any]:
 
 
 _INIT = MergeClasses.__init__
-_MAY_BE_TIED, _MERGE = merge_class_fixpoint.may_be_tied, merge_class_fixpoint.merge_inside
+_MAY_BE_TIED, _MERGE = merge_class_fixpoint.may_be_merged, merge_class_fixpoint.merge_inside
 
 
 def _all_of_it(self: MergeClasses, counted: Any, inside: Any, contradictory: Any = None) -> None:
@@ -283,7 +283,7 @@ PLANTED: dict[str, tuple[int, object, str, Any]] = {
     "they are made one with others": (
         7,
         merge_class_fixpoint,
-        "may_be_tied",
+        "may_be_merged",
         lambda inside, contradictory, elements: _MAY_BE_TIED(
             inside, np.zeros_like(contradictory), elements
         ),
@@ -297,7 +297,12 @@ PLANTED: dict[str, tuple[int, object, str, Any]] = {
         ),
     ),
     "they are members of classes outside": (0, MergeClasses, "members", _forgetting("members")),
-    "the sizes of classes outside have them": (0, MergeClasses, "sizes", _forgetting("sizes")),
+    "the sizes of classes outside have them": (
+        0,
+        MergeClasses,
+        "class_sizes",
+        _forgetting("class_sizes"),
+    ),
     "inserted role assertions bring in their other end": (
         15,
         patch,

@@ -118,7 +118,9 @@ class Costs:
             ),
             patch.object(ElementGraph, "add", counting(ElementGraph.add, "laid_out", lambda *x: 1)),
             patch.object(
-                ToldDerivation, "_send", counting(ToldDerivation._send, "sent", lambda *x: 1)
+                ToldDerivation,
+                "_send_along",
+                counting(ToldDerivation._send_along, "sent", lambda *x: 1),
             ),
         ):
             yield self

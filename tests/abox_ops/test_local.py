@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from shiq.abox_ops.counting import merge_classes as merging
-from shiq.abox_ops.elements.quotient import components, grouping
+from shiq.abox_ops.elements.quotient import component_minima, make_partition
 from shiq.abox_ops.engine import CRITERIA, AddSet
 from shiq.abox_ops.index import deletion
 from shiq.abox_ops.local_engine import LocalKnowledgeBase
@@ -321,7 +321,7 @@ def test_merge_classes_grow_around_what_a_batch_changes(seeds: range) -> None:
 
 def test_merge_classes_that_do_not_grow_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """The cases above would find commits that unite nothing."""
-    monkeypatch.setattr(merging, "missing_ties", lambda _, elements: (elements[:0], elements[:0]))
+    monkeypatch.setattr(merging, "missing_merges", lambda _, elements: (elements[:0], elements[:0]))
     assert compare_classes(range(100))[1]
 
 
@@ -342,7 +342,7 @@ def test_merge_classes_grow_at_neighbours_of_what_deletions_change(
     case = Case(TBox(axioms), abox, (), (is_witness,))
     found = merge_classes(case)
     assert found and found[0]["x"] == found[1]["x"] == {"x", "y"}
-    monkeypatch.setattr(merging, "_neighbours", lambda _, elements: elements[:0])
+    monkeypatch.setattr(merging, "_neighbours_of", lambda _, elements: elements[:0])
     found = merge_classes(case)
     assert found and found[0]["x"] == {"x"}
 
@@ -748,8 +748,8 @@ def test_groupings_against_plain_ones(seed: int) -> None:
     for _ in range(30):
         for a, b in zip(first.tolist(), second.tolist()):
             least[a] = least[b] = min(least[a], least[b])
-    assert components(30, first, second).tolist() == least
-    groups = grouping(np.arange(30), np.array(least))
+    assert component_minima(30, first, second).tolist() == least
+    groups = make_partition(np.arange(30), np.array(least))
     assert groups.group_of(np.arange(30)).tolist() == least
     name, member = groups.members(unique(np.array(least)))
     assert sorted(zip(member.tolist(), name.tolist())) == list(enumerate(least))

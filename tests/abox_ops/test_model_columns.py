@@ -129,15 +129,15 @@ def _of_itself(
     return found
 
 
-_TIES = merge_class_fixpoint.tie_groups
+_TIES = merge_class_fixpoint.pairs_to_merge
 COUNTING: dict[str, tuple[int, object, str, Callable[..., Any]]] = {
     "what was counted under other labels is believed": (
         179,
         ElementAnswers,
-        "forget",
+        "drop_answers",
         lambda *arguments: None,
     ),
-    "a class is tied to its own member": (4723, merge_class_fixpoint, "tie_groups", _of_itself),
+    "a class is tied to its own member": (4723, merge_class_fixpoint, "pairs_to_merge", _of_itself),
 }
 
 
@@ -204,14 +204,14 @@ def _blind(which: str) -> Callable[[ElementAnswers, Graph, CountedLabels], None]
     return forget
 
 
-_FORGET = ElementAnswers.forget
+_FORGET = ElementAnswers.drop_answers
 
 
 @pytest.mark.parametrize("which", CountedLabels._fields)
 def test_remembering_without_looking_is_found(
     which: str, decider: Decider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ElementAnswers, "forget", _blind(which))
+    monkeypatch.setattr(ElementAnswers, "drop_answers", _blind(which))
     with pytest.raises(AssertionError):
         for seed in SEEDS:
             remembered_and_afresh(seed, decider)

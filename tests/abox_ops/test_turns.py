@@ -38,11 +38,11 @@ def test_what_is_known_of_a_cause_counts_for_all_that_have_it() -> None:
     kinds = {"a": (0b0011, 0), "b": (0b0111, 0), "c": (0b1000, 0)}
     turns = turns_of(kinds, {"a": 5, "b": 5, "c": 5})
     [first] = turns.draw(1)
-    turns.learn(first, "one", (0b0011, 0))
+    turns.learn_cause(first, "one", (0b0011, 0))
     assert [turns.is_cause_known((f"{kind}1",)) for kind in "abc"] == [True, True, False]
     # The kind c had none; then both causes are drawn alike, and the first one's kinds take turns.
     assert drawn(turns, 1) == ["c"]
-    turns.learn(("c1",), "two", (0, 0))
+    turns.learn_cause(("c1",), "two", (0, 0))
     assert Counter(drawn(turns, 8)) == {"a": 2, "b": 2, "c": 4}
     assert sorted(drawn(turns, 99)) == ["a", "a", "b", "b", "b"]
 
@@ -51,7 +51,7 @@ def test_kinds_that_turn_out_to_have_one_cause_are_drawn_as_one() -> None:
     turns = turns_of({"a": (1, 0), "b": (2, 0), "c": (4, 0)}, {"a": 9, "b": 9, "c": 9})
     assert sorted(drawn(turns, 3)) == ["a", "b", "c"]
     for name, cause in (("a1", "one"), ("b1", "one"), ("c1", "two")):
-        turns.learn((name,), cause, (0, 0))
+        turns.learn_cause((name,), cause, (0, 0))
     # Two of the first cause were drawn already.
     assert drawn(turns, 1) == ["c"]
     assert Counter("c" if kind == "c" else "ab" for kind in drawn(turns, 8)) == {"ab": 4, "c": 4}
@@ -73,7 +73,7 @@ def test_every_group_is_drawn_once(seed: int) -> None:
         for one in some:
             met[cause[labels[one[0]]]] += 1
             if r.random() < 0.8 and not turns.is_cause_known(one):
-                turns.learn(one, cause[labels[one[0]]], (0, 0))
+                turns.learn_cause(one, cause[labels[one[0]]], (0, 0))
     assert (sorted(found), len(found)) == (sorted(groups), len(set(groups)))
     assert sum(met.values()) == len(groups)
 

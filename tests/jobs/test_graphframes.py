@@ -157,7 +157,7 @@ def test_right_components_pass(spark: SparkSession, calls: str, files: RoundFile
 
 @pytest.mark.slow
 def test_components_of_random_graphs(spark: SparkSession, calls: str, files: RoundFiles) -> None:
-    from shiq.abox_ops.elements.quotient import components
+    from shiq.abox_ops.elements.quotient import component_minima
     from shiq.jobs.graphframes.messages import graph_calls
     from shiq.jobs.graphframes.tables import driver_frame
 
@@ -167,7 +167,7 @@ def test_components_of_random_graphs(spark: SparkSession, calls: str, files: Rou
     first = np.concatenate([path[:-1], 40 + chance.integers(0, 60, 40)])
     second = np.concatenate([path[1:], 40 + chance.integers(0, 60, 40)])
     found = graph_calls(spark).components(driver_frame(spark, {"src": first, "dst": second}), files)
-    wanted = components(100, first, second)
+    wanted = component_minima(100, first, second)
     ids = {*first.tolist(), *second.tolist()}
     assert {row.id: row.component for row in found.collect()} == {i: int(wanted[i]) for i in ids}
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from shiq.abox_ops.elements.base import ArrayBase, array_base
-from shiq.abox_ops.elements.quotient import StoredPartition, grouping
+from shiq.abox_ops.elements.quotient import StoredPartition, make_partition
 from shiq.abox_ops.engine import Decide, Inquiry
 from shiq.abox_ops.index.index import Index, build_index
 from shiq.abox_ops.labels.label_tables import (
@@ -174,7 +174,7 @@ def index_tables(index: Index, completion: CertifiedModel | None = None) -> dict
     if completion:
         # Those of N serve both while there is one.
         groupings |= {
-            "merged": grouping(NONE, NONE),
+            "merged": make_partition(NONE, NONE),
             "outside": completion.classes,
             "certified": completion.modules,
         }
