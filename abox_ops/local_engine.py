@@ -163,7 +163,7 @@ class LocalKnowledgeBase:
 
     def _patch(self, whole: UnionView, inquiry: Inquiry) -> tuple[LocalAddSet, Sequence[Answer]]:
         added = self.calculi.new_vocabulary(whole)
-        calculus = self.calculi.lookup(self.calculi.extended_tbox(added), MODEL, whole.names)
+        calculus = self.calculi.calculus_for(self.calculi.extended_tbox(added), MODEL, whole.names)
         return self.patch_with(whole, calculus, added, inquiry)
 
     def patch_with(
@@ -326,7 +326,7 @@ class LocalKnowledgeBase:
         index = self.index
         simplified = self.calculi.tbox_with_insertions(whole)
         touched = touched_nodes(whole, self.roles)
-        calculus = self.calculi.lookup(simplified, criterion, whole.names)
+        calculus = self.calculi.calculus_for(simplified, criterion, whole.names)
         # Loaded where it is asked for.
         from shiq.abox_ops.published.procedure import PublishedProcedure, keep_everything
 
@@ -342,7 +342,9 @@ class LocalKnowledgeBase:
 
     def _insert_clausal(self, whole: UnionView) -> LocalAddSet:
         added = self.calculi.new_vocabulary(whole)
-        calculus = self.calculi.lookup(self.calculi.extended_tbox(added), "clausal", whole.names)
+        calculus = self.calculi.calculus_for(
+            self.calculi.extended_tbox(added), "clausal", whole.names
+        )
         return self.make_add_set(
             calculus, whole, self.clausal_patch(whole, calculus, added).add_set_columns()
         )

@@ -132,7 +132,7 @@ def told_union(
     index = after.index
     if after.calculi.tbox_with_insertions(whole) is not index.simplified_tbox:
         return None
-    calculus = after.calculi.lookup(index.simplified_tbox, "clausal", whole.names)
+    calculus = after.calculi.calculus_for(index.simplified_tbox, "clausal", whole.names)
     graph = Graph(
         whole,
         after.roles,

@@ -114,7 +114,7 @@ class CountedGraph:
     @cached_property
     def bits(self) -> LabelBits:
         """The labels as rows of bits, shared by all counts of the calculus."""
-        return self.calculus.cache_once(LabelBits)
+        return self.calculus.make_once(LabelBits)
 
     def counted_labels(self) -> CountedLabels:
         """The label bits that counting depends on, by number of element."""
@@ -122,7 +122,7 @@ class CountedGraph:
         if known < len(self.graph):
             calculus, label = self.calculus, self.labels()[known:]
             more = [
-                calculus.table.restricted_to(label, mask)
+                calculus.table.restrict_all(label, mask)
                 for mask in (calculus.counting_bits, calculus.filler_bits)
             ]
             self._counted_labels = CountedLabels(
@@ -365,7 +365,7 @@ class LabelBits:
             new.append(label)
             return len(self._positive) + len(new) - 1
 
-        found = self._row_of_label.lookup(labels, add_row)
+        found = self._row_of_label.get_or_compute(labels, add_row)
         if new:
             known = self.calculus.table.labels
             self._positive = np.concatenate(

@@ -1,5 +1,5 @@
-"""What (T, B ∪ E) entails of named individuals, exactly: the classes of those of an event E, and
-pairs of roles.
+"""Entailment for named individuals: the classes that (T, B ∪ E) gives the individuals of an event
+E, and their pairs of roles.
 
 >>> from shiq import model as owl
 >>> cat, animal = owl.Class("urn:Cat"), owl.Class("urn:Animal")

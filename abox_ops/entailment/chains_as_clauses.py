@@ -1,4 +1,4 @@
-"""(T, B) with chains, Self and reflexive roles, read as one of SHIQ(D) (THEORY, "Chains and
+"""Read (T, B) with property chains, Self and reflexive roles as one of SHIQ(D) (THEORY, "Chains and
 loops as clauses").
 """
 
@@ -37,8 +37,8 @@ class ClausalReading:
     def build(
         cls, premises: Premises, asked: AskedVocabulary, *, is_below: bool = False
     ) -> ClausalReading | None:
-        """Read ``premises`` so. Return None if something else is beyond SHIQ(D), or chains and
-        loops have no clausal form.
+        """Build the reading. Return None if something else is beyond SHIQ(D), or chains and loops
+        have no clausal form.
         """
         axioms = (*premises.all_axioms, *asked.axioms)
         if (
@@ -53,7 +53,7 @@ class ClausalReading:
         except (Irregular, UsageError):
             return None
         said = tuple(premises.abox)
-        loops, has_pairs = _loops(tbox, said)
+        loops, has_pairs = _asserted_loops(tbox, said)
         found = cls(
             Premises(owl.TBox(tbox.axioms), abox_of([*said, *loops])),
             tbox,
@@ -79,22 +79,23 @@ class ClausalReading:
                     pass
                 case _:
                     return None
-        loops, has_pairs = _loops(self.tbox, assertions)
+        loops, has_pairs = _asserted_loops(self.tbox, assertions)
         has_same = self.has_same or any(isinstance(a, owl.SameIndividual) for a in assertions)
         if not self._are_loops_certain(has_pairs or self.has_pairs, has_same):
             return None
         return (*assertions, *loops)
 
     def _are_loops_certain(self, has_pairs: bool, has_same: bool) -> bool:
-        """Whether no pair of individuals can turn out to be a relevant loop by equality."""
+        """Decide that no pair of individuals can turn out to be a relevant loop by equality."""
         return self.is_lower_bound or not (has_pairs and (has_same or self.tbox.has_bounds))
 
 
-def _loops(
+def _asserted_loops(
     tbox: ChainFreeTBox, assertions: Iterable[owl.Assertion]
 ) -> tuple[list[owl.Assertion], bool]:
-    """Class assertions for the asserted loops, and whether there are pairs that equality would make
-    relevant loops.
+    """Class assertions for the asserted loops.
+
+    Returns also: whether there are pairs that equality would make relevant loops.
     """
     told: dict[owl.Assertion, None] = {}
     has_pairs = False

@@ -1,4 +1,4 @@
-"""(T, B) opened once and asked about many events."""
+"""Protocol of entailment services: (T, B) is opened once and asked about many events."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Entailer:
         return self._full_entailer.entailment(event, deadline)
 
     def changed_individuals(self, assertions: Sequence[owl.Assertion]) -> frozenset[str] | None:
-        """The individuals of B that may have other classes or links with ``assertions`` than
+        """Find the individuals of B that may have other classes or links with ``assertions`` than
         without; None: possibly any. What follows of an event depends on them, or is the same.
         """
         if self._shiq_entailer is None:

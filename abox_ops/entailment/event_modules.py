@@ -1,4 +1,4 @@
-"""The part of (T, B ∪ E) that answers questions about the individuals of E, for T and B in
+"""Find the part of (T, B ∪ E) that decides questions about the individuals of E, for T and B in
 SHIQ(D) (THEORY, "Entailment").
 
 All individuals of E are started in I: each is asserted to be of a class of its own that no
@@ -40,7 +40,7 @@ MOST_TOUCHED = 1_000
 
 @dataclass(frozen=True)
 class AskedVocabulary:
-    """Extension of T by which every question becomes one about literals on names.
+    """Extension of T that turns every question into one about literals on names.
 
     A class C that is not named gets F with C ⊑ F. R(a,b) is entailed iff D_R(a) and N_R(b)
     contradict, with D_R ⊑ ∀R.¬N_R.
@@ -61,8 +61,8 @@ class AskedVocabulary:
             for c, name in zip(self.classes or (), fresh)
         }
 
-    def ends(self, role: str) -> tuple[str, str]:
-        """The names D_R and N_R."""
+    def names_of_ends(self, role: str) -> tuple[str, str]:
+        """The names D_R and N_R that mark the two ends of a denied pair of a role."""
         number = self.roles.index(role)
         return f"{PREFIX}entailment:from:{number}", f"{PREFIX}entailment:to:{number}"
 
@@ -75,7 +75,7 @@ class AskedVocabulary:
             if not isinstance(c, owl.Class)
         ]
         for role in self.roles:
-            start, end = map(owl.Class, self.ends(role))
+            start, end = map(owl.Class, self.names_of_ends(role))
             nowhere = owl.ObjectAllValuesFrom(owl.ObjectProperty(role), owl.ObjectComplementOf(end))
             found.append(owl.SubClassOf(start, nowhere))
         return tuple(found)
@@ -83,7 +83,7 @@ class AskedVocabulary:
 
 @dataclass(frozen=True)
 class EventModules:
-    """Modules that answer the questions about one event.
+    """The modules that answer the questions about one event.
 
     clauses: the clauses of the modules.
     modules: None if told literals alone contradict.
@@ -100,8 +100,8 @@ class EventModules:
 
 
 class ModuleFinder:
-    """Finds modules in (``premises``, extended by ``asked``), held as columns. Classes that events
-    bring are added as they come.
+    """Search for modules in (``premises``, extended by ``asked``), held as columns. Classes that
+    events bring are added as they come.
     """
 
     #: How often all of B is indexed again for new names; further ones cost time at each event that
@@ -114,9 +114,10 @@ class ModuleFinder:
         self._assertions = (*premises.abox, owl.ClassAssertion(_MENTIONED, _NOBODY))
         self._index_count = 0
         self._theory = DataTheory()
-        self._build(())
+        self._open_with_names(())
 
-    def _build(self, names: Iterable[str]) -> None:
+    def _open_with_names(self, names: Iterable[str]) -> None:
+        """Open the knowledge base anew, with further class ``names`` in its vocabulary."""
         more = tuple(owl.ClassAssertion(owl.Class(name), _NOBODY) for name in sorted(names))
         self._assertions = (*self._assertions, *more)
         self.knowledge_base = LocalKnowledgeBase.build(
@@ -153,7 +154,7 @@ class ModuleFinder:
         }
         new -= self._classes
         if new and self._index_count < self.MOST_TIMES:
-            self._build(new)
+            self._open_with_names(new)
         mentioned = (owl.ClassAssertion(_MENTIONED, i) for i in individuals)
         found = self.knowledge_base.add_set(abox_of([*inside, *mentioned]), ABox())
         if found.contradictory:
@@ -177,12 +178,13 @@ class ModuleFinder:
     def _touched_individuals(
         self, found: LocalAddSet, inside: Sequence[owl.Assertion]
     ) -> tuple[frozenset[str] | None, frozenset[str] | None]:
-        """The individuals that were read, and those that may have changed. None with counting or
-        equality, which may reach far from E.
+        """Find the individuals that were read, and those that may have changed.
+
+        None with counting or equality, which may reach far from E.
         """
         graph = found.columns.graph
         if (
-            not self._is_local
+            not self._reaches_only_nearby
             or len(graph) > MOST_TOUCHED
             or any(isinstance(a, _OF_PAIRS) for a in inside)
         ):
@@ -193,7 +195,10 @@ class ModuleFinder:
         )
 
     @cached_property
-    def _is_local(self) -> bool:
+    def _reaches_only_nearby(self) -> bool:
+        """Decide whether an event can only affect individuals near it: no counting and no
+        (in)equalities.
+        """
         clauses = self.knowledge_base.index.simplified_tbox.clauses.clauses
         return not (
             any(clause.at_most for clause in clauses)
@@ -201,14 +206,15 @@ class ModuleFinder:
         )
 
     def _relevant_assertions(self, assertions: Sequence[owl.Assertion]) -> Sequence[owl.Assertion]:
-        """``assertions`` without those on properties that T and B do not have, unless negative
-        ones or class expressions may speak of them.
+        """Drop ``assertions`` on properties that T and B do not have, unless negative ones or class
+        expressions may use them.
         """
         if abox_of(assertions).complex:
             return assertions
-        return [a for a in assertions if self._is_relevant(a)]
+        return [a for a in assertions if self._is_on_known_property(a)]
 
-    def _is_relevant(self, assertion: owl.Assertion) -> bool:
+    def _is_on_known_property(self, assertion: owl.Assertion) -> bool:
+        """Decide whether an assertion is on a property that T or B has."""
         match assertion:
             case owl.ObjectPropertyAssertion(property, _, _):
                 return role_of(property).iri in self._roles

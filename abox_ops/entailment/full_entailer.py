@@ -1,4 +1,4 @@
-"""Entailment for all of OWL 2 DL: bounds by the part in SHIQ(D), grouped denials for a full
+"""Entailment for all of OWL 2 DL: bounds by the part in SHIQ(D), then grouped denials for a full
 reasoner (THEORY, "Entailment").
 
 Nominals are read as names, N_o for {o} with N_o(o); what else SHIQ(D) cannot say is left out. So
@@ -54,13 +54,13 @@ class FullEntailer:
         within = event.individuals
         try:
             if not self._asked.static:
-                found = self._conclude(event, within, event, deadline)
+                found = self._conclude_about(event, within, event, deadline)
                 return Entailment(Verdict.CONSISTENT, found.types, found.pairs)
             everyone = tuple(
                 sorted({*within, *mentioned_individuals(self._premises.all_assertions)})
             )
-            found = self._conclude(event, everyone, event, deadline)
-            before = self._conclude(EventAssertions(), everyone, event, deadline)
+            found = self._conclude_about(event, everyone, event, deadline)
+            before = self._conclude_about(EventAssertions(), everyone, event, deadline)
         except Contradiction:
             return INCONSISTENT
         except OpenQuestion as question:
@@ -81,22 +81,23 @@ class FullEntailer:
         )
 
     def is_consistent(self, deadline: float | None = None) -> Answer:
-        """Whether (T, B) is."""
+        """Decide whether (T, B) is consistent."""
         if self._premises.problems:
             return Answer(Verdict.UNDETERMINED, self._premises.problems[0])
         return self._full_question(
             EventAssertions(), asked_classes(self._premises, EventAssertions(), self._asked.classes)
         ).ask((), deadline)
 
-    def _conclude(
+    def _conclude_about(
         self,
         event: EventAssertions,
         individuals: Sequence[str],
         naming: EventAssertions,
         deadline: float | None,
     ) -> Conclusions:
-        """Conclude what follows of ``individuals``; ``naming``: the event whose classes are asked
-        about.
+        """Conclude the classes and roles of ``individuals``.
+
+        ``naming``: the event whose classes are asked about.
         """
         classes = asked_classes(self._premises, naming, self._asked.classes)
         low = self._lower_bound(event, individuals, deadline)
@@ -123,16 +124,17 @@ class FullEntailer:
             whole.require_consistent()
         return Conclusions(
             {i: frozenset(found) for i, found in types.items()},
-            self._pairs(low, individuals, whole),
+            self._entailed_pairs(low, individuals, whole),
             low.model_types,
         )
 
-    def _pairs(
+    def _entailed_pairs(
         self, low: Conclusions, individuals: Sequence[str], whole: _DenialTester
     ) -> frozenset[RolePair]:
+        """Find the pairs of roles among ``individuals``, beyond those of the lower bound."""
         found = set(low.pairs)
         for role in self._asked.roles:
-            start, end = map(owl.Class, self._asked.ends(role))
+            start, end = map(owl.Class, self._asked.names_of_ends(role))
             # Denials of one role together deny each start each end: those with the same ends that
             # are open are asked at once, mostly all.
             groups: dict[tuple[str, ...], list[str]] = {}
@@ -150,6 +152,7 @@ class FullEntailer:
     def _full_question(
         self, event: EventAssertions, classes: Iterable[owl.ClassExpression]
     ) -> FullQuestion:
+        """Make the question about the complete ontology, with ``classes`` mentioned."""
         # So that assertions on these names are not taken for what nothing can contradict.
         heard = (owl.SubClassOf(c, owl.THING) for c in classes if isinstance(c, owl.Class))
         axioms = dict.fromkeys([*self._premises.all_axioms, *self._asked.axioms, *heard])
@@ -162,10 +165,10 @@ class FullEntailer:
     def _lower_bound(
         self, event: EventAssertions, individuals: Sequence[str], deadline: float | None
     ) -> Conclusions:
-        """Conclude what the part in SHIQ(D) entails. Raises: Contradiction; then all of it is
+        """Conclude what the part in SHIQ(D) entails. Raises: Contradiction if that part alone is
         contradictory.
         """
-        said = _named_nominals((*event.in_shiq, *event.beyond_shiq))
+        said = _name_nominals((*event.in_shiq, *event.beyond_shiq))
         for premises, entailer in self._lower_entailers:
             inside = premises.event((*said, *_nominal_facts((*event.in_shiq, *event.beyond_shiq))))
             below = EventAssertions(inside.in_shiq)
@@ -176,8 +179,8 @@ class FullEntailer:
                 raise Contradiction
             try:
                 if base.verdict is Verdict.CONSISTENT:
-                    return entailer.conclude(
-                        below, individuals, entailer.asked_names(below), deadline, alone=True
+                    return entailer.conclude_about(
+                        below, individuals, entailer.names_asked_about(below), deadline, alone=True
                     )
             except OpenQuestion:
                 continue
@@ -185,12 +188,12 @@ class FullEntailer:
 
     @cached_property
     def _lower_entailers(self) -> list[tuple[Premises, ShiqEntailer]]:
-        """Entailers for parts of the premises: one with chains and loops as clauses, where
-        possible, and one without them.
+        """Make the entailers for parts of the premises: with chains and loops as clauses if
+        possible, and without them.
         """
         whole = (*self._premises.all_axioms, *self._premises.all_assertions)
-        axioms = [rewrite_parts(axiom, _nominal_name) for axiom in self._premises.all_axioms]
-        said = [*_named_nominals(self._premises.all_assertions), *_nominal_facts(whole)]
+        axioms = [rewrite_parts(axiom, _name_nominal) for axiom in self._premises.all_axioms]
+        said = [*_name_nominals(self._premises.all_assertions), *_nominal_facts(whole)]
         split = Premises.build(axioms, said)
         without = Premises(split.tbox, split.abox)
         complex = frozenset(without.abox.complex)
@@ -200,12 +203,13 @@ class FullEntailer:
         reading = (
             ClausalReading.build(readable, self._asked, is_below=True) if readable.axioms else None
         )
-        found = [] if reading is None else [self._entailer(readable, reading)]
-        return [*found, self._entailer(without)]
+        found = [] if reading is None else [self._make_entailer(readable, reading)]
+        return [*found, self._make_entailer(without)]
 
-    def _entailer(
+    def _make_entailer(
         self, premises: Premises, reading: ClausalReading | None = None
     ) -> tuple[Premises, ShiqEntailer]:
+        """Make the entailer for a part of the premises."""
         # A class that the part cannot say is for the full reasoner alone.
         classes = self._asked.classes
         said = None if classes is None else tuple(c for c in classes if premises.can_express(c))
@@ -215,14 +219,18 @@ class FullEntailer:
 
 
 class _DenialTester:
-    """Tests which denials contradict one ontology."""
+    """Test of the denials that contradict one ontology."""
 
     def __init__(self, question: FullQuestion, deadline: float | None) -> None:
         self._question, self._deadline = question, deadline
         self._is_consistent = False
 
     def entailed_denials(self, denied: Sequence[Denial]) -> list[Denial]:
-        """The ``denied`` that cannot be, and so are entailed. Raises: Contradiction, OpenQuestion."""
+        """Select the denials in ``denied`` that contradict the ontology, so that the denied
+        statement is entailed.
+
+        Raises: Contradiction, OpenQuestion.
+        """
         if not denied or self._is_possible([a for each in denied for a in each]):
             return []
         self.require_consistent()
@@ -237,6 +245,7 @@ class _DenialTester:
             raise Contradiction
 
     def _is_possible(self, more: Sequence[owl.ClassAssertion]) -> bool:
+        """Ask whether the ontology is consistent with ``more``."""
         answer = self._question.ask(more, self._deadline)
         if answer.verdict is Verdict.UNDETERMINED:
             raise OpenQuestion(answer.reason)
@@ -245,29 +254,32 @@ class _DenialTester:
         return answer.verdict is Verdict.CONSISTENT
 
 
-def _nominal(individual: str) -> owl.Class:
+def _nominal_class(individual: str) -> owl.Class:
+    """The class name that stands for the nominal of an individual."""
     return owl.Class(f"{PREFIX}entailment:is:{individual}")
 
 
-def _nominal_name(part: object) -> object | None:
+def _name_nominal(part: object) -> object | None:
+    """Replace a nominal by its class name, or by a union of them."""
     match part:
         case owl.ObjectOneOf(individuals):
-            names = tuple(map(_nominal, dict.fromkeys(individuals)))
+            names = tuple(map(_nominal_class, dict.fromkeys(individuals)))
             return names[0] if len(names) == 1 else owl.ObjectUnionOf(names)
         case owl.ObjectHasValue(property, individual):
-            return owl.ObjectSomeValuesFrom(property, _nominal(individual))
+            return owl.ObjectSomeValuesFrom(property, _nominal_class(individual))
     return None
 
 
-def _named_nominals(assertions: Iterable[owl.Assertion]) -> list[owl.Assertion]:
+def _name_nominals(assertions: Iterable[owl.Assertion]) -> list[owl.Assertion]:
+    """Replace the nominals in class assertions by class names."""
     return [
-        rewrite_parts(a, _nominal_name) if isinstance(a, owl.ClassAssertion) else a
+        rewrite_parts(a, _name_nominal) if isinstance(a, owl.ClassAssertion) else a
         for a in assertions
     ]
 
 
 def _nominal_facts(values: Iterable[object]) -> list[owl.ClassAssertion]:
-    """N_o(o) for each nominal."""
+    """Write the class assertion N_o(o) for each nominal."""
     found: dict[str, None] = {}
     for value in values:
         if isinstance(value, owl.ClassAssertion) and isinstance(value.expression, owl.Class):
@@ -277,4 +289,4 @@ def _nominal_facts(values: Iterable[object]) -> list[owl.ClassAssertion]:
                 found.update(dict.fromkeys(part.individuals))
             elif isinstance(part, owl.ObjectHasValue):
                 found[part.individual] = None
-    return [owl.ClassAssertion(_nominal(individual), individual) for individual in found]
+    return [owl.ClassAssertion(_nominal_class(individual), individual) for individual in found]

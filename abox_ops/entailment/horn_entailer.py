@@ -1,5 +1,5 @@
-"""Entailment event by event for Horn TBoxes without counting. (T, B) is saturated once; each event
-is propagated from what it touches.
+"""Entailment event by event for Horn TBoxes without counting: (T, B) is saturated once, each event
+is propagated outward.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from shiq.support import bits
 
 
 class UnsupportedAssertion(Exception):
-    """An assertion is no class, role or data assertion on a name."""
+    """Signal: an assertion is no class, role or data assertion on a name."""
 
 
 class HornEntailer:
@@ -48,7 +48,7 @@ class HornEntailer:
         #: Properties that are not built in.
         self._allowed_properties: set[str] = set()
         texts = {name: class_text(c) for c, name in asked.names.items()}
-        wanted = premises.names if asked.classes is None else texts
+        wanted = premises.class_names if asked.classes is None else texts
         self._wanted = {
             self._atoms[name]: texts.get(name, name) for name in wanted if name in self._atoms
         }
@@ -59,7 +59,7 @@ class HornEntailer:
         self._classes_beyond_tbox: dict[int, frozenset[str]] = {}
         self._is_consistent = True
         try:
-            self._read(
+            self._read_assertions(
                 premises.abox,
                 self._individuals,
                 self._graph,
@@ -73,7 +73,7 @@ class HornEntailer:
 
     @classmethod
     def build(cls, premises: Premises, asked: AskedVocabulary) -> HornEntailer | None:
-        """Open ``premises`` so; None if T is not Horn, or B has other assertions."""
+        """Open ``premises``; None if T is not Horn or B has assertions that are not on names."""
         if (
             not premises.is_in_shiq
             or premises.problems
@@ -82,7 +82,7 @@ class HornEntailer:
             or premises.abox.different
         ):
             return None
-        plain = [axiom for axiom in asked.axioms if not _is_about_role(axiom)]
+        plain = [axiom for axiom in asked.axioms if not _is_domain_or_range(axiom)]
         clauses = simplify(owl.TBox((*premises.tbox.axioms, *plain))).clauses
         if not is_horn(clauses):
             return None
@@ -106,18 +106,18 @@ class HornEntailer:
         mentioned = individuals.numbers
         touches, changes = (
             self._touched_individuals(graph, individuals),
-            self._changes(graph, individuals),
+            self._changed_individuals(graph, individuals),
         )
-        types = {i: self._types(graph.label_of(x), x, loose) for i, x in mentioned.items()}
-        within, beyond = roles.pairs(set(mentioned.values()), static=static)
+        types = {i: self._class_texts(graph.label_of(x), x, loose) for i, x in mentioned.items()}
+        within, beyond = roles.entailed_pairs(set(mentioned.values()), static=static)
         named = individuals.name
         pairs = frozenset((role, named(a), named(b)) for role, a, b in within)
         if not static:
             return Entailment(Verdict.CONSISTENT, types, pairs, touches=touches, changes=changes)
         grown = [x for x in graph.label if x < individuals.first and named(x) not in mentioned]
         more = {
-            named(x): self._types(graph.label_of(x), x, {})
-            - self._types(self._graph.label_of(x), x, {})
+            named(x): self._class_texts(graph.label_of(x), x, {})
+            - self._class_texts(self._graph.label_of(x), x, {})
             for x in grown
         }
         return Entailment(
@@ -131,16 +131,19 @@ class HornEntailer:
         )
 
     def changed_individuals(self, assertions: Iterable[owl.Assertion]) -> frozenset[str] | None:
-        """The individuals that are something else, or linked otherwise, with ``assertions`` than
-        without; None: any.
+        """Find the individuals with other classes or links with ``assertions`` than without; None:
+        any.
         """
         try:
             individuals, graph, _, _ = self._saturate_event(assertions)
         except (UnsupportedAssertion, LabelClash, LabelOpen):
             return None
-        return self._changes(graph, individuals)
+        return self._changed_individuals(graph, individuals)
 
-    def _changes(self, graph: LabelledGraph, individuals: Individuals) -> frozenset[str]:
+    def _changed_individuals(
+        self, graph: LabelledGraph, individuals: Individuals
+    ) -> frozenset[str]:
+        """The individuals of the event, and those of B whose label grew."""
         grown = (
             x
             for x, label in graph.label.items()
@@ -151,20 +154,20 @@ class HornEntailer:
     def _saturate_event(
         self, assertions: Iterable[owl.Assertion]
     ) -> tuple[Individuals, LabelledGraph, RoleGraph, dict[int, frozenset[str]]]:
-        """(T, B) with ``assertions``. Raises: NotPlain, LabelClash, LabelOpen."""
+        """Saturate (T, B) with ``assertions``. Raises: UnsupportedAssertion, LabelClash, LabelOpen."""
         individuals = Individuals(self._individuals)
         graph = LabelledGraph(self._labels, self._graph)
         roles = RoleGraph(self._labels.tbox.roles, self._asked.roles, self._roles)
         loose: dict[int, frozenset[str]] = {}
-        self._read(assertions, individuals, graph, roles, loose)
+        self._read_assertions(assertions, individuals, graph, roles, loose)
         graph.saturate()
         return individuals, graph, roles, loose
 
     def _touched_individuals(
         self, graph: LabelledGraph, individuals: Individuals
     ) -> frozenset[str] | None:
-        """The individuals that labels were read of: of ``graph``, and neighbours; None where too
-        many, or where pairs count.
+        """Find the individuals whose labels were read; None if there are too many, or if pairs are
+        asked about.
         """
         mine = {*graph.label, *individuals.numbers.values()}
         edges = [edge for x in mine for edge in self._graph.edges.get(x, ())]
@@ -172,7 +175,8 @@ class HornEntailer:
             return None
         return frozenset(individuals.name(x) for x in mine.union(*(edge[1:] for edge in edges)))
 
-    def _types(self, label: int, x: int, loose: dict[int, frozenset[str]]) -> frozenset[str]:
+    def _class_texts(self, label: int, x: int, loose: dict[int, frozenset[str]]) -> frozenset[str]:
+        """The texts of the asked classes in a label, with the other classes asserted of x."""
         found = self._texts.get(label)
         if found is None:
             wanted = self._wanted
@@ -185,7 +189,7 @@ class HornEntailer:
         )
         return found | more if more else found
 
-    def _read(
+    def _read_assertions(
         self,
         assertions: Iterable[owl.Assertion],
         individuals: Individuals,
@@ -193,6 +197,9 @@ class HornEntailer:
         roles: RoleGraph,
         loose: dict[int, frozenset[str]],
     ) -> None:
+        """Read ``assertions`` into the graph and the role graph; other classes go to ``loose``.
+        Raises: UnsupportedAssertion.
+        """
         atoms, number = self._atoms, individuals.number
         names: dict[int, int] = {}
         edges: dict[tuple[str, int, int], None] = {}
@@ -206,7 +213,7 @@ class HornEntailer:
                         raise LabelClash
                     else:
                         names.setdefault(x, 0)
-                        if self._is_asked(name):
+                        if self._is_asked_about(name):
                             loose[x] = loose.get(x, frozenset()) | {name}
                 case owl.ObjectPropertyAssertion(owl.ObjectProperty(iri), subject, object):
                     if iri not in self._allowed_properties:
@@ -223,18 +230,22 @@ class HornEntailer:
         for x, told in names.items():
             graph.add_names(x, told)
         for iri, x, y in edges:
-            roles.add(iri, x, y)
+            roles.add_pair(iri, x, y)
             role = self._labels.role(iri)
             if role >= 0:
                 graph.add_edge(role, x, y)
 
-    def _is_asked(self, name: str) -> bool:
+    def _is_asked_about(self, name: str) -> bool:
+        """Decide whether a class is asked about."""
         classes = self._asked.classes
         return is_reportable(name) if classes is None else owl.Class(name) in classes
 
 
 class Individuals:
-    """Numbers of individuals, on top of those ``below``; ``numbers``: individuals looked up here."""
+    """Numbering of individuals, on top of a numbering ``below``.
+
+    ``numbers``: individuals looked up here.
+    """
 
     def __init__(self, below: Individuals | None = None) -> None:
         self._base_numbers = {} if below is None else below.numbers
@@ -259,10 +270,11 @@ class Individuals:
         return self._names[number] if number < self.first else self._more[number - self.first]
 
     def freeze(self) -> Individuals:
-        """Make these the base of further ones."""
+        """Make this numbering the base of further ones."""
         self._names = [*self._names, *self._more]
         return self
 
 
-def _is_about_role(axiom: owl.Axiom) -> bool:
+def _is_domain_or_range(axiom: owl.Axiom) -> bool:
+    """Decide whether an axiom is an inclusion in a ∀, as domains and ranges are."""
     return isinstance(axiom, owl.SubClassOf) and isinstance(axiom.sup, owl.ObjectAllValuesFrom)

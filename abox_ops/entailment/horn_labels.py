@@ -1,5 +1,5 @@
-"""Entailment for Horn clauses without counting: the labels of named individuals are closed one by
-one (THEORY, "Entailment").
+"""Labels of named individuals for Horn clauses without counting, closed one by one (THEORY,
+"Entailment").
 
 A label is a set of names. What it entails at its own individual, witnesses included, is one run of
 the tableau on a single node, remembered. What a role assertion sends from end to end depends on the
@@ -26,11 +26,11 @@ _STEPS = 100_000
 
 
 class LabelClash(Exception):
-    """A label contradicts T."""
+    """Signal: a label contradicts T."""
 
 
 class LabelOpen(Exception):
-    """The closure of a label is unknown; the argument is the reason."""
+    """Signal: the closure of a label is unknown; the argument is the reason."""
 
 
 def is_horn(tbox: ClausalTBox) -> bool:
@@ -48,8 +48,9 @@ def is_horn(tbox: ClausalTBox) -> bool:
 
 
 class HornLabels:
-    """Labels of ``tbox``, which must be Horn, by number; 0 is what holds everywhere. A label is
-    closed: ``names[i]`` is its set.
+    """Closed labels of a Horn ``tbox`` by number; number 0 is the label that holds everywhere.
+
+    ``names[i]``: the set of names of label i.
 
     Raises: LabelClash, where nothing can hold at all.
     """
@@ -71,7 +72,10 @@ class HornLabels:
         """The number of a property; -1 where no clause speaks of it."""
         known = self._role_ids.get(iri)
         if known is None:
-            both = self._space.clauses_of(Role(iri)), self._space.clauses_of(Role(iri, True))
+            both = (
+                self._space.clauses_on_role(Role(iri)),
+                self._space.clauses_on_role(Role(iri, True)),
+            )
             known = self._role_ids[iri] = len(self._roles) if any(both) else -1
             if known >= 0:
                 self._roles.append(both)
@@ -94,19 +98,19 @@ class HornLabels:
         return known
 
     def extend_label(self, label: int, names: int) -> int:
-        """The closed label with more ``names``."""
+        """Close ``label`` with more ``names``."""
         told = self.names[label]
         return label if not names & ~told else self.close_label(told | names)
 
     def send(self, role: int, subject: int, object: int) -> tuple[int, int]:
-        """The labels of both ends after one role assertion has sent its literals."""
+        """Compute the labels of both ends after one role assertion has sent its literals."""
         key = role, subject, object
         known = self._send_memo.get(key)
         if known is None:
             forward, backward = self._roles[role]
             first, second = self.names[subject], self.names[object]
-            at_subject, at_object = _one_way(forward, first, second)
-            back_object, back_subject = _one_way(backward, second, first)
+            at_subject, at_object = _sent_by_clauses(forward, first, second)
+            back_object, back_subject = _sent_by_clauses(backward, second, first)
             ends = (
                 self.extend_label(subject, at_subject | back_subject),
                 self.extend_label(object, at_object | back_object),
@@ -115,7 +119,10 @@ class HornLabels:
         return known
 
 
-def _one_way(clauses: Sequence[CompiledClause], centre: int, branch: int) -> tuple[int, int]:
+def _sent_by_clauses(
+    clauses: Sequence[CompiledClause], centre: int, branch: int
+) -> tuple[int, int]:
+    """Collect the names that ``clauses`` send to the centre and to the branch. Raises: LabelClash."""
     to_centre = to_branch = 0
     for clause in clauses:
         if not (clause.body & ~centre or clause.branch_body & ~branch):
@@ -127,8 +134,8 @@ def _one_way(clauses: Sequence[CompiledClause], centre: int, branch: int) -> tup
 
 
 class LabelledGraph:
-    """Individuals (numbers) with labels, and role assertions between them, kept from both ends;
-    closed by `saturate`.
+    """Individuals (numbers) with labels, and the role assertions between them, closed by
+    `saturate`.
 
     ``below``: a saturated graph that this one only adds to; numbers below its size are its
     individuals.
@@ -149,7 +156,7 @@ class LabelledGraph:
 
     def add_names(self, x: int, names: int) -> None:
         """Add ``names`` to the label of x."""
-        self._set(x, self._labels.extend_label(self.label_of(x), names))
+        self._set_label(x, self._labels.extend_label(self.label_of(x), names))
 
     def add_edge(self, role: int, x: int, y: int) -> None:
         """Add a role assertion and send along it."""
@@ -157,20 +164,21 @@ class LabelledGraph:
         self.edges.setdefault(x, []).append(edge)
         if x != y:
             self.edges.setdefault(y, []).append(edge)
-        self._send(edge)
+        self._send_along(edge)
 
     def saturate(self) -> None:
-        """Sends along role assertions until nothing changes. Stops because labels grow."""
+        """Send along role assertions until no label changes. Stops because labels grow."""
         queue = self._queue
         while queue:
             x = queue.pop()
             for edge in self.edges.get(x, ()):
-                self._send(edge)
+                self._send_along(edge)
             if self._base is not None:
                 for edge in self._base.edges.get(x, ()):
-                    self._send(edge)
+                    self._send_along(edge)
 
-    def _send(self, edge: tuple[int, int, int]) -> None:
+    def _send_along(self, edge: tuple[int, int, int]) -> None:
+        """Send along one role assertion, and queue the ends whose label grew."""
         role, x, y = edge
         first, second = self.label_of(x), self.label_of(y)
         new_first, new_second = self._labels.send(role, first, second)
@@ -179,11 +187,12 @@ class LabelledGraph:
             names = self._labels.names
             new_first = new_second = self._labels.extend_label(new_first, names[new_second])
         if new_first != first:
-            self._set(x, new_first)
+            self._set_label(x, new_first)
         if new_second != second:
-            self._set(y, new_second)
+            self._set_label(y, new_second)
 
-    def _set(self, x: int, label: int) -> None:
+    def _set_label(self, x: int, label: int) -> None:
+        """Set the label of an individual, and queue it if it changed."""
         if label != self.label_of(x) or (self._base is None and x not in self.label):
             self.label[x] = label
             self._queue.append(x)
@@ -218,8 +227,8 @@ class RoleGraph:
         self.forward: list[dict[int, set[int]]] = [{} for _ in self.steps]
         self.backward: list[dict[int, set[int]]] = [{} for _ in self.steps]
 
-    def add(self, iri: str, x: int, y: int) -> None:
-        """An assertion of the property ``iri``."""
+    def add_pair(self, iri: str, x: int, y: int) -> None:
+        """Add an assertion of the property ``iri``."""
         along = self.along.get(iri)
         if along is None:
             above = self._box.superroles(Role(iri)), self._box.superroles(Role(iri, True))
@@ -235,15 +244,18 @@ class RoleGraph:
             self.forward[step].setdefault(a, set()).add(b)
             self.backward[step].setdefault(b, set()).add(a)
 
-    def pairs(self, among: set[int], *, static: bool) -> tuple[set[NumberPair], set[NumberPair]]:
-        """All pairs ``among`` these; and where ``static`` asks for it, those with another end
-        that what is below lacks.
+    def entailed_pairs(
+        self, among: set[int], *, static: bool
+    ) -> tuple[set[NumberPair], set[NumberPair]]:
+        """Find all entailed pairs ``among`` these individuals.
+
+        With ``static`` also those with another end that the graph below lacks.
         """
         within: set[NumberPair] = set()
         beyond: set[NumberPair] = set()
         for step, (iri, _, is_closed) in enumerate(self.steps):
-            for x in self._sources(step, among):
-                reached = self._reachable(step, x, is_closed=is_closed) & among
+            for x in self._path_starts(step, among):
+                reached = self._reachable_from(step, x, is_closed=is_closed) & among
                 within.update((iri, x, y) for y in reached)
             if static and is_closed and self._base is not None:
                 beyond.update(
@@ -253,16 +265,16 @@ class RoleGraph:
             return within, beyond
         return within, {pair for pair in beyond if not self._base.has_pair(pair)}
 
-    def _sources(self, step: int, among: set[int]) -> set[int]:
-        """The nodes ``among`` which an edge starts."""
+    def _path_starts(self, step: int, among: set[int]) -> set[int]:
+        """Select the nodes ``among`` which an edge of this step starts."""
         own = among & self.forward[step].keys()
         return own if self._base is None else own | (among & self._base.forward[step].keys())
 
     def has_pair(self, pair: NumberPair) -> bool:
-        """Whether a pair follows."""
+        """Decide whether a pair follows."""
         iri, x, y = pair
         return any(
-            y in self._reachable(step, x, is_closed=is_closed)
+            y in self._reachable_from(step, x, is_closed=is_closed)
             for step, (asked, _, is_closed) in enumerate(self.steps)
             if asked == iri
         )
@@ -270,28 +282,32 @@ class RoleGraph:
     def _new_pairs(self, step: int) -> Iterator[tuple[int, int]]:
         """Yield the pairs joined by a path along an assertion of this graph."""
         for a, ends in self.forward[step].items():
-            starts = {a} | self._reachable(step, a, is_closed=True, backward=True)
+            starts = {a} | self._reachable_from(step, a, is_closed=True, backward=True)
             for b in ends:
-                for y in {b} | self._reachable(step, b, is_closed=True):
+                for y in {b} | self._reachable_from(step, b, is_closed=True):
                     yield from ((x, y) for x in starts)
 
-    def _reachable(self, step: int, x: int, *, is_closed: bool, backward: bool = False) -> set[int]:
-        found = self._neighbours(step, x, backward=backward)
+    def _reachable_from(
+        self, step: int, x: int, *, is_closed: bool, backward: bool = False
+    ) -> set[int]:
+        """The nodes that a step, closed under transitivity or not, leads to from x."""
+        found = self._neighbours_by_step(step, x, backward=backward)
         if not is_closed:
             return found
         waiting = list(found)
         found = set(found)
         while waiting:
-            fresh = self._neighbours(step, waiting.pop(), backward=backward) - found
+            fresh = self._neighbours_by_step(step, waiting.pop(), backward=backward) - found
             found |= fresh
             waiting += fresh
         return found
 
-    def _neighbours(self, step: int, x: int, *, backward: bool) -> set[int]:
+    def _neighbours_by_step(self, step: int, x: int, *, backward: bool) -> set[int]:
+        """The nodes one edge of a step away from x, those of the graph below included."""
         own = (self.backward if backward else self.forward)[step].get(x, _NOBODY)
         if self._base is None:
             return own
-        other = self._base._neighbours(step, x, backward=backward)
+        other = self._base._neighbours_by_step(step, x, backward=backward)
         return own | other if own and other else own or other
 
 

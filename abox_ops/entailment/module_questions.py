@@ -1,5 +1,5 @@
-"""Consequences in a module: by our own tableau, or question by question where that does not end
-(THEORY, "Entailment").
+"""Find the consequences in one module: by the own tableau, or question by question if that does not
+end (THEORY, "Entailment").
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from shiq.support import bits
 
 
 class OpenQuestion(Exception):
-    """Something is undecided; the argument is the reason."""
+    """Signal: something is undecided; the argument is the reason."""
 
 
 class Contradiction(Exception):
-    """A module is inconsistent."""
+    """Signal: a module is inconsistent."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,9 @@ class ModuleAnswer:
 
 
 class ModuleQuestions:
-    """Asks about modules over one TBox at a time. ``steps``, and ``steps_per_node`` for each
-    individual, are for one question.
+    """Questions about modules over one TBox at a time.
+
+    ``steps``, and ``steps_per_node`` for each individual: the budget of one question.
     """
 
     def __init__(
@@ -90,21 +91,24 @@ class ModuleQuestions:
         questions = Questions(self._tables, module, limit, deadline)
         candidates: list[NodePair] = []
 
-        def observe() -> None:
+        def note_candidates() -> None:
+            """Note the pairs of the standing model as candidates."""
             candidates.extend(candidate_pairs(questions.search.state, roles, wanted))
 
         try:
-            types = questions.find_entailed(wanted, observe)
+            types = questions.find_entailed(wanted, note_candidates)
             if types is None:
                 raise Contradiction
-            pairs = {(i, a, b) for i, a, b in candidates if is_entailed(questions, roles[i], a, b)}
+            pairs = {
+                (i, a, b) for i, a, b in candidates if is_pair_entailed(questions, roles[i], a, b)
+            }
             return ModuleAnswer(types, frozenset(pairs), questions.first_model)
         except (OutOfBudget, UndecidedDataError):
-            return self._one_by_one(tbox, module, wanted, roles, deadline)
+            return self._ask_one_by_one(tbox, module, wanted, roles, deadline)
         finally:
             self._reasoners.question_count += max(1, questions.number)
 
-    def _one_by_one(
+    def _ask_one_by_one(
         self,
         tbox: ClausalTBox,
         module: Module,
@@ -119,18 +123,19 @@ class ModuleQuestions:
             x: sum(
                 1 << a
                 for a in bits(atoms)
-                if self._is_refuted(tbox, with_literals(module, (x, a, False)), deadline)
+                if self._is_refuted(tbox, add_literals(module, (x, a, False)), deadline)
             )
             for x, atoms in wanted.items()
         }
         pairs = {
             (i, a, b)
             for (i, asked), a, b in product(enumerate(roles), wanted, wanted)
-            if self._is_refuted(tbox, with_literals(module, *both_ends(asked, a, b)), deadline)
+            if self._is_refuted(tbox, add_literals(module, *denial_of_pair(asked, a, b)), deadline)
         }
         return ModuleAnswer(types, frozenset(pairs), types)
 
     def _is_refuted(self, tbox: ClausalTBox, module: Module, deadline: float | None) -> bool:
+        """Decide whether a module is inconsistent. Raises: OpenQuestion."""
         [answer] = self._reasoners.decide(tbox, [module], deadline)
         if answer.verdict is Verdict.UNDETERMINED:
             raise OpenQuestion(answer.reason)
@@ -140,7 +145,7 @@ class ModuleQuestions:
 def candidate_pairs(
     state: State, roles: Sequence[AskedRole], nodes: Iterable[int]
 ) -> list[NodePair]:
-    """Find the pairs of ``nodes`` that ``roles`` may lead to in the model that ``state`` is."""
+    """Find the pairs of ``nodes`` that ``roles`` may lead to in the model that ``state`` holds."""
     at: dict[int, list[int]] = {}
     for x in nodes:
         at.setdefault(state.place(x)[0], []).append(x)
@@ -150,14 +155,14 @@ def candidate_pairs(
         for node, starts in at.items():
             reached = {*at}
             if asked.is_visible:
-                reached = _reachable(state, node, bit, is_simple=asked.is_simple)
+                reached = _nodes_by_role(state, node, bit, is_simple=asked.is_simple)
             found += [(i, a, b) for other in reached for a in starts for b in at.get(other, ())]
     return found
 
 
-def _reachable(state: State, node: int, bit: int, *, is_simple: bool) -> set[int]:
-    """Find the nodes that a role of a model may lead to: a role that is not simple, by any number
-    of edges.
+def _nodes_by_role(state: State, node: int, bit: int, *, is_simple: bool) -> set[int]:
+    """Find the nodes that a role may lead to in a model; by any number of edges if the role is not
+    simple.
     """
     found = {y for y, roles in state.near[node].items() if roles & bit}
     waiting = [] if is_simple else list(found)
@@ -168,24 +173,26 @@ def _reachable(state: State, node: int, bit: int, *, is_simple: bool) -> set[int
     return found
 
 
-def is_entailed(questions: Questions, asked: AskedRole, first: int, second: int) -> bool:
+def is_pair_entailed(questions: Questions, asked: AskedRole, first: int, second: int) -> bool:
     """Decide whether the role leads from the first node to the second in every model."""
     state = questions.search.state
     roles = state.near[state.place(first)[0]].get(state.place(second)[0], 0)
     if roles & 1 << state.tables.role(asked.role):
         return True
-    return not questions.ask(both_ends(asked, first, second))
+    return not questions.ask(denial_of_pair(asked, first, second))
 
 
-def both_ends(
+def denial_of_pair(
     asked: AskedRole, first: int, second: int
 ) -> tuple[tuple[int, int, bool], tuple[int, int, bool]]:
-    """Literals that contradict iff the role leads from ``first`` to ``second``."""
+    """The literals at both ends that contradict if and only if the role leads from ``first`` to
+    ``second``.
+    """
     return (first, asked.ends[0], True), (second, asked.ends[1], True)
 
 
-def with_literals(module: Module, *literals: tuple[int, int, bool]) -> Module:
-    """``module`` with more literals at its nodes."""
+def add_literals(module: Module, *literals: tuple[int, int, bool]) -> Module:
+    """Copy ``module`` with more literals at its nodes."""
     positive, negative = list(module.positive), list(module.negative)
     for x, atom, holds in literals:
         (positive if holds else negative)[x] |= 1 << atom

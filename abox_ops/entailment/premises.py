@@ -1,5 +1,5 @@
-"""Premises of entailment: (T, B), split into the part in SHIQ(D) and the rest. Questions about
-them, and answers for the individuals of an event.
+"""Premises (T, B) of entailment, split into the part in SHIQ(D) and the rest; questions about them
+and answers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from shiq.simplify.inclusion import PREFIX
 
 @dataclass(frozen=True)
 class EventAssertions:
-    """Assertions of an event E.
+    """Assertions of an event E, split by whether SHIQ(D) can express them.
 
     in_shiq: those that SHIQ(D) can express. beyond_shiq: those of OWL 2 DL outside it.
     problems: messages about the others.
@@ -38,7 +38,7 @@ class EventAssertions:
 
 @dataclass(frozen=True, eq=False)
 class Premises:
-    """Premises (T, B).
+    """Premises (T, B), split by whether SHIQ(D) can express them.
 
     tbox, abox: the part in SHIQ(D). axioms, assertions: the rest of OWL 2 DL.
     problems: messages about what is neither; with any, there is no answer.
@@ -60,7 +60,7 @@ class Premises:
         outside = dict.fromkeys(axiom for axiom, kind, _ in reported if kind == "outside-shiq")
         unread = [message for _, kind, message in reported if kind not in _READ]
         tbox = owl.TBox(tuple(dict.fromkeys(inside)))
-        event = _split(assertions, tbox.axioms)
+        event = _split_assertions(assertions, tbox.axioms)
         return cls(
             tbox,
             abox_of(event.in_shiq),
@@ -71,7 +71,7 @@ class Premises:
 
     def event(self, assertions: Iterable[owl.Assertion]) -> EventAssertions:
         """Split ``assertions`` as an event E for this TBox."""
-        return _split(assertions, self.tbox.axioms)
+        return _split_assertions(assertions, self.tbox.axioms)
 
     def can_express(self, expression: owl.ClassExpression) -> bool:
         """Whether SHIQ(D) can express ``expression`` together with T."""
@@ -91,17 +91,17 @@ class Premises:
 
     @cached_property
     def all_axioms(self) -> tuple[owl.Axiom, ...]:
-        """T."""
+        """All axioms of T."""
         return (*self.tbox.axioms, *self.axioms)
 
     @cached_property
     def all_assertions(self) -> tuple[owl.Assertion, ...]:
-        """B."""
+        """All assertions of B."""
         return (*self.abox, *self.assertions)
 
     @cached_property
-    def names(self) -> frozenset[str]:
-        """The classes that (T, B) names, but ⊤, ⊥ and fresh ones."""
+    def class_names(self) -> frozenset[str]:
+        """The classes that (T, B) names, without ⊤, ⊥ and fresh ones."""
         return named_classes(
             (*self.all_axioms, *self.abox.complex, *self.assertions)
         ) | _reportable_names(self.abox.classes)
@@ -111,21 +111,24 @@ _INSIDE = frozenset({"unknown-datatype"})
 _READ = frozenset({"outside-shiq", "unknown-datatype"})
 
 
-def _split(assertions: Iterable[owl.Assertion], axioms: Sequence[owl.Axiom]) -> EventAssertions:
+def _split_assertions(
+    assertions: Iterable[owl.Assertion], axioms: Sequence[owl.Axiom]
+) -> EventAssertions:
+    """Split assertions by whether SHIQ(D) can express them together with the axioms."""
     given = list(dict.fromkeys(assertions))
-    rest = [a for a in given if not _is_plain(a)]
+    rest = [a for a in given if not _is_on_names(a)]
     if not rest:
         return EventAssertions(tuple(given))
     inside, reported = split_assertions(rest, axioms)
     outside = dict.fromkeys(a for a, kind, _ in reported if kind == "outside-shiq")
     unread = tuple(message for _, kind, message in reported if kind not in _READ)
     return EventAssertions(
-        tuple(dict.fromkeys([*filter(_is_plain, given), *inside])), tuple(outside), unread
+        tuple(dict.fromkeys([*filter(_is_on_names, given), *inside])), tuple(outside), unread
     )
 
 
-def _is_plain(assertion: owl.Assertion) -> bool:
-    """Whether it is of a kind that lies inside, whatever the axioms."""
+def _is_on_names(assertion: owl.Assertion) -> bool:
+    """Decide whether an assertion is of a kind that SHIQ(D) expresses whatever the axioms are."""
     match assertion:
         case owl.ClassAssertion(owl.Class()):
             return True
@@ -137,7 +140,7 @@ def _is_plain(assertion: owl.Assertion) -> bool:
 
 
 def mentioned_individuals(assertions: Iterable[owl.Assertion]) -> frozenset[str]:
-    """The individuals of ``assertions``, nominals of class expressions among them."""
+    """The individuals in ``assertions``, nominals of class expressions included."""
     found: set[str] = set()
     for assertion in assertions:
         found.update(individuals_of(assertion))
@@ -149,18 +152,19 @@ def mentioned_individuals(assertions: Iterable[owl.Assertion]) -> frozenset[str]
 
 
 def named_classes(values: Iterable[object]) -> frozenset[str]:
-    """The classes that ``values`` name, but ⊤, ⊥ and fresh ones."""
+    """The classes that ``values`` name, without ⊤, ⊥ and fresh ones."""
     return _reportable_names(
         part.iri for value in values for part in parts(value) if isinstance(part, owl.Class)
     )
 
 
 def _reportable_names(names: Iterable[str]) -> frozenset[str]:
+    """Select the class names that may be in results."""
     return frozenset(filter(is_reportable, names))
 
 
 def is_reportable(name: str) -> bool:
-    """Whether a class may be in results: it is neither ⊤, ⊥ nor a fresh name."""
+    """Decide whether a class may be in results: it is neither ⊤, ⊥ nor a fresh name."""
     return not is_reserved(name) and not name.startswith(PREFIX)
 
 
@@ -170,17 +174,17 @@ def class_text(expression: owl.ClassExpression) -> str:
 
 
 def denial(expression: owl.ClassExpression, individual: str) -> owl.ClassAssertion:
-    """The assertion that ``individual`` is no ``expression``."""
+    """Write the assertion that ``individual`` is no instance of ``expression``."""
     return owl.ClassAssertion(owl.ObjectComplementOf(expression), individual)
 
 
 def asked_classes(
     premises: Premises, event: EventAssertions, classes: Sequence[owl.ClassExpression] | None
 ) -> tuple[owl.ClassExpression, ...]:
-    """``classes`` without ⊤; None: those that T, B and E name."""
+    """Drop ⊤ from ``classes``; for None, take the classes that T, B and E name."""
     if classes is not None:
         return tuple(c for c in dict.fromkeys(classes) if c != owl.THING)
-    names = premises.names | named_classes((*event.in_shiq, *event.beyond_shiq))
+    names = premises.class_names | named_classes((*event.in_shiq, *event.beyond_shiq))
     return tuple(map(owl.Class, sorted(names)))
 
 

@@ -51,7 +51,10 @@ class Reasoners:
     def decide(
         self, tbox: ClausalTBox, modules: Sequence[Module], deadline: float | None = None
     ) -> list[Answer]:
-        """One answer for each module; ``deadline``: see `seconds_left`."""
+        """Decide each module.
+
+        ``deadline``: see `seconds_left`.
+        """
         left = self.seconds_left(deadline)
         if left is not None and left <= 0:
             return [_OVER] * len(modules)
@@ -77,9 +80,9 @@ class Reasoners:
             )
         try:
             put = write_question(axioms, assertions)
-            answer = self._ask(put.axioms, put.assertions, left)
+            answer = self._ask_hermit(put.axioms, put.assertions, left)
             if put.weaker is not None and answer.verdict is Verdict.INCONSISTENT:
-                answer = self._ask(put.weaker, put.assertions, self.seconds_left(deadline))
+                answer = self._ask_hermit(put.weaker, put.assertions, self.seconds_left(deadline))
                 if answer.verdict is Verdict.CONSISTENT:
                     return Answer(
                         Verdict.UNDETERMINED,
@@ -92,18 +95,18 @@ class Reasoners:
     def full_question(
         self, axioms: Sequence[owl.Axiom], assertions: Sequence[owl.Assertion]
     ) -> FullQuestion:
-        """An ontology to be asked about repeatedly, with further class assertions on names."""
+        """Prepare an ontology to be asked about repeatedly, with further class assertions on names."""
         return FullQuestion(self, axioms, assertions)
 
     def hermit(self) -> HermitReasoner:
-        """HermiT, started on first use."""
+        """Start HermiT on first use, and return it."""
         if self._hermit is None:
             self._hermit = HermitReasoner(self.heap)
         return self._hermit
 
     def seconds_left(self, deadline: float | None) -> float | None:
-        """Seconds for the next question: until ``deadline`` (`time.monotonic`), and ``timeout``
-        at most.
+        """Compute the seconds for the next question: until ``deadline`` (`time.monotonic`), and at
+        most ``timeout``.
         """
         if deadline is None:
             return self.timeout
@@ -117,9 +120,10 @@ class Reasoners:
                 reasoner.close()
         self._modules = self._hermit = None
 
-    def _ask(
+    def _ask_hermit(
         self, axioms: Sequence[owl.Axiom], assertions: Sequence[owl.Assertion], left: float | None
     ) -> Answer:
+        """Ask HermiT one question, and count it."""
         self.question_count += 1
         return self.hermit().decide_consistency(
             axioms, assertions, left and max(0.01, left), is_normal=True
@@ -127,7 +131,7 @@ class Reasoners:
 
 
 class FullQuestion:
-    """An ontology of OWL 2 DL that is sent to the reasoner once and asked about with different
+    """An ontology of OWL 2 DL that is sent to the reasoner once and then asked about with different
     additions.
     """
 
@@ -158,11 +162,12 @@ class FullQuestion:
 
     @cached_property
     def _assertion_set(self) -> frozenset[owl.Assertion]:
+        """The assertions as a set."""
         return frozenset(self._assertions)
 
     @cached_property
     def _shared_texts(self) -> tuple[OntologyText, ...] | None:
-        """The texts that are sent once; None if each question needs two forms."""
+        """The texts that are sent once; None if each question needs two versions of the data."""
         try:
             put = write_question(self._axioms, self._assertions)
             return (

@@ -1,5 +1,5 @@
-"""Entailment for (T, B) in SHIQ(D): finds the module of the event's individuals, and concludes
-there (THEORY, "Entailment").
+"""Entailment for (T, B) in SHIQ(D): find the module of the event's individuals, and conclude there
+(THEORY, "Entailment").
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from shiq.support import bits
 
 
 def union_or_any(parts: Iterable[frozenset[str] | None]) -> frozenset[str] | None:
-    """Union of the ``parts``; None, which stands for any individual, if one of them is None."""
+    """Unite the ``parts``; None, which stands for any individual, if one of them is None."""
     known = [*parts]
     return None if None in known else frozenset[str]().union(*filter(None, known))
 
 
 @dataclass(frozen=True)
 class Conclusions:
-    """Consequences about individuals.
+    """Entailed classes and pairs of some individuals.
 
     types, pairs: entailed classes and role pairs.
     model_types: their classes in one model.
@@ -96,9 +96,9 @@ class ShiqEntailer:
                 else undetermined_entailment(base.reason)
             )
         try:
-            names = self.asked_names(event)
+            names = self.names_asked_about(event)
             mentioned = frozenset(event.individuals)
-            found = self.conclude(
+            found = self.conclude_about(
                 event, event.individuals, names, deadline, alone=not self._asked.static
             )
             types, pairs, changes = found.types, found.pairs, found.changes
@@ -122,8 +122,8 @@ class ShiqEntailer:
         )
 
     def changed_individuals(self, assertions: Sequence[owl.Assertion]) -> frozenset[str] | None:
-        """The individuals that may have other classes or links with ``assertions`` than without;
-        None: any.
+        """Find the individuals with possibly other classes or links with ``assertions`` than
+        without; None: any.
         """
         event = self._premises.event(assertions)
         said = self._read_event(event)
@@ -162,15 +162,15 @@ class ShiqEntailer:
         asked = sorted({*individuals, *mentioned}) if self._asked.roles else new
         pairs: frozenset[RolePair] = frozenset()
         if asked:
-            found = self.conclude(
-                EventAssertions(), asked, names | self._premises.names, deadline, alone=True
+            found = self.conclude_about(
+                EventAssertions(), asked, names | self._premises.class_names, deadline, alone=True
             )
             pairs = found.pairs
             self._base_types.update((i, found.types[i]) for i in new)
             self._base_touches.update((i, found.touches) for i in new)
         return self._base_types, pairs
 
-    def conclude(
+    def conclude_about(
         self,
         event: EventAssertions,
         individuals: Sequence[str],
@@ -179,8 +179,8 @@ class ShiqEntailer:
         *,
         alone: bool,
     ) -> Conclusions:
-        """Conclude what follows of ``individuals``, which include those of ``event``; unless
-        ``alone``, of all in I. Raises: Contradiction, OpenQuestion.
+        """Conclude the classes and pairs of ``individuals``, which include those of ``event``;
+        unless ``alone``, of all in I. Raises: Contradiction, OpenQuestion.
         """
         said = self._read_event(event)
         if said is None:
@@ -196,7 +196,7 @@ class ShiqEntailer:
         at: dict[tuple[int, int], list[str]] = {}
         for individual, place in places.items():
             at.setdefault(place, []).append(individual)
-        ends = [(Role(iri), self._asked.ends(iri)) for iri in self._asked.roles]
+        ends = [(Role(iri), self._asked.names_of_ends(iri)) for iri in self._asked.roles]
         box, is_seen = found.clauses.roles, self._reading is None
         roles = [AskedRole(r, box.is_simple(r), is_seen, (ids[a], ids[b])) for r, (a, b) in ends]
         types: dict[str, frozenset[str]] = {}
@@ -219,12 +219,12 @@ class ShiqEntailer:
                 )
         return Conclusions(types, frozenset(pairs), held, found.touches, found.changes)
 
-    def asked_names(self, event: EventAssertions) -> frozenset[str]:
-        """The names that are asked about."""
+    def names_asked_about(self, event: EventAssertions) -> frozenset[str]:
+        """The class names that are asked about for an event."""
         if self._asked.classes is not None:
             return frozenset(self._asked.names.values())
         plain = (a.expression for a in event.in_shiq if isinstance(a, owl.ClassAssertion))
-        return self._premises.names | named_classes(plain)
+        return self._premises.class_names | named_classes(plain)
 
     def _class_texts(self, clauses: ClausalTBox, atoms: int) -> frozenset[str]:
         """Texts of the classes ``atoms``."""

@@ -1,4 +1,5 @@
-"""Deletions: delete and rederive (THEORY, "Maintenance of the told sets").
+"""Deletion by delete and rederive: update the index of A when assertions go (THEORY, "Maintenance
+of the told sets").
 
 Told literals may support each other in circles, so everything that propagation could have
 derived from what is deleted is taken away first, by a forward walk over role assertions; then it
@@ -17,7 +18,7 @@ from shiq.abox_ops.elements.graph import Graph, flags, lengthen
 from shiq.abox_ops.elements.quotient import component_minima, regroup_after_deletion
 from shiq.abox_ops.index.index import ElementLabels, Index, least_nodes, view_without_batch
 from shiq.abox_ops.labels.label_calculus import CompiledClause, Label, LabelCalculus
-from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools, combinations
+from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools, distinct_rows
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.told.element_cache import ElementCache
 from shiq.abox_ops.told.told_literals import RoundSizes, asserted_labels, refuted_labels, saturate
@@ -29,17 +30,19 @@ from shiq.model.roles import Role, RoleBox
 def index_after_deletion(
     index: Index, base: Base, less: OverlayBase, touched: Ints, roles: RoleBox
 ) -> Index:
-    """Update ``index``, the index of ``base``, to ``less``: ``base`` without role, class and data
-    assertions and pairs at the ``touched`` nodes.
+    """Update ``index``, the index of ``base``, to ``less``: ``base`` without the assertions deleted
+    at the ``touched`` nodes.
     """
-    lost = _find_reach(index, base, less, roles, touched)
-    return _rederive(index, less, roles, lost)
+    lost = _find_lost_nodes(index, base, less, roles, touched)
+    return _rederive_elements(index, less, roles, lost)
 
 
 # --- what may be lost -----------------------------------------------------------------------------
 
 
-def _find_reach(index: Index, base: Base, less: OverlayBase, roles: RoleBox, touched: Ints) -> Ints:
+def _find_lost_nodes(
+    index: Index, base: Base, less: OverlayBase, roles: RoleBox, touched: Ints
+) -> Ints:
     """Find the nodes whose element may lose labels or members by the deletions at ``touched``
     nodes.
     """
@@ -50,7 +53,7 @@ def _find_reach(index: Index, base: Base, less: OverlayBase, roles: RoleBox, tou
     lost = flags(len(old), frontier)
     while len(frontier):
         if pace.is_slow(len(frontier), len(old)):
-            walk = _ReachWalk(calculus, old, left, lost)
+            walk = _LostElementWalk(calculus, old, left, lost)
             walk.run(old.key[frontier].tolist())
             more = old.locate(np.array([*walk.todo, *walk.lost_keys], np.int64))
             frontier, more = more[: len(walk.todo)], more[len(walk.todo) :]
@@ -64,8 +67,10 @@ def _find_reach(index: Index, base: Base, less: OverlayBase, roles: RoleBox, tou
         source, role, target = old.half_edges(flags(len(old), frontier))
         outside = ~lost[target]
         source, role, target = source[outside], role[outside], target[outside]
-        hit = _may_have_sent(calculus, role, old.label[source], certain[source], old.label[target])
-        hit |= _are_several(old, target)
+        hit = _may_have_sent_each(
+            calculus, role, old.label[source], certain[source], old.label[target]
+        )
+        hit |= _have_several_members(old, target)
         frontier = unique(target[hit])
         lost[frontier] = True
     chosen = np.flatnonzero(lost)
@@ -73,9 +78,8 @@ def _find_reach(index: Index, base: Base, less: OverlayBase, roles: RoleBox, tou
     return np.sort(old.nodes_of(chosen)[1])
 
 
-class _ReachWalk:
-    """Search for lost elements one after another, where each round would find few. Elements are
-    keys.
+class _LostElementWalk:
+    """Work list over lost elements, for chains where each round would find few. Elements are keys.
 
     lost: known lost elements, a flag by number.
     lost_keys: further lost elements found.
@@ -93,8 +97,8 @@ class _ReachWalk:
         self._answers: dict[tuple[int, int, int, int], bool] = {}
 
     def run(self, begun: list[int]) -> None:
-        """Search from the lost elements ``begun``, until nothing is left or an element has too many
-        role assertions.
+        """Search from the elements ``begun`` until nothing is left or an element has too many role
+        assertions.
         """
         region, lost, self.todo = self.cache, self._lost, begun
         while self.todo:
@@ -104,28 +108,31 @@ class _ReachWalk:
                 self.todo.append(key)
                 return
             if not self._certain_label.keys() >= {key, *(b for _, b, _ in edges)}:
-                self._read()
+                self._fetch_met_elements()
             label, certain = region.label[key], self._certain_label[key]
             for role, b, _ in edges:
                 if b not in lost and (
                     b in self._merged_keys
-                    or self._may_have_sent(role, label, certain, region.label[b])
+                    or self._may_have_sent_literal(role, label, certain, region.label[b])
                 ):
                     lost.add(b)
                     self.lost_keys[b] = None
                     self.todo.append(b)
 
-    def _read(self) -> None:
-        """Looks up all elements that were met since the last time."""
+    def _fetch_met_elements(self) -> None:
+        """Look up all elements that were met since the last time."""
         keys = np.array(
             [key for key in self.cache.label if key not in self._certain_label], np.int64
         )
         self._certain_label.update(
             zip(keys.tolist(), _certain_labels(self.calculus, self.remaining_graph, keys).tolist())
         )
-        self._merged_keys.update(keys[_have_several(self.old_graph, keys)].tolist())
+        self._merged_keys.update(keys[_have_several_by_key(self.old_graph, keys)].tolist())
 
-    def _may_have_sent(self, role: int, label: int, certain: int, other: int) -> bool:
+    def _may_have_sent_literal(self, role: int, label: int, certain: int, other: int) -> bool:
+        """Decide, cached, whether a role assertion may have given the other end a literal that is
+        not certain.
+        """
         asked = role, label, certain, other
         if asked not in self._answers:
             space, labels = self.calculus.space, self.calculus.table.labels
@@ -147,17 +154,17 @@ def _certain_labels(calculus: NumberedCalculus, left: Graph, keys: Ints) -> Ints
     )
     label = calculus.table.close(label)
     found: Ints = label[np.searchsorted(ordered, numbers)]
-    found[_are_several(left, numbers)] = EMPTY_ID
+    found[_have_several_members(left, numbers)] = EMPTY_ID
     return found
 
 
-def _are_several(graph: Graph, elements: Ints) -> Bools:
-    """Whether each element has more than one member."""
-    return _have_several(graph, graph.key[elements])
+def _have_several_members(graph: Graph, elements: Ints) -> Bools:
+    """Decide whether each element has more than one member."""
+    return _have_several_by_key(graph, graph.key[elements])
 
 
-def _have_several(graph: Graph, keys: Ints) -> Bools:
-    """Whether each element, given by its key, has more than one member."""
+def _have_several_by_key(graph: Graph, keys: Ints) -> Bools:
+    """Decide whether each element, given by its key, has more than one member."""
     if not len(graph.equality):
         return np.zeros(len(keys), np.bool_)
     ordered = unique(keys)
@@ -166,14 +173,14 @@ def _have_several(graph: Graph, keys: Ints) -> Bools:
     return is_in(keys, several)
 
 
-def _may_have_sent(
+def _may_have_sent_each(
     calculus: NumberedCalculus, role: Ints, source: Ints, certain: Ints, target: Ints
 ) -> Bools:
-    """Whether a role assertion may have given its object a literal, by one of its subject's that
-    is not ``certain``.
+    """Decide for each role assertion whether it may have given its object a literal that rests on
+    an uncertain one of its subject.
     """
     reduced = calculus.role_propagation.reduce_labels
-    found, which = combinations(
+    found, which = distinct_rows(
         role, reduced(role, source), reduced(role, certain), reduced(role ^ 1, target)
     )
     labels, space = calculus.table.labels, calculus.space
@@ -193,33 +200,43 @@ def may_have_sent(
     ``certain``. One of its literals at the object holds there.
     """
 
-    def sends(here: tuple[int, int], there: tuple[int, int]) -> bool:
+    def may_send(here: tuple[int, int], there: tuple[int, int]) -> bool:
+        """Decide whether a clause may have sent a literal from one end to the other."""
         head, body = here
         refuted = not (head & ~source[1] or body & ~source[0])
         uncertain = head & source[1] & ~certain[1] or body & source[0] & ~certain[0]
         return bool(refuted and uncertain and (there[0] & target[0] or there[1] & target[1]))
 
-    def centre(c: CompiledClause) -> tuple[int, int]:
+    def centre_literals(c: CompiledClause) -> tuple[int, int]:
+        """Head and body of a clause at its centre_literals."""
         return c.head, c.body
 
-    def branch(c: CompiledClause) -> tuple[int, int]:
+    def branch_literals(c: CompiledClause) -> tuple[int, int]:
+        """Head and body of a clause at its branch_literals."""
         return c.branch_head, c.branch_body
 
-    return any(sends(centre(c), branch(c)) for c in space.clauses_of(role) if not c.n) or any(
-        sends(branch(c), centre(c)) for c in space.clauses_of(role.inverse) if not c.n
+    return any(
+        may_send(centre_literals(c), branch_literals(c))
+        for c in space.clauses_on_role(role)
+        if not c.n
+    ) or any(
+        may_send(branch_literals(c), centre_literals(c))
+        for c in space.clauses_on_role(role.inverse)
+        if not c.n
     )
 
 
 # --- what is derived again ------------------------------------------------------------------------
 
 
-def _rederive(index: Index, less: OverlayBase, roles: RoleBox, lost: Ints) -> Index:
+def _rederive_elements(index: Index, less: OverlayBase, roles: RoleBox, lost: Ints) -> Index:
     """Recompute the elements of the ``lost`` nodes (ascending) in ``index`` from ``less`` alone."""
     calculus = index.calculus
-    parts = _asserted_equals(less, lost)
+    parts = _equality_names(less, lost)
     names = unique(parts)
 
     def labels(elements: Ints, label: Ints) -> ElementLabels:
+        """Labels of the index, with those of the lost elements replaced."""
         rows = {"element": elements, "label": label}
         return ElementLabels(
             replace_rows(index.labels.table, np.concatenate([names, elements]), rows)
@@ -258,8 +275,8 @@ def _rederive(index: Index, less: OverlayBase, roles: RoleBox, lost: Ints) -> In
     )
 
 
-def _asserted_equals(less: OverlayBase, nodes: Ints) -> Ints:
-    """The least node that is asserted to be the same as each of ``nodes`` (ascending; whole
+def _equality_names(less: OverlayBase, nodes: Ints) -> Ints:
+    """The least node that is asserted to be the same as each of ``nodes`` (ascending; complete
     elements).
     """
     rows = less.table("pairs").rows_of(nodes)

@@ -124,12 +124,12 @@ def build_index(tbox: owl.TBox, roles: RoleBox, base: Base) -> Index:
     """Build the index of (``tbox``, ``base``) from scratch: one pass over everything, then the
     fixpoints.
     """
-    complex_ = all_complex(base)
+    complex_ = complex_assertions_of(base)
     extra = vocabulary_of(base.names, base.class_counts().nonzero()[0], complex_, roles)
     simplified = simplify(tbox, extra)
     calculus = NumberedCalculus(simplified.clauses, base.names.copy())
     nodes = base.nodes()
-    same = same_grouping(base, nodes)
+    same = asserted_equality_partition(base, nodes)
     graph = Graph(
         view_without_batch(base), roles, same, lambda keys: np.full(len(keys), EMPTY_ID, np.int64)
     )
@@ -182,8 +182,8 @@ def least_nodes(graph: Graph) -> Ints:
     return group_minimum(graph.rep[graph.member_element], graph.member_node, len(graph))
 
 
-def same_grouping(base: Base, nodes: Ints) -> StoredPartition:
-    """Individuals by asserted equality."""
+def asserted_equality_partition(base: Base, nodes: Ints) -> StoredPartition:
+    """Partition the individuals by asserted equality."""
     pairs = concatenate(
         list(base.table("pairs").scan()), dict.fromkeys(ROW_COLUMNS["pairs"], nodes[:0])
     )
@@ -193,7 +193,7 @@ def same_grouping(base: Base, nodes: Ints) -> StoredPartition:
 
 
 def view_without_batch(base: Base) -> UnionView:
-    """View ``base`` with an empty batch."""
+    """View ``base`` together with an empty batch."""
     tables: dict[str, ArrayTable] = {
         name: array_table("node", dict.fromkeys(columns, NONE))
         for name, columns in ROW_COLUMNS.items()
@@ -201,7 +201,7 @@ def view_without_batch(base: Base) -> UnionView:
     return UnionView(base, Batch(base.names, [], [], (), tables), tables)
 
 
-def all_complex(base: Base) -> list[owl.Assertion]:
+def complex_assertions_of(base: Base) -> list[owl.Assertion]:
     """The complex assertions of ``base``, each once."""
     found: dict[owl.Assertion, None] = {}
     for rows in base.table("complex").scan():
@@ -212,9 +212,7 @@ def all_complex(base: Base) -> list[owl.Assertion]:
 def vocabulary_of(
     names: Names, classes: Ints, complex: Sequence[owl.Assertion], roles: RoleBox
 ) -> Extra:
-    """The vocabulary by which the TBox must be extended for assertions on ``classes`` and the
-    ``complex`` ones.
-    """
+    """The vocabulary that a TBox needs for assertions on ``classes`` and for the ``complex`` ones."""
     stand_ins = (
         owl.ClassAssertion(owl.Class(names.classes.values[i]), "") for i in classes.tolist()
     )
@@ -243,7 +241,7 @@ def negative_vocabulary(
 
 @dataclass(frozen=True)
 class TouchedNodes:
-    """Nodes of the insertions, once normalised (a:⊤ is dropped).
+    """The nodes of the insertions, once normalised (a:⊤ is dropped).
 
     nodes: all of them. non_edge_nodes: those of assertions other than role and data assertions.
     negative_nodes: those of negative assertions. data_rows: the inserted data rows.
@@ -291,7 +289,7 @@ _REMEMBERED = 1_000_000
 
 @dataclass(frozen=True, eq=False)
 class CalculusCache:
-    """The calculi of one (T, A), remembered from batch to batch.
+    """Cache of the calculi of one (T, A), kept from batch to batch.
 
     source: T as it is given. names: dictionaries of A.
     """
@@ -303,11 +301,11 @@ class CalculusCache:
     _latest: list[NumberedCalculus] = field(default_factory=list, repr=False)
 
     def tbox_with_insertions(self, whole: UnionView) -> SimplifiedTBox:
-        """The simplified TBox with the vocabulary of the insertions."""
+        """Simplify the TBox with the vocabulary of the insertions."""
         return self.extended_tbox(self.new_vocabulary(whole))
 
     def extended_tbox(self, added: Sequence[SubClassOf | Class]) -> SimplifiedTBox:
-        """The simplified TBox with the vocabulary ``added``."""
+        """Simplify the TBox with the vocabulary ``added``."""
         return (
             simplify(self.source, (*self.index.extra, *added))
             if added
@@ -318,11 +316,11 @@ class CalculusCache:
         """The vocabulary of the insertions that T and A do not have."""
         classes = unique(whole.inserted_tables["class_assertions"].columns["class"])
         brought = vocabulary_of(whole.names, classes, whole.complex_insertions(), self.roles)
-        return [x for x in brought if x not in self._vocabulary]
+        return [x for x in brought if x not in self._known_vocabulary]
 
     @cached_property
-    def _vocabulary(self) -> frozenset[SubClassOf | Class]:
-        """The vocabulary of T and A, and every name that is an atom: one changes neither clauses
+    def _known_vocabulary(self) -> frozenset[SubClassOf | Class]:
+        """The vocabulary of T and A, and every name that is an atom: these change neither clauses
         nor atoms.
         """
         index = self.index
@@ -331,9 +329,12 @@ class CalculusCache:
         }
         return frozenset((*index.extra, *(Class(atom) for atom in atoms if isinstance(atom, str))))
 
-    def lookup(self, simplified: SimplifiedTBox, criterion: str, names: Names) -> NumberedCalculus:
-        """The calculus of ``criterion``. Where the batch brings no name and no axiom, it is one
-        that remembers earlier batches.
+    def calculus_for(
+        self, simplified: SimplifiedTBox, criterion: str, names: Names
+    ) -> NumberedCalculus:
+        """Return the calculus of ``criterion``.
+
+        If the batch brings no name and no axiom, it is one that remembers earlier batches.
         """
         index = self.index
         as_before = simplified is index.simplified_tbox and (
@@ -369,6 +370,7 @@ class CalculusCache:
 
     @cached_property
     def _published_calculus(self) -> NumberedCalculus:
+        """The calculus of the published method, over the clauses of Definition 4."""
         return NumberedCalculus(
             self.index.simplified_tbox.definition4_clauses, self.index.calculus.names
         )

@@ -1,4 +1,5 @@
-"""Which data assertions a check must see (THEORY, "The add set": data).
+"""Data restrictions of the TBox, and the test whether a data assertion must be kept (THEORY, "The
+add set": data).
 
 d(a, v) is *decided* when no data restriction that may be in force at a can use v in a
 contradiction. The datatype layer answers for values; this file only counts.
@@ -60,19 +61,20 @@ class DataRestrictions:
         return DataTheory(self.space.tbox.definitions, self.space.tbox.roles)
 
     def refuted_label(self, values: Iterable[tuple[str, Literal]]) -> Label:
-        """The label of the ≤0 p.D that these asserted values refute; a clash if a value is
+        """Compute the label of the ≤0 p.D that these asserted values refute; a clash if a value is
         ill-typed.
         """
         label = EMPTY
         for value in values:
             found = self._refuted_memo.get(value)
             if found is None:
-                found = self._refuted_memo[value] = self._refuted_by(*value)
+                found = self._refuted_memo[value] = self._refuted_by_value(*value)
             if found is not EMPTY:
                 label = join(label, found)
         return label
 
-    def _refuted_by(self, property: str, literal: Literal) -> Label:
+    def _refuted_by_value(self, property: str, literal: Literal) -> Label:
+        """Compute the literals that one asserted value refutes."""
         if self.theory.is_ill_typed(literal):
             return self.space.clash
         negative = 0
@@ -82,9 +84,11 @@ class DataRestrictions:
         return (0, negative) if negative else EMPTY
 
     def is_in_force(self, atom: int, label: Label) -> bool:
-        """Whether the data restriction ``atom`` may have to hold at an element with ``label``:
-        it is told, or some clause with it in the head is not satisfied by another literal of the
-        centre. (That a value refutes it satisfies no clause.)
+        """Decide whether the data restriction ``atom`` may have to hold at an element with
+        ``label``.
+
+        It does if it is told, or if some clause with it in the head is not satisfied by another
+        literal of the centre. (A value that refutes it satisfies no clause.)
         """
         key = (atom, label)
         found = self._in_force.get(key)
@@ -104,9 +108,10 @@ class DataRestrictions:
         count: Callable[[DataAtMost], int],
         negated: frozenset[str],
     ) -> bool:
-        """Whether ``property``(a, ``literal``) is decided at an element with ``label``.
+        """Decide whether the assertion ``property``(a, ``literal``) can be left out at an element
+        with ``label``.
 
-        ``count`` gives |V| + G of a's merge class for a restriction; ``negated``: the properties
+        ``count_values`` gives |V| + G of a's merge class for a restriction; ``negated``: the properties
         of negative data assertions, closed downwards.
         """
         if property in self.disjoint_properties or property in negated:
@@ -119,13 +124,17 @@ class DataRestrictions:
         return True
 
     def needs_below(self, property: str) -> list[tuple[int, DataAtLeast]]:
-        """The ≥n g.D with g below ``property``, each with its place among the atoms."""
+        """The ≥n g.D with g below ``property``, each with its position among the atoms."""
         return [need for g in self.subproperties(property) for need in self._at_least.get(g, ())]
 
-    def count(self, atom: DataAtMost, members: list[tuple[Label, set[tuple[str, Literal]]]]) -> int:
-        """|V| + G for ``atom``: distinct values in its range, and values that may have to be made.
-        ``members``: the label and
-        the data of every member of a merge class."""
+    def count_values(
+        self, atom: DataAtMost, members: list[tuple[Label, set[tuple[str, Literal]]]]
+    ) -> int:
+        """Compute |V| + G for ``atom``: distinct values in its range, and values that may have to
+        be generated.
+
+        ``members``: the label and the data of every member of a merge class.
+        """
         below = self.subproperties(atom.property)
         distinct: set[Hashable] = set()
         generated = 0
@@ -134,10 +143,13 @@ class DataRestrictions:
                 if p in below and self.theory.contains(atom.range, v) is not False:
                     distinct.add(v if self.theory.is_ill_typed(v) else self.theory.value(v))
             for i, need in self.needs_below(atom.property):
-                if self.is_in_force(i, label) and not (need.n == 1 and self._is_met(need, values)):
+                if self.is_in_force(i, label) and not (
+                    need.n == 1 and self._has_needed_value(need, values)
+                ):
                     generated += need.n
         return len(distinct) + generated
 
-    def _is_met(self, need: DataAtLeast, values: set[tuple[str, Literal]]) -> bool:
+    def _has_needed_value(self, need: DataAtLeast, values: set[tuple[str, Literal]]) -> bool:
+        """Decide whether one of ``values`` meets ``need``."""
         below = self.subproperties(need.property)
         return any(p in below and self.theory.contains(need.range, v) is True for p, v in values)

@@ -1,5 +1,5 @@
-"""The clauses that labels leave open on a role assertion: the literal half of irrelevance (THEORY,
-"Irrelevant role assertions").
+"""Test which clauses the labels leave undecided on a role assertion: irrelevance by a literal
+(THEORY, "Irrelevant role assertions").
 
 A role assertion is tested at both ends and at every position of every clause that it matches.
 Clauses that literals do not discharge are *open*. An open u-type clause makes the assertion
@@ -31,7 +31,7 @@ from shiq.support import bits
 
 @dataclass
 class Needs:
-    """The ≥k R.D that may have to be met at an element, by its label; memoised."""
+    """The at-least restrictions that may have to be met at an element, by its label; cached."""
 
     space: LabelCalculus
 
@@ -74,7 +74,7 @@ def witness_survives(
 
 
 class OpenClauses(NamedTuple):
-    """Clauses that a role assertion leaves open.
+    """The clauses that a role assertion leaves undecided.
 
     is_relevant: whether a u-type clause is open.
     at_subject, at_object: open m-type clauses with their centre there.
@@ -87,13 +87,13 @@ class OpenClauses(NamedTuple):
 
 @dataclass
 class Irrelevance:
-    """Open clauses by (role, label of subject, label of object), memoised."""
+    """Cache of the clauses left undecided, by (role, label of subject, label of object)."""
 
     space: LabelCalculus
     _open: dict[tuple[Role, Label, Label], OpenClauses] = field(default_factory=dict)
 
     def open_clauses(self, role: Role, subject: Label, object: Label) -> OpenClauses:
-        """The clauses that an assertion of ``role`` between elements with these labels leaves open."""
+        """Find the clauses that the labels leave undecided on an assertion of ``role``."""
         key = (role, subject, object)
         found = self._open.get(key)
         if found is None:
@@ -107,12 +107,12 @@ class Irrelevance:
         return found
 
     def undecided_clauses(self, role: Role, centre: Label, branch: Label) -> list[CompiledClause]:
-        """The clauses that an assertion of ``role`` matches with its subject as the centre, and
+        """Find the clauses that an assertion of ``role`` matches with its subject as centre, and
         that neither label satisfies.
         """
         return [
             c
-            for c in self.space.clauses_of(role)
+            for c in self.space.clauses_on_role(role)
             if not c.is_decided_at_centre(centre) and not c.is_decided_at_branch(branch)
         ]
 
@@ -151,8 +151,8 @@ class Residuals:
         )
 
     def residual_at(self, clause: CompiledClause, at_branch: bool, label: Label) -> Label | None:
-        """The label to assert at an end with ``label`` so that ``clause`` holds there; None if
-        every literal is refuted.
+        """Compute the label to assert at an end with ``label`` so that ``clause`` holds there; None
+        if every literal is refuted.
 
         It has one literal, or the name of the disjunction, over the extended TBox.
         """
@@ -171,7 +171,9 @@ class Residuals:
 
 def constrained_roles(roles: RoleBox) -> frozenset[Role]:
     """The roles below one with a disjointness, asymmetry or irreflexivity axiom, or below one with
-    relevant loops. Closed under inverses.
+    relevant loops.
+
+    Closed under inverses.
     """
     named = (
         {r for pair in roles.disjoint for r in pair}
@@ -179,20 +181,22 @@ def constrained_roles(roles: RoleBox) -> frozenset[Role]:
         | roles.irreflexive
         | {*map(Role, roles.relevant_loops)}
     )
-    return roles_below(named, roles)
+    return roles_below_any(named, roles)
 
 
-def roles_below(named: Iterable[Role], roles: RoleBox) -> frozenset[Role]:
-    """All roles below one of ``named``, with their inverses."""
+def roles_below_any(named: Iterable[Role], roles: RoleBox) -> frozenset[Role]:
+    """The roles below one of ``named``, with their inverses."""
     found = {r for s in named for r in roles.subroles(s)}
     return frozenset(found | {r.inverse for r in found})
 
 
-def is_violated(
+def violates_role_axioms(
     asserted: Collection[Role], negated: Collection[Role], is_loop: bool, roles: RoleBox
 ) -> bool:
-    """Whether the roles ``asserted`` of one pair contradict the role axioms, or roles ``negated``
-    for the same pair. Roles are as seen from the first end.
+    """Decide whether the roles ``asserted`` of one pair contradict the role axioms, or roles
+    ``negated`` for the same pair.
+
+    Roles are as seen from the first end.
 
     is_loop: whether both ends are one element; then relevant loops count as a contradiction too.
     """

@@ -1,5 +1,5 @@
-"""Told literals: what (T, A) is known to entail at one element without branching (THEORY, "Told
-literals").
+"""Label calculus: unit propagation on the literals of one individual, without branching (THEORY,
+"Told literals").
 
 A *label* is a pair of bitmasks (positive, negative) over `ClausalTBox.atoms`. It is closed under
 unit propagation with local clauses; along a role assertion, u-type clauses send further literals
@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from shiq.abox_ops.labels.unit_propagation import propagation_of
+from shiq.abox_ops.labels.unit_propagation import make_propagation
 from shiq.answers.verdict import Verdict
 from shiq.model import NOTHING
 from shiq.model.clause import AtLeast, Atom, ClausalTBox, Clause, DataAtLeast, DataAtMost
@@ -45,11 +45,11 @@ class CompiledClause:
     n: int
 
     def is_decided_at_centre(self, label: Label) -> bool:
-        """Whether a literal of ``label`` satisfies the clause at its centre."""
+        """Decide whether a literal of ``label`` satisfies the clause at its centre."""
         return bool(self.head & label[0] or self.body & label[1])
 
     def is_decided_at_branch(self, label: Label) -> bool:
-        """Whether a literal of ``label`` satisfies the clause at its branch."""
+        """Decide whether a literal of ``label`` satisfies the clause at its branch."""
         return bool(self.branch_head & label[0] or self.branch_body & label[1])
 
 
@@ -67,8 +67,9 @@ NOTHING_SENT = SentLiterals(EMPTY, EMPTY)
 
 
 def contradiction(tbox: ClausalTBox) -> Label:
-    """The label of a contradiction that no atom causes, such as an asserted owl:Nothing. No clause
-    uses its bit.
+    """The label of a contradiction that no atom causes, such as an asserted owl:Nothing.
+
+    No clause uses its bit.
 
     In the labels of a TBox that has grown since, it is still a clash.
     """
@@ -77,18 +78,18 @@ def contradiction(tbox: ClausalTBox) -> Label:
 
 
 def clashes(label: Label) -> bool:
-    """Whether ``label`` contains a literal and its negation."""
+    """Decide whether ``label`` contains a literal and its negation."""
     return bool(label[0] & label[1])
 
 
 def join(first: Label, second: Label) -> Label:
-    """The union of two labels."""
+    """Unite two labels."""
     return first[0] | second[0], first[1] | second[1]
 
 
 @dataclass
 class LabelCalculus:
-    """Unit propagation of one clausal TBox on labels, memoised.
+    """Unit propagation of one clausal TBox on labels, with cached results.
 
     data_mask: the atoms that are data restrictions. clash: see `contradiction`.
     compiled: the clauses with a role, or with a restriction in the head; the others only propagate.
@@ -107,7 +108,7 @@ class LabelCalculus:
         }
         clauses = self.tbox.clauses
         told = [c.role is not None or any(not isinstance(a, str) for a in c.head) for c in clauses]
-        compiled = [_compile(i, c, ids) for i, c in enumerate(clauses) if told[i]]
+        compiled = [_compile_clause(i, c, ids) for i, c in enumerate(clauses) if told[i]]
         self.compiled = compiled
         self.m_type = [c for c in compiled if c.n]
         width = len(self.tbox.atoms) + 1
@@ -116,7 +117,7 @@ class LabelCalculus:
             for c in clauses
             if c.role is None
         )
-        self._propagation = propagation_of(width, local, self.clash)
+        self._propagation = make_propagation(width, local, self.clash)
         self._by_role: dict[Role, list[CompiledClause]] = {}
         for c in compiled:
             role = self.tbox.clauses[c.index].role
@@ -128,13 +129,13 @@ class LabelCalculus:
         #: What holds everywhere: the closure of the empty label.
         self._everywhere = self._propagation.everywhere()
 
-    def without_data(self, label: Label) -> Label:
-        """``label`` without negated data restrictions, which only mirror data assertions."""
+    def drop_data_literals(self, label: Label) -> Label:
+        """Drop the negated data restrictions of ``label``, which only mirror data assertions."""
         return label[0], label[1] & ~self.data_mask
 
-    def clauses_of(self, role: Role) -> tuple[CompiledClause, ...]:
-        """The clauses with a role atom that an assertion of ``role`` from centre to branch
-        matches (through ⊑*).
+    def clauses_on_role(self, role: Role) -> tuple[CompiledClause, ...]:
+        """The clauses with a role atom that an assertion of ``role`` from centre to branch matches
+        (through ⊑*).
         """
         above = self.tbox.roles.superroles(role)
         found = self._clauses_of.get(above)
@@ -150,8 +151,8 @@ class LabelCalculus:
         return self.tbox.roles.subroles(role)
 
     def may_loop(self, clause: CompiledClause) -> bool:
-        """Whether an element may be among its own S-neighbours by a class, of an m-type
-        ``clause`` with ≤n S.C.
+        """Decide whether an element of a class may be its own S-neighbour, for an m-type ``clause``
+        with ≤n S.C.
         """
         if not self.tbox.roles.loop_properties:
             return False
@@ -159,7 +160,7 @@ class LabelCalculus:
         return any(atom.is_loop and atom.role in below for atom in self.at_least.values())
 
     def close(self, label: Label) -> Label:
-        """The closure of ``label`` under unit propagation with local clauses.
+        """Close ``label`` under unit propagation with local clauses.
 
         Stops because every step adds a literal of finitely many.
         """
@@ -170,8 +171,8 @@ class LabelCalculus:
         return found
 
     def extend_to_clash(self, closed: Label, more: Label) -> Label:
-        """The closure of a ``closed`` label with ``more`` literals, ended at the first clash. The
-        cost depends on ``more`` alone.
+        """Close a ``closed`` label with ``more`` literals, up to the first clash. The cost depends
+        on ``more`` alone.
         """
         label = join(closed, more)
         if label == closed:
@@ -181,28 +182,31 @@ class LabelCalculus:
         )
 
     def send(self, role: Role, subject: Label, object: Label) -> SentLiterals:
-        """The literals that an assertion of ``role`` sends to its ends by u-type clauses, for
-        elements with these labels.
+        """Compute the literals that an assertion of ``role`` sends to its ends by u-type clauses,
+        given their labels.
         """
         key = (role, subject, object)
         found = self._send_memo.get(key)
         if found is None:
-            to_subject, to_object = self._one_way(self.clauses_of(role), subject, object)
-            back_object, back_subject = self._one_way(
-                self.clauses_of(role.inverse), object, subject
+            to_subject, to_object = self._sent_by_clauses(
+                self.clauses_on_role(role), subject, object
+            )
+            back_object, back_subject = self._sent_by_clauses(
+                self.clauses_on_role(role.inverse), object, subject
             )
             found = SentLiterals(
-                _difference(join(to_subject, back_subject), subject),
-                _difference(join(to_object, back_object), object),
+                _label_difference(join(to_subject, back_subject), subject),
+                _label_difference(join(to_object, back_object), object),
             )
             if found == NOTHING_SENT:
                 found = NOTHING_SENT
             self._send_memo[key] = found
         return found
 
-    def _one_way(
+    def _sent_by_clauses(
         self, clauses: tuple[CompiledClause, ...], centre: Label, branch: Label
     ) -> tuple[Label, Label]:
+        """Compute the literals that ``clauses`` send to the centre and to the branch."""
         to_centre, to_branch = EMPTY, EMPTY
         for c in clauses:
             if c.n:
@@ -226,12 +230,16 @@ class LabelCalculus:
         return to_centre, to_branch
 
 
-def _difference(label: Label, known: Label) -> Label:
+def _label_difference(label: Label, known: Label) -> Label:
+    """The literals of ``label`` that are not ``known``."""
     return label[0] & ~known[0], label[1] & ~known[1]
 
 
-def _compile(index: int, clause: Clause, ids: Mapping[Atom, int]) -> CompiledClause:
-    def mask(atoms: tuple[Atom, ...]) -> int:
+def _compile_clause(index: int, clause: Clause, ids: Mapping[Atom, int]) -> CompiledClause:
+    """Compile a clause to bit masks."""
+
+    def mask_of_atoms(atoms: tuple[Atom, ...]) -> int:
+        """The bit mask_of_atoms of ``atoms``."""
         found = 0
         for atom in atoms:
             found |= 1 << ids[atom]
@@ -239,10 +247,10 @@ def _compile(index: int, clause: Clause, ids: Mapping[Atom, int]) -> CompiledCla
 
     return CompiledClause(
         index,
-        mask(clause.body),
-        mask(clause.head),
-        mask(clause.branch_body),
-        mask(clause.branch_head),
+        mask_of_atoms(clause.body),
+        mask_of_atoms(clause.head),
+        mask_of_atoms(clause.branch_body),
+        mask_of_atoms(clause.branch_head),
         clause.at_most,
     )
 

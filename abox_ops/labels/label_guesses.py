@@ -1,5 +1,5 @@
-"""Completion of a label: a guess at the other literals of an element, by its label alone (THEORY,
-"Outside completion").
+"""Guess the undetermined literals of an element from its label alone, for a candidate model
+(THEORY, "Outside completion").
 
 Guesses are not entailed. Names are taken for false as far as unit propagation allows, original ones
 before fresh ones. What that makes true is added, ≥-atoms included. Propagation covers the local
@@ -21,8 +21,8 @@ DEPTH = 2
 
 
 @dataclass
-class Completions:
-    """Guessed labels of one label calculus, memoised."""
+class LabelGuesses:
+    """Guessed model labels of one label calculus, cached."""
 
     space: LabelCalculus
 
@@ -34,7 +34,9 @@ class Completions:
         fresh = [i for i, a in enumerate(tbox.atoms) if isinstance(a, str) and a in tbox.fresh]
         self._groups = (NameHalves(original), NameHalves(fresh))
         self._needs = sum(1 << i for i in self.space.at_least)
-        self._masks = {i: self._mask(need.role) for i, need in self.space.at_least.items()}
+        self._masks = {
+            i: self._atoms_at_first_end(need.role) for i, need in self.space.at_least.items()
+        }
         self._guess_memo: dict[tuple[Label, int], Label] = {}
         self._close_memo: dict[tuple[Label, int], Label] = {}
         self._send_memo: dict[tuple[int, int, int, int], Label] = {}
@@ -48,16 +50,17 @@ class Completions:
         key = (label, triggers)
         found = self._guess_memo.get(key)
         if found is None:
-            found = self._guess_memo[key] = self._complete(label, triggers)
+            found = self._guess_memo[key] = self._guess(label, triggers)
         return found
 
-    def _complete(self, label: Label, triggers: int) -> Label:
+    def _guess(self, label: Label, triggers: int) -> Label:
+        """Guess the label: names of ``triggers`` are tried as true, the others as false."""
         closed = self.space.close(label)
-        label = self._close(label, DEPTH)
+        label = self._close_with_witnesses(label, DEPTH)
         if clashes(label):
             return closed
         for bit in bits(triggers & ~label[1]):
-            grown = self._extend(label, (1 << bit, 0), DEPTH)
+            grown = self._extend_with_witnesses(label, (1 << bit, 0), DEPTH)
             if not clashes(grown):
                 label = grown
         for group in self._groups:
@@ -73,43 +76,43 @@ class Completions:
         mask = names.mask & ~(label[0] | label[1])
         if not mask:
             return label
-        grown = self._extend(label, (0, mask), DEPTH)
+        grown = self._extend_with_witnesses(label, (0, mask), DEPTH)
         if not clashes(grown):
             return grown
         if names.halves is None:
-            grown = self._extend(label, (mask, 0), DEPTH)
+            grown = self._extend_with_witnesses(label, (mask, 0), DEPTH)
             return label if clashes(grown) else grown
         first, second = names.halves
         return self._falsify_names(self._falsify_names(label, first), second)
 
-    def _close(self, label: Label, depth: int) -> Label:
-        """``label`` under unit propagation, with what witnesses of its ≥-atoms send back."""
+    def _close_with_witnesses(self, label: Label, depth: int) -> Label:
+        """Close ``label`` under unit propagation and what witnesses of its ≥-atoms send back."""
         key = (label, depth)
         found = self._close_memo.get(key)
         if found is None:
-            found = self._close_memo[key] = self._with_witnesses(self.space.close(label), depth)
+            found = self._close_memo[key] = self._add_sent_back(self.space.close(label), depth)
         return found
 
-    def _extend(self, closed: Label, more: Label, depth: int) -> Label:
-        """The same for a label ``closed`` so already, with ``more``."""
+    def _extend_with_witnesses(self, closed: Label, more: Label, depth: int) -> Label:
+        """Close a ``closed`` label with ``more`` literals, in the same way."""
         key = (join(closed, more), depth)
         found = self._close_memo.get(key)
         if found is None:
-            found = self._close_memo[key] = self._with_witnesses(
+            found = self._close_memo[key] = self._add_sent_back(
                 self.space.extend_to_clash(closed, more), depth
             )
         return found
 
-    def _with_witnesses(self, label: Label, depth: int) -> Label:
-        """The closed ``label`` with what witnesses of its ≥-atoms send back, closed again, as
-        far as there is no clash.
+    def _add_sent_back(self, label: Label, depth: int) -> Label:
+        """Add what witnesses of the label's ≥-atoms send back, and close again, as long as there is
+        no clash.
 
         Stops because every round adds a literal of finitely many.
         """
         while depth and not clashes(label):
             positive, negative = label
             for i in bits(label[0] & self._needs):
-                sent = self._sent_back(i, label, depth)
+                sent = self._sent_back_by_witness(i, label, depth)
                 positive |= sent[0]
                 negative |= sent[1]
             if (positive, negative) == label:
@@ -117,36 +120,39 @@ class Completions:
             label = self.space.extend_to_clash(label, (positive, negative))
         return label
 
-    def _sent_back(self, i: int, label: Label, depth: int) -> Label:
-        """The literals that a witness of the ≥-atom ``i`` sends to an element with ``label``; a
-        clash if there can be no witness.
+    def _sent_back_by_witness(self, i: int, label: Label, depth: int) -> Label:
+        """Compute the literals that a witness of the ≥-atom ``i`` sends to an element with
+        ``label``; a clash if there can be no witness.
         """
         mask = self._masks[i]
         positive, negative = label[0] & mask, label[1] & mask
         key = (i, positive, negative, depth)
         found = self._send_memo.get(key)
         if found is None:
-            found = self._send_memo[key] = self._from_witness(
+            found = self._send_memo[key] = self._label_after_witness(
                 self.space.at_least[i], (positive, negative), depth
             )
         return found
 
-    def _mask(self, role: Role) -> int:
-        """The atoms that the clauses on a role assertion speak of at its first end."""
+    def _atoms_at_first_end(self, role: Role) -> int:
+        """The atoms that the clauses on a role assertion read at its first end."""
         found = 0
-        for c in self.space.clauses_of(role):
+        for c in self.space.clauses_on_role(role):
             found |= c.body | c.head
-        for c in self.space.clauses_of(role.inverse):
+        for c in self.space.clauses_on_role(role.inverse):
             found |= c.branch_body | c.branch_head
         return found
 
-    def _from_witness(self, need: AtLeast, label: Label, depth: int) -> Label:
-        witness = self._close(
+    def _label_after_witness(self, need: AtLeast, label: Label, depth: int) -> Label:
+        """Close the label together with a witness of ``need``, exchanging literals until nothing
+        changes.
+        """
+        witness = self._close_with_witnesses(
             (0 if need.filler is None else 1 << self.space.tbox.atom_ids[need.filler], 0), depth - 1
         )
         while True:
             sent = self.space.send(need.role, label, witness)
-            told = self._extend(witness, sent.object, depth - 1)
+            told = self._extend_with_witnesses(witness, sent.object, depth - 1)
             if clashes(told):
                 return self.space.clash
             if told == witness:
@@ -156,9 +162,7 @@ class Completions:
 
 @dataclass(frozen=True)
 class NameHalves:
-    """Binary tree over atoms: their positions and, if there are several, the two halves. Halves and
-    masks are made on demand.
-    """
+    """Binary tree over atoms, for search by halving. Masks and halves are made on demand."""
 
     positions: list[int]
 

@@ -1,4 +1,4 @@
-"""Labels by number: the label calculus applied to columns.
+"""Labels by number: the label calculus applied to arrays of label numbers.
 
 Each result is computed once per distinct combination of labels. `EMPTY_ID` is the empty label.
 """
@@ -30,8 +30,8 @@ EMPTY_ID = 0
 _CAPACITY = 1 << 24
 
 
-def by_distinct(keys: Ints, value: Callable[[int], int]) -> Ints:
-    """``value`` of each key, asked once per distinct one."""
+def apply_to_distinct(keys: Ints, value: Callable[[int], int]) -> Ints:
+    """Apply ``value`` to each key, once per distinct key."""
     if len(keys) <= TINY:
         values = {key: value(key) for key in sorted(set(keys.tolist()))}
         return np.array([values[key] for key in keys.tolist()], np.int64)
@@ -40,15 +40,17 @@ def by_distinct(keys: Ints, value: Callable[[int], int]) -> Ints:
 
 
 class Memo:
-    """Cache of a function of numbers, for many at once."""
+    """Cache of a function of numbers, looked up for many at once."""
 
     def __init__(self) -> None:
         self._keys = NONE
         self._values = NONE
 
-    def lookup(self, keys: Ints, value: Callable[[int], int]) -> Ints:
-        """The ``value`` of each of the distinct ``keys``, ascending."""
-        known, at = self._positions(keys)
+    def get_or_compute(self, keys: Ints, value: Callable[[int], int]) -> Ints:
+        """Return the ``value`` of each of the distinct ``keys`` (ascending), computed if it is not
+        cached.
+        """
+        known, at = self._cached_positions(keys)
         if not known.all():
             new = keys[~known]
             values = np.fromiter(map(value, new.tolist()), np.int64, len(new))
@@ -58,10 +60,11 @@ class Memo:
             )
             order = all_keys.argsort(kind="stable")
             self._keys, self._values = all_keys[order], all_values[order]
-            _, at = self._positions(keys)
+            _, at = self._cached_positions(keys)
         return self._values[at]
 
-    def _positions(self, keys: Ints) -> tuple[Bools, Ints]:
+    def _cached_positions(self, keys: Ints) -> tuple[Bools, Ints]:
+        """Decide which keys are cached; return their positions too."""
         if not len(self._keys):
             return np.zeros(len(keys), np.bool_), np.zeros(len(keys), np.int64)
         at = np.minimum(self._keys.searchsorted(keys), len(self._keys) - 1)
@@ -75,8 +78,8 @@ class LabelMemo:
     def __init__(self) -> None:
         self._values = NONE
 
-    def lookup(self, ids: Ints, value: Callable[[int], int]) -> Ints:
-        """``value`` (never negative) of each of ``ids``, asked once per distinct one."""
+    def get_or_compute(self, ids: Ints, value: Callable[[int], int]) -> Ints:
+        """Return ``value`` (never negative) of each of ``ids``, computed once per distinct id."""
         more = int(ids.max(initial=-1)) + 1 - len(self._values)
         if more > 0:
             self._values = np.concatenate([self._values, np.full(more, -1, np.int64)])
@@ -131,25 +134,26 @@ class LabelNumbers:
     # --- on arrays of numbers ---------------------------------------------------------------------
 
     def join(self, first: Ints, second: Ints) -> Ints:
-        """The join of each pair."""
-        pairs, inverse = combinations(first, second)
-        return np.fromiter((self._join(a * _CAPACITY + b) for a, b in pairs), np.int64, len(pairs))[
-            inverse
-        ]
+        """Join each pair of labels."""
+        pairs, inverse = distinct_rows(first, second)
+        return np.fromiter(
+            (self._join_pair(a * _CAPACITY + b) for a, b in pairs), np.int64, len(pairs)
+        )[inverse]
 
     def extend(self, label: int, more: int) -> int:
-        """The closure of one label with another."""
-        return self._close(self._join(label * _CAPACITY + more))
+        """Close one label with the literals of another."""
+        return self._close_one(self._join_pair(label * _CAPACITY + more))
 
     def close(self, ids: Ints) -> Ints:
-        """The closure of each label under the local clauses."""
-        return by_distinct(ids, self._close)
+        """Close each label under the local clauses."""
+        return apply_to_distinct(ids, self._close_one)
 
-    def restricted_each(self, ids: Ints, mask: Ints, masks: Sequence[int]) -> Ints:
-        """Each label, restricted to the atoms in ``masks[mask[i]]``."""
+    def restrict_each(self, ids: Ints, mask: Ints, masks: Sequence[int]) -> Ints:
+        """Restrict each label to the atoms in ``masks[mask[i]]``."""
         if len(ids) <= TINY:
             return np.array(
-                [self.restrict(i, masks[m]) for i, m in zip(ids.tolist(), mask.tolist())], np.int64
+                [self.restrict_one(i, masks[m]) for i, m in zip(ids.tolist(), mask.tolist())],
+                np.int64,
             )
         number = np.array([self._masks.setdefault(m, len(self._masks)) for m in masks], np.int64)
         # Codes as near to each other as the labels there are: a table over them is cheaper than
@@ -158,22 +162,22 @@ class LabelNumbers:
         found, inverse, _ = distinct(number[mask] * size + ids)
         found = found // size * _CAPACITY + found % size
         listed = list(self._masks)
-        return self._restrict_each_memo.lookup(
-            found, lambda key: self.restrict(key % _CAPACITY, listed[key // _CAPACITY])
+        return self._restrict_each_memo.get_or_compute(
+            found, lambda key: self.restrict_one(key % _CAPACITY, listed[key // _CAPACITY])
         )[inverse]
 
-    def restricted_to(self, ids: Ints, mask: int) -> Ints:
-        """Each label, restricted to the atoms in ``mask``."""
-        return self._restrict_to_memos.setdefault(mask, LabelMemo()).lookup(
-            ids, lambda i: self.restrict(i, mask)
+    def restrict_all(self, ids: Ints, mask: int) -> Ints:
+        """Restrict each label to the atoms in ``mask``."""
+        return self._restrict_to_memos.setdefault(mask, LabelMemo()).get_or_compute(
+            ids, lambda i: self.restrict_one(i, mask)
         )
 
-    def without_data(self, ids: Ints) -> Ints:
-        """See `LabelCalculus.without_data`, for each label."""
-        return by_distinct(ids, self._drop_data)
+    def drop_data_literals(self, ids: Ints) -> Ints:
+        """Drop the data literals of each label (`LabelCalculus.drop_data_literals`)."""
+        return apply_to_distinct(ids, self._drop_data_of_one)
 
     def clashes(self, ids: Ints) -> Bools:
-        """Whether each label clashes."""
+        """Decide whether each label clashes."""
         known = len(self._is_clash)
         if known < len(self.labels):
             self._is_clash = np.concatenate(
@@ -185,11 +189,11 @@ class LabelNumbers:
         return self._is_clash[ids]
 
     def test_labels(self, ids: Ints, test: Callable[[Label], bool]) -> Bools:
-        """Whether each label satisfies ``test``."""
-        return by_distinct(ids, lambda i: test(self.labels[i])).astype(np.bool_)
+        """Decide whether each label satisfies ``test``."""
+        return apply_to_distinct(ids, lambda i: test(self.labels[i])).astype(np.bool_)
 
     def accumulate(self, start: Ints, target: Ints, received: Ints) -> Ints:
-        """``start`` with every ``received[i]`` joined into the label at position ``target[i]``."""
+        """Join every ``received[i]`` into the label at position ``target[i]`` of ``start``."""
         found = start.copy()
         if not len(target):
             return found
@@ -202,37 +206,43 @@ class LabelNumbers:
             found[target[row]] = self.join(found[target[row]], received[row])
         return found
 
-    def restrict(self, i: int, mask: int) -> int:
-        """One label, restricted to the atoms in ``mask``."""
+    def restrict_one(self, i: int, mask: int) -> int:
+        """Restrict one label to the atoms in ``mask``."""
         found = self._restrict_memo.get((i, mask))
         if found is None:
             label = self.labels[i]
             found = self._restrict_memo[i, mask] = self.id((label[0] & mask, label[1] & mask))
         return found
 
-    def _join(self, key: int) -> int:
+    def _join_pair(self, key: int) -> int:
+        """Join the pair of labels that ``key`` encodes, cached."""
         found = self._join_memo.get(key)
         if found is None:
             first, second = divmod(key, _CAPACITY)
             found = self._join_memo[key] = self.id(join(self.labels[first], self.labels[second]))
         return found
 
-    def _close(self, i: int) -> int:
+    def _close_one(self, i: int) -> int:
+        """Close one label, cached."""
         found = self._close_memo.get(i)
         if found is None:
             found = self._close_memo[i] = self.id(self.space.close(self.labels[i]))
         return found
 
-    def _drop_data(self, i: int) -> int:
+    def _drop_data_of_one(self, i: int) -> int:
+        """Drop the data literals of one label, cached."""
         found = self._without_data_memo.get(i)
         if found is None:
-            found = self._without_data_memo[i] = self.id(self.space.without_data(self.labels[i]))
+            found = self._without_data_memo[i] = self.id(
+                self.space.drop_data_literals(self.labels[i])
+            )
         return found
 
 
 @dataclass
 class RolePropagation:
     """Effects of role assertions by numbers (role, label of the subject, label of the object).
+
     ``roles`` gives the role of each number.
     """
 
@@ -249,27 +259,27 @@ class RolePropagation:
         self._masks: list[int] = []
 
     def send_one(self, role: int, subject: int, object: int) -> tuple[int, int]:
-        """The labels that one role assertion sends to its subject and to its object."""
+        """Compute the labels that one role assertion sends to its subject and to its object."""
         masks = self._role_masks()
-        restrict = self.table.restrict
-        return self._send_one(
+        restrict = self.table.restrict_one
+        return self._send_cached(
             role, restrict(subject, masks[role]), restrict(object, masks[role ^ 1])
         )
 
     def reduce_labels(self, role: Ints, label: Ints) -> Ints:
-        """Each label, restricted to the atoms that clauses on the role use at that end. Far fewer
-        are distinct then.
+        """Restrict each label to the atoms that clauses on the role use at that end. Far fewer are
+        distinct then.
         """
-        return self.table.restricted_each(label, role, self._role_masks())
+        return self.table.restrict_each(label, role, self._role_masks())
 
     def _role_masks(self) -> list[int]:
         """By number of the role: the atoms that a clause on it, seen from that end, speaks of."""
         space = self.table.space
         for named in self.roles()[len(self._masks) :]:
             mask = 0
-            for c in space.clauses_of(named):
+            for c in space.clauses_on_role(named):
                 mask |= c.body | c.head
-            for c in space.clauses_of(named.inverse):
+            for c in space.clauses_on_role(named.inverse):
                 mask |= c.branch_body | c.branch_head
             self._masks.append(mask)
         return self._masks
@@ -280,14 +290,14 @@ class RolePropagation:
         """The distinct (role, reduced labels of both ends), and the position of each role assertion
         among them.
         """
-        return combinations(
+        return distinct_rows(
             role, self.reduce_labels(role, subject), self.reduce_labels(role ^ 1, object)
         )
 
     def send(self, role: Ints, subject: Ints, object: Ints) -> tuple[Ints, Ints]:
-        """The labels that each role assertion sends to its subject and to its object."""
+        """Compute the labels that each role assertion sends to its subject and to its object."""
         combination, inverse = self.distinct_edges(role, subject, object)
-        sent = np.array([self._send_one(*key) for key in combination], np.int64).reshape(-1, 2)
+        sent = np.array([self._send_cached(*key) for key in combination], np.int64).reshape(-1, 2)
         return sent[inverse, 0], sent[inverse, 1]
 
     def open_clauses(
@@ -303,8 +313,8 @@ class RolePropagation:
     def undecided_clauses(
         self, role: int, label: int, other: int
     ) -> tuple[tuple[CompiledClause, bool], ...]:
-        """The clauses on a role assertion that the labels of its ends leave undecided, each with
-        whether its first end is the branch.
+        """Find the clauses on a role assertion that neither label satisfies, each with whether its
+        first end is the branch.
         """
         key = (role, label, other)
         found = self._undecided_memo.get(key)
@@ -321,8 +331,10 @@ class RolePropagation:
         return found
 
     def unmet_heads(self, role: int, label: int, other: int) -> int:
-        """The head atoms of the first end, as a label, of the u-type clauses on a role assertion
-        that the labels do not decide: ≥-atoms where there are any, else all.
+        """Collect the head atoms of the first end of undecided u-type clauses: the ≥-atoms if there
+        are any, else all.
+
+        Returns a label.
         """
         key = (role, label, other)
         found = self._unmet_memo.get(key)
@@ -337,7 +349,8 @@ class RolePropagation:
             found = self._unmet_memo[key] = self.table.id((mask, 0))
         return found
 
-    def _send_one(self, role: int, subject: int, object: int) -> tuple[int, int]:
+    def _send_cached(self, role: int, subject: int, object: int) -> tuple[int, int]:
+        """The labels that one role assertion sends, cached."""
         key = (role, subject, object)
         found = self._send_memo.get(key)
         if found is None:
@@ -347,8 +360,8 @@ class RolePropagation:
         return found
 
 
-def combinations(*columns: Ints) -> tuple[list[tuple[int, ...]], Ints]:
-    """The distinct rows of ``columns``, and the position of each row among them."""
+def distinct_rows(*columns: Ints) -> tuple[list[tuple[int, ...]], Ints]:
+    """Find the distinct rows of ``columns``, and the position of each row among them."""
     if len(columns[0]) <= TINY:
         rows = list(zip(*(column.tolist() for column in columns)))
         rank = {row: i for i, row in enumerate(sorted(set(rows)))}

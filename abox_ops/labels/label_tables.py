@@ -1,4 +1,4 @@
-"""Text forms of labels and complex assertions in the tables of a store."""
+"""Labels and complex assertions as rows and texts in the tables of a store."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from shiq.model.as_json import encode
 from shiq.model.clause import ClausalTBox
 
 
-def labels_in_order(labels: Sequence[Label], used: Ints) -> tuple[list[Label], Ints]:
-    """The empty label and those that ``used`` names, in order; and the number that each of
-    ``labels`` has there (-1: none).
+def number_used_labels(labels: Sequence[Label], used: Ints) -> tuple[list[Label], Ints]:
+    """Number the empty label and those that ``used`` names, in order.
+
+    Returns: the labels, and the new number of each of ``labels`` (-1: none).
     """
     kept = sorted({EMPTY, *(labels[i] for i in unique(used).tolist())})
     place = {label: i for i, label in enumerate(kept)}
@@ -25,7 +26,7 @@ def labels_in_order(labels: Sequence[Label], used: Ints) -> tuple[list[Label], I
 
 
 def label_rows(labels: Sequence[Label]) -> Columns:
-    """The columns of the table ``labels``."""
+    """Convert labels to the columns of the table ``labels``."""
     return {
         "label": np.arange(len(labels), dtype=np.int64),
         "positive": arrow_texts([f"{label[0]:x}" for label in labels]),
@@ -34,13 +35,13 @@ def label_rows(labels: Sequence[Label]) -> Columns:
 
 
 def read_labels(rows: Columns) -> list[Label]:
-    """The labels by number, from the table ``labels``."""
+    """Read the labels by number from the table ``labels``."""
     positive, negative = (rows[name].to_pylist() for name in ("positive", "negative"))
     return [(int(p, 16), int(n, 16)) for p, n in zip(positive, negative)]
 
 
 def clauses_hash(tbox: ClausalTBox) -> str:
-    """Hash of the atoms and clauses that the labels of an index depend on."""
+    """Hash the atoms and clauses that the labels of an index depend on."""
     return hashlib.sha256(
         repr(
             (
@@ -55,5 +56,5 @@ def clauses_hash(tbox: ClausalTBox) -> str:
 
 
 def complex_text(assertion: Assertion) -> str:
-    """A complex assertion as the table ``complex`` holds it."""
+    """Write a complex assertion as the table ``complex`` holds it."""
     return json.dumps(encode(assertion), ensure_ascii=False)

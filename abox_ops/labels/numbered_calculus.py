@@ -12,13 +12,13 @@ from shiq import model as owl
 from shiq.abox_ops.labels.data_restrictions import DataRestrictions
 from shiq.abox_ops.labels.irrelevance import Needs, Residuals
 from shiq.abox_ops.labels.label_calculus import EMPTY, CompiledClause, Label, LabelCalculus
-from shiq.abox_ops.labels.label_guesses import Completions
+from shiq.abox_ops.labels.label_guesses import LabelGuesses
 from shiq.abox_ops.labels.label_numbers import (
     EMPTY_ID,
     Bools,
     LabelNumbers,
     RolePropagation,
-    combinations,
+    distinct_rows,
 )
 from shiq.columns.arrays import Columns, Ints, unique
 from shiq.columns.rows import STRING, Names, are_strings
@@ -57,8 +57,8 @@ class NumberedCalculus:
         self._flags_by_roles: dict[frozenset[Role], tuple[int, Bools]] = {}
         self._cached_values: dict[Callable[[NumberedCalculus], object], Any] = {}
 
-    def cache_once(self, make: Callable[[NumberedCalculus], V]) -> V:
-        """The result of ``make`` for this calculus, made on first use."""
+    def make_once(self, make: Callable[[NumberedCalculus], V]) -> V:
+        """Return the result of ``make`` for this calculus, made on first use."""
         if make not in self._cached_values:
             self._cached_values[make] = make(self)
         found: V = self._cached_values[make]
@@ -67,10 +67,10 @@ class NumberedCalculus:
     # --- what the criterion `model` asks of the clauses -------------------------------------------
 
     @cached_property
-    def completions(self) -> Completions:
+    def completions(self) -> LabelGuesses:
         """Guesses of model labels."""
         return (
-            Completions(self.space)
+            LabelGuesses(self.space)
             if self._model_calculus is None
             else self._model_calculus.completions
         )
@@ -94,7 +94,7 @@ class NumberedCalculus:
         return self._roles
 
     def is_role_in(self, role: Ints, roles: frozenset[Role]) -> Bools:
-        """Whether each role number is of one of ``roles``."""
+        """Decide whether each role number is of one of ``roles``."""
         known = self._flags_by_roles.get(roles)
         if known is None or known[0] < len(self.roles):
             flags = np.fromiter((r in roles for r in self.roles), np.bool_, len(self.roles))
@@ -163,8 +163,8 @@ class NumberedCalculus:
         )
 
     def is_in_force(self, labels: Ints, clause: CompiledClause) -> Bools:
-        """Whether each label satisfies the body of ``clause`` at its centre and refutes its head
-        there.
+        """Decide whether each label satisfies the body of ``clause`` at its centre and refutes its
+        head there.
         """
         return self.table.test_labels(
             labels, lambda x: not (clause.body & ~x[0] or clause.head & ~x[1])
@@ -215,17 +215,19 @@ class NumberedCalculus:
         return found
 
     def are_indistinct_strings(self, properties: Ints, strings: Bools) -> Bools:
-        """Whether each data assertion has one of the ``strings`` on a property that treats all
-        strings alike.
+        """Decide whether each data assertion has one of the ``strings`` on a property that treats
+        all strings alike.
         """
         names = self.names.data_properties.values
         found = np.fromiter(
-            (p not in self._tells_strings_apart for p in names), np.bool_, len(names)
+            (p not in self._properties_that_distinguish_strings for p in names),
+            np.bool_,
+            len(names),
         )[properties]
         return found & strings
 
     @cached_property
-    def _tells_strings_apart(self) -> frozenset[str]:
+    def _properties_that_distinguish_strings(self) -> frozenset[str]:
         """The data properties with some ≤n f.D whose range D holds some strings and not others, as
         far as known.
         """
@@ -237,12 +239,12 @@ class NumberedCalculus:
                     if isinstance(atom.range, owl.DataComplementOf)
                     else atom.range
                 )
-                if not isinstance(range_, owl.Datatype) or not _tells_all_strings_alike(range_.iri):
+                if not isinstance(range_, owl.Datatype) or not _treats_strings_alike(range_.iri):
                     found.add(atom.property)
         return self.tbox.roles.data_below(found)
 
     def are_ill_typed(self, literals: Iterable[owl.Literal]) -> Bools:
-        """Whether each literal is ill-typed, so that it denotes no value."""
+        """Decide whether each literal is ill-typed, so that it denotes no value."""
         values = list(literals)
         found = ~are_strings(values)
         for i in found.nonzero()[0].tolist():
@@ -250,8 +252,8 @@ class NumberedCalculus:
         return found
 
 
-def _tells_all_strings_alike(datatype: str) -> bool:
-    """Whether a datatype has all strings, or none."""
+def _treats_strings_alike(datatype: str) -> bool:
+    """Decide whether a datatype has all strings, or none."""
     # Loaded where a clause speaks of a data range.
     from shiq.datatypes.datatype_map import TYPES
     from shiq.datatypes.values import TEXT
@@ -261,7 +263,9 @@ def _tells_all_strings_alike(datatype: str) -> bool:
 
 
 def distinct_values(rows: Columns) -> tuple[Columns, Ints]:
-    """The distinct (property, literal) of data ``rows``, and the position of each row among them."""
-    found, inverse = combinations(rows["property"], rows["literal"])
+    """Find the distinct (property, literal) of data ``rows``, and the position of each row among
+    them.
+    """
+    found, inverse = distinct_rows(rows["property"], rows["literal"])
     columns = np.array(found, np.int64).reshape(-1, 2)
     return {"property": columns[:, 0], "literal": columns[:, 1]}, inverse

@@ -1,4 +1,4 @@
-"""Unit propagation over local clauses (THEORY, "Told literals").
+"""Unit propagation over the clauses of one individual (THEORY, "Told literals").
 
 A *literal* is a position: that of its atom if it is positive, that of its atom + ``width`` if it
 is negative. A label becomes the mask of the literals that it refutes. Over few atoms a clause is
@@ -29,24 +29,26 @@ class Propagation(Protocol):
     def closure(
         self, label: tuple[int, int], closed: tuple[int, int], *, to_clash: bool = False
     ) -> tuple[int, int]:
-        """The closure of ``label``, of which ``closed`` is closed. With ``to_clash``, no more
-        than it takes to find a clash.
+        """Close ``label``, of which the part ``closed`` is closed already. With ``to_clash``, no
+        more than it takes to find a clash.
 
         Stops because every step refutes a literal of finitely many.
         """
 
 
-def propagation_of(
+def make_propagation(
     width: int, clauses: Iterable[Sequence[int]], clash: tuple[int, int]
 ) -> Propagation:
-    """Propagation with ``clauses``, each by its literals, over atoms below ``width``. ``clash``:
-    what a clause without literals gives.
+    """Choose and build the propagation for ``clauses``, each given by its literals, over atoms
+    below ``width``.
+
+    ``clash``: what a clause without literals gives.
     """
     return (WidePropagation if width >= WIDE else MaskPropagation)(width, clauses, clash)
 
 
 class MaskPropagation:
-    """Propagation with clauses as bitmasks."""
+    """Propagation with clauses as bit masks, for few atoms."""
 
     def __init__(
         self, width: int, clauses: Iterable[Sequence[int]], clash: tuple[int, int]
@@ -103,8 +105,8 @@ class MaskPropagation:
         return (refuted >> width) & low | beyond[0], refuted & low | beyond[1]
 
     def _unit_clauses(self, refuted: int, possible: int) -> list[int]:
-        """The clauses with a literal among the ``refuted``, and at most one that is ``possible``
-        and not certain by now.
+        """Select the clauses with a refuted literal and at most one literal that is still possible
+        and not certain.
         """
         width, low = self._width, self._low
         impossible = ~possible
@@ -126,7 +128,9 @@ class MaskPropagation:
 
 
 class WidePropagation:
-    """Propagation with clauses as tuples of literals, and a count of those not refuted."""
+    """Propagation with clauses as tuples of literals, and a count of the literals not refuted, for
+    many atoms.
+    """
 
     def __init__(
         self, width: int, clauses: Iterable[Sequence[int]], clash: tuple[int, int]
@@ -167,17 +171,19 @@ class WidePropagation:
         mask = negative & low | (positive & low) << width
         refuted = bytearray(mask.to_bytes(width // 4 + 1, "little"))
 
-        def possible(i: int) -> list[int]:
+        def possible_literals(i: int) -> list[int]:
+            """The literals of a clause that are not refuted."""
             return [x for x in clauses[i] if not refuted[x >> 3] >> (x & 7) & 1]
 
         fresh = mask & ~(closed[1] & low | (closed[0] & low) << width)
         left = {
-            i: len(possible(i)) for i in {i for x in bits(fresh) for i in clauses_with.get(x, ())}
+            i: len(possible_literals(i))
+            for i in {i for x in bits(fresh) for i in clauses_with.get(x, ())}
         }
         todo = [*queue, *(i for i, count in left.items() if count < 2)]
         while todo:
             place = todo.pop()
-            for literal in possible(place) or clauses[place] or self._clash:
+            for literal in possible_literals(place) or clauses[place] or self._clash:
                 x = literal - width if literal >= width else literal + width
                 if refuted[x >> 3] >> (x & 7) & 1:
                     continue
@@ -186,7 +192,7 @@ class WidePropagation:
                     todo.clear()
                     break
                 for i in clauses_with.get(x, ()):
-                    left[i] = left[i] - 1 if i in left else len(possible(i))
+                    left[i] = left[i] - 1 if i in left else len(possible_literals(i))
                     if left[i] < 2:
                         todo.append(i)
         mask = int.from_bytes(refuted, "little")

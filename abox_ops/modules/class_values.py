@@ -43,7 +43,7 @@ class ClassValues:
         self._members = members[1]
         self._place = classes.searchsorted(members[0])
         self._labels, self._label, _ = distinct(
-            calculus.table.restricted_to(labels, calculus.data_bits)
+            calculus.table.restrict_all(labels, calculus.data_bits)
         )
         order = members[1].argsort()
         owner = order[members[1][order].searchsorted(rows["element"])]

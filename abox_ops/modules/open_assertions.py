@@ -13,7 +13,7 @@ import numpy as np
 from shiq.abox_ops.counting.merge_classes import MergeClasses
 from shiq.abox_ops.elements.graph import Graph
 from shiq.abox_ops.index.index import Index, TouchedNodes
-from shiq.abox_ops.labels.irrelevance import constrained_roles, roles_below
+from shiq.abox_ops.labels.irrelevance import constrained_roles, roles_below_any
 from shiq.abox_ops.labels.label_calculus import CompiledClause
 from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
@@ -44,7 +44,7 @@ def negated_properties(
     roles = calculus.tbox.roles
     return NegatedProperties(
         constrained_roles(roles),
-        roles_below(index.negated_roles | touched.negated_roles, roles),
+        roles_below_any(index.negated_roles | touched.negated_roles, roles),
         roles.data_below(index.negated_properties | touched.negated_properties),
     )
 
@@ -173,7 +173,7 @@ class OpenAssertions:
         alike = calculus.are_indistinct_strings(
             property, self.graph.union.are_strings(literal[example])[which]
         )
-        label = calculus.table.restricted_to(self.labels()[element], calculus.data_bits)
+        label = calculus.table.restrict_all(self.labels()[element], calculus.data_bits)
         counts = np.fromiter(
             (p in calculus.counted_properties for p in names), np.bool_, len(names)
         )[property]

@@ -9,7 +9,7 @@ import numpy as np
 from shiq.abox_ops.counting.groups import CountedGraph, is_within_bound_alone
 from shiq.abox_ops.counting.merge_classes import MergeClasses
 from shiq.abox_ops.elements.graph import flags
-from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools, by_distinct, combinations
+from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools, apply_to_distinct, distinct_rows
 from shiq.abox_ops.patch.border_rules import are_different
 from shiq.abox_ops.patch.inside_region import (
     PatchRegion,
@@ -49,10 +49,10 @@ def assume_given(region: PatchRegion, is_new: Bools, joined: Bools) -> None:
     both = table.close(table.join(told[old], certified[members[old]]))
     start[old] = np.where(table.clashes(both), told[old], both)
     completed = region.calculus.completions.guess_model_label
-    mu[members] = by_distinct(start, lambda i: table.id(completed(table.labels[i])))
+    mu[members] = apply_to_distinct(start, lambda i: table.id(completed(table.labels[i])))
     mask = _triggers(region, members)
     has_any = mask != EMPTY_ID
-    keys, inverse = combinations(told[has_any], mask[has_any])
+    keys, inverse = distinct_rows(told[has_any], mask[has_any])
     labels = [table.id(completed(table.labels[i], table.labels[m][0])) for i, m in keys]
     region.labels.mu[members[has_any]] = np.array(labels, np.int64)[inverse]
 

@@ -11,7 +11,7 @@ import numpy as np
 from shiq.abox_ops.elements.graph import flags
 from shiq.abox_ops.labels.irrelevance import witness_survives
 from shiq.abox_ops.labels.label_calculus import CompiledClause, Label
-from shiq.abox_ops.labels.label_numbers import Bools, by_distinct
+from shiq.abox_ops.labels.label_numbers import Bools, apply_to_distinct
 from shiq.abox_ops.modules.add_set import ROLES, clause_code
 from shiq.abox_ops.patch.inside_region import (
     KeptOut,
@@ -34,7 +34,7 @@ def residual_of(region: PatchRegion, clause: CompiledClause, at_branch: bool, la
         found = residuals.residual_at(clause, at_branch, table.labels[i])
         return -1 if found is None else table.id(found)
 
-    return by_distinct(labels, number)
+    return apply_to_distinct(labels, number)
 
 
 def is_covered(

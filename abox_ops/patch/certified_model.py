@@ -16,8 +16,8 @@ from shiq.abox_ops.elements.base import FRESH, StoredSnapshot
 from shiq.abox_ops.elements.quotient import StoredPartition, regroup_after_deletion
 from shiq.abox_ops.index.index import Index
 from shiq.abox_ops.labels.label_calculus import EMPTY, Label
-from shiq.abox_ops.labels.label_guesses import Completions
-from shiq.abox_ops.labels.label_numbers import Bools, by_distinct
+from shiq.abox_ops.labels.label_guesses import LabelGuesses
+from shiq.abox_ops.labels.label_numbers import Bools, apply_to_distinct
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.columns.arrays import Ints, Table, positions, replace_rows, set_difference, unique
 
@@ -39,7 +39,7 @@ class CertifiedModel:
     classes: StoredPartition
     modules: StoredPartition
     label_of: Callable[[int], Label]
-    completions: Completions
+    completions: LabelGuesses
     _guess_memo: dict[Label, Label] = field(default_factory=dict)
 
     def model_labels(
@@ -57,12 +57,12 @@ class CertifiedModel:
             closed = calculus.space.close(label)
             return table.id(calculus.space.close((closed[0], closed[1] | absent)))
 
-        found = by_distinct(told, lambda i: number(self.guessed_label(table.labels[i])))
+        found = apply_to_distinct(told, lambda i: number(self.guessed_label(table.labels[i])))
         found[keys >= FRESH] = table.id(calculus.space.close(nothing if absent else EMPTY))
         old = (keys < FRESH).nonzero()[0]
         if len(self.exceptional_labels) and len(old):
             rows = self.exceptional_labels.rows_of(keys[old])
-            label = by_distinct(rows["label"], lambda i: number(self.label_of(i)))
+            label = apply_to_distinct(rows["label"], lambda i: number(self.label_of(i)))
             at = positions(rows["element"], keys[old])
             here = at < len(rows["element"])
             here[here] = rows["element"][at[here]] == keys[old][here]

@@ -16,8 +16,8 @@ from shiq.abox_ops.counting.merge_classes import MergeClasses
 from shiq.abox_ops.elements.graph import ElementFlags, Graph, flags
 from shiq.abox_ops.engine import NamedModule
 from shiq.abox_ops.index.index import Index, TouchedNodes
-from shiq.abox_ops.labels.irrelevance import is_violated
-from shiq.abox_ops.labels.label_numbers import Bools, combinations
+from shiq.abox_ops.labels.irrelevance import violates_role_axioms
+from shiq.abox_ops.labels.label_numbers import Bools, distinct_rows
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.modules.add_set import AddSetColumns, PulledInReasons
 from shiq.abox_ops.modules.open_assertions import (
@@ -314,16 +314,16 @@ def are_violated(calculus: NumberedCalculus, graph: Graph, first: Ints, second: 
     graph.fetch_edges(first)
     box = calculus.tbox.roles
     asserted, sets = roles_between(calculus, graph, first, second)
-    keys, inverse = combinations(asserted, (first == second).astype(np.int64))
+    keys, inverse = distinct_rows(asserted, (first == second).astype(np.int64))
     found: Bools = np.array(
-        [is_violated(sets[i], (), bool(loop), box) for i, loop in keys], np.bool_
+        [violates_role_axioms(sets[i], (), bool(loop), box) for i, loop in keys], np.bool_
     )[inverse]
     negated: dict[tuple[int, int], set[Role]] = {}
     for x, named, y in graph.complex_facts.negative_edges:
         negated.setdefault((int(graph.rep[x]), int(graph.rep[y])), set()).add(named)
     for i, *pair in zip(range(len(first)), first.tolist(), second.tolist()) if negated else ():
         if against := negated.get((pair[0], pair[1])):
-            found[i] |= is_violated(sets[asserted[i]], against, pair[0] == pair[1], box)
+            found[i] |= violates_role_axioms(sets[asserted[i]], against, pair[0] == pair[1], box)
     return found
 
 
@@ -350,7 +350,7 @@ def roles_between(
     found = np.zeros(len(size), np.int64)
     for i in range(int(size.max(initial=0))):
         longer_ = (size > i).nonzero()[0]
-        keys, inverse = combinations(found[longer_], role[start[longer_] + i])
+        keys, inverse = distinct_rows(found[longer_], role[start[longer_] + i])
         grown = [sets[s] | {roles[r]} for s, r in keys]
         for roles_ in grown:
             if roles_ not in number:

@@ -228,12 +228,12 @@ def add_set_of(
     labels = graph.label.copy()
     elements = region.is_inside.nonzero()[0]
     if is_bare:
-        labels[elements] = table.without_data(graph.label[elements])
+        labels[elements] = table.drop_data_literals(graph.label[elements])
     else:
         here, _, residuals, _ = region.kept_out
         start = np.full(len(graph), EMPTY_ID, np.int64)
         labels[elements] = table.join(
-            table.without_data(region.labels.mu[elements]),
+            table.drop_data_literals(region.labels.mu[elements]),
             table.accumulate(start, here, residuals)[elements],
         )
     touched = (

@@ -19,7 +19,7 @@ from shiq.abox_ops.elements.base import Base
 from shiq.abox_ops.elements.graph import Graph, flags
 from shiq.abox_ops.elements.quotient import StoredPartition, make_partition
 from shiq.abox_ops.index.index import Index, view_without_batch
-from shiq.abox_ops.labels.label_numbers import Bools, by_distinct
+from shiq.abox_ops.labels.label_numbers import Bools, apply_to_distinct
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.modules.add_set import AddSetColumns
 from shiq.abox_ops.patch.certificate import (
@@ -148,7 +148,7 @@ class RangeCertifier:
             key[source],
             key[target],
             key[own[~is_open]],
-            calculus.table.without_data(mu[~is_open]),
+            calculus.table.drop_data_literals(mu[~is_open]),
             size,
         )
 
@@ -170,7 +170,7 @@ class RangeCertifier:
         inner &= mine[source] & mine[target]
         edges: Columns = {"source": source[inner], "role": role[inner], "target": target[inner]}
         labels = graph.label.copy()
-        labels[own] = region.calculus.table.without_data(region.labels.mu[own])
+        labels[own] = region.calculus.table.drop_data_literals(region.labels.mu[own])
         data = open_assertions(region).kept_data(own)
         mine = flags(len(graph), own)
         return AddSetColumns(graph, own, mine, graph.label, labels, own, NONE, edges, data)
@@ -277,7 +277,7 @@ def settle_labels(region: PatchRegion, own: Ints, known: ElementAssumptions) -> 
 def complete_labels(calculus: NumberedCalculus, told: Ints) -> Ints:
     """Told labels, completed by a guess, by number."""
     table = calculus.table
-    return by_distinct(
+    return apply_to_distinct(
         told, lambda i: table.id(calculus.completions.guess_model_label(table.labels[i]))
     )
 

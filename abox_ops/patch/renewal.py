@@ -16,7 +16,7 @@ import numpy as np
 from shiq.abox_ops.elements.base import FRESH
 from shiq.abox_ops.elements.quotient import component_minima, drop_single_groups
 from shiq.abox_ops.labels.label_calculus import Label
-from shiq.abox_ops.labels.label_numbers import combinations
+from shiq.abox_ops.labels.label_numbers import distinct_rows
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.patch.patch import Patch
 from shiq.columns.arrays import (
@@ -93,7 +93,7 @@ def renew_model(patch: Patch, calculus: NumberedCalculus, renamed: ElementRename
 
     certified = np.where(region.is_inside, region.labels.mu, region.labels.model_label)[everyone]
     is_told = (np.arange(len(everyone)) < len(element)).astype(np.int64)
-    rows, which = combinations(
+    rows, which = distinct_rows(
         certified, np.concatenate([renamed.told_label, graph.label[also]]), is_told
     )
     now = (ours.labels[told] if is_named else theirs[told] for _, told, is_named in rows)

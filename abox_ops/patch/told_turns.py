@@ -10,7 +10,7 @@ import numpy as np
 
 from shiq.abox_ops.elements.graph import flags, lengthen
 from shiq.abox_ops.labels.label_calculus import CompiledClause, Label, LabelCalculus, clashes
-from shiq.abox_ops.labels.label_numbers import Bools, combinations
+from shiq.abox_ops.labels.label_numbers import Bools, distinct_rows
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.modules.add_set import clause_code
 from shiq.columns.arrays import NONE, Ints, is_row_in, unique
@@ -42,7 +42,7 @@ def asking_clause(
             before: told_N of a if the assertion is one of A between unchanged elements, else None.
     """
     for named, at_branch in ((role, False), (role.inverse, True)):
-        for c in space.clauses_of(named):
+        for c in space.clauses_on_role(named):
             here, there = (c.head, c.body), (c.branch_head, c.branch_body)
             if at_branch:
                 here, there = there, here
@@ -119,7 +119,7 @@ class ToldTurns:
 
     def _exceeds_model(self, region: PatchRegion, elements: Ints) -> Bools:
         """Whether told⁺ of each element goes beyond told_N."""
-        keys, inverse = combinations(
+        keys, inverse = distinct_rows(
             region.graph.label[elements], region.labels.model_label[elements]
         )
         found = [self.exceeds_model(*key) for key in keys]
@@ -133,7 +133,7 @@ class ToldTurns:
         if found is None:
             calculus = self._calculus
             label, certified = calculus.table.labels[told], calculus.table.labels[known]
-            positive, negative = calculus.space.without_data(label)
+            positive, negative = calculus.space.drop_data_literals(label)
             is_clash = clashes(label) and not (self._all_plain and clashes(certified))
             found = is_clash or bool(positive & ~certified[0] or negative & ~certified[1])
             self._exceeds_memo[told, known] = found
@@ -175,7 +175,7 @@ class ToldTurns:
         return source[asks], target[asks], codes[asks]
 
     def _asks(self, role: Ints, here: Ints, before: Ints, there: Ints) -> Ints:
-        keys, inverse = combinations(role, here, before, there)
+        keys, inverse = distinct_rows(role, here, before, there)
         return np.array([self.code(*key) for key in keys], np.int64)[inverse]
 
     def code(self, role: int, inside: int, before: int, outside: int) -> int:

@@ -4,16 +4,18 @@ CIKM 2014 (THEORY, "Part-of").
 
 from __future__ import annotations
 
-from shiq.abox_ops.labels.irrelevance import roles_below
+from shiq.abox_ops.labels.irrelevance import roles_below_any
 from shiq.model.roles import Role
 from shiq.simplify import SimplifiedTBox
 
 
 def u_part(tbox: SimplifiedTBox) -> frozenset[Role]:
     """The roles S with some L₁ ⊑ ∀S'.L₂ or L₁ ⊑ ∀S'⁻.L₂ and S ⊑* S'. S is among them iff S⁻ is."""
-    return roles_below((axiom.role for axiom in tbox.universals), tbox.definition4_clauses.roles)
+    return roles_below_any(
+        (axiom.role for axiom in tbox.universals), tbox.definition4_clauses.roles
+    )
 
 
 def m_part(tbox: SimplifiedTBox) -> frozenset[Role]:
     """The roles S with some L₁ ⊑ ≤n S'.L₂ or L₁ ⊑ ≤n S'⁻.L₂ and S ⊑* S'. S is among them iff S⁻ is."""
-    return roles_below((axiom.role for axiom in tbox.at_mosts), tbox.definition4_clauses.roles)
+    return roles_below_any((axiom.role for axiom in tbox.at_mosts), tbox.definition4_clauses.roles)

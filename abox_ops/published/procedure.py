@@ -9,7 +9,7 @@ import numpy as np
 from shiq.abox_ops.elements.graph import Graph, flags, lengthen
 from shiq.abox_ops.elements.union_view import UnionView
 from shiq.abox_ops.index.index import Index, TouchedNodes
-from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools, combinations
+from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools, distinct_rows
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.modules.add_set import AddSetColumns
 from shiq.abox_ops.modules.open_assertions import data_rows
@@ -123,7 +123,7 @@ class PublishedProcedure:
         for end, element in enumerate((source, target)):
             here = [[remedy for remedy in o.remedies if remedy[0] == bool(end)] for o in outcomes]
             has = np.array([bool(remedies) for remedies in here], np.bool_)[which]
-            for i, e in combinations(which[has], element[has])[0]:
+            for i, e in distinct_rows(which[has], element[has])[0]:
                 self._remedies |= {(e, name, positive): None for _, name, positive in here[i]}
         return unique(np.concatenate([source[at_source], target[at_target]]))
 
@@ -141,10 +141,10 @@ class PublishedProcedure:
                 self.base_labels.graph.elements_of(rows[name][old])
             )
         masked = (
-            self.calculus.table.restricted_each(x, np.zeros(len(x), np.int64), [self._names])
+            self.calculus.table.restrict_each(x, np.zeros(len(x), np.int64), [self._names])
             for x in labels
         )
-        found, which = combinations(rows["role"], rows["inserted"].astype(np.int64), *masked)
+        found, which = distinct_rows(rows["role"], rows["inserted"].astype(np.int64), *masked)
         roles, known = self.calculus.roles, self.calculus.table.labels
         return [
             self.rules.outcome(

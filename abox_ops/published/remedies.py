@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from shiq.abox_ops.labels.irrelevance import constrained_roles, roles_below
+from shiq.abox_ops.labels.irrelevance import constrained_roles, roles_below_any
 from shiq.abox_ops.labels.label_calculus import Label
 from shiq.abox_ops.published.part_of import m_part, u_part
 from shiq.model.clause import Atom
@@ -95,7 +95,7 @@ class Definition7:
         clauses = tbox.definition4_clauses
         roles = clauses.roles
         return cls(
-            constrained_roles(roles) | roles_below(negated_roles, roles) | m_part(tbox),
+            constrained_roles(roles) | roles_below_any(negated_roles, roles) | m_part(tbox),
             {
                 role: tuple(x for x in tbox.universals if x.role in roles.superroles(role))
                 for role in u_part(tbox)

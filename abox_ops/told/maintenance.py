@@ -11,7 +11,7 @@ import numpy as np
 
 from shiq.abox_ops.elements.graph import Graph, flags, lengthen
 from shiq.abox_ops.labels.label_calculus import CompiledClause, Label
-from shiq.abox_ops.labels.label_numbers import Bools, combinations
+from shiq.abox_ops.labels.label_numbers import Bools, distinct_rows
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.told.told_literals import (
     RoundSizes,
@@ -179,7 +179,7 @@ class _OutwardWalk:
         wanted = flags(len(graph), changed)[graph.rep[self.pending_edges["source"]]]
         source, role = self.pending_edges["source"][wanted], self.pending_edges["role"][wanted]
         reduced = self.calculus.role_propagation.reduce_labels
-        keys, which = combinations(
+        keys, which = distinct_rows(
             role,
             reduced(role, graph.base_label[source]),
             reduced(role, graph.label[graph.rep[source]]),
@@ -196,8 +196,10 @@ class _OutwardWalk:
         subject than with ``before``, whatever its object's label.
         """
         space = self.calculus.space
-        here = [(c.head, c.body) for c in space.clauses_of(role) if not c.n]
-        here += [(c.branch_head, c.branch_body) for c in space.clauses_of(role.inverse) if not c.n]
+        here = [(c.head, c.body) for c in space.clauses_on_role(role) if not c.n]
+        here += [
+            (c.branch_head, c.branch_body) for c in space.clauses_on_role(role.inverse) if not c.n
+        ]
         return any(_open(c, now) < min(2, _open(c, before)) for c in here) or any(
             role.inverse in self.calculus.roles_below(c)
             and c.branch_body & ~before[0]

@@ -247,7 +247,7 @@ def _survey_range(
     for element, *_ in [*graph.complex_facts.negative_edges, *graph.complex_facts.negative_data]:
         is_open[graph.rep[element]] = True
     alone_ = rest[~is_open[rest]]
-    visible = table.without_data(graph.label[alone_])
+    visible = table.drop_data_literals(graph.label[alone_])
     if labels:
         wanted = table.test_labels(visible, lambda label: label in labels)
         return _Survey(Counter(), _element_terms(graph, base, alone_[wanted][:limit]), 0, 0, 0)
@@ -298,7 +298,7 @@ def _kept_add_set(told: OpenAssertions, seen: Ints) -> AddSetColumns:
     edges = {"source": source[keeps], "role": role[keeps], "target": target[keeps]}
     data = told.kept_data(seen[~clash])
     visible = graph.label.copy()
-    visible[seen] = table.without_data(graph.label[seen])
+    visible[seen] = table.drop_data_literals(graph.label[seen])
     return AddSetColumns(
         graph, seen, flags(len(graph), seen), graph.label, visible, seen, seen[clash], edges, data
     )

@@ -12,7 +12,7 @@ import numpy as np
 from shiq.abox_ops.elements.quotient import StoredPartition
 from shiq.abox_ops.labels.label_calculus import Label
 from shiq.abox_ops.labels.label_numbers import Bools
-from shiq.abox_ops.labels.label_tables import label_rows, labels_in_order, read_labels
+from shiq.abox_ops.labels.label_tables import label_rows, number_used_labels, read_labels
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.modules.add_set import FoundModules
 from shiq.abox_ops.patch.range_certificate import CertifiedRange, RangeCertifier
@@ -204,7 +204,7 @@ def _write_labels(
     if len(changed):
         save_columns(folder / "changed", {"element": changed})
     if len(told.exceptional_elements):
-        labels, number = labels_in_order(calculus.table.labels, told.exceptional_labels)
+        labels, number = number_used_labels(calculus.table.labels, told.exceptional_labels)
         save_columns(
             folder / "deviating" / "rows",
             array_table(

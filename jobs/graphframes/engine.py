@@ -81,7 +81,7 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
         after = self.after_deletions(deletions, insertions)
         whole = after.union_with(insertions)
         simplified = after.calculi.tbox_with_insertions(whole)
-        calculus = after.calculi.lookup(simplified, PUBLISHED, whole.names)
+        calculus = after.calculi.calculus_for(simplified, PUBLISHED, whole.names)
         touched = touched_nodes(whole, after.roles)
         definitions = make_rules(after.index, simplified, touched)
         rules = _worker_rules(after, whole, touched, calculus, definitions)

@@ -144,7 +144,7 @@ def _random_premises(
     kb = random_kb(seed)
     premises = Premises.build(kb.tbox.axioms, kb.abox)
     roles = sorted(kb.tbox.signature.object_properties)
-    names = sorted(premises.names)
+    names = sorted(premises.class_names)
     classes: list[owl.ClassExpression] | None = None
     if seed % 2 and names and roles:
         some = owl.ObjectSomeValuesFrom(owl.ObjectProperty(roles[0]), owl.Class(names[0]))

@@ -162,5 +162,5 @@ def test_the_comparison_sees_naive_readings(
     if bug == "no local clauses":
         monkeypatch.setattr(chains, "contract_loops", lambda inclusions, context: inclusions)
     else:
-        monkeypatch.setattr(plain_reading, "_loops", lambda tbox, assertions: ([], False))
+        monkeypatch.setattr(plain_reading, "_asserted_loops", lambda tbox, assertions: ([], False))
     assert next(_differences(range(first, first + 30)), None) is not None

@@ -257,8 +257,8 @@ def test_commits_by_lists_keep_what_is_made_anew(kind: str, at_once: list[int]) 
     [
         ("two lists", _OutwardWalk, "send_round"),
         ("a class that runs along", _OutwardWalk, "send_round"),
-        ("two lists", deletion, "_may_have_sent"),
-        ("a class that runs along", deletion, "_may_have_sent"),
+        ("two lists", deletion, "_may_have_sent_each"),
+        ("a class that runs along", deletion, "_may_have_sent_each"),
     ],
 )
 def test_a_commit_along_a_chain_takes_few_rounds(

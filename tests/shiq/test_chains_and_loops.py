@@ -323,7 +323,7 @@ NAIVE: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str]] = {
         "a loop by merging",
     ),
     "no role assertion is kept for a merge": (
-        lambda patch: patch.setattr(seen, "roles_below", lambda named, roles: frozenset()),
+        lambda patch: patch.setattr(seen, "roles_below_any", lambda named, roles: frozenset()),
         "a loop by a choice of merges",
     ),
     "others meet the need of a loop": (

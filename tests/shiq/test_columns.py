@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from shiq.abox_ops.labels.label_numbers import by_distinct, combinations
+from shiq.abox_ops.labels.label_numbers import apply_to_distinct, distinct_rows
 from shiq.columns.arrays import (
     TINY,
     distinct,
@@ -43,9 +43,9 @@ def test_few_and_many(size: int, values: int) -> None:
         assert is_row_in([first, second], [among_first, among_second]).tolist() == [
             row in others for row in rows
         ]
-        combination, which = combinations(first, second)
+        combination, which = distinct_rows(first, second)
         assert combination == sorted(set(rows)) and [combination[i] for i in which.tolist()] == rows
-        assert by_distinct(first, lambda a: a // 2).tolist() == [a // 2 for a, _ in rows]
+        assert apply_to_distinct(first, lambda a: a // 2).tolist() == [a // 2 for a, _ in rows]
 
 
 @pytest.mark.parametrize("far", [0, 1 << 30, 1 << 48, 1 << 62])

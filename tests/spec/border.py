@@ -61,7 +61,7 @@ class Border:
         """The clauses of role(a, b), a inside and b outside, that only a residual at a can meet."""
         la, lb = self.label(a), self.label(b)
         is_old = self.was_asserted(role, a, b)
-        for c in self.space.clauses_of(role):
+        for c in self.space.clauses_on_role(role):
             if not c.is_decided_at_centre(la) and not c.is_decided_at_branch(lb):
                 if not (
                     self.counts.is_within_bound(a, c)
@@ -69,7 +69,7 @@ class Border:
                     else is_old and self._is_met_at_branch(c, a)
                 ):
                     yield UnmetClause(c, False)
-        for c in self.space.clauses_of(role.inverse):
+        for c in self.space.clauses_on_role(role.inverse):
             if not c.is_decided_at_centre(lb) and not c.is_decided_at_branch(la):
                 if c.n:
                     covered = self.is_within_bound_outside(b, c) or (
@@ -87,7 +87,7 @@ class Border:
         """
         for r, centre, branch in ((role, a, b), (role.inverse, b, a)):
             at_centre, at_branch = self.label(centre), self.label(branch)
-            for c in self.space.clauses_of(r):
+            for c in self.space.clauses_on_role(r):
                 if not c.is_decided_at_centre(at_centre) and not c.is_decided_at_branch(at_branch):
                     if not c.n or not self.is_within_bound_outside(centre, c):
                         return False

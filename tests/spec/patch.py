@@ -272,7 +272,7 @@ class Patch(PatchState):
             property,
             literal,
             self.label(element),
-            lambda atom: self.tools.data.count(
+            lambda atom: self.tools.data.count_values(
                 atom, [(self.label(m), self.graph.values(m)) for m in self._class(element)]
             ),
             self._negated_properties,
@@ -309,7 +309,9 @@ class Patch(PatchState):
         alone.
         """
         rest = self.inside_elements - self.contradictory()
-        bare = KeptAssertions({e: self.space.without_data(self._told_plus_label(e)) for e in rest})
+        bare = KeptAssertions(
+            {e: self.space.drop_data_literals(self._told_plus_label(e)) for e in rest}
+        )
         for a in rest:
             inner = {(role, b) for role, b in self.graph.neighbours(a) if b in rest}
             linked = {b for role, b in inner if self._is_open(role, a, b)}
@@ -327,7 +329,7 @@ class Patch(PatchState):
                 (a, p, v) for p, v in self.graph.values(a) if not self.is_decided(a, p, v)
             }
         asked = {
-            e: join(self.space.without_data(self.label(e)), self.residuals.get(e, EMPTY))
+            e: join(self.space.drop_data_literals(self.label(e)), self.residuals.get(e, EMPTY))
             for e in rest
         }
         return KeptAssertions(

@@ -15,11 +15,11 @@ from shiq.abox_ops.labels.irrelevance import (
     Needs,
     Residuals,
     constrained_roles,
-    is_violated,
-    roles_below,
+    roles_below_any,
+    violates_role_axioms,
 )
 from shiq.abox_ops.labels.label_calculus import Label, LabelCalculus, clashes, join
-from shiq.abox_ops.labels.label_guesses import Completions
+from shiq.abox_ops.labels.label_guesses import LabelGuesses
 from shiq.abox_ops.patch.effort import NO_EFFORT, Effort
 from shiq.abox_ops.patch.told_turns import asking_clause
 from shiq.model.abox import individuals_of
@@ -38,12 +38,12 @@ class PatchTools:
     space: LabelCalculus
     data: DataRestrictions
     residuals: Residuals
-    completions: Completions
+    completions: LabelGuesses
     needs: Needs
 
     @classmethod
     def build(cls, space: LabelCalculus, data: DataRestrictions) -> PatchTools:
-        return cls(space, data, Residuals(space), Completions(space), Needs(space))
+        return cls(space, data, Residuals(space), LabelGuesses(space), Needs(space))
 
 
 class PatchState:
@@ -74,7 +74,7 @@ class PatchState:
         self._touched = {i for a in self.insertions for i in individuals_of(a)}
         self._irrelevance = Irrelevance(means.space)
         self._axiom_roles = constrained_roles(means.space.tbox.roles)
-        self._negated_roles = roles_below(
+        self._negated_roles = roles_below_any(
             {r for table in whole.negative_edges.values() for r, _ in table}, means.space.tbox.roles
         )
         self._negated_properties = frozenset(
@@ -167,7 +167,7 @@ class PatchState:
         if self.told_plus.is_fresh_or_joined(element):
             return True
         label = self.told_plus.labels[element]
-        positive, negative = self.space.without_data(label)
+        positive, negative = self.space.drop_data_literals(label)
         known = self.model.label(element)
         return (clashes(label) and not (self.all_plain and clashes(known))) or bool(
             positive & ~known[0] or negative & ~known[1]
@@ -238,14 +238,14 @@ class PatchState:
         if found is None:
             needs = sum(1 << i for i in self.space.at_least)
             found = 0
-            for c in self.space.clauses_of(role):
+            for c in self.space.clauses_on_role(role):
                 if (
                     not c.n
                     and not c.is_decided_at_centre(label)
                     and not c.is_decided_at_branch(other)
                 ):
                     found |= c.head & needs or c.head & ~self.space.data_mask
-            for c in self.space.clauses_of(role.inverse):
+            for c in self.space.clauses_on_role(role.inverse):
                 if (
                     not c.n
                     and not c.is_decided_at_centre(other)
@@ -298,7 +298,7 @@ class PatchState:
             return True
         asserted = {role for role, y in self.graph.neighbours(a) if y == b}
         negated = {role for role, y in self.graph.negative_neighbours(a) if y == b}
-        return is_violated(asserted, negated, a == b, self.space.tbox.roles)
+        return violates_role_axioms(asserted, negated, a == b, self.space.tbox.roles)
 
     def _may_share(self, element: str) -> bool:
         is_joined = len(

@@ -17,7 +17,7 @@ from shiq.abox_ops.labels.label_tables import (
     clauses_hash,
     complex_text,
     label_rows,
-    labels_in_order,
+    number_used_labels,
 )
 from shiq.abox_ops.local_add_set import LocalAddSet
 from shiq.abox_ops.local_engine import LocalKnowledgeBase
@@ -160,7 +160,7 @@ def index_tables(index: Index, completion: CertifiedModel | None = None) -> dict
         **({"completed": _rows_with_ids(others)} if others is not None else {}),
     }
     used = np.concatenate([table["label"] for table in rows.values()])
-    labels, number = labels_in_order(index.calculus.table.labels, used)
+    labels, number = number_used_labels(index.calculus.table.labels, used)
     tables: dict[str, Columns] = {
         name: {**table, "label": number[table["label"]]} for name, table in rows.items()
     }
