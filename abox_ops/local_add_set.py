@@ -1,4 +1,4 @@
-"""The add set of the engine `local`: columns, converted to assertions and modules on demand."""
+"""The add set of the engine `local`: columns that become assertions and modules on demand."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class LocalAddSet(FoundModules):
 
     @cached_property
     def pulled_in(self) -> int:
-        """Number of elements that entered without being touched by the batch."""
+        """Number of elements that entered A_add although the batch does not touch them."""
         return len(set_difference(self.columns.region, self.columns.touched_elements))
 
     def why_pulled(self) -> list[PulledIn]:
@@ -67,7 +67,7 @@ class LocalAddSet(FoundModules):
             elements = pulled[which == i]
             examples = self._members(elements[:_EXAMPLES])
             names = tuple(sorted(members[0] for members in examples.values()))
-            told.append(_reason(self.calculus.tbox, code, len(elements), names))
+            told.append(_explain_code(self.calculus.tbox, code, len(elements), names))
         return sorted(told, key=lambda x: (-x.count, x.reason, x.text))
 
     @cached_property
@@ -106,7 +106,7 @@ class LocalAddSet(FoundModules):
 
     @cached_property
     def size(self) -> int:
-        """The number of assertions that `kept` gives, without writing them out."""
+        """Number of assertions that `kept_assertions` gives, counted without writing them out."""
         found, graph, whole = self.columns, self.columns.graph, self.union
         _element, node = graph.nodes_of(found.region)
         node.sort()
@@ -124,7 +124,7 @@ class LocalAddSet(FoundModules):
         other = graph.elements_of(pairs["neighbour"])
         inside = flags(len(graph), found.region)[other]
         count += int((told & ((pairs["kind"] == SAME) | inside)).sum())
-        return count + _count_complex(found, whole) + len(self._new_remedies())
+        return count + _count_complex_assertions(found, whole) + len(self._new_remedies())
 
     def _new_remedies(self) -> list[tuple[int, str, bool]]:
         """The remedies that are not asserted anyway."""
@@ -162,7 +162,7 @@ class LocalAddSet(FoundModules):
             (name[a], roles[r], name[b])
             for a, r, b in zip(*(found.edges[c].tolist() for c in ("source", "role", "target")))
         }
-        kept.data = {(name[e], p, value) for e, p, value in self._kept_data()}
+        kept.data = {(name[e], p, value) for e, p, value in self._kept_data_rows()}
         closure = Closure(
             frozenset(name[e] for e in found.region.tolist()),
             {},
@@ -241,8 +241,8 @@ class LocalAddSet(FoundModules):
             self._insertions_by_individual.update(found)
 
 
-def _reason(tbox: ClausalTBox, code: int, count: int, examples: tuple[str, ...]) -> PulledIn:
-    """The reason of a ``code`` of `PulledInReasons`, with the ``count`` of its elements."""
+def _explain_code(tbox: ClausalTBox, code: int, count: int, examples: tuple[str, ...]) -> PulledIn:
+    """Explain a ``code`` of `PulledInReasons`, with the ``count`` of its elements and examples."""
     index = clause_index(code)
     if index is None:
         return PulledIn("roles" if code == ROLES else "equality", count, examples)
@@ -255,9 +255,9 @@ def _reason(tbox: ClausalTBox, code: int, count: int, examples: tuple[str, ...])
     return PulledIn("clause", count, examples, clause_text(clause, local_name), axioms)
 
 
-def _count_complex(found: AddSetColumns, whole: UnionView) -> int:
-    """The number of complex assertions that are kept: a negative role assertion at its subject,
-    if its object is in I too.
+def _count_complex_assertions(found: AddSetColumns, whole: UnionView) -> int:
+    """Count the complex assertions that are kept: a negative role assertion at its subject, if its
+    object is in I too.
     """
     graph = found.graph
     seen = flags(len(graph), found.region)
@@ -291,13 +291,14 @@ def assertions_about(
     mentioned = unique(np.concatenate([nodes, edges["neighbour"], pairs["neighbour"]]))
     known = dict(zip(mentioned.tolist(), whole.terms_of(mentioned)))
 
-    def terms(column: Ints) -> Iterator[str]:
+    def terms_in(column: Ints) -> Iterator[str]:
+        """The terms_in of a column of nodes."""
         return map(known.__getitem__, column.tolist())
 
-    for term, c in zip(terms(types["node"]), types["class"].tolist()):
+    for term, c in zip(terms_in(types["node"]), types["class"].tolist()):
         yield term, owl.ClassAssertion(owl.Class(names.classes.values[c]), term)
     for term, r, other in zip(
-        terms(edges["node"]), edges["role"].tolist(), terms(edges["neighbour"])
+        terms_in(edges["node"]), edges["role"].tolist(), terms_in(edges["neighbour"])
     ):
         property_ = owl.ObjectProperty(names.object_properties.values[r // 2])
         if r % 2 == 0:
@@ -305,7 +306,7 @@ def assertions_about(
         elif other != term:
             yield term, owl.ObjectPropertyAssertion(property_, other, term)
     for term, p, value in zip(
-        terms(data["node"]), data["property"].tolist(), whole.literals_of(data["literal"])
+        terms_in(data["node"]), data["property"].tolist(), whole.literals_of(data["literal"])
     ):
         yield (
             term,
@@ -314,7 +315,7 @@ def assertions_about(
             ),
         )
     for term, kind, other in zip(
-        terms(pairs["node"]), pairs["kind"].tolist(), terms(pairs["neighbour"])
+        terms_in(pairs["node"]), pairs["kind"].tolist(), terms_in(pairs["neighbour"])
     ):
         make = owl.SameIndividual if kind // 2 * 2 == SAME else owl.DifferentIndividuals
         if kind % 2 == 0:

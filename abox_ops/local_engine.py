@@ -1,5 +1,5 @@
-"""The engine `local`: the criteria over columns, in memory or from a store; a check fetches what
-its batch touches.
+"""The engine `local`: runs the criteria over columns, in memory or from a store, and fetches what a
+batch touches.
 
 Equal to `tests.spec.knowledge_base` on every input; what is done per signature is `abox_ops`, what is done
 per individual is numpy.
@@ -116,9 +116,9 @@ class LocalKnowledgeBase:
         after = self.after_deletions(deletions, insertions)
         whole = after.union_with(insertions)
         return (
-            after._insert_clausal(whole)
+            after._add_set_clausal(whole)
             if criterion == "clausal"
-            else after._insert(whole, criterion)
+            else after._add_set_by_criterion(whole, criterion)
         )
 
     def find_absent(self, deletions: ABox, most: int) -> tuple[int, Sequence[Assertion]]:
@@ -142,7 +142,7 @@ class LocalKnowledgeBase:
             after._models.append(
                 known.after_deletion(self.index, after.prepared_index, after.base.vanished_nodes)
             )
-        return after._patch(after.union_with(insertions), inquiry)
+        return after._patch_batch(after.union_with(insertions), inquiry)
 
     def with_accepted(self, add_set: AddSet) -> LocalKnowledgeBase | None:
         """See `shiq.abox_ops.engine.LayeredKnowledgeBase`."""
@@ -153,15 +153,18 @@ class LocalKnowledgeBase:
         ):
             return None
         # Loaded where there is something to explain: most batches are consistent.
-        from shiq.abox_ops.patch.accepted_layer import layer
+        from shiq.abox_ops.patch.accepted_layer import lay_accepted_batch
 
-        found = layer(self.index, add_set.union, add_set.patch)
+        found = lay_accepted_batch(self.index, add_set.union, add_set.patch)
         if found is None:
             return None
         base, index, outside = found
         return replace(self, base=base, prepared_index=index, _models=[outside])
 
-    def _patch(self, whole: UnionView, inquiry: Inquiry) -> tuple[LocalAddSet, Sequence[Answer]]:
+    def _patch_batch(
+        self, whole: UnionView, inquiry: Inquiry
+    ) -> tuple[LocalAddSet, Sequence[Answer]]:
+        """Patch the certified model for the batch in ``whole``, over the TBox with its names."""
         added = self.calculi.new_vocabulary(whole)
         calculus = self.calculi.calculus_for(self.calculi.extended_tbox(added), MODEL, whole.names)
         return self.patch_with(whole, calculus, added, inquiry)
@@ -206,24 +209,32 @@ class LocalKnowledgeBase:
         )
         known = self.index.simplified_tbox.clauses.atom_ids
         brought = {x.iri if isinstance(x, Class) else definition_name(x.sub) for x in added}
-        absent = sum(1 << calculus.tbox.atom_ids[name] for name in brought if name not in known)
+        absent = sum(
+            1 << calculus.tbox.atom_ids[name_modules]
+            for name_modules in brought
+            if name_modules not in known
+        )
 
-        def name(found: AddSetColumns) -> Sequence[NamedModule]:
+        def name_modules(found: AddSetColumns) -> Sequence[NamedModule]:
+            """The modules of A_add with the names of their individuals."""
             return self.make_add_set(calculus, whole, found).modules
 
         touched = touched_nodes(whole, self.roles)
-        given = PatchInput(self.index, calculus, graph, touched, outside, name, absent, all_plain)
+        given = PatchInput(
+            self.index, calculus, graph, touched, outside, name_modules, absent, all_plain
+        )
         return Patch(PatchRegion(given))
 
     def make_add_set(
         self, calculus: NumberedCalculus, whole: UnionView, found: AddSetColumns
     ) -> LocalAddSet:
-        """The add set with the columns ``found`` in ``whole`` under ``calculus``."""
+        """Wrap the columns ``found`` of A_add in ``whole`` under ``calculus`` as an add set."""
         return LocalAddSet(calculus, self.index, whole, self.roles, found)
 
     def _certified_model(self, inquiry: Inquiry) -> CertifiedModel:
-        """The certified model of (T, A): the stored one, or one certified on first use. It is not
-        kept if time ran out.
+        """Return the certified model of (T, A): the stored one, or one certified on first use.
+
+        It is not kept if time ran out.
         """
         if self._known_model is not None:
             return self._known_model
@@ -234,17 +245,19 @@ class LocalKnowledgeBase:
 
     @cached_property
     def _stored_model(self) -> CertifiedModel | None:
+        """The certified model in the store; None if there is none."""
         if not isinstance(self.base, StoreBase) or self.prepared_index is not None:
             return None
         return stored_model(self.index, self.base.store)
 
     @property
     def is_completed(self) -> bool:
-        """Whether a certified model is known."""
+        """Decide whether a certified model is known."""
         return self._known_model is not None
 
     @property
     def _known_model(self) -> CertifiedModel | None:
+        """The certified model, if one was computed or stored."""
         return self._models[0] if self._models else self._stored_model
 
     def certify(self, inquiry: Inquiry) -> BaseCertificate:
@@ -252,13 +265,14 @@ class LocalKnowledgeBase:
         # Loaded where no certificate is stored.
         from shiq.abox_ops.patch.certificate import certify_base
 
-        def modules_on(graph: Graph) -> ModuleNamer:
+        def module_namer(graph: Graph) -> ModuleNamer:
+            """Make the function that names the individuals of modules on ``graph``."""
             return lambda found: self.make_base_add_set(graph, found).modules
 
-        return certify_base(self.index, self.base, self.roles, modules_on, inquiry)
+        return certify_base(self.index, self.base, self.roles, module_namer, inquiry)
 
     def make_base_add_set(self, graph: Graph, found: AddSetColumns) -> LocalAddSet:
-        """The add set with the columns ``found`` on a ``graph`` of A alone."""
+        """Wrap the columns ``found`` on a ``graph`` of A alone as an add set."""
         return self.make_add_set(self.index.calculus, graph.union, found)
 
     def union_with(self, insertions: ABox) -> UnionView:
@@ -286,7 +300,7 @@ class LocalKnowledgeBase:
         )
 
     def after_deletions(self, deletions: ABox, insertions: ABox) -> LocalKnowledgeBase:
-        """This knowledge base without those ``deletions`` that are not inserted as well."""
+        """Open the knowledge base without those ``deletions`` that are not inserted as well."""
         if not len(deletions):
             return self
         held, _ = split_known_rows(
@@ -309,7 +323,7 @@ class LocalKnowledgeBase:
         return gone if any(len(rows["node"]) for rows in gone.values()) else None
 
     def _remove_rows(self, removed: dict[str, Columns]) -> LocalKnowledgeBase:
-        """This knowledge base without the ``removed`` rows.
+        """Open the knowledge base without the ``removed`` rows.
 
         It is indexed anew in two cases: complex assertions may take definitions with them, or the
         labels of A clash and are no sound start.
@@ -322,7 +336,8 @@ class LocalKnowledgeBase:
         )
         return replace(self, base=less, prepared_index=index, _models=[])
 
-    def _insert(self, whole: UnionView, criterion: str) -> LocalAddSet:
+    def _add_set_by_criterion(self, whole: UnionView, criterion: str) -> LocalAddSet:
+        """Compute A_add for ``whole`` by a criterion other than `model`."""
         index = self.index
         simplified = self.calculi.tbox_with_insertions(whole)
         touched = touched_nodes(whole, self.roles)
@@ -330,17 +345,18 @@ class LocalKnowledgeBase:
         # Loaded where it is asked for.
         from shiq.abox_ops.published.procedure import PublishedProcedure, keep_everything
 
-        graph = Graph(whole, self.roles, index.asserted_equality, _no_labels, by_node=True)
+        graph = Graph(whole, self.roles, index.asserted_equality, _empty_labels, by_node=True)
         if criterion == "definition7":
             old = Graph(
-                view_without_batch(self.base), self.roles, index.asserted_equality, _no_labels
+                view_without_batch(self.base), self.roles, index.asserted_equality, _empty_labels
             )
             found = PublishedProcedure(index, simplified, calculus, graph, old, touched).run()
         else:
             found = keep_everything(index, calculus, graph, touched)
         return self.make_add_set(calculus, whole, found)
 
-    def _insert_clausal(self, whole: UnionView) -> LocalAddSet:
+    def _add_set_clausal(self, whole: UnionView) -> LocalAddSet:
+        """Compute A_add for ``whole`` by the criterion `clausal`."""
         added = self.calculi.new_vocabulary(whole)
         calculus = self.calculi.calculus_for(
             self.calculi.extended_tbox(added), "clausal", whole.names
@@ -352,8 +368,8 @@ class LocalKnowledgeBase:
     def clausal_patch(
         self, whole: UnionView, calculus: NumberedCalculus, added: Sequence[SubClassOf | Class]
     ) -> Patch:
-        """The patch of the criterion `clausal` for ``whole``, over the ``calculus`` of T with the
-        vocabulary ``added``.
+        """Make the patch of the criterion `clausal` for ``whole``, over the ``calculus`` of T with
+        the vocabulary ``added``.
 
         The model is told literals alone, and every element is plain (THEORY, "The add set").
         """
@@ -365,5 +381,6 @@ class LocalKnowledgeBase:
         return patch
 
 
-def _no_labels(keys: Ints) -> Ints:
+def _empty_labels(keys: Ints) -> Ints:
+    """The empty label for each key."""
     return np.zeros(len(keys), np.int64)

@@ -1,5 +1,5 @@
-"""(T, A) with nominals, Self, keys and chains, rewritten to avoid constructs that reasoners get
-wrong.
+"""Write (T, A) with nominals, Self, keys and chains as a question to a full OWL reasoner, without
+constructs that reasoners get wrong.
 
 HermiT and Openllet miss consequences of chains above inverses, of transitivity in cycles of
 inverses, of negative assertions on roles that are not simple, and of keys on complex classes. So a
@@ -51,7 +51,7 @@ _BUILT_IN = {name: iri for iri, name in _STAND_INS.items()}
 
 @dataclass(frozen=True)
 class OutsideQuestion:
-    """An ontology as it is sent to the reasoner.
+    """An ontology as it is sent to the full reasoner.
 
     weaker: the axioms without the keys that blank nodes may be values of, if there are any. If
         these are inconsistent with ``assertions``, so is (T, A). If ``axioms`` are consistent, so
@@ -85,15 +85,15 @@ def write_question(
         axioms = [
             axiom for axiom in axioms if not isinstance(axiom, owl.InverseFunctionalDataProperty)
         ]
-    return _Writer(axioms).question(assertions)
+    return _QuestionWriter(axioms).write(assertions)
 
 
-class _Writer:
-    """The TBox, sorted by how its axioms are written. Raises Irregular."""
+class _QuestionWriter:
+    """Writer of the question: the TBox, sorted by how its axioms are written. Raises: Irregular."""
 
     def __init__(self, axioms: Sequence[owl.Axiom]) -> None:
         self.axioms = plain = [
-            rewrite_parts(p, _use_stand_ins) for axiom in axioms for p in remove_built_in(axiom)
+            rewrite_parts(p, _replace_built_in) for axiom in axioms for p in remove_built_in(axiom)
         ]
         self.paths = RolePaths(plain)
         self.roles: RoleBox = self.paths.roles
@@ -102,12 +102,13 @@ class _Writer:
         self.keys: list[owl.HasKey] = []
         self.extra_axioms: list[owl.Axiom] = []
         for axiom in plain:
-            self._take_axiom(rewrite_for_simple_roles(axiom, self.roles))
+            self._sort_axiom(rewrite_for_simple_roles(axiom, self.roles))
 
-    def _take_axiom(self, axiom: owl.Axiom) -> None:
+    def _sort_axiom(self, axiom: owl.Axiom) -> None:
+        """Sort an axiom by how it is written. Raises: Irregular."""
         if named := names_of((axiom,)) & LANGUAGE:
             raise Irregular(
-                f"<{min(named)}> means more than a reasoner of OWL 2 DL knows, and the data reaches {_text(axiom)}"
+                f"<{min(named)}> means more than a reasoner of OWL 2 DL knows, and the data reaches {_written_text(axiom)}"
             )
         for property, use in roles_required_simple(axiom):
             self._require_simple(property, use, axiom)
@@ -115,16 +116,16 @@ class _Writer:
             axiom, (*ROLE_AXIOMS.__args__, owl.SubObjectPropertyChain)
         ) and _uses_stand_in(axiom):
             raise Irregular(
-                f"a top or bottom property in an axiom on roles is not decided: {_text(axiom)}"
+                f"a top or bottom property in an axiom on roles is not decided: {_written_text(axiom)}"
             )
         if isinstance(axiom, owl.HasKey) and _uses_stand_in(replace(axiom, expression=owl.THING)):
-            raise Irregular(f"a key of a top property alone is not decided: {_text(axiom)}")
+            raise Irregular(f"a key of a top property alone is not decided: {_written_text(axiom)}")
         match axiom:
             case owl.SubObjectPropertyChain():
                 pass
             case owl.ReflexiveObjectProperty(property):
                 # The property need not be simple, and a loop must be.
-                loop = owl.ObjectProperty(PREFIX + "loop:" + _digest(axiom))
+                loop = owl.ObjectProperty(PREFIX + "loop:" + _text_digest(axiom))
                 self.extra_axioms += [
                     owl.SubObjectPropertyOf(loop, property),
                     owl.ReflexiveObjectProperty(loop),
@@ -141,13 +142,15 @@ class _Writer:
     def _require_simple(
         self, property: owl.ObjectPropertyExpression, use: str, axiom: owl.Axiom | owl.Assertion
     ) -> None:
+        """Check that a property is simple where OWL 2 DL requires it. Raises: Irregular."""
         if not self.roles.is_simple(role_of(property)):
             raise Irregular(
-                f"{use} must be simple, but {_text(property)} is above a property chain or a transitive role "
-                f"(OWL 2 DL, section 11.2): {_text(axiom)}"
+                f"{use} must be simple, but {_written_text(property)} is above a property chain or a transitive role "
+                f"(OWL 2 DL, section 11.2): {_written_text(axiom)}"
             )
 
-    def question(self, assertions: Iterable[owl.Assertion]) -> OutsideQuestion:
+    def write(self, assertions: Iterable[owl.Assertion]) -> OutsideQuestion:
+        """Write the question for these assertions."""
         said: dict[owl.Assertion, None] = {}
         definitions: dict[owl.SubClassOf, None] = {}
         individuals: dict[str, None] = {}
@@ -158,7 +161,7 @@ class _Writer:
                 assertion.expression, owl.Class
             ):
                 assertion = rewrite_for_simple_roles(
-                    self._name_nominals(rewrite_parts(assertion, _use_stand_ins)), self.roles
+                    self._name_nominals(rewrite_parts(assertion, _replace_built_in)), self.roles
                 )
                 for property, use in roles_required_simple(assertion):
                     self._require_simple(property, use, assertion)
@@ -203,11 +206,12 @@ class _Writer:
     def _write_axioms(
         self, definitions: list[owl.SubClassOf], keys: Iterable[owl.HasKey], *, named_only: bool
     ) -> list[owl.Axiom]:
+        """Write the axioms, with the definitions of names and the given keys."""
         inside = [*self.shiq_axioms, *definitions]
         sent: list[owl.Axiom] = []
         for key in keys:
             name, members = (
-                owl.Class(PREFIX + "key:" + _digest(key)),
+                owl.Class(PREFIX + "key:" + _text_digest(key)),
                 self._name_nominals(key.expression),
             )
             inside.append(
@@ -226,24 +230,26 @@ class _Writer:
             *sent,
             *(owl.EquivalentClasses((name, meaning)) for name, meaning in self.meanings.items()),
         ]
-        return [rewrite_parts(axiom, _restore_built_ins) for axiom in dict.fromkeys(sent)]
+        return [rewrite_parts(axiom, _restore_built_in) for axiom in dict.fromkeys(sent)]
 
     def _name_nominals(self, value: V) -> V:
-        """``value`` with names for its nominals and its Self."""
-        return rewrite_parts(value, self._nominal_name)
+        """Replace the nominals and Self restrictions in ``value`` by names."""
+        return rewrite_parts(value, self._name_for_part)
 
-    def _nominal_name(self, part: object) -> object | None:
+    def _name_for_part(self, part: object) -> object | None:
+        """Return the expression that replaces a nominal or Self; None for other parts."""
         match part:
             case owl.ObjectHasValue(property, individual):
                 return owl.ObjectSomeValuesFrom(
-                    property, self._name(owl.ObjectOneOf((individual,)))
+                    property, self._name_of_meaning(owl.ObjectOneOf((individual,)))
                 )
             case owl.ObjectOneOf() | owl.ObjectHasSelf():
-                return self._name(part)
+                return self._name_of_meaning(part)
         return None
 
-    def _name(self, meant: owl.ClassExpression) -> owl.Class:
-        name = owl.Class(PREFIX + "meaning:" + _digest(meant))
+    def _name_of_meaning(self, meant: owl.ClassExpression) -> owl.Class:
+        """The class name that stands for an expression."""
+        name = owl.Class(PREFIX + "meaning:" + _text_digest(meant))
         self.meanings[name] = meant
         return name
 
@@ -257,9 +263,12 @@ def _relevant_assertions(
     individuals become equal.
     """
     assertions = list(assertions)
-    names = names_of([*axioms, *(a for a in assertions if not _is_positive(a))]) | {owl.NOTHING.iri}
+    names = names_of([*axioms, *(a for a in assertions if not _is_positive_on_names(a))]) | {
+        owl.NOTHING.iri
+    }
 
-    def is_heard(assertion: owl.Assertion) -> bool:
+    def can_contradict(assertion: owl.Assertion) -> bool:
+        """Decide whether an assertion is on a name that the axioms constrain."""
         match assertion:
             case owl.ClassAssertion(owl.Class(iri), _):
                 return iri in names
@@ -269,40 +278,46 @@ def _relevant_assertions(
                 return any(name in names or is_reserved(name) for name in names_of((property,)))
         return True
 
-    return [assertion for assertion in assertions if is_heard(assertion)]
+    return [assertion for assertion in assertions if can_contradict(assertion)]
 
 
-def _is_positive(assertion: owl.Assertion) -> bool:
-    """Whether it is a positive assertion on a named class or a property."""
+def _is_positive_on_names(assertion: owl.Assertion) -> bool:
+    """Decide whether it is a positive assertion on a named class or a property."""
     if isinstance(assertion, owl.ClassAssertion):
         return isinstance(assertion.expression, owl.Class)
     return isinstance(assertion, owl.ObjectPropertyAssertion | owl.DataPropertyAssertion)
 
 
-def _use_stand_ins(part: object) -> object | None:
+def _replace_built_in(part: object) -> object | None:
+    """Replace a built-in property by its stand-in."""
     return _rename_property(part, _STAND_INS)
 
 
-def _restore_built_ins(part: object) -> object | None:
+def _restore_built_in(part: object) -> object | None:
+    """Replace a stand-in by its built-in property."""
     return _rename_property(part, _BUILT_IN)
 
 
 def _rename_property(part: object, names: dict[str, str]) -> object | None:
+    """Rename a property that is in ``names``; None for other parts."""
     if isinstance(part, owl.ObjectProperty | owl.DataProperty) and part.iri in names:
         return type(part)(names[part.iri])
     return None
 
 
 def _uses_stand_in(axiom: owl.Axiom) -> bool:
+    """Decide whether an axiom uses a built-in property that has a stand-in."""
     return any(
         isinstance(part, owl.ObjectProperty | owl.DataProperty) and part.iri in _BUILT_IN
         for part in parts(axiom)
     )
 
 
-def _text(value: object) -> str:
-    return axiom_text(rewrite_parts(value, _restore_built_ins))  # type: ignore[arg-type]
+def _written_text(value: object) -> str:
+    """Write a value in functional syntax, with built-in properties in place of stand-ins."""
+    return axiom_text(rewrite_parts(value, _restore_built_in))  # type: ignore[arg-type]
 
 
-def _digest(value: object) -> str:
+def _text_digest(value: object) -> str:
+    """Hash the functional syntax of a value."""
     return hashlib.sha256(axiom_text(value).encode()).hexdigest()[:24]  # type: ignore[arg-type]

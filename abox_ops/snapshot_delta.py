@@ -1,4 +1,4 @@
-"""Rows that an accepted batch adds to and removes from the tables of a store."""
+"""Compute the rows that an accepted batch adds to and removes from the tables of a store."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from shiq.model.roles import Role
 
 
 @dataclass(frozen=True)
-class Numbers:
+class FreeNumbers:
     """First free node, literal, ordinal and label of a store."""
 
     node: int
@@ -75,7 +75,7 @@ def snapshot_delta(
     store: StoredSnapshot,
     insertions: ABox,
     deletions: ABox,
-    free: Numbers,
+    free: FreeNumbers,
     patch: Patch | None = None,
 ) -> SnapshotDelta | None:
     """Compute the rows that a batch adds and removes; deletions are applied first.
@@ -92,7 +92,7 @@ def snapshot_delta(
     # An N that only this process has made is not stored, and merge classes of told go on.
     renews = store.is_completed and patch is not None and patch.region.input.model.is_guessed
     counting = not store.is_completed
-    told = told_union(after, whole, counting=counting)
+    told = compute_told_union(after, whole, counting=counting)
     if told is None or told.calculus.table.clashes(told.graph.label).any():
         return None
     changes = whole.insertions > 0 or after is not stored
@@ -123,11 +123,12 @@ class ToldUnion:
     detached_elements: Ints
 
 
-def told_union(
+def compute_told_union(
     after: LocalKnowledgeBase, whole: UnionView, *, counting: bool = True
 ) -> ToldUnion | None:
-    """Compute told of ``whole``, starting from A without the deletions (``after``). ``counting``:
-    with merge classes. None if ``whole`` brings clauses of its own.
+    """Compute the told literals of ``whole``, starting from A without the deletions (``after``).
+
+    ``counting``: with merge classes. None if ``whole`` brings clauses of its own.
     """
     index = after.index
     if after.calculi.tbox_with_insertions(whole) is not index.simplified_tbox:
@@ -149,8 +150,11 @@ def told_union(
 
 
 def grow_merge_classes(index: Index, told: ToldUnion) -> Ints:
-    """Grow the stored merge classes to those of A ∪ A⁺, around the elements of ``told`` whose
-    members or role assertions are not those of A; ``index``: that of A less the deletions.
+    """Grow the stored merge classes to those of A ∪ A⁺, around the elements of ``told`` that
+    changed.
+
+    Changed are those whose members or role assertions are not those of A; ``index``: that of A less
+    the deletions.
 
     Returns:
         The class of each element, by number: one of its numbers.
@@ -167,7 +171,7 @@ def grow_merge_classes(index: Index, told: ToldUnion) -> Ints:
 
 
 def make_merge_classes(told: ToldUnion) -> Ints:
-    """The merge classes of all of A ∪ A⁺; see `grow_merge_classes`."""
+    """Compute the merge classes of all of A ∪ A⁺; see `grow_merge_classes`."""
     graph = told.graph
     graph.locate_nodes(graph.union.nodes())
     graph.fetch_edges(graph.representatives())
@@ -175,13 +179,15 @@ def make_merge_classes(told: ToldUnion) -> Ints:
 
 
 class _DeltaBuilder:
+    """Builder of the difference between two snapshots, table by table."""
+
     def __init__(
         self,
         old: Index,
         index: Index,
         whole: UnionView,
         told: ToldUnion,
-        free: Numbers,
+        free: FreeNumbers,
         patch: Patch | None,
         merged: Table,
         classes: Ints | None,
@@ -193,6 +199,7 @@ class _DeltaBuilder:
         self.vanished_nodes, self.removed_rows = base.vanished_nodes, base.removed_rows
 
     def build(self) -> SnapshotDelta:
+        """Build the difference."""
         graph = self.graph
         added = {
             name: self._number_nodes(dict(table.columns))
@@ -214,9 +221,9 @@ class _DeltaBuilder:
         labels, elements = self._element_changes(renewal)
         for name, (more, fewer) in {
             "elements": elements,
-            **self._both_ways("equal", self._equality_changes()),
-            **self._both_ways("merged", self._merge_class_changes()),
-            **self._both_ways("same", self._asserted_equality_changes()),
+            **self._rows_of_both_tables("equal", self._equality_changes()),
+            **self._rows_of_both_tables("merged", self._merge_class_changes()),
+            **self._rows_of_both_tables("same", self._asserted_equality_changes()),
             **renewal,
         }.items():
             added[name], removed[name] = more, fewer
@@ -237,19 +244,20 @@ class _DeltaBuilder:
     # --- numbers ----------------------------------------------------------------------------------
 
     def _number_nodes(self, rows: Columns) -> Columns:
-        """``rows`` with fresh nodes numbered as in the store."""
+        """Renumber fresh nodes in ``rows`` as in the store."""
         return {
             name: self._stored_numbers(column) if name in NODES else column
             for name, column in rows.items()
         }
 
     def _stored_numbers(self, nodes: Ints) -> Ints:
+        """Renumber fresh nodes as in the store."""
         return np.where(nodes >= FRESH, nodes - FRESH + self.free.node, nodes)
 
     @staticmethod
     def _number_values(ids: Ints, values: list, first: int) -> tuple[list, Ints]:  # type: ignore[type-arg]
-        """The values of the ids from `FRESH` on that are in use, and ``ids`` with those numbered
-        from ``first`` on.
+        """Select the values in use with ids from `FRESH` on, and renumber ``ids`` from ``first``
+        on.
         """
         used = unique(ids[ids >= FRESH])
         found = ids.copy()
@@ -257,8 +265,8 @@ class _DeltaBuilder:
         return [values[i] for i in (used - FRESH).tolist()], found
 
     def _element_names(self) -> Ints:
-        """The least node of each element that is still there, by number; the base's number where
-        it was not gathered.
+        """The least remaining node of each element, by number; the base's number if its members
+        were not fetched.
         """
         graph = self.graph
         least = group_minimum(self.element, self.node, len(graph))
@@ -267,8 +275,8 @@ class _DeltaBuilder:
     # --- the index --------------------------------------------------------------------------------
 
     def _model_changes(self) -> Renewal:
-        """The changed rows of the certified model, by table, with labels as `calculus` numbers
-        them.
+        """Compute the changed rows of the certified model, by table, with labels as `calculus`
+        numbers them.
         """
         if self.patch is None:
             return {}
@@ -295,8 +303,9 @@ class _DeltaBuilder:
         return found | {f"{name}_members": found[name] for name in ("outside", "certified")}
 
     def _element_changes(self, renewal: Renewal) -> tuple[list[Label], tuple[Columns, Columns]]:
-        """The new labels, and the changed rows of the table ``elements``. Numbers the labels of
-        ``renewal`` too.
+        """Compute the new labels, and the changed rows of the table ``elements``.
+
+        Numbers the labels of ``renewal`` too.
         """
         reps = unique(self.element)
         label = self.graph.label[reps]
@@ -304,14 +313,15 @@ class _DeltaBuilder:
         used = np.concatenate([label, others])
         new = unique(used[used >= self.free.label])
 
-        def stored_numbers(labels: Ints) -> Ints:
+        def stored_labels(labels: Ints) -> Ints:
+            """Renumber labels as in the store."""
             return np.where(
                 labels < self.free.label, labels, self.free.label + np.searchsorted(new, labels)
             )
 
-        label = stored_numbers(label)
+        label = stored_labels(label)
         if renewal:
-            renewal["completed"][0]["label"] = stored_numbers(others)
+            renewal["completed"][0]["label"] = stored_labels(others)
         keys = unique(self.old_index.equality.group_of(self.touched_nodes))
         rows = self._number_nodes({"element": self.name[reps], "label": label})
         known = self.told.calculus.table.labels
@@ -320,7 +330,8 @@ class _DeltaBuilder:
         )
 
     def _equality_changes(self) -> tuple[Columns, Columns]:
-        return self._difference(
+        """Compute the changed rows of the elements' members."""
+        return self._grouping_changes(
             self.old_index.equality.by_member,
             self.touched_nodes,
             self.node,
@@ -328,9 +339,10 @@ class _DeltaBuilder:
         )
 
     def _merge_class_changes(self) -> tuple[Columns, Columns]:
+        """Compute the changed rows of the merge classes."""
         graph = self.graph
         if self.classes is None:
-            return self._difference(self.stored_classes, NONE, NONE, NONE)
+            return self._grouping_changes(self.stored_classes, NONE, NONE, NONE)
         reps = graph.representatives()
         class_ = self.classes[reps]
         alive = ~is_in(self.name[reps], self.vanished_nodes)
@@ -340,12 +352,12 @@ class _DeltaBuilder:
         if self.stored_classes is not self.old_index.merge_classes.by_member:
             # Nobody has kept them since N was there.
             keys += [rows["member"] for rows in self.stored_classes.scan()]
-        return self._difference(
+        return self._grouping_changes(
             self.stored_classes, unique(np.concatenate(keys)), self.name[reps], least[class_]
         )
 
     def _asserted_equality_changes(self) -> tuple[Columns, Columns]:
-        """The changed rows of asserted equality, for classes at which a pair came or went."""
+        """Compute the changed rows of asserted equality, for classes at which a pair came or went."""
         pairs = [self.whole.inserted_tables["pairs"].columns, self.removed_rows["pairs"]]
         ends = unique(
             np.concatenate([rows["node"][rows["kind"] // 2 * 2 == SAME] for rows in pairs])
@@ -357,19 +369,21 @@ class _DeltaBuilder:
         told = rows["kind"] // 2 * 2 == SAME
         first, second = (np.searchsorted(nodes, rows[name][told]) for name in ("node", "neighbour"))
         least = nodes[component_minima(len(nodes), first, second)]
-        return self._difference(old.by_member, nodes[nodes < FRESH], nodes, least)
+        return self._grouping_changes(old.by_member, nodes[nodes < FRESH], nodes, least)
 
-    def _difference(
+    def _grouping_changes(
         self, table: Table, members: Ints, member: Ints, group: Ints
     ) -> tuple[Columns, Columns]:
-        """The changed rows (member, group), if ``members`` of a stored grouping get these groups."""
+        """Compute the changed rows (member, group) of a stored grouping if ``members`` get these
+        groups.
+        """
         several, groups = drop_single_groups(member, group)
         return row_changes(
             table.rows_of(members), self._number_nodes({"member": several, "group": groups})
         )
 
     @staticmethod
-    def _both_ways(
+    def _rows_of_both_tables(
         name: str, rows: tuple[Columns, Columns]
     ) -> Mapping[str, tuple[Columns, Columns]]:
         """The rows of a grouping's two tables."""

@@ -95,7 +95,7 @@ def _minimal_axioms(
     rows, terms = rows_of(assertions)
     # Long ones come once each.
     form = canonical_rows(rows)[0] if len(rows) <= LONG else tuple(rows)
-    reasons = refuter.decider.reasons(refuter.tbox)
+    reasons = refuter.decider.reason_cache(refuter.tbox)
     known, is_sure = reasons.get(form) or cache.doubtful.get(form) or (None, False)
     if known is not None and not (
         any(isinstance(t, owl.Literal) for t in terms) and _depends_on_literals(known, assertions)

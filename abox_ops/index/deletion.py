@@ -52,14 +52,14 @@ def _find_lost_nodes(
     frontier, pace = unique(old.elements_of(touched)), RoundSizes()
     lost = flags(len(old), frontier)
     while len(frontier):
-        if pace.is_slow(len(frontier), len(old)):
+        if pace.should_use_list(len(frontier), len(old)):
             walk = _LostElementWalk(calculus, old, left, lost)
             walk.run(old.key[frontier].tolist())
             more = old.locate(np.array([*walk.todo, *walk.lost_keys], np.int64))
             frontier, more = more[: len(walk.todo)], more[len(walk.todo) :]
             lost = lengthen(lost, len(old))
             lost[more] = True
-            pace.judge(len(walk.lost_keys))
+            pace.note_list_steps(len(walk.lost_keys))
         old.fetch_edges(frontier)
         lost = lengthen(lost, len(old))
         certain = np.full(len(old), EMPTY_ID, np.int64)

@@ -1,4 +1,4 @@
-"""A_add by element in columns, and its modules: connected components, with the names of their
+"""A_add in columns by element, and its modules: connected components with the names of their
 individuals and their answers.
 
 Most modules are alike, so work is done once per distinct module. The individuals of a module are
@@ -45,7 +45,7 @@ def clause_index(code: int) -> int | None:
 
 
 class PulledInReasons:
-    """The first reason for which each element came in, by element number."""
+    """The first reason for which each element entered A_add, by element number."""
 
     def __init__(self) -> None:
         self._codes = NONE
@@ -100,8 +100,9 @@ class AddSetColumns:
 
 @dataclass(frozen=True, eq=False)
 class FoundModules:
-    """The modules of A_add, from its ``columns`` over ``union`` = A ∪ A⁺. ``decided_modules``: the
-    modules, where they are known already.
+    """The modules of A_add, from its ``columns`` over ``union`` = A ∪ A⁺.
+
+    ``decided_modules``: the modules, where they are known already.
     """
 
     calculus: NumberedCalculus
@@ -133,8 +134,8 @@ class FoundModules:
         is_linked = is_in(rest, self._linked_elements())
         plain, linked = rest[~is_linked], rest[is_linked]
         kinds, which, _ = distinct(found.kept_labels[plain])
-        alone = {kind: self._single_module(kind) for kind in kinds.tolist()}
-        others = self._components(linked, alone) if len(linked) else []
+        alone = {kind: self._label_module(kind) for kind in kinds.tolist()}
+        others = self._component_modules(linked, alone) if len(linked) else []
 
         def name_modules() -> list[NamedModule]:
             members = self._members(plain)
@@ -166,12 +167,13 @@ class FoundModules:
             [found.edges["source"], found.edges["target"], found.data["element"], elements]
         )
 
-    def _single_module(self, label: int) -> Module:
+    def _label_module(self, label: int) -> Module:
+        """The module of one element that keeps nothing but a label."""
         positive, negative = self.calculus.table.labels[label]
         return Module((positive,), (negative,))
 
-    def _components(self, rest: Ints, alone: dict[int, Module]) -> list[NamedModule]:
-        """The modules of the elements ``rest``. Where nothing but a label is kept, it is that of
+    def _component_modules(self, rest: Ints, alone: dict[int, Module]) -> list[NamedModule]:
+        """The modules of the elements ``rest``; elements with only a label share the modules in
         ``alone``, which grows.
         """
         found, graph = self.columns, self.columns.graph
@@ -179,7 +181,7 @@ class FoundModules:
         by_name = sorted(rest.tolist(), key=lambda e: members[e][0])
         rank = np.zeros(len(graph), np.int64)
         rank[by_name] = np.arange(len(by_name))
-        edges = _distinct(
+        edges = _distinct_edges(
             {
                 "a": rank[found.edges["source"]],
                 "role": found.edges["role"],
@@ -189,7 +191,7 @@ class FoundModules:
         component = self.components(len(by_name), edges["a"], edges["b"])
         order = component.argsort(kind="stable")
         start = np.concatenate([[True], np.diff(component[order]) > 0]).nonzero()[0]
-        parts = self._parts(edges, component, order, rank, flags(len(graph), rest))
+        parts = self._rows_by_component(edges, component, order, rank, flags(len(graph), rest))
         label = found.kept_labels[np.array(by_name, np.int64)].tolist()
         labels = self.calculus.table.labels
         result = []
@@ -198,7 +200,7 @@ class FoundModules:
             if count == 1 and first not in parts:
                 module = alone.get(label[first])
                 if module is None:
-                    module = alone[label[first]] = self._single_module(label[first])
+                    module = alone[label[first]] = self._label_module(label[first])
                 result.append(NamedModule(module, (members[by_name[first]],)))
                 continue
             nodes = order[at : at + count].tolist()
@@ -213,7 +215,7 @@ class FoundModules:
         """
         return component_minima(count, first, second)
 
-    def _parts(
+    def _rows_by_component(
         self, edges: Columns, component: Ints, order: Ints, rank: Ints, rest: np.ndarray
     ) -> dict[int, tuple[list, list, list, list, list]]:  # type: ignore[type-arg]
         """Edges, negative edges, inequalities, data and negative data of each component that has
@@ -228,12 +230,13 @@ class FoundModules:
         parts: dict[int, tuple[list, list, list, list, list]] = {}  # type: ignore[type-arg]
         of = component.tolist()
 
-        def part(i: int) -> tuple[list, list, list, list, list]:  # type: ignore[type-arg]
+        def rows_of(i: int) -> tuple[list, list, list, list, list]:  # type: ignore[type-arg]
+            """The rows of the component of an element."""
             return parts.setdefault(of[i], ([], [], [], [], []))
 
         roles = self.calculus.roles
         for a, r, b in zip(*(edges[name].tolist() for name in ("a", "role", "b"))):
-            part(a)[0].append((node[a], roles[r], node[b]))
+            rows_of(a)[0].append((node[a], roles[r], node[b]))
         rep, place = graph.rep, rank.tolist()
         for x, r, y in {
             (int(rep[x]), r, int(rep[y]))
@@ -241,27 +244,28 @@ class FoundModules:
             if not r.is_inverse
         }:
             if rest[x] and rest[y] and of[place[x]] == of[place[y]]:
-                part(place[x])[1].append((node[place[x]], r, node[place[y]]))
+                rows_of(place[x])[1].append((node[place[x]], r, node[place[y]]))
         a, b = (rep[graph.different[name]] for name in ("source", "target"))
         both = rest[a] & rest[b]
         a, b = rank[a[both]], rank[b[both]]
         both = (component[a] == component[b]) & (numbered[a] <= numbered[b])
-        apart = _distinct({"a": a[both], "b": b[both]})
+        apart = _distinct_edges({"a": a[both], "b": b[both]})
         for x, y in zip(apart["a"].tolist(), apart["b"].tolist()):
-            part(x)[2].append((node[x], node[y]))
-        for x, p, value in self._kept_data():
-            part(place[x])[3].append((node[place[x]], p, value))
+            rows_of(x)[2].append((node[x], node[y]))
+        for x, p, value in self._kept_data_rows():
+            rows_of(place[x])[3].append((node[place[x]], p, value))
         for x, p, value in {
             (int(rep[x]), p, value) for x, p, value in graph.complex_facts.negative_data
         }:
             if rest[x]:
-                part(place[x])[4].append((node[place[x]], p, value))
+                rows_of(place[x])[4].append((node[place[x]], p, value))
         for lists in parts.values():
             for i, values in enumerate(lists):
                 values.sort(key=repr if i > 2 else None)
         return parts
 
-    def _kept_data(self) -> set[tuple[int, str, owl.Literal]]:
+    def _kept_data_rows(self) -> set[tuple[int, str, owl.Literal]]:
+        """The kept data assertions as (element, property, literal), with their elements."""
         rows, names = self.columns.data, self.calculus.names.data_properties.values
         values = self.union.literals_of(rows["literal"])
         return {
@@ -273,7 +277,8 @@ class FoundModules:
 _NO_PARTS: tuple[list, list, list, list, list] = ([], [], [], [], [])  # type: ignore[type-arg]
 
 
-def _distinct(rows: Columns) -> Columns:
+def _distinct_edges(rows: Columns) -> Columns:
+    """Drop repeated rows of edges."""
     if not len(rows["a"]):
         return rows
     kept = distinct(row_codes(*rows.values()))[2]
@@ -281,7 +286,7 @@ def _distinct(rows: Columns) -> Columns:
 
 
 class NamedModules(LazySequence[NamedModule]):
-    """A sequence of modules in which few are distinct.
+    """A sequence of named modules in which few modules are distinct.
 
     Args:
             distinct, counts: the distinct modules, and how often each occurs.
@@ -314,10 +319,11 @@ class ModuleAnswers(LazySequence[Answer]):
     """One answer for each of ``modules``, stored for the distinct ones."""
 
     def __init__(self, modules: NamedModules, distinct: Sequence[Answer]) -> None:
-        super().__init__(len(modules), self._expand_answers)
+        super().__init__(len(modules), self._answer_each)
         self.modules, self.distinct = modules, distinct
 
-    def _expand_answers(self) -> Sequence[Answer]:
+    def _answer_each(self) -> Sequence[Answer]:
+        """The answer of each module, in order."""
         told = {id(module): answer for module, answer in zip(self.modules.distinct, self.distinct)}
         return [told[id(m.module)] for m in self.modules]
 
@@ -336,13 +342,13 @@ def distinct_answers(answers: Sequence[Answer]) -> Iterable[Answer]:
 
 
 def answer_positions(answers: Sequence[Answer], is_chosen: Callable[[Answer], bool]) -> list[int]:
-    """Positions in ``answers`` of the chosen ones."""
+    """Positions in ``answers`` of those for which ``is_chosen`` is true."""
     if not any(map(is_chosen, distinct_answers(answers))):
         return []
     return [i for i, answer in enumerate(answers) if is_chosen(answer)]
 
 
-def tally(answers: Sequence[Answer]) -> Counter[Verdict]:
+def count_verdicts(answers: Sequence[Answer]) -> Counter[Verdict]:
     """Count the answers by verdict."""
     found: Counter[Verdict] = Counter()
     if isinstance(answers, ModuleAnswers):
@@ -354,8 +360,9 @@ def tally(answers: Sequence[Answer]) -> Counter[Verdict]:
 
 
 def inconsistent_groups(add_set: AddSet, answers: Sequence[Answer]) -> list[tuple[str, ...]]:
-    """The individuals of each contradictory element and of each inconsistent module. Of a module
-    only those near the contradiction, if the reasoner says which.
+    """The individuals of each contradictory element and of each inconsistent module.
+
+    Of a module only those near the contradiction, if the reasoner reports which.
     """
     return [
         *add_set.contradictory,

@@ -1,5 +1,4 @@
-"""The values of merge classes, counted for data restrictions by label and by range (THEORY, "The
-add set": data).
+"""Count the data values of merge classes for data restrictions (THEORY, "The add set": data).
 
 A merge class may hold most of the graph, so its values are gathered once. Each distinct value is
 compared with a range once, each distinct label is asked for its needs once, and sums are made in
@@ -51,12 +50,12 @@ class ClassValues:
         self._property = rows["property"]
         numbers, self._literal, _ = distinct(rows["literal"])
         self._literals = literals(numbers)
-        self._keys = self._identities()
+        self._keys = self._value_numbers()
         self._counts: dict[DataAtMost, list[int]] = {}
 
-    def count(self, atom: DataAtMost, class_: int) -> int:
-        """|V| + G of a merge class for ``atom``: distinct values in its range, and values that may
-        have to be made.
+    def count_values(self, atom: DataAtMost, class_: int) -> int:
+        """Compute |V| + G of a merge class for ``atom``: distinct values in its range, and values
+        that may have to be generated.
         """
         if atom not in self._counts:
             self._counts[atom] = [
@@ -64,9 +63,9 @@ class ClassValues:
             ]
         return self._counts[atom][int(self._classes.searchsorted(class_))]
 
-    def _identities(self) -> Ints:
-        """A number for the value of each literal: equal for identical values; an ill-typed
-        literal has its own.
+    def _value_numbers(self) -> Ints:
+        """Number the value of each literal: equal for identical values; an ill-typed literal has
+        its own.
         """
         theory, number = self._calculus.data.theory, dict[object, int]()
         keys = [
@@ -76,12 +75,16 @@ class ClassValues:
         return np.array([number.setdefault(key, len(number)) for key in keys], np.int64)
 
     def _value_counts(self, atom: DataAtMost) -> list[int]:
-        here = self._is_row_below(atom.property).nonzero()[0]
+        """Count the distinct values in the range of ``atom``, by merge class."""
+        here = self._is_on_subproperty(atom.property).nonzero()[0]
         here = here[self._is_in_range(atom.range, self._literal[here], maybe=True)]
         class_, _ = distinct_pairs(self._class_of_row[here], self._keys[self._literal[here]])
         return self._count_by_class(class_)
 
     def _generated_counts(self, atom: DataAtMost) -> list[int]:
+        """Count the values that may have to be generated below the property of ``atom``, by merge
+        class.
+        """
         data, table = self._calculus.data, self._calculus.table.labels
         total = [0] * len(self._classes)
         for i, need in data.needs_below(atom.property):
@@ -90,22 +93,22 @@ class ClassValues:
             )
             needing = in_force[self._label]
             if need.n == 1 and needing.any():
-                needing &= ~is_in(self._members, self._elements_meeting(need))
+                needing &= ~is_in(self._members, self._elements_with_value(need))
             # Numbers of any size: not in columns.
             total = [
                 t + need.n * k for t, k in zip(total, self._count_by_class(self._place[needing]))
             ]
         return total
 
-    def _elements_meeting(self, need: DataAtLeast) -> Ints:
+    def _elements_with_value(self, need: DataAtLeast) -> Ints:
         """The elements that have an asserted value for ``need``."""
-        here = self._is_row_below(need.property).nonzero()[0]
+        here = self._is_on_subproperty(need.property).nonzero()[0]
         return unique(
             self._element[here[self._is_in_range(need.range, self._literal[here], maybe=False)]]
         )
 
-    def _is_row_below(self, property: str) -> Bools:
-        """Whether each row is on ``property`` or one below it."""
+    def _is_on_subproperty(self, property: str) -> Bools:
+        """Decide whether each row is on ``property`` or one below it."""
         below = self._calculus.data.subproperties(property)
         names = self._calculus.names.data_properties.values
         found: Bools = np.fromiter((p in below for p in names), np.bool_, len(names))[
@@ -114,8 +117,9 @@ class ClassValues:
         return found
 
     def _is_in_range(self, range: DataRange, literals: Ints, *, maybe: bool) -> Bools:
-        """Whether each of the numbered ``literals`` lies in ``range``; ``maybe``: undecided ones
-        count too.
+        """Decide whether each of the numbered ``literals`` lies in ``range``.
+
+        ``maybe``: undecided ones count too.
         """
         numbers, which, _ = distinct(literals)
         contains = self._calculus.data.theory.contains
@@ -125,5 +129,6 @@ class ClassValues:
         )[which]
 
     def _count_by_class(self, places: Ints) -> list[int]:
+        """Count the positions in each merge class."""
         counts: list[int] = np.bincount(places, minlength=len(self._classes)).tolist()
         return counts

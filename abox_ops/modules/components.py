@@ -1,5 +1,5 @@
-"""Modules: the connected components of what is kept of A ∪ A⁺ by element (THEORY, "Modules"), and
-A_add written back as assertions, with its size |A_add| (THEORY, "The add set").
+"""Modules: connected components of the kept assertions (THEORY, "Modules"), and A_add as assertions
+with its size (THEORY, "The add set").
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def component_modules(
 
 @dataclass(frozen=True)
 class Closure:
-    """Outcome of a criterion on dictionaries.
+    """Result of a criterion in the form of the specification: A_add as dictionaries.
 
     region: I. labels: told⁺ of I and of the touched elements. touched_elements: elements of A⁺.
     contradictory: elements of I whose label clashes. add_set: A_add without these.
@@ -133,7 +133,7 @@ def kept_assertions(
                             (element, *literal)
                             for plain in normalise(assertion, roles).assertions
                             if isinstance(plain, owl.ClassAssertion)
-                            and (literal := _literal(plain)) is not None
+                            and (literal := _literal_of_assertion(plain)) is not None
                         }
                         yield assertion
                     case owl.ObjectPropertyAssertion(property, subject, object):
@@ -161,7 +161,8 @@ def kept_assertions(
             yield owl.ClassAssertion(concept, element)
 
 
-def _literal(assertion: owl.ClassAssertion) -> tuple[str, bool] | None:
+def _literal_of_assertion(assertion: owl.ClassAssertion) -> tuple[str, bool] | None:
+    """The literal (name, positive) of a class assertion on a (negated) name; None for others."""
     match assertion.expression:
         case owl.Class(iri):
             return (iri, True)

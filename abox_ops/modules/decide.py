@@ -1,4 +1,5 @@
-"""Decisions about the modules of an add set: one question per shape, with answers remembered.
+"""Decide the modules of an add set: one question per shape, with answers remembered, and an audit
+by a second reasoner.
 
 Answers within a small budget are remembered separately (`Decider.attempt`); they never replace a
 full answer. A share of the shapes may be decided again by a second reasoner (``--audit``). The
@@ -33,8 +34,7 @@ KnownReasons: TypeAlias = "dict[tuple[Row, ...], tuple[list[Axiom], bool]]"
 
 @dataclass
 class Decider:
-    """Asks ``reasoner`` about shapes that have no answer yet. Undetermined answers are not
-    remembered.
+    """Decides modules by ``reasoner``, each shape once. Undetermined answers are not remembered.
 
     question_count: modules that reached the reasoner.
     answers_by_tbox: by id of a TBox, the shapes and their full answers. attempts_by_tbox: the same
@@ -66,8 +66,8 @@ class Decider:
         """One answer per module, in order."""
         if not modules:
             return []
-        shapes, answers = self._shapes(tbox)
-        keys = _keys(shapes, modules)
+        shapes, answers = self._shapes_and_answers(tbox)
+        keys = _shape_of_each(shapes, modules)
         open_shapes = {k: m for k, m in zip(keys, modules) if k not in answers}
         found: dict[Shape, Answer] = {}
         asked = {k: id(m) for k, m in open_shapes.items()}
@@ -93,18 +93,19 @@ class Decider:
     def attempt(
         self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None
     ) -> list[Answer]:
-        """One answer per module, in order, of the own reasoner within a small budget, whatever
-        ``reasoner`` is. It depends on the shape alone, so it is the same wherever and whenever a
-        module is asked about.
+        """Answer each module by the own reasoner within a small budget, whatever ``reasoner`` is.
+
+        The answer depends on the shape alone, so it is the same wherever and whenever a module is
+        asked about.
         """
         if not modules:
             return []
-        shapes, _ = self._shapes(tbox)
+        shapes, _ = self._shapes_and_answers(tbox)
         answers = self.attempts_by_tbox.setdefault(id(tbox), {})
-        keys = _keys(shapes, modules)
+        keys = _shape_of_each(shapes, modules)
         asked = {key: module for key, module in zip(keys, modules) if key not in answers}
         if asked:
-            answers = answers | self._attempt_new(tbox, shapes, asked, timeout)
+            answers = answers | self._attempt_shapes(tbox, shapes, asked, timeout)
         return [
             replace(answers[key], near_nodes=tuple(order[n] for n in answers[key].near_nodes))
             if answers[key].near_nodes and (order := shapes.canonical_module(module)[1])
@@ -115,7 +116,9 @@ class Decider:
     def attempt_once(
         self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None
     ) -> list[Answer]:
-        """See `attempt`, without ordering and remembering: for modules that come only once."""
+        """Answer as `attempt` does, without ordering and remembering, for modules that come only
+        once.
+        """
         self.question_count += len(modules)
         return list(self.own_reasoner.attempt(tbox, modules, timeout))
 
@@ -128,14 +131,16 @@ class Decider:
             self._own_reasoner = OwnReasoner()
         return self._own_reasoner
 
-    def _attempt_new(
+    def _attempt_shapes(
         self,
         tbox: ClausalTBox,
         shapes: Shapes,
         asked: Mapping[Shape, Module],
         timeout: float | None,
     ) -> dict[Shape, Answer]:
-        """The answers for new shapes; those that time did not suffice for are not remembered."""
+        """Answer new shapes within the small budget; those that time did not suffice for are not
+        remembered.
+        """
         if self.audit is not None and self.audit.disagreements:
             return dict.fromkeys(asked, _stopped_answer())
         deadline = None if timeout is None else time.monotonic() + timeout
@@ -162,13 +167,13 @@ class Decider:
         )
         return found
 
-    def forget(self) -> None:
+    def forget_answers(self) -> None:
         """Forget all answers."""
         self.answers_by_tbox.clear()
         self.attempts_by_tbox.clear()
 
-    def _shapes(self, tbox: ClausalTBox) -> tuple[Shapes, dict[Shape, Answer]]:
-        """The shapes over ``tbox``, and what was answered of them in full."""
+    def _shapes_and_answers(self, tbox: ClausalTBox) -> tuple[Shapes, dict[Shape, Answer]]:
+        """The shape keys over ``tbox``, and the full answers to them."""
         if id(tbox) not in self.answers_by_tbox:
             from shiq.abox_ops.modules.shapes import Shapes
 
@@ -179,6 +184,7 @@ class Decider:
     def _decide_part(
         self, tbox: ClausalTBox, part: Sequence[tuple[Shape, Module]], timeout: float | None
     ) -> Sequence[Answer]:
+        """Decide new shapes in one call of the reasoner, and audit a share of them."""
         modules = [module for _, module in part]
         if self.audit is None:
             return self.reasoner.decide(tbox, modules, timeout)
@@ -202,7 +208,10 @@ class Decider:
     def core(
         self, tbox: ClausalTBox, module: Module, timeout: float | None = None
     ) -> Module | None:
-        """See `shiq.reasoner.protocol.CoreFinder`; None of a reasoner that does not trace."""
+        """Find an inconsistent part of ``module``; None if the reasoner does not trace.
+
+        See `shiq.reasoner.protocol.CoreFinder`.
+        """
         return (
             self.reasoner.core(tbox, module, timeout)
             if isinstance(self.reasoner, CoreFinder)
@@ -215,38 +224,39 @@ class Decider:
             self._space = LabelCalculus(tbox)
         return self._space
 
-    def reasons(self, tbox: TBox) -> KnownReasons:
-        """The known reasons of conflicts of ``tbox``, to be added to; the last ones are cached."""
+    def reason_cache(self, tbox: TBox) -> KnownReasons:
+        """The cache of reasons for conflicts of ``tbox``, to be added to; the last ones are kept."""
         if self._reasons is None or self._reasons[0] is not tbox:
             self._reasons = (tbox, {})
         return self._reasons[1]
 
-    def shapes(self, tbox: ClausalTBox, modules: Sequence[Module]) -> int:
-        """Number of distinct shapes of ``modules``."""
+    def count_shapes(self, tbox: ClausalTBox, modules: Sequence[Module]) -> int:
+        """Count the distinct shapes of ``modules``."""
         return len(self.shape_keys(tbox, modules))
 
     def shape_keys(self, tbox: ClausalTBox, modules: Sequence[Module]) -> frozenset[Shape]:
-        """The distinct shapes of ``modules``; none where nothing over ``tbox`` was asked."""
+        """The distinct shapes of ``modules``; none if nothing over ``tbox`` was asked."""
         entry = self.answers_by_tbox.get(id(tbox))
-        return frozenset(_keys(entry[1], modules)) if entry else frozenset()
+        return frozenset(_shape_of_each(entry[1], modules)) if entry else frozenset()
 
 
 def _stopped_answer() -> Answer:
+    """The answer for a module that is not asked because the audit has stopped the run."""
     return Answer(Verdict.UNDETERMINED, "not asked: the audit has stopped the run")
 
 
-def _keys(shapes: Shapes, modules: Sequence[Module]) -> list[Shape]:
-    """The shape of each of ``modules``, worked out once where an engine gives one object for
-    many elements.
+def _shape_of_each(shapes: Shapes, modules: Sequence[Module]) -> list[Shape]:
+    """The shape of each of ``modules``, computed once where an engine gives one object for many
+    elements.
     """
     distinct = {id(m): m for m in modules}
-    keys = {i: shapes.shape(m) for i, m in distinct.items()}
+    keys = {i: shapes.shape_of(m) for i, m in distinct.items()}
     return [keys[id(m)] for m in modules]
 
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A module that two reasoners answer differently, and what each says."""
+    """A module that two reasoners answer differently, with both answers."""
 
     tbox: ClausalTBox
     module: Module
@@ -278,7 +288,7 @@ class Audit:
     _open_auditors: dict[str, Reasoner] = field(default_factory=dict)
 
     def is_drawn(self, shape: Shape) -> bool:
-        """Whether ``shape`` belongs to the share."""
+        """Decide whether ``shape`` belongs to the audited share."""
         digest = blake2b(repr(shape).encode("utf-8", "surrogatepass"), digest_size=8).digest()
         return int.from_bytes(digest, "big") < self.share * 2**64
 
@@ -293,7 +303,7 @@ class Audit:
             if answer.verdict is not Verdict.UNDETERMINED and name in self.auditors:
                 by_name.setdefault(name, []).append((module, answer))
         for name, pairs in by_name.items():
-            second = self._auditor(name)
+            second = self._open_auditor(name)
             for (module, first), other in zip(
                 pairs, second.decide(tbox, [m for m, _ in pairs], timeout)
             ):
@@ -320,7 +330,8 @@ class Audit:
             f"{len(self.disagreements)} disagreed, {self.undecided_count} left open by the second reasoner"
         )
 
-    def _auditor(self, name: str) -> Reasoner:
+    def _open_auditor(self, name: str) -> Reasoner:
+        """Start an auditor on first use, and return it."""
         if name not in self._open_auditors:
             self._open_auditors[name] = self.auditors[name]()
         return self._open_auditors[name]
@@ -334,7 +345,7 @@ class Audit:
 
 @dataclass(frozen=True)
 class DrawnShapes:
-    """Modules over ``tbox``, one of each shape that is drawn, and the verdicts of executors."""
+    """Modules drawn for the audit, one of each shape over ``tbox``, and the verdicts of executors."""
 
     tbox: ClausalTBox
     modules: tuple[tuple[Module, str], ...]
@@ -347,13 +358,14 @@ def draw_shapes(
     the same.
     """
     audit, shapes = Audit(share, {}), Shapes(tbox)
-    asked = ((shapes.shape(pair[0]), pair) for pair in decided) if share else ()
+    asked = ((shapes.shape_of(pair[0]), pair) for pair in decided) if share else ()
     return DrawnShapes(tbox, tuple({x: pair for x, pair in asked if audit.is_drawn(x)}.values()))
 
 
-def examine(asked: DrawnShapes, decider: Decider, seconds: float | None) -> None:
-    """Ask ``decider``, which audits, about the shapes of executors. A difference from an executor
-    is recorded as a disagreement.
+def audit_drawn_shapes(asked: DrawnShapes, decider: Decider, seconds: float | None) -> None:
+    """Ask ``decider``, which audits, about the shapes of executors.
+
+    A difference from an executor is recorded as a disagreement.
     """
     audit, name = decider.audit, decider.reasoner.name
     if audit is None or not asked.modules:

@@ -1,5 +1,5 @@
-"""Consistency from scratch: all of a small ABox with its asserted labels, in modules (the criterion
-`none`). It answers single questions, such as whether a conflict is one.
+"""Decide a small ABox from scratch, with asserted labels and all assertions kept: the criterion
+`none` on dictionaries. It answers single questions, such as whether a conflict is one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from shiq.simplify import simplify
 
 @dataclass(frozen=True)
 class ScratchQuestion:
-    """A question about all of a small ABox, in modules.
+    """The question whether all of a small ABox is consistent, in modules.
 
     tbox: the clauses over which the modules are written.
     contradictory: whether an element contradicts by itself; there is nothing to ask then.

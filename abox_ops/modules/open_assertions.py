@@ -1,5 +1,5 @@
-"""Role and data assertions that labels and counts leave open, in columns (THEORY, "Irrelevant role
-assertions", "The add set" and "Beyond SHIQ(D), at no loss").
+"""Select the role and data assertions that labels and counts leave undecided, in columns (THEORY,
+"Irrelevant role assertions", "The add set" and "Beyond SHIQ(D), at no loss").
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from shiq.model.roles import Role
 
 @dataclass(frozen=True)
 class NegatedProperties:
-    """Properties of negative statements, closed downwards.
+    """Properties of negative assertions, closed downwards.
 
     axiom_roles: roles of disjointness, asymmetry and irreflexivity axioms.
     roles, data: roles and data properties of negative assertions.
@@ -40,7 +40,7 @@ class NegatedProperties:
 def negated_properties(
     index: Index, calculus: NumberedCalculus, touched: TouchedNodes
 ) -> NegatedProperties:
-    """The properties of negative statements in (T, A ∪ A⁺)."""
+    """Collect the properties of negative assertions in (T, A ∪ A⁺)."""
     roles = calculus.tbox.roles
     return NegatedProperties(
         constrained_roles(roles),
@@ -51,7 +51,7 @@ def negated_properties(
 
 @dataclass(frozen=True, eq=False)
 class OpenAssertions:
-    """Test of the assertions of one graph for openness.
+    """Tests of a graph's role and data assertions: may they be left out of A_add?
 
     labels: gives the label number of each element. counts: gives the merge classes; called only
         when needed.
@@ -64,7 +64,7 @@ class OpenAssertions:
     counts: Callable[[], MergeClasses]
 
     def is_relevant(self, source: Ints, role: Ints, target: Ints) -> Bools:
-        """Whether each role assertion is relevant (THEORY, "Irrelevant role assertions")."""
+        """Decide whether each role assertion is relevant (THEORY, "Irrelevant role assertions")."""
         if not len(source):
             return np.zeros(0, np.bool_)
         label = self.labels()
@@ -85,8 +85,9 @@ class OpenAssertions:
     def open_instances(
         self, source: Ints, role: Ints, target: Ints
     ) -> Iterator[tuple[CompiledClause, bool, Ints]]:
-        """Yield the clauses that the labels leave undecided, whether the source is the branch, and
-        the rows at which they do.
+        """Yield the clauses that the labels leave undecided.
+
+        Each with whether the source is the branch, and the rows concerned.
         """
         calculus, label = self.calculus.role_propagation, self.labels()
         keys, inverse = calculus.distinct_edges(role, label[source], label[target])
@@ -104,8 +105,8 @@ class OpenAssertions:
             )
 
     def is_constrained(self, source: Ints, role: Ints, target: Ints) -> Bools:
-        """Whether a disjointness, asymmetry or irreflexivity axiom or a negative assertion can see
-        each role assertion.
+        """Decide whether a disjointness, asymmetry or irreflexivity axiom or a negative assertion
+        can concern each role assertion.
         """
         seen = self.calculus.is_role_in(role, self.negated_properties.axiom_roles)
         if self.negated_properties.roles:
@@ -117,7 +118,7 @@ class OpenAssertions:
         return seen
 
     def _meets_negative(self, source: Ints, role: Ints, target: Ints) -> Bools:
-        """Whether each role assertion has a negative one on a role above, between the merge
+        """Decide whether each role assertion has a negative one on a role above, between the merge
         classes of its ends.
         """
         counts, roles = self.counts(), self.calculus.roles
@@ -138,16 +139,23 @@ class OpenAssertions:
             for a in unique(ends[0]).tolist()
         }
 
-        def is_met(a: int, role: Role, b: int) -> bool:
+        def has_negative_above(a: int, role: Role, b: int) -> bool:
+            """Decide whether a negative assertion on a role above lies between the two merge
+            classes.
+            """
             return any(r in above(role) and y in within[b] for r, y in against[a])
 
         triples = zip(ends[0].tolist(), role.tolist(), ends[1].tolist())
-        return np.fromiter((is_met(a, roles[r], b) for a, r, b in triples), np.bool_, len(source))
+        return np.fromiter(
+            (has_negative_above(a, roles[r], b) for a, r, b in triples), np.bool_, len(source)
+        )
 
     # --- data -------------------------------------------------------------------------------------
 
     def is_decided(self, element: Ints, property: Ints, literal: Ints) -> Bools:
-        """Whether each data assertion is decided at its element (THEORY, "The add set": data)."""
+        """Decide whether each data assertion is decided at its element (THEORY, "The add set":
+        data).
+        """
         if not len(element):
             return np.zeros(0, np.bool_)
         names = self.calculus.names.data_properties.values
@@ -158,15 +166,13 @@ class OpenAssertions:
         )[property]
         asked = (decided & bounded).nonzero()[0]
         if len(asked):
-            decided[asked] = self._decided_by_values(
+            decided[asked] = self._is_decided_by_counting(
                 element[asked], property[asked], literal[asked]
             )
         return decided
 
-    def _decided_by_values(self, element: Ints, property: Ints, literal: Ints) -> Bools:
-        """Whether each data assertion on a property with some ≤n is decided, asked once per
-        distinct question.
-        """
+    def _is_decided_by_counting(self, element: Ints, property: Ints, literal: Ints) -> Bools:
+        """Decide for each data assertion on a property with some ≤n, once per distinct question."""
         calculus = self.calculus
         names = calculus.names.data_properties.values
         _, which, example = distinct(literal)
@@ -183,24 +189,25 @@ class OpenAssertions:
         )
         fetched: list[ClassValues] = []
 
-        def count(i: int, atom: DataAtMost) -> int:
+        def count_values(i: int, atom: DataAtMost) -> int:
+            """Count the values of the merge class of row ``i``."""
             if not fetched:
-                fetched.append(self._class_values(unique(class_[example])))
-            return fetched[0].count(atom, int(class_[i]))
+                fetched.append(self._values_of_classes(unique(class_[example])))
+            return fetched[0].count_values(atom, int(class_[i]))
 
         answers = [
             calculus.data.is_decided(
                 names[int(property[i])],
                 value,
                 calculus.table.labels[int(label[i])],
-                partial(count, i),
+                partial(count_values, i),
                 self.negated_properties.data,
             )
             for i, value in zip(example.tolist(), self.graph.union.literals_of(literal[example]))
         ]
         return np.array(answers, np.bool_)[question]
 
-    def _class_values(self, classes: Ints) -> ClassValues:
+    def _values_of_classes(self, classes: Ints) -> ClassValues:
         """Labels and data of every member of the merge ``classes``; -1 is none."""
         classes = classes[classes >= 0]
         members = self.counts().members(classes)
@@ -217,7 +224,7 @@ class OpenAssertions:
         )
 
     def kept_data(self, elements: Ints) -> Columns:
-        """The data assertions of ``elements`` that their labels do not decide."""
+        """Select the data assertions of ``elements`` that their labels do not decide."""
         seen = (
             self.calculus.bounded_properties
             | self.calculus.data.disjoint_properties
@@ -231,9 +238,7 @@ class OpenAssertions:
 
 
 def data_rows(graph: Graph, elements: Ints) -> Columns:
-    """The data assertions of ``elements`` with fetched members: element, node, property, literal,
-    inserted.
-    """
+    """Fetch the data assertions of ``elements``: element, node, property, literal, inserted."""
     element, node = graph.nodes_of(elements)
     order = node.argsort()
     rows = graph.union.rows_of("data_assertions", node[order])

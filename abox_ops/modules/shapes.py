@@ -1,4 +1,5 @@
-"""Shapes: modules that are equal up to renaming have the same answer (THEORY, "Modules").
+"""Shapes: keys that are equal for modules that are equal up to renaming, and so have the same
+answer (THEORY, "Modules").
 
 The key of a shape is the module with its nodes in canonical order (`shiq.model.canonical_graphs`). Equal
 keys mean isomorphic modules; a poor order only costs a cache hit. Literals are replaced by what the
@@ -44,22 +45,24 @@ class Shapes:
         self._shapes: Cache[Module, Shape] = Cache(KEPT_MODULES)
 
     @cached_property
-    def _theory(self) -> DataTheory:
+    def _data_theory(self) -> DataTheory:
+        """The datatype reasoner for the TBox's definitions."""
         from shiq.datatypes import DataTheory
 
         return DataTheory(self.tbox.definitions, self.tbox.roles)
 
-    def shape(self, module: Module) -> Shape:
-        """The key of ``module``."""
+    def shape_of(self, module: Module) -> Shape:
+        """Compute the key of ``module``."""
         if len(module.positive) == 1 and not (module.edges or module.data or module.negative_data):
             return (module.positive, module.negative, module.different, module.negative_edges)
         if len(module.positive) > ORDERED_NODES:
-            return self._canonical(module)
-        return self._shapes.get_or_make(module, lambda: self._canonical(module))
+            return self._canonical_key(module)
+        return self._shapes.get_or_make(module, lambda: self._canonical_key(module))
 
-    def _canonical(self, module: Module) -> Shape:
-        data = self._node_data(module)
-        order = _order(module, data)
+    def _canonical_key(self, module: Module) -> Shape:
+        """Compute the key by a canonical order of the nodes."""
+        data = self._data_by_node(module)
+        order = _canonical_node_order(module, data)
         place = node_positions(order)
         return (
             tuple(module.positive[n] for n in order),
@@ -75,10 +78,11 @@ class Shapes:
         )
 
     def canonical_module(self, module: Module) -> tuple[Module, Sequence[int]]:
-        """``module`` with its nodes in the order of its key, and the original node of each. A
-        search on it depends on the shape alone.
+        """Reorder the nodes of ``module`` as in its key; return also the original node of each.
+
+        A search on the result depends on the shape alone.
         """
-        order = _order(module, self._node_data(module))
+        order = _canonical_node_order(module, self._data_by_node(module))
         place = node_positions(order)
         if len(order) == 1:
             return module, order
@@ -96,28 +100,28 @@ class Shapes:
             tuple(sorted(((place[a], p, value) for a, p, value in module.negative_data), key=repr)),
         ), order
 
-    def _node_data(self, module: Module) -> list[Hashable]:
-        """Per node: its (negative) data, each literal as what the TBox tells of it and which
-        others of the node it equals.
+    def _data_by_node(self, module: Module) -> list[Hashable]:
+        """For each node, its (negative) data, with each literal replaced by a token for what the
+        TBox can see of it.
         """
         rows: list[list[tuple[bool, str, Literal]]] = [[] for _ in module.positive]
         for node, property, literal in module.data:
             rows[node].append((True, property, literal))
         for node, property, literal in module.negative_data:
             rows[node].append((False, property, literal))
-        return [self._tokenise(row) if row else () for row in rows]
+        return [self._tokens_of_node(row) if row else () for row in rows]
 
-    def _tokenise(self, row: list[tuple[bool, str, Literal]]) -> Hashable:
-        """The data of one node by equal values, in one pass: a node may have thousands. A
-        literal stands for itself where a different value comes before, and whether the two are
-        one is not known (`shiq.datatypes.DataTheory.denote_same`).
+    def _tokens_of_node(self, row: list[tuple[bool, str, Literal]]) -> Hashable:
+        """Replace the data of one node by tokens for equal values, in one pass: a node may have
+        thousands. A literal stands for itself where a different value comes before, and whether the
+        two are one is not known (`shiq.datatypes.DataTheory.denote_same`).
         """
         row = sorted(
             row,
             key=lambda x: (
                 x[0],
                 x[1],
-                repr(self._token(x[2])),
+                repr(self._token_of(x[2])),
                 x[2].lexical,
                 x[2].datatype,
                 x[2].language,
@@ -127,21 +131,25 @@ class Shapes:
         first_vague = len(row)
         found: list[Hashable] = []
         for positive, property, literal in row:
-            number = numbers.setdefault(self._theory.identity(literal), len(numbers))
-            is_vague = self._theory.is_vague(literal)
+            number = numbers.setdefault(self._data_theory.identity(literal), len(numbers))
+            is_vague = self._data_theory.is_vague(literal)
             by_itself = number > 0 if is_vague else first_vague < number
             if is_vague:
                 first_vague = min(first_vague, number)
             found.append(
-                (positive, property, literal if by_itself else self._token(literal), number)
+                (positive, property, literal if by_itself else self._token_of(literal), number)
             )
         return tuple(found)
 
-    def _token(self, literal: Literal) -> Hashable:
-        return self._tokens.get_or_make(literal, lambda: self._theory.cell(literal, self._ranges))
+    def _token_of(self, literal: Literal) -> Hashable:
+        """The token of a literal: its cell with respect to the TBox's data ranges."""
+        return self._tokens.get_or_make(
+            literal, lambda: self._data_theory.cell(literal, self._ranges)
+        )
 
 
-def _order(module: Module, data: list[Hashable]) -> list[int]:
+def _canonical_node_order(module: Module, data: list[Hashable]) -> list[int]:
+    """Order the nodes of a module canonically; of a very large module, as they stand."""
     nodes = range(len(data))
     if len(nodes) > ORDERED_NODES:
         return list(nodes)

@@ -1,3 +1,3 @@
-"""The criteria `model` and `clausal`: I and A_add around a batch (THEORY, "The add set" and "The
-criterion `model`").
+"""The criteria `model` and `clausal`: the elements I that a batch may affect, and A_add around them
+(THEORY, "The add set" and "The criterion `model`").
 """

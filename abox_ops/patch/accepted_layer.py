@@ -1,5 +1,4 @@
-"""A ∪ A⁺ as a base beside that of A, when a patch has accepted A⁺: nothing is written, nothing
-of A is copied.
+"""Lay an accepted batch over A as a further base: nothing is written, nothing of A is copied.
 
 What a commit would write as the next snapshot (`shiq.abox_ops.snapshot_delta`, THEORY, "N in a
 store, and its renewal") is laid over the tables of A: the rows of A⁺, told⁺, equalities, and N
@@ -40,12 +39,14 @@ from shiq.columns.rows import NODES, ROW_COLUMNS
 
 
 def _insert_batch(under: OverlayBase, whole: UnionView) -> OverlayBase:
-    """Lay the insertions of ``whole`` over ``under``, its base."""
+    """Lay the insertions of ``whole`` over its base ``under``."""
     firsts = dict.fromkeys(NODES, under.next_node) | {"literal": LAID + len(under.literals)}
     tables: dict[str, OverlayTable] = {}
     for name, names in ROW_COLUMNS.items():
         columns = whole.inserted_tables[name].columns
-        rows = {c: renumber(columns[c], firsts[c]) if c in firsts else columns[c] for c in names}
+        rows = {
+            c: renumber_from(columns[c], firsts[c]) if c in firsts else columns[c] for c in names
+        }
         tables[name] = overlay(under.tables[name], rows, dict.fromkeys(names, NONE))
     return replace(
         under,
@@ -56,17 +57,18 @@ def _insert_batch(under: OverlayBase, whole: UnionView) -> OverlayBase:
     )
 
 
-def renumber(ids: Ints, first: int) -> Ints:
+def renumber_from(ids: Ints, first: int) -> Ints:
     """Number what a batch brings from ``first`` on, above a base; other ``ids`` stay."""
     found: Ints = np.where(ids >= FRESH, ids - FRESH + first, ids)
     return found
 
 
-def layer(
+def lay_accepted_batch(
     index: Index, whole: UnionView, patch: Patch
 ) -> tuple[Base, Index, CertifiedModel] | None:
-    """(T, A ∪ A⁺) with its index and certified model, laid over the ``index`` of A; ``patch`` found
-    ``whole`` = A ∪ A⁺ consistent.
+    """Lay A⁺ over A: (T, A ∪ A⁺) with its index and certified model.
+
+    ``index``: of A. ``patch``: found ``whole`` = A ∪ A⁺ consistent.
 
     Returns:
             None if a layer would be no small change. So it is where A⁺ has complex assertions,
@@ -90,7 +92,7 @@ def layer(
         is_in(table.columns["node"], node).all() for table in whole.inserted_tables.values()
     ):
         return None
-    name = group_minimum(element, renumber(node, first_node), len(graph))
+    name = group_minimum(element, renumber_from(node, first_node), len(graph))
     reps, example = np.unique(element, return_index=True)
     old = (node < FRESH).nonzero()[0]
     key, first = np.unique(index.equality.group_of(node[old]), return_index=True)
@@ -117,7 +119,7 @@ def layer(
     after = replace(
         index,
         calculus=calculus,
-        equality=index.equality.assign_groups(renumber(node, first_node), name[element]),
+        equality=index.equality.assign_groups(renumber_from(node, first_node), name[element]),
         labels=ElementLabels(labels),
         stored_labels=len(calculus.table.labels),
     )

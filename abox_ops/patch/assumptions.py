@@ -1,5 +1,5 @@
-"""The labels that a patch assumes at the elements of I (THEORY, "Inside: assumed and plain
-elements"), worked out once per distinct combination.
+"""Choose the labels that a patch assumes at the elements of I, once per distinct combination
+(THEORY, "Inside: assumed and plain elements").
 """
 
 from __future__ import annotations
@@ -22,13 +22,17 @@ from shiq.columns.rows import DIFFERENT, SAME
 
 
 def assume_labels(region: PatchRegion) -> None:
-    """Give every element of I a label. Writes ``is_new``, ``is_joined`` and the labels ``mu``."""
+    """Choose a label for every element of I.
+
+    Writes ``is_new``, ``is_joined`` and the labels ``mu``.
+    """
     assume_given(region, region.graph.is_new(), region.graph.is_joined())
 
 
 def assume_given(region: PatchRegion, is_new: Bools, joined: Bools) -> None:
-    """`assume_labels`, given the new elements and the merged ones. Labels are guessed first without
-    triggers, then with those of clauses left overfull.
+    """Choose labels as `assume_labels` does, given the new elements and the merged ones.
+
+    Labels are guessed first without triggers, then with those of clauses left overfull.
     """
     graph, table = region.graph, region.calculus.table
     region.is_new, region.is_joined = is_new, joined
@@ -50,14 +54,14 @@ def assume_given(region: PatchRegion, is_new: Bools, joined: Bools) -> None:
     start[old] = np.where(table.clashes(both), told[old], both)
     completed = region.calculus.completions.guess_model_label
     mu[members] = apply_to_distinct(start, lambda i: table.id(completed(table.labels[i])))
-    mask = _triggers(region, members)
+    mask = _trigger_labels(region, members)
     has_any = mask != EMPTY_ID
     keys, inverse = distinct_rows(told[has_any], mask[has_any])
     labels = [table.id(completed(table.labels[i], table.labels[m][0])) for i, m in keys]
     region.labels.mu[members[has_any]] = np.array(labels, np.int64)[inverse]
 
 
-def _triggers(region: PatchRegion, elements: Ints) -> Ints:
+def _trigger_labels(region: PatchRegion, elements: Ints) -> Ints:
     """The head atoms that are better tried as true at each of ``elements`` (ascending), as the
     number of a label.
     """
@@ -69,12 +73,15 @@ def _triggers(region: PatchRegion, elements: Ints) -> Ints:
     unknown = np.full(len(graph) - len(memory.label), -1, np.int64)
     memory.label = np.concatenate([memory.label, unknown])
     asked = elements[stale[elements] | (memory.label[elements] < 0)]
-    memory.label[asked] = _new_triggers(region, asked, counts)
-    memory.frontier.remember(graph, counts, region.labels.mu)
+    memory.label[asked] = _compute_triggers(region, asked, counts)
+    memory.frontier.take_snapshot(graph, counts, region.labels.mu)
     return memory.label[elements]
 
 
-def _new_triggers(region: PatchRegion, elements: Ints, counts: MergeClasses | None) -> Ints:
+def _compute_triggers(region: PatchRegion, elements: Ints, counts: MergeClasses | None) -> Ints:
+    """Compute the triggers of ``elements``: the unmet heads of clauses on their role assertions,
+    and of overfull at-most restrictions.
+    """
     graph, calculus, table = region.graph, region.calculus, region.calculus.table
     mu = region.labels.mu
     source, role, target = graph.half_edges(flags(len(graph), elements))
@@ -97,14 +104,14 @@ def _new_triggers(region: PatchRegion, elements: Ints, counts: MergeClasses | No
 # that no rule covers (THEORY, "Inside: assumed and plain elements").
 
 
-def initial_region(region: PatchRegion) -> Ints:
-    """Find the stale elements where insertions, role assertions apart, go beyond the certified
-    model.
+def initial_elements(region: PatchRegion) -> Ints:
+    """Find the elements that start I: stale ones where insertions, other than role assertions, go
+    beyond the certified model.
     """
     graph, given, judged = region.graph, region.input, open_assertions(region)
     found = [graph.elements_of(given.touched_nodes.negative_nodes)]
     if len(graph.union.inserted_tables["pairs"]):
-        found += _unsettled_pairs(region)
+        found += _ends_of_new_pairs(region)
     data = given.touched_nodes.data_rows
     if len(data["node"]):
         element = graph.elements_of(data["node"])
@@ -118,7 +125,7 @@ def initial_region(region: PatchRegion) -> Ints:
     return unique(np.concatenate(found))
 
 
-def _unsettled_pairs(region: PatchRegion) -> list[Ints]:
+def _ends_of_new_pairs(region: PatchRegion) -> list[Ints]:
     """The ends of inserted equalities, and of inserted inequalities that the certified model does
     not have.
     """
@@ -134,7 +141,8 @@ def _unsettled_pairs(region: PatchRegion) -> list[Ints]:
 
 
 def uncovered_insertions(region: PatchRegion) -> Ints:
-    """Find the ends of inserted role assertions, of uncertain elements, that no border rule covers.
+    """Find the ends of inserted role assertions that no border rule covers.
+
     Contradictory elements ask for nothing.
     """
     graph = region.graph

@@ -1,5 +1,5 @@
-"""The border of I: role assertions that lead out of it, the elements they bring in, and the rules
-by which one may be left out (THEORY, "Border rules"; `tests.spec.border`).
+"""Border rules: which role assertions that lead out of I may be left out, and which elements the
+others bring in (THEORY, "Border rules"; `tests.spec.border`).
 """
 
 from __future__ import annotations
@@ -24,24 +24,31 @@ from shiq.columns.arrays import NONE, Ints, is_row_in, unique
 from shiq.model.roles import Role
 
 
-def residual_of(region: PatchRegion, clause: CompiledClause, at_branch: bool, labels: Ints) -> Ints:
-    """The residual of ``clause`` at an end with each of ``labels``, as a label number: the literals
-    to assert there. -1 where all are refuted.
+def residual_labels(
+    region: PatchRegion, clause: CompiledClause, at_branch: bool, labels: Ints
+) -> Ints:
+    """Compute the residual of ``clause`` at an end with each of ``labels``: the label residual_number to
+    assert there.
+
+    -1 where all literals are refuted.
     """
     table, residuals = region.calculus.table, region.calculus.residuals
 
-    def number(i: int) -> int:
+    def residual_number(i: int) -> int:
+        """The residual_number of the residual label for label ``i``."""
         found = residuals.residual_at(clause, at_branch, table.labels[i])
         return -1 if found is None else table.id(found)
 
-    return apply_to_distinct(labels, number)
+    return apply_to_distinct(labels, residual_number)
 
 
 def is_covered(
     region: PatchRegion, clause: CompiledClause, at_branch: bool, a: Ints, b: Ints, is_old: Bools
 ) -> Bools:
-    """Whether rule R0, C or R covers ``clause`` on each role assertion (a inside, b outside): the
-    certified model meets it, or counting bounds it.
+    """Decide whether rule R0, C or R covers ``clause`` on each role assertion (a inside, b
+    outside).
+
+    Then the certified model meets it, or counting bounds it.
     """
     table = region.calculus.table
     if clause.n and not at_branch:
@@ -50,7 +57,7 @@ def is_covered(
         found = region.counts.is_within_bound(b, clause)
         rest = (~found & is_old).nonzero()[0]
         if len(rest):
-            found[rest] = _is_replaced(region, clause, a[rest], b[rest])
+            found[rest] = _is_covered_by_replacement(region, clause, a[rest], b[rest])
         return found
     head, body = (
         (clause.branch_head, clause.branch_body) if at_branch else (clause.head, clause.body)
@@ -61,22 +68,25 @@ def is_covered(
     return met
 
 
-def _is_replaced(region: PatchRegion, clause: CompiledClause, a: Ints, b: Ints) -> Bools:
-    """Rule R: ``clause`` is ≤n S.C at b outside; a stands where it stood among b's
+def _is_covered_by_replacement(
+    region: PatchRegion, clause: CompiledClause, a: Ints, b: Ints
+) -> Bools:
+    """Rule R: ``clause`` is ≤n S.C at b outside, and a takes the place it had among b's
     S-neighbours in the certified model.
     """
     calculus, table, graph = region.calculus, region.calculus.table, region.graph
     below = calculus.roles_below(clause)
     takers = [need for need in calculus.space.at_least.values() if need.role.inverse in below]
 
-    def takes_nobody(label: Label) -> bool:
+    def takes_no_witness(label: Label) -> bool:
+        """Decide whether no need at a label may take a as a new witness."""
         ids = calculus.tbox.atom_ids
         return not any(
             need.filler is None or not label[1] >> ids[need.filler] & 1 for need in takers
         )
 
     found: Bools = region.counts.class_sizes(b) == 1
-    found &= table.test_labels(region.labels.mu[b], takes_nobody)
+    found &= table.test_labels(region.labels.mu[b], takes_no_witness)
     found &= table.test_labels(
         region.labels.model_label[a], lambda x: not clause.branch_body & ~x[0]
     )
@@ -113,7 +123,7 @@ def _is_replaced(region: PatchRegion, clause: CompiledClause, a: Ints, b: Ints) 
 
 
 def are_different(region: PatchRegion, first: Ints, second: Ints) -> Bools:
-    """Whether each two elements of A are different in the certified model."""
+    """Decide whether each two elements of A are different in the certified model."""
     if not len(first):
         return np.zeros(0, np.bool_)
     graph, table = region.graph, region.calculus.table
@@ -129,7 +139,7 @@ def are_different(region: PatchRegion, first: Ints, second: Ints) -> Bools:
 
 @dataclass(frozen=True)
 class Crossings:
-    """Demands of the border rules.
+    """Demands of the border rules: elements that come in, and residuals that keep others out.
 
     source, target: role assertions, by their ends inside and outside, that bring in the target.
     unassumed_elements: elements of I whose assumption leaves a clause unmet.
@@ -143,8 +153,9 @@ class Crossings:
 
 
 def find_crossings(region: PatchRegion) -> Crossings:
-    """Ask the border rules about the role assertions that leave I. Notes in ``pulled_in`` why
-    elements come in.
+    """Apply the border rules to the role assertions that leave I.
+
+    Notes in ``pulled_in`` why elements come in.
 
     An element that contradicts itself settles the matter and asks for nothing. Role assertions
     between elements that are not stale ask for nothing, and keep their residuals.
@@ -186,7 +197,7 @@ def find_crossings(region: PatchRegion) -> Crossings:
         a, b = a[~is_plain], b[~is_plain]
         if not len(a):
             continue
-        residual = residual_of(region, clause, at_branch, region.labels.mu[a])
+        residual = residual_labels(region, clause, at_branch, region.labels.mu[a])
         has_residual = residual >= 0
         kept_out.append(
             (
@@ -197,7 +208,7 @@ def find_crossings(region: PatchRegion) -> Crossings:
             )
         )
         a, b = a[~has_residual], b[~has_residual]
-        gives_up = residual_of(region, clause, at_branch, graph.label[a]) >= 0
+        gives_up = residual_labels(region, clause, at_branch, graph.label[a]) >= 0
         unassumed.append(a[gives_up])
         pulled.append((a[~gives_up], b[~gives_up]))
         region.pulled_in.note(b[~gives_up], code)

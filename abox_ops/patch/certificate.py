@@ -1,5 +1,5 @@
-"""The certified model of a consistent (T, A), read off a certificate (THEORY, "Outside completion";
-`tests.spec.certificate`).
+"""Certify a base: find a model of (T, A) and keep it as the certified model (THEORY, "Outside
+completion"; `tests.spec.certificate`).
 """
 
 from __future__ import annotations
@@ -30,8 +30,13 @@ from shiq.deadline import enter_stage
 from shiq.model.roles import RoleBox
 
 
-def include_everything(region: PatchRegion, to_clash: bool, certain: InconsistencyCallback) -> bool:
-    """Put every element into I. The labels of the index are told⁺ already (`settle_told`)."""
+def include_all_elements(
+    region: PatchRegion, to_clash: bool, certain: InconsistencyCallback
+) -> bool:
+    """Put every element into I.
+
+    The labels of the index are told⁺ already (`settle_told`).
+    """
     if region.touched_elements is None:
         region.touched_elements = np.arange(len(region.graph))
         region.is_active, region.is_inside = (
@@ -44,23 +49,23 @@ def include_everything(region: PatchRegion, to_clash: bool, certain: Inconsisten
 
 
 def assume_everywhere(region: PatchRegion) -> None:
-    """`assume_labels` where every element is new."""
+    """Choose labels as `assume_labels` does where every element is new."""
     assume_given(region, np.ones(len(region.graph), np.bool_), have_several_parts(region.graph))
 
 
 def have_several_parts(graph: Graph) -> Bools:
-    """Whether each element has several individuals, by number."""
+    """Decide whether each element has several individuals, by number."""
     return np.bincount(graph.rep[graph.member_element], minlength=len(graph)) > 1
 
 
 def bring_in_nothing(_: PatchRegion) -> Ints:
-    """A step where all is in I already."""
+    """A step that does nothing: all is in I already."""
     return NONE
 
 
 #: The round of all of A, put into nothing: every element is in I, and new.
 CERTIFYING = PatchRound(
-    include_everything,
+    include_all_elements,
     assume_everywhere,
     count_region,
     find_crossings,
@@ -107,7 +112,9 @@ def certify_base(
         counted = CountedGraph(calculus, graph, lambda: graph.label)
         counts = MergeClasses(counted, np.ones(len(graph), np.bool_))
         return BaseCertificate(
-            told_model(calculus, _partition_by(graph, counts.class_codes(graph.representatives()))),
+            told_model(
+                calculus, _partition_by_group(graph, counts.class_codes(graph.representatives()))
+            ),
             patch,
             found,
         )
@@ -125,8 +132,8 @@ def certify_base(
     completion = CertifiedModel(
         True,
         array_table("element", {"element": graph.key[other], "label": region.labels.mu[other]}),
-        _partition_by(graph, region.counts.class_codes(graph.representatives())),
-        _partition_by(graph, component_minima(len(graph), edges["source"], edges["target"])),
+        _partition_by_group(graph, region.counts.class_codes(graph.representatives())),
+        _partition_by_group(graph, component_minima(len(graph), edges["source"], edges["target"])),
         labels.__getitem__,
         calculus.completions,
     )
@@ -136,14 +143,14 @@ def certify_base(
 def told_model(
     calculus: NumberedCalculus, classes: StoredPartition | None = None
 ) -> CertifiedModel:
-    """The model that contains told literals alone, with its merge classes."""
+    """Make the model that contains told literals alone, with its merge classes."""
     nobody = make_partition(NONE, NONE)
     others = array_table("element", {"element": NONE, "label": NONE})
     known = calculus.table.labels.__getitem__
     return CertifiedModel(False, others, classes or nobody, nobody, known, calculus.completions)
 
 
-def _partition_by(graph: Graph, group: Ints) -> StoredPartition:
+def _partition_by_group(graph: Graph, group: Ints) -> StoredPartition:
     """Partition the elements of ``graph``, by their keys, by the values in ``group``."""
     return make_partition(
         graph.key, group_minimum(group, graph.key, int(group.max(initial=-1)) + 1)[group]

@@ -1,5 +1,4 @@
-"""The certified model ("N") in columns: `tests.spec.certified_model` (THEORY, "Outside
-completion"), by the numbers of a base.
+"""The certified model N in columns (THEORY, "Outside completion"; `tests.spec.certified_model`).
 
 The model label of an element is its told label completed by a guess, which depends on that label
 alone. Only the exceptions are listed.
@@ -45,24 +44,28 @@ class CertifiedModel:
     def model_labels(
         self, calculus: NumberedCalculus, keys: Ints, told: Ints, absent: int = 0
     ) -> Ints:
-        """Model labels (told_N) of elements by their keys and told labels, closed. ``absent``:
-        names that T and A do not have, which are false.
+        """Compute the closed model labels (told_N) of elements by their keys and told labels.
+
+        ``absent``: names that T and A do not have, which are false.
 
         Individuals that are not in the base get the label that holds of every individual.
         """
         table = calculus.table
         nothing: Label = (0, absent)
 
-        def number(label: Label) -> int:
+        def completed_number(label: Label) -> int:
+            """The completed_number of a label closed with the absent names as false."""
             closed = calculus.space.close(label)
             return table.id(calculus.space.close((closed[0], closed[1] | absent)))
 
-        found = apply_to_distinct(told, lambda i: number(self.guessed_label(table.labels[i])))
+        found = apply_to_distinct(
+            told, lambda i: completed_number(self.complete_label(table.labels[i]))
+        )
         found[keys >= FRESH] = table.id(calculus.space.close(nothing if absent else EMPTY))
         old = (keys < FRESH).nonzero()[0]
         if len(self.exceptional_labels) and len(old):
             rows = self.exceptional_labels.rows_of(keys[old])
-            label = apply_to_distinct(rows["label"], lambda i: number(self.label_of(i)))
+            label = apply_to_distinct(rows["label"], lambda i: completed_number(self.label_of(i)))
             at = positions(rows["element"], keys[old])
             here = at < len(rows["element"])
             here[here] = rows["element"][at[here]] == keys[old][here]
@@ -70,7 +73,8 @@ class CertifiedModel:
         return found
 
     def after_deletion(self, before: Index, after: Index, vanished: Ints) -> CertifiedModel:
-        """The certified model of A without deletions (THEORY, "N in a store, and its renewal").
+        """Adapt the certified model to A without deletions (THEORY, "N in a store, and its
+        renewal").
 
         Each remaining part of an element keeps its label. The parts of one element share their
         merge class and their module.
@@ -94,8 +98,8 @@ class CertifiedModel:
             modules=regroup_after_deletion(self.modules, lost, left, origin),
         )
 
-    def guessed_label(self, label: Label) -> Label:
-        """The told ``label``, completed by a guess for the names that it leaves open."""
+    def complete_label(self, label: Label) -> Label:
+        """Complete the told ``label`` by a guess for the names that it leaves undecided."""
         if not self.is_guessed:
             return label
         found = self._guess_memo.get(label)
@@ -104,8 +108,8 @@ class CertifiedModel:
         return found
 
     def are_in_different_modules(self, first: Ints, second: Ints) -> Bools:
-        """Whether each two elements are in different modules of the certificate, and so different
-        in the model.
+        """Decide whether each two elements are in different modules of the certificate, and so
+        different in the model.
         """
         if not self.is_guessed:
             return np.zeros(len(first), np.bool_)

@@ -1,5 +1,5 @@
-"""What asking about an element has cost, and how far a patch goes beyond it at once (THEORY,
-"How much is asked, and how far I grows").
+"""Effort: the cost of questions about an element so far, which sets how far I grows around it
+(THEORY, "How much is asked, and how far I grows").
 
 Modules that fail are asked again with more in them. The more often that happened, the more comes
 in together; past a bound a module is *closed*: nothing is assumed of its elements, no residual
@@ -27,7 +27,7 @@ DEEP = 8
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """Cost and reach of the questions about one element.
+    """Cost of the questions about one element, and the reach that follows from it.
 
     turns: how often modules of the element failed and were widened. elements: the elements in these
         modules.
@@ -41,7 +41,7 @@ class Effort:
     is_closed: bool = False
     depth: int = 0
 
-    def join(self, other: Effort) -> Effort:
+    def maximum(self, other: Effort) -> Effort:
         """The greater value of each field."""
         return Effort(
             max(self.turns, other.turns),
@@ -52,12 +52,12 @@ class Effort:
 
     @property
     def without_depth(self) -> Effort:
-        """The effort of an element that told⁺ asks for over a role assertion of this one."""
+        """The effort of an element that told⁺ brings in over a role assertion of this one."""
         return replace(self, depth=0)
 
     @property
-    def deeper(self) -> Effort:
-        """The effort of an element that a border rule asks for over a role assertion of this one."""
+    def one_deeper(self) -> Effort:
+        """The effort of an element that a border rule brings in over a role assertion of this one."""
         return replace(self, depth=self.depth + 1)
 
 
@@ -65,18 +65,20 @@ NO_EFFORT = Effort()
 
 
 def widened_effort(before: Iterable[Effort], size: int) -> Effort:
-    """The effort that a module of ``size`` elements, with efforts ``before``, gets when it is
-    widened.
+    """Compute the effort of a module of ``size`` elements after it is widened.
+
+    ``before``: the efforts of its elements.
     """
     known = NO_EFFORT
     for effort in before:
-        known = known.join(effort)
+        known = known.maximum(effort)
     return next_effort(known.turns, known.elements, size)
 
 
 def next_effort(turns: int, elements: int, size: int) -> Effort:
-    """See `widened_effort`, given the greatest ``turns`` and ``elements`` in the module. A closed
-    module goes on in strides.
+    """Compute the widened effort from the greatest ``turns`` and ``elements`` in a module.
+
+    A closed module goes on in strides.
     """
     turns, elements = turns + 1, elements + size
     is_closed = 2 * turns > MOST_QUESTIONS or elements > MOST_ELEMENTS
@@ -93,38 +95,44 @@ class EffortColumns:
 
     @property
     def has_any(self) -> bool:
-        """Whether any element has turns or elements."""
+        """Decide whether any element has turns or elements."""
         return bool(self._rows[:2].any())
 
     def are_closed(self, elements: Ints) -> Bools:
-        """Whether each of ``elements`` pulls in uncovered neighbours without a residual."""
+        """Decide whether each of ``elements`` pulls in uncovered neighbours instead of taking a
+        residual.
+        """
         known = elements < self._rows.shape[1]
         found = np.zeros(len(elements), np.bool_)
         found[known] = self._rows[2, elements[known]] > 0
         return found
 
     def after_turn(self, elements: Ints) -> Effort:
-        """See `shiq.abox_ops.patch.effort.widened_effort`; ``elements``: those of the module."""
+        """Compute the effort after a further turn of the module of ``elements``.
+
+        See `shiq.abox_ops.patch.effort.widened_effort`.
+        """
         turns, laid_out, *_ = (
             self._rows[:, elements[elements < self._rows.shape[1]]].max(axis=1, initial=0).tolist()
         )
         return next_effort(turns, laid_out, len(elements))
 
     def raise_to(self, elements: Ints, effort: Effort) -> None:
-        """Gives each of ``elements`` the greater of its own effort and ``effort``."""
+        """Raise the effort of each of ``elements`` to at least ``effort``."""
         if len(elements):
             self._lengthen(int(elements.max()) + 1)
-            self._rows[:, elements] = np.maximum(self._rows[:, elements], _as_rows([effort]))
+            self._rows[:, elements] = np.maximum(self._rows[:, elements], _effort_rows([effort]))
 
-    def hand_on(self, source: Ints, target: Ints, *, deeper: bool) -> None:
-        """Give each ``target`` the effort of coming in over a role assertion of ``source``;
+    def pass_to_neighbours(self, source: Ints, target: Ints, *, deeper: bool) -> None:
+        """Give each ``target`` the effort of coming in over a role assertion of ``source``.
+
         ``deeper``: by a border rule.
         """
         if not len(source):
             return
         self._lengthen(int(max(source.max(), target.max())) + 1)
         turns, laid_out, closed, depth = self._rows[:, source]
-        self._raise(target, turns, laid_out, closed, depth + 1 if deeper else 0 * depth)
+        self._raise_rows(target, turns, laid_out, closed, depth + 1 if deeper else 0 * depth)
 
     def deep_elements(self, elements: Ints) -> dict[int, Effort]:
         """The efforts of those ``elements`` that bring in further ones by strides."""
@@ -132,9 +140,9 @@ class EffortColumns:
         return {e: Effort(*self._rows[:, e].tolist()) for e in chosen.tolist()}
 
     def raise_each(self, elements: Ints, efforts: Sequence[Effort]) -> None:
-        """Gives each of ``elements`` the greater of its own effort and that of ``efforts``."""
+        """Raise the effort of each of ``elements`` to at least that of ``efforts``."""
         self._lengthen(int(elements.max(initial=-1)) + 1)
-        self._raise(elements, *_as_rows(efforts))
+        self._raise_rows(elements, *_effort_rows(efforts))
 
     def merge(self, rep: Ints) -> None:
         """Give each merged element the greatest efforts of its parts; ``rep``: the representative
@@ -143,20 +151,22 @@ class EffortColumns:
         moved = np.flatnonzero(rep[: self._rows.shape[1]] != np.arange(self._rows.shape[1]))
         if len(moved):
             self._lengthen(int(rep[moved].max()) + 1)
-            self._raise(rep[moved], *self._rows[:, moved])
+            self._raise_rows(rep[moved], *self._rows[:, moved])
 
-    def _raise(self, elements: Ints, *efforts: Ints) -> None:
+    def _raise_rows(self, elements: Ints, *efforts: Ints) -> None:
+        """Raise the rows of ``elements`` to at least the given values."""
         for row, values in zip(self._rows, efforts):
             np.maximum.at(row, elements, values)
 
     def _lengthen(self, count: int) -> None:
+        """Extend the columns with zeros to ``count`` elements."""
         if (more := count - self._rows.shape[1]) > 0:
             self._rows = np.concatenate(
                 [self._rows, np.zeros((len(self._rows), more), np.int64)], axis=1
             )
 
 
-def _as_rows(efforts: Sequence[Effort]) -> Ints:
-    """The rows of `EffortColumns` for these efforts, a column each."""
+def _effort_rows(efforts: Sequence[Effort]) -> Ints:
+    """Convert efforts to the rows of `EffortColumns`, a column each."""
     values = [(e.turns, e.elements, e.is_closed, e.depth) for e in efforts]
     return np.array(values, np.int64).reshape(-1, 4).T

@@ -1,5 +1,5 @@
-"""I of a batch as columns over the elements of a graph (THEORY, "Inside: assumed and plain
-elements").
+"""I, the inside of a batch, as columns over the elements of a graph (THEORY, "Inside: assumed and
+plain elements").
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from shiq.model.roles import Role
 
 
 class Frontier:
-    """Snapshot of the columns and counts that a round has read, to find the elements that changed
-    since.
-    """
+    """Snapshot of the columns and counts that a round has read, for finding what changed since."""
 
     def __init__(self) -> None:
         self._rep: Ints | None = None
         self._columns: list[npt.NDArray[np.generic]] = []
         self._counts: MergeClasses | None = None
 
-    def remember(self, graph: Graph, counts: MergeClasses | None, *columns: Ints | Bools) -> None:
+    def take_snapshot(
+        self, graph: Graph, counts: MergeClasses | None, *columns: Ints | Bools
+    ) -> None:
         """Take a snapshot of the columns read."""
         self._rep, self._counts = graph.rep, counts
         # Numbers of labels and elements are small: half the memory.
@@ -91,7 +91,7 @@ ModuleNamer = Callable[[AddSetColumns], Sequence[NamedModule]]
 
 @dataclass(frozen=True, eq=False)
 class PatchInput:
-    """Input of a patch.
+    """Everything that a patch starts from.
 
     index: (T, A). model: the certified model of A. graph: A ∪ A⁺.
     name_modules: gives the modules of an add set.
@@ -115,7 +115,9 @@ class PatchInput:
 
     @cached_property
     def has_grown_tbox(self) -> bool:
-        """Whether the batch brings names, so that T has clauses that the index does not know."""
+        """Decide whether the batch brings names, so that T has clauses that the index does not
+        know.
+        """
         known = self.index.simplified_tbox.clauses.clauses
         return len(self.calculus.tbox.clauses) > len(known)
 
@@ -125,7 +127,7 @@ class PatchInput:
 
 
 class PartLabels:
-    """Two labels of each element, by number.
+    """Two labels of each element, by number: in the certified model, and in its part of I.
 
     model_label: told_N, in the certified model.
     mu: the label in the part that the element belongs to, I or outside. Elements met later are
@@ -150,7 +152,7 @@ class PartLabels:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no label was asked for yet."""
+        """Decide whether no label was asked for yet."""
         return not len(self._mu)
 
     def reset(self) -> None:
@@ -158,6 +160,7 @@ class PartLabels:
         self._mu = self.model_label.copy()
 
     def _lengthen(self) -> None:
+        """Extend the labels to the elements that the graph has by now."""
         known, graph = len(self._model_label), self._graph
         if known < len(graph):
             more = self._outside_labels(graph.key[known:], graph.base_label[known:])
@@ -167,7 +170,7 @@ class PartLabels:
 
 @dataclass
 class Triggers:
-    """Head atoms to be tried as true first.
+    """Head atoms that guesses try as true first, by element.
 
     label: by element the number of a label of such atoms, or -1.
     frontier, answers: the columns and counts that they depend on.
@@ -180,8 +183,9 @@ class Triggers:
 
 @dataclass
 class RoundMemory:
-    """Cache from one round to the next, so that unchanged elements are not examined again. An empty
-    one gives the same results.
+    """Cache from one round to the next, so that unchanged elements are not examined again.
+
+    An empty one gives the same results.
 
     frontier: the columns that the last round has read. answers: its counts.
     """
@@ -198,8 +202,9 @@ KeptOut = tuple[Ints, Ints, Ints, Ints]
 
 
 class PatchRegion:
-    """I of one batch, and the elements around it, by number; columns lengthen with the graph. The
-    steps of a round read and write it.
+    """I of one batch and the elements around it, by number.
+
+    Columns lengthen with the graph. The steps of a round read and write it.
 
     is_inside: whether an element is in I. is_plain: whether nothing is assumed of it. is_active:
         whether it has told⁺.
@@ -251,7 +256,7 @@ class PatchRegion:
 
 
 def open_assertions(region: PatchRegion) -> OpenAssertions:
-    """The open assertions under the current labels and counts of the region."""
+    """Make the tests of open assertions under the current labels and counts of the region."""
     given = region.input
     return OpenAssertions(
         given.calculus,
@@ -271,43 +276,51 @@ def count_region(region: PatchRegion) -> MergeClasses:
 
 
 def is_clashing(region: PatchRegion) -> Bools:
-    """Whether told⁺ of an element clashes, by number."""
-    return _clashes_among(region, region.is_active)
+    """Decide whether told⁺ of each element clashes, by number."""
+    return _select_clashing(region, region.is_active)
 
 
 def is_contradictory(region: PatchRegion) -> Bools:
-    """Whether an element of I has a clashing told⁺, by number."""
-    return _clashes_among(region, region.is_inside)
+    """Decide whether each element of I has a clashing told⁺, by number."""
+    return _select_clashing(region, region.is_inside)
 
 
-def _clashes_among(region: PatchRegion, elements: Bools) -> Bools:
+def _select_clashing(region: PatchRegion, elements: Bools) -> Bools:
+    """Select the flagged ``elements`` whose label clashes."""
     found = elements.copy()
     found[found] = region.calculus.table.clashes(region.graph.label[found])
     return found
 
 
 def may_clash(region: PatchRegion, first: Ints, second: Ints) -> Bools:
-    """Whether a role axiom (disjointness, asymmetry, irreflexivity) or a negative assertion may
-    contradict the assertions between each two elements.
+    """Decide whether a role axiom or a negative assertion may contradict the assertions between
+    each two elements.
+
+    The role axioms are disjointness, asymmetry and irreflexivity.
 
     So it is if either may be equal to another element, or if their assertions contradict as they
     are.
     """
     if not len(first):
         return np.zeros(0, np.bool_)
-    found: Bools = _may_share(region, first) | _may_share(region, second)
+    found: Bools = _may_share_individuals(region, first) | _may_share_individuals(region, second)
     rest = (~found).nonzero()[0]
-    found[rest] = are_violated(region.calculus, region.graph, first[rest], second[rest])
+    found[rest] = violate_role_axioms(region.calculus, region.graph, first[rest], second[rest])
     return found
 
 
-def _may_share(region: PatchRegion, elements: Ints) -> Bools:
+def _may_share_individuals(region: PatchRegion, elements: Ints) -> Bools:
+    """Decide whether each element is merged or in a merge class with others."""
     return region.is_joined[elements] | (region.counts.class_sizes(elements) > 1)
 
 
-def are_violated(calculus: NumberedCalculus, graph: Graph, first: Ints, second: Ints) -> Bools:
-    """Whether the assertions between each two elements violate a disjointness, asymmetry or
-    irreflexivity axiom or a negative assertion.
+def violate_role_axioms(
+    calculus: NumberedCalculus, graph: Graph, first: Ints, second: Ints
+) -> Bools:
+    """Decide whether the assertions between each two elements violate a role axiom or a negative
+    assertion.
+
+    The role axioms are disjointness, asymmetry and irreflexivity.
     """
     if not len(first):
         return np.zeros(0, np.bool_)
@@ -330,7 +343,10 @@ def are_violated(calculus: NumberedCalculus, graph: Graph, first: Ints, second: 
 def roles_between(
     calculus: NumberedCalculus, graph: Graph, first: Ints, second: Ints
 ) -> tuple[Ints, list[frozenset[Role]]]:
-    """The asserted roles between each two elements: a position for each, and the list of sets."""
+    """Collect the asserted roles between each two elements.
+
+    Returns: a position for each pair, and the list of sets.
+    """
     roles = calculus.roles
     source, role, target = graph.half_edges(flags(len(graph), first))
     between = is_row_in([source, target], [first, second])

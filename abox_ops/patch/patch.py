@@ -1,6 +1,5 @@
-"""A_add under the criteria `model` and `clausal`: a region of columns, the steps of a round that let
-it grow, and what of it is kept (THEORY, "The add set", "Inside" and "Border rules";
-`tests.spec.patch`).
+"""The steps of a round that let I grow, and the part of I that becomes A_add (THEORY, "The add
+set", "Inside" and "Border rules"; `tests.spec.patch`).
 
 Each step runs over all elements or role assertions at once, and asks `abox_ops` once per distinct
 combination of labels.
@@ -18,7 +17,7 @@ from shiq.abox_ops.counting.merge_classes import MergeClasses
 from shiq.abox_ops.engine import InconsistencyCallback, NamedModule, ignore_inconsistency
 from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools
 from shiq.abox_ops.modules.add_set import AddSetColumns
-from shiq.abox_ops.patch.assumptions import assume_labels, initial_region, uncovered_insertions
+from shiq.abox_ops.patch.assumptions import assume_labels, initial_elements, uncovered_insertions
 from shiq.abox_ops.patch.border_rules import Crossings, find_crossings
 from shiq.abox_ops.patch.inside_region import (
     PatchRegion,
@@ -27,7 +26,7 @@ from shiq.abox_ops.patch.inside_region import (
     may_clash,
     open_assertions,
 )
-from shiq.abox_ops.patch.strides import stride
+from shiq.abox_ops.patch.strides import raise_stride_efforts
 from shiq.abox_ops.patch.told_plus import settle_told
 from shiq.abox_ops.patch.widening_loop import can_widen, widen_region
 from shiq.columns.arrays import NONE, Columns, Ints, is_in, row_codes, unique
@@ -56,7 +55,7 @@ class PatchRound(NamedTuple):
 
 #: The round of a batch onto a certified model.
 ROUND = PatchRound(
-    settle_told, assume_labels, count_region, find_crossings, initial_region, uncovered_insertions
+    settle_told, assume_labels, count_region, find_crossings, initial_elements, uncovered_insertions
 )
 
 
@@ -67,7 +66,7 @@ def close_region(
     to_clash: bool = False,
     certain: InconsistencyCallback = ignore_inconsistency,
 ) -> bool:
-    """Let I grow, round by round, until no step brings in more (see `Patch.close`).
+    """Grow I round by round until no step brings in more (see `Patch.close`).
 
     Stops because I and the plain elements grow, and elements merge, in finite sets.
     """
@@ -86,14 +85,14 @@ def close_region(
             # Last, since a pair that crosses by then has the border rules.
             grown = steps.find_uncovered(region)
             region.is_uncertain = np.zeros(len(graph), np.bool_)
-        frontier.remember(graph, region.counts, *_columns_read(region))
+        frontier.take_snapshot(graph, region.counts, *_columns_read(region))
         if _is_stable(region, grown, crossings.unassumed_elements):
             return False
-        _grow(region, grown, crossings)
+        _take_in(region, grown, crossings)
 
 
 def _is_stable(region: PatchRegion, grown: Ints, unassumed: Ints) -> bool:
-    """Whether all of ``grown`` are in I already, and all of ``unassumed`` are plain."""
+    """Decide whether all of ``grown`` are in I already, and all of ``unassumed`` are plain."""
     return bool(region.is_inside[grown].all() and region.is_plain[unassumed].all())
 
 
@@ -110,12 +109,14 @@ def _columns_read(region: PatchRegion) -> tuple[Ints | Bools, ...]:
     )
 
 
-def _grow(region: PatchRegion, grown: Ints, crossings: Crossings) -> None:
-    """Take in what has ``grown``, and what lies beyond the ``crossings`` where rounds repeat."""
+def _take_in(region: PatchRegion, grown: Ints, crossings: Crossings) -> None:
+    """Take in the elements that have ``grown``, and those beyond the ``crossings`` where rounds
+    repeat.
+    """
     target, effort = crossings.target, region.effort
-    effort.hand_on(crossings.source, target, deeper=True)
+    effort.pass_to_neighbours(crossings.source, target, deeper=True)
     if deep := effort.deep_elements(target):
-        target = np.concatenate([target, stride(region, deep)])
+        target = np.concatenate([target, raise_stride_efforts(region, deep)])
     region.is_inside[grown] = True
     region.is_inside[target] = True
     region.is_plain[crossings.unassumed_elements] = True
@@ -146,10 +147,10 @@ class Patch:
         return close_region(self.region, self.steps, to_clash=to_clash, certain=certain)
 
     def add_set_columns(self, *, is_bare: bool = True) -> AddSetColumns:
-        """A_add: with told⁺ alone if ``is_bare``, else with assumptions and residuals."""
+        """Compute A_add: with told⁺ alone if ``is_bare``, else with assumptions and residuals."""
         if self._kept_rows is None:
             self._kept_rows = kept_rows(self.region)
-        return add_set_of(self.region, self._kept_rows, is_bare=is_bare)
+        return make_add_set_columns(self.region, self._kept_rows, is_bare=is_bare)
 
     def assumed_modules(self) -> Sequence[NamedModule]:
         """The modules with assumptions and residuals."""
@@ -165,18 +166,19 @@ class Patch:
 
     def can_widen(self, modules: Sequence[Sequence[str]]) -> list[bool]:
         """See `shiq.abox_ops.patch.widening_loop.GrowingRegion`."""
-        return [can_widen(self.region, elements) for elements in map(self._elements, modules)]
+        return [can_widen(self.region, elements) for elements in map(self._elements_of, modules)]
 
     def widen(self, modules: Sequence[Sequence[str]]) -> None:
         """See `shiq.abox_ops.patch.widening_loop.GrowingRegion`."""
-        widen_region(self.region, list(map(self._elements, modules)))
+        widen_region(self.region, list(map(self._elements_of, modules)))
 
     def closed_count(self) -> int:
         """See `shiq.abox_ops.patch.widening_loop.GrowingRegion`."""
         region = self.region
         return int(region.effort.are_closed(region.is_inside.nonzero()[0]).sum())
 
-    def _elements(self, individuals: Sequence[str]) -> Ints:
+    def _elements_of(self, individuals: Sequence[str]) -> Ints:
+        """The elements of ``individuals``."""
         graph = self.region.graph
         return unique(graph.elements_of(graph.union.nodes_of(individuals)))
 
@@ -185,15 +187,16 @@ class Patch:
 MayClash = Callable[[PatchRegion, Ints, Ints], Bools]
 
 
-def is_kept(
+def is_edge_kept(
     region: PatchRegion,
     source: Ints,
     role: Ints,
     target: Ints,
     may_clash_between: MayClash = may_clash,
 ) -> Bools:
-    """Whether each role assertion is kept. The rows contain all assertions between their ends, seen
-    from the source.
+    """Decide whether each role assertion is kept.
+
+    The rows contain all assertions between their ends, seen from the source.
     """
     judged = open_assertions(region)
     open_ = judged.is_relevant(source, role, target)
@@ -207,20 +210,20 @@ def is_kept(
 
 
 def kept_rows(region: PatchRegion) -> tuple[Columns, Columns]:
-    """The role assertions and data of I that are kept."""
+    """Select the role assertions and data of I that are kept."""
     rest = region.is_inside & ~is_contradictory(region)
     source, role, target = region.graph.half_edges(rest)
     inner = rest[target]
     source, role, target = source[inner], role[inner], target[inner]
-    kept = is_kept(region, source, role, target) & (role % 2 == 0)
+    kept = is_edge_kept(region, source, role, target) & (role % 2 == 0)
     data = open_assertions(region).kept_data(rest.nonzero()[0])
     return {"source": source[kept], "role": role[kept], "target": target[kept]}, data
 
 
-def add_set_of(
+def make_add_set_columns(
     region: PatchRegion, rows: tuple[Columns, Columns], *, is_bare: bool
 ) -> AddSetColumns:
-    """A_add with the kept ``rows``: with told⁺ alone if ``is_bare``, else with assumptions and
+    """Build A_add of the kept ``rows``: with told⁺ alone if ``is_bare``, else with assumptions and
     residuals.
     """
     graph, table = region.graph, region.calculus.table

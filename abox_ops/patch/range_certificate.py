@@ -1,5 +1,5 @@
-"""The certificate of a base, range by range, with the result of `shiq.abox_ops.patch.certificate`
-(THEORY, "By ranges of ids").
+"""Certify a base range by range, with the result of `shiq.abox_ops.patch.certificate` (THEORY, "By
+ranges of ids").
 
 In the certificate of a range its elements are in I, and the latest known labels of other elements
 are assumed. The range lists the elements that it has read. It is certified again if an assumption
@@ -36,17 +36,17 @@ from shiq.abox_ops.patch.inside_region import (
     may_clash,
     open_assertions,
 )
-from shiq.abox_ops.patch.patch import is_kept
+from shiq.abox_ops.patch.patch import is_edge_kept
 from shiq.abox_ops.patch.strides import InnerEdges
 from shiq.columns.arrays import NONE, Columns, Ints, is_in, positions, unique
 from shiq.model.roles import RoleBox
 
 
 class ElementAssumptions(Protocol):
-    """Current assumptions about elements, by key, beyond their told labels."""
+    """Current assumptions about elements beyond their told labels, by key."""
 
     def are_plain(self, keys: Ints) -> Bools:
-        """Whether each element is plain: nothing is assumed of it."""
+        """Decide whether each element is plain: nothing is assumed of it."""
 
     def turns_of(self, keys: Ints) -> tuple[Ints, Ints]:
         """The turns and elements of each effort (`shiq.abox_ops.patch.effort`)."""
@@ -59,7 +59,7 @@ class ElementAssumptions(Protocol):
 
 @dataclass(frozen=True)
 class CertifiedRange:
-    """Outcome of a range; elements by key.
+    """Result of certifying one range; elements by key.
 
     exceptional_elements, exceptional_labels: elements whose label is not the completed told one.
     read_elements: all elements that were read.
@@ -86,7 +86,7 @@ class CertifiedRange:
 
 @dataclass(frozen=True)
 class FailedModules:
-    """Changes by failed modules, elements by key.
+    """Changes of assumptions by modules that failed; elements by key.
 
     plain: elements that become plain.
     element, turns, elements: elements with another effort, and that effort.
@@ -100,7 +100,7 @@ class FailedModules:
 
 @dataclass(frozen=True, eq=False)
 class RangeCertifier:
-    """Certifies ranges of ``base`` under ``assumptions`` on other elements and the merge
+    """Certifies ranges of ``base`` under ``assumptions`` on the other elements and the merge
     ``classes`` so far.
     """
 
@@ -112,7 +112,7 @@ class RangeCertifier:
 
     def certify_range(self, elements: Ints) -> CertifiedRange:
         """Certify the range with these ``elements``."""
-        region, own = self._region(elements)
+        region, own = self._make_region(elements)
         assume_everywhere(region)
         settle_labels(region, own, self.assumptions)
         graph, calculus = region.graph, region.calculus
@@ -120,7 +120,7 @@ class RangeCertifier:
         other = mu != complete_labels(calculus, graph.label[own])
         rows = edges_at(graph, own)
         mine = flags(len(graph), own)
-        kept = is_kept(region, *rows, may_clash_across)
+        kept = is_edge_kept(region, *rows, may_clash_across)
         source, target = (rows[end][kept & (rows[1] % 2 == 0)] for end in (0, 2))
         data = open_assertions(region).kept_data(own)
         size = int(mine[source].sum()) + len(data["node"])
@@ -152,21 +152,23 @@ class RangeCertifier:
             size,
         )
 
-    def find_ties(self, classes: Ints) -> tuple[Ints, Ints]:
-        """Find pairs of elements that ``classes``, each named by one element, make one class."""
-        region, own = self._region(classes)
+    def find_merges(self, classes: Ints) -> tuple[Ints, Ints]:
+        """Find pairs of elements that ``classes``, each named by one element, require to be in one
+        class.
+        """
+        region, own = self._make_region(classes)
         settle_labels(region, own, self.assumptions)
         first, second = missing_merges(region.counts, own)
         return region.graph.key[first], region.graph.key[second]
 
     def kept_columns(self, elements: Ints) -> AddSetColumns:
-        """A_add of ``elements``, all of some components, with their assumed labels."""
-        region, own = self._region(elements)
+        """Compute A_add of ``elements``, all of some components, with their assumed labels."""
+        region, own = self._make_region(elements)
         settle_labels(region, own, self.assumptions)
         graph = region.graph
         mine = flags(len(graph), own)
         source, role, target = rows = edges_at(graph, own)
-        inner = is_kept(region, *rows, may_clash_across) & (role % 2 == 0)
+        inner = is_edge_kept(region, *rows, may_clash_across) & (role % 2 == 0)
         inner &= mine[source] & mine[target]
         edges: Columns = {"source": source[inner], "role": role[inner], "target": target[inner]}
         labels = graph.label.copy()
@@ -183,7 +185,7 @@ class RangeCertifier:
         every = unique(np.concatenate([NONE, *modules]))
         assumed = self._assumed_elements(every)
         turns, laid_out = self.assumptions.turns_of(every)
-        inner = InnerEdges(self._graph(), self.index.calculus, None)
+        inner = InnerEdges(self._new_graph(), self.index.calculus, None)
         plain, rows = [NONE], [np.zeros((3, 0), np.int64)]
         for elements in modules:
             guessed = elements[is_in(elements, assumed)]
@@ -209,14 +211,15 @@ class RangeCertifier:
         return FailedModules(unique(np.concatenate(plain)), *np.concatenate(rows, axis=1))
 
     def _assumed_elements(self, elements: Ints) -> Ints:
-        """The ``elements`` whose assumed label goes beyond told."""
-        region, own = self._region(elements)
+        """Select the ``elements`` whose assumed label goes beyond told."""
+        region, own = self._make_region(elements)
         settle_labels(region, own, self.assumptions)
         more = region.labels.mu[own] != region.graph.label[own]
         found: Ints = region.graph.key[own[more]]
         return np.sort(found[~self.assumptions.are_plain(found)])
 
-    def _graph(self) -> Graph:
+    def _new_graph(self) -> Graph:
+        """Make an empty graph of the base."""
         return Graph(
             view_without_batch(self.base),
             self.roles,
@@ -225,17 +228,20 @@ class RangeCertifier:
             self.classes,
         )
 
-    def _region(self, elements: Ints) -> tuple[PatchRegion, Ints]:
-        """``elements`` as I of a region, and their numbers."""
-        graph = self._graph()
+    def _make_region(self, elements: Ints) -> tuple[PatchRegion, Ints]:
+        """Make a region with I = ``elements``, and number these."""
+        graph = self._new_graph()
         own = unique(graph.locate(elements))
         graph.fetch_edges(own)
-        return range_region(self.index, graph, own, self.assumptions), own
+        return make_range_region(self.index, graph, own, self.assumptions), own
 
 
-def range_region(index: Index, graph: Graph, own: Ints, known: ElementAssumptions) -> PatchRegion:
-    """The region with I = ``own``. Other elements get guessed labels without triggers, unless they
-    are plain.
+def make_range_region(
+    index: Index, graph: Graph, own: Ints, known: ElementAssumptions
+) -> PatchRegion:
+    """Make the region with I = ``own``.
+
+    Other elements get guessed labels without triggers, unless they are plain.
     """
     calculus = index.calculus
 
@@ -256,18 +262,21 @@ def range_region(index: Index, graph: Graph, own: Ints, known: ElementAssumption
 
 def settle_labels(region: PatchRegion, own: Ints, known: ElementAssumptions) -> None:
     """Replace the labels of other elements by the ``known`` ones; ``own`` elements keep their
-    assumed labels. Writes the labels, ``counts`` and ``is_joined``.
+    assumed labels.
+
+    Writes the labels, ``counts`` and ``is_joined``.
     """
     calculus, graph = region.calculus, region.graph
 
-    def labels_known(keys: Ints, told: Ints) -> Ints:
+    def known_labels(keys: Ints, told: Ints) -> Ints:
+        """The known label of each element, or its told one completed."""
         more = complete_labels(calculus, told)
         at, label = known.labels_of(keys, calculus)
         more[at] = label
         return more
 
     assumed = None if region.labels.is_empty else region.labels.mu[own]
-    region.labels = PartLabels(graph, labels_known)
+    region.labels = PartLabels(graph, known_labels)
     if assumed is not None:
         region.labels.mu[own] = assumed
     region.counts = outside_merge_classes(calculus, graph, lambda: region.labels.mu)
@@ -275,7 +284,7 @@ def settle_labels(region: PatchRegion, own: Ints, known: ElementAssumptions) -> 
 
 
 def complete_labels(calculus: NumberedCalculus, told: Ints) -> Ints:
-    """Told labels, completed by a guess, by number."""
+    """Complete told labels by a guess, by number."""
     table = calculus.table
     return apply_to_distinct(
         told, lambda i: table.id(calculus.completions.guess_model_label(table.labels[i]))
@@ -283,7 +292,7 @@ def complete_labels(calculus: NumberedCalculus, told: Ints) -> Ints:
 
 
 def edges_at(graph: Graph, own: Ints) -> tuple[Ints, Ints, Ints]:
-    """The role assertions at the elements ``own``, from either end."""
+    """Fetch the role assertions at the elements ``own``, from either end."""
     mine = flags(len(graph), own)
     source, role, target = graph.half_edges(mine)
     out = ~mine[target]
@@ -295,7 +304,7 @@ def edges_at(graph: Graph, own: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 def may_clash_across(region: PatchRegion, first: Ints, second: Ints) -> Bools:
-    """`may_clash` where elements of other ranges are among them: their members are fetched."""
+    """Decide `may_clash` where elements of other ranges are involved: their members are fetched."""
     region.graph.fetch_members(unique(np.concatenate([first, second])))
     region.is_joined = have_several_parts(region.graph)
     return may_clash(region, first, second)

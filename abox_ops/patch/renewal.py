@@ -1,5 +1,5 @@
-"""The certified model of A ∪ A⁺, from that of A and the patch that accepted A⁺ (THEORY, "N in a
-store, and its renewal").
+"""Renew the certified model after an accepted batch: from that of A and the patch, that of A ∪ A⁺
+(THEORY, "N in a store, and its renewal").
 
 The patch's model is that of I beside the certified one. So elements of I get the labels of their
 modules. Other elements keep their labels, with the told ones added. Elements that the model of A
@@ -37,7 +37,7 @@ Renewal: TypeAlias = dict[str, tuple[Columns, Columns]]
 
 @dataclass(frozen=True)
 class ElementRenames:
-    """Elements that a batch may have changed.
+    """Names of the elements that a batch may have changed, before and after.
 
     name, told_label, node: for each current element, its name in the store, its told label and one
         node.
@@ -70,7 +70,7 @@ class ElementRenames:
 
 
 def renew_model(patch: Patch, calculus: NumberedCalculus, renamed: ElementRenames) -> Renewal:
-    """The change of the certified model by ``patch``, with the told labels numbered in
+    """Compute the change of the certified model by ``patch``, with the told new_labels numbered in
     ``calculus``.
     """
     region = patch.region
@@ -86,10 +86,10 @@ def renew_model(patch: Patch, calculus: NumberedCalculus, renamed: ElementRename
     names = np.array([name_of.get(e, int(least[e])) for e in everyone.tolist()], np.int64)
     theirs, ours = region.calculus.table.labels, calculus.table
 
-    def labels(known: int, now: Label) -> tuple[int, int]:
-        """The certified label of an element by now, and the told one completed, as numbers."""
+    def new_labels(known: int, now: Label) -> tuple[int, int]:
+        """The certified label of each element now, and the told one completed, as numbers."""
         both = calculus.space.close((theirs[known][0] | now[0], theirs[known][1] | now[1]))
-        return ours.id(both), ours.id(calculus.space.close(outside.guessed_label(now)))
+        return ours.id(both), ours.id(calculus.space.close(outside.complete_label(now)))
 
     certified = np.where(region.is_inside, region.labels.mu, region.labels.model_label)[everyone]
     is_told = (np.arange(len(everyone)) < len(element)).astype(np.int64)
@@ -98,24 +98,24 @@ def renew_model(patch: Patch, calculus: NumberedCalculus, renamed: ElementRename
     )
     now = (ours.labels[told] if is_named else theirs[told] for _, told, is_named in rows)
     found = np.array(
-        [labels(known, label) for (known, *_), label in zip(rows, now)], np.int64
+        [new_labels(known, label) for (known, *_), label in zip(rows, now)], np.int64
     ).reshape(-1, 2)[which]
     other = found[:, 0] != found[:, 1]
     other[len(element) :] = True
     place = np.full(len(graph), -1, np.int64)
     place[everyone] = names
     return {
-        "completed": _change(
+        "completed": _row_changes(
             outside.exceptional_labels,
             renamed.stored_elements(names),
             {"element": names[other], "label": found[other, 0]},
         ),
-        "certified": _modules(patch, place, inside, renamed),
-        "outside": _classes(patch, place, inside, renamed),
+        "certified": _module_changes(patch, place, inside, renamed),
+        "outside": _merge_class_changes(patch, place, inside, renamed),
     }
 
 
-def _modules(
+def _module_changes(
     patch: Patch, place: Ints, inside: Ints, renamed: ElementRenames
 ) -> tuple[Columns, Columns]:
     """The change of certificate modules: those of I, and outside those that deletions have changed."""
@@ -131,10 +131,10 @@ def _modules(
     others, groups = drop_single_groups(left[stays], within[stays])
     keys = np.concatenate([place[inside], renamed.gone_elements, left])
     new = {"member": np.concatenate([member, others]), "group": np.concatenate([group, groups])}
-    return _change(modules.by_member, unique(keys[keys < renamed.first_new]), new)
+    return _row_changes(modules.by_member, unique(keys[keys < renamed.first_new]), new)
 
 
-def _classes(
+def _merge_class_changes(
     patch: Patch, place: Ints, inside: Ints, renamed: ElementRenames
 ) -> tuple[Columns, Columns]:
     """The change of merge classes around I: the old classes, united by those of the patch."""
@@ -155,10 +155,10 @@ def _classes(
     ]
     members, classes = drop_single_groups(everyone, least)
     keys = renamed.stored_elements(np.concatenate([place[inside], member]))
-    return _change(outside.by_member, keys, {"member": members, "group": classes})
+    return _row_changes(outside.by_member, keys, {"member": members, "group": classes})
 
 
-def _change(table: Table, keys: Ints, new: Columns) -> tuple[Columns, Columns]:
-    """The rows of ``new`` that come, and those of ``keys`` in ``table`` that go."""
+def _row_changes(table: Table, keys: Ints, new: Columns) -> tuple[Columns, Columns]:
+    """The rows of ``new`` to be added, and the rows of ``keys`` in ``table`` to be removed."""
     old = table.rows_of(keys) if len(table) else dict.fromkeys(new, NONE)
     return row_changes(old, new)

@@ -3,7 +3,7 @@
 Border rules bring in one element behind the other, a round each, and a round looks at all of I. The
 *depth* of an element counts the role assertions from where it began (`shiq.abox_ops.patch.effort`).
 From `DEEP` on, as many further levels of open role assertions come in at once, so the depth doubles
-with each round. `strides` is the walk; `stride` walks over a region.
+with each round. `strides` is the walk; `raise_stride_efforts` walks over a region.
 """
 
 from __future__ import annotations
@@ -33,18 +33,22 @@ Onward = Callable[[E, bool], Iterable[E]]
 
 
 def strides(pulled: Mapping[E, Effort], onward: Onward[E]) -> Iterator[tuple[E, Effort, E]]:
-    """Yield the elements that come in with those that border rules have ``pulled`` in: each, its
-    effort, and the one of ``pulled`` that it is near. Elements of one effort go together.
+    """Yield the further elements that come in with those that border rules have ``pulled`` in.
+
+    Each with its effort and the one of ``pulled`` that it is near. Elements of one effort go
+    together.
     """
     together: dict[Effort, list[E]] = {}
     for begun, effort in pulled.items():
         together.setdefault(effort, []).append(begun)
     for effort, several in together.items():
-        for element, (hops, begun) in _stride(several, effort, onward).items():
+        for element, (hops, begun) in _elements_within_stride(several, effort, onward).items():
             yield element, replace(effort, depth=effort.depth + hops), begun
 
 
-def _stride(begun: Sequence[E], effort: Effort, onward: Onward[E]) -> dict[E, tuple[int, E]]:
+def _elements_within_stride(
+    begun: Sequence[E], effort: Effort, onward: Onward[E]
+) -> dict[E, tuple[int, E]]:
     """The elements near ``begun``: by element, its distance and the origin.
 
     Whole levels are taken, as many as the depth, while there are at most 2 · depth elements for
@@ -67,7 +71,7 @@ def _stride(begun: Sequence[E], effort: Effort, onward: Onward[E]) -> dict[E, tu
 
 @dataclass(frozen=True, slots=True)
 class ModuleSurroundings(Generic[E]):
-    """Changes around a module that failed.
+    """The elements around a failed module that change with it.
 
     plain: the elements that become plain, its own among them. rim: the elements next to these.
     effort: the new effort of both.
@@ -81,7 +85,8 @@ class ModuleSurroundings(Generic[E]):
 def surroundings(
     elements: Collection[E], effort: Effort, onward: Callable[[E], Iterable[E]]
 ) -> ModuleSurroundings[E]:
-    """The surroundings of a failed module of ``elements``, with the ``effort`` of its turn;
+    """Find the surroundings of a failed module of ``elements``, with the ``effort`` of its turn.
+
     ``onward``: see `Onward`, within I.
 
     Around a closed module whole levels become plain, with at most twice the effort's elements; the
@@ -99,9 +104,10 @@ def surroundings(
     return ModuleSurroundings(reached, rim, Effort(effort.turns, count))
 
 
-def stride(state: PatchRegion, begun: Mapping[int, Effort]) -> Ints:
-    """Raise the efforts of the elements that come in with ``begun`` (elements outside I, by
-    number); return these elements.
+def raise_stride_efforts(state: PatchRegion, begun: Mapping[int, Effort]) -> Ints:
+    """Raise the efforts of the elements that come in with ``begun``; return these elements.
+
+    ``begun``: elements outside I, by number.
     """
     graph, walk = state.graph, _OuterEdges(state)
     pulled = {int(graph.key[number]): effort for number, effort in begun.items()}
@@ -119,7 +125,7 @@ def stride(state: PatchRegion, begun: Mapping[int, Effort]) -> Ints:
 
 
 class _OpenEdges:
-    """Role assertions that labels leave open, by element key."""
+    """Search for the role assertions that labels leave undecided, by element key."""
 
     def __init__(
         self,
@@ -135,20 +141,24 @@ class _OpenEdges:
         )
         self._undecided = calculus.role_propagation.undecided_clauses
 
-    def lead_to(self, key: int, near: Mapping[int, int], far: Mapping[int, int]) -> Iterator[int]:
-        """The far ends of the open role assertions of the element ``key``. ``near``: labels to use
-        for the element, ``far``: for the far ends.
+    def open_neighbours(
+        self, key: int, near: Mapping[int, int], far: Mapping[int, int]
+    ) -> Iterator[int]:
+        """The far ends of the undecided role assertions of the element ``key``.
+
+        ``near``: labels to use for the element, ``far``: for the far ends.
         """
-        edges = self._edges_of(key)
+        edges = self._fetch_edges_of(key)
         label = near[key]
         return (b for role, b, _ in edges if self._undecided(role, label, far[b]))
 
     def is_inside(self, key: int) -> bool:
-        """Whether an element is in I."""
+        """Decide whether an element is in I."""
         number = self.cache.number.get(key, -1)
         return 0 <= number < len(self._is_inside) and bool(self._is_inside[number])
 
-    def _edges_of(self, key: int) -> list[HalfEdge]:
+    def _fetch_edges_of(self, key: int) -> list[HalfEdge]:
+        """The role assertions of an element, fetched where the cache leaves them out."""
         found = self.cache.edges_of(key)
         if key in self.cache.wide_keys and not found:
             graph = self.graph
@@ -163,7 +173,7 @@ class _OpenEdges:
 
 
 class _OuterEdges(_OpenEdges):
-    """Open role assertions that lead out of I."""
+    """Undecided role assertions that lead out of I."""
 
     def __init__(self, state: PatchRegion) -> None:
         super().__init__(state.graph, state.calculus, state.is_inside, state.model_labels_of)
@@ -171,12 +181,12 @@ class _OuterEdges(_OpenEdges):
     def onward(self, key: int, is_plain: bool) -> Iterator[int]:
         """See `shiq.abox_ops.patch.strides.Onward`."""
         certified = self.cache.model_label
-        found = self.lead_to(key, self.cache.label if is_plain else certified, certified)
+        found = self.open_neighbours(key, self.cache.label if is_plain else certified, certified)
         return (b for b in found if not self.is_inside(b))
 
 
 class InnerEdges(_OpenEdges):
-    """Role assertions within I that told⁺ leaves open; in a range, all elements are in I."""
+    """Role assertions within I that told⁺ leaves undecided; in a range, all elements are in I."""
 
     def __init__(self, graph: Graph, calculus: NumberedCalculus, inside: Bools | None) -> None:
         super().__init__(graph, calculus, flags(0, NONE) if inside is None else inside)
@@ -184,10 +194,13 @@ class InnerEdges(_OpenEdges):
 
     def surroundings(self, keys: Ints, effort: Effort) -> ModuleSurroundings[int]:
         """See `shiq.abox_ops.patch.strides.surroundings`; elements by their keys."""
-        return surroundings(keys.tolist(), effort, self._onward)
+        return surroundings(keys.tolist(), effort, self._open_neighbours_inside)
 
-    def _onward(self, key: int) -> Iterator[int]:
+    def _open_neighbours_inside(self, key: int) -> Iterator[int]:
+        """The elements of I at undecided role assertions of ``key``."""
         label = self.cache.label
         return (
-            b for b in self.lead_to(key, label, label) if self._is_everyone or self.is_inside(b)
+            b
+            for b in self.open_neighbours(key, label, label)
+            if self._is_everyone or self.is_inside(b)
         )

@@ -1,4 +1,4 @@
-"""told⁺ of the touched elements and of I, and the elements that it brings into I, turn by turn
+"""told⁺: told literals of the touched elements and of I, and the elements that these bring into I
 (THEORY, "The loop").
 """
 
@@ -20,16 +20,16 @@ from shiq.abox_ops.told.element_cache import ElementCache, HalfEdge
 from shiq.abox_ops.told.told_literals import (
     RoundSizes,
     asserted_labels,
-    combine,
+    combine_part_labels,
     refuted_labels,
     saturate,
 )
-from shiq.abox_ops.told.work_list import WorkList, active_after, adopt_walk
+from shiq.abox_ops.told.work_list import WorkList, active_after, write_back_walk
 from shiq.columns.arrays import Ints, unique
 
 
 class TurnWalk:
-    """Turns as a work list: grows I of ``state`` from elements that have just come in.
+    """Work list that grows I of ``state`` by told⁺ from elements that have just come in.
 
     walk: told⁺. codes: by key of an element that came in, the code of its reason.
     """
@@ -44,25 +44,28 @@ class TurnWalk:
         self._changed_keys: dict[int, None] = {}
 
     def run(self, elements: Ints) -> None:
-        """Go on from ``elements`` until no turn brings in more. Stops early at an element with many
-        role assertions, or after a clash.
+        """Continue from ``elements`` until no turn brings in more.
+
+        Stops early at an element with many role assertions, or after a clash.
         """
         walk, frontier = self.walk, self.state.graph.key[elements].tolist()
         while frontier:
             walk.active_keys.update(frontier)
             walk.todo.update(dict.fromkeys(frontier))
-            walk.close()
+            walk.work_off()
             changed, walk.changed_keys = walk.changed_keys, {}
             self._changed_keys.update(dict.fromkeys((*frontier, *changed)))
             if walk.has_stopped or walk.has_clash:
                 return
             self.inside_keys.update(
-                walk.find(key) for key, _ in walk.unions if key in self.inside_keys
+                walk.representative_of(key) for key, _ in walk.unions if key in self.inside_keys
             )
-            frontier = self._turn(dict.fromkeys(map(walk.find, (*frontier, *changed))))
+            frontier = self._take_turn(
+                dict.fromkeys(map(walk.representative_of, (*frontier, *changed)))
+            )
 
-    def _turn(self, elements: Iterable[int]) -> list[int]:
-        """The elements brought in by ``elements``, which have come in or changed."""
+    def _take_turn(self, elements: Iterable[int]) -> list[int]:
+        """Find the elements brought in by ``elements``, which have come in or changed."""
         found: dict[int, int] = {}
         for key in elements:
             if key in self.inside_keys:
@@ -70,8 +73,8 @@ class TurnWalk:
                 if key in self.cache.wide_keys:
                     self.walk.has_stopped = True
                 elif not clashes(self.state.calculus.table.labels[self.cache.label[key]]):
-                    self._ask(key, edges, found)
-            elif self._is_new(key) or self.asking.exceeds_model(
+                    self._collect_requests(key, edges, found)
+            elif self._differs_from_base(key) or self.asking.exceeds_model(
                 self.cache.label[key], self.cache.model_label[key]
             ):
                 found[key] = 0
@@ -81,11 +84,16 @@ class TurnWalk:
         self.inside_keys.update(found)
         return list(found)
 
-    def _ask(self, a: int, edges: list[HalfEdge], found: dict[int, int]) -> None:
+    def _collect_requests(self, a: int, edges: list[HalfEdge], found: dict[int, int]) -> None:
         """Collect the elements that the role assertions of ``a``, in I, ask for."""
-        region, inside, find, code = self.cache, self.inside_keys, self.walk.find, self.asking.code
+        region, inside, find, code = (
+            self.cache,
+            self.inside_keys,
+            self.walk.representative_of,
+            self.asking.asking_code,
+        )
         label, certified = region.label[a], region.model_label
-        is_new = self._is_new(a)
+        is_new = self._differs_from_base(a)
         for role, b, inserted in edges:
             b = find(b)
             if b in inside or b in found:
@@ -94,21 +102,21 @@ class TurnWalk:
             if (
                 asks
                 and not is_new
-                and not self._is_new(b)
+                and not self._differs_from_base(b)
                 and (not inserted or (role, b, False) in edges)
             ):
                 asks = code(role, label, certified[a], certified[b])
             if asks:
                 found[b] = asks
 
-    def _is_new(self, key: int) -> bool:
-        """Whether A does not have the element as it is now."""
+    def _differs_from_base(self, key: int) -> bool:
+        """Decide whether A does not have the element as it is now."""
         return key >= FRESH or key in self.walk.merged_keys or self.cache.is_joined(key)
 
-    def adopt(self) -> Bools:
+    def write_back(self) -> Bools:
         """Write the results into ``state``; return the elements that have changed or come in."""
         state, graph, walk = self.state, self.state.graph, self.walk
-        reps = adopt_walk(graph, walk, [*self._changed_keys, *self.codes])
+        reps = write_back_walk(graph, walk, [*self._changed_keys, *self.codes])
         state.is_active = active_after(graph, state.is_active, reps)
         inside = np.array(list(self.codes), np.int64)
         number = graph.rep[graph.locate(inside)]
@@ -120,8 +128,9 @@ class TurnWalk:
 
 
 def settle_told(region: PatchRegion, to_clash: bool, certain: InconsistencyCallback) -> bool:
-    """Bring in what told⁺ alone asks for, until it asks for no more. Writes ``active``,
-    ``inside``, ``plain``, ``effort``, ``pulled_in`` and the labels of the graph.
+    """Bring in the elements that told⁺ alone asks for, until it asks for no more.
+
+    Writes ``active``, ``inside``, ``plain``, ``effort``, ``pulled_in`` and the labels of the graph.
 
     Returns:
         Whether I is just the elements that told⁺ contradicts: with ``to_clash``, if there are any.
@@ -137,10 +146,10 @@ def settle_told(region: PatchRegion, to_clash: bool, certain: InconsistencyCallb
         if not len(elements):
             return False
         region.is_inside[elements] = True
-        region.effort.hand_on(source, target, deeper=False)
+        region.effort.pass_to_neighbours(source, target, deeper=False)
         region.is_plain[target[region.effort.are_closed(target)]] = True
-        if pace.is_slow(len(elements), len(region.graph)):
-            pace.judge(_walk(region, elements))
+        if pace.should_use_list(len(elements), len(region.graph)):
+            pace.note_list_steps(_walk_on(region, elements))
 
 
 def end_at_clash(region: PatchRegion, to_clash: bool, certain: InconsistencyCallback) -> bool:
@@ -155,7 +164,7 @@ def end_at_clash(region: PatchRegion, to_clash: bool, certain: InconsistencyCall
 
 
 def saturate_region(region: PatchRegion) -> None:
-    """Make told⁺ of what the batch touches and of I."""
+    """Compute told⁺ of the touched elements and of I."""
     graph, given, fresh = region.graph, region.input, None
     if region.touched_elements is None:
         touched = region.touched_elements = graph.locate_nodes(given.touched_nodes.nodes)
@@ -164,7 +173,7 @@ def saturate_region(region: PatchRegion) -> None:
         else:
             graph.add_inserted_edges()
             graph.fetch_members(touched)
-        combine(region.calculus, graph, unique(graph.rep))
+        combine_part_labels(region.calculus, graph, unique(graph.rep))
         add_asserted(region, unique(graph.rep[touched]), inserted_only=not given.has_grown_tbox)
         region.is_active = flags(len(graph), graph.rep[touched])
     else:
@@ -192,7 +201,7 @@ def _saturate_from(region: PatchRegion, changed: Bools | None) -> None:
 
 
 def add_asserted(region: PatchRegion, elements: Ints, *, inserted_only: bool) -> None:
-    """Give ``elements`` what is asserted there beyond their labels in A."""
+    """Add the assertions at ``elements`` that go beyond their labels in A."""
     calculus, graph = region.calculus, region.graph
     for labels in (asserted_labels, refuted_labels):
         found = labels(calculus, graph, elements, inserted_only=inserted_only)
@@ -200,22 +209,23 @@ def add_asserted(region: PatchRegion, elements: Ints, *, inserted_only: bool) ->
 
 
 def find_told_requests(region: PatchRegion) -> tuple[Ints, Ints, Ints]:
-    """Find the elements that told⁺ alone asks for, and the role assertions over which: pairs of an
-    element in I and one of these. Writes ``is_new`` and ``pulled_in``.
+    """Find the elements that told⁺ alone asks for, with the role assertions.
+
+    Returns pairs of an element in I and a requested one. Writes ``is_new`` and ``pulled_in``.
     """
     # Those that the batch touches come in without their role assertions in A.
     region.graph.fetch_edges(region.is_inside.nonzero()[0])
     region.is_new = region.graph.is_new()
-    return region.memory.turns.turn(region)
+    return region.memory.turns.take_turn(region)
 
 
-def _walk(region: PatchRegion, elements: Ints) -> int:
-    """Go on by a work list from the ``elements``, which have just come in; return the number of
+def _walk_on(region: PatchRegion, elements: Ints) -> int:
+    """Continue by a work list from the ``elements``, which have just come in; return the number of
     its steps.
     """
     if region.input.has_grown_tbox or region.effort.has_any:
         return 0
     turns = TurnWalk(region, region.memory.turns)
     turns.run(elements)
-    _saturate_from(region, turns.adopt())
+    _saturate_from(region, turns.write_back())
     return turns.walk.steps

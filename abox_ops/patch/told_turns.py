@@ -1,5 +1,5 @@
-"""Turns of told⁺ (THEORY, "The loop"): bringing elements into I before labels are assumed.
-`asking_clause` decides one role assertion.
+"""Turns of told⁺: find the elements it brings into I before labels are assumed (THEORY, "The
+loop").
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def asking_clause(
     *,
     all_plain: bool,
 ) -> CompiledClause | None:
-    """The first u-type clause on role(a, b), a in I and b outside, that requires b to come in.
+    """Find the first u-type clause on role(a, b), a in I and b outside, that requires b to come in.
 
     Args:
             inside: told⁺ of a.
@@ -46,22 +46,22 @@ def asking_clause(
             here, there = (c.head, c.body), (c.branch_head, c.branch_body)
             if at_branch:
                 here, there = there, here
-            if c.n or _is_decided(here, inside) or _is_decided(there, outside):
+            if c.n or _is_end_satisfied(here, inside) or _is_end_satisfied(there, outside):
                 continue
-            if (all_plain or _is_refuted(here, inside)) and not (
-                before is not None and _is_refuted(here, before)
+            if (all_plain or _is_end_refuted(here, inside)) and not (
+                before is not None and _is_end_refuted(here, before)
             ):
                 return c
     return None
 
 
-def _is_decided(literals: Label, label: Label) -> bool:
-    """Whether a literal of one end of a clause holds by ``label``."""
+def _is_end_satisfied(literals: Label, label: Label) -> bool:
+    """Decide whether a literal of one end of a clause holds by ``label``."""
     return bool(literals[0] & label[0] or literals[1] & label[1])
 
 
-def _is_refuted(literals: Label, label: Label) -> bool:
-    """Whether ``label`` refutes every literal of one end of a clause."""
+def _is_end_refuted(literals: Label, label: Label) -> bool:
+    """Decide whether ``label`` refutes every literal of one end of a clause."""
     return not (literals[0] & ~label[1] or literals[1] & ~label[0])
 
 
@@ -70,8 +70,9 @@ NEW = -1
 
 
 class ToldTurns:
-    """Finds the elements that told⁺ brings in, turn after turn. Elements unchanged since their role
-    assertions were last examined are skipped.
+    """Search for the elements that told⁺ brings in, turn after turn.
+
+    Elements unchanged since their role assertions were last examined are skipped.
     """
 
     def __init__(self, calculus: NumberedCalculus, *, all_plain: bool) -> None:
@@ -81,9 +82,10 @@ class ToldTurns:
         self._codes: dict[tuple[int, int, int, int], int] = {}
         self._exceeds_memo: dict[tuple[int, int], bool] = {}
 
-    def turn(self, region: PatchRegion) -> tuple[Ints, Ints, Ints]:
-        """The elements that told⁺ asks for now, and the role assertions over which: pairs of an
-        element in I and one of these. Notes the clauses as reasons.
+    def take_turn(self, region: PatchRegion) -> tuple[Ints, Ints, Ints]:
+        """Find the elements that told⁺ asks for now, with the role assertions.
+
+        Returns pairs of an element in I and a requested one. Notes the clauses as reasons.
         """
         graph = region.graph
         is_new, count = region.is_new, len(graph)
@@ -94,16 +96,16 @@ class ToldTurns:
             is_new & ~lengthen(self._was_new, count)
         )
         todo &= region.is_active
-        self.note(region, todo)
+        self.note_examined(region, todo)
         outside = np.flatnonzero(todo & ~region.is_inside)
         own = outside[is_new[outside] | self._exceeds_model(region, outside)]
         todo &= region.is_inside
         todo[todo] = ~self._calculus.table.clashes(graph.label[todo])
-        source, target, codes = self._neighbours(region, todo)
+        source, target, codes = self._requested_neighbours(region, todo)
         region.pulled_in.note(target, codes)
         return unique(np.concatenate([own, target])), source, target
 
-    def note(self, region: PatchRegion, looked_at: Bools) -> None:
+    def note_examined(self, region: PatchRegion, looked_at: Bools) -> None:
         """Note that the role assertions of the elements ``looked_at`` (a flag by number) were
         examined in their current state.
         """
@@ -118,7 +120,7 @@ class ToldTurns:
         )
 
     def _exceeds_model(self, region: PatchRegion, elements: Ints) -> Bools:
-        """Whether told⁺ of each element goes beyond told_N."""
+        """Decide whether told⁺ of each element goes beyond told_N."""
         keys, inverse = distinct_rows(
             region.graph.label[elements], region.labels.model_label[elements]
         )
@@ -126,8 +128,9 @@ class ToldTurns:
         return np.array(found, np.bool_)[inverse] if keys else np.zeros(0, np.bool_)
 
     def exceeds_model(self, told: int, known: int) -> bool:
-        """Whether a told label goes beyond the label in the certified model. If every element is
-        plain, a clash that A has already does not count.
+        """Decide whether a told label goes beyond the label in the certified model.
+
+        If every element is plain, a clash that A has already does not count.
         """
         found = self._exceeds_memo.get((told, known))
         if found is None:
@@ -139,7 +142,7 @@ class ToldTurns:
             self._exceeds_memo[told, known] = found
         return found
 
-    def _neighbours(self, region: PatchRegion, centres: Bools) -> tuple[Ints, Ints, Ints]:
+    def _requested_neighbours(self, region: PatchRegion, centres: Bools) -> tuple[Ints, Ints, Ints]:
         """The role assertions of ``centres``, elements of I, with a clause that asks for the other
         end; and the code of each.
         """
@@ -153,7 +156,7 @@ class ToldTurns:
             reduced(role ^ 1, region.labels.model_label[target]),
         )
         before = np.full(len(source), NEW, np.int64)
-        asks = self._asks(role, here, before, there) > 0
+        asks = self._codes_of(role, here, before, there) > 0
         source, role, target, here, there = (
             source[asks],
             role[asks],
@@ -170,17 +173,19 @@ class ToldTurns:
         )
         stood &= ~region.is_new[source] & ~region.is_new[target]
         before = np.where(stood, reduced(role, region.labels.model_label[source]), NEW)
-        codes = self._asks(role, here, before, there)
+        codes = self._codes_of(role, here, before, there)
         asks = codes > 0
         return source[asks], target[asks], codes[asks]
 
-    def _asks(self, role: Ints, here: Ints, before: Ints, there: Ints) -> Ints:
+    def _codes_of(self, role: Ints, here: Ints, before: Ints, there: Ints) -> Ints:
+        """The code of the asking clause for each row, once per distinct row."""
         keys, inverse = distinct_rows(role, here, before, there)
-        return np.array([self.code(*key) for key in keys], np.int64)[inverse]
+        return np.array([self.asking_code(*key) for key in keys], np.int64)[inverse]
 
-    def code(self, role: int, inside: int, before: int, outside: int) -> int:
+    def asking_code(self, role: int, inside: int, before: int, outside: int) -> int:
         """The code of the clause that asks for the far end of a role assertion; 0 if there is none.
-        Arguments are numbers of what `asking_clause` takes.
+
+        Arguments are numbers of the arguments of `asking_clause`.
         """
         key = (role, inside, before, outside)
         found = self._codes.get(key)

@@ -1,5 +1,5 @@
-"""The loop of Theorem 3: asks about the modules of a patch, and widens it where one fails (THEORY,
-"The loop": steps (a) to (d); "How much is asked, and how far I grows").
+"""Decide a batch: ask about the modules of its patch, and widen I where one fails (THEORY, "The
+loop": steps (a) to (d); "How much is asked, and how far I grows").
 
 A consistent module is final. An inconsistent or undecided one is asked bare (a): without
 assumptions and residuals it consists of consequences of (T, A ∪ A⁺), so inconsistent is final then.
@@ -42,7 +42,7 @@ from shiq.reasoner.protocol import Answer, Module
 
 
 class GrowingRegion(Protocol):
-    """I of one batch, growing. Individuals stand for their elements."""
+    """I of one batch, as it grows. Individuals stand for their elements."""
 
     @property
     def tbox(self) -> ClausalTBox:
@@ -62,14 +62,16 @@ class GrowingRegion(Protocol):
         """The modules with assumptions and residuals."""
 
     def bare_modules(self) -> Sequence[NamedModule]:
-        """The same modules, in the same order, without these."""
+        """The same modules, in the same order, without assumptions and residuals."""
 
     def can_widen(self, modules: Sequence[Sequence[str]]) -> Sequence[bool]:
-        """Whether each of ``modules`` has assumptions, or residuals that keep something out."""
+        """Decide whether each of ``modules`` has assumptions, or residuals that keep something out."""
 
     def widen(self, modules: Sequence[Sequence[str]]) -> None:
-        """Make the elements of each of ``modules`` plain or, if they are, take in what their
-        residuals kept out. All at once, from the current I.
+        """Make the elements of each of ``modules`` plain or, if they are, take in the elements that
+        their residuals kept out.
+
+        All at once, from the current I.
         """
 
     def closed_count(self) -> int:
@@ -78,7 +80,7 @@ class GrowingRegion(Protocol):
 
 @dataclass(frozen=True)
 class PatchOutcome:
-    """Outcome of a patch.
+    """Result of deciding a patch.
 
     modules, answers: the refuted modules, bare, then the others as they were asked last; one answer
         each.
@@ -97,19 +99,20 @@ class PatchOutcome:
 
 @dataclass
 class _RefutedModules:
-    """Inconsistent bare modules, and their individuals."""
+    """Inconsistent bare modules, with their individuals."""
 
     modules: list[NamedModule] = field(default_factory=list)
     answers: list[Answer] = field(default_factory=list)
     individuals: set[str] = field(default_factory=set)
 
     def add(self, module: NamedModule, answer: Answer) -> None:
+        """Add a refuted module and its answer."""
         self.modules.append(module)
         self.answers.append(answer)
         self.individuals.update(individuals_in(module))
 
     def disjoint_modules(self, modules: Sequence[NamedModule]) -> Sequence[int]:
-        """Positions of the ``modules`` without any of the individuals."""
+        """Positions of the ``modules`` that share no individual with refuted ones."""
         if not self.individuals:
             return range(len(modules))
         return [
@@ -120,46 +123,48 @@ class _RefutedModules:
 
 
 @dataclass
-class _OpenQuestions:
-    """Bare questions that a small budget left open: by individual, the smallest of those about its
+class _UndecidedQuestions:
+    """Bare questions that a small budget left undecided: by individual, the smallest about its
     modules.
     """
 
     smallest: dict[str, NamedModule] = field(default_factory=dict)
 
     def add(self, module: NamedModule) -> None:
-        """Note ``module``, which was asked bare."""
+        """Note ``module``, which was asked bare and stayed undecided."""
         individuals = individuals_in(module)
-        least = min((module, *self._questions_about(individuals)), key=_size)
+        least = min((module, *self._questions_about(individuals)), key=_size_order)
         self.smallest.update(dict.fromkeys(individuals, least))
 
     def smallest_about(self, module: NamedModule) -> NamedModule | None:
-        """The smallest open question about an individual of ``module``."""
-        return min(self._questions_about(individuals_in(module)), key=_size, default=None)
+        """The smallest undecided question about an individual of ``module``."""
+        return min(self._questions_about(individuals_in(module)), key=_size_order, default=None)
 
     def _questions_about(self, individuals: Sequence[str]) -> list[NamedModule]:
+        """The undecided questions about ``individuals``."""
         return [self.smallest[i] for i in individuals if i in self.smallest]
 
 
-def _size(module: NamedModule) -> tuple[int, tuple[tuple[str, ...], ...]]:
+def _size_order(module: NamedModule) -> tuple[int, tuple[tuple[str, ...], ...]]:
+    """Sort key of a module: its size, then its elements."""
     return len(module.elements), module.elements
 
 
-class _Questions:
-    """Questions to the reasoner for one patch, and answers remembered during the loop."""
+class _PatchQuestions:
+    """Questions to the reasoner for one patch, with answers remembered during the loop."""
 
     def __init__(self, patch: GrowingRegion, inquiry: Inquiry) -> None:
         self.patch, self.inquiry = patch, inquiry
-        self.open_questions = _OpenQuestions()
+        self.open_questions = _UndecidedQuestions()
         #: Modules that were left open in full: they are not asked again, though others are.
         self._undecided_answers: dict[Module, Answer] = {}
 
     def attempt(self, modules: Sequence[Module]) -> Sequence[Answer]:
-        """Answers within the small budget."""
+        """Answer ``modules`` within the small budget."""
         return (self.inquiry.attempt or self.inquiry.decide)(self.patch.tbox, modules)
 
     def decide_in_full(self, modules: Sequence[Module]) -> list[Answer]:
-        """Full answers, for bare modules that cannot be widened."""
+        """Answer in full, for bare modules that cannot be widened."""
         new = [module for module in dict.fromkeys(modules) if module not in self._undecided_answers]
         told = dict(zip(new, self.inquiry.decide(self.patch.tbox, new))) if new else {}
         self._undecided_answers.update(
@@ -170,8 +175,9 @@ class _Questions:
     def final_answers(
         self, asked: Sequence[NamedModule], answers: Sequence[Answer], bare: Sequence[NamedModule]
     ) -> list[Answer]:
-        """Answers for modules that cannot be widened: those to ``asked`` where they are exact for
-        ``bare`` too, else full answers.
+        """Answers for modules that cannot be widened.
+
+        Those to ``asked`` where they are exact for ``bare`` too, else full answers.
         """
         found: list[Answer | None] = [
             answer
@@ -195,7 +201,7 @@ def decide_patch(patch: GrowingRegion, inquiry: Inquiry) -> PatchOutcome:
     Stops because every round refutes a module, makes an element plain, or pulls one in.
     """
     verdict_only = inquiry.verdict_only
-    refuted, questions = _RefutedModules(), _Questions(patch, inquiry)
+    refuted, questions = _RefutedModules(), _PatchQuestions(patch, inquiry)
     rounds = widened = laid_out = 0
     while True:
         rounds += 1
@@ -262,7 +268,7 @@ def decide_patch(patch: GrowingRegion, inquiry: Inquiry) -> PatchOutcome:
 
 
 def _as_undetermined(answer: Answer) -> Answer:
-    """The answer as undetermined: it is no proof, since its module has assumptions."""
+    """Turn the answer into an undetermined one: it is no proof, since its module has assumptions."""
     if answer.verdict is Verdict.UNDETERMINED:
         return answer
     return Answer(
@@ -271,13 +277,15 @@ def _as_undetermined(answer: Answer) -> Answer:
 
 
 def can_widen(region: PatchRegion, elements: Ints) -> bool:
-    """Whether ``elements`` have assumptions, or residuals that keep something out."""
-    return bool(_is_guessed(region, elements).any() or _is_kept_out_of(region, elements).any())
+    """Decide whether ``elements`` have assumptions, or residuals that keep something out."""
+    return bool(_is_guessed(region, elements).any() or _is_kept_out_by(region, elements).any())
 
 
 def widen_region(region: PatchRegion, modules: Sequence[Ints]) -> None:
-    """Make the elements of each of ``modules`` plain or, if they are, take in what their residuals
-    kept out. Writes ``is_plain``, ``is_inside``, ``effort``, ``pulled_in``.
+    """Make the elements of each of ``modules`` plain or, if they are, take in the elements that
+    their residuals kept out.
+
+    Writes ``is_plain``, ``is_inside``, ``effort``, ``pulled_in``.
     """
     _, out, _, codes = region.kept_out
     pulled: list[tuple[Ints, Effort]] = []
@@ -289,18 +297,18 @@ def widen_region(region: PatchRegion, modules: Sequence[Ints]) -> None:
         region.is_plain[elements if effort.is_closed else guessed] = True
         failed.append((elements, effort))
         if effort.is_closed or not len(guessed):
-            wanted = _is_kept_out_of(region, elements)
+            wanted = _is_kept_out_by(region, elements)
             region.pulled_in.note(out[wanted], codes[wanted])
             pulled.append((out[wanted], effort))
-    _spread(region, failed)
+    _widen_surroundings(region, failed)
     for targets, effort in pulled:
         region.is_inside[targets] = True
         region.effort.raise_to(targets, effort)
         region.is_plain[targets[region.effort.are_closed(targets)]] = True
 
 
-def _spread(region: PatchRegion, failed: Sequence[tuple[Ints, Effort]]) -> None:
-    """Make plain what lies around modules that ``failed``, and note their effort there
+def _widen_surroundings(region: PatchRegion, failed: Sequence[tuple[Ints, Effort]]) -> None:
+    """Make plain the elements around modules that ``failed``, and note their effort
     (`shiq.abox_ops.patch.strides.surroundings`).
     """
     graph = region.graph
@@ -316,7 +324,7 @@ def _spread(region: PatchRegion, failed: Sequence[tuple[Ints, Effort]]) -> None:
 
 
 def _is_guessed(region: PatchRegion, elements: Ints) -> Bools:
-    """Whether the assumed label of each element goes beyond told."""
+    """Decide whether the assumed label of each element goes beyond told."""
     found: Bools = (
         region.is_inside[elements]
         & (region.labels.mu[elements] != region.graph.label[elements])
@@ -325,8 +333,8 @@ def _is_guessed(region: PatchRegion, elements: Ints) -> Bools:
     return found
 
 
-def _is_kept_out_of(region: PatchRegion, elements: Ints) -> Bools:
-    """Whether each kept-out role assertion is kept out by a residual of ``elements``."""
+def _is_kept_out_by(region: PatchRegion, elements: Ints) -> Bools:
+    """Decide whether each kept-out role assertion is kept out by a residual of ``elements``."""
     here, out, _, _ = region.kept_out
     found: Bools = is_in(here, elements) & ~region.is_inside[out]
     return found

@@ -10,12 +10,18 @@ from shiq.simplify import SimplifiedTBox
 
 
 def u_part(tbox: SimplifiedTBox) -> frozenset[Role]:
-    """The roles S with some L₁ ⊑ ∀S'.L₂ or L₁ ⊑ ∀S'⁻.L₂ and S ⊑* S'. S is among them iff S⁻ is."""
+    """The roles S that are part of a ∀: some L₁ ⊑ ∀S'.L₂ or L₁ ⊑ ∀S'⁻.L₂ with S ⊑* S'.
+
+    S is among them iff S⁻ is.
+    """
     return roles_below_any(
         (axiom.role for axiom in tbox.universals), tbox.definition4_clauses.roles
     )
 
 
 def m_part(tbox: SimplifiedTBox) -> frozenset[Role]:
-    """The roles S with some L₁ ⊑ ≤n S'.L₂ or L₁ ⊑ ≤n S'⁻.L₂ and S ⊑* S'. S is among them iff S⁻ is."""
+    """The roles S that are part of a ≤n: some L₁ ⊑ ≤n S'.L₂ or L₁ ⊑ ≤n S'⁻.L₂ with S ⊑* S'.
+
+    S is among them iff S⁻ is.
+    """
     return roles_below_any((axiom.role for axiom in tbox.at_mosts), tbox.definition4_clauses.roles)

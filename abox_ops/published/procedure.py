@@ -20,7 +20,7 @@ from shiq.simplify import SimplifiedTBox
 
 
 class AssertedLabels:
-    """Asserted labels by element of a graph, computed on demand."""
+    """Asserted labels of the elements of a graph, computed on demand."""
 
     def __init__(self, calculus: NumberedCalculus, graph: Graph) -> None:
         self.calculus, self.graph = calculus, graph
@@ -40,7 +40,9 @@ class AssertedLabels:
 
 
 def make_rules(index: Index, tbox: SimplifiedTBox, touched: TouchedNodes) -> Definition7:
-    """Definitions 5 to 7 for T, the negative assertions of A, and those of the batch."""
+    """Derive the rules of Definitions 5 to 7 for T, the negative assertions of A, and those of the
+    batch.
+    """
     negated_properties = index.negated_properties | touched.negated_properties
     return Definition7.build(tbox, index.negated_roles | touched.negated_roles, negated_properties)
 
@@ -48,8 +50,8 @@ def make_rules(index: Index, tbox: SimplifiedTBox, touched: TouchedNodes) -> Def
 def initial_nodes(
     calculus: NumberedCalculus, whole: UnionView, touched: TouchedNodes, features: frozenset[str]
 ) -> Ints:
-    """The nodes that enter at once: those of all inserted assertions, except role assertions and
-    irrelevant data.
+    """Find the nodes that enter at once: those of all inserted assertions, except role assertions
+    and irrelevant data.
     """
     data = touched.data_rows
     seen = _has_feature(calculus, data, features) | _is_ill_typed(calculus, whole, data)
@@ -79,7 +81,7 @@ class PublishedProcedure:
         self._remedies: dict[tuple[int, str, bool], None] = {}
 
     def run(self) -> AddSetColumns:
-        """See `tests.spec.published`. Stops because elements enter once."""
+        """Run the procedure of `tests.spec.published`. Stops because elements enter once."""
         graph = self.graph
         graph.fetch_edges(graph.locate_nodes(self.touched.nodes))
         entered = np.zeros(len(graph), np.bool_)
@@ -96,9 +98,10 @@ class PublishedProcedure:
             entered = lengthen(entered, len(graph))
             entered[frontier] = True
             reached = self._process_edges(flags(len(graph), frontier)[graph.edges["source"]])
-        return self._result(np.flatnonzero(entered))
+        return self._make_add_set(np.flatnonzero(entered))
 
     def _initial_nodes(self) -> Ints:
+        """The nodes that enter at once."""
         return initial_nodes(self.calculus, self.graph.union, self.touched, self.rules.features)
 
     # --- step 3 -----------------------------------------------------------------------------------
@@ -111,7 +114,7 @@ class PublishedProcedure:
         chosen = chosen & self.calculus.is_role_in(edges["role"], self._part_of)
         rows = {name: column[chosen] for name, column in edges.items()}
         source, target = rows["source"], rows["target"]
-        outcomes, which = self._outcomes(rows, source, target)
+        outcomes, which = self._distinct_outcomes(rows, source, target)
         kept, at_source, at_target = (
             np.array([(o.is_kept, o.subject_enters, o.object_enters) for o in outcomes], np.bool_)
             .reshape(-1, 3)
@@ -127,9 +130,11 @@ class PublishedProcedure:
                 self._remedies |= {(e, name, positive): None for _, name, positive in here[i]}
         return unique(np.concatenate([source[at_source], target[at_target]]))
 
-    def _outcomes(self, rows: Columns, source: Ints, target: Ints) -> tuple[list[Outcome], Ints]:
-        """The distinct outcomes of role assertions, and the position of each role assertion among
-        them.
+    def _distinct_outcomes(
+        self, rows: Columns, source: Ints, target: Ints
+    ) -> tuple[list[Outcome], Ints]:
+        """Find the distinct outcomes of role assertions, and the position of each role assertion
+        among them.
         """
         open_ = ~self.calculus.is_role_in(rows["role"], self.rules.always_relevant_roles)
         old = open_ & ~rows["inserted"]
@@ -155,7 +160,8 @@ class PublishedProcedure:
 
     # --- the result -------------------------------------------------------------------------------
 
-    def _result(self, seen: Ints) -> AddSetColumns:
+    def _make_add_set(self, seen: Ints) -> AddSetColumns:
+        """Build A_add of the elements ``seen``, with the remedies put in."""
         graph, calculus = self.graph, self.calculus
         graph.fetch_edges(seen)
         graph.label[seen] = self.asserted_labels.lookup(seen)
@@ -170,7 +176,7 @@ class PublishedProcedure:
             graph.label[seen], np.searchsorted(seen, target), received
         )
         kept = concatenate(self._kept, self._kept[0])
-        found = _make_columns(calculus, graph, seen, self.touched, kept, self.rules.features)
+        found = _build_columns(calculus, graph, seen, self.touched, kept, self.rules.features)
         found.remedies += self._remedies
         return found
 
@@ -186,12 +192,12 @@ def keep_everything(
     source, role, target = graph.half_edges()
     properties = index.negated_properties | touched.negated_properties
     features = calculus.tbox.data_properties | calculus.tbox.roles.data_below(properties)
-    return _make_columns(
+    return _build_columns(
         calculus, graph, seen, touched, {"source": source, "role": role, "target": target}, features
     )
 
 
-def _make_columns(
+def _build_columns(
     calculus: NumberedCalculus,
     graph: Graph,
     seen: Ints,
@@ -199,8 +205,8 @@ def _make_columns(
     rows: Columns,
     features: frozenset[str],
 ) -> AddSetColumns:
-    """A_add of the elements ``seen``: their labels, the role assertions ``rows`` between them, and
-    their data on ``features``.
+    """Build A_add of the elements ``seen``: their labels, the role assertions ``rows`` between
+    them, and their data on ``features``.
     """
     graph.label[_elements_with_ill_typed(calculus, graph, seen)] = calculus.table.clash_id
     clash = calculus.table.clashes(graph.label[seen])
@@ -229,7 +235,7 @@ def _make_columns(
 
 
 def _has_feature(calculus: NumberedCalculus, rows: Columns, features: frozenset[str]) -> Bools:
-    """Whether each data row is on one of ``features``."""
+    """Decide whether each data row is on one of ``features``."""
     names = calculus.names.data_properties.values
     found: Bools = np.fromiter((p in features for p in names), np.bool_, len(names))[
         rows["property"]
@@ -238,7 +244,7 @@ def _has_feature(calculus: NumberedCalculus, rows: Columns, features: frozenset[
 
 
 def _is_ill_typed(calculus: NumberedCalculus, whole: UnionView, rows: Columns) -> Bools:
-    """Whether each data row has an ill-typed literal."""
+    """Decide whether each data row has an ill-typed literal."""
     values, which, _ = distinct(rows["literal"])
     return calculus.are_ill_typed(whole.literals_of(values))[which]
 

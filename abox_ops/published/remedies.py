@@ -22,7 +22,9 @@ from shiq.simplify.restrictions import Universal
 
 
 class Remedy(NamedTuple):
-    """The literal (name, positive) at the branch (b) or at the centre (a) of the axiom."""
+    """A remedy: the literal (name, positive) to be added at the branch (b) or at the centre (a) of
+    the axiom.
+    """
 
     at_branch: bool
     name: str
@@ -38,24 +40,29 @@ def remedies(
     ``axioms`` are those with a role above the assertion's.
     """
 
-    def holds(name: str, positive: bool, label: Label) -> bool:
+    def is_asserted(name: str, positive: bool, label: Label) -> bool:
+        """Decide whether a literal is in ``label``."""
         return bool(label[0 if positive else 1] >> atom_ids[name] & 1)
 
     for axiom in axioms:
         filler, positive = axiom.filler
         premise, sign = axiom.premise or (None, True)
-        if holds(filler, positive, branch) or (
-            premise is not None and holds(premise, not sign, centre)
+        if is_asserted(filler, positive, branch) or (
+            premise is not None and is_asserted(premise, not sign, centre)
         ):
             continue
-        if premise is None or holds(premise, sign, centre):
+        if premise is None or is_asserted(premise, sign, centre):
             yield Remedy(True, filler, positive)
         else:
-            yield Remedy(False, premise, not sign) if holds(filler, not positive, branch) else None
+            yield (
+                Remedy(False, premise, not sign)
+                if is_asserted(filler, not positive, branch)
+                else None
+            )
 
 
 class Outcome(NamedTuple):
-    """Outcome of a role assertion.
+    """Outcome of a role assertion under Definition 7.
 
     is_kept: whether it is kept.
     remedies: else its remedies, maybe none: (whether at its object, name, positive).
@@ -74,7 +81,7 @@ _GONE = Outcome(False, (), False, False)
 
 @dataclass(frozen=True)
 class Definition7:
-    """Definitions 5 to 7 for one TBox and the negative assertions.
+    """The rules of Definitions 5 to 7, for one TBox and the negative assertions.
 
     always_relevant_roles: roles with a ≤n, and constrained roles (THEORY, "Beyond SHIQ(D), at no
         loss"); closed under inverses.
@@ -133,8 +140,8 @@ class Definition7:
             return _KEPT
         if role not in self.axioms:
             return _GONE
-        found = self._remedies(role, subject, object)
-        before = set(self._remedies(role, *old)) if old else set()
+        found = self._remedies_both_ways(role, subject, object)
+        before = set(self._remedies_both_ways(role, *old)) if old else set()
         placed: list[tuple[bool, str, bool]] = []
         enters = {False: False, True: False}
         for backward, remedy in found:
@@ -145,11 +152,11 @@ class Definition7:
             enters[at_object] |= (backward, remedy) not in before
         return Outcome(False, tuple(placed), enters[False], enters[True])
 
-    def _remedies(
+    def _remedies_both_ways(
         self, role: Role, subject: Label, object: Label
     ) -> list[tuple[bool, Remedy | None]]:
-        """The remedies for the axioms above ``role`` (False, remedy) and above its inverse
-        (True, remedy).
+        """The remedies for the axioms above ``role`` (False, remedy) and above its inverse (True,
+        remedy).
         """
         forward = remedies(self.axioms[role], subject, object, self.atom_ids)
         backward = remedies(self.axioms[role.inverse], object, subject, self.atom_ids)

@@ -1,4 +1,4 @@
-"""Cache of role assertions by element, as plain dictionaries, for walks from one element to the
+"""Cache of the role assertions of elements as plain dictionaries, for walks from one element to the
 next.
 
 A walk goes one step at a time, and an array of one row costs as much as one of a thousand. So
@@ -32,8 +32,9 @@ _AROUND = 256
 
 
 class ElementCache:
-    """Labels and role assertions of elements by *key*, that of the representative in ``graph``. The
-    graph itself is not changed.
+    """Labels and role assertions of elements by *key*, that of the representative in ``graph``.
+
+    The graph itself is not changed.
 
     label: the label in ``graph``, or in A for elements that ``graph`` does not have.
     model_label: told_N, where it is asked for.
@@ -58,14 +59,14 @@ class ElementCache:
         self._have_pairs = graph.union.has_rows("pairs")
 
     def is_joined(self, key: int) -> bool:
-        """Whether ``graph`` made the element of several."""
+        """Decide whether ``graph`` made the element of several."""
         return key in self._parts
 
     def edges_of(self, key: int) -> list[HalfEdge]:
         """The role assertions of an element; none if there are too many (`wide_keys`)."""
         found = self._edges.get(key)
         if found is None:
-            self._fetch(key)
+            self._fetch_with_nearby(key)
             found = self._edges[key]
         return found
 
@@ -73,14 +74,18 @@ class ElementCache:
         """Replace the role assertions of an element."""
         self._edges[key] = edges
 
-    def _fetch(self, key: int) -> None:
+    def _fetch_with_nearby(self, key: int) -> None:
+        """Fetch the role assertions of an element and of elements with nearby keys."""
         parts = self._parts.get(key)
         self._edges[key] = []
-        self._read(np.array(sorted(parts), np.int64) if parts else self._nearby_keys(key), key)
+        self._read_edges(
+            np.array(sorted(parts), np.int64) if parts else self._nearby_keys(key), key
+        )
 
     def _nearby_keys(self, key: int) -> Ints:
-        """The keys to fetch together with ``key``, ascending. Whenever the number of fetches has
-        doubled, a wider range is fetched.
+        """The keys to fetch together with ``key``, ascending.
+
+        Whenever the number of fetches has doubled, a wider range is fetched.
         """
         self.fetches += 1
         doubled = self.fetches & (self.fetches - 1) == 0
@@ -94,10 +99,13 @@ class ElementCache:
             else numbers
         )
 
-    def _read(self, keys: Ints, asked: int) -> None:
+    def _read_edges(self, keys: Ints, asked: int) -> None:
+        """Read the role assertions of ``keys`` into the cache; those of hubs are noted as
+        `wide_keys`.
+        """
         graph = self.graph
-        node, key = self._members(keys)
-        is_wide = self._degrees(node) > _WIDE
+        node, key = self._members_of_keys(keys)
+        is_wide = self._estimate_degrees(node) > _WIDE
         self.wide_keys.update(key[is_wide].tolist())
         node, key = node[~is_wide], key[~is_wide]
         rows = graph.union.rows_of("half_edges", node)
@@ -133,8 +141,8 @@ class ElementCache:
                 wholes.get(k, k) for k in key[node.searchsorted(pairs["node"][differs])].tolist()
             )
 
-    def _degrees(self, node: Ints) -> Ints:
-        """About how many role assertions each node (ascending) has."""
+    def _estimate_degrees(self, node: Ints) -> Ints:
+        """Estimate the number of role assertions of each node (ascending)."""
         whole, name = self.graph.union, "half_edges"
         found = whole.inserted_tables[name].degrees(node)
         old = node < FRESH
@@ -142,8 +150,8 @@ class ElementCache:
             found[old] += whole.base.table(name).degrees(node[old])
         return found
 
-    def _members(self, keys: Ints) -> tuple[Ints, Ints]:
-        """(node, key) for each member of the elements ``keys``, by node."""
+    def _members_of_keys(self, keys: Ints) -> tuple[Ints, Ints]:
+        """List (node, key) for each member of the elements ``keys``, by node."""
         is_old = keys < FRESH
         if not len(self.graph.equality) or not is_old.any():
             return keys, keys

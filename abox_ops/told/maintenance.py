@@ -1,5 +1,5 @@
-"""Told literals of A ∪ A⁺ from those of A, propagated outward from what changed, in columns
-(THEORY, "Maintenance of the told sets").
+"""Maintain told literals: from those of A to those of A ∪ A⁺, propagated outward from what changed,
+in columns (THEORY, "Maintenance of the told sets").
 
 A role assertion of A is read only where a clause on its role can do more with the new label of one
 end than with the old one. Of a hub with an unchanged label none is read.
@@ -17,7 +17,7 @@ from shiq.abox_ops.told.told_literals import (
     RoundSizes,
     asserted_labels,
     close_labels,
-    combine,
+    combine_part_labels,
     forced_pairs,
     receive_labels,
     refuted_labels,
@@ -38,9 +38,9 @@ def saturate_insertions(calculus: NumberedCalculus, graph: Graph, touched: Ints)
     changed = outward.start(touched)
     while len(changed):
         while len(changed):
-            if pace.is_slow(len(changed), len(graph)):
+            if pace.should_use_list(len(changed), len(graph)):
                 changed, steps = walk_everywhere(calculus, graph, changed)
-                pace.judge(steps)
+                pace.note_list_steps(steps)
             changed = outward.send_round(changed)
         changed = outward.merge_round()
 
@@ -70,7 +70,7 @@ class _OutwardWalk:
         first = graph.locate_nodes(touched)
         graph.fetch_members(first)
         elements = unique(graph.rep[first])
-        combine(calculus, graph, elements)
+        combine_part_labels(calculus, graph, elements)
         for labels in (asserted_labels, refuted_labels):
             more = labels(calculus, graph, elements, inserted_only=True)
             graph.label[elements] = calculus.table.join(graph.label[elements], more)
@@ -82,9 +82,9 @@ class _OutwardWalk:
         changed by it.
         """
         graph = self.graph
-        self._read(changed)
-        self._activate_edges(self._is_wanted(changed))
-        source, role, target = self._edges()
+        self._fetch_pending_edges(changed)
+        self._activate_edges(self._may_have_effect(changed))
+        source, role, target = self._active_edge_columns()
         rows = flags(len(graph), changed)[source]
         source, role, target = source[rows], role[rows], target[rows]
         to_source, to_target = self.calculus.role_propagation.send(
@@ -102,18 +102,19 @@ class _OutwardWalk:
         is in force; return the elements that grew.
         """
         calculus, graph = self.calculus, self.graph
-        pairs = [self._forced_equal(clause) for clause in calculus.functional_clauses]
+        pairs = [self._forced_pairs(clause) for clause in calculus.functional_clauses]
         first, second = (np.concatenate([NONE, *(pair[i] for pair in pairs)]) for i in (0, 1))
         grown = graph.join(first, second) if len(first) else NONE
         if len(grown):
             graph.fetch_members(grown)
-            combine(calculus, graph, grown)
+            combine_part_labels(calculus, graph, grown)
             close_labels(calculus, graph, flags(len(graph), grown))
         return grown
 
-    def _forced_equal(self, clause: CompiledClause) -> tuple[Ints, Ints]:
+    def _forced_pairs(self, clause: CompiledClause) -> tuple[Ints, Ints]:
+        """The pairs of told neighbours that ``clause``, a ≤1 S.C in force, makes equal."""
         calculus, graph, below = self.calculus, self.graph, self.calculus.roles_below(clause)
-        source, role, target = self._edges()
+        source, role, target = self._active_edge_columns()
         changed = graph.rep[
             (graph.label[graph.rep] != graph.base_label) | graph.is_joined()[graph.rep]
         ]
@@ -123,13 +124,14 @@ class _OutwardWalk:
         ]
         centres = unique(np.concatenate([changed, *near]))
         centres = centres[calculus.is_in_force(graph.label[centres], clause)]
-        self._read(centres)
+        self._fetch_pending_edges(centres)
         mine = flags(len(graph), centres)[graph.rep[self.pending_edges["source"]]]
         self._activate_edges(mine & calculus.is_role_in(self.pending_edges["role"], below))
-        source, role, target = self._edges()
+        source, role, target = self._active_edge_columns()
         return forced_pairs(calculus, graph, clause, centres, (source, role, target))
 
-    def _edges(self) -> tuple[Ints, Ints, Ints]:
+    def _active_edge_columns(self) -> tuple[Ints, Ints, Ints]:
+        """The active role assertions by their present representatives: source, role, target."""
         rep = self.graph.rep
         return (
             rep[self.active_edges["source"]],
@@ -139,7 +141,7 @@ class _OutwardWalk:
 
     # --- role assertions of A ---------------------------------------------------------------------
 
-    def _read(self, elements: Ints) -> None:
+    def _fetch_pending_edges(self, elements: Ints) -> None:
         """Fetch the role assertions of ``elements`` in A as pending ones, where that was not done
         before.
         """
@@ -171,9 +173,9 @@ class _OutwardWalk:
         }
         self.pending_edges = {name: column[~wanted] for name, column in self.pending_edges.items()}
 
-    def _is_wanted(self, changed: Ints) -> Bools:
-        """Whether each pending role assertion of ``changed`` elements may send or merge more than
-        in A.
+    def _may_have_effect(self, changed: Ints) -> Bools:
+        """Decide whether each pending role assertion of ``changed`` elements may send or merge more
+        than in A.
         """
         graph, labels = self.graph, self.calculus.table.labels
         wanted = flags(len(graph), changed)[graph.rep[self.pending_edges["source"]]]
@@ -185,22 +187,26 @@ class _OutwardWalk:
             reduced(role, graph.label[graph.rep[source]]),
         )
         answers = [
-            self._matters(self.calculus.roles[r], labels[before], labels[now])
+            self._may_send_more(self.calculus.roles[r], labels[before], labels[now])
             for r, before, now in keys
         ]
         wanted[wanted] = np.array(answers, np.bool_)[which]
         return wanted
 
-    def _matters(self, role: Role, before: Label, now: Label) -> bool:
-        """Whether an assertion of ``role`` may send or merge more with the label ``now`` at its
-        subject than with ``before``, whatever its object's label.
+    def _may_send_more(self, role: Role, before: Label, now: Label) -> bool:
+        """Decide whether an assertion of ``role`` may send or merge more with the label ``now`` at
+        its subject than with ``before``.
+
+        Whatever the label of its object is.
         """
         space = self.calculus.space
         here = [(c.head, c.body) for c in space.clauses_on_role(role) if not c.n]
         here += [
             (c.branch_head, c.branch_body) for c in space.clauses_on_role(role.inverse) if not c.n
         ]
-        return any(_open(c, now) < min(2, _open(c, before)) for c in here) or any(
+        return any(
+            _count_unrefuted(c, now) < min(2, _count_unrefuted(c, before)) for c in here
+        ) or any(
             role.inverse in self.calculus.roles_below(c)
             and c.branch_body & ~before[0]
             and not c.branch_body & ~now[0]
@@ -208,7 +214,7 @@ class _OutwardWalk:
         )
 
 
-def _open(literals: Label, label: Label) -> int:
-    """Number of literals at one end of a clause that ``label`` does not refute."""
+def _count_unrefuted(literals: Label, label: Label) -> int:
+    """Count the literals at one end of a clause that ``label`` does not refute."""
     head, body = literals
     return (head & ~label[1]).bit_count() + (body & ~label[0]).bit_count()

@@ -1,5 +1,5 @@
-"""The told literals of many elements at once, in columns: the fixpoint of
-`tests.spec.told` (THEORY, "Told literals" and "Beyond SHIQ(D), at no loss").
+"""Compute the told literals of many elements at once, in columns (THEORY, "Told literals" and
+"Beyond SHIQ(D), at no loss"; `tests.spec.told`).
 
 Each round sends along all role assertions of the elements that changed, once per distinct (role,
 label, label). Where round after round changes few, a work list goes on
@@ -28,21 +28,22 @@ _FEW, _SHARE = 64, 256
 
 
 class RoundSizes:
-    """Decides when rounds have become so small that a work list is cheaper. It waits longer after
-    each list that did little.
+    """Decides when rounds have become so small that a work list is cheaper.
+
+    It waits longer after each list that did little.
     """
 
     def __init__(self) -> None:
         self._small, self._patience = 0, _PATIENCE
 
-    def is_slow(self, changed: int, everything: int) -> bool:
-        """Note a round that changed this many elements, in a graph of ``everything``; whether to
-        use a list now.
+    def should_use_list(self, changed: int, everything: int) -> bool:
+        """Note a round that changed this many elements, in a graph of ``everything``; decide
+        whether to use a list now.
         """
         self._small = self._small + 1 if changed <= _FEW + everything // _SHARE else 0
         return self._small >= self._patience
 
-    def judge(self, steps: int) -> None:
+    def note_list_steps(self, steps: int) -> None:
         """Note the number of steps of a list."""
         self._small = 0
         self._patience = _PATIENCE if steps > 8 * self._patience else 2 * self._patience
@@ -77,22 +78,22 @@ def saturate(
     while True:
         reached = changed
         while changed.any():
-            if take_in is None and pace.is_slow(int(np.count_nonzero(changed)), len(graph)):
+            if take_in is None and pace.should_use_list(int(np.count_nonzero(changed)), len(graph)):
                 active, changed, steps = walk_active(
                     calculus, graph, active, changed, from_outside=from_outside
                 )
-                pace.judge(steps)
+                pace.note_list_steps(steps)
             graph.fetch_changed_edges(changed)
             active, changed = lengthen(active, len(graph)), lengthen(changed, len(graph))
-            changed = _send(calculus, graph, active, changed, from_outside)
+            changed = _send_round(calculus, graph, active, changed, from_outside)
             reached = lengthen(reached, len(changed)) | changed
         centres = lengthen(active, len(graph)) & graph.with_neighbours(reached)
-        grown = _merge(
+        grown = _merge_round(
             calculus, graph, _with_neighbours(graph, centres) if from_outside else centres
         )
         if not len(grown):
             return lengthen(active, len(graph))
-        active = _activate(graph, active, grown)
+        active = _add_grown(graph, active, grown)
         if take_in is not None:
             take_in(grown)
         changed = flags(len(graph), grown)
@@ -114,7 +115,7 @@ def close_labels(calculus: NumberedCalculus, graph: Graph, chosen: Bools) -> Non
 
 
 def _with_neighbours(graph: Graph, active: Bools) -> Bools:
-    """The active elements and their neighbours, with role assertions fetched."""
+    """Fetch the role assertions of active elements; return these elements and their neighbours."""
     _, _, target = graph.half_edges(active)
     graph.fetch_edges(unique(target))
     found = lengthen(active, len(graph))
@@ -122,7 +123,7 @@ def _with_neighbours(graph: Graph, active: Bools) -> Bools:
     return found
 
 
-def _send(
+def _send_round(
     calculus: NumberedCalculus, graph: Graph, active: Bools, changed: Bools, from_outside: bool
 ) -> Bools:
     """Send along the role assertions of the ``changed`` elements; return the active elements that
@@ -155,7 +156,7 @@ def receive_labels(calculus: NumberedCalculus, graph: Graph, element: Ints, labe
     return changed
 
 
-def _merge(calculus: NumberedCalculus, graph: Graph, centres: Bools) -> Ints:
+def _merge_round(calculus: NumberedCalculus, graph: Graph, centres: Bools) -> Ints:
     """Join the told neighbours of each of ``centres`` at which a ≤1 S.C is in force; return the
     elements that grew.
     """
@@ -179,7 +180,7 @@ def _merge(calculus: NumberedCalculus, graph: Graph, centres: Bools) -> Ints:
     if not len(first):
         return first
     grown = graph.join(first, second)
-    combine(calculus, graph, grown)
+    combine_part_labels(calculus, graph, grown)
     return grown
 
 
@@ -190,8 +191,9 @@ def forced_pairs(
     centres: Ints,
     edges: tuple[Ints, Ints, Ints],
 ) -> tuple[Ints, Ints]:
-    """Pairs that ``clause``, a ≤1 S.C in force at ``centres``, makes equal: each told neighbour by
-    ``edges`` with the next one.
+    """Find the pairs that ``clause``, a ≤1 S.C in force at ``centres``, makes equal.
+
+    Each told neighbour by ``edges`` is paired with the next one.
     """
     rows = (
         calculus.is_role_in(edges[1], calculus.roles_below(clause))
@@ -206,14 +208,15 @@ def forced_pairs(
     return target[:-1][together], target[1:][together]
 
 
-def combine(calculus: NumberedCalculus, graph: Graph, grown: Ints) -> None:
-    """Give each of the (ascending) ``grown`` elements the labels of its parts."""
+def combine_part_labels(calculus: NumberedCalculus, graph: Graph, grown: Ints) -> None:
+    """Give each of the (ascending) ``grown`` elements the joined labels of its parts."""
     parts = graph.parts(grown)
     whole = grown.searchsorted(graph.rep[parts])
     graph.label[grown] = calculus.table.accumulate(graph.label[grown], whole, graph.label[parts])
 
 
-def _activate(graph: Graph, active: Bools, grown: Ints) -> Bools:
+def _add_grown(graph: Graph, active: Bools, grown: Ints) -> Bools:
+    """Add the grown elements to the active ones, and fetch their role assertions."""
     graph.fetch_edges(grown)
     now = np.zeros(len(graph), np.bool_)
     now[: len(active)] = active
@@ -225,8 +228,9 @@ def _activate(graph: Graph, active: Bools, grown: Ints) -> Bools:
 def asserted_labels(
     calculus: NumberedCalculus, graph: Graph, elements: Ints, *, inserted_only: bool = False
 ) -> Ints:
-    """The asserted literals of each of the ``elements`` (ascending), as a label; a clash where two
-    members are different.
+    """Compute the asserted literals of each of the ``elements`` (ascending), as a label.
+
+    A clash where two members are different.
     """
     element, node = graph.nodes_of(elements)
     rows = graph.union.rows_of("class_assertions", np.sort(node), with_old=not inserted_only)
@@ -255,8 +259,8 @@ def asserted_labels(
 def refuted_labels(
     calculus: NumberedCalculus, graph: Graph, elements: Ints, *, inserted_only: bool = False
 ) -> Ints:
-    """The data restrictions that the data assertions of each of the ``elements`` (ascending)
-    refute, as a label.
+    """Compute the data restrictions that the data assertions of each of the ``elements``
+    (ascending) refute, as a label.
     """
     element, node = graph.nodes_of(elements)
     rows = graph.union.rows_of("data_assertions", np.sort(node), with_old=not inserted_only)

@@ -1,5 +1,5 @@
-"""Told literals one element after another, for chains and lists, where each round would change
-little (THEORY, "Maintenance of the told sets": the work list).
+"""Compute told literals by a work list, element after element, for chains and lists where each
+round would change little (THEORY, "Maintenance of the told sets": the work list).
 
 A round of `shiq.abox_ops.told.told_literals` costs what arrays cost, for each step. A work list looks
 only at the role assertions of changed elements. It may stop at any step: the fixpoint does not
@@ -21,10 +21,12 @@ from shiq.columns.arrays import Ints, unique
 
 
 class WorkList:
-    """Saturation of the labels in ``cache``; literals run between ``active`` elements.
-    ``from_outside``: see `shiq.abox_ops.told.told_literals.saturate`.
+    """Work list that saturates the labels in ``cache``.
 
-    Elements are keys; `find` gives the representative.
+    Literals run between ``active`` elements. ``from_outside``: see
+    `shiq.abox_ops.told.told_literals.saturate`.
+
+    Elements are keys; `representative_of` gives the representative.
 
     changed_keys: elements with a new label, or merged ones. unions: pairs that became one.
     steps: number of elements examined. has_clash: whether one of ``changed_keys`` clashes.
@@ -64,37 +66,38 @@ class WorkList:
             for c in calculus.functional_clauses
         ]
 
-    def find(self, key: int) -> int:
-        """The key of the representative."""
+    def representative_of(self, key: int) -> int:
+        """The key of the representative of an element."""
         root = self._root
         while key in root:
             key = root[key]
         return key
 
-    def close(self) -> None:
-        """Work until nothing is left, or an element is met that only rounds can handle."""
+    def work_off(self) -> None:
+        """Work until nothing is left, or until an element is met that only rounds can handle."""
         bounded = frozenset[int]().union(*(below for _, below, _ in self._bounds))
         while self.todo and not self.has_stopped:
             key, _ = self.todo.popitem()
             self.steps += 1
-            edges = self._edges_of(key)
-            if self._send(key, edges):
+            edges = self._edges_or_stop(key)
+            if self._send_along(key, edges):
                 self.todo[key] = None
             elif bounded and not self.has_stopped:
                 self._merge_around(key, edges, bounded)
 
-    def _edges_of(self, key: int) -> list[HalfEdge]:
+    def _edges_or_stop(self, key: int) -> list[HalfEdge]:
+        """The role assertions of an element; a hub stops the list."""
         edges = self.cache.edges_of(key)
         self.has_stopped = self.has_stopped or key in self.cache.wide_keys
         return edges
 
-    def _send(self, x: int, edges: list[HalfEdge]) -> bool:
+    def _send_along(self, x: int, edges: list[HalfEdge]) -> bool:
         """Send along the role assertions of ``x``; return whether ``x`` itself changed."""
         label, active, known, root = self.cache.label, self.active_keys, self._send_memo, self._root
         before = label[x]
         for role, y, _ in edges:
             if root:
-                y = self.find(y)
+                y = self.representative_of(y)
             is_active = y in active
             if not is_active and not self._from_outside:
                 continue
@@ -103,9 +106,9 @@ class WorkList:
             if found is None:
                 found = known[key] = self._labels_after(*key)
             if found[0] != label[x]:
-                self._grow(x, found[0])
+                self._set_label(x, found[0])
             if is_active and found[1] != label[y]:
-                self._grow(
+                self._set_label(
                     y, found[1] if x != y else self.calculus.table.extend(label[x], found[1])
                 )
         return label[x] != before
@@ -118,7 +121,8 @@ class WorkList:
             object, to_object
         ) if to_object else object
 
-    def _grow(self, key: int, label: int) -> None:
+    def _set_label(self, key: int, label: int) -> None:
+        """Set the label of an element, and queue it."""
         self.cache.label[key] = label
         self.changed_keys[key] = None
         self.todo[key] = None
@@ -130,24 +134,25 @@ class WorkList:
         """Merge the elements that a ≤1 S.C forces to be equal at ``key`` and at its neighbours.
         ``bounded``: the roles below any such S.
         """
-        centres = {self.find(y): None for role, y, _ in edges if role ^ 1 in bounded}
+        centres = {self.representative_of(y): None for role, y, _ in edges if role ^ 1 in bounded}
         for centre in (key, *centres):
             if centre in self.active_keys or self._from_outside:
-                self._merge_at(self.find(centre))
+                self._merge_at(self.representative_of(centre))
 
     def _merge_at(self, centre: int) -> None:
+        """Merge the told neighbours of ``centre`` that its ≤1 S.C in force make equal."""
         label, labels = self.cache.label, self.calculus.table.labels
         for below, filler in self._bounds_in_force(label[centre]):
-            edges = self._edges_of(centre)
-            ends = {self.find(y) for role, y, _ in edges if role in below}
+            edges = self._edges_or_stop(centre)
+            ends = {self.representative_of(y) for role, y, _ in edges if role in below}
             if len(ends) > 1:
                 ends = {y for y in ends if not filler & ~labels[label[y]][0]}
             if len(ends) > 1 and not self.has_stopped:
-                self._join(ends)
-                centre = self.find(centre)
+                self._merge_parts(ends)
+                centre = self.representative_of(centre)
 
     def _bounds_in_force(self, label: int) -> list[tuple[frozenset[int], int]]:
-        """The role numbers below S, and C, of each ≤1 S.C in force at a label."""
+        """For each ≤1 S.C in force at a label: the role numbers below S, and C."""
         found = self._bounds_memo.get(label)
         if found is None:
             positive, negative = self.calculus.table.labels[label]
@@ -158,10 +163,10 @@ class WorkList:
             ]
         return found
 
-    def _join(self, parts: set[int]) -> None:
+    def _merge_parts(self, parts: set[int]) -> None:
         """Merge ``parts``; the one with the most role assertions represents them."""
         region = self.cache
-        edges = {part: self._edges_of(part) for part in parts}
+        edges = {part: self._edges_or_stop(part) for part in parts}
         # What is asserted to differ is known of those whose role assertions are.
         self.has_stopped = self.has_stopped or not region.unequal_keys.isdisjoint(parts)
         if self.has_stopped:
@@ -179,7 +184,7 @@ class WorkList:
         region.set_edges(whole, together)
         self.active_keys.add(whole)
         self.merged_keys.add(whole)
-        self._grow(whole, label)
+        self._set_label(whole, label)
 
 
 def walk_active(
@@ -191,8 +196,8 @@ def walk_active(
     region = ElementCache(graph)
     walk = WorkList(calculus, region, set(graph.key[active].tolist()), from_outside=from_outside)
     walk.todo = dict.fromkeys(graph.key[changed & active].tolist())
-    walk.close()
-    reps = adopt_walk(graph, walk, walk.changed_keys)
+    walk.work_off()
+    reps = write_back_walk(graph, walk, walk.changed_keys)
     begun = changed.nonzero()[0]
     return (
         active_after(graph, active, reps),
@@ -201,7 +206,7 @@ def walk_active(
     )
 
 
-class _Everyone(set[int]):
+class _EveryElement(set[int]):
     """A set that contains every element."""
 
     def __contains__(self, key: object) -> bool:
@@ -212,16 +217,16 @@ def walk_everywhere(calculus: NumberedCalculus, graph: Graph, changed: Ints) -> 
     """Saturate from the ``changed`` elements of A ∪ A⁺ by a work list in which every element takes
     part. Returns: the changed elements, and the number of steps.
     """
-    walk = WorkList(calculus, ElementCache(graph), _Everyone())
+    walk = WorkList(calculus, ElementCache(graph), _EveryElement())
     walk.todo = dict.fromkeys(graph.key[changed].tolist())
-    walk.close()
-    reps = adopt_walk(graph, walk, walk.changed_keys)
+    walk.work_off()
+    reps = write_back_walk(graph, walk, walk.changed_keys)
     return unique(graph.rep[np.concatenate([changed, reps])]), walk.steps
 
 
-def adopt_walk(graph: Graph, walk: WorkList, keys: Iterable[int]) -> Ints:
-    """Write the results of a list into ``graph``; return the elements of ``keys`` there."""
-    chosen = np.array([*dict.fromkeys(map(walk.find, keys))], np.int64)
+def write_back_walk(graph: Graph, walk: WorkList, keys: Iterable[int]) -> Ints:
+    """Write the results of a work list into ``graph``; return the elements of ``keys`` there."""
+    chosen = np.array([*dict.fromkeys(map(walk.representative_of, keys))], np.int64)
     number = graph.locate(chosen)
     if walk.unions:
         first, second = (graph.locate(np.array(ends, np.int64)) for ends in zip(*walk.unions))

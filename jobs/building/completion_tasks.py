@@ -227,7 +227,7 @@ def _read_labels(path: Scratch, calculus: NumberedCalculus) -> Columns:
 
 def class_ties(names: Ints, *, indexed: IndexedStore, found: ModelSearchState) -> tuple[Ints, Ints]:
     """Pairs of elements that the merge classes ``names`` make one class."""
-    return _range_certifier(indexed, found).find_ties(names)
+    return _range_certifier(indexed, found).find_merges(names)
 
 
 def kept_modules(members: Ints, *, indexed: IndexedStore, found: ModelSearchState) -> FoundModules:

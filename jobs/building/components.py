@@ -279,7 +279,7 @@ def _named_modules(
             yield (
                 module,
                 hashlib.sha256(
-                    repr(shapes.shape(module.module)).encode("utf-8", "surrogatepass")
+                    repr(shapes.shape_of(module.module)).encode("utf-8", "surrogatepass")
                 ).hexdigest(),
             )
 

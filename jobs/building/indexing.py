@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from shiq.abox_ops.engine import MODEL, AddSet
 from shiq.abox_ops.local_engine import LocalKnowledgeBase
-from shiq.abox_ops.modules.decide import Audit, Decider, examine
+from shiq.abox_ops.modules.decide import Audit, Decider, audit_drawn_shapes
 from shiq.answers.result import Result
 from shiq.answers.verdict import Leftover, Verdict
 from shiq.api import certify
@@ -237,7 +237,7 @@ def audit_sampled_shapes(built: BuiltStore, options: Options) -> Audit | None:
     if built.certificate_figures.audit_sample is None:
         return None
     with DeciderContext(options) as decider:
-        examine(built.certificate_figures.audit_sample, decider, options.timeout)
+        audit_drawn_shapes(built.certificate_figures.audit_sample, decider, options.timeout)
         return decider.audit
 
 

@@ -21,10 +21,10 @@ from shiq.abox_ops.modules.add_set import (
     NamedModules,
     answer_positions,
     ask_distinct,
+    count_verdicts,
     distinct_answers,
     inconsistent_groups,
     individuals_in,
-    tally,
 )
 from shiq.abox_ops.modules.decide import Decider
 from shiq.answers.result import Result, UndecidedModule
@@ -410,10 +410,10 @@ def summarise_answers(
             members=group_individuals(add_set),
             count=len(modules),
             contradictory_elements=len(add_set.contradictory),
-            shapes=decider.shapes(add_set.tbox, NamedModules.from_modules(modules).distinct),
+            shapes=decider.count_shapes(add_set.tbox, NamedModules.from_modules(modules).distinct),
             calls=decider.question_count,
         ),
-        verdict_counts={verdict.value: count for verdict, count in tally(answers).items()},
+        verdict_counts={verdict.value: count for verdict, count in count_verdicts(answers).items()},
         audit=decider.audit,
     )
 
@@ -547,7 +547,7 @@ class DeciderPool:
     def forget_answers(self) -> None:
         """Forget remembered answers, whose clauses belong to one snapshot."""
         for decider in self._known.values():
-            decider.forget()
+            decider.forget_answers()
 
     def close(self) -> None:
         """Free the reasoners. May be called twice."""

@@ -8,7 +8,7 @@ from typing import Protocol
 from shiq.abox_ops.conflicts.explain import Checker, Explainer
 from shiq.abox_ops.conflicts.refuter import Refuter
 from shiq.abox_ops.engine import MODEL, AddSet, LayeredKnowledgeBase, ModelKnowledgeBase
-from shiq.abox_ops.modules.add_set import inconsistent_groups, tally
+from shiq.abox_ops.modules.add_set import count_verdicts, inconsistent_groups
 from shiq.abox_ops.modules.decide import Decider
 from shiq.answers.verdict import Verdict
 from shiq.deadline import DeadlineExceeded, interrupt_after, report_stages_to
@@ -45,7 +45,7 @@ def explain_groups(
         part: ABox, onto: ModelKnowledgeBase | None = None
     ) -> tuple[AddSet, list[tuple[str, ...]]]:
         found, answers = answered(part, lambda _: None, onto)
-        refuter.in_doubt = refuter.in_doubt or bool(tally(answers)[Verdict.UNDETERMINED])
+        refuter.in_doubt = refuter.in_doubt or bool(count_verdicts(answers)[Verdict.UNDETERMINED])
         return found, inconsistent_groups(found, answers)
 
     def make_checker_above(accepted: AddSet) -> Checker | None:

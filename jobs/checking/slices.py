@@ -31,7 +31,12 @@ from shiq.abox_ops.engine import (
     WideningFigures,
 )
 from shiq.abox_ops.labels.label_numbers import Bools
-from shiq.abox_ops.modules.add_set import NamedModules, distinct_answers, individuals_in, tally
+from shiq.abox_ops.modules.add_set import (
+    NamedModules,
+    count_verdicts,
+    distinct_answers,
+    individuals_in,
+)
 from shiq.abox_ops.modules.decide import Decider
 from shiq.abox_ops.modules.shapes import Shape
 from shiq.answers.result import PulledIn
@@ -254,7 +259,9 @@ def _check_slices(
     below: Any = base.knowledge_base
     for part in split_batch(below.base, batch.insertions, rows):
         add_set, answers = below.decide_by_patch(part, ABox(), inquiry)
-        decided = Counter({verdict.value: count for verdict, count in tally(answers).items()})
+        decided = Counter(
+            {verdict.value: count for verdict, count in count_verdicts(answers).items()}
+        )
         verdicts = {answer.verdict for answer in distinct_answers(answers)}
         if add_set.contradictory or Verdict.INCONSISTENT in verdicts:
             yield add_set, decided, Verdict.INCONSISTENT

@@ -20,7 +20,7 @@ from shiq.abox_ops.elements.union_view import UnionView
 from shiq.abox_ops.index.index import TouchedNodes, touched_nodes
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.local_engine import LocalKnowledgeBase
-from shiq.abox_ops.modules.decide import Decider, draw_shapes, examine
+from shiq.abox_ops.modules.decide import Decider, audit_drawn_shapes, draw_shapes
 from shiq.abox_ops.published.procedure import initial_nodes, make_rules
 from shiq.abox_ops.published.remedies import Definition7
 from shiq.answers.result import UndecidedModule
@@ -157,7 +157,7 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
             )
             rows = bodies.join(answers, "shape").select("body", "verdict").toLocalIterator()
             told = ((pickle.loads(body), verdict) for body, verdict in rows)
-            examine(draw_shapes(add_set.tbox, told, options.audit), decider, left())
+            audit_drawn_shapes(draw_shapes(add_set.tbox, told, options.audit), decider, left())
         refuted = clashing + decided.get(Verdict.INCONSISTENT.value, 0)
         modules = sum(decided.values())
         found = Findings(

@@ -169,7 +169,7 @@ def _lay_out_module(rules: WorkerRules, rows: pa.Table) -> pa.Table:
     name, body = "", b""
     if len(found := assemble_modules(rules, rows)) == 1:
         shapes = cached_value("shapes", rules.token, lambda: Shapes(rules.tbox))
-        name, body = shape_digest(shapes.shape(found[0].module)), pickle.dumps(found[0].module)
+        name, body = shape_digest(shapes.shape_of(found[0].module)), pickle.dumps(found[0].module)
     return pa.table({"component": rows["component"][:1], "shape": [name], "body": [body]})
 
 

@@ -317,7 +317,7 @@ def test_renamed_modules_have_one_shape() -> None:
     for order in permutations(range(4)):
         place = {node: i for i, node in enumerate(order)}
         found.add(
-            shapes.shape(
+            shapes.shape_of(
                 Module(
                     tuple(labels[node][0] for node in order),
                     tuple(labels[node][1] for node in order),
@@ -331,9 +331,15 @@ def test_renamed_modules_have_one_shape() -> None:
 def test_equal_modules_are_put_in_order_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """As where parts of a batch are checked one after the other."""
     r, orders = Role(n("r")), []
-    monkeypatch.setattr(shapes_, "_order", lambda module, data: orders.append(module) or [0, 1])  # type: ignore[func-returns-value]
+    monkeypatch.setattr(
+        shapes_,
+        "_canonical_node_order",
+        lambda module, data: orders.append(module) or [0, 1],  # type: ignore[func-returns-value]
+    )
     shapes = Shapes(simplified("SubClassOf(:A ObjectAllValuesFrom(:r :B))").clauses)
-    keys = {shapes.shape(Module((1, 2), (0, positive), ((0, r, 1),))) for positive in (0, 1, 0, 1)}
+    keys = {
+        shapes.shape_of(Module((1, 2), (0, positive), ((0, r, 1),))) for positive in (0, 1, 0, 1)
+    }
     assert len(keys) == len(orders) == 2
 
 
@@ -342,7 +348,7 @@ def test_shapes_keep_literals_apart_that_the_tbox_tells_apart() -> None:
     shapes = Shapes(space)
 
     def shape(*values: tuple[str, str]) -> object:
-        return shapes.shape(
+        return shapes.shape_of(
             Module((0,), (0,), data=tuple((0, n("f"), Literal(v, XSD + t)) for v, t in values))
         )
 

@@ -18,7 +18,7 @@ from shiq.abox_ops.elements.quotient import component_minima, make_partition
 from shiq.abox_ops.engine import CRITERIA, AddSet
 from shiq.abox_ops.index import deletion
 from shiq.abox_ops.local_engine import LocalKnowledgeBase
-from shiq.abox_ops.snapshot_delta import grow_merge_classes, told_union
+from shiq.abox_ops.snapshot_delta import compute_told_union, grow_merge_classes
 from shiq.abox_ops.told.told_literals import saturate
 from shiq.answers.verdict import Verdict
 from shiq.columns.arrays import (
@@ -274,7 +274,7 @@ def merge_classes(case: Case) -> tuple[dict[str, frozenset[str]], dict[str, froz
     base = LocalKnowledgeBase.build(case.tbox, abox_of(case.abox))
     after = base.after_deletions(abox_of(case.deletions), abox_of(case.insertions))
     whole = after.union_with(abox_of(case.insertions))
-    told = told_union(after, whole)
+    told = compute_told_union(after, whole)
     if (
         base.index.is_contradictory
         or told is None

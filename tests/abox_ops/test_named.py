@@ -9,7 +9,12 @@ import pytest
 
 from shiq.abox_ops.engine import CRITERIA, NamedModule
 from shiq.abox_ops.local_engine import LocalKnowledgeBase
-from shiq.abox_ops.modules.add_set import NamedModules, answer_positions, ask_distinct, tally
+from shiq.abox_ops.modules.add_set import (
+    NamedModules,
+    answer_positions,
+    ask_distinct,
+    count_verdicts,
+)
 from shiq.answers.verdict import Verdict
 from shiq.functional import parse_functional
 from shiq.model.abox import abox_of
@@ -75,5 +80,7 @@ def test_answers_go_to_the_modules_that_they_are_about() -> None:
     assert [a.verdict for a in answers] == [Verdict.CONSISTENT, Verdict.INCONSISTENT] * 2
     assert answer_positions(answers, lambda a: a.verdict is Verdict.INCONSISTENT) == [1, 3]
     assert (
-        tally(answers) == tally(list(answers)) == {Verdict.CONSISTENT: 2, Verdict.INCONSISTENT: 2}
+        count_verdicts(answers)
+        == count_verdicts(list(answers))
+        == {Verdict.CONSISTENT: 2, Verdict.INCONSISTENT: 2}
     )

@@ -116,21 +116,21 @@ def test_engines_agree_on_strides(
     depth: int, decider: Decider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     deep_from(depth, monkeypatch)
-    made, stride_of = list[int](), patch.stride
+    made, stride_of = list[int](), patch.raise_stride_efforts
 
     def counted(state: Any, begun: Any) -> Any:
         found = stride_of(state, begun)
         made.append(len(found) - 2 * len(begun))
         return found
 
-    monkeypatch.setattr(patch, "stride", counted)
+    monkeypatch.setattr(patch, "raise_stride_efforts", counted)
     assert not [*disagreements([*range(30), 103], decider)]
     assert any(more > 0 for more in made)
 
 
 def _asked_for_what_is_read(region: PatchRegion) -> Any:
     region.is_new = region.graph.is_new()
-    return region.memory.turns.turn(region)
+    return region.memory.turns.take_turn(region)
 
 
 PLANTED: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
@@ -141,7 +141,7 @@ PLANTED: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
     ),
     "depth is not handed on": (
         Effort,
-        "deeper",
+        "one_deeper",
         lambda of: property(lambda self: self.without_depth),
     ),
     "role assertions of touched elements are not read for a turn": (

@@ -16,7 +16,7 @@ from test_model_columns import _SETTINGS, is_plain, scratch, steps
 
 from shiq.abox_ops.local_engine import LocalKnowledgeBase
 from shiq.abox_ops.modules.decide import Decider
-from shiq.abox_ops.snapshot_delta import told_union
+from shiq.abox_ops.snapshot_delta import compute_told_union
 from shiq.abox_ops.told import maintenance
 from shiq.abox_ops.told.maintenance import _OutwardWalk
 from shiq.answers.verdict import Verdict
@@ -53,7 +53,7 @@ def as_maintained_and_anew(case: Case) -> tuple[object, object] | None:
     base = LocalKnowledgeBase.build(case.tbox, abox_of(case.abox))
     after = base.after_deletions(abox_of(case.deletions), abox_of(case.insertions))
     whole = after.union_with(abox_of(case.insertions))
-    told = None if base.index.is_contradictory else told_union(after, whole, counting=False)
+    told = None if base.index.is_contradictory else compute_told_union(after, whole, counting=False)
     now = sorted({*case.abox} - {*case.deletions} | {*case.insertions}, key=repr)
     anew = LocalKnowledgeBase.build(case.tbox, abox_of(now))
     if (
@@ -176,7 +176,7 @@ def _sends_alone(self: _OutwardWalk, role: Any, before: Any, now: Any) -> bool:
 
 def _equates_alone(self: _OutwardWalk, role: Any, before: Any, now: Any) -> bool:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(maintenance, "_open", lambda literals, label: 2)
+        patch.setattr(maintenance, "_count_unrefuted", lambda literals, label: 2)
         return _MATTERS(self, role, before, now)
 
 
@@ -184,36 +184,46 @@ def _unread(self: _OutwardWalk, elements: Any) -> None:
     self.graph.fetch_members(elements)
 
 
-_MATTERS = _OutwardWalk._matters
+_MATTERS = _OutwardWalk._may_send_more
 PLANTED: dict[str, tuple[str, object, str, Callable[..., Any]]] = {
-    "no role assertion of A takes part": ("deletions", _OutwardWalk, "_read", _unread),
+    "no role assertion of A takes part": (
+        "deletions",
+        _OutwardWalk,
+        "_fetch_pending_edges",
+        _unread,
+    ),
     "what a neighbour may be sent is not looked at": (
         "deletions",
         _OutwardWalk,
-        "_matters",
+        "_may_send_more",
         _equates_alone,
     ),
-    "a filler that comes is not looked at": ("joining", _OutwardWalk, "_matters", _sends_alone),
+    "a filler that comes is not looked at": (
+        "joining",
+        _OutwardWalk,
+        "_may_send_more",
+        _sends_alone,
+    ),
     "only a literal that is the last one missing is sent": (
         "joining",
         maintenance,
-        "_open",
+        "_count_unrefuted",
         lambda literals, label: min(1, _OPEN(literals, label)),
     ),
     "equalities of insertions bring no labels": (
         "counting",
         maintenance,
-        "combine",
+        "combine_part_labels",
         lambda *arguments: None,
     ),
     "nobody is made equal": (
         "joining",
         _OutwardWalk,
-        "_forced_equal",
+        "_forced_pairs",
         lambda self, clause: (maintenance.NONE,) * 2,
     ),
 }
-_OPEN = maintenance._open
+_OPEN = maintenance._count_unrefuted
 
 
 @pytest.mark.parametrize("name", PLANTED)
@@ -235,7 +245,7 @@ def test_a_hub_that_stays_as_it_is_brings_no_neighbours() -> None:
 
     def met(*insertions: Assertion) -> set[str]:
         whole = base.union_with(abox_of(insertions))
-        told = told_union(base, whole)
+        told = compute_told_union(base, whole)
         assert told is not None
         return set(whole.terms_of(unique(told.graph.key)))
 

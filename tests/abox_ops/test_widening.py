@@ -281,9 +281,9 @@ def _remembering(
     self: Decider, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None
 ) -> list[Answer]:
     """Takes the answers of a small budget for those in full."""
-    shapes, _ = self._shapes(tbox)
+    shapes, _ = self._shapes_and_answers(tbox)
     known = self.attempts_by_tbox.get(id(tbox), {})
-    told = [known.get(shapes.shape(module)) for module in modules]
+    told = [known.get(shapes.shape_of(module)) for module in modules]
     return [
         answer or _DECIDE(self, tbox, [module], timeout)[0] for answer, module in zip(told, modules)
     ]
@@ -298,10 +298,10 @@ PLANTED: dict[str, tuple[object, str, Any]] = {
     "answers of a small budget are remembered in full": (Decider, "decide", _remembering),
     "what closed elements pull in is not closed (reference)": (
         Effort,
-        "deeper",
+        "one_deeper",
         property(lambda self: replace(self, is_closed=False, depth=self.depth + 1)),
     ),
-    "what closed elements pull in is not closed": (EffortColumns, "hand_on", _keeping),
+    "what closed elements pull in is not closed": (EffortColumns, "pass_to_neighbours", _keeping),
     "closed elements have residuals": (
         EffortColumns,
         "are_closed",
@@ -428,19 +428,19 @@ def test_efforts_in_columns_are_those_of_the_reference() -> None:
             ),
         )
         columns.raise_to(np.array(some), value)
-        reference.update((e, reference.get(e, Effort()).join(value)) for e in some)
+        reference.update((e, reference.get(e, Effort()).maximum(value)) for e in some)
 
     def hand_on() -> None:
         pairs, deeper = (
             [(dice.randrange(5), 5 + dice.randrange(5)) for _ in range(4)],
             dice.random() < 0.5,
         )
-        columns.hand_on(*np.array(pairs).T, deeper=deeper)
+        columns.pass_to_neighbours(*np.array(pairs).T, deeper=deeper)
         before = dict(reference)
         for a, b in pairs:
             known = before.get(a, Effort())
-            reference[b] = reference.get(b, Effort()).join(
-                known.deeper if deeper else known.without_depth
+            reference[b] = reference.get(b, Effort()).maximum(
+                known.one_deeper if deeper else known.without_depth
             )
 
     steps += [raise_, hand_on]
@@ -450,7 +450,7 @@ def test_efforts_in_columns_are_those_of_the_reference() -> None:
             own_ = reference.get(e, Effort())
             assert bool(columns.are_closed(np.array([e]))[0]) == own_.is_closed
             assert columns.after_turn(np.array([e, 11])) == effort.widened_effort([own_], 2)
-            columns.hand_on(np.array([e]), np.array([e]), deeper=False)
+            columns.pass_to_neighbours(np.array([e]), np.array([e]), deeper=False)
             assert columns.deep_elements(np.array([e])) == (
                 {e: own_} if own_.depth >= effort.DEEP else {}
             )

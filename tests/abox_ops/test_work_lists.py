@@ -21,7 +21,7 @@ from shiq.abox_ops.local_engine import LocalKnowledgeBase
 from shiq.abox_ops.modules.decide import Decider
 from shiq.abox_ops.patch import told_plus
 from shiq.abox_ops.patch.told_plus import TurnWalk
-from shiq.abox_ops.snapshot_delta import told_union
+from shiq.abox_ops.snapshot_delta import compute_told_union
 from shiq.abox_ops.told import element_cache
 from shiq.abox_ops.told.element_cache import ElementCache
 from shiq.abox_ops.told.maintenance import _OutwardWalk
@@ -52,8 +52,10 @@ R, S = (ObjectProperty(f"urn:{x}") for x in "rs")
 def at_once(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Lists from the first round on, over as little as may be fetched at a time; the steps of each."""
     taken: list[int] = []
-    monkeypatch.setattr(RoundSizes, "is_slow", lambda self, changed, everything: changed > 0)
-    monkeypatch.setattr(RoundSizes, "judge", lambda self, steps: taken.append(steps))
+    monkeypatch.setattr(
+        RoundSizes, "should_use_list", lambda self, changed, everything: changed > 0
+    )
+    monkeypatch.setattr(RoundSizes, "note_list_steps", lambda self, steps: taken.append(steps))
     monkeypatch.setattr(element_cache, "_AROUND", 2)
     return taken
 
@@ -84,7 +86,7 @@ def _runs_on(self: TurnWalk, elements: Ints) -> None:
     while frontier:
         self.walk.active_keys.update(frontier)
         self._changed_keys.update(dict.fromkeys(frontier))
-        frontier = self._turn(frontier)
+        frontier = self._take_turn(frontier)
 
 
 @pytest.mark.parametrize("start", [0, pytest.param(20, marks=pytest.mark.slow)])
@@ -95,7 +97,7 @@ def test_equal_to_the_reference(start: int, decider: Decider, at_once: list[int]
 
 PLANTED: dict[str, tuple[int, object, str, Callable[..., Any]]] = {
     "told⁺ does not come back from those that came in": (87, TurnWalk, "run", _runs_on),
-    "what stood is asked for": (11, TurnWalk, "_is_new", lambda self, key: True),
+    "what stood is asked for": (11, TurnWalk, "_differs_from_base", lambda self, key: True),
     "elements that clash ask": (31, told_plus, "clashes", lambda label: False),
 }
 
@@ -141,8 +143,8 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
 
     counted(RolePropagation, "send", "rounds")
     counted(MergeClasses, "__init__", "counts")
-    counted(ElementCache, "_fetch", "fetches")
-    counted(WorkList, "_send", "steps")
+    counted(ElementCache, "_fetch_with_nearby", "fetches")
+    counted(WorkList, "_send_along", "steps")
     return found
 
 
@@ -279,7 +281,7 @@ def test_a_commit_along_a_chain_takes_few_rounds(
             )
         else:
             base = LocalKnowledgeBase.build(tbox, abox_of(base_of(length)))
-            told = told_union(base, base.union_with(abox_of([line])))
+            told = compute_told_union(base, base.union_with(abox_of([line])))
             assert told is not None and len(told.graph) > length
         found.append(len(rounds))
     assert found[1] <= found[0] + 4 < 30

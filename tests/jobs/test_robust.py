@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from shiq import check_insertions, open_store
-from shiq.abox_ops.modules.decide import Audit, Decider, draw_shapes, examine
+from shiq.abox_ops.modules.decide import Audit, Decider, audit_drawn_shapes, draw_shapes
 from shiq.answers.verdict import INFORMATIVE, KINDS, Verdict, is_blocking_kind
 from shiq.api import index
 from shiq.errors import InputError, UsageError
@@ -212,7 +212,7 @@ def test_an_audit_asks_whether_an_executor_was_right() -> None:
         ({1: "inconsistent", 3: "undetermined"}, 1, 1),
     ):
         decider = Decider(OwnReasoner(), audit=Audit(1.0, {"own": OwnReasoner}))
-        examine(
+        audit_drawn_shapes(
             draw_shapes(tbox, ((asked[mask], verdict) for mask, verdict in said.items()), 1.0),
             decider,
             None,

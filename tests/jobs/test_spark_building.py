@@ -288,7 +288,7 @@ def embedded(
         return Embedded(store, given, None)
     modules = [m.module for m in found[1].modules]
     return Embedded(
-        store, given, (found[1].size, len(modules), decider.shapes(found[1].tbox, modules))
+        store, given, (found[1].size, len(modules), decider.count_shapes(found[1].tbox, modules))
     )
 
 

@@ -42,7 +42,7 @@ def test_one_pass_is_equal_to_comparing_every_two_values(shapes: Shapes) -> None
     for _ in range(2000):
         drawn = draw.sample(LITERALS, draw.randint(1, 6))
         row = [(draw.random() < 0.7, draw.choice("pq"), literal) for literal in drawn]
-        assert shapes._tokenise(row) == compare_pairs(shapes, row), row
+        assert shapes._tokens_of_node(row) == compare_pairs(shapes, row), row
 
 
 def test_each_value_is_looked_at_equally_often_however_many_there_are(
@@ -61,19 +61,19 @@ def test_each_value_is_looked_at_equally_often_however_many_there_are(
     for size in (50, 100, 200):
         looked_at = 0
         values = (Literal(str(i), XSD + "integer") for i in range(1000, 1000 + size))
-        shapes.shape(Module((0,), (0,), (), (), (), tuple((0, "p", value) for value in values)))
+        shapes.shape_of(Module((0,), (0,), (), (), (), tuple((0, "p", value) for value in values)))
         counts.append(looked_at / size)
     assert counts[2] <= counts[0]
 
 
 def compare_pairs(shapes: Shapes, row: list[tuple[bool, str, Literal]]) -> Hashable:
-    """The slow reference of `Shapes._tokenise`."""
+    """The slow reference of `Shapes._tokens_of_node`."""
     row = sorted(
         row,
         key=lambda x: (
             x[0],
             x[1],
-            repr(shapes._token(x[2])),
+            repr(shapes._token_of(x[2])),
             x[2].lexical,
             x[2].datatype,
             x[2].language,
@@ -82,9 +82,9 @@ def compare_pairs(shapes: Shapes, row: list[tuple[bool, str, Literal]]) -> Hasha
     distinct: list[Literal] = []
     found: list[Hashable] = []
     for positive, property, literal in row:
-        token = shapes._token(literal)
+        token = shapes._token_of(literal)
         for i, other in enumerate(distinct):
-            same = shapes._theory.denote_same(literal, other)
+            same = shapes._data_theory.denote_same(literal, other)
             if same is None:
                 token = literal
             elif same:

@@ -184,7 +184,7 @@ class Patch(PatchState):
         unassumed: set[str] = set()
 
         def pull(a: str, b: str) -> None:
-            pulled[b] = pulled.get(b, NO_EFFORT).join(self.effort.get(a, NO_EFFORT).deeper)
+            pulled[b] = pulled.get(b, NO_EFFORT).maximum(self.effort.get(a, NO_EFFORT).one_deeper)
 
         for a in self.inside_elements - self.contradictory():
             is_far = self.all_plain or self.effort.get(a, NO_EFFORT).is_closed
@@ -255,7 +255,7 @@ class Patch(PatchState):
             self._plain_elements |= guessed
             if effort.is_closed or not guessed:
                 for b in self._kept_out_of(elements):
-                    pulled[b] = pulled.get(b, NO_EFFORT).join(effort)
+                    pulled[b] = pulled.get(b, NO_EFFORT).maximum(effort)
         for elements, effort in zip(failed, efforts):
             around = surroundings(elements, effort, self._inner)
             self._plain_elements.update(around.plain if effort.is_closed else ())

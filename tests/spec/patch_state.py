@@ -123,7 +123,7 @@ class PatchState:
         """Gives ``element`` the greater of its own effort and ``effort``; one that reaches
         farther is plain.
         """
-        self.effort[element] = effort = self.effort.get(element, NO_EFFORT).join(effort)
+        self.effort[element] = effort = self.effort.get(element, NO_EFFORT).maximum(effort)
         if effort.is_closed:
             self._plain_elements.add(element)
 
@@ -154,7 +154,7 @@ class PatchState:
                     before = self.model.label(a) if self._was_asserted(role, a, b) else None
                     labels = self._told_plus_label(a), self.model.label(b), before
                     if asking_clause(self.space, role, *labels, all_plain=self.all_plain):
-                        found[b] = found.get(b, NO_EFFORT).join(
+                        found[b] = found.get(b, NO_EFFORT).maximum(
                             self.effort.get(a, NO_EFFORT).without_depth
                         )
         return found

@@ -13,7 +13,7 @@ import numpy as np
 
 from shiq.abox_ops.labels.label_tables import complex_text, label_rows
 from shiq.abox_ops.patch.patch import Patch
-from shiq.abox_ops.snapshot_delta import Numbers, SnapshotDelta, snapshot_delta
+from shiq.abox_ops.snapshot_delta import FreeNumbers, SnapshotDelta, snapshot_delta
 from shiq.answers.verdict import Leftover
 from shiq.columns.arrays import Columns, arrow_texts, concatenate, is_row_in, take, unique
 from shiq.columns.rows import NODES, literal_key, term_key
@@ -173,13 +173,13 @@ _NUMBERED = {
 }
 
 
-def _free_numbers(store: Store) -> Numbers:
+def _free_numbers(store: Store) -> FreeNumbers:
     ordinals = (
         int(rows["ordinal"].max()) for rows in store.table("complex").scan() if len(rows["ordinal"])
     )
     ordinal = store.manifest.facts.get("next_ordinal") or max(ordinals, default=-1) + 1
     node, literal, label = (_next_number(store, *numbered) for numbered in _NUMBERED.items())
-    return Numbers(node, literal, ordinal, label)
+    return FreeNumbers(node, literal, ordinal, label)
 
 
 def _next_number(store: Store, dictionary: str, fact_and_columns: tuple[str, Sequence[str]]) -> int:
@@ -207,7 +207,7 @@ def _next_number(store: Store, dictionary: str, fact_and_columns: tuple[str, Seq
 def _write_tables(
     store: Store,
     grown: SnapshotDelta,
-    free: Numbers,
+    free: FreeNumbers,
     certificate: Certificate | None,
     asides: tuple[QuarantinedAssertion, ...],
     leftovers: tuple[Leftover, ...],
@@ -305,7 +305,7 @@ def _new_names(store: Store, grown: SnapshotDelta) -> Columns:
     }
 
 
-def _next_facts(old: Manifest, grown: SnapshotDelta, free: Numbers) -> dict[str, Any]:
+def _next_facts(old: Manifest, grown: SnapshotDelta, free: FreeNumbers) -> dict[str, Any]:
     """The counts of the next snapshot, |A| among them."""
 
     def more(table: str) -> int:
