@@ -232,9 +232,11 @@ def catalog_references(catalog: str) -> Callable[[Path], bool]:
     return read_catalog(catalog).leads_to
 
 
-def with_companion_file(end: str, kind: OutputKind = OutputKind.FILE) -> ListOutputs:
+def with_companion_file(end: str) -> ListOutputs:
     """The named file, and one beside it with ``end`` after its name."""
-    return lambda name, parameters: [(name, kind), (f"{Path(name)}{end}", OutputKind.FILE)]
+    return lambda name, parameters: [
+        (place, OutputKind.FILE) for place in (name, f"{Path(name)}{end}")
+    ]
 
 
 READS, READS_PATH = InputParameter(), InputParameter(Path)

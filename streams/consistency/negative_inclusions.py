@@ -42,7 +42,7 @@ class UnfoldingError(Exception):
     """Horn rules unfold into more than `MOST_UNFOLDED` sets."""
 
 
-def close_negatives(view: DLLiteView, *, role_step: bool = True) -> dict[Negative, Origins]:
+def close_negatives(view: DLLiteView) -> dict[Negative, Origins]:
     """The told negative inclusions, those that Horn rules make of them, and {B} for each B that
     the role step makes unsatisfiable; of what the rules make, only what nothing covers. Raises:
     TooManyError.
@@ -50,7 +50,7 @@ def close_negatives(view: DLLiteView, *, role_step: bool = True) -> dict[Negativ
     found = dict(view.negative)
     while True:
         unfolded = _unfold_rules(view, found)
-        added = dict(_apply_role_step(view, unfolded)) if role_step else {}
+        added = dict(_apply_role_step(view, unfolded))
         if not added:
             return unfolded
         found = unfolded | added

@@ -134,12 +134,6 @@ class SnapshotColumns:
         self._bits[self.static, word] |= bit
         self._drop_dead_atoms()
 
-    def entailed_numbers(self, index: int) -> Ints:
-        """The numbers of what a snapshot entails besides what is static; nothing if it is
-        inconsistent.
-        """
-        return self.atoms_by_place.get(index % self.size, np.empty(0, np.int64))
-
     def mask(self, indices: Iterable[int]) -> Bits:
         """The bits of some snapshots."""
         mask = np.zeros(self.words, np.uint64)

@@ -362,7 +362,7 @@ class Window:
         return self.text
 
 
-def make_window(offsets: Iterable[int], text: str = "") -> Window:
+def make_window(offsets: Iterable[int]) -> Window:
     """The window of these offsets.
 
     >>> make_window([3, 0, 1]).intervals
@@ -374,7 +374,7 @@ def make_window(offsets: Iterable[int], text: str = "") -> Window:
             found[-1] = found[-1][0], offset
         else:
             found.append((offset, offset))
-    return Window(tuple(found), text or "{" + ",".join(map(str, sorted(set(offsets)))) + "}")
+    return Window(tuple(found), "{" + ",".join(map(str, sorted(set(offsets)))) + "}")
 
 
 AT_LEAST: Final = "at least"
@@ -571,11 +571,6 @@ class CheckedProgram:
                 for part in parts
             },
         }
-
-    @property
-    def derived_predicates(self) -> frozenset[str]:
-        """Predicates that are the head of a rule with a body."""
-        return frozenset(rule.head.predicate for rule in self.rules if rule.body)
 
 
 def streaming_literals(body: Iterable[Literal]) -> list[tuple[WindowedLiteral, bool]]:

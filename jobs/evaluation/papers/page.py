@@ -304,7 +304,7 @@ def latencies(service: Sequence[float], period: float) -> list[float]:
     return found
 
 
-def sustained_rate(take: Callable[[int], object], seconds: float, steps: int = 5) -> float:
+def sustained_rate(take: Callable[[int], object], seconds: float) -> float:
     """Search the highest rate of tuples a second that ``take`` keeps up with on a core of its own.
 
     take: takes so many tuples. Each rate is tried for so many ``seconds`` of CPU time, in twenty
@@ -314,7 +314,7 @@ def sustained_rate(take: Callable[[int], object], seconds: float, steps: int = 5
     low, high = 0.0, 1_000.0
     while high < 1e9 and _keeps_up(take, high, seconds):
         low, high = high, 2 * high
-    for _ in range(steps):
+    for _ in range(5):
         rate = (low + high) / 2
         low, high = (rate, high) if _keeps_up(take, rate, seconds) else (low, rate)
     return low

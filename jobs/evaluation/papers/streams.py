@@ -72,19 +72,6 @@ def seconds(work: Callable[[], Any]) -> float:
     return min(found)
 
 
-def columns_to_spans(
-    watched: StreamPlan, stream: tuple[Ints, Ints, Ints], batch: int = 50_000
-) -> StreamPartition:
-    """Take all of a stream by masks, batch by batch."""
-    partition = StreamPartition(watched)
-    for begin in range(0, len(stream[0]), batch):
-        key, label, time = (column[begin : begin + batch] for column in stream)
-        partition.add_assertions(key, label, time)
-        partition.retire(int(time[-1]))
-    partition.finish()
-    return partition
-
-
 class BoltRun:
     """The bolts of a topology, each fed with what the one before handed on.
 
@@ -129,19 +116,6 @@ def most_cached(times: Iterator[int], window: int) -> int:
     """
     found = np.bincount(np.fromiter(times, np.int64))
     return int(np.convolve(found, np.ones(window + 1, np.int64)).max()) if len(found) else 0
-
-
-def every_cut(
-    watched: StreamPlan, stream: tuple[Ints, Ints, Ints]
-) -> dict[Cut, tuple[float, float]]:
-    """Return `BoltRun.pace` (the least of three) and `BoltRun.load` of each cut."""
-    measured = {}
-    for cut in possible_cuts(len(watched.root_groups)):
-        pipeline = build_bolts(watched.view, watched.root_groups, cut)
-        runs = [BoltRun(watched, pipeline, stream) for _ in range(TIMES)]
-        spent = [min(times) for times in zip(*(run.spent for run in runs))]
-        measured[cut] = len(spent) * max(spent), float(runs[0].load)
-    return measured
 
 
 # --- the paper's figures ----------------------------------------------------------------------------

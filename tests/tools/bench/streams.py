@@ -17,16 +17,20 @@ from shiq.jobs.evaluation.papers.streams import (
     TIMES,
     WINDOW,
     BoltRun,
-    columns_to_spans,
     draw_tuples,
-    every_cut,
     seconds,
 )
 from shiq.jobs.evaluation.streams.lubm import StreamRecipe, generate
 from shiq.streams.consistency import StreamPlan, check_stream, plan
 from shiq.streams.consistency.negative_inclusions import build_masks, negative_closure
 from shiq.streams.consistency.state import StreamPartition, make_strategy
-from shiq.streams.consistency.topology import Cut, build_bolts, cheapest_cut, label_rates
+from shiq.streams.consistency.topology import (
+    Cut,
+    build_bolts,
+    cheapest_cut,
+    label_rates,
+    possible_cuts,
+)
 from tests.tools.bench.process import NotMeasured
 from tests.tools.bench.record import Figure
 from tests.tools.bench.repeat import Repeat, Row
@@ -54,6 +58,32 @@ FIGURES = (
     Figure("state of mask per live (individual, concept)", "bytes", 64.0, -1),
     Figure("state over 100 windows, last tenth over first", "×", 1.1, -1),
 )
+
+
+def columns_to_spans(
+    watched: StreamPlan, stream: tuple[Ints, Ints, Ints], batch: int = 50_000
+) -> StreamPartition:
+    """Take all of a stream by masks, batch by batch."""
+    partition = StreamPartition(watched)
+    for begin in range(0, len(stream[0]), batch):
+        key, label, time = (column[begin : begin + batch] for column in stream)
+        partition.add_assertions(key, label, time)
+        partition.retire(int(time[-1]))
+    partition.finish()
+    return partition
+
+
+def every_cut(
+    watched: StreamPlan, stream: tuple[Ints, Ints, Ints]
+) -> dict[Cut, tuple[float, float]]:
+    """Return `BoltRun.pace` (the least of three) and `BoltRun.load` of each cut."""
+    measured = {}
+    for cut in possible_cuts(len(watched.root_groups)):
+        pipeline = build_bolts(watched.view, watched.root_groups, cut)
+        runs = [BoltRun(watched, pipeline, stream) for _ in range(TIMES)]
+        spent = [min(times) for times in zip(*(run.spent for run in runs))]
+        measured[cut] = len(spent) * max(spent), float(runs[0].load)
+    return measured
 
 
 def deciding(watched: StreamPlan, stream: tuple[Ints, Ints, Ints], strategy: str) -> float:
