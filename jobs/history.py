@@ -196,7 +196,8 @@ def _gate_fields(gated: GateAnswer) -> dict[str, Any]:
     counts = Counter(pattern.id for pattern in gated.patterns)
     patterns = {pattern.id: pattern for pattern in gated.patterns}
     effects: dict[str, str] = {}
-    for pattern, judgement in zip(gated.patterns, gated.judgements):
+    for found in gated.judged_conflicts:
+        pattern, judgement = found.pattern, found.judgement
         if judgement.blocks or pattern.id not in effects:
             effects[pattern.id] = "" if judgement.blocks else judgement.effect
     return {
@@ -205,7 +206,7 @@ def _gate_fields(gated: GateAnswer) -> dict[str, Any]:
         "counts": {
             "inserted": len(gated.accepted) + len(gated.set_aside),
             "set_aside": len(gated.set_aside),
-            "conflicts": len(gated.conflicts),
+            "conflicts": len(gated.judged_conflicts),
         },
         "causes": _causes(((patterns[key], count) for key, count in counts.items()), effects),
     }

@@ -108,6 +108,47 @@ class SetAsideLine:
     hint: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class JudgedConflict:
+    """Conflict of a batch, with its cause and what the policy says about it.
+
+    conflict: the conflict; pattern: its cause; sentence: the cause with the conflict's names.
+    judgement: whether it blocks the batch.
+    """
+
+    conflict: Conflict
+    pattern: Pattern
+    sentence: str
+    judgement: Judgement
+
+    def to_dict(self) -> dict[str, Any]:
+        """Convert to the JSON object in a gate's answer."""
+        return {
+            **self.conflict.to_dict(),
+            "pattern": self.pattern.id,
+            "rule": self.pattern.rule,
+            "title": self.pattern.title,
+            "sentence": self.sentence,
+            "judgement": self.judgement.to_dict(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class BatchPartition:
+    """Lines of a batch by what a gate decided about them.
+
+    files: names of the files, by `Line.file`.
+    accepted: lines that are accepted.
+    set_aside: lines that are not.
+    tolerated: lines that the policy or the store's ledger keeps out without blocking the batch.
+    """
+
+    files: tuple[str, ...]
+    accepted: tuple[Line, ...] = ()
+    set_aside: tuple[SetAsideLine, ...] = ()
+    tolerated: tuple[SetAsideLine, ...] = ()
+
+
 @dataclass(frozen=True, eq=False)
 class GateAnswer:
     """Decision of a gate about one batch.
@@ -116,11 +157,10 @@ class GateAnswer:
     verdict: of the whole batch.
     result: of the last check; for `ACCEPTED` and `SPLIT` that of the accepted lines, and
         consistent.
-    files: names of the files, by `Line.file`.
-    conflicts: every conflict found in any round. ``patterns``, ``sentences`` and ``judgements`` are
-        parallel to it.
+    lines: the lines of the batch, by what was decided.
+    judged_conflicts: every conflict found in any round. ``conflicts``, ``patterns``, ``sentences`` and
+        ``judgements`` are its parts.
     reason: why the batch was refused, else empty.
-    tolerated: lines that the policy or the store's ledger keeps out without blocking the batch.
     run: hash of the question, the store and the batch; the same for a repeated run.
     identities: individuals that the accepted part makes equal; None if the batch was refused before
         they were computed.
@@ -134,16 +174,10 @@ class GateAnswer:
     decision: str
     verdict: Verdict
     result: Result
-    files: tuple[str, ...]
-    accepted: tuple[Line, ...]
-    set_aside: tuple[SetAsideLine, ...] = ()
-    conflicts: tuple[Conflict, ...] = ()
+    lines: BatchPartition
+    judged_conflicts: tuple[JudgedConflict, ...] = ()
     reason: str = ""
     rounds: int = 1
-    tolerated: tuple[SetAsideLine, ...] = ()
-    patterns: tuple[Pattern, ...] = ()
-    sentences: tuple[str, ...] = ()
-    judgements: tuple[Judgement, ...] = ()
     identities: tuple[EqualIndividuals, ...] | None = None
     run: str = ""
     dry_run: bool = False
@@ -152,6 +186,46 @@ class GateAnswer:
     is_proven: bool = True
     unexamined_lines: int = 0
     is_final: bool = True
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Names of the files, by `Line.file`."""
+        return self.lines.files
+
+    @property
+    def accepted(self) -> tuple[Line, ...]:
+        """Lines that are accepted."""
+        return self.lines.accepted
+
+    @property
+    def set_aside(self) -> tuple[SetAsideLine, ...]:
+        """Lines that are not accepted."""
+        return self.lines.set_aside
+
+    @property
+    def tolerated(self) -> tuple[SetAsideLine, ...]:
+        """Lines that are kept out without blocking the batch."""
+        return self.lines.tolerated
+
+    @property
+    def conflicts(self) -> tuple[Conflict, ...]:
+        """Every conflict found in any round."""
+        return tuple(x.conflict for x in self.judged_conflicts)
+
+    @property
+    def patterns(self) -> tuple[Pattern, ...]:
+        """Cause of each conflict."""
+        return tuple(x.pattern for x in self.judged_conflicts)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Sentence of each conflict."""
+        return tuple(x.sentence for x in self.judged_conflicts)
+
+    @property
+    def judgements(self) -> tuple[Judgement, ...]:
+        """Judgement of each conflict."""
+        return tuple(x.judgement for x in self.judged_conflicts)
 
     @property
     def exit_code(self) -> int:
@@ -183,19 +257,7 @@ class GateAnswer:
             "set_aside": [self._row(x) for x in self.set_aside],
             "unexamined_lines": self.unexamined_lines,
             "tolerated": [self._row(x) for x in self.tolerated],
-            "conflicts": [
-                {
-                    **c.to_dict(),
-                    "pattern": p.id,
-                    "rule": p.rule,
-                    "title": p.title,
-                    "sentence": sentence,
-                    "judgement": j.to_dict(),
-                }
-                for c, p, sentence, j in zip(
-                    self.conflicts, self.patterns, self.sentences, self.judgements
-                )
-            ],
+            "conflicts": [x.to_dict() for x in self.judged_conflicts],
             "disputes": [conflict.to_dict() for conflict in self.disputes],
             "identities": None
             if self.identities is None
@@ -243,8 +305,7 @@ def refuse_unread_batch(
         REFUSED,
         result.verdict,
         result,
-        tuple(names),
-        (),
+        BatchPartition(tuple(names)),
         reason=result.reason,
         rounds=0,
         dry_run=dry_run,

@@ -15,10 +15,9 @@ from pathlib import Path
 
 from shiq.answers.result import Conflict, Result
 from shiq.api import certify
-from shiq.explanation import Pattern
 from shiq.inputs import reading as quarantine
 from shiq.inputs.reading import QuarantinedAssertion
-from shiq.jobs.gate.answer import SetAsideLine
+from shiq.jobs.gate.answer import JudgedConflict, SetAsideLine
 from shiq.jobs.gate.batch import AssertionLines, GateBatch
 from shiq.jobs.gate.lines import Line, Triple, read_result_triple
 from shiq.jobs.gate.waivers import KNOWN, WAIVED, Judgement, Policy
@@ -49,10 +48,7 @@ class Culprits:
     unit: str = "triple"
     choice: str = ALL
     ledger: Mapping[Triple, QuarantinedAssertion] = field(default_factory=dict)
-    conflicts: list[Conflict] = field(default_factory=list)
-    patterns: list[Pattern] = field(default_factory=list)
-    sentences: list[str] = field(default_factory=list)
-    judgements: list[Judgement] = field(default_factory=list)
+    judged_conflicts: list[JudgedConflict] = field(default_factory=list)
     quarantined_lines: dict[int, SetAsideLine] = field(default_factory=dict)
     tolerated_lines: dict[int, SetAsideLine] = field(default_factory=dict)
     ledger_rows: dict[AssertionLines, QuarantinedAssertion] = field(default_factory=dict)
@@ -64,10 +60,10 @@ class Culprits:
         """Record the conflicts of ``result``, the check of the lines ``inside``. Returns their
         positions.
         """
-        begun = len(self.conflicts)
+        begun = len(self.judged_conflicts)
         for i, conflict in enumerate(result.conflicts):
             pattern = result.explained.pattern(i)
-            self.sentences.append(result.explained.sentence(i))
+            sentence = result.explained.sentence(i)
             triples = [
                 triple for text in conflict.insertions if (triple := read_result_triple(text))
             ]
@@ -76,15 +72,13 @@ class Culprits:
             if known := [assertion for assertion in blamed if self._ledger_entry(assertion)]:
                 # Of a known conflict what the store had set aside goes, nothing else.
                 judged, blamed = Judgement(KNOWN), known
-            self.conflicts.append(conflict)
-            self.patterns.append(pattern)
-            self.judgements.append(judged)
+            self.judged_conflicts.append(JudgedConflict(conflict, pattern, sentence, judged))
             self._blamed_assertions.append(blamed)
             places = dict(zip(conflict.insertions, conflict.places))
             for assertion in blamed:
                 lines = self.batch.lines_stating(assertion, inside, places.get(assertion[0], ()))
                 self._lines[assertion] = self._lines.get(assertion, frozenset()) | lines
-        return range(begun, len(self.conflicts))
+        return range(begun, len(self.judged_conflicts))
 
     def _ledger_entry(self, assertion: AssertionLines) -> QuarantinedAssertion | None:
         triple = read_result_triple(assertion[0])
@@ -94,15 +88,15 @@ class Culprits:
         """Choose the lines to set aside. Returns whether the choice has changed."""
         before = {*self.quarantined_lines, *self.tolerated_lines}
         prices = [
-            {a: self._lines_to_remove(a, judged) for a in blamed if self._lines[a]}
-            for blamed, judged in zip(self._blamed_assertions, self.judgements)
+            {a: self._lines_to_remove(a, found.judgement) for a in blamed if self._lines[a]}
+            for blamed, found in zip(self._blamed_assertions, self.judged_conflicts)
         ]
         if self.choice == LEAST:
             chosen, self.is_proven = smallest_hitting_set(
                 [list(p.values()) for p in prices], self._rank_lines()
             )
             self.is_proven = self.is_proven and all(
-                conflict.is_minimal for conflict in self.conflicts
+                found.conflict.is_minimal for found in self.judged_conflicts
             )
         else:
             chosen = frozenset().union(
@@ -124,13 +118,14 @@ class Culprits:
         beside: dict[int, list[int]] = {}
         goes_with, beside_with = set[int](), set[int]()
         self.ledger_rows = {}
+        judgements = [found.judgement for found in self.judged_conflicts]
         for n, of_conflict in enumerate(prices):
             for assertion, price in of_conflict.items():
                 if not price <= {*chosen}:
                     continue
                 for line in self._lines[assertion]:
-                    (out if self.judgements[n].blocks else beside).setdefault(line, []).append(n)
-                along = goes_with if self.judgements[n].blocks else beside_with
+                    (out if judgements[n].blocks else beside).setdefault(line, []).append(n)
+                along = goes_with if judgements[n].blocks else beside_with
                 along |= price - self._lines[assertion]
         lines = self.batch.lines
         self.quarantined_lines = {
@@ -142,9 +137,7 @@ class Culprits:
             i: SetAsideLine(lines[i], reason, kind="unit") for i in goes_with - out.keys()
         }
         self.tolerated_lines = {
-            i: SetAsideLine(
-                lines[i], str(self.judgements[n[0]]), tuple(n), self.judgements[n[0]].effect
-            )
+            i: SetAsideLine(lines[i], str(judgements[n[0]]), tuple(n), judgements[n[0]].effect)
             for i, n in beside.items()
             if i not in self.quarantined_lines
         }
@@ -161,7 +154,8 @@ class Culprits:
 
     def _ledger_row(self, assertion: AssertionLines, place: int) -> QuarantinedAssertion:
         """Ledger row for a tolerated assertion."""
-        judged, pattern = self.judgements[place], self.patterns[place]
+        judged = self.judged_conflicts[place].judgement
+        pattern = self.judged_conflicts[place].pattern
         if judged.effect == KNOWN and (known := self._ledger_entry(assertion)):
             return known
         why = quarantine.WAIVED if judged.effect == WAIVED else quarantine.WARNED

@@ -44,6 +44,7 @@ from shiq.jobs.gate.answer import (
     SPLIT,
     WITH_THE_BATCH,
     BatchNotReadError,
+    BatchPartition,
     EqualIndividuals,
     GateAnswer,
     SetAsideLine,
@@ -396,7 +397,7 @@ class _GateRun:
             return None
         fresh = self.culprits.judge(result, {*self.remaining_lines})
         if self.question.mode == "reject" and any(
-            self.culprits.judgements[i].blocks for i in fresh
+            self.culprits.judged_conflicts[i].judgement.blocks for i in fresh
         ):
             return self._refuse(result, "")
         if not self.culprits.choose():
@@ -540,7 +541,7 @@ class _GateRun:
     def _verdict(self, result: Result) -> Verdict:
         """Verdict on the whole batch; ``result`` is the last check."""
         verdicts = {result.verdict, (self.first_result or result).verdict}
-        if self.culprits.conflicts or Verdict.INCONSISTENT in verdicts:
+        if self.culprits.judged_conflicts or Verdict.INCONSISTENT in verdicts:
             return Verdict.INCONSISTENT
         is_open = any(x.kind not in ("identity", "unit") for x in self.quarantined_lines.values())
         return (
@@ -560,20 +561,23 @@ class _GateRun:
     ) -> GateAnswer:
         found, lines = self.culprits, self.batch.lines
         inside = [lines[i] for i in self.remaining_lines]
+        patterns = distinguish_titles([x.pattern for x in found.judged_conflicts])
         answer = GateAnswer(
             decision,
             self._verdict(result),
             self.batch.with_rows(result),
-            self.batch.names,
-            tuple(lines[i] for i in accepted),
-            tuple(out[i] for i in sorted(out)),
-            tuple(map(self.batch.with_row, found.conflicts)),
+            BatchPartition(
+                self.batch.names,
+                tuple(lines[i] for i in accepted),
+                tuple(out[i] for i in sorted(out)),
+                tuple(beside[i] for i in sorted(beside)),
+            ),
+            tuple(
+                replace(x, conflict=self.batch.with_row(x.conflict), pattern=pattern)
+                for x, pattern in zip(found.judged_conflicts, patterns)
+            ),
             reason,
             self.rounds,
-            tuple(beside[i] for i in sorted(beside)),
-            tuple(distinguish_titles(found.patterns)),
-            tuple(found.sentences),
-            tuple(found.judgements),
             self.identities,
             self.question.run,
             self.question.dry_run,

@@ -146,7 +146,8 @@ def add_hints(
             holds, partial(is_past, deadline), partial(progress, "looking for other spellings")
         )
     rows = tuple(replace(x, hint=search.suggestions.get(x.line, x.hint)) for x in gated.set_aside)
-    return replace(gated, set_aside=rows, unexamined_lines=len(search.unexamined), is_final=True)
+    lines = replace(gated.lines, set_aside=rows)
+    return replace(gated, lines=lines, unexamined_lines=len(search.unexamined), is_final=True)
 
 
 def _time_limits(options: Options) -> list[float]:

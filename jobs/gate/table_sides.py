@@ -387,16 +387,17 @@ def row_sides(gated: GateAnswer) -> RowSides:
 def _reason_of(gated: GateAnswer, lines: Sequence[SetAsideLine]) -> RowReason:
     own = [x for x in lines if x.kind != _UNIT_KIND] or lines
     conflicts = list(dict.fromkeys(n for x in own for n in x.conflicts))
-    causes = [gated.patterns[n].id for n in conflicts] or [x.kind for x in own]
+    judged = gated.judged_conflicts
+    causes = [judged[n].pattern.id for n in conflicts] or [x.kind for x in own]
     told = [
-        f"{x.reason}: {gated.patterns[x.conflicts[0]].title}" if x.conflicts else x.reason
+        f"{x.reason}: {judged[x.conflicts[0]].pattern.title}" if x.conflicts else x.reason
         for x in own
     ]
     return RowReason(
         "; ".join(dict.fromkeys(told)),
         ", ".join(dict.fromkeys(causes)),
         tuple(conflict_id(gated, n) for n in conflicts),
-        tuple(dict.fromkeys(axiom for n in conflicts for axiom in gated.conflicts[n].axioms)),
+        tuple(dict.fromkeys(axiom for n in conflicts for axiom in judged[n].conflict.axioms)),
         "; ".join(dict.fromkeys(x.hint for x in own if x.hint)) or None,
     )
 
@@ -417,19 +418,18 @@ def reason_table(reasons: Sequence[RowReason]) -> pa.Table:
 
 def conflict_table(gated: GateAnswer) -> pa.Table:
     """Convert the conflicts of ``gated`` to an Arrow table with `CONFLICT_COLUMNS`."""
-    met = zip(gated.conflicts, gated.patterns, gated.sentences, gated.judgements)
     rows: list[dict[str, Any]] = [
         {
             "conflict": conflict_id(gated, n),
-            "cause": pattern.id,
-            "title": pattern.title,
-            "sentence": sentence,
-            "effect": judgement.effect,
-            "insertions": conflict.insertions,
-            "base": conflict.base,
-            "axioms": conflict.axioms,
+            "cause": found.pattern.id,
+            "title": found.pattern.title,
+            "sentence": found.sentence,
+            "effect": found.judgement.effect,
+            "insertions": found.conflict.insertions,
+            "base": found.conflict.base,
+            "axioms": found.conflict.axioms,
         }
-        for n, (conflict, pattern, sentence, judgement) in enumerate(met)
+        for n, found in enumerate(gated.judged_conflicts)
     ]
     return pa.Table.from_pylist(rows, CONFLICT_COLUMNS)
 

@@ -117,19 +117,21 @@ def _judgement_lines(gated: GateAnswer, verbose: bool) -> list[str]:
     ``verbose``.
     """
     groups: dict[tuple[str, str], list[int]] = {}
-    for i, judged in enumerate(gated.judgements):
-        if verbose or judged.effect != INFO:
-            groups.setdefault((gated.patterns[i].id, str(judged)), []).append(i)
+    for i, found in enumerate(gated.judged_conflicts):
+        if verbose or found.judgement.effect != INFO:
+            groups.setdefault((found.pattern.id, str(found.judgement)), []).append(i)
     lines: list[str] = []
     for places in list(groups.values())[: None if verbose else SHOWN]:
-        pattern, judged = gated.patterns[places[0]], gated.judgements[places[0]]
+        first = gated.judged_conflicts[places[0]]
+        pattern, judged = first.pattern, first.judgement
         times = f"{len(places):,} × " if len(places) > 1 else ""
         lines += ["", f"{times}{escape_controls(pattern.title)}  [{pattern.id}]"]
         if judged != Judgement():
             lines.append(f"  {escape_controls(str(judged))}")
         for i in places if verbose else places[:1]:
-            title, *rows = conflict_lines(i + 1, gated.conflicts[i])
-            lines += [title, f"  {escape_controls(gated.sentences[i])}", *rows]
+            found = gated.judged_conflicts[i]
+            title, *rows = conflict_lines(i + 1, found.conflict)
+            lines += [title, f"  {escape_controls(found.sentence)}", *rows]
     if not verbose and len(groups) > SHOWN:
         lines += [
             "",
