@@ -138,15 +138,14 @@ class BatchPartition:
     """Lines of a batch by what a gate decided about them.
 
     files: names of the files, by `Line.file`.
-    accepted: lines that are accepted.
-    set_aside: lines that are not.
-    tolerated: lines that the policy or the store's ledger keeps out without blocking the batch.
+    accepted_lines, set_aside_lines: lines that are accepted, and lines that are not.
+    tolerated_lines: lines that the policy or the store's ledger keeps out without blocking the batch.
     """
 
     files: tuple[str, ...]
-    accepted: tuple[Line, ...] = ()
-    set_aside: tuple[SetAsideLine, ...] = ()
-    tolerated: tuple[SetAsideLine, ...] = ()
+    accepted_lines: tuple[Line, ...] = ()
+    set_aside_lines: tuple[SetAsideLine, ...] = ()
+    tolerated_lines: tuple[SetAsideLine, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,17 +194,17 @@ class GateAnswer:
     @property
     def accepted(self) -> tuple[Line, ...]:
         """Lines that are accepted."""
-        return self.lines.accepted
+        return self.lines.accepted_lines
 
     @property
     def set_aside(self) -> tuple[SetAsideLine, ...]:
         """Lines that are not accepted."""
-        return self.lines.set_aside
+        return self.lines.set_aside_lines
 
     @property
     def tolerated(self) -> tuple[SetAsideLine, ...]:
         """Lines that are kept out without blocking the batch."""
-        return self.lines.tolerated
+        return self.lines.tolerated_lines
 
     @property
     def conflicts(self) -> tuple[Conflict, ...]:

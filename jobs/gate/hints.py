@@ -146,7 +146,7 @@ def add_hints(
             holds, partial(is_past, deadline), partial(progress, "looking for other spellings")
         )
     rows = tuple(replace(x, hint=search.suggestions.get(x.line, x.hint)) for x in gated.set_aside)
-    lines = replace(gated.lines, set_aside=rows)
+    lines = replace(gated.lines, set_aside_lines=rows)
     return replace(gated, lines=lines, unexamined_lines=len(search.unexamined), is_final=True)
 
 
