@@ -65,22 +65,24 @@ class SpellingSuggestions:
         elif iri in known.object_properties:
             found = [(subject, predicate, object) for object in _iri_spellings(value)]
         elif iri in known.data_properties:
+            read = _parse_literal(value)
+            written = owl.Literal(read.value, language=read.language or "") if read else None
             found = [
-                (subject, predicate, literal_text(x)) for x in self._suggest_values(iri, value)
+                (subject, predicate, literal_text(x))
+                for x in (self.suggest_values(iri, written) if written else ())
             ]
         elif kind == "undeclared" and not is_reserved(iri):
             near = self._near_property.nearest(iri)
             found = [(subject, f"<{near}>", value)] if near else []
         return [x for x in dict.fromkeys(found) if x != triple][:MOST_SPELLINGS]
 
-    def _suggest_values(self, property: str, text: str) -> Iterator[owl.Literal]:
-        """Suggest literals for ``text``: similar members of the range's enumerations, then the same
-        lexical form with another datatype.
+    def suggest_values(self, property: str, literal: owl.Literal) -> Iterator[owl.Literal]:
+        """Suggest literals in place of ``literal``: similar members of the range's enumerations,
+        then the same lexical form with another datatype.
         """
-        read = _parse_literal(text)
-        if read is None or read.language:
+        if literal.language:
             return
-        lexical = read.value
+        lexical = literal.lexical
         named = sorted(
             {part for range_ in self._ranges.get(property, ()) for part in _range_members(range_)},
             key=repr,

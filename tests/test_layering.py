@@ -54,6 +54,7 @@ ROOMS = (
     "jobs.checking.explaining",
     "jobs.checking.outside_shiq",
     "jobs.checking.slices",
+    "jobs.checking.repairing",
     "jobs.checking.deciding",
     "jobs.checking.certifying",
     "jobs.checking.session",

@@ -249,9 +249,8 @@ def _certify_as_read(question: BaseQuestion) -> Result:
     base = question.open_base(
         empty, *aside, *unsatisfiable_class_leftovers(empty.simplified_tbox.clauses, options)
     )
-    result = decide_batch(
-        base, InputBatch(abox, ABox(), (), question.ledger), options, decider, clock
-    )
+    batch = InputBatch(abox, ABox(), (), question.ledger)
+    result = decide_batch(base, batch, replace(options, repairs=False), decider, clock)
     if asked is not None:
         notes, counts = (
             (*asked.notes, *result.evidence.notes),
@@ -260,10 +259,21 @@ def _certify_as_read(question: BaseQuestion) -> Result:
         result = replace(
             result, evidence=replace(result.evidence, notes=notes, decided=counts, sent=asked.sent)
         )
-    return _move_insertions_to_base(
-        replace(
-            result, statistics=replace(result.statistics, assertions=result.statistics.insertions)
+    statistics = replace(result.statistics, assertions=result.statistics.insertions)
+    result = _move_insertions_to_base(replace(result, statistics=statistics))
+    if not options.repairs or result.verdict is not Verdict.INCONSISTENT:
+        return result
+    # Loaded where repairs are asked for.
+    from shiq.jobs.checking.repairing import add_repairs
+
+    def check_changed(changed: InputBatch, settings: Options) -> Result:
+        timed = Clock(progress=clock.progress)
+        return _certify_as_read(
+            replace(question, abox=changed.insertions, options=settings, clock=timed)
         )
+
+    return add_repairs(
+        result, batch, question.ontology.tbox.signature, options, clock, check_changed
     )
 
 
@@ -294,7 +304,7 @@ def decide_tbox_alone(question: BaseQuestion) -> Result:
     something = abox_of([ClassAssertion(Class("urn:shiq:Something"), "urn:shiq:something")])
     options = question.options
     base = question.open_base(import_engine("local").build(question.ontology.tbox, ABox()))
-    plain = replace(options, criterion="none", engine="local")
+    plain = replace(options, criterion="none", engine="local", repairs=False)
     result = decide_batch(
         base,
         InputBatch(something, ABox(), (), question.ledger),

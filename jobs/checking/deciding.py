@@ -140,7 +140,16 @@ def decide_batch(
             else options.explain_seconds,
         )
     found, leftovers, left = find_in_batch(base, batch, options, decider, clock, notes)
-    return settle_and_make_result(base, batch, found, leftovers, options, decider, clock, left())
+    result = settle_and_make_result(base, batch, found, leftovers, options, decider, clock, left())
+    if not options.repairs or result.verdict is not Verdict.INCONSISTENT:
+        return result
+    # Loaded where repairs are asked for.
+    from shiq.jobs.checking.repairing import add_repairs
+
+    def check_changed(changed: InputBatch, settings: Options) -> Result:
+        return decide_batch(base, changed, settings, decider, Clock(progress=clock.progress))
+
+    return add_repairs(result, batch, base.tbox.signature, options, clock, check_changed)
 
 
 def find_in_batch(

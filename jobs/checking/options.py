@@ -118,6 +118,8 @@ class Options:
     driver_rows: the engine ``spark`` checks larger batches in slices; None: never.
     most_module: largest module, in assertions, that a task of the engine ``graphframes`` decides;
         larger ones stay undecided.
+    repairs: look for the smallest changes that make base and batch consistent (`Result.repairs`),
+        within the time for explaining.
     """
 
     criterion: str = option(
@@ -278,6 +280,8 @@ class Options:
         metavar="N",
         heading=Heading.SPARK,
     )
+
+    repairs: bool = False
 
     def __post_init__(self) -> None:
         require_known(self.criterion, (AUTO, *CRITERIA, MODEL), "criterion")

@@ -29,6 +29,7 @@ from shiq.jobs.commands.options import (
     lineage_option,
     master_option,
     module_option,
+    repairs_option,
     rows_option,
     snapshot_option,
 )
@@ -111,6 +112,7 @@ def _reduced_output(name: str, parameters: Mapping[str, Any]) -> list[tuple[str,
     help="With --criterion definition7: write what was decided, A_add with the simplified TBox, for a reasoner of your own: "
     ".ofn, .nt, or a table of triples (.csv, .parquet, .delta). 3 if that is not the whole question.",
 )
+@repairs_option
 @snapshot_option
 @criterion_option
 @engine_option

@@ -20,6 +20,7 @@ from shiq.jobs.commands.options import (
     jar_option,
     lineage_option,
     master_option,
+    repairs_option,
 )
 from shiq.jobs.commands.places import (
     INPUTS,
@@ -182,6 +183,7 @@ def index(
     type=INPUTS,
     help="Ontology file that takes the place of the store's TBox; repeatable.",
 )
+@repairs_option
 @explain_option
 @checking_options
 @engine_option
@@ -202,6 +204,10 @@ def certify(
 
     if bool(store) == bool(ontology):
         raise click.UsageError("Give either files, or --store.")
+    if store and options["repairs"]:
+        raise click.UsageError(
+            f"--repairs goes with files. To repair {store}: shiq export --store {store} > data.nt, then certify data.nt."
+        )
     if store is None:
         if tbox:
             raise click.UsageError("--tbox goes with --store; name the files without it.")

@@ -409,6 +409,13 @@ def after_run_options(command: F) -> F:
     return found
 
 
+repairs_option = click.option(
+    "--repairs",
+    type=OutputParameter(),
+    metavar="FILE.ru",
+    help="Write the smallest changes that make base and batch consistent as SPARQL Update, checked, with their reasons; "
+    "within --explain-seconds. Nothing is changed.",
+)
 snapshot_option = click.option(
     "--snapshot",
     type=click.IntRange(min=1),

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 import click
 
 import shiq
-from shiq.answers.verdict import EXIT_CODES
+from shiq.answers.repair import RepairPlan
+from shiq.answers.verdict import EXIT_CODES, Verdict
 from shiq.deadline import report_stages_to
 from shiq.errors import UsageError
 from shiq.files import json_text, write_atomically
@@ -111,11 +112,13 @@ def run_check(
         options.pop("json_file"),
     )
     answer = answer_writer(options.pop("reports"), json_file, options.pop("baseline"))
+    repairs_file = options.pop("repairs", None)
+    asked_more = {"repairs": True} if repairs_file else {}
     progress = None if quiet else make_progress_line(verbose)
     heard = EarlyVerdict(json_file, asked, progress)
     try:
         with report_stages_to(progress) if progress else nullcontext():
-            result = call({**options, "progress": progress, "certain": heard})
+            result = call({**options, **asked_more, "progress": progress, "certain": heard})
     except KeyboardInterrupt:
         # Of a store that was to be written nothing is there yet.
         if heard.result is None or asked.command != "check":
@@ -131,6 +134,8 @@ def run_check(
         text = shorten_iris(result_text(result, verbose=verbose), asked.inputs)
         click.echo(text.partition("\n")[2] if heard.result is not None else text)
     _pack_disagreements(result, options)
+    if repairs_file:
+        _write_repairs(result, Path(repairs_file))
     answer(result, asked, result.labels)
     after.run(result, asked, EXIT_CODES[result.verdict])
     return EXIT_CODES[result.verdict]
@@ -293,6 +298,19 @@ class StopSignal:
 
 def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt
+
+
+def _write_repairs(result: shiq.Result, target: Path) -> None:
+    """Write the repairs of ``result``, or why there are none."""
+    # Loaded where it is asked for.
+    from shiq.jobs.reports.repairs import update_text
+
+    reason = {
+        Verdict.CONSISTENT: "base and batch are consistent",
+        Verdict.UNDETERMINED: "the verdict is undetermined",
+        Verdict.INCONSISTENT: result.reason or "the engine that was asked looks for none",
+    }[result.verdict]
+    write_atomically(target, update_text(result.repairs or RepairPlan(reason=reason)))
 
 
 def _pack_disagreements(result: shiq.Result, options: dict[str, Any]) -> None:

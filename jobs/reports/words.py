@@ -204,6 +204,9 @@ def _is_base_inconsistent(report: Report) -> bool:
     return bool(report.conflicts) and all(c.get("origin") == "base" for c in report.conflicts)
 
 
+#: Changes that a step names.
+MOST_REPAIRS = 10
+
 # --- what to do -----------------------------------------------------------------------------------
 
 
@@ -215,6 +218,29 @@ def next_steps(report: Report) -> tuple[NextStep, ...]:
         return _steps_if_consistent(report)
     if report.verdict is Verdict.UNDETERMINED:
         return _steps_if_undetermined(report)
+    return (*_repair_steps(report), *_steps_if_inconsistent(report))
+
+
+def _repair_steps(report: Report) -> tuple[NextStep, ...]:
+    """A step with the verified repairs, if they were asked for."""
+    plan = report.result.get("repairs") or {}
+    if not plan.get("verified"):
+        return ()
+    parts = [
+        *(f"remove {line}" for change in plan["changes"] for line in change["remove"]),
+        *(f"write {line}" for change in plan["changes"] for line in change.get("add", ())),
+    ]
+    more = len(parts) - MOST_REPAIRS
+    shown = "; ".join([*parts[:MOST_REPAIRS], *([f"{more:,} more"] if more > 0 else [])])
+    least = ", and no fewer would do" if plan["smallest"] else ""
+    return (
+        NextStep(
+            f"{pluralize(len(plan['changes']), 'change')} would make it consistent, as a check has shown{least}: {shown}"
+        ),
+    )
+
+
+def _steps_if_inconsistent(report: Report) -> tuple[NextStep, ...]:
     if report.command in (CERTIFY, INDEX) or _is_base_inconsistent(report):
         found = [
             NextStep(

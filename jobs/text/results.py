@@ -30,6 +30,7 @@ from shiq.jobs.checking.options import is_unsliced_note
 from shiq.support import pluralize
 
 if TYPE_CHECKING:
+    from shiq.answers.repair import RepairPlan
     from shiq.answers.result import Conflict
     from shiq.explanation import ConflictGroup
 
@@ -60,6 +61,7 @@ def result_text(result: Result, *, verbose: bool = False) -> str:
         ]
     if result.verdict is Verdict.INCONSISTENT:
         lines += _conflict_texts(result, verbose)
+        lines += _repair_texts(result.repairs, verbose)
     lines += leftover_lines(result.evidence, verbose)
     lines += ["", *figure_lines(result)]
     lines += _pulled_lines(result, verbose)
@@ -135,6 +137,27 @@ def _conflict_texts(result: Result, verbose: bool) -> list[str]:
             "",
             f"… {len(groups) - SHOWN:,} more causes, {left:,} conflicts: -v shows them, --json FILE writes them.",
         ]
+    return lines
+
+
+def _repair_texts(plan: RepairPlan | None, verbose: bool) -> list[str]:
+    """Lines about repairs, if they were asked for."""
+    if plan is None:
+        return []
+    if not plan.is_verified:
+        return ["", f"no repair: {escape_controls(plan.reason)}"]
+    smallest = " and no fewer would do" if plan.is_smallest else ""
+    lines = [
+        "",
+        f"consistent with {pluralize(len(plan.changes), 'change')} (checked{smallest}):",
+    ]
+    for change in plan.changes if verbose else plan.changes[:SHOWN]:
+        at = f"  at {places_text(change.places)}" if change.places else "  in the base"
+        lines += [f"  remove   {escape_controls(row)}" for row in change.removed_lines]
+        lines += [f"  write    {escape_controls(row)}" for row in change.added_lines]
+        lines[-1] += escape_controls(at)
+    if not verbose and len(plan.changes) > SHOWN:
+        lines += [f"  … {len(plan.changes) - SHOWN:,} more changes: -v shows them"]
     return lines
 
 

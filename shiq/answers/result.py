@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from shiq.answers.repair import RepairPlan
 from shiq.answers.verdict import LEAVING_OUT, UNREAD, Leftover, Verdict, drop_empty, known_counts
 from shiq.errors import ShiqError
 from shiq.inputs.reading import Place
@@ -191,6 +192,7 @@ class Result:
     undecided: modules that no reasoner decided (engines of this process).
     why_pulled: causes of reading further elements, most frequent first, if requested.
     ended: False while conflicts are still being explained; the verdict is already final.
+    repairs: changes that make base and batch consistent, if requested.
 
     ``a_add`` with the original TBox is not the question that was decided. The simplified TBox and
     the modules also contain what was inferred from other assertions (THEORY, "The procedure" and
@@ -214,6 +216,7 @@ class Result:
     why_pulled: tuple[PulledIn, ...] | None = None
     ended: bool = True
     snapshot: int = 0
+    repairs: RepairPlan | None = None
 
     def __repr__(self) -> str:
         from shiq.answers.display import summary_line
@@ -310,6 +313,7 @@ class Result:
             "more_conflicts": self.more_conflicts,
             "conflicts_complete": self.complete,
             "evidence": self.evidence.to_dict(),
+            **({"repairs": self.repairs.to_dict()} if self.repairs else {}),
             **drop_empty(snapshot=self.snapshot),
             "committed": self.committed,
             **(

@@ -1,0 +1,191 @@
+"""Repairs: verified, smallest, and read by others as they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+from command_line import shiq as run
+
+import shiq
+from shiq.answers.repair import RepairPlan
+from shiq.answers.verdict import Verdict
+from shiq.jobs.reports.repairs import update_text
+from shiq.model import Assertion, Axiom, TBox
+from shiq.model.abox import abox_of
+from shiq.model.ntriples import assertion_lines
+from shiq.model.walk import signature_of
+from shiq.reasoner.hermit import HermitReasoner
+from tests.tools.repairs import MOST_BRUTE, cases_of, repaired
+
+TBOX = """Prefix(:=<urn:t#>)
+Prefix(xsd:=<http://www.w3.org/2001/XMLSchema#>)
+Ontology(<urn:t>
+DisjointClasses(:Cat :Dog)
+FunctionalObjectProperty(:owner)
+DisjointClasses(:Person :Shop)
+DataPropertyRange(:age xsd:integer)
+)
+"""
+TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "t.ofn").write_text(TBOX)
+    (tmp_path / "base.nt").write_text(
+        f"<urn:t#tom> {TYPE} <urn:t#Cat> .\n<urn:t#tom> <urn:t#owner> <urn:t#ann> .\n<urn:t#ann> {TYPE} <urn:t#Person> .\n"
+    )
+    (tmp_path / "i.nt").write_text(
+        f"<urn:t#tom> {TYPE} <urn:t#Dog> .\n<urn:t#tom> <urn:t#owner> <urn:t#x> .\n<urn:t#x> {TYPE} <urn:t#Shop> .\n"
+        '<urn:t#tom> <urn:t#age> "3" .\n'
+    )
+    return tmp_path
+
+
+def check(folder: Path, **settings: object) -> shiq.Result:
+    given = (str(folder / name) for name in ("t.ofn", "base.nt", "i.nt"))
+    return shiq.check_insertions(*given, repairs=True, **settings)
+
+
+def test_a_literal_is_spelt_anew_and_the_rest_is_removed(folder: Path) -> None:
+    plan = check(folder).repairs
+    assert plan is not None
+    assert (plan.is_verified, plan.is_smallest, len(plan.changes)) == (True, True, 3)
+    changed = [(x.side, x.places[0].line, x.added_lines) for x in plan.changes]
+    three = '<urn:t#tom> <urn:t#age> "3"^^<http://www.w3.org/2001/XMLSchema#integer> .'
+    assert changed == [
+        ("insertions", 1, ()),
+        ("insertions", 4, (three,)),
+        ("insertions", 2, ()),
+    ]
+
+
+def test_others_apply_the_file(folder: Path) -> None:
+    ended = run(
+        "check", "-t", "t.ofn", "-a", "base.nt", "-i", "i.nt", "--repairs", "r.ru", cwd=folder
+    )
+    assert ended.returncode == 1
+    assert "consistent with 3 changes (checked and no fewer would do):" in ended.stdout
+    both = (folder / "base.nt").read_text() + (folder / "i.nt").read_text()
+    store = ox.Store()
+    store.load(input=both.encode(), format=ox.RdfFormat.N_TRIPLES)
+    store.update((folder / "r.ru").read_text())
+    mended = sorted(f"{quad.triple} ." for quad in store)
+    (folder / "mended.nt").write_text("\n".join(mended) + "\n")
+    assert run("certify", "t.ofn", "mended.nt", cwd=folder).returncode == 0
+    rdflib = pytest.importorskip("rdflib")
+    graph = rdflib.Graph().parse(data=both, format="nt")
+    graph.update((folder / "r.ru").read_text())
+    assert sorted(graph.serialize(format="nt").split("\n")[:-1]) == mended
+    own = shiq.update_changes(str(folder / "r.ru"))
+    before = set(both.splitlines())
+    read = {
+        f"{quad.triple} ."
+        for side in (own.deletions, own.insertions)
+        for document in side
+        for quad in ox.parse(document.text, format=ox.RdfFormat.TRIG)
+    }
+    assert read == {*mended} ^ before
+
+
+def test_what_is_consistent_needs_no_repair(folder: Path) -> None:
+    (folder / "i.nt").write_text(f"<urn:t#rex> {TYPE} <urn:t#Dog> .\n")
+    assert check(folder).repairs is None
+    run("check", "-t", "t.ofn", "-a", "base.nt", "-i", "i.nt", "--repairs", "r.ru", cwd=folder)
+    assert (folder / "r.ru").read_text() == "# No repair: base and batch are consistent.\n"
+
+
+def test_without_an_explanation_there_is_none(folder: Path) -> None:
+    plan = check(folder, explain_seconds=0).repairs
+    assert plan is not None
+    assert not plan.is_verified
+    assert plan.reason
+
+
+def test_leftovers_keep_a_repair_from_being_verified(folder: Path) -> None:
+    with (folder / "i.nt").open("a") as file:
+        file.write("<urn:t#tom> <urn:t#ownr> <urn:t#y> .\n")
+    plan = check(folder, fail_on=["uninterpreted"]).repairs
+    assert plan is not None
+    assert not plan.changes
+    assert "it is not decided whether the rest is consistent" in plan.reason
+
+
+def test_an_ontology_that_contradicts_itself_has_no_repair(folder: Path) -> None:
+    (folder / "t.ofn").write_text(
+        "Prefix(:=<urn:t#>)\nOntology(<urn:t>\nDisjointClasses(:Cat :Dog)\n"
+        "SubClassOf(owl:Thing :Cat)\nSubClassOf(owl:Thing :Dog)\n"
+        "Declaration(Class(:Person))\nDeclaration(ObjectProperty(:owner))\n)\n"
+    )
+    plan = shiq.certify([folder / "t.ofn", folder / "base.nt"], repairs=True).repairs
+    assert plan is not None
+    assert plan.reason == "the ontology contradicts itself: no change of data mends it"
+
+
+def test_a_blank_node_is_changed_where_it_stands(folder: Path) -> None:
+    (folder / "i.nt").write_text(f"_:b {TYPE} <urn:t#Dog> .\n_:b {TYPE} <urn:t#Cat> .\n")
+    plan = check(folder).repairs
+    assert plan is not None
+    text = update_text(plan)
+    assert "# About a blank node" in text
+    assert not [line for line in text.splitlines() if not line.startswith("#") and line]
+
+
+def test_a_repair_names_the_graph(folder: Path) -> None:
+    (folder / "i.nq").write_text(f"<urn:t#tom> {TYPE} <urn:t#Dog> <urn:g> .\n")
+    result = shiq.check_insertions(
+        folder / "t.ofn", folder / "base.nt", folder / "i.nq", repairs=True
+    )
+    assert result.repairs is not None
+    assert (
+        f"DELETE DATA {{ GRAPH <urn:g> {{ <urn:t#tom> {TYPE} <urn:t#Dog> . }} }} ;"
+        in update_text(result.repairs)
+    )
+
+
+def test_text_of_no_repair_is_one_comment() -> None:
+    assert update_text(RepairPlan(reason="two\nlines")) == "# No repair: two lines.\n"
+
+
+def decide_by_own(axioms: Sequence[Axiom], assertions: Sequence[Assertion]) -> bool | None:
+    tbox = TBox(tuple(axioms), signature_of([*axioms, *assertions]))
+    verdict = shiq.certify([tbox, abox_of(assertions)], reasoner="own", verdict_only=True).verdict
+    return None if verdict is Verdict.UNDETERMINED else verdict is Verdict.CONSISTENT
+
+
+@pytest.mark.parametrize("seed", [12, 17, 20])
+def test_random_bases(seed: int) -> None:
+    cases = [case for case in cases_of(seed) if len(case.assertions) <= MOST_BRUTE]
+    for case in cases:
+        assert case.faults(decide_by_own) == []
+    assert cases
+
+
+def test_removing_everything_is_no_repair_of_an_ontology() -> None:
+    reasons = {case.plan.reason for case in cases_of(208)}
+    assert reasons == {"the ontology contradicts itself: no change of data mends it"}
+
+
+@pytest.mark.slow
+@pytest.mark.jvm
+def test_random_bases_by_hermit() -> None:
+    hermit = HermitReasoner(timeout=20)
+
+    def decide(axioms: Sequence[Axiom], assertions: Sequence[Assertion]) -> bool | None:
+        verdict = hermit.decide_consistency(axioms, assertions).verdict
+        return None if verdict is Verdict.UNDETERMINED else verdict is Verdict.CONSISTENT
+
+    counted = 0
+    for seed in range(30):
+        for case in cases_of(seed):
+            assert case.faults(decide) == [], (seed, case.name)
+            assert case.plan.is_verified
+            mended = {
+                line for x in repaired(case.assertions, case.plan) for line in assertion_lines(x)
+            }
+            assert mended
+            counted += 1
+    assert counted > 30
