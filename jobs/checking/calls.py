@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from shiq.jobs.checking.certifying import Repair
 
 
-@takes_settings
+@takes_settings(Options)
 def check_insertions(
     tbox: Given,
     abox: Given | Session = None,
@@ -102,7 +102,7 @@ def check_insertions(
         return with_source_notes(run_in_time(options, clock, check), data, added, removed)
 
 
-@takes_settings
+@takes_settings(Options)
 def certify(sources: Given, more: Given = None, **settings: Any) -> Result:
     """Check whether T and A, read from ``sources`` and ``more``, are consistent without any batch.
 
@@ -130,7 +130,7 @@ def certify(sources: Given, more: Given = None, **settings: Any) -> Result:
         return with_source_notes(run_in_time(options, clock, check), given)
 
 
-@takes_settings
+@takes_settings(Options)
 def certify_store(store: str | Path, tbox: Given = None, **settings: Any) -> Result:
     """Certify the A of a store again and record the new certificate in one step.
 
@@ -203,7 +203,7 @@ def certify_store(store: str | Path, tbox: Given = None, **settings: Any) -> Res
     return _build_in_time(Options(**option_arguments(settings)), recertify)
 
 
-@takes_settings
+@takes_settings(Options)
 def index(
     tbox: Given,
     abox: Given,

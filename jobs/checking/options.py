@@ -355,18 +355,24 @@ class Options:
             )
 
 
-def takes_settings(call: Call) -> Call:
-    """Decorator: show the fields of `Options` in the signature of a call with ``**settings``."""
-    shown = inspect.signature(call)
-    own = [
-        one for one in shown.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD
-    ]
-    named = [
-        one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for one in inspect.signature(Options).parameters.values()
-    ]
-    call.__signature__ = shown.replace(parameters=[*own, *named])  # type: ignore[attr-defined]
-    return call
+def takes_settings(owner: type) -> Callable[[Call], Call]:
+    """Decorator: show the fields of ``owner`` in the signature of a call with ``**settings``."""
+
+    def decorate(call: Call) -> Call:
+        shown = inspect.signature(call)
+        own = [
+            one
+            for one in shown.parameters.values()
+            if one.kind is not inspect.Parameter.VAR_KEYWORD
+        ]
+        named = [
+            one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for one in inspect.signature(owner).parameters.values()
+        ]
+        call.__signature__ = shown.replace(parameters=[*own, *named])  # type: ignore[attr-defined]
+        return call
+
+    return decorate
 
 
 def option_arguments(settings: Mapping[str, Any]) -> dict[str, Any]:

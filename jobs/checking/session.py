@@ -487,7 +487,7 @@ def session_of(store: str | Path | Session) -> Iterator[Session]:
             yield session
 
 
-@takes_settings
+@takes_settings(Options)
 def check(
     insertions: Given,
     store: str | Path | Session,

@@ -30,11 +30,13 @@ from shiq.answers.verdict import Verdict
 from shiq.errors import InputError, UsageError
 from shiq.inputs.catalog import Catalogs
 from shiq.inputs.compression import SUFFIXES
+from shiq.jobs.checking.options import takes_settings
+from shiq.jobs.option_fields import Takes, option
 from shiq.rml.inputs import compile_mapping
 from shiq.rml.model import Statement
 from shiq.rml.program import MappingProgram
 from shiq.streams.enrichment.answers import EnrichedEvent, EnrichmentCounts, make_entry
-from shiq.streams.enrichment.cache import Entry, EntryCache, parse_capacity, parse_policy
+from shiq.streams.enrichment.cache import POLICIES, Entry, EntryCache, parse_capacity, parse_policy
 from shiq.streams.enrichment.components import WindowAnswerer, WindowEvent
 from shiq.streams.enrichment.entries import EntriesFile
 from shiq.streams.enrichment.key import IllTypedError, KeyMaker
@@ -395,48 +397,80 @@ def _file_hash(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
+@dataclass(frozen=True)
+class EnricherSettings:
+    """Settings of an enricher: its cache, raw records and the reasoner. See `open_enricher`."""
+
+    policy: str = option("lru", "Entry to evict first.", choices=tuple(POLICIES))
+    capacity: int | str | None = option(
+        100_000, "Most entries in the cache; 0: no cache.", metavar="N|none"
+    )
+    most_bytes: int | None = option(
+        None, "Most bytes of entries. [default: no bound]", minimum=0, metavar="N"
+    )
+    mapping: str | Path | None = option(
+        None,
+        "RML, or YARRRML (.yml): each line of the source is a raw JSON record (CSV: a row).",
+        takes=Takes.INPUT_FILE,
+        metavar="FILE",
+    )
+    stream: str | None = option(
+        None, "Of a mapping with several logical sources, the stream's.", metavar="NAME"
+    )
+    entries: str | Path | None = option(
+        None,
+        "Entries on disk (.delta: a table), known to the next run over the same T and B.",
+        takes=Takes.OUTPUT_ROWS,
+        metavar="FILE",
+    )
+    static_types: bool = option(
+        False, "Write also what follows for static individuals that the event does not mention."
+    )
+    reasoner: str = option("auto", "Reasoner to ask.", choices=("auto", "own", "hermit"))
+    timeout: float | None = option(
+        60.0, "Seconds of reasoning for an event that is not in the cache.", takes=Takes.TIME
+    )
+    heap: str = "1g"
+
+
+@takes_settings(EnricherSettings)
 def open_enricher(
     tbox: object,
     static: object = None,
     *,
-    policy: str = "lru",
-    capacity: int | str | None = 100_000,
-    most_bytes: int | None = None,
-    mapping: str | Path | None = None,
-    stream: str | None = None,
-    entries: str | Path | None = None,
-    static_types: bool = False,
-    reasoner: str = "auto",
     allow: Iterable[str] = (),
-    timeout: float | None = 60.0,
-    heap: str = "1g",
     catalog: Catalogs | None = None,
+    **settings: Any,
 ) -> Enricher:
     """Opens (``tbox``, ``static``), each as `shiq.check_insertions` takes it, for events to be
     enriched.
 
-    ``policy``: which entry goes where ``capacity`` are kept, or ``most_bytes`` (None: no bound);
-    ``entries``: a file of them (a Delta table where it ends in ``.delta``), which the next run
-    over the same T and B finds. ``static_types``: what an event makes of static individuals that
-    it does not mention, too. ``mapping``: RML for raw records, of whose sources ``stream`` is
-    the stream's, and the others are read once, into B. ``timeout``: seconds for an event not met
-    before. ``allow``: kinds of leftovers that do not matter. Raises: InputError where T and B
-    contradict each other, UsageError.
+    allow: kinds of leftovers that do not matter.
+    policy: which entry goes where ``capacity`` are kept, or ``most_bytes`` (None: no bound).
+    mapping: RML for raw records. Of its sources ``stream`` is the stream's; the others are read
+        once, into B.
+    entries: file of entries (a Delta table if it ends in ``.delta``) that the next run over the same
+        T and B finds.
+    static_types: whether an answer has what an event makes of static individuals that it does not
+        mention.
+    timeout: seconds for an event not met before.
+
+    Raises: InputError where T and B contradict each other, UsageError.
     """
-    kept = EntryCache(parse_capacity(capacity), parse_policy(policy), most_bytes)
+    asked = EnricherSettings(**settings)
+    kept = EntryCache(parse_capacity(asked.capacity), parse_policy(asked.policy), asked.most_bytes)
     knowledge = read_knowledge(tbox, static, allow, catalog)
     program = None
-    if mapping is not None:
+    if asked.mapping is not None:
         program, lines = compile_mapping(
-            mapping, stream, lenient="missing-value" in knowledge.allow
+            asked.mapping, asked.stream, lenient="missing-value" in knowledge.allow
         )
         knowledge = knowledge.with_lines(lines)
-    realizer = Realizer(knowledge, reasoner, timeout, heap, static_types)
+    realizer = Realizer(knowledge, asked.reasoner, asked.timeout, asked.heap, asked.static_types)
     try:
         realizer.require_consistent()
-        file = (
-            None if entries is None else _open_entries_file(Path(entries), realizer.answers_digest)
-        )
+        path, digest = asked.entries, realizer.answers_digest
+        file = None if path is None else _open_entries_file(Path(path), digest)
         return Enricher(knowledge, realizer, kept, file, program)
     except BaseException:
         realizer.close()

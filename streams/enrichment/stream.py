@@ -93,6 +93,13 @@ class RowSettings:
         is_repeatable=True,
         metavar="CLASS",
     )
+    window: int | None = option(
+        None,
+        "One row a window: t from c-W to c, at c = first t + W + j*D.",
+        flags=("--window", "-w"),
+        minimum=0,
+    )
+    slide: int = option(1, "Distance between windows.", minimum=1, metavar="D")
 
 
 @dataclass

@@ -13,13 +13,12 @@ import click
 from shiq.api import open_store
 from shiq.errors import ShiqError, UsageError
 from shiq.jobs.commands.options import (
-    NearestChoice,
-    Seconds,
     catalog_option,
     field_option,
+    field_options,
     heap_option,
 )
-from shiq.jobs.commands.places import READS, WRITES_ROWS, GuardedCommand, InputParameter
+from shiq.jobs.commands.places import READS, GuardedCommand, InputParameter
 from shiq.jobs.commands.stream.options import (
     StreamArguments,
     require_known,
@@ -28,12 +27,12 @@ from shiq.jobs.commands.stream.options import (
     stream_options,
     tbox_option,
 )
+from shiq.jobs.option_fields import declared_names
 from shiq.jobs.text.results import leftovers_text, seconds_text
 from shiq.rml.reader import read_mapping
 from shiq.streams.enrichment import open_enricher
-from shiq.streams.enrichment.cache import POLICIES
 from shiq.streams.enrichment.components import EventWindows
-from shiq.streams.enrichment.enricher import SlowReasoningLog, StaticFolder
+from shiq.streams.enrichment.enricher import EnricherSettings, SlowReasoningLog, StaticFolder
 from shiq.streams.enrichment.stream import EnrichmentCollector, RowSettings
 from shiq.streams.front.arrivals import RejectLog, WatermarkTracker
 from shiq.streams.front.operator import StreamAnswer
@@ -53,88 +52,23 @@ def _mapped_sources(mapping: str) -> Callable[[Path], bool]:
 @tbox_option
 @static_option
 @store_option
-@click.option(
-    "--policy",
-    type=NearestChoice(list(POLICIES)),
-    default="lru",
-    show_default=True,
-    help="Entry to evict first.",
-)
-@click.option(
-    "--capacity",
-    default="100000",
-    show_default=True,
-    metavar="N|none",
-    help="Most entries in the cache; 0: no cache.",
-)
-@click.option(
-    "--most-bytes",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="Most bytes of entries. [default: no bound]",
-)
-@click.option(
-    "--mapping",
-    type=InputParameter(leads_to=_mapped_sources),
-    metavar="FILE",
-    help="RML, or YARRRML (.yml): each line of the source is a raw JSON record (CSV: a row).",
-)
-@click.option(
-    "--stream", metavar="NAME", help="Of a mapping with several logical sources, the stream's."
-)
-@click.option(
-    "--entries",
-    type=WRITES_ROWS,
-    metavar="FILE",
-    help="Entries on disk (.delta: a table), known to the next run over the same T and B.",
-)
+@field_options(EnricherSettings, "policy", "capacity", "most_bytes")
+@field_option(EnricherSettings, "mapping", type=InputParameter(leads_to=_mapped_sources))
+@field_options(EnricherSettings, "stream", "entries")
 @click.option(
     "--prefill",
     is_flag=True,
     help="Reason first about all that the mapping can make, as far as the capacity goes.",
 )
-@click.option(
-    "--static-types",
-    is_flag=True,
-    help="Write also what follows for static individuals that the event does not mention.",
-)
-@click.option(
-    "--window",
-    "-w",
-    type=click.IntRange(min=0),
-    help="One row a window: t from c-W to c, at c = first t + W + j*D.",
-)
-@click.option(
-    "--slide",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    metavar="D",
-    help="Distance between windows.",
-)
-@field_option(RowSettings, "only")
-@field_option(RowSettings, "explain")
-@field_option(RowSettings, "timings")
+@field_option(EnricherSettings, "static_types")
+@field_options(RowSettings, "window", "slide", "only", "explain", "timings")
 @click.option(
     "--static-follow",
     type=READS,
     metavar="DIR",
     help="Each file that comes to this folder is more static data from then on; NAME.delete.nt is taken away.",
 )
-@click.option(
-    "--reasoner",
-    type=NearestChoice(["auto", "own", "hermit"]),
-    default="auto",
-    show_default=True,
-    help="Reasoner to ask.",
-)
-@click.option(
-    "--timeout",
-    type=Seconds(),
-    default=60.0,
-    show_default=True,
-    help="Seconds of reasoning for an event that is not in the cache.",
-)
+@field_options(EnricherSettings, "reasoner", "timeout")
 @heap_option
 @catalog_option
 @stream_options(formats=("auto", "jsonl", "table", "jsonld"))
@@ -146,11 +80,6 @@ def enrich(
     mapping: str | None,
     stream: str | None,
     prefill: bool,
-    window: int | None,
-    slide: int,
-    only: tuple[str, ...],
-    explain: tuple[str, ...],
-    timings: bool,
     static_follow: str | None,
     **options: Any,
 ) -> int:
@@ -164,11 +93,12 @@ def enrich(
     Exit codes: 0 each event was decided and is consistent; 1 some contradicts; 3 some was not
     decided, none contradicts; 2; 4.
     """
-    if feed.engine == "spark" and window is not None:
+    rows = RowSettings(**{name: options.pop(name) for name in declared_names(RowSettings)})
+    if feed.engine == "spark" and rows.window is not None:
         raise UsageError(
             "windows are not supported on Spark", "Leave out --engine spark, or --window."
         )
-    if feed.engine == "spark" and (explain or timings or static_follow):
+    if feed.engine == "spark" and (rows.explain or rows.timings or static_follow):
         raise UsageError(
             "--explain, --timings and --static-follow are not supported on Spark",
             "Leave out --engine spark, or these.",
@@ -179,7 +109,7 @@ def enrich(
         name.replace("_", "-"): str(options[name])
         for name in ("policy", "capacity", "most_bytes", "static_types")
     }
-    settings = {**told, "only": ", ".join(only)}
+    settings = {**told, "only": ", ".join(rows.only)}
     if prefill and mapping is None:
         raise UsageError(
             "--prefill needs a mapping, which says what events there can be",
@@ -194,19 +124,20 @@ def enrich(
         raise UsageError(
             "--stream names a logical source of a mapping", "Give the mapping by --mapping."
         )
-    if slide != 1 and window is None:
+    if rows.slide != 1 and rows.window is None:
         raise UsageError("--slide is the distance between windows", "Give their width by --window.")
-    if explain and window is not None:
+    if rows.explain and rows.window is not None:
         raise UsageError(
             "--explain works on single events, not on windows", "Leave out --window, or --explain."
         )
     # Older checkpoints do not have those that say nothing by default.
-    more = {"explain": ", ".join(explain), "timings": timings, "static-follow": static_follow}
+    more = {"explain": ", ".join(rows.explain), "timings": rows.timings}
+    more |= {"static-follow": static_follow}
     settings |= {name: str(value) for name, value in more.items() if value}
     settings |= {
         "prefill": str(prefill),
-        "window": str(window),
-        "slide": str(slide),
+        "window": str(rows.window),
+        "slide": str(rows.slide),
         "mapping": str(mapping),
     }
     with (
@@ -215,7 +146,8 @@ def enrich(
             list(tbox) or None, given, mapping=mapping, stream=stream, allow=feed.allow, **options
         ) as enricher,
     ):
-        asked = [*(("--only", name) for name in only), *(("--explain", name) for name in explain)]
+        asked = [("--only", name) for name in rows.only]
+        asked += [("--explain", name) for name in rows.explain]
         for flag, name in asked:  # no row would have it, mostly for a typo
             require_known(
                 name,
@@ -235,9 +167,11 @@ def enrich(
                 feed.unit,
                 make_readable=run.outputs.make_readable,
                 jsonld=feed.format == "jsonld",
-                windows=None if window is None else EventWindows(window, slide),
-                tracker=WatermarkTracker(None) if window is None else feed.make_intake(run).tracker,
-                rows=RowSettings(only, timings, explain),
+                windows=None if rows.window is None else EventWindows(rows.window, rows.slide),
+                tracker=WatermarkTracker(None)
+                if rows.window is None
+                else feed.make_intake(run).tracker,
+                rows=rows,
             )
             run.status.show_rejects(rejects)
             if static_follow is not None:
