@@ -57,12 +57,14 @@ from shiq.jobs.gate import (
     OutputFiles,
     Policy,
     QuarantineLimit,
+    gate_with_repair,
     parse_limit,
     read_policy,
     write_reasons,
     write_sides,
 )
 from shiq.jobs.gate import gate as run
+from shiq.jobs.gate.culprits import LEAST
 from shiq.jobs.gate.lines import bare_name
 from shiq.jobs.gate.table_sides import is_delta_side, is_table_side, place_of_side, table_sides
 from shiq.jobs.leftover_waivers import read_waivers
@@ -152,6 +154,14 @@ def _side_output(beside: str = "") -> OutputParameter:
     help="What to set aside of conflicts: all insertions of each, or a smallest set of lines that breaks every one (least).",
 )
 @click.option(
+    "--repair",
+    type=NearestChoice(("none", LEAST)),
+    default="none",
+    show_default=True,
+    help="least: accept literals in the spelling that the ontology wants, where a check confirms it, and set as few other lines "
+    "aside as possible (--mode split --aside least). The quarantine keeps each corrected line as it came.",
+)
+@click.option(
     "--accepted",
     type=_side_output(),
     metavar="FILE",
@@ -222,6 +232,7 @@ def gate(
     insertions: tuple[str, ...],
     deletions: tuple[str, ...],
     changes: str | None,
+    repair: str,
     accepted: Path | None,
     quarantine: Path | None,
     tolerated: Path | None,
@@ -251,6 +262,8 @@ def gate(
             f"{changes} is no file of SPARQL Update by its name, and the gate takes no other changes",
             "Name it FILE.ru. Changes of a Delta table are for `shiq check --changes`.",
         )
+    if repair == LEAST:
+        options |= {"mode": "split", "aside": LEAST}
     if options["mode"] == "split" and quarantine is None and not options["dry_run"]:
         raise UsageError(
             "--mode split sets lines aside, and no --quarantine says where they go",
@@ -295,8 +308,13 @@ def gate(
             is_printed=json_file != "-",
         )
         settings = {**options, "policy": said, "progress": progress}
+        if has_tables and repair == LEAST:
+            raise UsageError(
+                "--repair corrects triples, and the sides are tables",
+                "Name files of triples by --accepted and --quarantine.",
+            )
         if not has_tables:
-            gated = run(
+            gated = (gate_with_repair if repair == LEAST else run)(
                 session,
                 coming,
                 going,

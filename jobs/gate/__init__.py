@@ -7,6 +7,7 @@ from __future__ import annotations
 from shiq.jobs.gate.answer import ACCEPTED, REFUSED, SPLIT, WITH_THE_BATCH, GateAnswer, SetAsideLine
 from shiq.jobs.gate.batch import UNITS
 from shiq.jobs.gate.decide import ASIDE_CHOICES, IDENTITIES, MODES, gate
+from shiq.jobs.gate.repairing import gate_with_repair
 from shiq.jobs.gate.side_files import OutputFiles, write_reasons, write_sides
 from shiq.jobs.gate.waivers import Policy, QuarantineLimit, parse_limit, read_policy
 
@@ -25,6 +26,7 @@ __all__ = [
     "QuarantineLimit",
     "SetAsideLine",
     "gate",
+    "gate_with_repair",
     "parse_limit",
     "read_policy",
     "write_reasons",

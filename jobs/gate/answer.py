@@ -97,8 +97,9 @@ class SetAsideLine:
     conflicts: positions in `GateAnswer.conflicts` of the conflicts that the line takes part in;
         empty if it is malformed or goes with another line of its unit (`UNITS`).
     kind: a kind of `shiq.answers.verdict.KINDS` for a line that was not understood; else "conflict",
-        "undecided", "unit", "identity" or "batch"; for a tolerated line, the effect of the policy.
+        "undecided", "unit", "identity", "corrected" or "batch"; for a tolerated line, the effect of the policy.
     hint: what to do about it, empty if nothing is known.
+    correction: the line that the hint suggests, if it suggests one.
     """
 
     line: Line
@@ -106,6 +107,7 @@ class SetAsideLine:
     conflicts: tuple[int, ...] = ()
     kind: str = ""
     hint: str = ""
+    correction: Line | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -181,12 +181,20 @@ def assertions_in(texts: Iterable[str]) -> list[AssertionLines]:
 class GateBatch:
     """Batch of a gate: the ``lines`` of the files ``names``, as they were read from ``documents``.
     A line is identified by its index in ``lines``.
+
+    is_corrected: lines differ from their documents.
     """
 
     def __init__(
-        self, names: Sequence[str], lines: Sequence[Line], documents: Sequence[BatchSource]
+        self,
+        names: Sequence[str],
+        lines: Sequence[Line],
+        documents: Sequence[BatchSource],
+        *,
+        is_corrected: bool = False,
     ) -> None:
         self.names, self.lines, self._documents = tuple(names), tuple(lines), tuple(documents)
+        self._is_corrected = is_corrected
 
     # Of a batch of which nothing has to go, none of these is asked for.
 
@@ -339,7 +347,8 @@ class GateBatch:
 
         more: lines to append.
         """
-        if len(inside) == len(self.lines) and not more and self._is_line_based:
+        is_whole = len(inside) == len(self.lines) and not more and not self._is_corrected
+        if is_whole and self._is_line_based:
             return list(self._documents)
         found: list[BatchSource] = []
         for i, (name, document) in enumerate(zip(self.names, self._documents)):

@@ -97,6 +97,7 @@ def gate(
     taken: Mapping[str, int] | None = None,
     hints_first: bool = False,
     clock: Clock | None = None,
+    corrections: Mapping[tuple[int, int], Line] | None = None,
     **settings: Any,
 ) -> GateAnswer:
     """Accept the batch of ``insertions`` and ``deletions``, or with ``mode`` "split" its consistent
@@ -119,6 +120,7 @@ def gate(
     taken: see `Session.check`.
     clock: runs since the batch was first read; None: it begins here. Reading counts to the time
         limit of the first check.
+    corrections: lines to take in place of those of the batch, by `Line.file` and `Line.number`.
     settings: see `check_insertions`.
 
     The batch is refused as a whole in these cases: the time is over before it is read, and then
@@ -186,7 +188,9 @@ def gate(
     run = hashlib.sha256(asked.encode())
     for line in lines:
         run.update(b"%d %d " % (line.file, line.number) + line.raw)
-    batch = GateBatch(called, lines, coming)
+    if corrections:
+        lines = [corrections.get((line.file, line.number), line) for line in lines]
+    batch = GateBatch(called, lines, coming, is_corrected=bool(corrections))
     culprits = Culprits(batch, policy, unit, aside)
 
     def find_blocking(

@@ -44,14 +44,14 @@ def is_mendable(row: SetAsideLine) -> bool:
 class SpellingSearch:
     """Search for corrected lines. Its results are valid whenever the search stops.
 
-    suggestions: hint by line.
+    corrections: corrected line by line.
     unexamined: lines whose spellings were not all tried.
     """
 
     def __init__(self, rows: Iterable[SetAsideLine], mending: SpellingSuggestions) -> None:
         self._rows = sorted(filter(is_mendable, rows), key=lambda x: (x.line.text, x.line.file))
         self._suggester = mending
-        self.suggestions: dict[Line, str] = {}
+        self.corrections: dict[Line, Line] = {}
         self.unexamined = {x.line for x in self._rows}
 
     def run(
@@ -88,7 +88,7 @@ class SpellingSearch:
                 if is_over():
                     return
                 if holds(part):
-                    self.suggestions |= {x.line: f"write {line.text} instead" for x, line in part}
+                    self.corrections |= {x.line: line for x, line in part}
                     self.unexamined -= {x.line for x, _ in part}
                 elif len(part) > 1:
                     middle = len(part) // 2
@@ -145,7 +145,12 @@ def add_hints(
         search.run(
             holds, partial(is_past, deadline), partial(progress, "looking for other spellings")
         )
-    rows = tuple(replace(x, hint=search.suggestions.get(x.line, x.hint)) for x in gated.set_aside)
+    rows = tuple(
+        replace(x, hint=f"write {line.text} instead", correction=line)
+        if (line := search.corrections.get(x.line))
+        else x
+        for x in gated.set_aside
+    )
     lines = replace(gated.lines, set_aside_lines=rows)
     return replace(gated, lines=lines, unexamined_lines=len(search.unexamined), is_final=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -89,6 +90,31 @@ def test_others_apply_the_file(folder: Path) -> None:
         for quad in ox.parse(document.text, format=ox.RdfFormat.TRIG)
     }
     assert read == {*mended} ^ before
+
+
+@pytest.mark.parametrize("name", ["i.nt", "i.ttl"])
+def test_the_gate_accepts_corrected_lines_and_keeps_them_as_they_came(
+    folder: Path, name: str
+) -> None:
+    (folder / name).write_text((folder / "i.nt").read_text())
+    assert run("index", "-t", "t.ofn", "--store", "kg", "base.nt", cwd=folder).returncode == 0
+    sides = ("--accepted", "good.nt", "--quarantine", "bad.nt", "--repair", "least", "--commit")
+    ended = run("gate", "--store", "kg", "-i", name, *sides, cwd=folder)
+    assert ended.returncode == 5, ended.stdout
+    good, bad, batch = (
+        {*(folder / file).read_text().splitlines()} for file in ("good.nt", "bad.nt", "i.nt")
+    )
+    three = '<urn:t#tom> <urn:t#age> "3"^^<http://www.w3.org/2001/XMLSchema#integer> .'
+    assert three in good
+    assert good - {three} | bad == batch
+    assert len(bad) == 3
+    held = run("export", "--store", "kg", cwd=folder).stdout.splitlines()
+    assert good <= {*held}
+    why = json.loads((folder / "bad.nt.why.json").read_text())
+    assert [x["kind"] for x in why["set_aside"]].count("corrected") == 1
+    others = ("--accepted", "again.nt", "--quarantine", "none.nt", "--repair", "least")
+    again = run("gate", "--store", "kg", "-i", "good.nt", *others, cwd=folder)
+    assert again.returncode == 0
 
 
 def test_what_is_consistent_needs_no_repair(folder: Path) -> None:

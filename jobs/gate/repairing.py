@@ -1,0 +1,112 @@
+"""Gate a batch with its smallest repair (``shiq gate --repair least``): literals are spelt as the
+ontology wants them, and as few other lines as possible are set aside.
+
+The spellings are those that a first run suggests. A second run checks the corrected batch as it
+would check any other, so that what is accepted was checked as it is written. The quarantine keeps
+each corrected line as it came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from shiq.answers.verdict import Verdict
+from shiq.api import Session
+from shiq.inputs.sources import TextInput
+from shiq.jobs.gate.answer import REFUSED, SPLIT, GateAnswer, SetAsideLine
+from shiq.jobs.gate.culprits import LEAST
+from shiq.jobs.gate.decide import gate
+from shiq.jobs.gate.lines import BatchSource, Line
+
+Deliver = Callable[[GateAnswer], None]
+
+
+def gate_with_repair(
+    session: Session,
+    insertions: Sequence[BatchSource | TextInput],
+    deletions: Sequence[BatchSource | TextInput] = (),
+    *,
+    deliver: Deliver | None = None,
+    announce: Deliver | None = None,
+    dry_run: bool = False,
+    commit: bool = False,
+    **settings: Any,
+) -> GateAnswer:
+    """Gate a batch in mode "split" with `LEAST`, corrected lines in place of those that they mend.
+
+    Args and Raises: as `gate`.
+    """
+    wanted = {**settings, "mode": "split", "aside": LEAST}
+    trial = gate(session, insertions, deletions, dry_run=True, **wanted)
+    corrected = {} if trial.decision == REFUSED else _corrected_lines(trial)
+    written = {**wanted, "dry_run": dry_run, "commit": commit}
+    if not corrected:
+        return gate(session, insertions, deletions, deliver=deliver, announce=announce, **written)
+
+    def complete(answer: GateAnswer) -> GateAnswer:
+        return _with_corrected_lines(answer, trial, corrected)
+
+    def deliver_whole(answer: GateAnswer) -> None:
+        if deliver:
+            deliver(complete(answer))
+
+    def announce_whole(answer: GateAnswer) -> None:
+        if announce:
+            announce(complete(answer))
+
+    return complete(
+        gate(
+            session,
+            insertions,
+            deletions,
+            deliver=deliver_whole,
+            announce=announce_whole if announce else None,
+            corrections={p: x.correction for p, x in corrected.items() if x.correction},
+            **written,
+        )
+    )
+
+
+def _corrected_lines(trial: GateAnswer) -> dict[tuple[int, int], SetAsideLine]:
+    """Lines that have a correction, by file and number."""
+    return {(x.line.file, x.line.number): x for x in trial.set_aside if x.correction}
+
+
+def _with_corrected_lines(
+    answer: GateAnswer, trial: GateAnswer, corrected: Mapping[tuple[int, int], SetAsideLine]
+) -> GateAnswer:
+    """Add to the answer about the corrected batch the lines as they came, and their conflicts."""
+    if answer.decision == REFUSED:
+        return answer
+    judged = [*trial.judged_conflicts]
+    moved = {}
+    for i, found in enumerate(answer.judged_conflicts):
+        same = [k for k, x in enumerate(judged) if x.conflict.to_dict() == found.conflict.to_dict()]
+        moved[i] = same[0] if same else len(judged)
+        judged += [] if same else [found]
+    rows = [
+        *(replace(x, conflicts=tuple(moved[i] for i in x.conflicts)) for x in answer.set_aside),
+        *(
+            replace(
+                x,
+                kind="corrected",
+                reason=f"{x.reason}; accepted as {_text(x.correction)}",
+                hint="",
+            )
+            for x in corrected.values()
+        ),
+    ]
+    ordered = tuple(sorted(rows, key=lambda x: (x.line.file, x.line.number)))
+    return replace(
+        answer,
+        decision=SPLIT,
+        verdict=Verdict.INCONSISTENT,
+        lines=replace(answer.lines, set_aside_lines=ordered),
+        judged_conflicts=tuple(judged),
+    )
+
+
+def _text(line: Line | None) -> str:
+    return line.text if line else ""
