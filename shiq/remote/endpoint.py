@@ -51,7 +51,7 @@ from shiq.remote.place import ENDPOINT, LOOPBACK
 from shiq.remote.web import send
 
 #: Triples of an answer, and seconds for all answers, unless the address says otherwise.
-PAGE, SECONDS = 100_000, 600.0
+PAGE, SECONDS = 1_000_000, 600.0
 _SETTINGS: Final = ("auth", "page", "seconds")
 _TRIPLES: Final = {
     "application/n-triples": ox.RdfFormat.N_TRIPLES,
@@ -136,7 +136,7 @@ def _address_error(what: str) -> UsageError:
 
 
 def _positive(settings: dict[str, str], name: str, usual: float) -> float:
-    text = settings.get(name, f"{usual:g}")
+    text = settings.get(name, f"{usual:.0f}")
     if not re.fullmatch(r"[1-9]\d{0,8}", text):
         raise UsageError(f"#{name}={text} is no number", f"Give a whole number, as #{name}=500.")
     return float(text)
