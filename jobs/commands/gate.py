@@ -25,6 +25,7 @@ from shiq.jobs.commands.options import (
     criterion_option,
     engine_option,
     field_option,
+    field_options,
     is_update_file,
     jar_option,
     master_option,
@@ -49,11 +50,8 @@ from shiq.jobs.commands.running import (
     shorten_iris,
 )
 from shiq.jobs.gate import (
-    ASIDE_CHOICES,
-    IDENTITIES,
-    MODES,
-    UNITS,
     GateAnswer,
+    GateOptions,
     OutputFiles,
     Policy,
     QuarantineLimit,
@@ -133,26 +131,9 @@ def _side_output(beside: str = "") -> OutputParameter:
     metavar="FILE.ru",
     help="Instead: a file of SPARQL Update, with INSERT DATA and DELETE DATA alone. Its insertions come out as N-Quads.",
 )
-@click.option(
-    "--mode",
-    type=NearestChoice(MODES),
-    default="reject",
-    show_default=True,
-    help="What to do with a batch that contradicts: reject all of it, or set the culprits aside and accept the rest.",
-)
-@click.option(
-    "--unit",
-    type=NearestChoice(UNITS),
-    help="What is set aside with a culprit: it alone, its row of a table, all insertions with its subject, all of its named "
-    "graph, or its file.  [default: triple; row where the sides are tables]",
-)
-@click.option(
-    "--aside",
-    type=NearestChoice(ASIDE_CHOICES),
-    default="all",
-    show_default=True,
-    help="What to set aside of conflicts: all insertions of each, or a smallest set of lines that breaks every one (least).",
-)
+@field_option(GateOptions, "mode")
+@field_option(GateOptions, "unit", default=None, show_default=False)
+@field_option(GateOptions, "aside")
 @click.option(
     "--repair",
     type=NearestChoice(("none", LEAST)),
@@ -175,12 +156,7 @@ def _side_output(beside: str = "") -> OutputParameter:
     help="Write the lines set aside there, and why in FILE.why.json; or the rows to a table, with the columns reason, cause, "
     "conflict, axioms and hint. --mode split needs it, except with --dry-run.",
 )
-@click.option(
-    "--max-quarantine",
-    callback=_parse_quarantine_limit,
-    metavar="N|P%",
-    help="With --mode split: refuse the batch where more than N, or P per cent, of its assertions would be set aside.",
-)
+@field_option(GateOptions, "max_quarantine", callback=_parse_quarantine_limit)
 @click.option(
     "--tolerated",
     type=_side_output(),
@@ -199,20 +175,9 @@ def _side_output(beside: str = "") -> OutputParameter:
     metavar="DAY",
     help="The day by which waivers, also those of --known, are judged.",
 )
-@click.option(
-    "--identities",
-    type=NearestChoice(IDENTITIES),
-    default="warn",
-    show_default=True,
-    help="What to do if the batch makes individuals equal: report them with -v only, warn, or set aside the lines that do it.",
-)
+@field_option(GateOptions, "identities")
 @field_option(Options, "require_nonempty", help="Fail (4) if a file of insertions has no triple.")
-@click.option(
-    "--dry-run",
-    is_flag=True,
-    help="Print what would happen: no file is written and the store stays as it is, even with --commit.",
-)
-@click.option("--commit", is_flag=True, help="Take what is accepted into the store, in one step.")
+@field_options(GateOptions, "dry_run", "commit")
 @field_option(
     Options,
     "explain_seconds",

@@ -5,22 +5,19 @@ the procedure.
 from __future__ import annotations
 
 from shiq.jobs.gate.answer import ACCEPTED, REFUSED, SPLIT, WITH_THE_BATCH, GateAnswer, SetAsideLine
-from shiq.jobs.gate.batch import UNITS
-from shiq.jobs.gate.decide import ASIDE_CHOICES, IDENTITIES, MODES, gate
+from shiq.jobs.gate.decide import gate
 from shiq.jobs.gate.repairing import gate_with_repair
+from shiq.jobs.gate.settings import GateOptions
 from shiq.jobs.gate.side_files import OutputFiles, write_reasons, write_sides
 from shiq.jobs.gate.waivers import Policy, QuarantineLimit, parse_limit, read_policy
 
 __all__ = [
     "ACCEPTED",
-    "ASIDE_CHOICES",
-    "IDENTITIES",
-    "MODES",
     "REFUSED",
     "SPLIT",
-    "UNITS",
     "WITH_THE_BATCH",
     "GateAnswer",
+    "GateOptions",
     "OutputFiles",
     "Policy",
     "QuarantineLimit",

@@ -19,12 +19,12 @@ import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from shiq.answers.result import Conflict, Result
 from shiq.answers.verdict import Leftover, Verdict
 from shiq.api import Session
-from shiq.errors import InputError, UsageError
+from shiq.errors import InputError
 from shiq.explanation import distinguish_titles
 from shiq.inputs.reading import Place, QuarantinedAssertion
 from shiq.inputs.sources import TextInput
@@ -52,8 +52,8 @@ from shiq.jobs.gate.answer import (
     limit_batch_reading,
     refuse_unread_batch,
 )
-from shiq.jobs.gate.batch import UNITS, GateBatch, assertions_in
-from shiq.jobs.gate.culprits import ALL, LEAST, Culprits, find_ledger_conflicts
+from shiq.jobs.gate.batch import GateBatch, assertions_in
+from shiq.jobs.gate.culprits import Culprits, find_ledger_conflicts
 from shiq.jobs.gate.hints import add_hints, announce_hints
 from shiq.jobs.gate.lines import (
     BatchSource,
@@ -63,16 +63,12 @@ from shiq.jobs.gate.lines import (
     read_lines,
     read_result_triple,
 )
-from shiq.jobs.gate.waivers import Policy, QuarantineLimit, parse_limit
+from shiq.jobs.gate.settings import GateOptions
+from shiq.jobs.gate.waivers import Policy
 from shiq.jobs.undecided_insertions import undecided_insertions
 from shiq.remote.inputs import pin_inputs
 from shiq.support import pluralize
 
-MODES: Final = ("reject", "split")
-ASIDE_CHOICES: Final = (ALL, LEAST)
-#: What to do about individuals that the batch makes equal: say so with -v alone, say so, or set
-#: aside what makes them equal.
-IDENTITIES: Final = ("allow", "warn", "block")
 Deliver: TypeAlias = Callable[[GateAnswer], None]
 
 
@@ -82,15 +78,8 @@ def gate(
     insertions: Sequence[BatchSource | TextInput],
     deletions: Sequence[BatchSource | TextInput] = (),
     *,
-    mode: str = "reject",
-    unit: str = "triple",
-    aside: str = ALL,
-    max_quarantine: QuarantineLimit | int | str | None = None,
-    commit: bool = False,
     policy: Policy | None = None,
-    identities: str = "warn",
     require_nonempty: bool = False,
-    dry_run: bool = False,
     deliver: Deliver | None = None,
     announce: Deliver | None = None,
     explain_seconds: float | None = EXPLAIN_SECONDS,
@@ -105,13 +94,6 @@ def gate(
 
     insertions: files and documents that `read_lines` can read; with the engine spark also tables,
         which are read once.
-    mode: "reject" or "split". Split sets aside lines that were not understood or not decided, and
-        lines of conflicts.
-    unit: what is set aside together with a line (`UNITS`).
-    aside: `ALL` lines of a conflict, or as few as possible (`LEAST`).
-    max_quarantine: refuse the batch if more than this would be set aside (`parse_limit`).
-    commit: write the accepted part to the store and tolerated lines to its ledger.
-    dry_run: neither commit nor deliver.
     deliver: callback, called once before the commit, to write the decision.
     announce: callback, called before the search for hints with an answer that is otherwise final.
         From then on Ctrl-C ends the search only.
@@ -121,7 +103,7 @@ def gate(
     clock: runs since the batch was first read; None: it begins here. Reading counts to the time
         limit of the first check.
     corrections: lines to take in place of those of the batch, by `Line.file` and `Line.number`.
-    settings: see `check_insertions`.
+    settings: see `GateOptions` and `check_insertions`.
 
     The batch is refused as a whole in these cases: the time is over before it is read, and then
         ``deliver`` is not called; a check is undetermined by the base or the TBox;
@@ -133,25 +115,8 @@ def gate(
     Raises: UsageError for unknown names or syntaxes; InputError for unreadable files, and with
         ``require_nonempty`` for files without a triple.
     """
-    names = (
-        ("mode", mode, MODES),
-        ("unit", unit, UNITS),
-        ("aside", aside, ASIDE_CHOICES),
-        ("identities", identities, IDENTITIES),
-    )
-    for what, value, known in names:
-        if value not in known:
-            raise UsageError(f"unknown {what} {value!r}", f"Known: {', '.join(known)}.")
-    if max_quarantine is not None and mode != "split":
-        raise UsageError(
-            "--max-quarantine bounds what --mode split sets aside",
-            "Ask for --mode split, or leave --max-quarantine out.",
-        )
-    limit = (
-        max_quarantine
-        if isinstance(max_quarantine, QuarantineLimit | None)
-        else parse_limit(max_quarantine)
-    )
+    own = GateOptions.pop_from(settings)
+    limit = own.limit
     options = Options(**option_arguments({**settings, "explain_seconds": explain_seconds}))
     # Which lines go must not hang on time: every conflict is explained, however long it takes.
     asked_for = {**settings, "explain_seconds": None}
@@ -165,7 +130,9 @@ def gate(
             )
             read = [read_lines(source, i) for i, source in enumerate(coming)]
     except BatchNotReadError:
-        return refuse_unread_batch(called, options, clock, dry_run=dry_run, identities=identities)
+        return refuse_unread_batch(
+            called, options, clock, dry_run=own.dry_run, identities=own.identities
+        )
     lines, told = (
         [line for some, _ in read for line in some],
         [x for _, beside in read for x in beside],
@@ -176,10 +143,10 @@ def gate(
     asked = repr(
         (
             session.identity,
-            mode,
-            unit,
-            aside,
-            identities,
+            own.mode,
+            own.unit,
+            own.aside,
+            own.identities,
             policy.digest,
             [*map(hash_content, going)],
             limit,
@@ -191,7 +158,7 @@ def gate(
     if corrections:
         lines = [corrections.get((line.file, line.number), line) for line in lines]
     batch = GateBatch(called, lines, coming, is_corrected=bool(corrections))
-    culprits = Culprits(batch, policy, unit, aside)
+    culprits = Culprits(batch, policy, own.unit, own.aside)
 
     def find_blocking(
         files: Sequence[object], **more: str
@@ -220,7 +187,7 @@ def gate(
 
     name = run.hexdigest()[:16]
     mark = partial(announce_hints, options=options)
-    question = _GateQuestion(name, mode, identities, dry_run, options.timeout, limit)
+    question = _GateQuestion(name, own, options.timeout)
     gating = _GateRun(batch, culprits, check, find_blocking, question, mark)
     if session.quarantine:
         rows = [row for row in session.quarantine if row.alone != session.tbox_hash]
@@ -242,9 +209,13 @@ def gate(
         return found
 
     try:
-        decided = gating.decide(commit and not dry_run, None if dry_run else deliver_with_hints)
+        decided = gating.decide(
+            own.commit and not own.dry_run, None if own.dry_run else deliver_with_hints
+        )
     except BatchNotReadError:
-        return refuse_unread_batch(called, options, clock, dry_run=dry_run, identities=identities)
+        return refuse_unread_batch(
+            called, options, clock, dry_run=own.dry_run, identities=own.identities
+        )
     return search_hints(decided)
 
 
@@ -263,11 +234,8 @@ class _GateQuestion:
     """Arguments of `gate`, with the hash of the question as ``run``."""
 
     run: str
-    mode: str
-    identities: str
-    dry_run: bool
+    settings: GateOptions
     timeout: float | None
-    limit: QuarantineLimit | None
 
 
 @dataclass
@@ -349,7 +317,7 @@ class _GateRun:
 
         deliver: called with the answer before the commit; returns the answer as delivered.
         """
-        if self.question.mode == "split":
+        if self.question.settings.mode == "split":
             self._remove_malformed()
             self._remove_not_understood()
         delivered: list[GateAnswer] = []
@@ -382,7 +350,7 @@ class _GateRun:
             limit = self.question.timeout
             # What time left open may be open or not the next time.
             in_time = limit is None or sum(result.statistics.seconds.values()) < limit
-            is_again = self.question.mode == "split" and in_time
+            is_again = self.question.settings.mode == "split" and in_time
             if is_again and self._remove_open_lines(result):
                 return None
             return self._refuse(result, result.reason)
@@ -390,7 +358,7 @@ class _GateRun:
             blocked = self._forbidden_identities(result)
             if not blocked:
                 return self._accept_rest(result)
-            if self.question.mode == "reject":
+            if self.question.settings.mode == "reject":
                 return self._refuse(
                     result, "individuals become equal, and --identities block was asked for"
                 )
@@ -400,7 +368,7 @@ class _GateRun:
                 )
             return None
         fresh = self.culprits.judge(result, {*self.remaining_lines})
-        if self.question.mode == "reject" and any(
+        if self.question.settings.mode == "reject" and any(
             self.culprits.judged_conflicts[i].judgement.blocks for i in fresh
         ):
             return self._refuse(result, "")
@@ -484,7 +452,7 @@ class _GateRun:
     def _forbidden_identities(self, result: Result) -> tuple[EqualIndividuals, ...]:
         """Record the identities, and return those that ``--identities block`` forbids."""
         self.identities = identities_of(result)
-        return self.identities if self.question.identities == "block" else ()
+        return self.identities if self.question.settings.identities == "block" else ()
 
     def _remove_identifying_lines(self, found: Iterable[EqualIndividuals]) -> bool:
         """Set aside the lines that make individuals equal. Returns whether there are any."""
@@ -524,7 +492,7 @@ class _GateRun:
         """Reason why too much of the batch would be set aside; empty if it is within the limit."""
         if not any(self.batch.lines[i].triple for i in self.remaining_lines):
             return "nothing of the batch is left to accept"
-        if (limit := self.question.limit) is None:
+        if (limit := self.question.settings.limit) is None:
             return ""
         quarantined, of = map(
             self.batch.count_assertions, (self.quarantined_lines, range(len(self.batch.lines)))
@@ -584,8 +552,8 @@ class _GateRun:
             self.rounds,
             self.identities,
             self.question.run,
-            self.question.dry_run,
-            self.question.identities,
+            self.question.settings.dry_run,
+            self.question.settings.identities,
             self.find_ledger_conflicts(inside) if decision != REFUSED else (),
             found.is_proven,
         )

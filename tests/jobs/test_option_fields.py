@@ -14,18 +14,20 @@ from shiq.jobs.checking.options import Options
 from shiq.jobs.cli import cli
 from shiq.jobs.commands.options import AnswerOptions, field_option
 from shiq.jobs.commands.stream.options import StreamArguments, SummaryOptions
+from shiq.jobs.gate import GateOptions
 from shiq.jobs.option_fields import Heading, Takes, declared_option, default_value
 from shiq.streams.enrichment.enricher import EnricherSettings
 from shiq.streams.enrichment.stream import RowSettings
 
 #: Fields that only callers in Python set, or that are another dataclass's option.
 NO_OPTION = {
-    Options: {"progress", "certain", "range_size"},
+    Options: {"progress", "certain", "range_size", "repairs"},
     AnswerOptions: set(),
     StreamArguments: {"master", "summary"},
     SummaryOptions: set(),
     EnricherSettings: {"heap"},
     RowSettings: set(),
+    GateOptions: set(),
 }
 
 
@@ -44,7 +46,7 @@ def test_each_field_is_an_option_with_a_help_text(owner: Any) -> None:
     }
     assert {field.name for field in fields(owner)} - set(shown) == NO_OPTION[owner]
     for name, option in shown.items():
-        assert re.fullmatch(r"[A-Z].*\.( \[default: .*\])?", option.help), name
+        assert re.fullmatch(r"[A-Z].*\.( +\[default: .*\])?", option.help), name
         assert not (option.choices and option.takes is not Takes.TEXT), name
 
 

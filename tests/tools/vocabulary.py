@@ -87,6 +87,7 @@ ALLOWED = {
     "Result.committed": _JSON,
     "TableVersion.removed": _JSON,
     "WideningFigures.closed": _JSON,
+    "GateOptions.aside": _OPTION,
     "Options.known": _OPTION,
     "Options.outside": _OPTION,
     "StreamArguments.out": _OPTION,
