@@ -4,9 +4,11 @@ An address is ``sparql:URL?query=QUERY#SETTINGS``. Without a query it stands for
 The query may be ``file:PATH``. Settings, which are not sent: ``auth=env:NAME`` or
 ``auth=file:PATH``, ``page`` (triples of an answer), ``seconds`` (for all of it).
 
-The triples are counted before and after, and each page has to hold as many as it should, none of
-them twice. So a changed count, a page that overlaps another, and an answer cut short are errors.
-An exchange of as many triples, all within pages already read, goes unnoticed.
+The triples are counted before and after, and each page has to hold as many as it should. It begins
+with the last triple of the page before, and shares no other. So a changed count, pages that overlap
+or leave a gap, and an answer cut short are errors. Triples that are there all the time are read,
+since a gap that hides one of them would leave two pages in a row without a common triple. An
+exchange of as many others, on pages already read, goes unnoticed.
 
 Blank nodes have no order and no name that a second answer shares. So where the triples have any,
 and where they fit into one page, they are fetched in one answer.
@@ -80,7 +82,7 @@ class Endpoint:
 
     parameters: of the address, sent with each query.
     authorization: header, or empty.
-    page: triples of an answer at most.
+    page: triples of an answer at most, and at least 2.
     seconds: for all answers together.
     """
 
@@ -124,7 +126,7 @@ def parse_endpoint(address: str) -> Endpoint:
         tuple(pair for pair in pairs if pair[0] != "query"),
         read_construct(read_secret(queries[0], "query") if queries else ALL_TRIPLES),
         _authorization(settings["auth"], parts.scheme, host) if "auth" in settings else "",
-        int(_positive(settings, "page", PAGE)),
+        max(2, int(_positive(settings, "page", PAGE))),
         _positive(settings, "seconds", SECONDS),
     )
 
@@ -204,15 +206,21 @@ class _Reading:
         query, page = self.endpoint.query, self.endpoint.page
         total, blank = self._count()
         is_whole = total <= page or blank > 0
-        pages = 1 if is_whole else -(-total // page)
-        hashes = array("q")
+        stride = page - 1
+        # The last page asks for more than is left, and would show it.
+        pages = 1 if is_whole else -(-total // stride)
+        hashes, before = array("q"), set[int]()
         for i in range(pages):
             self.step = f"page {i + 1} of {pages}"
-            begun, wanted = len(hashes), total if is_whole else min(page, total - i * page)
-            for line in self._lines(query.page() if is_whole else query.page(page, i * page)):
+            begun, wanted = len(hashes), total if is_whole else min(page, total - i * stride)
+            shared = 0
+            for line in self._lines(query.page() if is_whole else query.page(page, i * stride)):
+                if (code := hash(line)) in before:
+                    shared += 1
+                    continue
                 file.write(line + b"\n")
-                hashes.append(hash(line))
-            if (found := len(hashes) - begun) > wanted:
+                hashes.append(code)
+            if (found := len(hashes) - begun + shared) > wanted:
                 raise self._changed_error(f"it has {found:,} triples, and {wanted:,} were left")
             if found < wanted:
                 raise self.error(
@@ -224,8 +232,13 @@ class _Reading:
                         else "Ask for smaller pages (#page=N), when nobody writes to it."
                     ),
                 )
+            if shared != (i > 0):
+                raise self._changed_error(
+                    f"it shares {shared:,} triples with the page before, and 1 was expected"
+                )
+            before = set() if is_whole else set(hashes[begun:])
         if repeated := _first_repetition(hashes):
-            self.step = f"page {repeated // page + 1} of {pages}"
+            self.step = f"page {(repeated - 1) // stride + 1} of {pages}"
             raise self._changed_error("it has triples of an earlier page")
         self.step = "count at the end"
         if (now := self._count()[0]) != total:
