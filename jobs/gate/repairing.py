@@ -81,11 +81,13 @@ def _with_corrected_lines(
     if answer.decision == REFUSED:
         return answer
     judged = [*trial.judged_conflicts]
-    moved = {}
-    for i, found in enumerate(answer.judged_conflicts):
-        same = [k for k, x in enumerate(judged) if x.conflict.to_dict() == found.conflict.to_dict()]
-        moved[i] = same[0] if same else len(judged)
-        judged += [] if same else [found]
+    places: dict[str, int] = {}
+    for place, found in enumerate(judged):
+        places.setdefault(repr(found.conflict.to_dict()), place)
+    moved = []
+    for found in answer.judged_conflicts:
+        moved.append(places.setdefault(repr(found.conflict.to_dict()), len(judged)))
+        judged += [found] if moved[-1] == len(judged) else []
     rows = [
         *(replace(x, conflicts=tuple(moved[i] for i in x.conflicts)) for x in answer.set_aside),
         *(
