@@ -30,7 +30,6 @@ from shiq.inputs.reading import QuarantinedAssertion, Reading
 from shiq.jobs.building.certificate import CertificateFigures, certify, consistent_figures
 from shiq.jobs.building.chunks import CHUNK_BYTES
 from shiq.jobs.building.clustering import FINISH, new_ranks, renumber
-from shiq.jobs.building.completion import certify_by_model, write_certified_model
 from shiq.jobs.building.dictionary import (
     Dictionary,
     all_names,
@@ -39,7 +38,8 @@ from shiq.jobs.building.dictionary import (
     rank_chunks,
 )
 from shiq.jobs.building.exchange import Executor, Scratch
-from shiq.jobs.building.merging import IndexedStore, grouping_tables, merge_classes
+from shiq.jobs.building.merge_class_rounds import IndexedStore, grouping_tables, merge_classes
+from shiq.jobs.building.model_search import certify_by_model, write_certified_model
 from shiq.jobs.building.reading import Chunks, read_sources
 from shiq.jobs.building.tables import (
     NumberedChunk,
@@ -51,7 +51,7 @@ from shiq.jobs.building.tables import (
     nearness_of,
     write_ranges,
 )
-from shiq.jobs.building.told import (
+from shiq.jobs.building.told_labels import (
     TaskRules,
     ToldState,
     distinct_labels,
@@ -83,7 +83,7 @@ class BuildSettings:
     chunk_bytes: bytes of text in a task
     drops_ill_typed: leave ill-typed data assertions out, and report them
     catalog: for inputs that only the driver can read
-    certifies_by_model: search for a model that the store keeps (`shiq.jobs.building.completion`)
+    certifies_by_model: search for a model that the store keeps (`shiq.jobs.building.model_search`)
     names_undecided: list the individuals of undecided modules
     """
 

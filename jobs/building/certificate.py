@@ -37,7 +37,7 @@ from shiq.jobs.building.components import (
     write_open_elements,
 )
 from shiq.jobs.building.exchange import Executor
-from shiq.jobs.building.merging import IndexedStore, range_elements
+from shiq.jobs.building.merge_class_rounds import IndexedStore, range_elements
 from shiq.jobs.building.tables import Ranges
 from shiq.jobs.building.worker import ReasonerSettings
 from shiq.model.roles import RoleBox

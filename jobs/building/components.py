@@ -35,7 +35,7 @@ from shiq.jobs.building.exchange import (
     save_columns,
     split_rows,
 )
-from shiq.jobs.building.merging import IndexedStore
+from shiq.jobs.building.merge_class_rounds import IndexedStore
 from shiq.jobs.building.tables import Ranges, rank_of
 from shiq.jobs.building.worker import ReasonerSettings, cached_value
 from shiq.jobs.store.numbering import spread

@@ -42,7 +42,7 @@ from shiq.support import pluralize, supports
 
 if TYPE_CHECKING:
     from shiq.answers.result import Conflict
-    from shiq.jobs.checking.open_kinds import Refutes
+    from shiq.jobs.checking.ambiguous_properties import Refutes
 
 #: Makes the result, and the certificate, of what an engine found of A: with |A|, the ledger and the
 #: leftovers of reading it.
@@ -62,10 +62,10 @@ def make_result(
     """Make the result of a batch from ``found`` and from the ``ledger`` and ``leftovers`` of
     reading it.
 
-    refutes: see `shiq.jobs.checking.open_kinds.keep_settled_conflicts`.
+    refutes: see `shiq.jobs.checking.ambiguous_properties.keep_settled_conflicts`.
     """
     if found.refuted_count and base.tbox.has_readings:
-        from shiq.jobs.checking.open_kinds import keep_settled_conflicts
+        from shiq.jobs.checking.ambiguous_properties import keep_settled_conflicts
 
         found = keep_settled_conflicts(found, base.tbox, refutes)
     if found.explanation.conflicts and VALUE_LINK in base.tbox.signature.object_properties:

@@ -71,7 +71,7 @@ REPLACE_ALWAYS = "always"
 FRAMES = "shiq.jobs.spark.engine:triples_frame"
 
 #: What finds the tables that only Spark can read.
-SPARK_TABLES = "shiq.jobs.spark.lake:spark_tables"
+SPARK_TABLES = "shiq.jobs.spark.session_tables:spark_tables"
 
 #: What reads and writes stores.
 STORE = "shiq.jobs.store.upkeep"

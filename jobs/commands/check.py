@@ -276,7 +276,7 @@ def _table_changes(
     OperationalError.
     """
     if options["engine"] == "spark":
-        from shiq.jobs.spark.lake import applied_version, hidden_version, lake_changes
+        from shiq.jobs.spark.session_tables import applied_version, hidden_version, lake_changes
 
         if not table.startswith(TABLE) and hidden_version(table) is not None:
             table = f"{TABLE}delta.`{Path(table).absolute()}`"

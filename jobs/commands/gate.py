@@ -64,7 +64,7 @@ from shiq.jobs.gate import (
 from shiq.jobs.gate import gate as run
 from shiq.jobs.gate.culprits import LEAST
 from shiq.jobs.gate.lines import bare_name
-from shiq.jobs.gate.table_sides import is_delta_side, is_table_side, place_of_side, table_sides
+from shiq.jobs.gate.output_tables import is_delta_side, is_table_side, place_of_side, table_sides
 from shiq.jobs.leftover_waivers import read_waivers
 from shiq.jobs.outputs import OutputKind
 from shiq.jobs.progress import ProgressLine

@@ -8,7 +8,7 @@ from shiq.jobs.gate.answer import ACCEPTED, REFUSED, SPLIT, WITH_THE_BATCH, Gate
 from shiq.jobs.gate.decide import gate
 from shiq.jobs.gate.repairing import gate_with_repair
 from shiq.jobs.gate.settings import GateOptions
-from shiq.jobs.gate.side_files import OutputFiles, write_reasons, write_sides
+from shiq.jobs.gate.output_files import OutputFiles, write_reasons, write_outputs
 from shiq.jobs.gate.waivers import Policy, QuarantineLimit, parse_limit, read_policy
 
 __all__ = [

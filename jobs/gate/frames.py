@@ -37,8 +37,8 @@ from shiq.jobs.gate.answer import (
 )
 from shiq.jobs.gate.appending import AppendRun
 from shiq.jobs.gate.decide import gate
-from shiq.jobs.gate.frame_sides import FrameSides, content_hash_of_frame
-from shiq.jobs.gate.table_sides import (
+from shiq.jobs.gate.output_frames import FrameSides, content_hash_of_frame
+from shiq.jobs.gate.output_tables import (
     REASON_COLUMNS,
     REFUSED_ROW,
     RowSides,
@@ -49,8 +49,8 @@ from shiq.jobs.gate.table_sides import (
     row_sides,
 )
 from shiq.jobs.spark import engine as spark_engine
-from shiq.jobs.spark.lake import SessionTable, hidden_version, unreadable_error
 from shiq.jobs.spark.session import RoundFiles, is_connect, round_files
+from shiq.jobs.spark.session_tables import SessionTable, hidden_version, unreadable_error
 from shiq.rdf.tables import EveryColumn, check_columns, table_files
 from shiq.rdf.terms import COLUMNS
 from shiq.rml.inputs import mapped_sources

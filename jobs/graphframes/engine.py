@@ -43,7 +43,7 @@ from shiq.jobs.graphframes.messages import edge_ends, graph_calls
 from shiq.jobs.graphframes.modules import lay_out
 from shiq.jobs.graphframes.procedure import run_procedure
 from shiq.jobs.graphframes.tables import UnionTables, driver_frame, rename_nodes, union
-from shiq.jobs.spark.deciding import DDL, decide_rows
+from shiq.jobs.spark.executor_reasoner import DDL, decide_rows
 from shiq.jobs.spark.session import RoundFiles, round_files, task_count
 from shiq.model.abox import ABox, abox_of, individuals_of
 from shiq.support import LazySequence
@@ -239,7 +239,7 @@ def _worker_rules(
 def executor_answers(
     add_set: GraphFramesAddSet, options: Options, seconds: float | None
 ) -> DataFrame:
-    """Answers of executors for one module of each shape: `shiq.jobs.spark.deciding.DDL`."""
+    """Answers of executors for one module of each shape: `shiq.jobs.spark.executor_reasoner.DDL`."""
     tables, records = add_set.tables, add_set.module_tables.records
     too_large = records.filter("body IS NULL").selectExpr(
         "shape",

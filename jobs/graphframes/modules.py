@@ -32,7 +32,7 @@ from shiq.jobs.graphframes.tables import (
     rename_nodes,
     union,
 )
-from shiq.jobs.spark.deciding import shape_digest
+from shiq.jobs.spark.executor_reasoner import shape_digest
 
 _LAID_OUT = "component bigint, shape string, body binary"
 _COLUMNS = ("kind", "name", *LITERAL)

@@ -62,7 +62,7 @@ class SparkWork:
     @contextmanager
     def distribute_questions(self, decider: Decider) -> Iterator[None]:
         """See `shiq.jobs.checking.base.DistributedWork.distribute_questions`."""
-        from shiq.jobs.spark.deciding import ExecutorReasoner
+        from shiq.jobs.spark.executor_reasoner import ExecutorReasoner
 
         here = decider.reasoner
         decider.reasoner = ExecutorReasoner(

@@ -264,7 +264,7 @@ def _worker_version(session: SparkSession) -> str:
         for _ in batches:
             try:
                 import shiq
-                import shiq.jobs.spark.deciding
+                import shiq.jobs.spark.executor_reasoner
 
                 text = str(shiq.__version__)
             except Exception as error:

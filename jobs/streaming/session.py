@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 
 from shiq.errors import OperationalError
 from shiq.jobs.spark.session import spark_session, stop_session
-from shiq.jobs.streaming.query import StatefulRun, check_layout
 from shiq.jobs.streaming.sources import BATCH_BYTES, FOLD, is_kafka
+from shiq.jobs.streaming.stateful_run import StatefulRun, check_layout
 from shiq.streams.front.kafka import NO_OPTIONS, SECRET, KafkaOptions
 from shiq.streams.front.operator import Collector, R_co
 from shiq.streams.front.run import StreamRun

@@ -27,8 +27,8 @@ from shiq.inputs.compression import MAGIC_BYTES, packing_of
 from shiq.inputs.formats import Format
 from shiq.inputs.sources import FileSource, TableSource, table_kind
 from shiq.jobs.building.worker import spare_imports
+from shiq.jobs.streaming.buckets import ChunkRow
 from shiq.jobs.streaming.chunks import encode_chunks, texts_at
-from shiq.jobs.streaming.stages import ChunkRow
 from shiq.rdf.tables import TableFile, open_parquet, table_files
 from shiq.streams.front.event import Record
 from shiq.streams.front.kafka import NO_OPTIONS, KafkaOptions, kafka_address

@@ -15,7 +15,7 @@ import pytest
 
 import shiq
 from shiq.errors import OperationalError, StoreError
-from shiq.jobs.gate.table_sides import REASON_COLUMNS
+from shiq.jobs.gate.output_tables import REASON_COLUMNS
 from shiq.spark import check, gate, index
 from tests.command_line import shiq as command
 from tests.planted_rows import COLUMNS, FAULTS, GOOD, ROWS, TYPE, store_in
@@ -346,10 +346,10 @@ def test_executors_add_to_a_delta_table_once_and_what_does_not_fit_ends_before(
     """The driver writes the log of the table alone, and no jar is needed."""
     from deltalake import DeltaTable
 
-    from shiq.jobs.gate import frame_sides
+    from shiq.jobs.gate import output_frames
 
     # In this process: those of the tasks import their own.
-    monkeypatch.setattr(frame_sides, "write_part", None)
+    monkeypatch.setattr(output_frames, "write_part", None)
     folder = kg.parent
     spark.createDataFrame(ROWS, DDL).write.parquet(str(folder / "in"))
     sides = ("--accepted", "good.delta", "--quarantine", "bad.delta")

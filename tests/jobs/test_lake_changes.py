@@ -19,7 +19,7 @@ from pyspark.errors import PySparkException
 from shiq.api import index, open_store
 from shiq.errors import InputError
 from shiq.jobs.checking.options import Options
-from shiq.jobs.spark.lake import VersionRange, lake_changes
+from shiq.jobs.spark.session_tables import VersionRange, lake_changes
 from shiq.rdf.load import load
 from tests.command_line import shiq as command
 from tests.tools.lake_jars import absent

@@ -18,7 +18,7 @@ import shiq
 from shiq.api import index
 from shiq.errors import InputError, OperationalError, UsageError
 from shiq.jobs.gate import gate
-from shiq.jobs.spark import lake as lake_tables
+from shiq.jobs.spark import session_tables as lake_tables
 from shiq.rdf.delta_changes import feeds_of
 from tests.command_line import shiq as command
 from tests.tools.lake_jars import absent

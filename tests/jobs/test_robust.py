@@ -21,7 +21,7 @@ from shiq.errors import InputError, UsageError
 from shiq.jobs import cli
 from shiq.jobs.cli import main
 from shiq.jobs.repro import pack_disagreement, read_reproducer, replay
-from shiq.jobs.spark import deciding
+from shiq.jobs.spark import executor_reasoner
 from shiq.model import (
     Class,
     ClassAssertion,
@@ -232,8 +232,8 @@ def test_an_audit_asks_whether_an_executor_was_right() -> None:
 def test_spark_audits_what_its_executors_decided(
     spark: SparkSession, hard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deciding, "MOST_HERE", 0)
-    monkeypatch.setattr(deciding, "LEAST_OUT", 1)
+    monkeypatch.setattr(executor_reasoner, "MOST_HERE", 0)
+    monkeypatch.setattr(executor_reasoner, "LEAST_OUT", 1)
     assert index(
         hard, batch(tmp_path / "base.nt", "A"), tmp_path / "kg", engine="spark", audit=1.0
     ).evidence.notes
@@ -252,7 +252,7 @@ def test_spark_audits_what_its_executors_decided(
                     (note,) = result.evidence.notes
                     assert "0 disagreed" in note and " 0 decided again" not in note
     # A planted fault: what executors say is consistent. Neither reasoner is believed.
-    monkeypatch.setattr(deciding, "_parse_answer", lambda row: Answer(Verdict.CONSISTENT))
+    monkeypatch.setattr(executor_reasoner, "_parse_answer", lambda row: Answer(Verdict.CONSISTENT))
     with open_store(tmp_path / "kg") as session:
         result = session.check(bad, engine="spark", criterion="clausal", reasoner="own", audit=1.0)
     assert (result.verdict, len(result.disagreements), result.conflicts) == (

@@ -786,7 +786,7 @@ def test_what_is_told_of_a_base_is_told_of_large_ones(
     """
     monkeypatch.setattr("shiq.jobs.checking.answer.OVERSIZE", 20)
     monkeypatch.setattr("shiq.jobs.building.indexing.OVERSIZE", 20)
-    monkeypatch.setattr("shiq.jobs.building.completion.OVERSIZE", 20)
+    monkeypatch.setattr("shiq.jobs.building.model_search.OVERSIZE", 20)
     prefix = "Prefix(:=<urn:t#>) Ontology(Declaration(Class(:A)) Declaration(Class(:B)) "
     prefix += "Declaration(Class(:C)) Declaration(ObjectProperty(:r)) "
     texts = {

@@ -151,8 +151,8 @@ def test_a_check_is_that_of_one_process(
     batch: str, code: int, nights: Path, spark: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a store and of files; executors decide each shape."""
-    monkeypatch.setattr("shiq.jobs.spark.deciding.MOST_HERE", 0)
-    monkeypatch.setattr("shiq.jobs.spark.deciding.LEAST_OUT", 1)
+    monkeypatch.setattr("shiq.jobs.spark.executor_reasoner.MOST_HERE", 0)
+    monkeypatch.setattr("shiq.jobs.spark.executor_reasoner.LEAST_OUT", 1)
     index(nights, "local")
     for base in (("--store", "local"), ("--tbox", "tbox.ofn", "--abox", nights / "base.nt")):
         given = ("check", *base, "--insert", nights / f"{batch}.nt", "--engine")

@@ -23,7 +23,7 @@ from shiq.answers.result import Result
 from shiq.answers.verdict import Verdict
 from shiq.api import index, open_store
 from shiq.errors import UsageError
-from shiq.jobs.spark import deciding, reading
+from shiq.jobs.spark import executor_reasoner, reading
 from shiq.jobs.store import open_store as open_opened
 from shiq.jobs.store.schema import COMPLETION
 from shiq.model import (
@@ -187,8 +187,8 @@ def test_random_knowledge_bases(
     spark: SparkSession, tmp_path: Path, seeds: range, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every shape is decided by executors; `auto` is `model`, unless what is deleted is complex."""
-    monkeypatch.setattr(deciding, "MOST_HERE", 0)
-    monkeypatch.setattr(deciding, "LEAST_OUT", 1)
+    monkeypatch.setattr(executor_reasoner, "MOST_HERE", 0)
+    monkeypatch.setattr(executor_reasoner, "LEAST_OUT", 1)
     used: Counter[str] = Counter()
     for seed in seeds:
         kb, deletions = less_of(seed)
@@ -212,7 +212,7 @@ def test_executors_decide_what_is_many_or_hard(
     assert index(case.tbox, abox_of(case.abox), store, **_SETTINGS).verdict is Verdict.CONSISTENT
     before = descriptions(spark).count("shiq: deciding shapes")
     for tried, is_out in ((100, False), (1, False), (0, True)):
-        monkeypatch.setattr(deciding, "MOST_HERE", tried)
+        monkeypatch.setattr(executor_reasoner, "MOST_HERE", tried)
         found = same_answers(store, case.insertions[:-1], "none")
         assert found.verdict is Verdict.CONSISTENT and found.statistics.reasoner_calls == 2
         assert (descriptions(spark).count("shiq: deciding shapes") > before) == is_out

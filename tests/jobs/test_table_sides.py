@@ -16,7 +16,7 @@ from deltalake import DeltaTable, write_deltalake
 from shiq.api import open_store
 from shiq.errors import OperationalError
 from shiq.jobs.gate.appending import AppendRun, DeltaAppender, write_part
-from shiq.jobs.gate.table_sides import REASON_COLUMNS
+from shiq.jobs.gate.output_tables import REASON_COLUMNS
 from tests.command_line import shiq
 from tests.planted_rows import COLUMNS, FAULTS, GOOD, ROWS, TYPE, store_in
 

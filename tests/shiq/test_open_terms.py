@@ -12,7 +12,7 @@ import pytest
 from shiq.answers.result import Conflict, Result
 from shiq.answers.verdict import Verdict
 from shiq.api import certify, check_insertions, index, open_store
-from shiq.jobs.checking.open_kinds import is_refuted_in_each_reading, unsettled_properties
+from shiq.jobs.checking.ambiguous_properties import is_refuted_in_each_reading, unsettled_properties
 from shiq.model import (
     Assertion,
     Class,

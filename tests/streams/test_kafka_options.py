@@ -345,7 +345,7 @@ def test_an_error_of_spark_that_shows_a_secret_is_not_passed_on(
     pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
     from pyspark.errors import PySparkException
 
-    from shiq.jobs.streaming.query import StatefulRun
+    from shiq.jobs.streaming.stateful_run import StatefulRun
 
     class Failing(StatefulRun):
         def _check_start(self) -> None:

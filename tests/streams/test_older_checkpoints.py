@@ -66,7 +66,7 @@ def test_a_checkpoint_of_enrichment_on_spark_without_an_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Lines go on where they were counted then, and hits are those of a run that was not stopped."""
-    query = pytest.importorskip("shiq.jobs.streaming.query")
+    query = pytest.importorskip("shiq.jobs.streaming.stateful_run")
     with tarfile.open(ARCHIVE.with_name("enrich-on-spark.tar.xz")) as archive:
         archive.extractall(tmp_path, filter="data")
     monkeypatch.chdir(tmp_path)

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from shiq.jobs.streaming.buckets import BucketStates, BucketStep
+from shiq.jobs.streaming.buckets import final_rows as finished
 from shiq.jobs.streaming.chunks import FOR_DRIVER, HEADER, ChunkHeader, encode_chunks
 from shiq.jobs.streaming.ordering import EventOrderer
-from shiq.jobs.streaming.query import driver_columns
-from shiq.jobs.streaming.stages import BucketStates, BucketStep
-from shiq.jobs.streaming.stages import final_rows as finished
+from shiq.jobs.streaming.stateful_run import driver_columns
 from shiq.model import RDF
 from shiq.streams.consistency import plan
 from shiq.streams.consistency.operator import ConsistencyCollector, ConsistencySettings

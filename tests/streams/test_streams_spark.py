@@ -223,7 +223,7 @@ def test_messages_are_read_and_those_that_are_rejected_again(
     """As by Kafka's connector: rows of two batches, of a topic with one partition; no broker is
     needed.
     """
-    from shiq.jobs.streaming import query
+    from shiq.jobs.streaming import stateful_run
     from shiq.jobs.streaming.session import streaming_session
 
     session, _ = streaming_session()
@@ -249,7 +249,7 @@ def test_messages_are_read_and_those_that_are_rejected_again(
         )
         return read.option("maxFilesPerTrigger", 1).parquet(str(tmp_path / "messages"))
 
-    monkeypatch.setattr(query, "topics", messages)
+    monkeypatch.setattr(stateful_run, "topics", messages)
     monkeypatch.setattr(
         "tests.streams.test_streams_spark.open_source", lambda name: SimpleNamespace(name=name)
     )
@@ -432,7 +432,7 @@ def test_spark_shows_which_system_its_query_and_jobs_are_of_and_what_came_of_a_b
 ) -> None:
     from pyspark.sql.streaming.listener import StreamingQueryListener
 
-    from shiq.jobs.streaming import query
+    from shiq.jobs.streaming import stateful_run
     from shiq.jobs.streaming.session import streaming_session
 
     session, _ = streaming_session()
@@ -465,8 +465,10 @@ def test_spark_shows_which_system_its_query_and_jobs_are_of_and_what_came_of_a_b
 
         return call
 
-    monkeypatch.setattr(query.StatefulRun, "_step_batch", describing(query.StatefulRun._step_batch))
-    monkeypatch.setattr(query, "final_rows", describing(query.final_rows))
+    monkeypatch.setattr(
+        stateful_run.StatefulRun, "_step_batch", describing(stateful_run.StatefulRun._step_batch)
+    )
+    monkeypatch.setattr(stateful_run, "final_rows", describing(stateful_run.final_rows))
     session.streams.addListener(listener := Reports())
     try:
         ran(plan(onto, 3), [tmp_path / "e.jsonl"], session, tmp_path / "spark", batch_bytes=3_000)
@@ -747,11 +749,11 @@ def test_a_query_that_a_busy_machine_ends_is_begun_again_as_long_as_batches_come
 ) -> None:
     from pyspark.errors import PySparkException
 
-    from shiq.jobs.streaming import query
+    from shiq.jobs.streaming import stateful_run
 
     begun = list[int]()
 
-    class Busy(query.StatefulRun):
+    class Busy(stateful_run.StatefulRun):
         def _check_start(self) -> None:
             """Nothing is kept."""
 
@@ -767,7 +769,7 @@ def test_a_query_that_a_busy_machine_ends_is_begun_again_as_long_as_batches_come
         def _wait_for_query(self, *_: Any) -> None:
             """The input is over."""
 
-    monkeypatch.setattr(query, "source_files", lambda *_, **__: [])
+    monkeypatch.setattr(stateful_run, "source_files", lambda *_, **__: [])
     run: Any = SimpleNamespace(saved_content=None, checkpoint=None)
     session: Any = SimpleNamespace(
         sparkContext=SimpleNamespace(broadcast=lambda _: SimpleNamespace(destroy=lambda: None))
@@ -813,7 +815,7 @@ def test_a_checkpoint_of_another_layout_is_refused_before_spark_is_started(
 
 
 def test_states_of_buckets_are_read_as_written_or_not_at_all(tmp_path: Path) -> None:
-    from shiq.jobs.streaming.stages import BucketStates
+    from shiq.jobs.streaming.buckets import BucketStates
 
     states = BucketStates(tmp_path, 2)
     assert states.read(-1, 0) is None

@@ -20,12 +20,12 @@ from shiq.abox_ops.elements.quotient import StoredPartition
 from shiq.abox_ops.engine import never_over
 from shiq.abox_ops.local_engine import LocalKnowledgeBase
 from shiq.abox_ops.modules.decide import Decider
-from shiq.jobs.building import build, completion, worker
-from shiq.jobs.building.completion import CertifiedModelFigures
-from shiq.jobs.building.completion_tasks import linked_modules
+from shiq.jobs.building import build, model_search, worker
 from shiq.jobs.building.exchange import Executor
 from shiq.jobs.building.executor import ProcessExecutor
-from shiq.jobs.building.merging import IndexedStore
+from shiq.jobs.building.merge_class_rounds import IndexedStore
+from shiq.jobs.building.model_search import CertifiedModelFigures
+from shiq.jobs.building.model_search_tasks import linked_modules
 from shiq.jobs.building.tables import Ranges
 from shiq.jobs.building.worker import ReasonerSettings
 from shiq.jobs.store.upkeep.build import certify_by_model
@@ -34,7 +34,7 @@ from shiq.rdf import read_ontology
 from shiq.reasoner import create
 from tests.jobs.test_spark_building import HERE, BuildSettings, built
 
-_COMPLETE = completion.certify_by_model
+_COMPLETE = model_search.certify_by_model
 #: By what was run, CPU seconds by range, or by task where tasks are none of a range.
 _spent: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
 

@@ -22,6 +22,7 @@ from time import perf_counter, process_time
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+from shiq.jobs.streaming.buckets import BucketStates, BucketStep
 from shiq.jobs.streaming.chunks import HEADER, ChunkHeader, encode_chunks
 from shiq.jobs.streaming.ordering import EventOrderer
 from shiq.jobs.streaming.session import streaming_session
@@ -35,7 +36,6 @@ from shiq.jobs.streaming.sources import (
     read_records,
     source_files,
 )
-from shiq.jobs.streaming.stages import BucketStates, BucketStep
 from shiq.streams.consistency import check_stream, plan
 from shiq.streams.consistency.operator import ConsistencyCollector
 from shiq.streams.front.arrivals import EventIntake, RejectLog, WatermarkTracker

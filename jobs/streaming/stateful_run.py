@@ -33,6 +33,14 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from shiq.errors import OperationalError, ShiqError, UsageError
 from shiq.jobs.spark.session import described_jobs, task_count
+from shiq.jobs.streaming.buckets import (
+    BucketStates,
+    BucketStep,
+    ChunkRow,
+    ShuffledChunks,
+    final_rows,
+    shuffle_chunks,
+)
 from shiq.jobs.streaming.chunks import (
     COLUMNS,
     FOR_DRIVER,
@@ -60,14 +68,6 @@ from shiq.jobs.streaming.sources import (
     topic_chunks,
     topic_texts,
     topics,
-)
-from shiq.jobs.streaming.stages import (
-    BucketStates,
-    BucketStep,
-    ChunkRow,
-    ShuffledChunks,
-    final_rows,
-    shuffle_chunks,
 )
 from shiq.streams.front.arrivals import StreamTime
 from shiq.streams.front.checkpoint import CheckpointContent

@@ -29,7 +29,7 @@ from shiq.abox_ops.elements.graph import Graph
 from shiq.abox_ops.patch import range_certificate
 from shiq.abox_ops.patch.inside_region import PartLabels, PatchRegion
 from shiq.columns.arrays import Ints
-from shiq.jobs.building import completion, completion_tasks
+from shiq.jobs.building import model_search, model_search_tasks
 from shiq.jobs.building.build import BuildSettings
 from shiq.jobs.building.tables import Ranges, rank_of
 from shiq.jobs.store import numbering
@@ -124,13 +124,13 @@ def test_modules_that_fail_again_and_again(
     links = "\n".join(f"<urn:x{i:02}> <urn:R> <urn:x{i + 1:02}> ." for i in range(24))
     (tmp_path / "a.ttl").write_text(f"<urn:x00> a <urn:A> .\n{links}")
     ontology, files = read_ontology([tmp_path / "t.ofn"]), [tmp_path / "a.ttl"]
-    made, give_up = list[int](), completion._ModelSearch._drop_assumptions
+    made, give_up = list[int](), model_search._ModelSearch._drop_assumptions
 
     def counted(self: Any, failed: Any) -> Any:
         made.append(len(failed))
         return give_up(self, failed)
 
-    monkeypatch.setattr(completion._ModelSearch, "_drop_assumptions", counted)
+    monkeypatch.setattr(model_search._ModelSearch, "_drop_assumptions", counted)
     ours, found = built(
         HERE, tmp_path / "spark", ontology, files, BuildSettings(width=width, reasoner="own")
     )
@@ -175,13 +175,13 @@ def _as_before(self: object, before: str | None) -> list[str]:
 _SETTLE, _EDGES, _LEAVE = (
     range_certificate.settle_labels,
     range_certificate.edges_at,
-    completion_tasks.write_open_elements,
+    model_search_tasks.write_open_elements,
 )
 MISTAKES: Mapping[str, tuple[int, int, object, str, Callable[..., Any]]] = {
     "a range that was consulted is not certified again": (
         37,
         1,
-        completion_tasks,
+        model_search_tasks,
         "has_read",
         _never,
     ),
@@ -196,15 +196,15 @@ MISTAKES: Mapping[str, tuple[int, int, object, str, Callable[..., Any]]] = {
     "kept role assertions that cross are forgotten": (
         4,
         2,
-        completion_tasks,
+        model_search_tasks,
         "write_open_elements",
         _leave_within,
     ),
-    "merge classes that grew are not asked again": (129, 1, completion, "class_ties", _no_more),
+    "merge classes that grew are not asked again": (129, 1, model_search, "class_ties", _no_more),
     "who has read of a merge class is not certified again": (
         91,
         1,
-        completion._ModelSearch,
+        model_search._ModelSearch,
         "_changed_classes",
         _as_before,
     ),
@@ -225,8 +225,8 @@ def test_a_planted_mistake_is_found(
 def test_rounds_end_with_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody is asked any more, there is no model, and the certificate is that of told literals."""
     clock = count(0, 10)
-    monkeypatch.setattr(completion, "time", SimpleNamespace(monotonic=lambda: float(next(clock))))
-    monkeypatch.setattr(completion, "decide_shapes", lambda *given: pytest.fail("asked"))
+    monkeypatch.setattr(model_search, "time", SimpleNamespace(monotonic=lambda: float(next(clock))))
+    monkeypatch.setattr(model_search, "decide_shapes", lambda *given: pytest.fail("asked"))
     ontology, files = random_base(9, tmp_path)
     settings = BuildSettings(width=5, chunk_bytes=3000, reasoner="own", timeout=5.0)
     store, found = built(HERE, tmp_path / "spark", ontology, files, settings)

@@ -24,16 +24,6 @@ from shiq.abox_ops.labels.label_tables import read_labels
 from shiq.abox_ops.modules.decide import DrawnShapes, draw_shapes
 from shiq.answers.verdict import Verdict
 from shiq.columns.arrays import Ints, unique
-from shiq.jobs.building.completion_tasks import (
-    ModelSearchState,
-    RangeOutcome,
-    RangeTask,
-    certify_range,
-    class_ties,
-    drop_assumptions,
-    kept_modules,
-    write_range,
-)
 from shiq.jobs.building.components import (
     ModuleShape,
     collect_shapes,
@@ -42,12 +32,22 @@ from shiq.jobs.building.components import (
     label_shapes,
 )
 from shiq.jobs.building.exchange import Executor, Scratch, load_columns, save_columns
-from shiq.jobs.building.merging import (
+from shiq.jobs.building.merge_class_rounds import (
     IndexedStore,
     Ties,
     grouping_tables,
     grown_classes,
     unite_ranges,
+)
+from shiq.jobs.building.model_search_tasks import (
+    ModelSearchState,
+    RangeOutcome,
+    RangeTask,
+    certify_range,
+    class_ties,
+    drop_assumptions,
+    kept_modules,
+    write_range,
 )
 from shiq.jobs.building.tables import Ranges
 from shiq.jobs.building.worker import ReasonerSettings

@@ -1,4 +1,4 @@
-"""Tasks of the search for a certified model by ranges (`shiq.jobs.building.completion`)."""
+"""Tasks of the search for a certified model by ranges (`shiq.jobs.building.model_search`)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from shiq.columns.arrays import (
 )
 from shiq.jobs.building.components import members_of_modules, write_open_elements
 from shiq.jobs.building.exchange import Scratch, load_columns, save_columns
-from shiq.jobs.building.merging import IndexedStore, load_classes, range_elements
+from shiq.jobs.building.merge_class_rounds import IndexedStore, load_classes, range_elements
 from shiq.jobs.building.tables import Ranges, rank_of
 from shiq.jobs.store.files import DataFile
 from shiq.jobs.store.numbering import spread

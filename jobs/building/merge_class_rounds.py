@@ -23,7 +23,7 @@ from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.columns.arrays import NONE, Columns, Ints, row_changes, unique
 from shiq.jobs.building.exchange import Executor, Scratch, load_columns, save_columns
 from shiq.jobs.building.tables import Ranges, rank_of
-from shiq.jobs.building.told import TaskRules
+from shiq.jobs.building.told_labels import TaskRules
 from shiq.jobs.building.worker import StoreKey, cached_value
 from shiq.jobs.store import Store
 from shiq.model.roles import Role, RoleBox, role_box

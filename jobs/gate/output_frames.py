@@ -26,8 +26,8 @@ from shiq.jobs.gate.appending import (
     delta_schema,
     write_part,
 )
-from shiq.jobs.gate.table_sides import REASON_COLUMNS, is_delta_side
-from shiq.jobs.spark.lake import present_version
+from shiq.jobs.gate.output_tables import REASON_COLUMNS, is_delta_side
+from shiq.jobs.spark.session_tables import present_version
 from shiq.rdf.tables import first_line
 
 _ICEBERG_RUN = "shiq-run"
