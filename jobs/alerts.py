@@ -66,14 +66,14 @@ def run_message(row: HistoryRow, store: str) -> str:
     return f"shiq {row.command} of {batch}{against}: {'; '.join(facts)}"
 
 
-def post(address: str, row: HistoryRow, store: str) -> str:
+def post_alert(address: str, row: HistoryRow, store: str) -> str:
     """Post how a run ended to a webhook, for `POST_SECONDS` seconds at most.
 
     Returns: why that failed, without the address; or an empty text.
     """
     answers: list[str] = []
     thread = threading.Thread(
-        target=lambda: answers.append(_post(address, row, store)), daemon=True
+        target=lambda: answers.append(_post_payload(address, row, store)), daemon=True
     )
     thread.start()
     thread.join(POST_SECONDS)
@@ -81,7 +81,7 @@ def post(address: str, row: HistoryRow, store: str) -> str:
     return answers[0] if answers else late
 
 
-def _post(address: str, row: HistoryRow, store: str) -> str:
+def _post_payload(address: str, row: HistoryRow, store: str) -> str:
     # Loaded where there is something to post.
     from http.client import HTTPException
     from urllib.error import HTTPError
@@ -90,7 +90,7 @@ def _post(address: str, row: HistoryRow, store: str) -> str:
     from shiq.remote.web import send
 
     host = urlsplit(address).hostname or ""
-    content = json.dumps(_payload(host, row, store)).encode()
+    content = json.dumps(_message_payload(host, row, store)).encode()
     request = Request(address, content, {"Content-Type": "application/json"}, method="POST")
     try:
         with send(request, POST_SECONDS):
@@ -102,7 +102,7 @@ def _post(address: str, row: HistoryRow, store: str) -> str:
     return f"the webhook at {host} could not be notified: {why}"
 
 
-def _payload(host: str, row: HistoryRow, store: str) -> dict[str, Any]:
+def _message_payload(host: str, row: HistoryRow, store: str) -> dict[str, Any]:
     text = run_message(row, store)
     if not host.endswith(_CARDS):
         return {"text": text, "store": store, "run": row.to_dict()}

@@ -19,7 +19,7 @@ from shiq.files import report_write_errors, write_atomically
 from shiq.jobs.leftover_waivers import read_tables
 
 #: The files that are looked for, in this order, and the variable that names another.
-NAMES: Final = ("shiq.toml", "shiq.json")
+FILE_NAMES: Final = ("shiq.toml", "shiq.json")
 VARIABLE: Final = "SHIQ_CONFIG"
 #: Options of the command line that a default gives way to, by command and option.
 EXCLUDED: Final[Mapping[tuple[str, ...], frozenset[str]]] = {
@@ -43,7 +43,7 @@ def read_defaults(
     Raises: UsageError, which names the file and key; InputError.
     """
     named = os.environ.get(VARIABLE)
-    file = Path(named) if named else next((f for f in map(Path, NAMES) if f.is_file()), None)
+    file = Path(named) if named else next((f for f in map(Path, FILE_NAMES) if f.is_file()), None)
     if file is None:
         return {}
     table: Any = read_tables(file, "docs/COMMANDS.md")[0]
@@ -60,7 +60,7 @@ def read_defaults(
             raise UsageError(f"{file}: {'.'.join(path[:depth])} is no table", f"Write [{name}].")
     given = {word.partition("=")[0] for word in words}
     out = {key for key in table if given & EXCLUDED.get((*path, key), frozenset())}
-    found = _parameters(file, command, table, ".".join(path))
+    found = _command_defaults(file, command, table, ".".join(path))
     found = {name: value for name, value in found.items() if name not in out}
     if found:
         shown = " ".join(f"--{key}" for key in table if key not in out)
@@ -68,7 +68,7 @@ def read_defaults(
     return found
 
 
-def _parameters(
+def _command_defaults(
     file: Path, command: click.Command, table: Mapping[str, Any], name: str
 ) -> dict[str, Any]:
     options = {

@@ -66,14 +66,18 @@ def examine(
 ) -> Iterator[Finding]:
     """Run all tests, and yield each finding. ``spark``: also start a Spark session, at ``master``."""
     parts: list[Callable[[], Iterator[Finding]]] = [
-        _python,
-        _packages,
-        _own_reasoner,
-        _java,
-        lambda: _hermit(heap),
-        _peers,
+        _examine_python,
+        _examine_packages,
+        _examine_own_reasoner,
+        _examine_java,
+        lambda: _examine_hermit(heap),
+        _examine_peers,
     ]
-    parts += [_graphframes, *([lambda: _spark(master)] if spark else []), _temporary_folder]
+    parts += [
+        _examine_graphframes,
+        *([lambda: _examine_spark(master)] if spark else []),
+        _examine_temporary_folder,
+    ]
     for part in parts:
         try:
             yield from part()
@@ -99,7 +103,7 @@ def to_dict(findings: list[Finding]) -> dict[str, Any]:
 # --- Python ---------------------------------------------------------------------------------------
 
 
-def _python() -> Iterator[Finding]:
+def _examine_python() -> Iterator[Finding]:
     version = platform.python_version()
     state = OK if sys.version_info >= (3, 10) else FAIL
     yield Finding("shiq", OK, shiq.__version__)
@@ -111,9 +115,9 @@ def _python() -> Iterator[Finding]:
     )
 
 
-def _packages() -> Iterator[Finding]:
+def _examine_packages() -> Iterator[Finding]:
     for name in NEEDED:
-        version = _version(name)
+        version = _package_version(name)
         if version:
             yield Finding(name, OK, version)
         else:
@@ -121,7 +125,7 @@ def _packages() -> Iterator[Finding]:
                 name, FAIL, "not installed", "Install shiq again: pip install shiq brings it."
             )
     for name, extra in OPTIONAL.items():
-        version = _version(name)
+        version = _package_version(name)
         yield Finding(
             name,
             OK if version else WARN,
@@ -130,7 +134,7 @@ def _packages() -> Iterator[Finding]:
         )
 
 
-def _version(name: str) -> str:
+def _package_version(name: str) -> str:
     try:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
@@ -156,7 +160,7 @@ def _test_reasoner(reasoner: Any) -> str:
     return "; ".join(a.reason or a.verdict.value for a in answers)
 
 
-def _own_reasoner() -> Iterator[Finding]:
+def _examine_own_reasoner() -> Iterator[Finding]:
     from shiq.reasoner import create
 
     trouble = _test_reasoner(create("own"))
@@ -166,7 +170,7 @@ def _own_reasoner() -> Iterator[Finding]:
     )
 
 
-def _java() -> Iterator[Finding]:
+def _examine_java() -> Iterator[Finding]:
     from shiq.reasoner.jvm import find_hermit, find_java
 
     try:
@@ -199,7 +203,7 @@ def _java() -> Iterator[Finding]:
         yield Finding("HermiT's jar", WARN, error.message, error.remedy)
 
 
-def _hermit(heap: str) -> Iterator[Finding]:
+def _examine_hermit(heap: str) -> Iterator[Finding]:
     from shiq.reasoner import create
 
     began = time.perf_counter()
@@ -221,7 +225,7 @@ def _hermit(heap: str) -> Iterator[Finding]:
     yield Finding("reasoner hermit", WARN if trouble else OK, trouble or well, remedy)
 
 
-def _peers() -> Iterator[Finding]:
+def _examine_peers() -> Iterator[Finding]:
     from shiq.reasoner.external import PEERS, AbsentPeer, find_peer
 
     for name, peer in PEERS.items():
@@ -236,8 +240,8 @@ def _peers() -> Iterator[Finding]:
 # --- Spark ----------------------------------------------------------------------------------------
 
 
-def _graphframes() -> Iterator[Finding]:
-    if not _version("pyspark"):
+def _examine_graphframes() -> Iterator[Finding]:
+    if not _package_version("pyspark"):
         return
     jar = os.environ.get("SHIQ_GRAPHFRAMES_JAR")
     if not jar:
@@ -255,7 +259,7 @@ def _graphframes() -> Iterator[Finding]:
         )
 
 
-def _spark(master: str | None) -> Iterator[Finding]:
+def _examine_spark(master: str | None) -> Iterator[Finding]:
     if importlib.util.find_spec("pyspark") is None:
         yield Finding(
             "Spark session", FAIL, "pyspark is not installed", "pip install 'shiq[spark]'"
@@ -289,7 +293,7 @@ def _spark(master: str | None) -> Iterator[Finding]:
 # --- the machine ----------------------------------------------------------------------------------
 
 
-def _temporary_folder() -> Iterator[Finding]:
+def _examine_temporary_folder() -> Iterator[Finding]:
     remedy = "Set TMPDIR to a folder of yours."
     try:
         folder = Path(tempfile.gettempdir())

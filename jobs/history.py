@@ -170,7 +170,7 @@ def make_row(
     }
     values: dict[str, Any] = {
         "verdict": result.verdict.value,
-        "causes": _causes(
+        "causes": _history_causes(
             (x.pattern, len(x.conflicts)) for x in (result.groups if result.conflicts else ())
         ),
         **gated,
@@ -180,8 +180,8 @@ def make_row(
         now.strftime(TIME),
         command,
         reason=(answer.reason or result.reason)[:500],
-        insertions_from=_names(inputs.get("insertions")),
-        deletions_from=_names(inputs.get("deletions")),
+        insertions_from=_input_names(inputs.get("insertions")),
+        deletions_from=_input_names(inputs.get("deletions")),
         changes_from=str(inputs.get("changes") or ""),
         snapshot=result.snapshot,
         committed=result.committed,
@@ -208,11 +208,13 @@ def _gate_fields(gated: GateAnswer) -> dict[str, Any]:
             "set_aside": len(gated.set_aside),
             "conflicts": len(gated.judged_conflicts),
         },
-        "causes": _causes(((patterns[key], count) for key, count in counts.items()), effects),
+        "causes": _history_causes(
+            ((patterns[key], count) for key, count in counts.items()), effects
+        ),
     }
 
 
-def _causes(
+def _history_causes(
     found: Iterable[tuple[Any, int]], effects: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[HistoryCause, ...]:
     most = sorted(found, key=lambda x: (-x[1], x[0].id))[:MOST_CAUSES]
@@ -221,7 +223,7 @@ def _causes(
     )
 
 
-def _names(given: Any) -> tuple[str, ...]:
+def _input_names(given: Any) -> tuple[str, ...]:
     files = (given,) if isinstance(given, str) else given or ()
     return tuple(str(file) for file in files[:MOST_NAMES])
 
@@ -237,16 +239,16 @@ def write_row(store: str | Place, row: HistoryRow, keep_days: int = 400) -> str:
     """
     try:
         place = place_of(store)
-        _write(place, f"{HISTORY}/{row.id}.json", [row.to_dict()])
+        _write_rows(place, f"{HISTORY}/{row.id}.json", [row.to_dict()])
         if isinstance(place, Path):
             # In an object store each file is a request: `shiq compact` folds there.
-            fold(place, keep_days)
+            fold_old_rows(place, keep_days)
     except (ShiqError, OSError) as error:
         return f"{store}: its history has no row of this {row.command} ({error})"
     return ""
 
 
-def fold(store: Place, keep_days: int = 400) -> int:
+def fold_old_rows(store: Place, keep_days: int = 400) -> int:
     """Fold the rows that are older than ``keep_days`` into one file; return how many.
 
     What was folded is removed afterwards. Of two that fold at once each writes the same rows, and
@@ -262,7 +264,7 @@ def fold(store: Place, keep_days: int = 400) -> int:
     damaged = set[str]()
     for name in taken:
         try:
-            rows |= {row.id: row for row in _read(store, name)}
+            rows |= {row.id: row for row in _read_rows(store, name)}
         except FileNotFoundError:
             return 0  # another run folds
         except _DAMAGES:
@@ -270,7 +272,7 @@ def fold(store: Place, keep_days: int = 400) -> int:
     taken, old = ([name for name in names if name not in damaged] for names in (taken, old))
     if not old:
         return 0
-    _write(
+    _write_rows(
         store,
         f"{HISTORY}/{FOLDED_NAME}{os.urandom(16).hex()}.json",
         [row.to_dict() for row in rows.values()],
@@ -289,7 +291,7 @@ def read_history(store: str | Place) -> tuple[list[HistoryRow], list[str]]:
         folded_meanwhile = False
         for name in _file_names(place):
             try:
-                rows |= {row.id: row for row in _read(place, name)}
+                rows |= {row.id: row for row in _read_rows(place, name)}
             except FileNotFoundError:
                 folded_meanwhile = True
             except _DAMAGES as error:
@@ -316,12 +318,12 @@ def _file_names(store: Place) -> list[str]:
     return sorted(name.removeprefix(inside) for name, _ in store.names() if name.startswith(inside))
 
 
-def _read(store: Place, name: str) -> Iterator[HistoryRow]:
+def _read_rows(store: Place, name: str) -> Iterator[HistoryRow]:
     lines = file_at(store, f"{HISTORY}/{name}").read_text("utf-8").splitlines()
     return map(row_from, map(json.loads, lines))
 
 
-def _write(store: Place, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
+def _write_rows(store: Place, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
     text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     with stage_file(store, name) as path:
         path.write_text(text, "utf-8")

@@ -54,7 +54,7 @@ def write_pages(store: str, rows: Sequence[ComparedRow], folder: Path) -> Path:
         "store": store,
         "titles": titles,
         "batch_name": batch_name,
-        "tone": tone,
+        "tone": answer_tone,
         "time": time_text,
     }
     for i, x in enumerate(shown):
@@ -95,7 +95,7 @@ def time_text(made: str) -> str:
     return made[:16].replace("T", " ")
 
 
-def tone(row: HistoryRow) -> str:
+def answer_tone(row: HistoryRow) -> str:
     """Return the tone of an answer: good, bad or open."""
     if row.decision:
         return {"accepted": "good", "split": "open"}.get(row.decision, "bad")

@@ -37,7 +37,7 @@ from shiq.reasoner.structure import with_individuals
 # them all.
 
 
-def _terms(assertion: owl.Assertion) -> tuple[str | owl.Literal, ...]:
+def _terms_of_assertion(assertion: owl.Assertion) -> tuple[str | owl.Literal, ...]:
     """Individuals and literal of ``assertion``."""
     match assertion:
         case owl.DataPropertyAssertion(_, subject, value) | owl.NegativeDataPropertyAssertion(
@@ -47,7 +47,7 @@ def _terms(assertion: owl.Assertion) -> tuple[str | owl.Literal, ...]:
     return individuals_of(assertion)
 
 
-def _predicate(assertion: owl.Assertion) -> Hashable:
+def _assertion_shape(assertion: owl.Assertion) -> Hashable:
     """Shape of an assertion: equal for assertions that differ in individuals and literals alone."""
     if isinstance(assertion, owl.DataPropertyAssertion | owl.NegativeDataPropertyAssertion):
         return replace(assertion, subject="", literal=owl.Literal(""))
@@ -56,15 +56,18 @@ def _predicate(assertion: owl.Assertion) -> Hashable:
 
 def conflict_key(assertions: Iterable[owl.Assertion]) -> Hashable:
     """Predicates of a conflict's assertions, sorted: a key for conflicts that may be alike."""
-    return tuple(sorted(repr(_predicate(a)) for a in assertions))
+    return tuple(sorted(repr(_assertion_shape(a)) for a in assertions))
 
 
 def instantiate(template: Conflict, part: Sequence[owl.Assertion]) -> Iterator[Conflict]:
     """Instances of ``template`` with other individuals and literals."""
     by_predicate: dict[Hashable, list[owl.Assertion]] = {}
     for assertion in part:
-        by_predicate.setdefault(_predicate(assertion), []).append(assertion)
-    wanted = [(_terms(a), by_predicate.get(_predicate(a), [])) for a in template.insertion_values]
+        by_predicate.setdefault(_assertion_shape(assertion), []).append(assertion)
+    wanted = [
+        (_terms_of_assertion(a), by_predicate.get(_assertion_shape(a), []))
+        for a in template.insertion_values
+    ]
 
     def extend(
         place: int,
@@ -77,7 +80,7 @@ def instantiate(template: Conflict, part: Sequence[owl.Assertion]) -> Iterator[C
         terms, candidates = wanted[place]
         for candidate in candidates:
             now = dict(bound)
-            pairs = list(zip(terms, _terms(candidate)))
+            pairs = list(zip(terms, _terms_of_assertion(candidate)))
             if all(now.setdefault(a, b) == b for a, b in pairs) and len(set(now.values())) == len(
                 now
             ):
@@ -129,11 +132,11 @@ MOST_ASSERTIONS = 500
 #: More conflicts of one part that are like one that was explained are not looked for in one round.
 MOST_ALIKE = 50
 #: Begins the names of individuals of one of many parts that are asked about together.
-_COPY = "urn:shiq:part:"
+_COPY_PREFIX = "urn:shiq:part:"
 #: What sets the name of an object apart from that of its subject, where it is asked whether there
 #: can be any.
-_OBJECT = ":object"
-_ANY = owl.Datatype(owl.RDFS + "Literal")
+_OBJECT_SUFFIX = ":object"
+_ANY_LITERAL = owl.Datatype(owl.RDFS + "Literal")
 
 
 @dataclass(frozen=True)
@@ -315,7 +318,7 @@ class _ConflictSearch:
             self.empty_base.add_set(abox_of(a for _, _, a in asked.values()), ABox())
         )
         bad = sorted(
-            {individual.removesuffix(_OBJECT) for group in refuted for individual in group}
+            {individual.removesuffix(_OBJECT_SUFFIX) for group in refuted for individual in group}
         )
         why: dict[str, dict[str, tuple[owl.Axiom, ...]]] = {family: {} for family in FAMILIES}
         for done, individual in enumerate(bad):
@@ -328,7 +331,7 @@ class _ConflictSearch:
         for assertion in select_rows(
             abox, masks, {"same": (), "different": Pairs(), "complex": ()}
         ):
-            axioms = why[_family(assertion)][_name(assertion)]
+            axioms = why[_assertion_sort(assertion)][_asserted_iri(assertion)]
             self.conflicts.append(Conflict((), (assertion,), axioms, "base"))
             rows.append(QuarantinedAssertion(assertion_lines(assertion), alone=self.digest))
         return select_rows(abox, [~mask for mask in masks]), rows
@@ -469,14 +472,14 @@ class _ConflictSearch:
         individuals.
         """
         named = [
-            with_individuals(a, lambda name, i=i: f"{_COPY}{i}:{name}")  # type: ignore[misc]
+            with_individuals(a, lambda name, i=i: f"{_COPY_PREFIX}{i}:{name}")  # type: ignore[misc]
             for i, part in enumerate(parts)
             for a in part
         ]
         refuted = (
             self._refuted_groups(self.empty_base.add_set(abox_of(named), ABox())) if named else []
         )
-        numbers = {int(group[0].removeprefix(_COPY).partition(":")[0]) for group in refuted}
+        numbers = {int(group[0].removeprefix(_COPY_PREFIX).partition(":")[0]) for group in refuted}
         return [i in numbers for i in range(len(parts))]
 
     def _refuted_groups(self, add_set: AddSet) -> list[tuple[str, ...]]:
@@ -515,18 +518,20 @@ def _weakest_assertion(family: str, iri: str, individual: str) -> owl.Assertion:
         return owl.ClassAssertion(owl.Class(iri), individual)
     if family == "role":
         return owl.ObjectPropertyAssertion(
-            owl.ObjectProperty(iri), individual, individual + _OBJECT
+            owl.ObjectProperty(iri), individual, individual + _OBJECT_SUFFIX
         )
-    return owl.ClassAssertion(owl.DataSomeValuesFrom(owl.DataProperty(iri), _ANY), individual)
+    return owl.ClassAssertion(
+        owl.DataSomeValuesFrom(owl.DataProperty(iri), _ANY_LITERAL), individual
+    )
 
 
-def _family(assertion: owl.Assertion) -> str:
+def _assertion_sort(assertion: owl.Assertion) -> str:
     if isinstance(assertion, owl.ClassAssertion):
         return "class"
     return "role" if isinstance(assertion, owl.ObjectPropertyAssertion) else "data"
 
 
-def _name(assertion: owl.Assertion) -> str:
+def _asserted_iri(assertion: owl.Assertion) -> str:
     match assertion:
         case owl.ClassAssertion(owl.Class(iri), _) | owl.ObjectPropertyAssertion(
             owl.ObjectProperty(iri), _, _

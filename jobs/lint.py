@@ -13,8 +13,8 @@ from shiq.answers.verdict import KINDS, Leftover, is_blocking, known_counts
 from shiq.inputs.catalog import Catalogs
 from shiq.jobs.checking.certifying import unsatisfiable_class_leftovers
 from shiq.jobs.checking.inputs import (
-    OUT_OF_REACH,
-    OUTSIDE,
+    OUT_OF_REACH_KIND,
+    OUTSIDE_KIND,
     empty_tbox_leftover,
     imported_vocabularies,
     is_outside_shiq,
@@ -60,7 +60,7 @@ class Lint:
     @property
     def in_the_way(self) -> list[Leftover]:
         """Leftovers that would block the verdict `consistent`, whatever HermiT answers."""
-        is_settled = not self.obstacle and OUTSIDE not in self.fail_on
+        is_settled = not self.obstacle and OUTSIDE_KIND not in self.fail_on
         settled = set(map(id, self.asked)) if is_settled else set()
         return [
             x
@@ -195,7 +195,7 @@ def lint_text(found: Lint) -> list[str]:
         rows = [
             x
             for x in found.leftovers
-            if x.kind == kind or (kind == OUTSIDE and x.kind == OUT_OF_REACH)
+            if x.kind == kind or (kind == OUTSIDE_KIND and x.kind == OUT_OF_REACH_KIND)
         ]
         number = {"axiom": found.axioms, "assertion": found.assertions}.get(bucket, triples)
         if rows and sum(x.count for x in rows) == triples:

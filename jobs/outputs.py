@@ -110,7 +110,7 @@ def refuse_shared_stdout(outputs: Iterable[tuple[str, str | None]]) -> None:
 
 
 #: A file or folder, or an address that is none.
-_Where: TypeAlias = "Path | str"
+_Location: TypeAlias = "Path | str"
 
 #: Kinds of addresses that are other names of one, and the ports that go without saying.
 _KINDS = {"s3a": "s3", "s3n": "s3", "abfs": "abfss", "wasb": "abfss", "wasbs": "abfss"}
@@ -119,7 +119,7 @@ _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _TABLE_FILE = re.compile(r"\w+\.`(.+)`")
 
 
-def _locate_input(name: str) -> _Where | None:
+def _locate_input(name: str) -> _Location | None:
     """Place that an input name refers to; None if it is not a file."""
     if name.startswith(TABLE):
         # A table of Spark's may be named by its folder.
@@ -134,7 +134,7 @@ def _locate_input(name: str) -> _Where | None:
     return None if is_device(path) and not path.is_file() else path
 
 
-def _locate_output(target: OutputPlace) -> _Where | None:
+def _locate_output(target: OutputPlace) -> _Location | None:
     """Place that an output name refers to; None if it is not a file."""
     name = target.name
     if name == "-":
@@ -165,7 +165,7 @@ def normalise_address(name: str) -> str:
     return f"{kind}://{','.join(hosts)}{posixpath.normpath('/' + unquote(path).lstrip('/'))}"
 
 
-def _identity(where: _Where) -> tuple[object, ...]:
+def _place_identity(where: _Location) -> tuple[object, ...]:
     """Key that two names of one place share: device and inode. For a missing file: those of its
     folder, and its name.
     """
@@ -174,14 +174,14 @@ def _identity(where: _Where) -> tuple[object, ...]:
     with suppress(OSError):
         there = where.stat()
         return there.st_dev, there.st_ino
-    real = _resolve(where)
+    real = _resolve_path(where)
     with suppress(OSError):
         folder = real.parent.stat()
         return folder.st_dev, folder.st_ino, real.name
     return (real,)
 
 
-def _resolve(path: Path) -> Path:
+def _resolve_path(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
@@ -190,24 +190,26 @@ def _enclosing_folders(path: Path) -> Iterator[Path]:
     named = (
         Path(os.path.realpath(path.parent)) / path.name
         if path.name not in ("", "..")
-        else _resolve(path)
+        else _resolve_path(path)
     )
-    for real in dict.fromkeys((named, _resolve(path))):
+    for real in dict.fromkeys((named, _resolve_path(path))):
         yield from (real, *real.parents)
 
 
-def _lies_in(where: _Where, folder: _Where) -> bool:
+def _lies_in(where: _Location, folder: _Location) -> bool:
     """Whether ``where`` equals or is inside ``folder``, which need not exist."""
     if isinstance(where, Path) and isinstance(folder, Path):
-        return _identity(folder) in map(_identity, _enclosing_folders(where))
+        return _place_identity(folder) in map(_place_identity, _enclosing_folders(where))
     if isinstance(where, str) and isinstance(folder, str):
         return where.startswith(f"{folder.rstrip('/')}/")
     return False
 
 
-def _refuse_input(target: OutputPlace, where: _Where, source: InputPlace, other: _Where) -> None:
+def _refuse_input(
+    target: OutputPlace, where: _Location, source: InputPlace, other: _Location
+) -> None:
     what = ""
-    if _identity(where) == _identity(other):
+    if _place_identity(where) == _place_identity(other):
         what = f"would replace what {source.option} reads"
     elif (source.leads_to is None or isinstance(other, str)) and _lies_in(where, other):
         what = f"lies in {source.name}, which {source.option} reads"
@@ -219,8 +221,10 @@ def _refuse_input(target: OutputPlace, where: _Where, source: InputPlace, other:
         raise UsageError(f"{target.text} {what}", _other_place_hint(target))
 
 
-def _refuse_output(target: OutputPlace, where: _Where, earlier: OutputPlace, other: _Where) -> None:
-    if _identity(where) == _identity(other):
+def _refuse_output(
+    target: OutputPlace, where: _Location, earlier: OutputPlace, other: _Location
+) -> None:
+    if _place_identity(where) == _place_identity(other):
         raise UsageError(
             f"{target.option} and {earlier.option} are both {target.name}",
             f"Name another place for {target.option}.",
@@ -237,7 +241,9 @@ def _refuse_output(target: OutputPlace, where: _Where, earlier: OutputPlace, oth
 
 
 def _refuse_store(target: OutputPlace, path: Path) -> None:
-    starts = [path.parent, _resolve(path).parent] if target.kind is OutputKind.STORE else [path]
+    starts = (
+        [path.parent, _resolve_path(path).parent] if target.kind is OutputKind.STORE else [path]
+    )
     for start in starts:
         if store := next(filter(is_store, _enclosing_folders(start)), None):
             raise UsageError(
@@ -254,7 +260,7 @@ def _refuse_unwritable(target: OutputPlace, path: Path) -> None:
         )
     if not target.is_derived:
         for folder in (
-            [path] if path.is_dir() else dict.fromkeys((path.parent, _resolve(path).parent))
+            [path] if path.is_dir() else dict.fromkeys((path.parent, _resolve_path(path).parent))
         ):
             _refuse_folder(target, folder)
     try:

@@ -62,7 +62,7 @@ def environment() -> Environment:
         "number": lambda value: "" if value is None else f"{value:,.0f}",
         "decimal": lambda value, digits: "" if value is None else f"{value:.{digits}f}",
         "count": pluralize,
-        "short": cut,
+        "short": cut_text,
         "joints": split_at_joints,
     }
     return made
@@ -73,7 +73,7 @@ def render(template: str, **values: Any) -> str:
     return environment().get_template(template).render(values)
 
 
-def cut(text: str, most: int = CHARACTERS) -> str:
+def cut_text(text: str, most: int = CHARACTERS) -> str:
     """Cut ``text`` to at most ``most`` characters, between words if it can be."""
     if len(text) <= most:
         return text

@@ -3,7 +3,7 @@ one's own (THEORY, "The procedure").
 
 It is what modules were decided with, so it is consistent if and only if A ∪ A⁺ is, where (T, A)
 is; elements that contradict by themselves are instances of owl:Nothing. Every name that is not
-of the user's begins with `FRESH`.
+of the user's begins with `FRESH_PREFIX`.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from shiq.reasoner.ontology_text import make_sendable, named_individual
 from shiq.support import supports
 
 #: What every name begins with that the user's ontology does not have.
-FRESH = "urn:shiq:reduced:"
+FRESH_PREFIX = "urn:shiq:reduced:"
 #: The endings of file names, and whether such a file is a table of triples.
 ENDINGS = {".ofn": False, ".nt": False, ".csv": True, ".parquet": True, ".delta": True}
-IRI = FRESH + "ontology"
+ONTOLOGY_IRI = FRESH_PREFIX + "ontology"
 
 _OWN_NAMESPACE = "urn:shiq:"
 _ROWS = 50_000
@@ -82,20 +82,23 @@ class ReducedWriter:
         self, note: str, axioms: Sequence[owl.Axiom], terms: Iterable[tuple[str, str]]
     ) -> Iterator[str]:
         """Lines before the assertions."""
-        declared = sorted((kind, self._name(kind, iri)) for kind, iri in terms)
+        declared = sorted((kind, self._written_name(kind, iri)) for kind, iri in terms)
         comment = owl.DataPropertyAssertion(
-            owl.DataProperty(owl.RDFS + "comment"), IRI, owl.Literal(note)
+            owl.DataProperty(owl.RDFS + "comment"), ONTOLOGY_IRI, owl.Literal(note)
         )
         if self.is_functional:
             # In front of it no comment may stand, for readers that are older than the
             # recommendation.
-            yield f"Ontology(<{IRI}> Annotation(<{owl.RDFS}comment> {literal_text(comment.literal)})"
+            yield f"Ontology(<{ONTOLOGY_IRI}> Annotation(<{owl.RDFS}comment> {literal_text(comment.literal)})"
             yield from (rename_own_names(declaration_text(*term)) for term in declared)
         else:
-            yield from (*assertion_lines(comment), f"<{IRI}> <{owl.RDF}type> <{owl.OWL}Ontology> .")
+            yield from (
+                *assertion_lines(comment),
+                f"<{ONTOLOGY_IRI}> <{owl.RDF}type> <{owl.OWL}Ontology> .",
+            )
             yield from (rename_own_names(declaration_line(*term)) for term in declared)
         for axiom in map(self._rename_puns, axioms):
-            yield from self._texts(axiom, axiom_lines)
+            yield from self._write_value(axiom, axiom_lines)
 
     def lines(self, assertions: Sequence[owl.Assertion], individuals: Sequence[str]) -> list[str]:
         """The lines of ``assertions``, and of the declarations of ``individuals``. Blank nodes
@@ -106,16 +109,16 @@ class ReducedWriter:
             rename_own_names(declaration("NamedIndividual", named_individual(each)))
             for each in individuals
         ]
-        refuted = refute_ill_typed(self._theory, assertions)
+        refuted = refute_ill_typed(self._data_theory, assertions)
         for assertion in map(self._rename_puns, make_sendable((), refuted)[1]):
-            found += self._texts(assertion, assertion_lines)
+            found += self._write_value(assertion, assertion_lines)
         return found
 
     @cached_property
-    def _theory(self) -> DataTheory:
+    def _data_theory(self) -> DataTheory:
         return DataTheory(self.tbox.definitions, self.tbox.roles)
 
-    def _texts(self, value: V, triples: Callable[[V], tuple[str, ...]]) -> list[str]:
+    def _write_value(self, value: V, triples: Callable[[V], tuple[str, ...]]) -> list[str]:
         if not self.is_functional:
             return list(map(rename_own_names, triples(value)))
         text = axiom_text(value)
@@ -132,11 +135,11 @@ class ReducedWriter:
 
         def change(part: object) -> object | None:
             pun = isinstance(part, owl.DataProperty) and part.iri in self.puns
-            return owl.DataProperty(self._name("DataProperty", part.iri)) if pun else None  # type: ignore[attr-defined]
+            return owl.DataProperty(self._written_name("DataProperty", part.iri)) if pun else None  # type: ignore[attr-defined]
 
         return rewrite_parts(value, change)
 
-    def _name(self, kind: str, iri: str) -> str:
+    def _written_name(self, kind: str, iri: str) -> str:
         return f"{_OWN_NAMESPACE}data:{iri}" if kind == "DataProperty" and iri in self.puns else iri
 
 
@@ -145,19 +148,21 @@ def rename_own_names(text: str) -> str:
     mark.
     """
     names, quote, rest = text.partition('"')
-    return names.replace(f"<{_OWN_NAMESPACE}", f"<{FRESH}") + quote + rest
+    return names.replace(f"<{_OWN_NAMESPACE}", f"<{FRESH_PREFIX}") + quote + rest
 
 
 def _rename_part(part: object) -> object | None:
     if isinstance(
         part, owl.Class | owl.ObjectProperty | owl.DataProperty | owl.Datatype
     ) and part.iri.startswith(_OWN_NAMESPACE):
-        return type(part)(FRESH + part.iri.removeprefix(_OWN_NAMESPACE))
+        return type(part)(FRESH_PREFIX + part.iri.removeprefix(_OWN_NAMESPACE))
     if isinstance(
         part, owl.DataPropertyAssertion | owl.NegativeDataPropertyAssertion
     ) and part.subject.startswith(_OWN_NAMESPACE):
         property = rewrite_parts(part.property, _rename_part)
-        return type(part)(property, FRESH + part.subject.removeprefix(_OWN_NAMESPACE), part.literal)
+        return type(part)(
+            property, FRESH_PREFIX + part.subject.removeprefix(_OWN_NAMESPACE), part.literal
+        )
     return None
 
 
@@ -181,7 +186,7 @@ def _same_individuals(members: Sequence[str]) -> Iterator[owl.Assertion]:
     return (owl.SameIndividual(members[0], other) for other in members[1:])
 
 
-def _sample(add_set: AddSet) -> Iterator[owl.Assertion]:
+def _sample_assertions(add_set: AddSet) -> Iterator[owl.Assertion]:
     for module in NamedModules.from_modules(add_set.modules).distinct:
         if module.edges or module.negative_edges or module.data or module.negative_data:
             yield from module_assertions(
@@ -221,7 +226,7 @@ class _HasAddSet(Protocol):
     add_set: AddSet | DistributedAddSet
 
 
-def _note(gaps: Sequence[str]) -> str:
+def _gap_note(gaps: Sequence[str]) -> str:
     if gaps:
         return f"NOT THE WHOLE QUESTION of a check by shiq: {' '.join('; '.join(gaps).split())}"
     return "Reduced ontology of a check by shiq: as the base by itself is consistent, this is if and only if base and batch are."
@@ -273,14 +278,14 @@ def write_reduced(result: Result, target: Path) -> list[str]:
         axioms, _ = make_sendable((a for a in clause_axioms(tbox) if a != READ_BY_FORM), ())
         sample: Iterable[owl.Assertion] = ()
         if add_set is not None:
-            sample = _sample(add_set) if far is None else far.reduced_sample()  # type: ignore[arg-type]
+            sample = _sample_assertions(add_set) if far is None else far.reduced_sample()  # type: ignore[arg-type]
         terms = _declared_terms(tbox, chain(axioms, sample))
         roles, properties = (
             {iri for kind, iri in terms if kind == which}
             for which in ("ObjectProperty", "DataProperty")
         )
         writer = ReducedWriter(tbox, frozenset(roles & properties), ending == ".ofn")
-        head = writer.head(_note(gaps), axioms, terms)
+        head = writer.head(_gap_note(gaps), axioms, terms)
         try:
             if far is not None:
                 _write_distributed(target, ending, head, far.reduced_lines(writer.lines))
@@ -315,7 +320,7 @@ def _write_local(target: Path, ending: str, lines: Iterator[str]) -> None:
     schema = pa.schema([(name, pa.string()) for name in ("s", "p", "o")])
     batches = (
         pa.RecordBatch.from_arrays([*map(pa.array, zip(*rows))], schema=schema)
-        for rows in _rows(lines)
+        for rows in _term_batches(lines)
     )
     if ending == ".delta":
         from deltalake import write_deltalake
@@ -335,7 +340,7 @@ def _write_local(target: Path, ending: str, lines: Iterator[str]) -> None:
             writer.write_batch(batch) if ending == ".parquet" else writer.write(batch)
 
 
-def _rows(lines: Iterator[str]) -> Iterator[list[list[str]]]:
+def _term_batches(lines: Iterator[str]) -> Iterator[list[list[str]]]:
     """Split ``lines`` into terms, in batches."""
     texts = (line.encode("utf-8", "backslashreplace").decode().removesuffix(" .") for line in lines)
     while rows := [text.split(" ", 2) for text in islice(texts, _ROWS)]:

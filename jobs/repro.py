@@ -41,7 +41,7 @@ MOST_BYTES = 64 << 20
 _RENAMED_NAMESPACE = "urn:repro:fresh:"
 _INDIVIDUAL = "urn:repro:"
 
-_HOW = """A module of a knowledge base, packed by shiq {version}.
+_README_TEXT = """A module of a knowledge base, packed by shiq {version}.
 
 {file}: the TBox as it was decided, written back from clauses, and the assertions of the module (OWL 2 functional syntax).
 {answers}: what each reasoner said of it, the versions, and the options.
@@ -119,7 +119,7 @@ def write_reproducer(packed: Reproducer, target: Path) -> Path:
         "options": dict(packed.options),
     }
     members = {
-        README: _HOW.format(
+        README: _README_TEXT.format(
             version=packed.versions.get("shiq", "?"), file=ONTOLOGY, answers=ANSWERS
         ),
         ONTOLOGY: packed.text,
@@ -140,7 +140,7 @@ def read_reproducer(source: Path) -> Reproducer:
     """Read a zip of `write`. Raises: InputError."""
     try:
         with zipfile.ZipFile(source) as archive:
-            text, document = (_member(archive, name, source) for name in (ONTOLOGY, ANSWERS))
+            text, document = (_read_member(archive, name, source) for name in (ONTOLOGY, ANSWERS))
         found = json.loads(document)
         if found["schema_version"] != SCHEMA_VERSION:
             raise InputError(
@@ -163,7 +163,7 @@ def read_reproducer(source: Path) -> Reproducer:
         ) from error
 
 
-def _member(archive: zipfile.ZipFile, name: str, source: Path) -> str:
+def _read_member(archive: zipfile.ZipFile, name: str, source: Path) -> str:
     if archive.getinfo(name).file_size > MOST_BYTES:
         raise InputError(
             f"{source}: {name} is larger than {MOST_BYTES:,} bytes", "A reproducer is one module."

@@ -37,11 +37,11 @@ class SpellingSuggestions:
         self._signature, self._tbox = signature, tbox
 
     @cached_property
-    def _theory(self) -> DataTheory:
+    def _data_theory(self) -> DataTheory:
         return DataTheory(self._tbox.definitions, self._tbox.roles)
 
     @cached_property
-    def _ranges(self) -> Mapping[str, Sequence[owl.DataRange]]:
+    def _tested_ranges(self) -> Mapping[str, Sequence[owl.DataRange]]:
         return tested_ranges(self._tbox)
 
     @cached_property
@@ -84,10 +84,14 @@ class SpellingSuggestions:
             return
         lexical = literal.lexical
         named = sorted(
-            {part for range_ in self._ranges.get(property, ()) for part in _range_members(range_)},
+            {
+                part
+                for range_ in self._tested_ranges.get(property, ())
+                for part in _range_members(range_)
+            },
             key=repr,
         )
-        near = [(-_likeness(lexical, x.lexical), x) for x in named if isinstance(x, owl.Literal)]
+        near = [(-_similarity(lexical, x.lexical), x) for x in named if isinstance(x, owl.Literal)]
         yield from (
             x
             for likeness, x in sorted(near, key=lambda pair: (pair[0], repr(pair[1])))
@@ -96,7 +100,7 @@ class SpellingSuggestions:
         for datatype in named:
             if isinstance(datatype, owl.Datatype) and datatype.iri in DATATYPES:
                 made = owl.Literal(lexical, datatype.iri)
-                value = self._theory.value(made)
+                value = self._data_theory.value(made)
                 # A value that nobody knows, such as one of rdfs:Literal, is none that could be
                 # meant.
                 if not isinstance(value, IllTyped) and not value.is_opaque:
@@ -120,7 +124,7 @@ def _iri_spellings(value: str) -> Iterator[str]:
             return
 
 
-def _likeness(first: str, second: str) -> float:
+def _similarity(first: str, second: str) -> float:
     """Similarity of two texts, 0 to 1; case, spaces and punctuation are ignored."""
     a, b = ("".join(c for c in text.casefold() if c.isalnum()) for text in (first, second))
     return SequenceMatcher(None, a, b).ratio() if a and b else 0.0

@@ -17,14 +17,14 @@ from shiq.inputs.formats import ONTOLOGY_EXTENSIONS
 from shiq.model import OWL, RDF
 from shiq.support import pluralize
 
-_NEAR = re.compile(r"did you mean <([^<>\s]+)>\?")
+_SUGGESTED_IRI = re.compile(r"did you mean <([^<>\s]+)>\?")
 _LITERAL = re.compile(r"^\S+\s+<[^>]*>\s+\"")
-_LOCAL = re.compile(r"(.*[#/:])([\w.-]+)")
+_LOCAL_NAME = re.compile(r"(.*[#/:])([\w.-]+)")
 #: Only files this small, and this many beside an ontology, are looked through for what it imports.
 _MOST_BYTES, _MOST_FILES = 16 << 20, 200
 #: Files that the commands write, in the folder where they are pasted.
 _NEW_TERMS, _NEW_CATALOG = "lint-declared.nt", "lint-catalog.json"
-_SPECIAL = re.compile(r"[.*\[\]^$\\|&]")
+_SED_SPECIAL = re.compile(r"[.*\[\]^$\\|&]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class LintStep:
 
 
 @dataclass
-class _Call:
+class _LintCommand:
     """A call of ``shiq lint``, which grows by what each step adds."""
 
     ontology: list[str]
@@ -62,14 +62,16 @@ def plan_steps(
     kinds = defaultdict[tuple[int, str], list[Leftover]](list)
     for leftover in in_the_way:
         kinds[_group_key(leftover)].append(leftover)
-    call = _Call([*ontology], [part for file in data for part in ("--data", file)] + [*options])
+    call = _LintCommand(
+        [*ontology], [part for file in data for part in ("--data", file)] + [*options]
+    )
     left, found = sum(x.number for x in in_the_way), []
     # What a step removes decides; of equals, what is safer comes first.
     for (sort, kind), some in sorted(
         kinds.items(), key=lambda item: (-_count_leftovers(item[1]), item[0])
     ):
         left -= _count_leftovers(some)
-        text, command = _MAKERS[sort](kind, some, call)
+        text, command = _STEP_MAKERS[sort](kind, some, call)
         found.append(LintStep(text, command, _count_leftovers(some), left))
     return found
 
@@ -95,11 +97,11 @@ def _group_key(leftover: Leftover) -> tuple[int, str]:
     if leftover.kind == "missing-import" and leftover.term:
         return 0, leftover.kind
     if leftover.kind == "undeclared" and leftover.term and leftover.source:
-        return (1 if _NEAR.search(leftover.hint) else 2), leftover.kind
+        return (1 if _SUGGESTED_IRI.search(leftover.hint) else 2), leftover.kind
     return 3, leftover.kind
 
 
-def _catalog_step(kind: str, leftovers: Sequence[Leftover], call: _Call) -> tuple[str, str]:
+def _catalog_step(kind: str, leftovers: Sequence[Leftover], call: _LintCommand) -> tuple[str, str]:
     imports = list(dict.fromkeys(x.term for x in leftovers))
     folders = {
         iri: folder
@@ -147,9 +149,9 @@ def _ontology_iris(folder: str) -> Iterator[str]:
                     )
 
 
-def _spelling_step(kind: str, leftovers: Sequence[Leftover], call: _Call) -> tuple[str, str]:
+def _spelling_step(kind: str, leftovers: Sequence[Leftover], call: _LintCommand) -> tuple[str, str]:
     changes = dict.fromkeys(
-        (x.source, x.term, match[1]) for x in leftovers if (match := _NEAR.search(x.hint))
+        (x.source, x.term, match[1]) for x in leftovers if (match := _SUGGESTED_IRI.search(x.hint))
     )
     lines = [
         shlex.join(["sed", "-i", _sed_command(file, wrong, right), file])
@@ -167,17 +169,19 @@ def _sed_command(file: str, wrong: str, right: str) -> str:
     """
     with suppress(OSError):
         whole = f"<{wrong}>".encode() in Path(file).read_bytes()
-        one, other = _LOCAL.fullmatch(wrong), _LOCAL.fullmatch(right)
+        one, other = _LOCAL_NAME.fullmatch(wrong), _LOCAL_NAME.fullmatch(right)
         if not whole and one and other and one[1] == other[1]:
             return f"s|\\b{_literal_value(one[2])}\\b|{_literal_value(other[2])}|g"
     return f"s|<{_literal_value(wrong)}>|<{_literal_value(right)}>|g"
 
 
 def _literal_value(text: str) -> str:
-    return _SPECIAL.sub(lambda match: "\\" + match[0], text)
+    return _SED_SPECIAL.sub(lambda match: "\\" + match[0], text)
 
 
-def _declaration_step(kind: str, leftovers: Sequence[Leftover], call: _Call) -> tuple[str, str]:
+def _declaration_step(
+    kind: str, leftovers: Sequence[Leftover], call: _LintCommand
+) -> tuple[str, str]:
     terms = {x.term: _declared_kind(x) for x in leftovers}
     lines = [shlex.quote(f"<{iri}> <{RDF}type> <{OWL}{name}> .") for iri, name in terms.items()]
     call.ontology.append(_NEW_TERMS)
@@ -194,7 +198,7 @@ def _declared_kind(leftover: Leftover) -> str:
     return "DatatypeProperty" if _LITERAL.match(leftover.text) else "ObjectProperty"
 
 
-def _allow_step(kind: str, leftovers: Sequence[Leftover], call: _Call) -> tuple[str, str]:
+def _allow_step(kind: str, leftovers: Sequence[Leftover], call: _LintCommand) -> tuple[str, str]:
     first = leftovers[0]
     place = f"{first.source}:{first.line}" if first.line else first.source or "where it says"
     for at in range(len(call.options) - 2, -1, -1):
@@ -207,4 +211,4 @@ def _allow_step(kind: str, leftovers: Sequence[Leftover], call: _Call) -> tuple[
     )
 
 
-_MAKERS = (_catalog_step, _spelling_step, _declaration_step, _allow_step)
+_STEP_MAKERS = (_catalog_step, _spelling_step, _declaration_step, _allow_step)

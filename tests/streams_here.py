@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from shiq.jobs.streaming.chunks import HEADER, TIMES, ChunkHeader, columns_of, decode_table
+from shiq.jobs.streaming.chunks import HEADER, TIMES, ChunkHeader, decode_table, table_to_columns
 from shiq.jobs.streaming.ordering import EventOrderer
 from shiq.streams.front.operator import BatchReport
 
@@ -50,11 +50,11 @@ def judged(
     }
     ordered = order.order_batch(heads, here)
     parts: dict[int, list[Any]] = {}
-    for bucket, place, data in sorted(rows, key=lambda row: ordered.ranks[row[1]]):
+    for bucket, place, data in sorted(rows, key=lambda row: ordered.chunk_ranks[row[1]]):
         if bucket >= 0:
             table, mask = decode_table(data), ordered.use_masks.get(place)
             kept = (
                 table if mask is None else table.filter(pa.array(mask[table["event"].to_numpy()]))
             )
-            parts.setdefault(bucket, []).append(columns_of(kept))
+            parts.setdefault(bucket, []).append(table_to_columns(kept))
     return ordered.report, parts, here

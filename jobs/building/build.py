@@ -29,7 +29,7 @@ from shiq.inputs.catalog import Catalog
 from shiq.inputs.reading import QuarantinedAssertion, Reading
 from shiq.jobs.building.certificate import CertificateFigures, certify, consistent_figures
 from shiq.jobs.building.chunks import CHUNK_BYTES
-from shiq.jobs.building.clustering import FINISH, new_ranks, renumber
+from shiq.jobs.building.clustering import SINGLE_TASK_LINKS, new_ranks, renumber
 from shiq.jobs.building.dictionary import (
     Dictionary,
     all_names,
@@ -89,7 +89,7 @@ class BuildSettings:
 
     width: int = RANGE
     near_distance: int = NEAR
-    finish: int = FINISH
+    single_task_links: int = SINGLE_TASK_LINKS
     chunk_bytes: int = CHUNK_BYTES
     reasoner: str = "auto"
     heap: str = "1g"
@@ -119,7 +119,7 @@ class BuiltStore:
     counts: AssertionCounts
     kept_assertions: int
     is_completed: bool = False
-    crowd: int = 0
+    largest_module_or_element: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
 
 
@@ -143,18 +143,18 @@ def build(
 ) -> BuiltStore:
     """Build the store of ``ontology``'s TBox with its assertions and those of ``sources``."""
     store = store.absolute()
-    stages = _Stages(progress)
+    stages = _StageTimes(progress)
     with open_rebuild(
         store, ontology.tbox, ontology.ontologies, labels=ontology.labels, place=place
     ) as rebuild:
         rebuild = replace(rebuild, width=settings.width, applied_batches=taken)
         with open_scratch(executor, store, keep=settings.keep_scratch) as scratch:
-            made = _Build(executor, rebuild, ontology, scratch, settings, stages, gone, asides)
+            made = _StoreBuild(executor, rebuild, ontology, scratch, settings, stages, gone, asides)
             return made.run(sources, certifying)
 
 
 @dataclass
-class _Stages:
+class _StageTimes:
     progress: Callable[[str, int, int], None] | None
     seconds: dict[str, float] = field(default_factory=dict)
     _stage: str = ""
@@ -171,13 +171,13 @@ class _Stages:
 
 
 @dataclass
-class _Build:
+class _StoreBuild:
     executor: Executor
     rebuild: Rebuild
     ontology: Reading
     scratch: Scratch
     settings: BuildSettings
-    stages: _Stages
+    stages: _StageTimes
     exclusions: Collection[Assertion]
     quarantine: Sequence[QuarantinedAssertion]
 
@@ -216,7 +216,7 @@ class _Build:
         counts = _assertion_counts(written, rare)
         stages.begin("told literals")
         rules = TaskRules(
-            ranges.build, self.ontology.tbox, _vocabulary_extra(names, counts, rare), names
+            ranges.build, self.ontology.tbox, _vocabulary_additions(names, counts, rare), names
         )
         told = saturate_told(executor, ranges, rules, rare.initial_told_state())
         labels = sorted({EMPTY, *distinct_labels(executor, ranges, told)})
@@ -225,8 +225,8 @@ class _Build:
         tables["elements"] = write_elements(executor, ranges, told, labels)
         small = {"names": name_rows(names), "labels": label_rows(labels), **rare.tables()}
         small |= grouping_tables(
-            "same", _elements_by_id(rare.initial_told_state())
-        ) | grouping_tables("equal", _elements_by_id(told))
+            "same", _partition_by_id(rare.initial_told_state())
+        ) | grouping_tables("equal", _partition_by_id(told))
         small |= grouping_tables("merged", make_partition(NONE, NONE))
         tables |= self._write_driver_tables(small, ranges)
         stages.begin("certifying")
@@ -285,7 +285,7 @@ class _Build:
         )
         certificate = certifying(built)
         if certificate is None:
-            self._discard(tables)
+            self._delete_tables(tables)
             return built
         committed = {name: table_of_files(files) for name, files in tables.items()}
         document = _index_document(indexed, labels)
@@ -302,7 +302,7 @@ class _Build:
         stages.begin("")
         return built
 
-    def _discard(self, tables: Mapping[str, Sequence[DataFile]]) -> None:
+    def _delete_tables(self, tables: Mapping[str, Sequence[DataFile]]) -> None:
         for file in (file for files in tables.values() for file in files):
             for path in (file.path, *([lookup_path(file.path)] if file.lookup else [])):
                 remove(self.rebuild.path, path)
@@ -315,7 +315,9 @@ class _Build:
         near = nearness_of(self.executor, ranges, hubs)
         if is_local(near):
             return ranges
-        return renumber(self.executor, ranges, dictionary, chunks, near, self.settings.finish)
+        return renumber(
+            self.executor, ranges, dictionary, chunks, near, self.settings.single_task_links
+        )
 
     def _store_key(
         self, tables: Mapping[str, Sequence[DataFile]], counts: AssertionCounts
@@ -372,10 +374,10 @@ class _DriverAssertions:
 
     def initial_told_state(self) -> ToldState:
         """State that `saturate_told` starts from: asserted equality only."""
-        begun = ToldState((), tuple(self._literals()), self.different)
+        begun = ToldState((), tuple(self._asserted_name_literals()), self.different)
         return begun.unite(self.same[:, 0], self.same[:, 1]) if len(self.same) else begun
 
-    def _literals(self) -> list[tuple[int, NameLiteral]]:
+    def _asserted_name_literals(self) -> list[tuple[int, NameLiteral]]:
         found: list[tuple[int, NameLiteral]] = []
         for assertion in self.complex:
             for plain in normalise(assertion, self.roles).assertions:
@@ -415,7 +417,7 @@ def open_scratch(executor: Executor, store: Place, *, keep: bool = False) -> Ite
     The folder is removed at the end, unless ``keep``. Raises: OperationalError where a worker does
     not see what the driver writes there.
     """
-    executor.reach(store)
+    executor.share_access(store)
     if isinstance(store, Path):
         shutil.rmtree(store / BUILDING, ignore_errors=True)
     scratch = Scratch(store, f"{BUILDING}/{uuid.uuid4().hex[:12]}")
@@ -434,7 +436,9 @@ def _require_shared_folder(executor: Executor, store: Path, mark: Scratch) -> No
     """Raises: OperationalError where a worker does not see the driver's file ``mark``."""
     with mark.stage() as temporary:
         temporary.write_text(mark.name)
-    seen = executor.run(_worker_sees, [mark] * executor.width, "checking the store's place")
+    seen = executor.run(
+        _is_visible_to_worker, [mark] * executor.least_tasks, "checking the store's place"
+    )
     if blind := sorted({host for host, sees in seen if not sees}):
         raise OperationalError(
             f"{store}: not seen by the executors on {', '.join(blind)}",
@@ -442,7 +446,7 @@ def _require_shared_folder(executor: Executor, store: Path, mark: Scratch) -> No
         )
 
 
-def _worker_sees(mark: Scratch) -> tuple[str, bool]:
+def _is_visible_to_worker(mark: Scratch) -> tuple[str, bool]:
     return socket.gethostname(), mark.path().exists()
 
 
@@ -467,7 +471,7 @@ def _index_document(indexed: IndexedStore, labels: Sequence[Label]) -> dict[str,
     }
 
 
-def _elements_by_id(told: ToldState) -> StoredPartition:
+def _partition_by_id(told: ToldState) -> StoredPartition:
     return make_partition(spread(told.member), spread(told.group))
 
 
@@ -487,7 +491,7 @@ def _assertion_counts(written: Sequence[WrittenTables], rare: _DriverAssertions)
     )
 
 
-def _vocabulary_extra(
+def _vocabulary_additions(
     names: Mapping[int, Sequence[str]], counts: AssertionCounts, rare: _DriverAssertions
 ) -> Extra:
     """Additions of A's vocabulary to the TBox, in the order of

@@ -187,7 +187,7 @@ def _individuals_of_shapes(
 
 
 @dataclass(frozen=True)
-class _Survey:
+class _RangeSurvey:
     labels: Counter[Label]
     contradictory: list[tuple[str, ...]]
     clashes: int
@@ -220,7 +220,7 @@ def _survey_range(
     indexed: IndexedStore,
     limit: int,
     labels: frozenset[Label | None] = frozenset(),
-) -> _Survey:
+) -> _RangeSurvey:
     """Survey range ``i``: count the labels of isolated elements and write the open ones.
 
     An element is open if its module is more than its label; kept role assertions are written with
@@ -250,7 +250,7 @@ def _survey_range(
     visible = table.drop_data_literals(graph.label[alone_])
     if labels:
         wanted = table.test_labels(visible, lambda label: label in labels)
-        return _Survey(Counter(), _element_terms(graph, base, alone_[wanted][:limit]), 0, 0, 0)
+        return _RangeSurvey(Counter(), _element_terms(graph, base, alone_[wanted][:limit]), 0, 0, 0)
     write_open_elements(
         ranges,
         i,
@@ -260,7 +260,7 @@ def _survey_range(
     )
     used, which, _ = distinct(visible)
     counts = np.bincount(which, minlength=len(used)).tolist()
-    return _Survey(
+    return _RangeSurvey(
         Counter({table.labels[label]: n for label, n in zip(used.tolist(), counts)}),
         _element_terms(graph, base, seen[clash][:limit]),
         int(clash.sum()),

@@ -83,7 +83,7 @@ CHUNK_BYTES = 24 << 20
 #: Bytes of a chunk that a row of a table counts for.
 ROW_BYTES = 128
 #: Terms that a chunk tells the driver of, to cut the order of all terms into parts.
-SAMPLES = 200
+SAMPLED_TERMS = 200
 
 
 @dataclass
@@ -270,7 +270,7 @@ def write_chunk(abox: ABox, folder: Scratch) -> ChunkSummary:
         KIND_OBJECT_PROPERTY: abox.object_properties,
         KIND_DATA_PROPERTY: abox.data_properties,
     }
-    step = max(1, len(ordered) // SAMPLES)
+    step = max(1, len(ordered) // SAMPLED_TERMS)
     samples = ordered.take(pa.array(np.arange(step // 2, len(ordered), step))).to_pylist()
     return ChunkSummary(names, len(abox.individuals), samples)
 

@@ -2,9 +2,9 @@
 
 It is for an ABox whose terms do not show which individuals belong together.
 
-A level is a set of clusters, numbered from 0, with their ties, in parts. A round joins each
+A level is a set of clusters, numbered from 0, with their links, in parts. A round joins each
 cluster with its closest neighbour. It chooses neighbours, follows the choices to their ends, and
-numbers the ends. The next level's parts then get the ties and sizes by the new numbers.
+numbers the ends. The next level's parts then get the links and sizes by the new numbers.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ from shiq.jobs.store.numbering import ROUNDS, cluster_rounds
 
 R = TypeVar("R")
 
-#: So many ties (from both ends) are left to one task.
-FINISH = 1 << 22
+#: So many links (from both ends) are left to one task.
+SINGLE_TASK_LINKS = 1 << 22
 
 
 def renumber(
@@ -55,7 +55,7 @@ def renumber(
     dictionary: Dictionary,
     chunks: Sequence[NumberedChunk],
     nearness: float,
-    finish: int = FINISH,
+    finish: int = SINGLE_TASK_LINKS,
 ) -> Ranges:
     """``ranges`` with the clustered numbering, if it is nearer than the present one (by term),
     and its half-edges merged.
@@ -88,7 +88,7 @@ def new_ranks(ranges: Ranges, ranks: Ints) -> Ints:
 class _Level:
     """A level: clusters 0 … count-1 in parts of ``width``.
 
-    Below ``folder``, ``I/ties`` has here, there and weight of part I, and ``I/sizes`` the sizes.
+    Below ``folder``, ``I/links`` has here, there and weight of part I, and ``I/sizes`` the sizes.
     """
 
     folder: Scratch
@@ -141,9 +141,9 @@ def _write_clustered_ranks(
     folder = ranges.scratch / "clusters"
     level = _first_level(executor, ranges, dictionary, folder)
     levels = [level]
-    ties = sum(_collect_parts(executor, level, ranges.folder, len(ranges)))
-    while finish < ties and len(levels) <= ROUNDS:
-        level, ties = _join_level(executor, level)
+    links = sum(_collect_parts(executor, level, ranges.folder, len(ranges)))
+    while finish < links and len(levels) <= ROUNDS:
+        level, links = _join_level(executor, level)
         levels.append(level)
     executor.run(
         partial(_finish_in_one_task, rounds=ROUNDS + 1 - len(levels)),
@@ -152,15 +152,17 @@ def _write_clustered_ranks(
     )
     for lower, upper in reversed(list(pairwise(levels))):
         send, receive = (
-            partial(_send_begins, lower=lower, upper=upper),
-            partial(_receive_begins, lower=lower),
+            partial(_send_first_ranks, lower=lower, upper=upper),
+            partial(_receive_first_ranks, lower=lower),
         )
         executor.exchange(send, range(len(upper)), receive, len(lower), "clustering: handing down")
     begins, settle = (
         partial(levels[0].column, name="begins"),
         partial(_write_new_ranks, ranges=ranges),
     )
-    levels[0].look_up(executor, partial(_places, ranges=ranges), begins, settle, "new ranks")
+    levels[0].look_up(
+        executor, partial(_first_level_places, ranges=ranges), begins, settle, "new ranks"
+    )
     send_ranks, old_ranks = (
         partial(_send_ranks, ranges=ranges),
         partial(_receive_old_ranks, ranges=ranges),
@@ -194,8 +196,11 @@ def _first_level(
     )
     executor.exchange(send_places, first, take_places, len(ranges), "clustering: places")
     level = _Level(folder, 0, ranges.nodes, ranges.width)
-    neighbours, places = partial(_neighbours, ranges=ranges), partial(_places, ranges=ranges)
-    level.look_up(executor, neighbours, places, partial(_write_first_ties, ranges=ranges), "ties")
+    neighbours, places = (
+        partial(_half_edge_targets, ranges=ranges),
+        partial(_first_level_places, ranges=ranges),
+    )
+    level.look_up(executor, neighbours, places, partial(_write_first_links, ranges=ranges), "links")
     return level
 
 
@@ -231,32 +236,32 @@ def _receive_places(i: int, received: IncomingColumns, *, ranges: Ranges) -> Non
     )
 
 
-def _places(i: int, *, ranges: Ranges) -> Ints:
+def _first_level_places(i: int, *, ranges: Ranges) -> Ints:
     """The place in level 0 of each individual of range ``i``."""
     found: Ints = load_columns(ranges.scratch / "clusters" / "start" / i / "place")["place"]
     return found
 
 
-def _neighbours(i: int, *, ranges: Ranges) -> Ints:
+def _half_edge_targets(i: int, *, ranges: Ranges) -> Ints:
     found: Ints = load_columns(ranges.folder(i) / "half_edges")["neighbour"]
     return found
 
 
-def _write_first_ties(i: int, place: Callable[[Ints], Ints], *, ranges: Ranges) -> None:
+def _write_first_links(i: int, place: Callable[[Ints], Ints], *, ranges: Ranges) -> None:
     rows = load_columns(ranges.folder(i) / "half_edges")
     apart = rows["node"] != rows["neighbour"]
-    here = _places(i, ranges=ranges)[rows["node"][apart] - ranges.bounds(i)[0]]
+    here = _first_level_places(i, ranges=ranges)[rows["node"][apart] - ranges.bounds(i)[0]]
     there = place(rows["neighbour"][apart])
-    _write_ties(ranges.folder(i), here, there, np.ones(len(here), np.int64))
+    _write_links(ranges.folder(i), here, there, np.ones(len(here), np.int64))
     save_columns(ranges.folder(i) / "children", dict.fromkeys(("parent", "child", "size"), NONE))
 
 
-def _write_ties(folder: Scratch, here: Ints, there: Ints, weight: Ints) -> None:
-    """Write ties, bundled and sorted, for the parts of the next level."""
-    save_columns(folder / "loose", _bundle_ties(here, there, weight))
+def _write_links(folder: Scratch, here: Ints, there: Ints, weight: Ints) -> None:
+    """Write links, bundled and sorted, for the parts of the next level."""
+    save_columns(folder / "loose", _bundle_links(here, there, weight))
 
 
-def _bundle_ties(here: Ints, there: Ints, weight: Ints) -> Columns:
+def _bundle_links(here: Ints, there: Ints, weight: Ints) -> Columns:
     order = np.lexsort((there, here))
     here, there, weight = here[order], there[order], weight[order]
     first = np.ones(len(here), np.bool_)
@@ -273,11 +278,11 @@ def _bundle_ties(here: Ints, there: Ints, weight: Ints) -> Columns:
 
 
 def _join_level(executor: Executor, level: _Level) -> tuple[_Level, int]:
-    """Join clusters with their closest neighbours. Returns the next level and its number of ties.
+    """Join clusters with their closest neighbours. Returns the next level and its number of links.
 
-    A tie counts twice, once for each end.
+    A link counts twice, once for each end.
     """
-    count, others = range(len(level)), partial(_tied_clusters, level=level)
+    count, others = range(len(level)), partial(_linked_clusters, level=level)
     level.look_up(
         executor,
         others,
@@ -310,28 +315,28 @@ def _join_level(executor: Executor, level: _Level) -> tuple[_Level, int]:
         executor,
         others,
         partial(level.column, name="parents"),
-        partial(_renumber_ties, level=level),
+        partial(_renumber_links, level=level),
         "renaming",
     )
     upper = replace(level, number=level.number + 1, count=sum(roots))
     return upper, sum(_collect_parts(executor, upper, level.path.__truediv__, len(level)))
 
 
-def _tied_clusters(i: int, *, level: _Level) -> Ints:
-    """The clusters to which clusters of part ``i`` are tied, one for each tie."""
-    found: Ints = load_columns(level.path / i / "ties")["there"]
+def _linked_clusters(i: int, *, level: _Level) -> Ints:
+    """The clusters to which clusters of part ``i`` are linked, one for each link."""
+    found: Ints = load_columns(level.path / i / "links")["there"]
     return found
 
 
 def _choose_neighbours(i: int, size_of: Callable[[Ints], Ints], *, level: _Level) -> None:
-    """Choose the closest neighbour of each cluster of part ``i``; itself without ties."""
+    """Choose the closest neighbour of each cluster of part ``i``; itself without links."""
     low, high = level.bounds(i)
-    ties = load_columns(level.path / i / "ties")
-    here, there = ties["here"], ties["there"]
+    links = load_columns(level.path / i / "links")
+    here, there = links["here"], links["there"]
     size = level.column(i, "sizes")[here - low].astype(np.float64) * size_of(there).astype(
         np.float64
     )
-    closeness = ties["weight"].astype(np.float64) / size
+    closeness = links["weight"].astype(np.float64) / size
     order = np.lexsort((np.maximum(here, there), np.minimum(here, there), -closeness, here))
     chosen, first = np.unique(here[order], return_index=True)
     target = np.arange(low, high, dtype=np.int64)
@@ -371,14 +376,14 @@ def _write_parents(
     save_columns(level.path / i / "parents", {"parent": number_of(ends(i))})
 
 
-def _renumber_ties(i: int, parent_of: Callable[[Ints], Ints], *, level: _Level) -> None:
-    """Write ties and sizes of part ``i`` by the numbers of the next level."""
+def _renumber_links(i: int, parent_of: Callable[[Ints], Ints], *, level: _Level) -> None:
+    """Write links and sizes of part ``i`` by the numbers of the next level."""
     folder = level.path / i
     low, high = level.bounds(i)
-    parent, ties = level.column(i, "parents"), load_columns(folder / "ties")
-    here, there = parent[ties["here"] - low], parent_of(ties["there"])
+    parent, links = level.column(i, "parents"), load_columns(folder / "links")
+    here, there = parent[links["here"] - low], parent_of(links["there"])
     apart = here != there
-    _write_ties(folder, here[apart], there[apart], np.asarray(ties["weight"])[apart])
+    _write_links(folder, here[apart], there[apart], np.asarray(links["weight"])[apart])
     own, size = np.arange(low, high, dtype=np.int64), level.column(i, "sizes")
     order = np.lexsort((own, parent))
     save_columns(
@@ -391,24 +396,24 @@ def _collect_parts(
 ) -> list[int]:
     """Make the parts of ``level`` from the files of ``count`` parts of the level below.
 
-    Returns the number of ties of each part.
+    Returns the number of links of each part.
     """
     folders = [folder(i) for i in range(count)]
-    send, receive = partial(_send_ties, level=level), partial(_receive_ties, level=level)
+    send, receive = partial(_send_links, level=level), partial(_receive_links, level=level)
     return executor.exchange(send, folders, receive, len(level), "clustering: gathering")
 
 
-def _send_ties(folder: Scratch, *, level: _Level) -> Iterator[OutgoingColumns]:
+def _send_links(folder: Scratch, *, level: _Level) -> Iterator[OutgoingColumns]:
     yield from level.messages_by_part("loose", load_columns(folder / "loose"), "here")
     yield from level.messages_by_part("children", load_columns(folder / "children"), "parent")
 
 
-def _receive_ties(i: int, received: IncomingColumns, *, level: _Level) -> int:
+def _receive_links(i: int, received: IncomingColumns, *, level: _Level) -> int:
     low, high = level.bounds(i)
     names = ("here", "there", "weight")
     rows = concatenate(columns_from_senders(received, "loose"), names)
-    ties = _bundle_ties(*(rows[name] for name in names))
-    save_columns(level.path / i / "ties", ties)
+    links = _bundle_links(*(rows[name] for name in names))
+    save_columns(level.path / i / "links", links)
     rows = concatenate(columns_from_senders(received, "children"), ("parent", "child", "size"))
     order = np.lexsort((rows["child"], rows["parent"]))
     parent, child, size = (rows[name][order] for name in ("parent", "child", "size"))
@@ -425,7 +430,7 @@ def _receive_ties(i: int, received: IncomingColumns, *, level: _Level) -> int:
         level.path / i / "offsets",
         {"child": child[by_child], "parent": parent[by_child], "offset": offset[by_child]},
     )
-    return len(ties["here"])
+    return len(links["here"])
 
 
 # --- positions ------------------------------------------------------------------------------------
@@ -437,7 +442,7 @@ def _finish_in_one_task(level: _Level, *, rounds: int) -> None:
     Writes the first rank of each cluster of ``level``.
     """
     rows = concatenate(
-        [load_columns(path) for path in level.parts("ties")], ("here", "there", "weight")
+        [load_columns(path) for path in level.parts("links")], ("here", "there", "weight")
     )
     size = concatenate([load_columns(path) for path in level.parts("sizes")], ("size",))["size"]
     forward = rows["here"] < rows["there"]
@@ -455,13 +460,13 @@ def _finish_in_one_task(level: _Level, *, rounds: int) -> None:
         save_columns(level.path / i / "begins", {"begin": begins[first:last]})
 
 
-def _send_begins(i: int, *, lower: _Level, upper: _Level) -> Iterator[OutgoingColumns]:
+def _send_first_ranks(i: int, *, lower: _Level, upper: _Level) -> Iterator[OutgoingColumns]:
     rows = load_columns(upper.path / i / "offsets")
     begin = upper.column(i, "begins")[rows["parent"] - upper.bounds(i)[0]] + rows["offset"]
     return lower.messages_by_part("begins", {"child": rows["child"], "begin": begin}, "child")
 
 
-def _receive_begins(i: int, received: IncomingColumns, *, lower: _Level) -> None:
+def _receive_first_ranks(i: int, received: IncomingColumns, *, lower: _Level) -> None:
     """Write the first rank of each cluster of part ``i`` of the lower level."""
     rows = concatenate(columns_from_senders(received, "begins"), ("child", "begin"))
     save_columns(lower.path / i / "begins", {"begin": rows["begin"][np.argsort(rows["child"])]})
@@ -470,7 +475,7 @@ def _receive_begins(i: int, received: IncomingColumns, *, lower: _Level) -> None
 def _write_new_ranks(i: int, begin_of: Callable[[Ints], Ints], *, ranges: Ranges) -> None:
     save_columns(
         ranges.scratch / "clusters" / "new" / i / "rank",
-        {"rank": begin_of(_places(i, ranges=ranges))},
+        {"rank": begin_of(_first_level_places(i, ranges=ranges))},
     )
 
 

@@ -314,10 +314,10 @@ def decide_shapes(
     asking: ReasonerSettings,
 ) -> list[tuple[str, str]]:
     """Verdict and reason of each shape."""
-    tasks = max(1, min(len(shapes), 4 * executor.width))
+    tasks = max(1, min(len(shapes), 4 * executor.least_tasks))
     order = sorted(range(len(shapes)), key=lambda i: (-shapes[i].size, i))
     parts = [order[k::tasks] for k in range(tasks)]
-    task = partial(_decide_part, indexed=indexed, asking=asking)
+    task = partial(_decide_some_shapes, indexed=indexed, asking=asking)
     answers = executor.run(task, [[shapes[i] for i in part] for part in parts], "deciding shapes")
     found = [("", "")] * len(shapes)
     for part, answer in zip(parts, answers):
@@ -326,7 +326,7 @@ def decide_shapes(
     return found
 
 
-def _decide_part(
+def _decide_some_shapes(
     shapes: Sequence[ModuleShape], *, indexed: IndexedStore, asking: ReasonerSettings
 ) -> list[tuple[str, str]]:
     tbox = indexed.rules.calculus().tbox

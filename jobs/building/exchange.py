@@ -37,7 +37,7 @@ class Executor(Protocol):
     """
 
     @property
-    def width(self) -> int:
+    def least_tasks(self) -> int:
         """Least number of tasks that gives every core one."""
 
     def run(self, task: Callable[[T], R], parts: Sequence[T], what: str) -> list[R]:
@@ -59,7 +59,7 @@ class Executor(Protocol):
         answer: called for each part with what arrived; gives what is received in its place.
         """
 
-    def reach(self, place: Place) -> None:
+    def share_access(self, place: Place) -> None:
         """Let tasks reach ``place`` as this process does."""
 
     def cut_table(
@@ -106,17 +106,17 @@ def _receive_values(
     return receive(i, lambda ids: rows["value"][np.searchsorted(rows["id"], ids)])
 
 
-def pack(columns: Mapping[str, Any]) -> pa.Buffer:
+def encode_columns(columns: Mapping[str, Any]) -> pa.Buffer:
     """Write columns as an Arrow stream."""
-    table, out = table_of(columns), pa.BufferOutputStream()
+    table, out = columns_to_table(columns), pa.BufferOutputStream()
     with pa.ipc.new_stream(out, table.schema) as writer:
         writer.write_table(table)
     return out.getvalue()
 
 
-def unpack(body: pa.Buffer) -> dict[str, Any]:
+def decode_columns(body: pa.Buffer) -> dict[str, Any]:
     """Read the columns of `pack`."""
-    return columns_of(pa.ipc.open_stream(body).read_all())
+    return table_to_columns(pa.ipc.open_stream(body).read_all())
 
 
 def split_rows(
@@ -169,7 +169,7 @@ class RangeFile:
 
 def save_columns(scratch: Scratch, columns: Mapping[str, Any]) -> None:
     """Write parallel columns (numbers, or Arrow arrays) to a file that can be memory-mapped."""
-    table = table_of(columns)
+    table = columns_to_table(columns)
     with (
         scratch.stage() as temporary,
         pa.OSFile(str(temporary), "wb") as out,
@@ -180,10 +180,10 @@ def save_columns(scratch: Scratch, columns: Mapping[str, Any]) -> None:
 
 def load_columns(scratch: Scratch) -> dict[str, Any]:
     """Read the columns of `save`, memory-mapped: numbers as arrays, texts as Arrow arrays."""
-    return columns_of(pa.ipc.open_file(pa.memory_map(str(scratch.path()))).read_all())
+    return table_to_columns(pa.ipc.open_file(pa.memory_map(str(scratch.path()))).read_all())
 
 
-def table_of(columns: Mapping[str, Any]) -> pa.Table:
+def columns_to_table(columns: Mapping[str, Any]) -> pa.Table:
     """Convert parallel columns to an Arrow table."""
     arrays = {
         name: column if isinstance(column, pa.Array) else pa.array(column)
@@ -192,12 +192,12 @@ def table_of(columns: Mapping[str, Any]) -> pa.Table:
     return pa.table(arrays).combine_chunks()
 
 
-def columns_of(table: pa.Table) -> dict[str, Any]:
+def table_to_columns(table: pa.Table) -> dict[str, Any]:
     """Columns of an Arrow table: numbers as arrays, texts as Arrow arrays."""
-    return {name: _column(table.column(name)) for name in table.column_names}
+    return {name: _arrow_to_column(table.column(name)) for name in table.column_names}
 
 
-def _column(column: pa.ChunkedArray) -> Any:
+def _arrow_to_column(column: pa.ChunkedArray) -> Any:
     array = column.chunk(0) if column.num_chunks else pa.array([], column.type)
     return array.to_numpy() if pa.types.is_integer(array.type) else array
 

@@ -32,8 +32,8 @@ from shiq.jobs.building.exchange import (
     OutgoingColumns,
     RangeFile,
     Scratch,
-    pack,
-    unpack,
+    decode_columns,
+    encode_columns,
 )
 from shiq.jobs.store.replacing import BUILDING
 from shiq.remote.place import Place
@@ -42,7 +42,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 #: Seconds in which a worker that has nothing to do has to end.
-_PATIENCE = 10.0
+_END_SECONDS = 10.0
 _PROGRAM = "from shiq.jobs.building.executor import work; work()"
 
 
@@ -63,13 +63,13 @@ class ProcessExecutor:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         workers, self._workers = self._workers, []
         for worker in workers:
-            worker.end(_PATIENCE if kind is None else 0.0)
+            worker.end(_END_SECONDS if kind is None else 0.0)
 
     @property
-    def width(self) -> int:
+    def least_tasks(self) -> int:
         return max(1, self._processes)
 
-    def reach(self, place: Place) -> None:
+    def share_access(self, place: Place) -> None:
         # Where the store is, there is room for what is as large as it is.
         self._folder = place / BUILDING if isinstance(place, Path) else None
 
@@ -93,18 +93,21 @@ class ProcessExecutor:
         if self._folder is not None:
             self._folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=self._folder) as folder:
-            task = partial(_send, send, folder)
-            posts = _posts_by_part(self._run_tasks(task, list(enumerate(senders))), count)
+            task = partial(_run_sender, send, folder)
+            posts = _messages_by_part(self._run_tasks(task, list(enumerate(senders))), count)
             if answer is not None:
-                task = partial(_answer, answer, folder)
-                posts = _posts_by_part(self._run_tasks(task, list(enumerate(posts))), count)
-            return self._run_tasks(partial(_receive, receive), list(enumerate(posts)))
+                task = partial(_run_answerer, answer, folder)
+                posts = _messages_by_part(self._run_tasks(task, list(enumerate(posts))), count)
+            return self._run_tasks(partial(_run_receiver, receive), list(enumerate(posts)))
 
     def _run_tasks(self, task: Callable[..., R], given: Sequence[tuple[Any, ...]]) -> list[R]:
         """Run ``task`` on each of ``given``. Returns the results in order."""
-        return [pickle.loads(body) for body in self._map([pickle.dumps((task, x)) for x in given])]
+        return [
+            pickle.loads(body)
+            for body in self._run_in_workers([pickle.dumps((task, x)) for x in given])
+        ]
 
-    def _map(self, tasks: Sequence[bytes]) -> list[bytes]:
+    def _run_in_workers(self, tasks: Sequence[bytes]) -> list[bytes]:
         """Run the pickled ``tasks`` in worker processes. Returns pickled results in order."""
         if not self._processes:
             return list(map(_run_task, tasks))
@@ -128,7 +131,7 @@ class ProcessExecutor:
 
 
 @dataclass(frozen=True)
-class _Post:
+class _PartMessage:
     """Columns from one part to another: a piece of a file."""
 
     part: int
@@ -139,68 +142,75 @@ class _Post:
     end: int
 
 
-def _posts_by_part(sent: Iterable[Sequence[_Post]], count: int) -> list[list[_Post]]:
-    posts: list[list[_Post]] = [[] for _ in range(count)]
+def _messages_by_part(
+    sent: Iterable[Sequence[_PartMessage]], count: int
+) -> list[list[_PartMessage]]:
+    posts: list[list[_PartMessage]] = [[] for _ in range(count)]
     for some in sent:
         for post in some:
             posts[post.part].append(post)
     return posts
 
 
-def _send(
+def _run_sender(
     send: Callable[[T], Iterable[OutgoingColumns]], folder: str, number: int, part: T
-) -> list[_Post]:
-    return _post_columns(folder, number, send(part))
+) -> list[_PartMessage]:
+    return _write_messages(folder, number, send(part))
 
 
-def _answer(
+def _run_answerer(
     answer: Callable[[int, IncomingColumns], Iterable[OutgoingColumns]],
     folder: str,
     number: int,
-    posts: Sequence[_Post],
-) -> list[_Post]:
-    return _post_columns(folder, number, answer(number, _read_posts(posts)))
+    posts: Sequence[_PartMessage],
+) -> list[_PartMessage]:
+    return _write_messages(folder, number, answer(number, _read_messages(posts)))
 
 
-def _receive(
-    receive: Callable[[int, IncomingColumns], R], number: int, posts: Sequence[_Post]
+def _run_receiver(
+    receive: Callable[[int, IncomingColumns], R], number: int, posts: Sequence[_PartMessage]
 ) -> R:
-    return receive(number, _read_posts(posts))
+    return receive(number, _read_messages(posts))
 
 
-def _post_columns(folder: str, sender: int, sent: Iterable[OutgoingColumns]) -> list[_Post]:
+def _write_messages(
+    folder: str, sender: int, sent: Iterable[OutgoingColumns]
+) -> list[_PartMessage]:
     posts = []
     handle, path = tempfile.mkstemp(dir=folder)
     with open(handle, "wb") as file:
         for part, name, columns in sent:
             start = file.tell()
-            file.write(pack(columns))
-            posts.append(_Post(part, sender, name, path, start, file.tell()))
+            file.write(encode_columns(columns))
+            posts.append(_PartMessage(part, sender, name, path, start, file.tell()))
     return posts
 
 
-def _read_posts(posts: Sequence[_Post]) -> IncomingColumns:
+def _read_messages(posts: Sequence[_PartMessage]) -> IncomingColumns:
     received = defaultdict[str, list[tuple[int, dict[str, Any]]]](list)
     for post in posts:
         file = _map_file(post.file)
         file.seek(post.start)
-        columns = unpack(file.read_buffer(post.end - post.start))
+        columns = decode_columns(file.read_buffer(post.end - post.start))
         received[post.name].append((post.sender, columns))
     return received
 
 
 #: Files of one exchange that are open at once, and those that are.
-_MOST_OPEN = 256
-_open: dict[str, pa.MemoryMappedFile] = {}
+_MOST_MAPPED_FILES = 256
+_mapped_files: dict[str, pa.MemoryMappedFile] = {}
 
 
 def _map_file(path: str) -> pa.MemoryMappedFile:
-    if path not in _open:
+    if path not in _mapped_files:
         # Those of an exchange that is over take room until they are let go.
-        if len(_open) >= _MOST_OPEN or Path(next(iter(_open), path)).parent != Path(path).parent:
-            _open.clear()
-        _open[path] = pa.memory_map(path)
-    return _open[path]
+        if (
+            len(_mapped_files) >= _MOST_MAPPED_FILES
+            or Path(next(iter(_mapped_files), path)).parent != Path(path).parent
+        ):
+            _mapped_files.clear()
+        _mapped_files[path] = pa.memory_map(path)
+    return _mapped_files[path]
 
 
 # --- workers --------------------------------------------------------------------------------------

@@ -43,7 +43,7 @@ _MOST_NAMED = 100_000
 
 
 @dataclass(frozen=True)
-class _KeptCounts:
+class _AddSetCounts:
     """Size of A_add after a build; its assertions are not held in memory."""
 
     insertions: int
@@ -211,7 +211,7 @@ def index_locally(request: BuildRequest) -> Result | None:
         nonlocal settled
         settled = (
             built.is_completed
-            and built.crowd <= OVERSIZE
+            and built.largest_module_or_element <= OVERSIZE
             and result.verdict is Verdict.CONSISTENT
             and not any(map(is_outside_shiq, (*ontology.leftovers, *built.chunks.leftovers)))
         )
@@ -247,7 +247,7 @@ def findings_of(built: BuiltStore) -> Findings:
     refuted = certified.clashes + certified.verdicts[Verdict.INCONSISTENT.value]
     return Findings(
         criterion=MODEL if built.is_completed else "clausal",
-        add_set=_KeptCounts(built.counts.assertions, built.kept_assertions),
+        add_set=_AddSetCounts(built.counts.assertions, built.kept_assertions),
         modules=ModuleFindings(
             members=certified.contradictory,
             count=certified.modules,

@@ -86,18 +86,18 @@ def range_elements(base: StoreBase, ranges: Ranges, i: int) -> Ints:
     return NONE
 
 
-Ties = tuple[Ints, Ints]
+MergePairs = tuple[Ints, Ints]
 
 
 def merge_classes(executor: Executor, ranges: Ranges, indexed: IndexedStore) -> StoredPartition:
     """Merge classes with several elements (THEORY, "Irrelevant role assertions")."""
     if not indexed.rules.calculus().space.m_type:
         return make_partition(NONE, NONE)
-    task = partial(_element_ties, ranges=ranges, indexed=indexed)
+    task = partial(_element_merge_pairs, ranges=ranges, indexed=indexed)
     found = executor.run(task, range(len(ranges)), "merge classes")
 
-    def ask(classes: Scratch, parts: list[Ints]) -> list[Ties]:
-        task = partial(_class_ties, indexed=indexed, classes=classes)
+    def ask(classes: Scratch, parts: list[Ints]) -> list[MergePairs]:
+        task = partial(_class_merge_pairs, indexed=indexed, classes=classes)
         return executor.run(task, parts, "merge classes")
 
     return load_classes(unite_ranges(ranges, found, ask, lambda i: f"told-classes-{i}"))
@@ -105,8 +105,8 @@ def merge_classes(executor: Executor, ranges: Ranges, indexed: IndexedStore) -> 
 
 def unite_ranges(
     ranges: Ranges,
-    found: list[Ties],
-    ask: Callable[[Scratch, list[Ints]], list[Ties]],
+    found: list[MergePairs],
+    ask: Callable[[Scratch, list[Ints]], list[MergePairs]],
     name: Callable[[int], str],
 ) -> Scratch | None:
     """Unite pairs of elements into merge classes, round by round.
@@ -160,19 +160,19 @@ def _unite_pairs(classes: StoredPartition, first: Ints, second: Ints) -> StoredP
     return make_partition(member, member[component_minima(len(member), *ends)])
 
 
-def _element_ties(i: int, *, ranges: Ranges, indexed: IndexedStore) -> Ties:
+def _element_merge_pairs(i: int, *, ranges: Ranges, indexed: IndexedStore) -> MergePairs:
     """Pairs of elements that single elements of range ``i`` may merge."""
-    return _ties(
+    return _merge_pairs(
         range_elements(indexed.open_cached()[0], ranges, i), indexed, make_partition(NONE, NONE)
     )
 
 
-def _class_ties(names: Ints, *, indexed: IndexedStore, classes: Scratch) -> Ties:
+def _class_merge_pairs(names: Ints, *, indexed: IndexedStore, classes: Scratch) -> MergePairs:
     """Pairs of elements that the ``classes`` with these names may merge."""
-    return _ties(names, indexed, load_classes(classes))
+    return _merge_pairs(names, indexed, load_classes(classes))
 
 
-def _ties(elements: Ints, indexed: IndexedStore, classes: StoredPartition) -> Ties:
+def _merge_pairs(elements: Ints, indexed: IndexedStore, classes: StoredPartition) -> MergePairs:
     base, index, roles = indexed.open_cached()
     graph = Graph(view_without_batch(base), roles, index.equality, index.labels.label_of, classes)
     asked = graph.locate(elements)

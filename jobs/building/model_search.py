@@ -34,7 +34,7 @@ from shiq.jobs.building.components import (
 from shiq.jobs.building.exchange import Executor, Scratch, load_columns, save_columns
 from shiq.jobs.building.merge_class_rounds import (
     IndexedStore,
-    Ties,
+    MergePairs,
     grouping_tables,
     grown_classes,
     unite_ranges,
@@ -44,7 +44,7 @@ from shiq.jobs.building.model_search_tasks import (
     RangeOutcome,
     RangeTask,
     certify_range,
-    class_ties,
+    class_merge_pairs,
     drop_assumptions,
     kept_modules,
     write_range,
@@ -137,7 +137,7 @@ class _ModelSearch:
                 if verdict != Verdict.CONSISTENT.value
             ]
             if not failed:
-                return self._figures(questions)
+                return self._make_figures(questions)
             news = self._drop_assumptions(failed)
             if not news:
                 return None
@@ -200,7 +200,7 @@ class _ModelSearch:
             if told is None:
                 continue
             if self._found.classes:
-                told = replace(told, ties=self._certified[part.i].ties)
+                told = replace(told, merge_pairs=self._certified[part.i].merge_pairs)
             self._certified[part.i] = told
             if told.changed_elements:
                 changed[part.i] = told.changed_elements
@@ -230,13 +230,13 @@ class _ModelSearch:
     def _unite_merge_classes(self) -> None:
         """Unite merge classes, starting with the elements that single elements may merge."""
 
-        def ask(classes: Scratch, parts: list[Ints]) -> list[Ties]:
+        def ask(classes: Scratch, parts: list[Ints]) -> list[MergePairs]:
             self._found = replace(self._found, classes=classes)
-            task = partial(class_ties, indexed=self.indexed, found=self._found)
+            task = partial(class_merge_pairs, indexed=self.indexed, found=self._found)
             return self.executor.run(task, parts, "merge classes of the model")
 
         self._turn += 1
-        ties = [told.ties for told in self._certified.values()]
+        ties = [told.merge_pairs for told in self._certified.values()]
         unite_ranges(self.ranges, ties, ask, lambda i: f"classes-{self._turn}-{i}")
 
     # --- after a failure --------------------------------------------------------------------------
@@ -273,7 +273,7 @@ class _ModelSearch:
 
     # --- what comes of it -------------------------------------------------------------------------
 
-    def _figures(self, shapes: Sequence[ModuleShape]) -> CertifiedModelFigures:
+    def _make_figures(self, shapes: Sequence[ModuleShape]) -> CertifiedModelFigures:
         labels = {
             label
             for path in self._found.deviating.values()

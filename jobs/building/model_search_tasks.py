@@ -108,7 +108,7 @@ class RangeOutcome:
     read_elements: Scratch
     deviating: Scratch | None
     changed_elements: Scratch | None
-    ties: tuple[Ints, Ints]
+    merge_pairs: tuple[Ints, Ints]
     isolated_labels: Counter[Label]
     has_open: bool
     kept_assertions: int
@@ -225,7 +225,9 @@ def _read_labels(path: Scratch, calculus: NumberedCalculus) -> Columns:
     return {"element": rows["element"], "label": number[rows["label"]]}
 
 
-def class_ties(names: Ints, *, indexed: IndexedStore, found: ModelSearchState) -> tuple[Ints, Ints]:
+def class_merge_pairs(
+    names: Ints, *, indexed: IndexedStore, found: ModelSearchState
+) -> tuple[Ints, Ints]:
     """Pairs of elements that the merge classes ``names`` make one class."""
     return _range_certifier(indexed, found).find_merges(names)
 

@@ -120,7 +120,7 @@ def saturate_told(
             turn += 1
             task = partial(_saturate_range, ranges=ranges, rules=rules, told=told, turn=turn)
             found = executor.run(task, sorted(due), f"told literals, round {turn}")
-            told = replace(told, label_files=_with_new_files(told.label_files, found))
+            told = replace(told, label_files=_with_updated_files(told.label_files, found))
             near.update({x.range: x.dependent_ranges for x in found})
             changed = {x.range for x in found if x.file is not None}
             due = {i for i in count if near.get(i, set(count)) & changed}
@@ -136,7 +136,9 @@ def saturate_told(
         told = united
 
 
-def _with_new_files(files: Sequence[Scratch], found: Sequence[RoundReport]) -> tuple[Scratch, ...]:
+def _with_updated_files(
+    files: Sequence[Scratch], found: Sequence[RoundReport]
+) -> tuple[Scratch, ...]:
     now = list(files)
     for x in found:
         if x.file is not None:
@@ -210,7 +212,9 @@ def _write_asserted_labels(i: int, *, ranges: Ranges, rules: TaskRules, told: To
         {name: np.asarray(data[name]) for name in ("property", "literal")}
     )
     texts = load_columns(folder / "literals")
-    labels = calculus.refuted_labels(values, _literal_values(texts, values["literal"]))[inverse]
+    labels = calculus.refuted_labels(values, _parse_wanted_literals(texts, values["literal"]))[
+        inverse
+    ]
     said = labels != EMPTY_ID
     target.append(data["node"][said] - low)
     received.append(labels[said])
@@ -226,7 +230,7 @@ def _write_asserted_labels(i: int, *, ranges: Ranges, rules: TaskRules, told: To
     return _save_labels(folder / "told-0", calculus, calculus.table.close(label))
 
 
-def _literal_values(texts: dict[str, pa.Array], wanted: Ints) -> list[Literal]:
+def _parse_wanted_literals(texts: dict[str, pa.Array], wanted: Ints) -> list[Literal]:
     used, which, _ = distinct(wanted)
     columns = [take(texts[name], used).to_pylist() for name in ("lexical", "datatype", "language")]
     values = [Literal(*row) for row in zip(*columns)]
@@ -255,7 +259,7 @@ def _load_range_graph(i: int, ranges: Ranges, told: ToldState) -> _RangeGraph:
     mine = (told.member >= low) & (told.member < high)
     both = is_in(told.group, told.group[mine])
     member, group = told.member[both], told.group[both]
-    first, second = _equal_pairs(member, group, (member >= low) & (member < high))
+    first, second = _equal_member_pairs(member, group, (member >= low) & (member < high))
     others = np.concatenate([rows["neighbour"], second])
     foreign = unique(others[(others < low) | (others >= high)])
 
@@ -274,7 +278,7 @@ def _load_range_graph(i: int, ranges: Ranges, told: ToldState) -> _RangeGraph:
     )
 
 
-def _equal_pairs(member: Ints, group: Ints, mine: Bools) -> tuple[Ints, Ints]:
+def _equal_member_pairs(member: Ints, group: Ints, mine: Bools) -> tuple[Ints, Ints]:
     """(member, other member) of one group, for the members that are ``mine``.
 
     Large groups are linked by way of their least member.
@@ -411,12 +415,12 @@ def _at_most_one_centres(
 def distinct_labels(executor: Executor, ranges: Ranges, told: ToldState) -> set[Label]:
     """Labels of all elements, without duplicates."""
     parts = executor.run(
-        partial(_range_labels, ranges=ranges, told=told), range(len(ranges)), "signatures"
+        partial(_distinct_range_labels, ranges=ranges, told=told), range(len(ranges)), "signatures"
     )
     return {label for part in parts for label in part}
 
 
-def _range_labels(i: int, *, ranges: Ranges, told: ToldState) -> set[Label]:
+def _distinct_range_labels(i: int, *, ranges: Ranges, told: ToldState) -> set[Label]:
     return set(read_range_labels(told.label_files[i]))
 
 

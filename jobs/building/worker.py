@@ -1,6 +1,6 @@
 """Values that a worker process keeps from task to task: reasoners, clauses, open stores.
 
-In workers of Spark each task also costs imports, unless `spare_imports` avoids them.
+In workers of Spark each task also costs imports, unless `skip_repeated_imports` avoids them.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _create_reasoner(asking: ReasonerSettings) -> Reasoner:
     return reasoner
 
 
-def spare_imports() -> None:
+def skip_repeated_imports() -> None:
     """Drop the work that Spark makes this worker do before each later task; call it in tasks.
 
     Spark reads the directory of each imported zip file again and collects garbage over all modules.

@@ -37,16 +37,16 @@ _ASSERTIONS = (
 def unsettled_properties(conflict: Conflict, open_names: Collection[str]) -> set[str]:
     """Properties of ``open_names`` whose kind the conflict leaves open."""
     values = (*conflict.axiom_values, *conflict.base_values, *conflict.insertion_values)
-    used = {part for value in values for part in _properties(value) if part.iri in open_names}
+    used = {part for value in values for part in _properties_in(value) if part.iri in open_names}
     settled = {
         part
         for value in values
         if isinstance(value, _ASSERTIONS)
-        for part in _properties(value)
+        for part in _properties_in(value)
         if part.iri in open_names
     }
     about_properties = [
-        {*_properties(axiom)}
+        {*_properties_in(axiom)}
         for axiom in conflict.axiom_values
         if all(isinstance(e, _PROPERTIES) for e in entities(axiom))
     ]
@@ -68,7 +68,7 @@ def unsettled_properties(conflict: Conflict, open_names: Collection[str]) -> set
 _PROPERTIES = (ObjectProperty, DataProperty)
 
 
-def _properties(value: object) -> list[ObjectProperty | DataProperty]:
+def _properties_in(value: object) -> list[ObjectProperty | DataProperty]:
     return [part for part in entities(value) if isinstance(part, _PROPERTIES)]
 
 
@@ -86,10 +86,10 @@ def is_refuted_in_each_reading(
             for kind in _PROPERTIES
             if kind is not chosen
         }
-        axioms = tuple(axiom for axiom in tbox.axioms if dropped.isdisjoint(_properties(axiom)))
+        axioms = tuple(axiom for axiom in tbox.axioms if dropped.isdisjoint(_properties_in(axiom)))
         if not refutes(
             replace(tbox, axioms=axioms),
-            [a for a in assertions if dropped.isdisjoint(_properties(a))],
+            [a for a in assertions if dropped.isdisjoint(_properties_in(a))],
         ):
             return False
     return True
@@ -127,7 +127,7 @@ def _drop_doubtful_conflicts(found: Findings, tbox: TBox, refutes: Refutes | Non
     )
     first = f", as {axiom_text(needed)}" if needed is not None else ""
     reason = f"there is a contradiction if the ontology means what is in doubt{first}: see the leftovers of the kind in-doubt"
-    return _leave_open(found, reason)
+    return _mark_undetermined(found, reason)
 
 
 def keep_settled_conflicts(found: Findings, tbox: TBox, refutes: Refutes | None) -> Findings:
@@ -153,7 +153,7 @@ def keep_settled_conflicts(found: Findings, tbox: TBox, refutes: Refutes | None)
     names = sorted(set().union(*unsettled) or open_names)
     shown = ", ".join(f"<{name}>" for name in names[:3]) + (", …" if len(names) > 3 else "")
     reason = f"there is a contradiction if each of {shown} is an object and a data property; declare them as one of the two"
-    return _leave_open(found, reason)
+    return _mark_undetermined(found, reason)
 
 
 def _replace_conflicts(found: Findings, kept: Sequence[Conflict]) -> Findings:
@@ -162,7 +162,7 @@ def _replace_conflicts(found: Findings, kept: Sequence[Conflict]) -> Findings:
     return replace(found, explanation=replace(explained, conflicts=kept, is_complete=is_complete))
 
 
-def _leave_open(found: Findings, reason: str) -> Findings:
+def _mark_undetermined(found: Findings, reason: str) -> Findings:
     explained = replace(found.explanation, conflicts=(), unexplained_count=0, is_complete=False)
     return replace(
         found,

@@ -24,7 +24,7 @@ from shiq.answers.verdict import (
 from shiq.errors import UsageError, at_store
 from shiq.inputs.reading import Place, Places, no_places
 from shiq.jobs.checking.base import AddSetSize, ExplainsPull, Findings, OpenBase
-from shiq.jobs.checking.inputs import OUTSIDE, is_outside_shiq, is_read_by_form
+from shiq.jobs.checking.inputs import OUTSIDE_KIND, is_outside_shiq, is_read_by_form
 from shiq.jobs.checking.options import (
     ASK_HERMIT,
     DISTRIBUTED_ENGINES,
@@ -89,7 +89,7 @@ def make_result(
             f"{disagreements[0]}: one of them is wrong, so nothing of this run is believed",
         )
     else:
-        verdict, reason = _verdict(
+        verdict, reason = _decide_verdict(
             base, bool(found.refuted_count), found.undecided_reasons, everything, options
         )
     conflicts = _name_vocabularies(
@@ -115,7 +115,7 @@ def make_result(
             spark=found.cost,
             widening=asdict(widening) if (widening := _widening_figures(found)).questions else {},
         ),
-        evidence=_evidence(
+        evidence=_make_evidence(
             options,
             found.criterion,
             ledger=ledger,
@@ -125,7 +125,7 @@ def make_result(
             undecided=found.undecided_reasons,
             run=found.check_id,
             sent=found.sent_counts,
-            notes=_notes(base, found, options),
+            notes=_make_notes(base, found, options),
         ),
         labels=base.labels() if found.refuted_count else {},
         disagreements=disagreements,
@@ -193,7 +193,7 @@ def refuted_result(
         more_conflicts=1,
         complete=False,
         statistics=Statistics(len(base.knowledge_base), seconds=dict(clock.seconds)),
-        evidence=_evidence(
+        evidence=_make_evidence(
             options,
             ledger=ledger,
             leftovers=options.known.mark((*leftovers, *base.leftovers)),
@@ -204,7 +204,7 @@ def refuted_result(
     )
 
 
-def _evidence(options: Options, criterion: str = "", **found: Any) -> Evidence:
+def _make_evidence(options: Options, criterion: str = "", **found: Any) -> Evidence:
     """Make the evidence of a result from ``options``.
 
     criterion: replaces the criterion of ``options`` if it is not empty.
@@ -257,7 +257,7 @@ def timeout_result(options: Options, clock: Clock, leftovers: tuple[Leftover, ..
             clock.certain_result,
             evidence=replace(clock.certain_result.evidence, notes=(f"{over}: the verdict stands",)),
         )
-    evidence = _evidence(options, leftovers=leftovers, undecided=(over,))
+    evidence = _make_evidence(options, leftovers=leftovers, undecided=(over,))
     statistics = Statistics(seconds=clock.seconds)
     return Result(
         Verdict.UNDETERMINED,
@@ -273,7 +273,7 @@ def with_note(result: Result, note: str) -> Result:
     return replace(result, evidence=replace(result.evidence, notes=(*result.evidence.notes, note)))
 
 
-def _verdict(
+def _decide_verdict(
     base: OpenBase,
     refuted: bool,
     undecided: tuple[str, ...],
@@ -315,7 +315,7 @@ def _verdict(
 
 #: What to do about kinds of leftovers that it would be rash to allow.
 _REMEDIES = {
-    OUTSIDE: "SHIQ(D) cannot say it: take it out, or say it otherwise; --allow outside-shiq answers for the rest alone, and "
+    OUTSIDE_KIND: "SHIQ(D) cannot say it: take it out, or say it otherwise; --allow outside-shiq answers for the rest alone, and "
     "does not see what contradicts it"
 }
 
@@ -347,7 +347,7 @@ def _widening_figures(found: Findings) -> WideningFigures:
     return found.add_set.widening if supports(found.add_set, PatchAddSet) else NO_WIDENING
 
 
-def _notes(base: OpenBase, found: Findings, options: Options) -> tuple[str, ...]:
+def _make_notes(base: OpenBase, found: Findings, options: Options) -> tuple[str, ...]:
     notes = [*found.notes, *([str(found.audit)] if found.audit else [])]
     if closed := _widening_figures(found).closed:
         notes.append(
@@ -417,13 +417,13 @@ class _LazyAddSet(Sequence[Assertion]):
         self.add_set, self._engine = add_set, engine
         self._items: list[Assertion] | None = None
 
-    def _all(self) -> list[Assertion]:
+    def _assertion_list(self) -> list[Assertion]:
         if self._items is None:
             self._items = list(self.add_set.kept_assertions())
         return self._items
 
     def __getitem__(self, i: Any) -> Any:
-        return self._all()[i]
+        return self._assertion_list()[i]
 
     def __len__(self) -> int:
         return self.add_set.size

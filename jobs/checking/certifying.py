@@ -33,9 +33,9 @@ from shiq.jobs.checking.deciding import (
     summarise_answers,
 )
 from shiq.jobs.checking.inputs import (
-    NON_SIMPLE,
-    OUT_OF_REACH,
-    OUTSIDE,
+    NON_SIMPLE_KIND,
+    OUT_OF_REACH_KIND,
+    OUTSIDE_KIND,
     drop_ill_typed_if_allowed,
     empty_tbox_leftover,
     imported_vocabularies,
@@ -104,7 +104,7 @@ def open_certified_base(
             *(
                 x
                 for x in result.evidence.leftovers
-                if not x.values or x.kind not in (OUTSIDE, OUT_OF_REACH)
+                if not x.values or x.kind not in (OUTSIDE_KIND, OUT_OF_REACH_KIND)
             ),
         ),
         certificate,
@@ -544,7 +544,7 @@ def _with_readmitted_assertions(data: Reading) -> Reading:
     """Add the assertions that the previous TBox's non-simple roles had excluded; under the new TBox
     they may be allowed.
     """
-    left = [x for x in data.leftovers if x.kind == NON_SIMPLE and x.values]
+    left = [x for x in data.leftovers if x.kind == NON_SIMPLE_KIND and x.values]
     if not left:
         return data
     abox = abox_of([*data.abox, *(v for x in left for v in x.values if isinstance(v, Assertion))])

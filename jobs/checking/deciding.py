@@ -527,20 +527,20 @@ class DeciderContext:
             close_decider(self._decider)
 
 
-_Key: TypeAlias = tuple[str, str, float, bool]
+_PoolKey: TypeAlias = tuple[str, str, float, bool]
 
 
 class DeciderPool:
     """Deciders by the options that determine them, for several checks."""
 
     def __init__(self) -> None:
-        self._known: dict[_Key, Decider] = {}
+        self._known: dict[_PoolKey, Decider] = {}
 
     def lookup(self, options: Options) -> Decider:
         """Decider for ``options``, ready for one more check; made on first use, and again after a
         failure.
         """
-        key = _key(options)
+        key = _pool_key(options)
         if key in self._known and has_disagreed(self._known[key]):
             self.drop(options)
         if key not in self._known:
@@ -551,7 +551,7 @@ class DeciderPool:
 
     def drop(self, options: Options) -> None:
         """Close the decider for ``options`` and forget it."""
-        close_decider(self._known.pop(_key(options)))
+        close_decider(self._known.pop(_pool_key(options)))
 
     def forget_answers(self) -> None:
         """Forget remembered answers, whose clauses belong to one snapshot."""
@@ -565,5 +565,5 @@ class DeciderPool:
         self._known.clear()
 
 
-def _key(options: Options) -> _Key:
+def _pool_key(options: Options) -> _PoolKey:
     return options.reasoner, options.heap, options.audit, options.accept_agpl

@@ -79,10 +79,12 @@ def explain_groups(
         explainer.is_complete = False
     finally:
         decider.audit = audit
-    return _explanation(explainer, groups, limit, ended=ended, broken_off=broken_off or not ended)
+    return _collect_explanation(
+        explainer, groups, limit, ended=ended, broken_off=broken_off or not ended
+    )
 
 
-def _explanation(
+def _collect_explanation(
     explainer: Explainer, groups: Sequence[object], limit: str, *, ended: bool, broken_off: bool
 ) -> Explanation:
     """Collect the conflicts that ``explainer`` found for the inconsistent ``groups``. ``limit``:

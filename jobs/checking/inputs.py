@@ -43,11 +43,11 @@ if TYPE_CHECKING:
 
 
 #: The kind of what is said of a role that would have to be simple.
-NON_SIMPLE = "non-simple-role"
+NON_SIMPLE_KIND = "non-simple-role"
 #: The kind of what SHIQ(D) cannot say.
-OUTSIDE = "outside-shiq"
+OUTSIDE_KIND = "outside-shiq"
 #: The kind of what of that no data can reach.
-OUT_OF_REACH = "out-of-reach"
+OUT_OF_REACH_KIND = "out-of-reach"
 
 
 def list_sources(given: object) -> list[object]:
@@ -296,7 +296,7 @@ def is_left_out(leftover: Leftover) -> bool:
 
 def is_outside_shiq(leftover: Leftover) -> bool:
     """Whether the leftover stands for axioms or assertions outside SHIQ(D) only."""
-    return leftover.kind == OUTSIDE and bool(leftover.values)
+    return leftover.kind == OUTSIDE_KIND and bool(leftover.values)
 
 
 def blocks_beyond_hermit(leftover: Leftover, options: Options) -> bool:
@@ -306,7 +306,7 @@ def blocks_beyond_hermit(leftover: Leftover, options: Options) -> bool:
     is_asked = (
         options.outside == ASK_HERMIT
         and is_outside_shiq(leftover)
-        and OUTSIDE not in options.fail_on
+        and OUTSIDE_KIND not in options.fail_on
     )
     return is_blocking(leftover, options.allow, options.fail_on) and not is_asked
 

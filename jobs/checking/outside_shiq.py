@@ -16,8 +16,8 @@ from shiq.answers.verdict import UNKNOWN_DATATYPE, Leftover, Verdict, is_blockin
 from shiq.errors import ReasonerError, UsageError
 from shiq.jobs.checking.base import Explanation, Findings, InputBatch, OpenBase
 from shiq.jobs.checking.inputs import (
-    OUT_OF_REACH,
-    OUTSIDE,
+    OUT_OF_REACH_KIND,
+    OUTSIDE_KIND,
     is_outside_shiq,
     remove_deleted,
     vocabulary_of,
@@ -32,7 +32,7 @@ from shiq.support import pluralize as count_of
 
 #: Seconds for the whole question where no time-out is given; and how many assertions it has at most
 #: then. HermiT seldom ends with more in that time.
-SECONDS = 600.0
+HERMIT_SECONDS = 600.0
 MOST_ASSERTIONS = 20_000
 
 #: For that many vocabularies of batches what they reach is kept.
@@ -107,7 +107,7 @@ def settle_outside(
         left,
         announce,
     )
-    settled = () if OUTSIDE in options.fail_on else open_
+    settled = () if OUTSIDE_KIND in options.fail_on else open_
     return OutsideFindings(
         whole.settle(found, open_),
         *(tuple(x for x in told if x not in settled) for told in (of_base, of_batch)),
@@ -185,7 +185,7 @@ def _mark_out_of_reach(leftover: Leftover, within: frozenset[Axiom]) -> Leftover
     ):
         return leftover
     message = f"{leftover.message}; nothing in the data can reach it"
-    return replace(leftover, kind=OUT_OF_REACH, message=message, agreed=False)
+    return replace(leftover, kind=OUT_OF_REACH_KIND, message=message, agreed=False)
 
 
 class _FullQuestion:
@@ -204,7 +204,7 @@ class _FullQuestion:
     ) -> None:
         self.base, self.batch, self.axioms, self.left_out_assertions = base, batch, axioms, said
         self.options, self.decider, self.announce = options, decider, announce
-        self.deadline = time.monotonic() + (SECONDS if left is None else left)
+        self.deadline = time.monotonic() + (HERMIT_SECONDS if left is None else left)
 
     def settle(self, found: Findings, open_: Sequence[Leftover]) -> Findings:
         count = sum(len(x.values) for x in open_)
@@ -219,15 +219,15 @@ class _FullQuestion:
         ]
         if kept is None:
             reason = f"the engine {self.options.engine} cannot ask HermiT about the whole, which this needs: {about}"
-            return self._leave_open(found, f"{reason} (check with --engine local)")
+            return self._add_undecided_reason(found, f"{reason} (check with --engine local)")
         everything = [*kept, *inserted]
         whole = (
             f"{count_of(len(self.axioms), 'axiom')} and {count_of(len(everything), 'assertion')}"
         )
         if self.options.timeout is None and len(everything) > MOST_ASSERTIONS:
             bound = f"without a --timeout it is not asked about more than {count_of(MOST_ASSERTIONS, 'assertion')}"
-            way_out = f"--timeout {SECONDS:.0f} asks, for as many seconds"
-            return self._leave_open(
+            way_out = f"--timeout {HERMIT_SECONDS:.0f} asks, for as many seconds"
+            return self._add_undecided_reason(
                 found,
                 f"HermiT was not asked about the whole, {whole}, for {about}: {bound} ({way_out})",
             )
@@ -243,7 +243,7 @@ class _FullQuestion:
             if OPAQUE in answer.reason:
                 way_out = f"--allow {UNKNOWN_DATATYPE} reads it as a value space of its own, "
             way_out += "--outside undetermined does not ask"
-            return self._leave_open(found, f"{asked}: {answer.reason} ({way_out})")
+            return self._add_undecided_reason(found, f"{asked}: {answer.reason} ({way_out})")
         decided = {**found.verdict_counts, f"whole {answer.verdict.value}": 1}
         found = replace(
             found,
@@ -279,7 +279,7 @@ class _FullQuestion:
             for name in {**found.sent_counts, **more}
         }
 
-    def _leave_open(self, found: Findings, reason: str) -> Findings:
+    def _add_undecided_reason(self, found: Findings, reason: str) -> Findings:
         return replace(found, undecided_reasons=(*found.undecided_reasons, reason))
 
     def _base_statements(self) -> frozenset[Axiom | Assertion]:
@@ -292,7 +292,7 @@ class _FullQuestion:
         return (
             self.base.is_certified
             and "snapshot" in certificate
-            and OUTSIDE not in (*certificate.get("allowed", ()), *certificate.get("known", ()))
+            and OUTSIDE_KIND not in (*certificate.get("allowed", ()), *certificate.get("known", ()))
             and not len(self.batch.insertions)
             and all(a in of_base for a in self.left_out_assertions)
         )
@@ -314,7 +314,7 @@ class _FullQuestion:
             return Answer(Verdict.UNDETERMINED, "no answer within the time limit")
         try:
             put = write_question(axioms, assertions)
-            hermit = self._hermit()
+            hermit = self._open_hermit()
             answer = self._ask_hermit(hermit, put.axioms, put.assertions)
             if put.weaker is not None and answer.verdict is Verdict.INCONSISTENT:
                 answer = self._ask_hermit(hermit, put.weaker, put.assertions)
@@ -334,7 +334,7 @@ class _FullQuestion:
             axioms, assertions, max(0.01, self.deadline - time.monotonic()), is_normal=True
         )
 
-    def _hermit(self) -> HermitReasoner:
+    def _open_hermit(self) -> HermitReasoner:
         if self.decider.full_reasoner is None:
             self.decider.full_reasoner = HermitReasoner(self.options.heap)
         assert isinstance(self.decider.full_reasoner, HermitReasoner)

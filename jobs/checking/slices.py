@@ -197,7 +197,7 @@ def find_by_slices(
                 found = found.with_slice(add_set, decided, options, decider)
                 return (
                     replace(
-                        _findings(found, options, decider),
+                        _slice_findings(found, options, decider),
                         refuted_count=1,
                         explanation=Explanation(unexplained_count=1, is_complete=False),
                         notes=(PARTIAL_NOTE,),
@@ -212,7 +212,7 @@ def find_by_slices(
         del add_set
     if why:
         return None, unsliced_note(rows, why), ()
-    return _findings(found, options, decider), "", oversize_leftovers(found.oversize)
+    return _slice_findings(found, options, decider), "", oversize_leftovers(found.oversize)
 
 
 _NOT_LAYERED = "alone"
@@ -280,7 +280,7 @@ def _check_slices(
             gc.collect()
 
 
-def _findings(found: SlicedAddSet, options: Options, decider: Decider) -> Findings:
+def _slice_findings(found: SlicedAddSet, options: Options, decider: Decider) -> Findings:
     return Findings(
         criterion=options.criterion,
         add_set=found,

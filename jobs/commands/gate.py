@@ -58,13 +58,18 @@ from shiq.jobs.gate import (
     gate_with_repair,
     parse_limit,
     read_policy,
+    write_outputs,
     write_reasons,
-    write_sides,
 )
 from shiq.jobs.gate import gate as run
 from shiq.jobs.gate.culprits import LEAST
 from shiq.jobs.gate.lines import bare_name
-from shiq.jobs.gate.output_tables import is_delta_side, is_table_side, place_of_side, table_sides
+from shiq.jobs.gate.output_tables import (
+    is_delta_output,
+    is_table_output,
+    open_table_outputs,
+    place_of_output,
+)
 from shiq.jobs.leftover_waivers import read_waivers
 from shiq.jobs.outputs import OutputKind
 from shiq.jobs.progress import ProgressLine
@@ -88,9 +93,9 @@ def _side_output(beside: str = "") -> OutputParameter:
     """
 
     def list_outputs(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKind]]:
-        if is_table_side(name):
-            place = place_of_side(name)
-            is_file = place == name and not is_delta_side(name)
+        if is_table_output(name):
+            place = place_of_output(name)
+            is_file = place == name and not is_delta_output(name)
             return [(place, OutputKind.FILE if is_file else OutputKind.OWN)] if place else []
         batch = parameters["insertions"]
         files = (
@@ -283,7 +288,7 @@ def gate(
                 session,
                 coming,
                 going,
-                deliver=partial(write_sides, sides=sides),
+                deliver=partial(write_outputs, sides=sides),
                 announce=early,
                 **settings,
             )
@@ -327,7 +332,7 @@ def _has_tables(
     accepted: str | None, quarantine: str | None, tolerated: Path | None, options: Mapping[str, Any]
 ) -> bool:
     """Whether the sides are tables. Raises: UsageError where they cannot be."""
-    tables = [name is not None and is_table_side(name) for name in (accepted, quarantine)]
+    tables = [name is not None and is_table_output(name) for name in (accepted, quarantine)]
     if not any(tables):
         return False
     if (
@@ -356,7 +361,7 @@ def _gate_rows(
 ) -> GateAnswer:
     """Gate one table, and write its rows on this machine."""
     tables = input_sources(list(insertions), options_from_settings(settings))
-    sides = table_sides(tables, accepted, quarantine, session.path)
+    sides = open_table_outputs(tables, accepted, quarantine, session.path)
     return run(
         session, [sides.source.source], deletions, deliver=sides.write, hints_first=True, **settings
     )

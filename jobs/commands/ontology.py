@@ -66,7 +66,7 @@ def simplified_text(report: dict[str, Any]) -> str:
     lines: list[str] = []
     for name, part in parts.items():
         lines += (
-            [f"{name} ({len(part)})", *map(_row, part)]
+            [f"{name} ({len(part)})", *map(_row_text, part)]
             if isinstance(part, list)
             else [f"{name}: {part}"]
         )
@@ -74,7 +74,7 @@ def simplified_text(report: dict[str, Any]) -> str:
     return "\n".join(lines).rstrip()
 
 
-def _row(row: Any) -> str:
+def _row_text(row: Any) -> str:
     return f"  {', '.join(map(str, row.values())) if isinstance(row, dict) else row}"
 
 

@@ -186,9 +186,9 @@ class FollowUp:
         row = make_row(answer, asked.command, asked.inputs, time.monotonic() - self.start)
         failures = [write_row(store, row, self.history.keep_history)] if has_row else []
         if told or metrics:
-            from shiq.jobs.alerts import post, write_metrics
+            from shiq.jobs.alerts import post_alert, write_metrics
 
-            failures += [post(address, row, store) for address in told]
+            failures += [post_alert(address, row, store) for address in told]
             failures += [write_metrics(metrics, row, store, exit_code)] if metrics else []
         for failure in filter(None, failures):
             click.echo(f"warning: {failure}", err=True)

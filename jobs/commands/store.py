@@ -20,7 +20,7 @@ from shiq.jobs.commands.running import write_json
 from shiq.jobs.history import (
     ComparedRow,
     compare_rows,
-    fold,
+    fold_old_rows,
     history_text,
     read_history,
     write_table,
@@ -118,7 +118,7 @@ def compact(store: str) -> int:
     from shiq.jobs.store.upkeep import compact as run
 
     click.echo(f"snapshot {run(place_of(store)).snapshot}")
-    fold(place_of(store))
+    fold_old_rows(place_of(store))
     return 0
 
 

@@ -26,6 +26,6 @@ __all__ = [
     "gate_with_repair",
     "parse_limit",
     "read_policy",
+    "write_outputs",
     "write_reasons",
-    "write_sides",
 ]

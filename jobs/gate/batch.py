@@ -75,7 +75,7 @@ class LinkedLines:
         first: dict[Hashable, int] = {}
         for i, line in enumerate(lines):
             for key in _link_keys(line, nodes):
-                self._join(i, first.setdefault(key, i))
+                self._unite(i, first.setdefault(key, i))
         members: dict[int, list[int]] = {}
         for i in range(len(lines)):
             members.setdefault(self.representative(i), []).append(i)
@@ -98,7 +98,7 @@ class LinkedLines:
             parent[i] = i = parent[parent[i]]
         return i
 
-    def _join(self, i: int, j: int) -> None:
+    def _unite(self, i: int, j: int) -> None:
         i, j = self.representative(i), self.representative(j)
         self._parent[max(i, j)] = min(i, j)
 
@@ -203,7 +203,7 @@ class GateBatch:
         return LinkedLines(self.lines)
 
     @cached_property
-    def _by_key(self) -> Mapping[tuple[int, Triple], Sequence[int]]:
+    def _lines_by_key(self) -> Mapping[tuple[int, Triple], Sequence[int]]:
         found: dict[tuple[int, Triple], list[int]] = defaultdict(list)
         for i, line in enumerate(self.lines):
             if line.triple:
@@ -211,7 +211,7 @@ class GateBatch:
         return found
 
     @cached_property
-    def _by_place(self) -> Mapping[tuple[str, int], Sequence[int]]:
+    def _lines_by_place(self) -> Mapping[tuple[str, int], Sequence[int]]:
         found: dict[tuple[str, int], list[int]] = defaultdict(list)
         for i, line in enumerate(self.lines):
             found[self.names[line.file], line.number].append(i)
@@ -238,7 +238,7 @@ class GateBatch:
         """
         triple = read_result_triple(assertion[0])
         found = set(
-            self._by_key.get((file_of(assertion[0]), triple), ())
+            self._lines_by_key.get((file_of(assertion[0]), triple), ())
             if triple and len(assertion) == 1
             else ()
         )
@@ -250,7 +250,7 @@ class GateBatch:
 
     def places_at(self, place: Place) -> set[int]:
         """Lines at ``place``; several only if a file was given several times."""
-        return set(self._by_place.get((place.source, place.line), ()))
+        return set(self._lines_by_place.get((place.source, place.line), ()))
 
     def count_assertions(self, lines: Iterable[int]) -> int:
         """Count the assertions of ``lines``: linked lines count as one, and so does a malformed
@@ -299,10 +299,10 @@ class GateBatch:
         return {
             i
             for i in self._structure_lines
-            if any(self._mentions(self.lines[j], named) for j in self._linked_lines.group_of(i))
+            if any(self._mentions_any(self.lines[j], named) for j in self._linked_lines.group_of(i))
         }
 
-    def _mentions(self, line: Line, named: Collection[object]) -> bool:
+    def _mentions_any(self, line: Line, named: Collection[object]) -> bool:
         file, (subject, _, value) = key_of(line)
         return _scoped_term(file, subject) in named or _scoped_term(file, value) in named
 
@@ -335,7 +335,7 @@ class GateBatch:
         )
 
     def _lines_at(self, source: str, number: int) -> list[Line]:
-        return [self.lines[i] for i in self._by_place.get((source, number), ())]
+        return [self.lines[i] for i in self._lines_by_place.get((source, number), ())]
 
     # --- sources for a check ----------------------------------------------------------------------
 

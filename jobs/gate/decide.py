@@ -353,17 +353,17 @@ class _GateRun:
             is_again = self.question.settings.mode == "split" and in_time
             if is_again and self._remove_open_lines(result):
                 return None
-            return self._refuse(result, result.reason)
+            return self._refuse_batch(result, result.reason)
         if result.verdict is Verdict.CONSISTENT:
             blocked = self._forbidden_identities(result)
             if not blocked:
                 return self._accept_rest(result)
             if self.question.settings.mode == "reject":
-                return self._refuse(
+                return self._refuse_batch(
                     result, "individuals become equal, and --identities block was asked for"
                 )
             if not self._remove_identifying_lines(blocked):
-                return self._refuse(
+                return self._refuse_batch(
                     result, "individuals become equal, and no line of the batch is to blame"
                 )
             return None
@@ -371,16 +371,16 @@ class _GateRun:
         if self.question.settings.mode == "reject" and any(
             self.culprits.judged_conflicts[i].judgement.blocks for i in fresh
         ):
-            return self._refuse(result, "")
+            return self._refuse_batch(result, "")
         if not self.culprits.choose():
-            return self._refuse(result, _no_culprit_reason(result))
+            return self._refuse_batch(result, _no_culprit_reason(result))
         return None
 
     # --- what goes whatever else there is ---------------------------------------------------------
 
     def _remove_malformed(self) -> None:
         lines = enumerate(self.batch.lines)
-        self._remove(
+        self._remove_lines(
             {
                 i: SetAsideLine(x, f"not a triple: {x.problem}", kind="malformed")
                 for i, x in lines
@@ -388,7 +388,7 @@ class _GateRun:
             }
         )
 
-    def _remove(self, out: Mapping[int, SetAsideLine]) -> None:
+    def _remove_lines(self, out: Mapping[int, SetAsideLine]) -> None:
         """Set lines aside; with the unit "row", all lines of their rows."""
         self.removed_lines = {**out, **self.removed_lines}
         if self.culprits.unit == "row" and out:
@@ -415,7 +415,7 @@ class _GateRun:
                             self.batch.lines[i], leftover.message, (), leftover.kind, leftover.hint
                         )
                         out.setdefault(i, why)
-            self._remove(out)
+            self._remove_lines(out)
             if len(self.removed_lines) == before:
                 return before > begun
 
@@ -440,7 +440,7 @@ class _GateRun:
             }
             if found:
                 lines = self.batch.lines
-                self._remove(
+                self._remove_lines(
                     {
                         i: SetAsideLine(lines[i], f"not decided: {why}", (), "undecided")
                         for i, why in found.items()
@@ -479,12 +479,12 @@ class _GateRun:
         aside.
         """
         if not self.quarantined_lines:
-            return self._answer(
+            return self._make_answer(
                 ACCEPTED, result, self.remaining_lines, {}, self.tolerated_lines, ""
             )
         if reason := self._excess_reason():
-            return self._refuse(result, reason)
-        return self._answer(
+            return self._refuse_batch(result, reason)
+        return self._make_answer(
             SPLIT, result, self.remaining_lines, self.quarantined_lines, self.tolerated_lines, ""
         )
 
@@ -501,16 +501,16 @@ class _GateRun:
             return ""
         return f"{quarantined:,} of {pluralize(of, 'assertion')} would be set aside, and --max-quarantine is {limit}"
 
-    def _refuse(self, result: Result, reason: str) -> GateAnswer:
+    def _refuse_batch(self, result: Result, reason: str) -> GateAnswer:
         """Refuse the batch; reasons known for single lines are reported all the same."""
         known = {**self.tolerated_lines, **self.quarantined_lines}
         rows = {
             i: known.get(i) or SetAsideLine(line, WITH_THE_BATCH, kind="batch")
             for i, line in enumerate(self.batch.lines)
         }
-        return self._answer(REFUSED, result, (), rows, {}, reason)
+        return self._make_answer(REFUSED, result, (), rows, {}, reason)
 
-    def _verdict(self, result: Result) -> Verdict:
+    def _whole_verdict(self, result: Result) -> Verdict:
         """Verdict on the whole batch; ``result`` is the last check."""
         verdicts = {result.verdict, (self.first_result or result).verdict}
         if self.culprits.judged_conflicts or Verdict.INCONSISTENT in verdicts:
@@ -522,7 +522,7 @@ class _GateRun:
             else Verdict.CONSISTENT
         )
 
-    def _answer(
+    def _make_answer(
         self,
         decision: str,
         result: Result,
@@ -536,7 +536,7 @@ class _GateRun:
         patterns = distinguish_titles([x.pattern for x in found.judged_conflicts])
         answer = GateAnswer(
             decision,
-            self._verdict(result),
+            self._whole_verdict(result),
             self.batch.with_rows(result),
             BatchPartition(
                 self.batch.names,

@@ -37,16 +37,16 @@ from shiq.jobs.gate.answer import (
 )
 from shiq.jobs.gate.appending import AppendRun
 from shiq.jobs.gate.decide import gate
-from shiq.jobs.gate.output_frames import FrameSides, content_hash_of_frame
+from shiq.jobs.gate.output_frames import FrameOutputs, content_hash_of_frame
 from shiq.jobs.gate.output_tables import (
     REASON_COLUMNS,
     REFUSED_ROW,
-    RowSides,
+    RowDecisions,
     conflict_table,
     make_append_run,
     reason_table,
     refuse_reason_columns,
-    row_sides,
+    row_decisions,
 )
 from shiq.jobs.spark import engine as spark_engine
 from shiq.jobs.spark.session import RoundFiles, is_connect, round_files
@@ -57,16 +57,16 @@ from shiq.rml.inputs import mapped_sources
 from shiq.rml.tables import columns_wanted
 
 #: What of a triple a column may hold.
-PARTS: Final = COLUMNS[:4]
+TRIPLE_COLUMNS: Final = COLUMNS[:4]
 #: What a DataFrame is called, unless it has a name.
-NAME: Final = "DataFrame"
+DEFAULT_NAME: Final = "DataFrame"
 #: The number of a row, beside its columns, which are kept by their places.
-_ROW: Final = "row"
+_ROW_COLUMN: Final = "row"
 #: What Spark calls a query in whose midst it is, the same after a restart from its checkpoint, and
 #: the number of its batch.
 _QUERY, _BATCH = "sql.streaming.queryId", "streaming.sql.batchId"
 #: Rows of a change data feed have it.
-_CHANGE: Final = "_change_type"
+_CHANGE_COLUMN: Final = "_change_type"
 #: What is written down for frames that are not closed: as long as this process runs.
 _open_files: set[RoundFiles] = set()
 
@@ -127,7 +127,7 @@ def gate_frame(
     mapping: str | Path | None = None,
     accepted: str | None = None,
     quarantine: str | None = None,
-    name: str = NAME,
+    name: str = DEFAULT_NAME,
     deletions: Sequence[str] = (),
     clock: Clock | None = None,
     **settings: Any,
@@ -140,7 +140,7 @@ def gate_frame(
     """
     spark, options, clock = frame.sparkSession, options_from_settings(settings), clock or Clock()
     _refuse_frame(frame, spark, name)
-    sides = FrameSides.open(spark, frame.schema, accepted, quarantine)
+    sides = FrameOutputs.open(spark, frame.schema, accepted, quarantine)
     reading = _term_columns(frame, columns, mapping, name, settings.pop("terms", NTRIPLES_TERMS))
     if mapping is not None and settings.setdefault("unit", "row") != "row":
         raise UsageError(
@@ -156,12 +156,12 @@ def gate_frame(
 
         def frames_of(answer: GateAnswer) -> GatedFrames:
             if not made:
-                made.append(_frames(answer, frame, kept, rows, files))
+                made.append(_make_frames(answer, frame, kept, rows, files))
             return replace(made[0], answer=answer)
 
         @cache
         def hash_rows() -> int:
-            return content_hash_of_frame(kept.drop(_ROW))
+            return content_hash_of_frame(kept.drop(_ROW_COLUMN))
 
         def make_run(side: str, answer: GateAnswer) -> AppendRun:
             """Run id of a side; in a streaming query the query id and the batch number, whatever
@@ -186,9 +186,9 @@ def gate_frame(
         try:
             with limit_batch_reading(options, clock):
                 kept = _write_input_rows(frame, files)
-                terms = kept.select(_ROW, *reading.terms(kept)).sort(_ROW).toArrow()
-            rows = terms.column(_ROW)
-            table = replace(reading.source, value=terms.drop_columns([_ROW]))
+                terms = kept.select(_ROW_COLUMN, *reading.terms(kept)).sort(_ROW_COLUMN).toArrow()
+            rows = terms.column(_ROW_COLUMN)
+            table = replace(reading.source, value=terms.drop_columns([_ROW_COLUMN]))
             commit = commit and not _is_applied(session, taken)
             answer = gate(
                 session,
@@ -255,7 +255,7 @@ def _triple_columns(
     if columns is None:
         return frame
     _refuse_columns_and_mapping(mapping)
-    places = column_positions(frame, columns, NAME)
+    places = column_positions(frame, columns, DEFAULT_NAME)
     by_place = frame.toDF(*(f"c{i}" for i in range(len(frame.columns))))
     return by_place.select(*(F.col(f"c{place}").alias(part) for part, place in places.items()))
 
@@ -278,9 +278,9 @@ def _refuse_frame(frame: DataFrame, spark: SparkSession, name: str) -> None:
             f"{name} is a stream",
             "Gate each micro-batch: writeStream.foreachBatch(…), docs/GATE.md.",
         )
-    if _CHANGE in frame.columns:
+    if _CHANGE_COLUMN in frame.columns:
         raise UsageError(
-            f"{name} has the column {_CHANGE}: some of its rows are deletions",
+            f"{name} has the column {_CHANGE_COLUMN}: some of its rows are deletions",
             "Give its insertions alone, or check the table's versions by shiq.table_changes.",
         )
     refuse_reason_columns(name, frame.columns)
@@ -343,11 +343,13 @@ def column_positions(
 ) -> dict[str, int]:
     """Position of the column for each of `PARTS`. Raises: UsageError, InputError."""
     asked = dict(columns or {})
-    if unknown := [part for part in asked if part not in PARTS]:
-        raise UsageError(f"columns= names {unknown[0]!r}", f"Its keys are {', '.join(PARTS)}.")
+    if unknown := [part for part in asked if part not in TRIPLE_COLUMNS]:
+        raise UsageError(
+            f"columns= names {unknown[0]!r}", f"Its keys are {', '.join(TRIPLE_COLUMNS)}."
+        )
     called = {
         part: asked.get(part, part)
-        for part in PARTS
+        for part in TRIPLE_COLUMNS
         if part in asked or part != "graph" or part in frame.columns
     }
     for part, column in called.items():
@@ -357,7 +359,7 @@ def column_positions(
                 f"It has {', '.join(frame.columns)}.",
             )
     if columns is None:
-        check_columns(name, frame.columns, wanted=PARTS[:3])
+        check_columns(name, frame.columns, wanted=TRIPLE_COLUMNS[:3])
     return {part: frame.columns.index(column) for part, column in called.items()}
 
 
@@ -368,7 +370,7 @@ def _write_input_rows(frame: DataFrame, files: RoundFiles) -> DataFrame:
     columns = [f"c{i}" for i in range(len(frame.columns))]
     # A column of nothing has no type that files know.
     empty = [f.name for f in frame.toDF(*columns).schema if isinstance(f.dataType, NullType)]
-    numbered = frame.toDF(*columns).withColumn(_ROW, F.monotonically_increasing_id())
+    numbered = frame.toDF(*columns).withColumn(_ROW_COLUMN, F.monotonically_increasing_id())
     return files.write(
         "batch",
         numbered.withColumns({c: F.lit(None).cast("string") for c in empty}) if empty else numbered,
@@ -389,10 +391,10 @@ def _is_applied(session: Session, batch: Mapping[str, int]) -> bool:
 # --- sides ----------------------------------------------------------------------------------------
 
 
-def _frames(
+def _make_frames(
     answer: GateAnswer, frame: DataFrame, kept: DataFrame, rows: pa.ChunkedArray, files: RoundFiles
 ) -> GatedFrames:
-    sides = row_sides(answer)
+    sides = row_decisions(answer)
     own = [_input_column(i, f) for i, f in enumerate(frame.schema)]
     decided = _decision_frame(frame.sparkSession, sides, rows)
     return GatedFrames(
@@ -415,25 +417,27 @@ def _input_column(place: int, column: Any) -> Any:
     )
 
 
-def _decision_frame(spark: SparkSession, sides: RowSides, rows: pa.ChunkedArray) -> DataFrame:
+def _decision_frame(spark: SparkSession, sides: RowDecisions, rows: pa.ChunkedArray) -> DataFrame:
     """DataFrame of quarantined row numbers with `REASON_COLUMNS`."""
     numbers = sorted(sides.reasons)
     of_rows = rows.take(pa.array([number - 1 for number in numbers], pa.int64())).combine_chunks()
     reasons = reason_table([sides.reasons[number] for number in numbers])
-    return spark.createDataFrame(reasons.add_column(0, pa.field(_ROW, pa.int64()), of_rows))
+    return spark.createDataFrame(reasons.add_column(0, pa.field(_ROW_COLUMN, pa.int64()), of_rows))
 
 
-def _accepted_rows(kept: DataFrame, decided: DataFrame, sides: RowSides) -> DataFrame:
+def _accepted_rows(kept: DataFrame, decided: DataFrame, sides: RowDecisions) -> DataFrame:
     if sides.refuses_all:
         return kept.where(F.lit(False))
     return (
-        kept.join(F.broadcast(decided.select(_ROW)), _ROW, "left_anti") if sides.reasons else kept
+        kept.join(F.broadcast(decided.select(_ROW_COLUMN)), _ROW_COLUMN, "left_anti")
+        if sides.reasons
+        else kept
     )
 
 
-def _quarantined_rows(kept: DataFrame, decided: DataFrame, sides: RowSides) -> DataFrame:
+def _quarantined_rows(kept: DataFrame, decided: DataFrame, sides: RowDecisions) -> DataFrame:
     if not sides.refuses_all:
-        return kept.join(F.broadcast(decided), _ROW)
+        return kept.join(F.broadcast(decided), _ROW_COLUMN)
     none = F.array().cast("array<string>")
     others = {
         "reason": F.lit(REFUSED_ROW.reason),
@@ -441,7 +445,7 @@ def _quarantined_rows(kept: DataFrame, decided: DataFrame, sides: RowSides) -> D
         "conflict": none,
         "axioms": none,
     }
-    joined = kept.join(F.broadcast(decided), _ROW, "left")
+    joined = kept.join(F.broadcast(decided), _ROW_COLUMN, "left")
     return joined.withColumns(
         {column: F.coalesce(column, value) for column, value in others.items()}
     )

@@ -208,7 +208,7 @@ def hash_content(source: BatchSource) -> str:
 
 
 def _read_file(source: str | FileSource, file: int) -> list[Line]:
-    suffix = _suffix(source)
+    suffix = _syntax_suffix(source)
     if suffix in _LINE_FORMATS:
         syntax = _LINE_FORMATS[suffix]
         return [
@@ -230,7 +230,7 @@ def is_line_based(source: BatchSource) -> bool:
     """
     if isinstance(source, TableSource) or (isinstance(source, str) and source.startswith(TABLE)):
         return False
-    return _suffix(source) in _LINE_FORMATS
+    return _syntax_suffix(source) in _LINE_FORMATS
 
 
 def line_syntax(source: BatchSource) -> Format:
@@ -238,11 +238,11 @@ def line_syntax(source: BatchSource) -> Format:
     else N-Quads.
     """
     name = source.name if isinstance(source, TableSource) else source
-    suffix = _suffix(name) if isinstance(name, FileSource) else Path(bare_name(name)).suffix
+    suffix = _syntax_suffix(name) if isinstance(name, FileSource) else Path(bare_name(name)).suffix
     return Format.NTRIPLES if suffix in (".nt", ".ntriples") else Format.NQUADS
 
 
-def _suffix(source: str | FileSource) -> str:
+def _syntax_suffix(source: str | FileSource) -> str:
     """Suffix of a file name without compression; standard input, and what is a file by its
     content, have that of their syntax.
     """
@@ -261,7 +261,7 @@ def bare_name(name: str) -> str:
     """
     if is_endpoint(name):
         return "endpoint.nt"
-    path = Path(f"stdin{_suffix(name)}" if name == STDIN else _PACKED.sub("", Path(name).name))
+    path = Path(f"stdin{_syntax_suffix(name)}" if name == STDIN else _LZ4.sub("", Path(name).name))
     return path.name if path.suffix.lower() in _LINE_FORMATS else f"{path.stem}.nq"
 
 
@@ -365,7 +365,7 @@ def _parse_line(file: int, number: int, raw: bytes, syntax: ox.RdfFormat) -> Lin
     except (SyntaxError, ValueError, RefusedTermError) as error:
         return Line(file, number, raw, problem=_shorten_error(str(error)))
     return (
-        Line(file, number, raw, _triple_of(quad), _graph_of(quad))
+        Line(file, number, raw, _triple_of(quad), _graph_term(quad))
         if quad
         else Line(file, number, raw)
     )
@@ -392,7 +392,7 @@ def _triple_of(quad: ox.Quad) -> Triple:
     return str(quad.subject), str(quad.predicate), str(quad.object)
 
 
-def _graph_of(quad: ox.Quad) -> str:
+def _graph_term(quad: ox.Quad) -> str:
     return "" if isinstance(quad.graph_name, ox.DefaultGraph) else str(quad.graph_name)
 
 

@@ -17,7 +17,7 @@ from shiq.jobs.gate.answer import GateAnswer
 from shiq.jobs.gate.lines import Line, bare_name, join_lines
 
 #: What the file that tells why lines were set aside has after the name of the quarantine.
-_Files: TypeAlias = dict[Path, bytes]
+_FileContents: TypeAlias = dict[Path, bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class OutputFiles:
     tolerated_file: Path | None = None
 
 
-def write_sides(gated: GateAnswer, sides: OutputFiles) -> None:
+def write_outputs(gated: GateAnswer, sides: OutputFiles) -> None:
     """Write the quarantine, the reasons (`WHY`) and the accepted lines.
 
     A batch of several files is written to directories with one file each, because blank nodes are
@@ -41,7 +41,7 @@ def write_sides(gated: GateAnswer, sides: OutputFiles) -> None:
     Raises: OperationalError if a file cannot be written.
     """
     accepted, aside = (
-        _files_of_side(sides.accepted_file, gated.files, gated.accepted),
+        _output_contents(sides.accepted_file, gated.files, gated.accepted),
         _quarantine_files(gated, sides),
     )
     remedy = (
@@ -85,7 +85,7 @@ def write_reasons(gated: GateAnswer, sides: OutputFiles) -> None:
         replace_file(why, json_text(said, indent=1).encode())
 
 
-def _quarantine_files(gated: GateAnswer, sides: OutputFiles) -> _Files:
+def _quarantine_files(gated: GateAnswer, sides: OutputFiles) -> _FileContents:
     """Content of the quarantine and tolerated files, by path."""
     rows = [(sides.quarantine_file, gated.set_aside), (sides.tolerated_file, gated.tolerated)]
     if sides.tolerated_file is None:
@@ -93,13 +93,15 @@ def _quarantine_files(gated: GateAnswer, sides: OutputFiles) -> _Files:
             (*gated.set_aside, *gated.tolerated), key=lambda x: (x.line.file, x.line.number)
         )
         rows = [(sides.quarantine_file, tuple(both))]
-    found: _Files = {}
+    found: _FileContents = {}
     for target, aside in rows:
-        found |= _files_of_side(target, gated.files, [x.line for x in aside])
+        found |= _output_contents(target, gated.files, [x.line for x in aside])
     return found
 
 
-def _files_of_side(target: Path | None, names: Sequence[str], lines: Sequence[Line]) -> _Files:
+def _output_contents(
+    target: Path | None, names: Sequence[str], lines: Sequence[Line]
+) -> _FileContents:
     """Content of the files of one side, by path."""
     if target is None:
         return {}

@@ -26,7 +26,7 @@ from shiq.jobs.gate.appending import (
     delta_schema,
     write_part,
 )
-from shiq.jobs.gate.output_tables import REASON_COLUMNS, is_delta_side
+from shiq.jobs.gate.output_tables import REASON_COLUMNS, is_delta_output
 from shiq.jobs.spark.session_tables import present_version
 from shiq.rdf.tables import first_line
 
@@ -143,7 +143,7 @@ def open_target(session: SparkSession, name: str) -> FrameTarget:
     """Resolve the name of a side to its table. Raises: UsageError."""
     if name.startswith(TABLE):
         return _CatalogTarget(session, name.removeprefix(TABLE))
-    if is_delta_side(name):
+    if is_delta_output(name):
         return _FolderTarget(DeltaAppender(Path(name)))
     raise UsageError(
         f"{name} is one file, and executors write several",
@@ -152,7 +152,7 @@ def open_target(session: SparkSession, name: str) -> FrameTarget:
 
 
 @dataclass(frozen=True)
-class FrameSides:
+class FrameOutputs:
     """Tables for the sides of a gate on Spark, in the order in which they are written."""
 
     targets: Mapping[str, FrameTarget]
@@ -164,7 +164,7 @@ class FrameSides:
         columns: StructType,
         accepted: str | None,
         quarantine: str | None,
-    ) -> FrameSides:
+    ) -> FrameOutputs:
         """Open the named tables and check that rows with ``columns`` fit. Raises: UsageError,
         OperationalError.
         """

@@ -208,12 +208,14 @@ def open_target(name: str) -> RowTarget:
             "Add --engine spark, or name a .delta table.",
         )
     return (
-        _DeltaTarget(DeltaAppender(Path(name))) if is_delta_side(name) else _FileTarget(Path(name))
+        _DeltaTarget(DeltaAppender(Path(name)))
+        if is_delta_output(name)
+        else _FileTarget(Path(name))
     )
 
 
 @dataclass(frozen=True)
-class TableSides:
+class TableOutputs:
     """Output tables of a gate for the rows of ``source``. ``store``: path or address of the store."""
 
     source: SourceRows
@@ -231,7 +233,7 @@ class TableSides:
 
     def write(self, gated: GateAnswer) -> None:
         """Write the decision ``gated``, the quarantine first. Raises: OperationalError."""
-        sides = row_sides(gated)
+        sides = row_decisions(gated)
         texts = {
             x.line.table_row: x.line.text.removeprefix("? ")
             for x in gated.set_aside
@@ -255,13 +257,13 @@ class TableSides:
     def _quarantine_schema(self) -> pa.Schema:
         return pa.schema([*self.source.schema, *REASON_COLUMNS])
 
-    def _accepted_rows(self, sides: RowSides) -> Iterator[pa.Table]:
+    def _accepted_rows(self, sides: RowDecisions) -> Iterator[pa.Table]:
         for numbers, rows in self.source:
             yield rows.filter(
                 pa.array([sides.reason_of(number) is None for number in numbers], pa.bool_())
             )
 
-    def _quarantined_rows(self, sides: RowSides, texts: dict[int, str]) -> Iterator[pa.Table]:
+    def _quarantined_rows(self, sides: RowDecisions, texts: dict[int, str]) -> Iterator[pa.Table]:
         unread = dict(sides.reasons)
         for numbers, rows in self.source:
             found = [
@@ -295,9 +297,9 @@ def _append_reasons(rows: pa.Table, reasons: Sequence[RowReason]) -> pa.Table:
     return rows
 
 
-def table_sides(
+def open_table_outputs(
     sources: Sequence[object], accepted: str | None, quarantine: str | None, store: Place
-) -> TableSides:
+) -> TableOutputs:
     """Open the output tables for the one input table among ``sources``, and check that its rows
     fit.
 
@@ -310,7 +312,7 @@ def table_sides(
             "Give one table (Parquet, Delta, CSV, TSV) as --insert, or name the side .nq.",
         )
     good, bad = (open_target(name) if name else None for name in (accepted, quarantine))
-    found = TableSides(SourceRows.open(table), good, bad, store)
+    found = TableOutputs(SourceRows.open(table), good, bad, store)
     found.check()
     return found
 
@@ -362,7 +364,7 @@ REFUSED_ROW: Final = RowReason(WITH_THE_BATCH, "batch")
 
 
 @dataclass(frozen=True)
-class RowSides:
+class RowDecisions:
     """Quarantined rows by row number; other rows are accepted, or with ``refuses_all`` refused."""
 
     reasons: Mapping[int, RowReason]
@@ -373,13 +375,13 @@ class RowSides:
         return self.reasons.get(row, REFUSED_ROW if self.refuses_all else None)
 
 
-def row_sides(gated: GateAnswer) -> RowSides:
+def row_decisions(gated: GateAnswer) -> RowDecisions:
     """Convert the decision about one table to rows. Tolerated rows are in the quarantine."""
     lines: dict[int, list[SetAsideLine]] = {}
     for line in (*gated.set_aside, *gated.tolerated):
         if line.kind != REFUSED_ROW.cause:
             lines.setdefault(line.line.table_row, []).append(line)
-    return RowSides(
+    return RowDecisions(
         {row: _reason_of(gated, some) for row, some in lines.items()}, gated.decision == REFUSED
     )
 
@@ -442,17 +444,17 @@ DELTA, PARQUET, CSV, TSV = ".delta", ".parquet", ".csv", ".tsv"
 _BY_FOLDER: Final = re.compile(r"\w+\.`(.+)`")
 
 
-def is_table_side(name: str) -> bool:
+def is_table_output(name: str) -> bool:
     """Whether the name is that of a table."""
     return name.startswith(TABLE) or name.lower().endswith((DELTA, PARQUET, CSV, TSV))
 
 
-def is_delta_side(name: str) -> bool:
+def is_delta_output(name: str) -> bool:
     """Whether the name is that of a Delta table in a folder."""
     return name.lower().endswith(DELTA)
 
 
-def place_of_side(name: str) -> str:
+def place_of_output(name: str) -> str:
     """File or folder of a table; "" for a table that only Spark can locate."""
     if not name.startswith(TABLE):
         return name

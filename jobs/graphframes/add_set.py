@@ -12,16 +12,16 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from shiq import model as owl
-from shiq.jobs.graphframes.core import running
+from shiq.jobs.graphframes.core import tuned_session
 from shiq.jobs.graphframes.messages import look_up
 from shiq.jobs.graphframes.modules import ModuleTables
 from shiq.jobs.graphframes.procedure import ProcedureTables
 from shiq.jobs.graphframes.tables import (
+    LineWriter,
     UnionTables,
-    Write,
     parse_assertions,
     rename_nodes,
-    union,
+    union_rows,
     write_lines,
 )
 from shiq.model.clause import ClausalTBox
@@ -46,10 +46,10 @@ class GraphFramesAddSet:
     # --- A_add ------------------------------------------------------------------------------------
 
     @property
-    def _rows(self) -> DataFrame:
+    def _assertion_rows(self) -> DataFrame:
         """A_add, a row for each assertion, as `shiq.jobs.graphframes.tables` reads it."""
         tables, remedies = self.tables, self.procedure_tables.remedies.filter("NOT asserted")
-        rows = union(
+        rows = union_rows(
             self.module_tables.facts.filter("is_kept").drop("term"),
             rename_nodes(remedies, tables.first_names, node="id").selectExpr(
                 "'element' AS kind", "node", "CAST(literal AS STRING) AS lexical"
@@ -59,14 +59,14 @@ class GraphFramesAddSet:
 
     def kept_assertions(self) -> Iterator[owl.Assertion]:
         """See `shiq.abox_ops.engine.AddSet.kept_assertions`; in no particular order."""
-        rows = (row.asDict() for row in self._rows.toLocalIterator())
+        rows = (row.asDict() for row in self._assertion_rows.toLocalIterator())
         return chain.from_iterable(parse_assertions(self.tables.rules, row) for row in rows)
 
     def frame(self) -> DataFrame:
         """A_add as a DataFrame of N-Triples terms s, p, o."""
         lines = write_lines(
             self.tables.rules,
-            self._rows,
+            self._assertion_rows,
             lambda found, _: [line for a in found for line in assertion_lines(a)],
         )
         return parse_triples(lines)
@@ -75,7 +75,7 @@ class GraphFramesAddSet:
 
     def running(self) -> AbstractContextManager[None]:
         """See `shiq.jobs.reduced_ontology.DistributedAddSet`."""
-        return running(self.tables.files.spark, len(self.tables.view.base) + self.insertions)
+        return tuned_session(self.tables.files.spark, len(self.tables.view.base) + self.insertions)
 
     def reduced_sample(self) -> list[owl.Assertion]:
         """See `shiq.jobs.reduced_ontology.DistributedAddSet`."""
@@ -87,13 +87,13 @@ class GraphFramesAddSet:
             for a in parse_assertions(self.tables.rules, {**some, **row.asDict()})
         ]
 
-    def reduced_lines(self, write: Write) -> DataFrame:
+    def reduced_lines(self, write: LineWriter) -> DataFrame:
         """See `shiq.jobs.reduced_ontology.DistributedAddSet`."""
         tables, members = self.tables, self.module_tables.members
         clashes = members.filter("component IS NULL").selectExpr("'clash' AS kind", "term")
         names = tables.names.toDF("node", "id").join(tables.terms.toDF("node", "other"), "node")
         same = names.join(members, "id").filter("term <> other").withColumn("kind", F.lit("same"))
-        rows = union(
+        rows = union_rows(
             self.module_tables.rows.distinct(), clashes, same.select("kind", "term", "other")
         )
         return write_lines(tables.rules, rows, write)

@@ -20,7 +20,7 @@ from shiq.jobs.spark.engine import obtain_session
 from shiq.jobs.spark.session import is_connect
 
 #: The environment variable that names a jar of the core.
-JAR = "SHIQ_GRAPHFRAMES_JAR"
+JAR_VARIABLE = "SHIQ_GRAPHFRAMES_JAR"
 
 #: How many assertions one partition is to hold, and from how many on plans are compiled.
 _PARTITION, _COMPILED = 500_000, 1_000_000
@@ -30,12 +30,12 @@ _INTERPRETED = {
 }
 
 
-def session(master: str | None = None) -> SparkSession:
+def open_session(master: str | None = None) -> SparkSession:
     """The active Spark session; else one at ``master``, which ends with the process.
 
     Raises: OperationalError where a named jar does not exist, or this Spark cannot run it.
     """
-    jar = os.environ.get(JAR, "")
+    jar = os.environ.get(JAR_VARIABLE, "")
     if jar and not Path(jar).is_file():
         raise OperationalError(
             f"{jar}: there is no such jar",
@@ -71,7 +71,7 @@ def has_core(spark: SparkSession) -> bool:
 
 
 @contextmanager
-def running(spark: SparkSession, size: int) -> Iterator[None]:
+def tuned_session(spark: SparkSession, size: int) -> Iterator[None]:
     """Context manager: settings for ``size`` assertions; Spark's errors become an
     `OperationalError`.
 

@@ -37,12 +37,12 @@ from shiq.jobs.checking.deciding import (
 )
 from shiq.jobs.checking.options import PUBLISHED, Clock, Options
 from shiq.jobs.graphframes.add_set import GraphFramesAddSet
-from shiq.jobs.graphframes.core import running, session
+from shiq.jobs.graphframes.core import open_session, tuned_session
 from shiq.jobs.graphframes.literals import WorkerRules
 from shiq.jobs.graphframes.messages import edge_ends, graph_calls
-from shiq.jobs.graphframes.modules import lay_out
+from shiq.jobs.graphframes.modules import lay_out_modules
 from shiq.jobs.graphframes.procedure import run_procedure
-from shiq.jobs.graphframes.tables import UnionTables, driver_frame, rename_nodes, union
+from shiq.jobs.graphframes.tables import UnionTables, driver_frame, rename_nodes, union_rows
 from shiq.jobs.spark.executor_reasoner import DDL, decide_rows
 from shiq.jobs.spark.session import RoundFiles, round_files, task_count
 from shiq.model.abox import ABox, abox_of, individuals_of
@@ -61,7 +61,7 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
     @classmethod
     def begin(cls, master: str | None) -> None:
         """Start the session that all knowledge bases of this engine share, unless one is active."""
-        session(master)
+        open_session(master)
 
     def close(self) -> None:
         """Remove the files of the results given so far."""
@@ -77,7 +77,7 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
         most_module: int = Options.most_module,
     ) -> GraphFramesAddSet:
         """A_add for ((A less ``deletions``) ∪ ``insertions``), as tables that exist until `close`."""
-        spark = session()
+        spark = open_session()
         after = self.after_deletions(deletions, insertions)
         whole = after.union_with(insertions)
         simplified = after.calculi.tbox_with_insertions(whole)
@@ -90,7 +90,7 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
         tables = UnionTables(whole, rules, graph_calls(spark), files)
         told = initial_nodes(calculus, whole, touched, definitions.features)
         entered = run_procedure(tables, touched.non_edge_nodes, told)
-        modules = lay_out(tables, entered, most_module)
+        modules = lay_out_modules(tables, entered, most_module)
         kept, remedies = modules.facts.filter("is_kept"), entered.remedies.filter("NOT asserted")
         nodes = rename_nodes(driver_frame(spark, {"node": touched.nodes}), tables.names, id="node")
         return GraphFramesAddSet(
@@ -114,8 +114,8 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
     ) -> tuple[Findings, Mapping[str, int], tuple[Leftover, ...]]:
         """See `shiq.jobs.checking.base.DistributedEngine.check`."""
         batch = read_batch_timed(base, insertions, deletions, options, clock)
-        spark = session(options.master)
-        with running(spark, len(self) + len(batch.insertions)):
+        spark = open_session(options.master)
+        with tuned_session(spark, len(self) + len(batch.insertions)):
             found = self._findings(base, batch.insertions, batch.deletions, options, decider, clock)
         places = (
             batch.places(a for raw in found.explanation.conflicts for a in raw.insertion_values)
@@ -259,7 +259,7 @@ def executor_answers(
         ReasonerSettings(options.reasoner, options.heap, seconds),
     )
     answered = shapes.repartition(task_count(tables.files.spark), "shape").mapInArrow(decide, DDL)
-    return tables.files.write("answers", union(answered, too_large))
+    return tables.files.write("answers", union_rows(answered, too_large))
 
 
 def _suspect_individuals(
@@ -277,5 +277,5 @@ def _suspect_individuals(
     )
     edges = entered.edges.filter(F.contains("outcome", F.lit(" "))).select("src", "dst")
     around = (edge_ends(edges.join(bad.toDF(end), end, "left_semi")) for end in ("src", "dst"))
-    ids = union(bad, *around).distinct().selectExpr("id", "id AS component")
+    ids = union_rows(bad, *around).distinct().selectExpr("id", "id AS component")
     return frozenset(chain(*chain(*add_set.elements_of(ids).values())))

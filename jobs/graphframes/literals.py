@@ -23,7 +23,7 @@ from shiq.abox_ops.elements.normal_assertions import normalise
 from shiq.abox_ops.labels.label_calculus import Label, contradiction
 from shiq.abox_ops.published.remedies import Definition7
 from shiq.datatypes import DataTheory
-from shiq.jobs.building.worker import cached_value, spare_imports
+from shiq.jobs.building.worker import cached_value, skip_repeated_imports
 from shiq.model.abox import individuals_of
 from shiq.model.as_json import decode
 from shiq.model.clause import ClausalTBox
@@ -50,7 +50,7 @@ def arrow_column(work: Callable[..., str], *columns: Column) -> Column:
 
     # No type hints: Spark would read them.
     def of_batch(*batch):  # type: ignore[no-untyped-def]
-        spare_imports()
+        skip_repeated_imports()
         rows = list(zip(*(column.to_pylist() for column in batch)))
         known = {row: work(*row) for row in set(rows)}
         return pa.array([known[row] for row in rows], pa.string())
@@ -75,18 +75,18 @@ class WorkerRules:
     token: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     @cached_property
-    def clash(self) -> tuple[int, ...]:
+    def contradiction_text(self) -> tuple[int, ...]:
         """The literals of a contradiction."""
         masks = enumerate(contradiction(self.tbox))
         return tuple(2 * bit + sign for sign, mask in masks for bit in bits(mask))
 
-    def literal(self, iri: str, *, positive: bool) -> tuple[int, ...]:
+    def name_literals(self, iri: str, *, positive: bool) -> tuple[int, ...]:
         """Literals of an assertion on a name, or on its negation."""
         if iri in (owl.NOTHING.iri, owl.THING.iri):
-            return self.clash if positive == (iri == owl.NOTHING.iri) else ()
+            return self.contradiction_text if positive == (iri == owl.NOTHING.iri) else ()
         return (2 * self.tbox.atom_ids[iri] + (not positive),)
 
-    def outcome(
+    def edge_outcome(
         self, role: int, src: str, dst: str, inserted: bool, before_src: str, before_dst: str
     ) -> str:
         """Outcome of a role assertion between elements with these asserted labels
@@ -101,7 +101,7 @@ class WorkerRules:
         remedies = (
             f" {'sd'[at_object]}{number}"
             for at_object, name, positive in found.remedies
-            for number in self.literal(name, positive=positive)
+            for number in self.name_literals(name, positive=positive)
         )
         return (
             "K" * found.is_kept
@@ -110,7 +110,7 @@ class WorkerRules:
             + "".join(remedies)
         )
 
-    def normal(self, value: str, term: str) -> str:
+    def normal_form(self, value: str, term: str) -> str:
         """Normal form of a complex or negative assertion (JSON) at the individual ``term``, as
         JSON.
 
@@ -125,7 +125,7 @@ class WorkerRules:
         found: list[dict[str, object]] = [
             {"kind": "literal", "name": number}
             for _, (iri, positive), _ in plain.literals
-            for number in self.literal(iri, positive=positive)
+            for number in self.name_literals(iri, positive=positive)
         ]
         found += (
             {"kind": "no role", "name": self.roles.index(role), "other": terms[other]}

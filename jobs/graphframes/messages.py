@@ -17,7 +17,7 @@ from shiq.jobs.spark.session import RoundFiles
 
 #: Up to so many edges one superstep a hop is cheaper than contracting the graph, which has a high
 #: fixed cost.
-_SMALL = 200_000
+_FEW_EDGES = 200_000
 
 
 class DataFrameCalls:
@@ -92,7 +92,7 @@ class GraphFramesCalls:
         from graphframes import GraphFrame
 
         edges.sparkSession.sparkContext.setCheckpointDir(files.checkpoints)
-        algorithm = "graphx" if edges.count() <= _SMALL else "two_phase"
+        algorithm = "graphx" if edges.count() <= _FEW_EDGES else "two_phase"
         named: DataFrame = GraphFrame(
             edge_ends(edges), edges.select("src", "dst")
         ).connectedComponents(algorithm=algorithm, broadcastThreshold=-1)
@@ -174,7 +174,7 @@ def certify_reached(
 def certify_components(edges: DataFrame, found: DataFrame) -> None:
     """Certify that ``found`` (id, component) names every end of ``edges`` (src, dst) once.
 
-    The name is a vertex of the component, and no edge joins two components. `lay_out` checks that a
+    The name is a vertex of the component, and no edge joins two components. `lay_out_modules` checks that a
     component is connected (`shiq.jobs.graphframes.modules`).
     """
     counts = found.groupBy("id").agg(F.count("*").alias("names"))

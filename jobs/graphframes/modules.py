@@ -20,22 +20,22 @@ from shiq.abox_ops.labels.label_calculus import Label
 from shiq.abox_ops.modules.components import KeptAssertions, component_modules
 from shiq.abox_ops.modules.shapes import Shapes
 from shiq.columns.rows import DIFFERENT, SAME
-from shiq.jobs.building.worker import cached_value, spare_imports
+from shiq.jobs.building.worker import cached_value, skip_repeated_imports
 from shiq.jobs.graphframes.literals import WorkerRules, label_of
 from shiq.jobs.graphframes.messages import CertificateError, certify_components
 from shiq.jobs.graphframes.procedure import ProcedureTables
 from shiq.jobs.graphframes.tables import (
-    LITERAL,
+    LITERAL_COLUMNS,
     UnionTables,
     driver_frame,
     parse_literal,
     rename_nodes,
-    union,
+    union_rows,
 )
 from shiq.jobs.spark.executor_reasoner import shape_digest
 
-_LAID_OUT = "component bigint, shape string, body binary"
-_COLUMNS = ("kind", "name", *LITERAL)
+_MODULE_DDL = "component bigint, shape string, body binary"
+_COLUMNS = ("kind", "name", *LITERAL_COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class ModuleTables:
         return self.members.join(chosen.select("component"), "component")
 
 
-def lay_out(tables: UnionTables, entered: ProcedureTables, most: int) -> ModuleTables:
+def lay_out_modules(tables: UnionTables, entered: ProcedureTables, most: int) -> ModuleTables:
     """Lay out the modules of the elements that entered; not those with more than ``most``
     assertions.
     """
@@ -87,8 +87,8 @@ def lay_out(tables: UnionTables, entered: ProcedureTables, most: int) -> ModuleT
     )
     members = rename_nodes(members, tables.first_names, node="id").join(tables.terms, "node")
     members = write("members", members.drop("node"))
-    facts = write("facts", _facts(tables, entered, edges, members))
-    rows = union(
+    facts = write("facts", _module_facts(tables, entered, edges, members))
+    rows = union_rows(
         members.selectExpr("component", "'element' AS kind", "term", "label AS lexical"),
         facts.selectExpr("component", "term", "other_term AS other", *_COLUMNS),
     ).filter("component IS NOT NULL")
@@ -105,7 +105,7 @@ def lay_out(tables: UnionTables, entered: ProcedureTables, most: int) -> ModuleT
     laid_out = (
         rows.join(groups.filter(F.col("size") <= most), "component", "left_semi")
         .groupBy("component")
-        .applyInArrow(lambda rows: _lay_out_module(rules, rows), _LAID_OUT)
+        .applyInArrow(lambda rows: _lay_out_module(rules, rows), _MODULE_DDL)
     )
     shape = F.coalesce("shape", F.concat(F.lit("too large "), "component"))
     records = groups.join(laid_out, "component", "left")
@@ -115,20 +115,20 @@ def lay_out(tables: UnionTables, entered: ProcedureTables, most: int) -> ModuleT
     return ModuleTables(facts, rows, members, keys, records)
 
 
-def _facts(
+def _module_facts(
     tables: UnionTables, entered: ProcedureTables, edges: DataFrame, members: DataFrame
 ) -> DataFrame:
     """See `ModuleTables`."""
     rules = tables.rules
     seen = [i for i, name in enumerate(rules.properties) if name in rules.rules.features]
     data = entered.data.filter(F.col("property").isin(seen))
-    pairs = tables.pairs.filter("kind % 2 = 0").withColumnRenamed("kind", "code")
-    said = union(
+    pairs = tables.equality_pairs.filter("kind % 2 = 0").withColumnRenamed("kind", "code")
+    said = union_rows(
         tables.rows("class_assertions", "node", "class").selectExpr(
             "'class' AS kind", "node", "class AS name"
         ),
         edges.selectExpr("'role' AS kind", "subject AS node", "object AS other", "role AS name"),
-        data.selectExpr("'data' AS kind", "node", "property AS name", *LITERAL),
+        data.selectExpr("'data' AS kind", "node", "property AS name", *LITERAL_COLUMNS),
         pairs.filter(f"code IN ({SAME}, {DIFFERENT})").selectExpr(
             f"CASE code WHEN {SAME} THEN 'same' ELSE 'different' END AS kind",
             "node",
@@ -165,7 +165,7 @@ def _facts(
 
 def _lay_out_module(rules: WorkerRules, rows: pa.Table) -> pa.Table:
     """Record of the one module with these ``rows``; without a shape where they are not connected."""
-    spare_imports()
+    skip_repeated_imports()
     name, body = "", b""
     if len(found := assemble_modules(rules, rows)) == 1:
         shapes = cached_value("shapes", rules.token, lambda: Shapes(rules.tbox))

@@ -16,7 +16,13 @@ from shiq.columns.arrays import Ints
 from shiq.columns.rows import DIFFERENT
 from shiq.jobs.graphframes.literals import arrow_column
 from shiq.jobs.graphframes.messages import certify_reached, look_up
-from shiq.jobs.graphframes.tables import LITERAL, UnionTables, driver_frame, rename_nodes, union
+from shiq.jobs.graphframes.tables import (
+    LITERAL_COLUMNS,
+    UnionTables,
+    driver_frame,
+    rename_nodes,
+    union_rows,
+)
 from shiq.support import bits
 
 
@@ -60,20 +66,22 @@ def run_procedure(tables: UnionTables, changed: Ints, told: Ints) -> ProcedureTa
     values = tables.texts(
         "literals",
         "literal",
-        lambda of: {part: [getattr(value, part) for value in of.literals] for part in LITERAL},
+        lambda of: {
+            part: [getattr(value, part) for value in of.literals] for part in LITERAL_COLUMNS
+        },
     )
-    ill_typed = arrow_column(tables.rules.ill_typed, *map(F.col, LITERAL)) != ""
+    ill_typed = arrow_column(tables.rules.ill_typed, *map(F.col, LITERAL_COLUMNS)) != ""
     data = rename_nodes(
         tables.rows("data_assertions", "node", "property", "literal"), names, id="node"
     )
     data = data.join(entered, "id", "left_semi").join(values, "literal")
     data = write("data", data.withColumn("ill_typed", ill_typed))
     # What is asserted of those that enter, their remedies, and contradictions.
-    apart = rename_nodes(tables.pairs, names, id="node", other="neighbour")
+    apart = rename_nodes(tables.equality_pairs, names, id="node", other="neighbour")
     apart = apart.filter(f"kind = {DIFFERENT} AND id = other").select("id")
-    clash = F.explode(F.array(*(F.lit(i).cast("bigint") for i in tables.rules.clash)))
+    clash = F.explode(F.array(*(F.lit(i).cast("bigint") for i in tables.rules.contradiction_text)))
     wrong = apart.union(data.filter("ill_typed").select("id")).withColumn("literal", clash)
-    rows = union(asserted, wrong, remedies.drop("asserted"))
+    rows = union_rows(asserted, wrong, remedies.drop("asserted"))
     # None of an element without any: a set leaves nulls out.
     literals = F.sort_array(F.collect_set("literal")).alias("literals")
     found = entered.select("id").join(rows, "id", "left").groupBy("id").agg(literals)
@@ -100,7 +108,9 @@ def _run_rounds(
     while not frontiers or not frontiers[-1].isEmpty():
         number = len(frontiers)
         edges.append(
-            write(f"edges{number}", _outcomes(tables, *labels, _uninverted_edges(tables, rows)))
+            write(
+                f"edges{number}", _edge_outcomes(tables, *labels, _uninverted_edges(tables, rows))
+            )
         )
         arcs = edges[-1].filter("outcome RLIKE '[SD]'").select("src", "dst", "outcome")
         reached = tables.calls.messages(
@@ -110,14 +120,14 @@ def _run_rounds(
             to_dst=F.when(F.contains("edge.outcome", F.lit("D")), F.lit(True)),
         ).select("id")
         fresh = (
-            reached.join(union(*frontiers), "id", "left_anti")
+            reached.join(union_rows(*frontiers), "id", "left_anti")
             if frontiers
             else reached.union(fresh).distinct()
         )
         frontiers.append(write(f"frontier{number}", fresh.withColumn("round", F.lit(number))))
         rows = at.join(frontiers[-1], "id", "left_semi")
-    entered = union(*frontiers)
-    dealt = write("dealt", union(*edges).dropDuplicates(["subject", "role", "object"]))
+    entered = union_rows(*frontiers)
+    dealt = write("dealt", union_rows(*edges).dropDuplicates(["subject", "role", "object"]))
     rows = _uninverted_edges(tables, at.join(entered, "id", "left_semi"))
     certify_reached(frontiers[0].select("id"), entered, dealt, rows)
     return entered, dealt
@@ -164,7 +174,7 @@ def _labels_by_element(
     )
 
 
-def _outcomes(
+def _edge_outcomes(
     tables: UnionTables, after: DataFrame, before: DataFrame, rows: DataFrame
 ) -> DataFrame:
     """Role assertions ``rows`` with elements (src, dst) and outcome, by the labels after and
@@ -175,7 +185,7 @@ def _outcomes(
     rows = rename_nodes(rows, tables.old_names, src_old="subject", dst_old="object")
     rows = look_up(rows, before, src_old="src_old", dst_old="dst_old")
     text = arrow_column(
-        tables.rules.outcome,
+        tables.rules.edge_outcome,
         F.col("role"),
         F.col("src_label"),
         F.col("dst_label"),

@@ -31,7 +31,7 @@ from shiq.model.clause_axioms import module_assertions
 from shiq.reasoner.protocol import Module
 
 #: The parts of a literal.
-LITERAL = ("lexical", "datatype", "language")
+LITERAL_COLUMNS = ("lexical", "datatype", "language")
 
 
 def driver_frame(spark: SparkSession, columns: Mapping[str, Any]) -> DataFrame:
@@ -56,7 +56,7 @@ def table_rows(spark: SparkSession, table: Table, columns: Sequence[str]) -> Dat
             (table.paths(shared=True), f"`table` = '{table.name}' AND NOT `removed`"),
         ]
         wanted = dict.fromkeys((*columns, *removed))
-        rows = union(
+        rows = union_rows(
             *(
                 spark.read.parquet(*paths).where(own).select(*wanted)
                 for paths, own in places
@@ -94,20 +94,20 @@ class UnionTables:
     @cached_property
     def old_names(self) -> DataFrame:
         """(node, element) of the nodes that equalities of A alone unite with another."""
-        return self._elements("old", self.pairs.filter("NOT inserted"))
+        return self._element_names("old", self.equality_pairs.filter("NOT inserted"))
 
     @cached_property
     def names(self) -> DataFrame:
         """(node, element) of the nodes that equalities of A ∪ A⁺ unite with another."""
         brings = (self.view.inserted_tables["pairs"].columns["kind"] == SAME).any()
-        return self._elements("new", self.pairs) if brings else self.old_names
+        return self._element_names("new", self.equality_pairs) if brings else self.old_names
 
     @property
-    def pairs(self) -> DataFrame:
+    def equality_pairs(self) -> DataFrame:
         """Equalities and inequalities: node, kind, neighbour, inserted."""
         return self.rows("pairs", "node", "kind", "neighbour")
 
-    def _elements(self, name: str, pairs: DataFrame) -> DataFrame:
+    def _element_names(self, name: str, pairs: DataFrame) -> DataFrame:
         same = pairs.filter(f"kind = {SAME} AND node <> neighbour").select("node", "neighbour")
         if same.isEmpty():
             return same.toDF("node", "element").filter("false")
@@ -137,7 +137,9 @@ class UnionTables:
             "complex", "ordinal", lambda of: {"value": [json.dumps(encode(a)) for a in of.complex]}
         )
         rows = self.rows("complex", "node", "ordinal").join(values.distinct(), "ordinal")
-        normal = F.from_json(arrow_column(self.rules.normal, F.col("value"), F.col("term")), NORMAL)
+        normal = F.from_json(
+            arrow_column(self.rules.normal_form, F.col("value"), F.col("term")), NORMAL
+        )
         rows = rows.join(self.terms, "node").select("node", "inserted", "value", F.inline(normal))
         found = look_up(rows, self.terms.select("term", "node"), other="other")
         count = len(self.view.base.table("complex")) + len(self.view.inserted_tables["complex"])
@@ -151,14 +153,14 @@ class UnionTables:
             (i, literal)
             for i, iri in enumerate(self.rules.classes)
             if iri in atoms
-            for literal in self.rules.literal(iri, positive=True)
+            for literal in self.rules.name_literals(iri, positive=True)
         ]
         meaning = self.files.spark.createDataFrame(known, "class bigint, literal bigint")
         classes = self.rows("class_assertions", "node", "class").join(F.broadcast(meaning), "class")
         normal = self.complex_assertions.filter("kind = 'literal'").withColumnRenamed(
             "name", "literal"
         )
-        return union(classes.drop("class"), normal.select("node", "literal", "inserted"))
+        return union_rows(classes.drop("class"), normal.select("node", "literal", "inserted"))
 
     def texts(
         self, table: str, number: str, texts: Callable[[ArrayBase | Batch], dict[str, list[str]]]
@@ -175,10 +177,10 @@ class UnionTables:
                 columns = texts(of)
                 numbers = first + np.arange(len(next(iter(columns.values()))), dtype=np.int64)
                 found.append(driver_frame(self.files.spark, {number: numbers, **columns}))
-        return union(*found)
+        return union_rows(*found)
 
 
-def union(*tables: DataFrame) -> DataFrame:
+def union_rows(*tables: DataFrame) -> DataFrame:
     """Rows of all ``tables``; missing columns are null."""
     return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), tables)
 
@@ -195,7 +197,7 @@ def rename_nodes(rows: DataFrame, names: DataFrame, **columns: str) -> DataFrame
 
 
 #: Makes lines of assertions and of the individuals that are named first there.
-Write = Callable[[Sequence[owl.Assertion], Sequence[str]], list[str]]
+LineWriter = Callable[[Sequence[owl.Assertion], Sequence[str]], list[str]]
 
 
 def parse_assertions(rules: WorkerRules, row: Mapping[str, Any]) -> list[owl.Assertion]:
@@ -231,10 +233,10 @@ def parse_assertions(rules: WorkerRules, row: Mapping[str, Any]) -> list[owl.Ass
 
 def parse_literal(row: Mapping[str, Any]) -> owl.Literal:
     """The literal whose parts ``row`` has."""
-    return owl.Literal(*map(row.__getitem__, LITERAL))
+    return owl.Literal(*map(row.__getitem__, LITERAL_COLUMNS))
 
 
-def write_lines(rules: WorkerRules, rows: DataFrame, write: Write) -> DataFrame:
+def write_lines(rules: WorkerRules, rows: DataFrame, write: LineWriter) -> DataFrame:
     """(line): the lines that ``write`` makes of ``rows``."""
 
     def written(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -14,7 +14,7 @@ from pathlib import PurePath
 from typing import Any, Final
 
 from shiq.explanation import ConflictGroup, Labels
-from shiq.jobs.pages import CHARACTERS, cut, render
+from shiq.jobs.pages import CHARACTERS, cut_text, render
 from shiq.jobs.reports.report import (
     CERTIFY,
     GATE,
@@ -199,11 +199,11 @@ class PageFacts:
 def _term(text: str, labels: Labels) -> PageTerm:
     if not text.startswith('"'):
         iri = iri_or_node(text)
-        return PageTerm(cut(labels.name_of(iri)), iri)
+        return PageTerm(cut_text(labels.name_of(iri)), iri)
     value = read_literal(text)
     datatype = "" if value.datatype in (XSD + "string", RDF + "langString") else value.datatype
     return PageTerm(
-        cut(value.lexical), datatype, True, labels.name_of(datatype) if datatype else ""
+        cut_text(value.lexical), datatype, True, labels.name_of(datatype) if datatype else ""
     )
 
 
@@ -224,7 +224,7 @@ def _facts(facts: Sequence[StatedFact], labels: Labels) -> PageFacts:
 
 def _phrase(text: str, labels: Labels) -> list[str | PageTerm]:
     """Split ``text``: a name for each IRI in angle brackets."""
-    pieces = _IRI.split(cut(in_plain_words(text)))
+    pieces = _IRI.split(cut_text(in_plain_words(text)))
     return [_term(f"<{piece}>", labels) if i % 2 else piece for i, piece in enumerate(pieces)]
 
 
@@ -329,7 +329,7 @@ def _contradiction(found: ReportedConflict, labels: Labels) -> PageContradiction
     axioms = found.axioms[:FACTS]
     return PageContradiction(
         found.number,
-        cut(found.sentence, 4 * CHARACTERS),
+        cut_text(found.sentence, 4 * CHARACTERS),
         _facts(found.insertions, labels),
         _facts(found.base, labels),
         [(english_text(axiom, labels), manchester_text(axiom, labels)) for axiom in axioms],

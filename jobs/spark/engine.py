@@ -46,7 +46,7 @@ class SparkWork:
         self._base, self._options = base, options
 
     @cached_property
-    def _jobs(self) -> TaggedJobs:
+    def _stage_jobs(self) -> TaggedJobs:
         from shiq.jobs.spark.session import TaggedJobs
 
         return TaggedJobs(obtain_session(self._options), "")
@@ -57,7 +57,7 @@ class SparkWork:
             return list(given)
         from shiq.jobs.spark.reading import SparkReading
 
-        return SparkReading(self._jobs.spark, self._tag_stage).sources(given)
+        return SparkReading(self._stage_jobs.spark, self._tag_stage).sources(given)
 
     @contextmanager
     def distribute_questions(self, decider: Decider) -> Iterator[None]:
@@ -66,7 +66,11 @@ class SparkWork:
 
         here = decider.reasoner
         decider.reasoner = ExecutorReasoner(
-            here, decider.own_reasoner, self._options, lambda: self._jobs.spark, self._tag_stage
+            here,
+            decider.own_reasoner,
+            self._options,
+            lambda: self._stage_jobs.spark,
+            self._tag_stage,
         )
         try:
             yield
@@ -76,7 +80,7 @@ class SparkWork:
     @contextmanager
     def _tag_stage(self, stage: str) -> Iterator[None]:
         """Context manager: tag and describe the jobs started within; translate Spark's errors."""
-        jobs = self._jobs
+        jobs = self._stage_jobs
         try:
             with replace(jobs, stage=stage):
                 yield
@@ -99,10 +103,10 @@ class SparkWork:
 
     def cost(self) -> Mapping[str, int]:
         """See `shiq.jobs.checking.base.DistributedWork.cost`."""
-        return self._jobs.cost() if "_jobs" in vars(self) else {}
+        return self._stage_jobs.cost() if "_stage_jobs" in vars(self) else {}
 
 
-_ODD = np.uint64(0x9E3779B97F4A7C15)
+_HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
 def _content_digest(abox: ABox) -> tuple[int, int]:
@@ -126,7 +130,7 @@ def _content_digest(abox: ABox) -> tuple[int, int]:
     for kind, columns in enumerate(groups):
         mixed = np.full(len(columns[0]), kind + 1, np.uint64)
         for column in columns:
-            mixed = (mixed ^ column.view(np.uint64)) * _ODD
+            mixed = (mixed ^ column.view(np.uint64)) * _HASH_FACTOR
             mixed ^= mixed >> np.uint64(29)
         total += int(mixed.sum(dtype=np.uint64))
     rest = ABox(

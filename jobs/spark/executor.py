@@ -23,11 +23,11 @@ from shiq.jobs.building.exchange import (
     OutgoingColumns,
     RangeFile,
     Scratch,
-    pack,
-    unpack,
+    decode_columns,
+    encode_columns,
 )
 from shiq.jobs.building.indexing import index as index_by
-from shiq.jobs.building.worker import spare_imports
+from shiq.jobs.building.worker import skip_repeated_imports
 from shiq.jobs.checking.calls import BuildRequest
 from shiq.jobs.spark.reading import triple_columns
 from shiq.jobs.spark.session import (
@@ -44,14 +44,14 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 #: Bytes of pickled parts that go along with every task of a step, however many tasks there are.
-MOST_ALONG = 1 << 20
+MOST_BYTES_PER_TASK = 1 << 20
 #: Rows of a table of Spark's that make a piece.
 PIECE_ROWS = CHUNK_BYTES // ROW_BYTES
 
-_MESSAGE = pa.schema(
+_MESSAGE_SCHEMA = pa.schema(
     [("part", pa.int32()), ("sender", pa.int32()), ("name", pa.string()), ("body", pa.binary())]
 )
-_RESULT = pa.schema([("part", pa.int32()), ("body", pa.binary())])
+_RESULT_SCHEMA = pa.schema([("part", pa.int32()), ("body", pa.binary())])
 _MESSAGE_DDL, _RESULT_DDL = (
     "part int, sender int, name string, body binary",
     "part int, body binary",
@@ -67,10 +67,10 @@ class SparkExecutor:
     session: SparkSession
 
     @property
-    def width(self) -> int:
+    def least_tasks(self) -> int:
         return task_count(self.session)
 
-    def reach(self, place: Place) -> None:
+    def share_access(self, place: Place) -> None:
         share_access(self.session, place)
 
     def run(self, task: Callable[[T], R], parts: Sequence[T], what: str) -> list[R]:
@@ -146,7 +146,7 @@ def task_rows(session: SparkSession, parts: Sequence[object]) -> tuple[DataFrame
     Where parts are large, each row carries its own part instead (`numbered_parts`).
     """
     count, pickled = len(parts), [pickle.dumps(part) for part in parts]
-    if sum(map(len, pickled)) <= MOST_ALONG:
+    if sum(map(len, pickled)) <= MOST_BYTES_PER_TASK:
         return session.range(0, count, 1, count), pickled
     return repartition_by_part(
         session.createDataFrame(
@@ -174,7 +174,7 @@ def numbered_parts(
 
     along: the pickled parts of `task_rows`
     """
-    spare_imports()
+    skip_repeated_imports()
     for batch in batches:
         numbers = batch.column(0).to_pylist()
         own = [along[number] for number in numbers] if along else batch.column(1).to_pylist()
@@ -204,26 +204,30 @@ def _message_rows(
     sender: int, what: Iterable[OutgoingColumns], count: int
 ) -> Iterator[pa.RecordBatch]:
     if not sender:
-        yield _record_batch(_MESSAGE, *([part, 0, _PLACEHOLDER, b""] for part in range(count)))
+        yield _record_batch(
+            _MESSAGE_SCHEMA, *([part, 0, _PLACEHOLDER, b""] for part in range(count))
+        )
     for part, name, columns in what:
-        yield _record_batch(_MESSAGE, [part, sender, name, pack(columns).to_pybytes()])
+        yield _record_batch(
+            _MESSAGE_SCHEMA, [part, sender, name, encode_columns(columns).to_pybytes()]
+        )
 
 
 def _receive_columns(
     receive: Callable[[int, IncomingColumns], R], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     for part, received in _columns_by_part(batches):
-        yield _record_batch(_RESULT, [part, pickle.dumps(receive(part, received))])
+        yield _record_batch(_RESULT_SCHEMA, [part, pickle.dumps(receive(part, received))])
 
 
 def _columns_by_part(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, IncomingColumns]]:
-    spare_imports()
+    skip_repeated_imports()
     rows = (row for batch in batches for row in zip(*batch.columns))
     for part, mine in groupby(rows, lambda row: int(row[0].as_py())):
         found = defaultdict[str, list[tuple[int, dict[str, Any]]]](list)
         for _, sender, name, body in mine:
             if name.as_py() != _PLACEHOLDER:
-                found[name.as_py()].append((sender.as_py(), unpack(body.as_buffer())))
+                found[name.as_py()].append((sender.as_py(), decode_columns(body.as_buffer())))
         for came in found.values():
             came.sort(key=lambda x: x[0])
         yield part, found

@@ -17,7 +17,12 @@ from pyspark.sql import SparkSession
 from shiq.abox_ops.modules.shapes import Shape
 from shiq.answers.verdict import Verdict
 from shiq.deadline import seconds_left
-from shiq.jobs.building.worker import ReasonerSettings, cached_value, spare_imports, worker_reasoner
+from shiq.jobs.building.worker import (
+    ReasonerSettings,
+    cached_value,
+    skip_repeated_imports,
+    worker_reasoner,
+)
 from shiq.jobs.checking.options import Options
 from shiq.jobs.spark.session import task_count
 from shiq.model.clause import ClausalTBox
@@ -45,7 +50,7 @@ def decide_rows(
     Each row has a shape, the number of modules that have it, and one of them, pickled over the
     pickled ``clauses``.
     """
-    spare_imports()
+    skip_repeated_imports()
     deadline = None if asking.seconds is None else time.monotonic() + asking.seconds
     tbox = None
     for batch in batches:
@@ -108,7 +113,10 @@ class ExecutorReasoner:
         deadline = None if timeout is None else time.monotonic() + timeout
         # Whoever names another reasoner wants its answers.
         tried = modules[:MOST_HERE] if self.name in ("auto", self._own.name) else ()
-        answers = [*self._own.attempt(tbox, tried, timeout), *[_OPEN] * (len(modules) - len(tried))]
+        answers = [
+            *self._own.attempt(tbox, tried, timeout),
+            *[_UNDETERMINED] * (len(modules) - len(tried)),
+        ]
         by = [self._own.name] * len(modules)
         asked = [i for i, answer in enumerate(answers) if answer.verdict is Verdict.UNDETERMINED]
         if asked:
@@ -163,7 +171,7 @@ def reasoner_names(reasoner: Reasoner, count: int) -> list[str]:
     )
 
 
-_OPEN = Answer(Verdict.UNDETERMINED)
+_UNDETERMINED = Answer(Verdict.UNDETERMINED)
 
 
 def _parse_answer(row: Mapping[str, str]) -> Answer:

@@ -30,7 +30,7 @@ from pyspark.sql import functions as F
 from shiq.errors import InputError
 from shiq.inputs.formats import Format
 from shiq.inputs.sources import FileSource, TableKind, TableSource, source_of
-from shiq.jobs.building.worker import spare_imports
+from shiq.jobs.building.worker import skip_repeated_imports
 from shiq.jobs.spark.session import is_connect, task_count
 from shiq.rdf.lines import read_lines
 from shiq.rdf.source_ranges import (
@@ -62,7 +62,7 @@ LEAST_BYTES = 1 << 20
 #: Characters that Hadoop takes for a pattern, or for the end of a scheme, and how names begin that
 #: Spark passes over.
 _PATTERN, _HIDDEN = re.compile(r"[{}\[\]*?\\:]"), ("_", ".")
-_MARK = b"\xef\xbb\xbf"  # the byte order mark of UTF-8, which Spark's reader drops
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # the byte order mark of UTF-8, which Spark's reader drops
 
 Batches: TypeAlias = Iterator[pa.RecordBatch]
 
@@ -84,9 +84,9 @@ class SparkReading:
 
     def sources(self, given: Sequence[object]) -> list[object]:
         """``given``, with Spark as the reader where possible. Raises: InputError."""
-        return [self._source(value, number) for number, value in enumerate(given)]
+        return [self._with_spark_reader(value, number) for number, value in enumerate(given)]
 
-    def _source(self, value: object, number: int) -> object:
+    def _with_spark_reader(self, value: object, number: int) -> object:
         known = source_of(value)
         parts = partial(self.parts, number)
         if (
@@ -231,16 +231,16 @@ def is_read_by_spark(source: FileSource) -> bool:
         is_plain
         and not source.is_compressed
         and not is_address(source.name)
-        and path.stat().st_size > len(_MARK)
+        and path.stat().st_size > len(_BYTE_ORDER_MARK)
     )
 
 
 def _bytes_expected(path: Path) -> int:
     """Bytes of the lines of a file, each with its line end."""
     with path.open("rb") as file:
-        marked = file.read(len(_MARK)) == _MARK
+        marked = file.read(len(_BYTE_ORDER_MARK)) == _BYTE_ORDER_MARK
         size = file.seek(-1, io.SEEK_END) + 1
-        return size + (file.read(1) != b"\n") - marked * len(_MARK)
+        return size + (file.read(1) != b"\n") - marked * len(_BYTE_ORDER_MARK)
 
 
 # --- in tasks -------------------------------------------------------------------------------------
@@ -248,7 +248,7 @@ def _bytes_expected(path: Path) -> int:
 
 def _parse_lines(files: Mapping[str, tuple[int, str, bool]], batches: Batches) -> Batches:
     """Task: parse lines. Returns parts with the file and block in which Spark found them."""
-    spare_imports()
+    skip_repeated_imports()
     block: tuple[str, int] | None = None
     texts: list[bytes] = []
     number = lines = size = 0
@@ -312,7 +312,7 @@ def _join_lines(lines: pa.Array) -> bytes:
 
 def _parse_ranges(ranges: Sequence[tuple[int, int, Range]], batches: Batches) -> Batches:
     """Task: parse each range, identified by its place among ``ranges``."""
-    spare_imports()
+    skip_repeated_imports()
     for batch in batches:
         for i in batch.column(0).to_pylist():
             source, at, asked = ranges[i]
@@ -331,7 +331,7 @@ def read_frame(
 
     Rows have no line numbers.
     """
-    spare_imports()
+    skip_repeated_imports()
     context = TaskContext.get()
     at = 0 if context is None else context.partitionId()
     found, i = ParsedRange.empty(source), 0

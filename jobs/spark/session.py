@@ -69,7 +69,7 @@ _JAVA_VARIABLES = ("SPARK_SUBMIT_OPTS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS",
 _JAVA_WORDS = ("driver-java-options", "driver.extraJavaOptions", "driver.defaultJavaOptions")
 
 #: The setting by which users say for how many cores tasks are cut.
-TASKS = "spark.shiq.tasks"
+TASKS_SETTING = "spark.shiq.tasks"
 #: What Spark has for `spark.dynamicAllocation.maxExecutors` where there is no limit.
 _NO_LIMIT = 2**31 - 1
 #: Tasks for a cluster without a limit: enough that it grows, few enough that a small one hardly
@@ -161,17 +161,17 @@ def _has_java_options(settings: Mapping[str, str]) -> bool:
 def task_count(session: SparkSession) -> int:
     """Least number of tasks of ``session`` that gives one to every core it may get.
 
-    The setting `TASKS`, else Spark's default parallelism. If the user has not set that, it counts
+    The setting `TASKS_SETTING`, else Spark's default parallelism. If the user has not set that, it counts
     the
     cores that have registered by now, and at least `_cores_allowed`. Raises: UsageError where
-    `TASKS` is no such number.
+    `TASKS_SETTING` is no such number.
     """
-    asked = _setting(session, TASKS)
+    asked = _setting(session, TASKS_SETTING)
     if asked is not None:
         if not asked.isdecimal() or not int(asked):
             raise UsageError(
-                f"{TASKS} is {asked!r}, and not a number of tasks",
-                f"Give one above 0: --conf {TASKS}=64",
+                f"{TASKS_SETTING} is {asked!r}, and not a number of tasks",
+                f"Give one above 0: --conf {TASKS_SETTING}=64",
             )
         return int(asked)
     registered = (
@@ -275,7 +275,7 @@ def _worker_version(session: SparkSession) -> str:
 
 
 #: Variables by which an object store, or HDFS, is reached, by how they begin.
-_REACH = ("AWS_", "AZURE_", "GOOGLE_", "HADOOP_", "KRB5")
+_ACCESS_PREFIXES = ("AWS_", "AZURE_", "GOOGLE_", "HADOOP_", "KRB5")
 
 
 def share_access(session: SparkSession, place: Place) -> None:
@@ -286,7 +286,11 @@ def share_access(session: SparkSession, place: Place) -> None:
     if isinstance(place, Path) or is_connect(session):
         return
     context = session.sparkContext
-    handed = (*_REACH, "SHIQ_CACHE") if str(context.master).startswith("local") else _REACH
+    handed = (
+        (*_ACCESS_PREFIXES, "SHIQ_CACHE")
+        if str(context.master).startswith("local")
+        else _ACCESS_PREFIXES
+    )
     context.environment.update(
         {name: value for name, value in os.environ.items() if name.startswith(handed)}
     )

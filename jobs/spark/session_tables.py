@@ -174,12 +174,12 @@ INSERT_TYPES, DELETE_TYPES = (
     ("insert", "update_postimage", "update_after"),
     ("delete", "update_preimage", "update_before"),
 )
-_TYPE = "_change_type"
+_CHANGE_TYPE = "_change_type"
 #: What stands behind the name of an Iceberg table where a store keeps what it took of it.
 ICEBERG = "#iceberg"
 #: Before the first version of a table.
 _NO_VERSION = -1
-_ROW = COLUMNS[:4]
+_TRIPLE_COLUMNS = COLUMNS[:4]
 
 
 @dataclass(frozen=True)
@@ -435,7 +435,7 @@ class VersionRange:
             feed = reader.options(**begin, **{"end-snapshot-id": self.last}).table(
                 f"{name}.changes"
             )
-        kind = F.lower(_TYPE)
+        kind = F.lower(_CHANGE_TYPE)
         sign = (
             F.when(kind.isin(*INSERT_TYPES), 1)
             .when(kind.isin(*DELETE_TYPES), -1)
@@ -487,8 +487,8 @@ def _text_rows(known: SessionTable, frame: DataFrame, *more: Column) -> DataFram
 
 
 def _net_rows(signed: DataFrame) -> list[Any]:
-    """Rows of `_ROW` by the sum of ``n``, without zeros, each with the key of one of them."""
-    row = [column for column in _ROW if column in signed.columns]
+    """Rows of `_TRIPLE_COLUMNS` by the sum of ``n``, without zeros, each with the key of one of them."""
+    row = [column for column in _TRIPLE_COLUMNS if column in signed.columns]
     keys = [F.max("key").alias("key")] if "key" in signed.columns else []
     return (
         signed.groupBy(*row).agg(F.sum("n").alias("n"), *keys).where("n <> 0").sort(*row).collect()

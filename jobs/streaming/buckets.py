@@ -24,8 +24,8 @@ from pyspark import RDD, Broadcast
 from shiq.columns.arrays import numpy_ints, one_array
 from shiq.errors import OperationalError
 from shiq.files import replace_file
-from shiq.jobs.building.worker import spare_imports
-from shiq.jobs.streaming.chunks import FOR_DRIVER, HEADER, TIMES, columns_of, decode_table
+from shiq.jobs.building.worker import skip_repeated_imports
+from shiq.jobs.streaming.chunks import FOR_DRIVER, HEADER, TIMES, decode_table, table_to_columns
 from shiq.streams.front.arrivals import StreamTime
 from shiq.streams.front.operator import BucketState, Columns, Operator
 
@@ -33,8 +33,8 @@ from shiq.streams.front.operator import BucketState, Columns, Operator
 ChunkRow = tuple[int, str, bytes]
 #: Partitions of what is shuffled: one each for heads, times and what the driver is shown; then
 #: those of buckets.
-_PARTITIONS: Final = {HEADER: 0, TIMES: 1, FOR_DRIVER: 2}
-_BUCKETS: Final = len(_PARTITIONS)
+_KIND_PARTITIONS: Final = {HEADER: 0, TIMES: 1, FOR_DRIVER: 2}
+_FIRST_BUCKET_PARTITION: Final = len(_KIND_PARTITIONS)
 
 
 @dataclass(frozen=True)
@@ -76,12 +76,12 @@ class BucketStates:
         file.parent.mkdir(parents=True, exist_ok=True)
         replace_file(file, zlib.crc32(state).to_bytes(4, "big") + state)
 
-    def check(self, batch: int) -> None:
+    def check_complete(self, batch: int) -> None:
         """Raises: OperationalError where not all states of a batch are there."""
         for bucket in range(self.buckets):
             self.read(batch, bucket)
 
-    def forget(self, batch: int) -> None:
+    def remove_other_batches(self, batch: int) -> None:
         """Remove the states of all other batches."""
         for folder in self.folder.iterdir() if self.folder and self.folder.is_dir() else ():
             if folder.name != str(batch):
@@ -91,8 +91,12 @@ class BucketStates:
 def shuffle_chunks(chunks: RDD[ChunkRow], buckets: int, width: int) -> ShuffledChunks:
     """The ``chunks`` of a batch by their buckets, for about ``width`` tasks."""
     parts = min(buckets, width)
-    keyed = chunks.map(lambda row: (_PARTITIONS.get(row[0], _BUCKETS + row[0] % parts), row))
-    return ShuffledChunks(keyed.partitionBy(_BUCKETS + parts, int).values(), buckets, parts)
+    keyed = chunks.map(
+        lambda row: (_KIND_PARTITIONS.get(row[0], _FIRST_BUCKET_PARTITION + row[0] % parts), row)
+    )
+    return ShuffledChunks(
+        keyed.partitionBy(_FIRST_BUCKET_PARTITION + parts, int).values(), buckets, parts
+    )
 
 
 @dataclass(frozen=True)
@@ -105,12 +109,14 @@ class ShuffledChunks:
 
     def rows_of_kind(self, kind: int) -> list[ChunkRow]:
         """All rows of heads, times, or what the driver is shown."""
-        return self.rows.context.runJob(self.rows, list, [_PARTITIONS[kind]])
+        return self.rows.context.runJob(self.rows, list, [_KIND_PARTITIONS[kind]])
 
-    def step(self, step: BucketStep) -> list[bytes]:
+    def step_buckets(self, step: BucketStep) -> list[bytes]:
         """Steps all buckets; what they find, as JSON."""
         found = self.rows.mapPartitionsWithIndex(step.partition_task(self.buckets, self.parts))
-        return self.rows.context.runJob(found, list, range(_BUCKETS, _BUCKETS + self.parts))
+        return self.rows.context.runJob(
+            found, list, range(_FIRST_BUCKET_PARTITION, _FIRST_BUCKET_PARTITION + self.parts)
+        )
 
 
 @dataclass(frozen=True)
@@ -123,8 +129,8 @@ class BucketStep:
     states: BucketStates
     previous_batch: int
     batch: int
-    moment: StreamTime
-    ranks: Mapping[str, int]
+    stream_time: StreamTime
+    chunk_ranks: Mapping[str, int]
     use_masks: Mapping[str, npt.NDArray[np.bool_]] = field(default_factory=dict)
 
     def partition_task(
@@ -133,20 +139,20 @@ class BucketStep:
         """What a task does with the rows of a partition."""
 
         def step(partition: int, rows: Iterable[ChunkRow]) -> Iterator[bytes]:
-            spare_imports()
+            skip_repeated_imports()
             own: dict[int, list[ChunkRow]] = {
-                bucket: [] for bucket in range(partition - _BUCKETS, buckets, parts)
+                bucket: [] for bucket in range(partition - _FIRST_BUCKET_PARTITION, buckets, parts)
             }
             for row in rows:
                 own[row[0]].append(row)
             for bucket, found in own.items():
                 tables = [
                     self._used_rows(place, data)
-                    for _, place, data in sorted(found, key=lambda row: self.ranks[row[1]])
+                    for _, place, data in sorted(found, key=lambda row: self.chunk_ranks[row[1]])
                 ]
                 before = self.states.read(self.previous_batch, bucket)
                 state = _open_state(self.system.value, bucket, before)
-                known = list(state.step(tables, self.moment))
+                known = list(state.step(tables, self.stream_time))
                 after = state.to_bytes()
                 self.states.write(self.batch, bucket, after)
                 _CACHED_STATES[bucket] = self.system.value, after, state
@@ -160,7 +166,7 @@ class BucketStep:
         table, mask = decode_table(data), self.use_masks.get(place)
         if mask is not None:
             table = table.filter(pa.array(mask[numpy_ints(one_array(table["event"]))]))
-        return columns_of(table)
+        return table_to_columns(table)
 
 
 #: The states that this worker made last, by bucket: of which operator, as bytes, and to work on.
@@ -175,13 +181,13 @@ def _open_state(operator: Operator, bucket: int, state: bytes | None) -> BucketS
     return operator.open_state(bucket, state)
 
 
-def final_rows(
+def final_rows_task(
     system: Broadcast[Operator], states: BucketStates, batch: int, moment: StreamTime
 ) -> Callable[[int], bytes]:
     """What makes the last rows of a bucket, as JSON, of its state after ``batch``."""
 
     def last(bucket: int) -> bytes:
-        spare_imports()
+        skip_repeated_imports()
         state = states.read(batch, bucket)
         rows = [] if state is None else system.value.open_state(bucket, state).finish(moment)
         return json.dumps(list(rows)).encode()

@@ -37,8 +37,8 @@ COLUMNS: Final = "bucket int, place string, data binary"
 FOR_DRIVER, TIMES, HEADER = -3, -2, -1
 #: A chunk has at most so many records, or bytes.
 MOST_RECORDS, MOST_BYTES = 20_000, 16 << 20
-_PACKED: Final = pa.ipc.IpcWriteOptions(compression="lz4")
-_TIMES: Final = pa.schema(
+_LZ4: Final = pa.ipc.IpcWriteOptions(compression="lz4")
+_TIMES_SCHEMA: Final = pa.schema(
     {
         "line": pa.int64(),
         "t": pa.int64(),
@@ -57,9 +57,9 @@ class TimeSpan(NamedTuple):
 
     first: int
     newest: int
-    least: int
-    most_behind: int
-    most_ahead: int
+    earliest: int
+    greatest_delay: int
+    greatest_advance: int
 
     @staticmethod
     def from_times(times: Sequence[int]) -> TimeSpan | None:
@@ -90,7 +90,7 @@ class ChunkHeader:
     source: str
     is_topic: bool
     line_count: int
-    shift: int
+    skipped_lines: int
     position: tuple[str, int] | None
     rejects: Sequence[tuple[int, int, int, str, str, str]]
     counts: Mapping[str, int]
@@ -121,7 +121,7 @@ def decode_table(data: bytes) -> pa.Table:
     return pa.ipc.open_stream(data).read_all()
 
 
-def table_of(columns: Columns) -> pa.Table:
+def columns_to_table(columns: Columns) -> pa.Table:
     """Columns of an operator as a table; texts as bytes, whatever is in them."""
     return pa.table({name: _encode_column(column) for name, column in columns.items()})
 
@@ -141,7 +141,7 @@ def _encode_texts(value: Any) -> Any:
     return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
 
 
-def columns_of(table: pa.Table) -> dict[str, Any]:
+def table_to_columns(table: pa.Table) -> dict[str, Any]:
     """What `table_of` made a table of."""
     return {name: _decode_column(one_array(table[name])) for name in table.column_names}
 
@@ -231,15 +231,15 @@ def encode_chunks(
         yield (
             TIMES,
             at,
-            encode_table(_times_table(chunk, lines, events, problems, is_plain), _PACKED),
+            encode_table(_times_table(chunk, lines, events, problems, is_plain), _LZ4),
         )
         for bucket, part in split.parts.items():
-            yield bucket, at, encode_table(table_of(part))
+            yield bucket, at, encode_table(columns_to_table(part))
         if split.collector_columns is not None:
             shown = {**split.collector_columns, "line": lines}
             if split.includes_text:
                 shown["text"] = [record.source_text for record in chunk]
-            yield FOR_DRIVER, at, encode_table(table_of(shown))
+            yield FOR_DRIVER, at, encode_table(columns_to_table(shown))
 
 
 def _times_table(
@@ -255,8 +255,10 @@ def _times_table(
         times = [event.t for event in events if event is not None]
         numbers = {"line": lines, "t": times, "triples": triples}
         found = {name: arrow_ints(np.array(of, np.int64)) for name, of in numbers.items()}
-        arrays = [found.get(field.name, pa.nulls(len(chunk), field.type)) for field in _TIMES]
-        return pa.Table.from_arrays(arrays, schema=_TIMES)
+        arrays = [
+            found.get(field.name, pa.nulls(len(chunk), field.type)) for field in _TIMES_SCHEMA
+        ]
+        return pa.Table.from_arrays(arrays, schema=_TIMES_SCHEMA)
     columns = {
         "line": lines,
         "t": [None if event is None else event.t for event in events],
@@ -265,10 +267,10 @@ def _times_table(
         "triples": triples,
         "text": [r.data if problem else None for r, problem in zip(chunk, problems)],
     }
-    return pa.table(columns, schema=_TIMES)
+    return pa.table(columns, schema=_TIMES_SCHEMA)
 
 
-def texts_at(records: Iterable[Record], lines: Collection[int]) -> dict[int, str]:
+def texts_by_line(records: Iterable[Record], lines: Collection[int]) -> dict[int, str]:
     """The texts of records by their lines, of those in ``lines``."""
     return {record.line: record.text for record in records if record.line in lines}
 

@@ -31,10 +31,10 @@ class _RejectCapture(RejectLog):
 
     def __init__(self) -> None:
         super().__init__()
-        self.heard: list[tuple[str, str, int, str, str]] = []
+        self.rejects: list[tuple[str, str, int, str, str]] = []
 
     def add(self, kind: str, source: str, line: int, reason: str, text: str) -> None:
-        self.heard.append((kind, source, line, reason, text))
+        self.rejects.append((kind, source, line, reason, text))
 
 
 class BatchRecords(Protocol):
@@ -54,7 +54,7 @@ class OrderedBatch(NamedTuple):
     """
 
     report: BatchReport
-    ranks: Mapping[str, int]
+    chunk_ranks: Mapping[str, int]
     use_masks: Mapping[str, npt.NDArray[np.bool_]]
     record_numbers: Mapping[str, Ints]
     line_offsets: Mapping[str, int]
@@ -64,21 +64,23 @@ class EventOrderer:
     """Judges the records of batch after batch."""
 
     def __init__(self, limits: EventLimits) -> None:
-        self.limits, self.heard = limits, _RejectCapture()
-        self.times: list[int | None] = []
+        self.limits, self.captured = limits, _RejectCapture()
+        self.reject_times: list[int | None] = []
         clock = WatermarkTracker(limits.lateness, limits.max_ahead)
-        unused = lambda kind, t: self.times.append(t)  # noqa: E731
-        self.arrivals = EventIntake(clock, self.heard, limits.unit, limits.window, on_reject=unused)
-        self.lines: dict[str, int] = {}
+        unused = lambda kind, t: self.reject_times.append(t)  # noqa: E731
+        self.intake = EventIntake(
+            clock, self.captured, limits.unit, limits.window, on_reject=unused
+        )
+        self.line_counts: dict[str, int] = {}
 
     def state(self) -> Any:
         """What `restore` takes, as JSON."""
-        return [self.arrivals.state(), self.lines]
+        return [self.intake.state(), self.line_counts]
 
     def restore(self, state: Any) -> None:
         """Goes on where another run was."""
-        found, self.lines = state
-        self.arrivals.restore(found)
+        found, self.line_counts = state
+        self.intake.restore(found)
 
     def order_batch(
         self, heads: Mapping[str, ChunkHeader], records: BatchRecords, *, closely: bool = False
@@ -87,12 +89,14 @@ class EventOrderer:
         do, or ``closely``.
         """
         places = sorted(heads, key=json.loads)
-        chunks = [_Chunk(place, heads[place], self._line_offset(heads[place])) for place in places]
-        duplicates = self.arrivals.duplicates
+        chunks = [
+            _PlacedChunk(place, heads[place], self._line_offset(heads[place])) for place in places
+        ]
+        duplicates = self.intake.duplicates
         seen = (
             None
             if closely
-            else _in_time_by_headers(self.arrivals.tracker, [head for _, head, _ in chunks])
+            else _span_if_all_in_time(self.intake.tracker, [head for _, head, _ in chunks])
         )
         if seen is None:
             used, order, rejects, counts = self._accept_by_times(chunks, records)
@@ -101,9 +105,9 @@ class EventOrderer:
         for _, head, _ in chunks:
             for name, value in head.counts.items():
                 counts[name] = counts.get(name, 0) + value
-        counts["duplicates"] = self.arrivals.duplicates - duplicates
+        counts["duplicates"] = self.intake.duplicates - duplicates
         positions = dict(head.position for _, head, _ in chunks if head.position is not None)
-        told = BatchReport(self.arrivals.stream_time, positions, counts, rejects)
+        told = BatchReport(self.intake.stream_time, positions, counts, rejects)
         ranks = {place: rank for rank, place in enumerate(places)}
         return OrderedBatch(
             told, ranks, used, order, {one.place: one.line_offset for one in chunks}
@@ -111,19 +115,19 @@ class EventOrderer:
 
     def _line_offset(self, head: ChunkHeader) -> int:
         """What is added to the lines of a chunk: those of its source before it."""
-        before = 0 if head.is_topic else self.lines.get(head.source, 0)
+        before = 0 if head.is_topic else self.line_counts.get(head.source, 0)
         if not head.is_topic:
-            self.lines[head.source] = before + head.line_count
+            self.line_counts[head.source] = before + head.line_count
         return before
 
     def _accept_all(
-        self, chunks: Sequence[_Chunk], seen: TimeSpan
+        self, chunks: Sequence[_PlacedChunk], seen: TimeSpan
     ) -> tuple[list[Reject], dict[str, int]]:
         """Accepts all records; what of them could not be used, and figures."""
-        self.arrivals.first = (
-            seen.least if self.arrivals.first is None else min(seen.least, self.arrivals.first)
+        self.intake.first = (
+            seen.earliest if self.intake.first is None else min(seen.earliest, self.intake.first)
         )
-        self.arrivals.tracker.newest = seen.newest
+        self.intake.tracker.newest = seen.newest
         names = ("events", "outside", "triples")
         counts = {name: sum(head.event_figures[name] for _, head, _ in chunks) for name in names}
         refused = [
@@ -137,7 +141,7 @@ class EventOrderer:
         return [reject for _, reject in sorted(refused, key=lambda item: item[0])], counts
 
     def _accept_by_times(
-        self, chunks: Sequence[_Chunk], records: BatchRecords
+        self, chunks: Sequence[_PlacedChunk], records: BatchRecords
     ) -> tuple[dict[str, npt.NDArray[np.bool_]], dict[str, Ints], list[Reject], dict[str, int]]:
         """Looks at the times of all records: which are used; their numbers among all; what is
         not used; figures.
@@ -145,7 +149,7 @@ class EventOrderer:
         times = records.times()
         tables = [times[place] for place, _, _ in chunks]
         columns = _BatchColumns.from_tables([head for _, head, _ in chunks], tables)
-        accepted = _accept_all_in_time(self.arrivals, columns)
+        accepted = _accept_all_in_time(self.intake, columns)
         rejects = list[tuple[int, Reject]]()
         if accepted is None:
             accepted, rejects = self._accept_one_by_one(chunks, tables, columns, records)
@@ -175,7 +179,7 @@ class EventOrderer:
 
     def _accept_one_by_one(
         self,
-        chunks: Sequence[_Chunk],
+        chunks: Sequence[_PlacedChunk],
         tables: Sequence[pa.Table],
         columns: _BatchColumns,
         records: BatchRecords,
@@ -194,9 +198,9 @@ class EventOrderer:
                 event,
                 found["problem"] or "",
             )
-            accepted[rank] = self.arrivals.accept(record) is not None
-            if self.heard.heard:
-                rejects.append((rank, (*self.heard.heard.pop(), self.times.pop())))
+            accepted[rank] = self.intake.accept(record) is not None
+            if self.captured.rejects:
+                rejects.append((rank, (*self.captured.rejects.pop(), self.reject_times.pop())))
                 if found["text"] is None:
                     wanted.setdefault(place, []).append(found["line"])
                     asked[rank] = place, found["line"]
@@ -207,7 +211,7 @@ class EventOrderer:
         return accepted, rejects
 
 
-class _Chunk(NamedTuple):
+class _PlacedChunk(NamedTuple):
     """A chunk; ``before``: what is added to its lines."""
 
     place: str
@@ -215,7 +219,7 @@ class _Chunk(NamedTuple):
     line_offset: int
 
 
-def _in_time_by_headers(clock: WatermarkTracker, heads: Sequence[ChunkHeader]) -> TimeSpan | None:
+def _span_if_all_in_time(clock: WatermarkTracker, heads: Sequence[ChunkHeader]) -> TimeSpan | None:
     """The times of all records, if by the heads each of them is accepted, whatever the others
     are; else None.
     """
@@ -225,19 +229,19 @@ def _in_time_by_headers(clock: WatermarkTracker, heads: Sequence[ChunkHeader]) -
     if len({head.source for head in heads if head.is_topic}) > 1:
         # The partitions of a topic go on side by side: in which order their times come is not
         # known.
-        newest, least = max(span.newest for span in spans), min(span.least for span in spans)
+        newest, least = max(span.newest for span in spans), min(span.earliest for span in spans)
         spans = [TimeSpan(newest, newest, least, newest - least, newest - least)]
     newest = spans[0].first if clock.newest is None else clock.newest
     for span in spans:
-        if max(span.first - newest, span.most_ahead) > clock.max_ahead:
+        if max(span.first - newest, span.greatest_advance) > clock.max_ahead:
             return None
         if (
             clock.lateness is not None
-            and max(newest - span.least, span.most_behind) > clock.lateness
+            and max(newest - span.earliest, span.greatest_delay) > clock.lateness
         ):
             return None
         newest = max(newest, span.newest)
-    return TimeSpan(spans[0].first, newest, min(span.least for span in spans), 0, 0)
+    return TimeSpan(spans[0].first, newest, min(span.earliest for span in spans), 0, 0)
 
 
 @dataclass(frozen=True)

@@ -11,26 +11,26 @@ from pyspark.sql import SparkSession
 
 from shiq.errors import OperationalError
 from shiq.jobs.spark.session import spark_session, stop_session
-from shiq.jobs.streaming.sources import BATCH_BYTES, FOLD, is_kafka
-from shiq.jobs.streaming.stateful_run import StatefulRun, check_layout
+from shiq.jobs.streaming.sources import BATCH_BYTES, BATCH_FACTOR, is_kafka
+from shiq.jobs.streaming.stateful_run import StatefulRun, check_checkpoint_layout
 from shiq.streams.front.kafka import NO_OPTIONS, SECRET, KafkaOptions
 from shiq.streams.front.operator import Collector, R_co
 from shiq.streams.front.run import StreamRun
 
 #: Names Kafka's connector for Spark: a jar, several (by commas), or a folder of them.
 KAFKA_JARS: Final = "SHIQ_KAFKA_JARS"
-_GROUP: Final = "org.apache.spark"
-_CONNECTOR: Final = "spark-sql-kafka-0-10_2.13"
+_MAVEN_GROUP: Final = "org.apache.spark"
+_CONNECTOR_ARTIFACT: Final = "spark-sql-kafka-0-10_2.13"
 #: Of a minor version of Spark the one of which Maven has the connector and all that it needs;
 #: another may lack a part.
-_CONNECTORS: Final = {"4.0": "4.0.0", "4.1": "4.1.1", "4.2": "4.2.0"}
+_CONNECTOR_VERSIONS: Final = {"4.0": "4.0.0", "4.1": "4.1.1", "4.2": "4.2.0"}
 #: Of files Spark's plans see a row a batch, for which it is to compile nothing.
-_INTERPRETED: Final = {
+_NO_CODEGEN: Final = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 #: Which options of sources plans do not show.
-_HIDDEN: Final = "spark.sql.redaction.options.regex"
+_REDACTION_SETTING: Final = "spark.sql.redaction.options.regex"
 
 
 def run_on_spark(
@@ -50,12 +50,15 @@ def run_on_spark(
 
     Raises: UsageError, InputError, OperationalError.
     """
-    check_layout(run)
+    check_checkpoint_layout(run)
     system, started = collector.operator(in_tasks=True), False
     if session is None:
         session, started = streaming_session(master, kafka=is_kafka(targets), follow=follow)
     try:
-        most, fold = batch_bytes or BATCH_BYTES, 1 if follow or batch_bytes is not None else FOLD
+        most, fold = (
+            batch_bytes or BATCH_BYTES,
+            1 if follow or batch_bytes is not None else BATCH_FACTOR,
+        )
         query = StatefulRun(session, collector, system, run, targets, format, most, fold, options)
         rows = query.drive(follow=follow)
     finally:
@@ -75,19 +78,19 @@ def streaming_session(
     ``kafka``: with the connector; without ``follow`` it is for a run that ends. Raises:
     OperationalError where something is missing.
     """
-    settings = _connector() if kafka else {}
+    settings = _connector_settings() if kafka else {}
     session, started = spark_session(
         master=master, settings=settings, name="shiq stream", brief=not follow
     )
     own = session.newSession()
-    own.conf.set(_HIDDEN, f"{own.conf.get(_HIDDEN)}|{SECRET}")
+    own.conf.set(_REDACTION_SETTING, f"{own.conf.get(_REDACTION_SETTING)}|{SECRET}")
     if not kafka:
-        for key, value in _INTERPRETED.items():
+        for key, value in _NO_CODEGEN.items():
             own.conf.set(key, value)
     return own, started
 
 
-def _connector() -> dict[str, str]:
+def _connector_settings() -> dict[str, str]:
     named = os.environ.get(KAFKA_JARS)
     if named:
         paths = [Path(part) for part in named.split(",")]
@@ -102,7 +105,7 @@ def _connector() -> dict[str, str]:
                 f"{KAFKA_JARS} names {missing}, which is no jar", "Name jars, or a folder of them."
             )
         return {"spark.jars": ",".join(jars)}
-    return {"spark.jars.packages": f"{_GROUP}:{_CONNECTOR}:{_connector_version()}"}
+    return {"spark.jars.packages": f"{_MAVEN_GROUP}:{_CONNECTOR_ARTIFACT}:{_connector_version()}"}
 
 
 def _connector_version() -> str:
@@ -111,4 +114,4 @@ def _connector_version() -> str:
     """
     import pyspark
 
-    return _CONNECTORS.get(pyspark.__version__.rpartition(".")[0], pyspark.__version__)
+    return _CONNECTOR_VERSIONS.get(pyspark.__version__.rpartition(".")[0], pyspark.__version__)

@@ -26,9 +26,9 @@ from shiq.errors import InputError, UsageError
 from shiq.inputs.compression import MAGIC_BYTES, packing_of
 from shiq.inputs.formats import Format
 from shiq.inputs.sources import FileSource, TableSource, table_kind
-from shiq.jobs.building.worker import spare_imports
+from shiq.jobs.building.worker import skip_repeated_imports
 from shiq.jobs.streaming.buckets import ChunkRow
-from shiq.jobs.streaming.chunks import encode_chunks, texts_at
+from shiq.jobs.streaming.chunks import encode_chunks, texts_by_line
 from shiq.rdf.tables import TableFile, open_parquet, table_files
 from shiq.streams.front.event import Record
 from shiq.streams.front.kafka import NO_OPTIONS, KafkaOptions, kafka_address
@@ -36,14 +36,16 @@ from shiq.streams.front.run import GC_THRESHOLD
 from shiq.streams.front.sources import EventTable, Folder, read_lines
 from shiq.streams.front.tables import file_rows
 
-Batches = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+ArrowTask = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 #: How the names of sources begin that nothing can read twice.
-_READ_ONCE = ("socket://", "rate://")
+_UNREPEATABLE_SCHEMES = ("socket://", "rate://")
 #: What one batch takes of a topic.
-_OFFSETS = 200_000
+_MESSAGES_PER_BATCH = 200_000
 
 
-def file_chunks(system: Broadcast[Any]) -> Callable[[Iterable[FileRange]], Iterator[ChunkRow]]:
+def range_chunking_task(
+    system: Broadcast[Any],
+) -> Callable[[Iterable[FileRange]], Iterator[ChunkRow]]:
     """What makes chunks of pieces in a task, as `rows_of` does."""
 
     def parse(pieces: Iterable[FileRange]) -> Iterator[ChunkRow]:
@@ -70,13 +72,13 @@ def place_prefix(piece: FileRange) -> list[int]:
     return [piece.file.source, piece.file.order, piece.low]
 
 
-def range_texts(unit: str, wanted: tuple[FileRange, Sequence[int]]) -> dict[int, str]:
+def read_line_texts(unit: str, wanted: tuple[FileRange, Sequence[int]]) -> dict[int, str]:
     """In a task: the texts of lines of a piece."""
     piece, lines = wanted
-    return texts_at(read_records(piece, unit), set(lines))
+    return texts_by_line(read_records(piece, unit), set(lines))
 
 
-def topic_chunks(system: Broadcast[Any]) -> Batches:
+def message_chunking_task(system: Broadcast[Any]) -> ArrowTask:
     """What makes chunks of messages in a task, as `rows_of` does, and counts them."""
 
     def parse(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -113,7 +115,7 @@ def topic_chunks(system: Broadcast[Any]) -> Batches:
 
 def _prepare_worker() -> None:
     """What each task of a worker does first."""
-    spare_imports()
+    skip_repeated_imports()
     gc.set_threshold(GC_THRESHOLD, *gc.get_threshold()[1:])
 
 
@@ -127,7 +129,8 @@ def check_targets(targets: Sequence[str], options: KafkaOptions = NO_OPTIONS) ->
     ``options``.
     """
     if once := next(
-        (target for target in targets if target == "-" or target.startswith(_READ_ONCE)), None
+        (target for target in targets if target == "-" or target.startswith(_UNREPEATABLE_SCHEMES)),
+        None,
     ):
         raise UsageError(
             f"{once} can be read only once, but Spark reads again after a task has failed",
@@ -143,7 +146,7 @@ def check_targets(targets: Sequence[str], options: KafkaOptions = NO_OPTIONS) ->
         options.spark_options(kafka_address(target)[1])
 
 
-def ticks(session: SparkSession) -> DataFrame:
+def tick_stream(session: SparkSession) -> DataFrame:
     """A row a batch: which pieces of files it reads is up to the driver."""
     return (
         session.readStream.format("rate-micro-batch")
@@ -152,17 +155,17 @@ def ticks(session: SparkSession) -> DataFrame:
     )
 
 
-def topics(
+def message_stream(
     session: SparkSession, targets: Sequence[str], options: KafkaOptions = NO_OPTIONS
 ) -> DataFrame:
     """All messages of topics, with the number and name of their target. Raises: UsageError."""
     return reduce(
         DataFrame.unionAll,
-        (_topic(session, number, target, options) for number, target in enumerate(targets)),
+        (_topic_stream(session, number, target, options) for number, target in enumerate(targets)),
     )
 
 
-def topic_texts(
+def read_message_texts(
     frame: DataFrame, wanted: Mapping[tuple[int, int], Sequence[int]]
 ) -> dict[tuple[int, int, int], str]:
     """The texts of messages, by target, partition and offset; they are read again."""
@@ -180,14 +183,16 @@ def topic_texts(
     }
 
 
-def _topic(session: SparkSession, number: int, target: str, options: KafkaOptions) -> DataFrame:
+def _topic_stream(
+    session: SparkSession, number: int, target: str, options: KafkaOptions
+) -> DataFrame:
     broker, topic = kafka_address(target)
     how = {
         "startingOffsets": "earliest",
-        "maxOffsetsPerTrigger": str(_OFFSETS),
+        "maxOffsetsPerTrigger": str(_MESSAGES_PER_BATCH),
         **options.spark_options(topic),
     }
-    _check_client(session, how)
+    _check_client_settings(session, how)
     how |= {"kafka.bootstrap.servers": broker, "subscribe": topic}
     named = (lit(number).alias("number"), lit(f"kafka://{broker}/{topic}").alias("name"))
     return (
@@ -198,7 +203,7 @@ def _topic(session: SparkSession, number: int, target: str, options: KafkaOption
     )
 
 
-def _check_client(session: SparkSession, how: Iterable[str]) -> None:
+def _check_client_settings(session: SparkSession, how: Iterable[str]) -> None:
     """Raises: UsageError for a setting that Java's client does not know, and would pass over."""
     if given := {key.removeprefix("kafka.") for key in how if key.startswith("kafka.")}:
         java: Any = session._jvm
@@ -215,7 +220,7 @@ def _check_client(session: SparkSession, how: Iterable[str]) -> None:
 #: what a row counts as.
 BATCH_BYTES, PIECES, ROW_BYTES = 128 << 20, 16, 80
 #: So many of them are one batch of files that do not grow, for whose rows nobody waits.
-FOLD = 4
+BATCH_FACTOR = 4
 LINES, PACKED, ROWS = "lines", "packed", "rows"
 
 
@@ -248,7 +253,7 @@ class FileRange:
     high: int
 
 
-def source_files(
+def list_source_files(
     targets: Sequence[str], format: str = "auto", *, follow: bool = False
 ) -> list[SourceFile]:
     """What there is to read now, in order; of lines that are still written, whole ones. Raises:
@@ -324,7 +329,7 @@ def advance_positions(
     return found
 
 
-def batch_bytes(most: int, width: int) -> int:
+def bytes_per_batch(most: int, width: int) -> int:
     """How much a batch takes for ``width`` cores: two pieces each, where ``most`` bytes are too
     few for that.
     """

@@ -38,7 +38,7 @@ from shiq.jobs.streaming.buckets import (
     BucketStep,
     ChunkRow,
     ShuffledChunks,
-    final_rows,
+    final_rows_task,
     shuffle_chunks,
 )
 from shiq.jobs.streaming.chunks import (
@@ -47,8 +47,8 @@ from shiq.jobs.streaming.chunks import (
     HEADER,
     TIMES,
     ChunkHeader,
-    columns_of,
     decode_table,
+    table_to_columns,
 )
 from shiq.jobs.streaming.ordering import EventOrderer, OrderedBatch
 from shiq.jobs.streaming.sources import (
@@ -56,18 +56,18 @@ from shiq.jobs.streaming.sources import (
     PIECES,
     FileRange,
     advance_positions,
-    batch_bytes,
+    bytes_per_batch,
     check_targets,
-    file_chunks,
     is_kafka,
+    list_source_files,
+    message_chunking_task,
+    message_stream,
     place_prefix,
-    range_texts,
+    range_chunking_task,
     ranges_between,
-    source_files,
-    ticks,
-    topic_chunks,
-    topic_texts,
-    topics,
+    read_line_texts,
+    read_message_texts,
+    tick_stream,
 )
 from shiq.streams.front.arrivals import StreamTime
 from shiq.streams.front.checkpoint import CheckpointContent
@@ -85,7 +85,7 @@ T = TypeVar("T")
 #: twice; so many times at most without a batch in between.
 TOO_SLOW, ATTEMPTS = "to connect back", 5
 #: How the last line of a traceback begins.
-_RAISED: Final = re.compile(r"[\w.]+(Error|Exception|Interrupt|Exit)\b")
+_EXCEPTION_LINE: Final = re.compile(r"[\w.]+(Error|Exception|Interrupt|Exit)\b")
 
 
 def error_messages(error: BaseException | None) -> Iterator[str]:
@@ -107,7 +107,7 @@ def root_cause(error: BaseException) -> str:
 def _python_error(lines: Sequence[str]) -> str:
     """The error that a worker raised, from the traceback in a message."""
     at = next((n for n, line in enumerate(lines) if line.startswith("Traceback")), len(lines))
-    return next((line for line in lines[at:] if _RAISED.match(line)), "")
+    return next((line for line in lines[at:] if _EXCEPTION_LINE.match(line)), "")
 
 
 # What a batch brought, as a metric of Spark's progress reports: `observedMetrics`, by the
@@ -121,19 +121,21 @@ def _python_error(lines: Sequence[str]) -> str:
 #: The figures of a batch.
 FIGURES: Final = ("events", "triples", "duplicates", "rejects", "rows", "hits")
 #: The property that tells a task all figures, and the column that has them.
-_PROPERTY: Final = "mdc.shiq.figures"
-_COLUMN: Final = "shiq_figures"
+_FIGURES_PROPERTY: Final = "mdc.shiq.figures"
+_FIGURES_COLUMN: Final = "shiq_figures"
 
 
-def with_figures(rows: DataFrame, name: str) -> DataFrame:
+def observe_figures(rows: DataFrame, name: str) -> DataFrame:
     """``rows`` whose batches have the metric ``name``, of what they are told (`tell`)."""
-    told = F.java_method(F.lit("org.slf4j.MDC"), F.lit("get"), F.lit(_PROPERTY))
-    found = F.split(F.col(_COLUMN), ",")
+    told = F.java_method(F.lit("org.slf4j.MDC"), F.lit("get"), F.lit(_FIGURES_PROPERTY))
+    found = F.split(F.col(_FIGURES_COLUMN), ",")
     metrics = [
         F.max(F.get(found, F.lit(place)).try_cast("long")).alias(figure)
         for place, figure in enumerate(FIGURES)
     ]
-    return rows.select("*", told.alias(_COLUMN)).observe(name, *metrics).select(rows.columns)
+    return (
+        rows.select("*", told.alias(_FIGURES_COLUMN)).observe(name, *metrics).select(rows.columns)
+    )
 
 
 def report_figures(frame: DataFrame, figures: Mapping[str, int], text: str) -> None:
@@ -141,20 +143,22 @@ def report_figures(frame: DataFrame, figures: Mapping[str, int], text: str) -> N
     that is described by ``text``.
     """
     context = frame.sparkSession.sparkContext
-    context.setLocalProperty(_PROPERTY, ",".join(str(figures.get(name, "")) for name in FIGURES))
+    context.setLocalProperty(
+        _FIGURES_PROPERTY, ",".join(str(figures.get(name, "")) for name in FIGURES)
+    )
     try:
         with described_jobs(frame.sparkSession, text):
             frame.take(1)
     finally:
-        context.setLocalProperty(_PROPERTY, None)  # type: ignore[arg-type]  # None takes it away
+        context.setLocalProperty(_FIGURES_PROPERTY, None)  # type: ignore[arg-type]  # None takes it away
 
 
 #: Seconds between looks whether Ctrl-C was pressed, or all is read.
-_LOOK: Final = 0.2
+_POLL_SECONDS: Final = 0.2
 #: How long a followed run waits between looks for what files have grown by.
-_TICK: Final = "1 second"
+_FILE_POLL_INTERVAL: Final = "1 second"
 #: What our checkpoints hold: 2 since states are files of ours, and Spark has no state.
-_LAYOUT: Final = 2
+_CHECKPOINT_LAYOUT: Final = 2
 
 
 @dataclass
@@ -171,14 +175,14 @@ class StatefulRun:
     targets: Sequence[str]
     format: str = "auto"
     batch_bytes: int = BATCH_BYTES
-    fold: int = 1
+    batch_factor: int = 1
     options: KafkaOptions = NO_OPTIONS
     batch: int = -1
     positions: dict[str, int] = field(default_factory=dict)
     failure: ShiqError | None = None
     _end_of_input: Event = field(default_factory=Event)
-    pieces: list[FileRange] = field(default_factory=list)
-    moment: StreamTime = field(default_factory=StreamTime)
+    ranges: list[FileRange] = field(default_factory=list)
+    stream_time: StreamTime = field(default_factory=StreamTime)
 
     def drive(self, *, follow: bool = False) -> list[Row]:
         """Has all batches heard; the rows that the end of the input brings. With ``follow``
@@ -192,12 +196,12 @@ class StatefulRun:
         self._check_start()
         system: Broadcast[Any] = self.session.sparkContext.broadcast(self.system)
         try:
-            with self._folder as folder:
+            with self._run_folder as folder:
                 attempts, before = 0, self.batch
                 while True:
                     try:
-                        if self._has_more(follow):
-                            self._wait_for_query(self._start(system, folder, follow), follow)
+                        if self._has_more_input(follow):
+                            self._wait_for_query(self._start_query(system, folder, follow), follow)
                         break
                     except PySparkException as error:
                         attempts, before = (1 if self.batch > before else attempts + 1), self.batch
@@ -220,14 +224,14 @@ class StatefulRun:
         finally:
             system.destroy()
 
-    def _start(self, system: Broadcast[Any], folder: Path, follow: bool) -> StreamingQuery:
+    def _start_query(self, system: Broadcast[Any], folder: Path, follow: bool) -> StreamingQuery:
         frame = (
-            topics(self.session, self.targets, self.options)
+            message_stream(self.session, self.targets, self.options)
             if is_kafka(self.targets)
-            else ticks(self.session)
+            else tick_stream(self.session)
         )
         writer = (
-            with_figures(frame, self.query_name)
+            observe_figures(frame, self.query_name)
             .writeStream.outputMode("append")
             .queryName(self.query_name)
         )
@@ -235,7 +239,9 @@ class StatefulRun:
             "checkpointLocation", str(folder / "spark")
         )
         if not is_kafka(self.targets):
-            return (writer.trigger(processingTime=_TICK) if follow else writer).start()
+            return (
+                writer.trigger(processingTime=_FILE_POLL_INTERVAL) if follow else writer
+            ).start()
         return (writer if follow else writer.trigger(availableNow=True)).start()
 
     @property
@@ -244,37 +250,39 @@ class StatefulRun:
         return f"shiq stream {self.collector.name}"
 
     @cached_property
-    def width(self) -> int:
+    def task_count(self) -> int:
         """How many tasks are to work side by side."""
         return task_count(self.session)
 
-    def _chunks(self, frame: DataFrame, system: Broadcast[Any]) -> RDD[ChunkRow]:
+    def _read_chunks(self, frame: DataFrame, system: Broadcast[Any]) -> RDD[ChunkRow]:
         """The chunks of a batch."""
         if is_kafka(self.targets):
-            return frame.mapInArrow(topic_chunks(system), COLUMNS).rdd.map(_chunk_row)
-        return self.session.sparkContext.parallelize(self.pieces, len(self.pieces)).mapPartitions(
-            file_chunks(system)
+            return frame.mapInArrow(message_chunking_task(system), COLUMNS).rdd.map(
+                _parse_chunk_row
+            )
+        return self.session.sparkContext.parallelize(self.ranges, len(self.ranges)).mapPartitions(
+            range_chunking_task(system)
         )
 
     def _next_ranges(self, follow: bool) -> list[FileRange]:
         """The pieces of files that the next batch reads."""
-        there = source_files(self.targets, self.format, follow=follow)
-        most = batch_bytes(self.batch_bytes, self.width) * self.fold
+        there = list_source_files(self.targets, self.format, follow=follow)
+        most = bytes_per_batch(self.batch_bytes, self.task_count) * self.batch_factor
         upto = advance_positions(there, self.positions, most)
         return ranges_between(there, self.positions, upto, self.batch_bytes // PIECES)
 
-    def _has_more(self, follow: bool) -> bool:
+    def _has_more_input(self, follow: bool) -> bool:
         return is_kafka(self.targets) or bool(self._next_ranges(follow)) or follow
 
     @cached_property
-    def _folder(self) -> _RunFolder:
+    def _run_folder(self) -> _RunFolder:
         return _RunFolder(None if self.run.checkpoint is None else self.run.checkpoint.path)
 
     def _wait_for_query(self, query: StreamingQuery, follow: bool) -> None:
         pressed = list[int]()
         with _record_interrupts(pressed) if follow else nullcontext():
             try:
-                while not pressed and not self._end_of_input.wait(_LOOK):
+                while not pressed and not self._end_of_input.wait(_POLL_SECONDS):
                     if query.awaitTermination(0.001):  # type: ignore[arg-type]
                         break
                     self.run.status.update()
@@ -286,7 +294,7 @@ class StatefulRun:
     ) -> None:
         """Takes one batch and saves, unless that was done before."""
         try:
-            if number <= self.batch or not self._has_input(follow):
+            if number <= self.batch or not self._plan_batch(follow):
                 return
             figures = self._step_batch(frame, system, number)
             self.batch = number
@@ -295,29 +303,29 @@ class StatefulRun:
                 self.run.checkpoint.save(
                     CheckpointContent(self._checkpoint_position(), lengths, self.collector.state())
                 )
-            self.states.forget(self.batch)
+            self.bucket_states.remove_other_batches(self.batch)
             report_figures(frame, figures, f"{self.query_name}: batch {number}, what it brought")
             if not follow:
-                self._has_input(follow)
+                self._plan_batch(follow)
         except ShiqError as error:
             self.failure = error
             raise
 
-    def _has_input(self, follow: bool) -> bool:
+    def _plan_batch(self, follow: bool) -> bool:
         """Whether there is something to read, by `pieces` where it is files; their end ends
         the run.
         """
         if is_kafka(self.targets):
             return True
-        self.pieces = self._next_ranges(follow)
-        if not self.pieces and not follow:
+        self.ranges = self._next_ranges(follow)
+        if not self.ranges and not follow:
             self._end_of_input.set()
-        return bool(self.pieces)
+        return bool(self.ranges)
 
     def _checkpoint_position(self) -> dict[str, Any]:
         """What a checkpoint says beside the listener's state."""
-        read = {"layout": _LAYOUT, "batch": self.batch, "read": self.positions}
-        return {**read, "order": self.order.state()}
+        read = {"layout": _CHECKPOINT_LAYOUT, "batch": self.batch, "read": self.positions}
+        return {**read, "order": self.orderer.state()}
 
     def _restore(self, saved: CheckpointContent) -> None:
         folder = None if self.run.checkpoint is None else self.run.checkpoint.path
@@ -328,20 +336,20 @@ class StatefulRun:
         self.batch, self.positions = saved.positions["batch"], dict(saved.positions["read"])
         self.collector.restore(saved.state)
         if "order" in saved.positions:
-            self.order.restore(saved.positions["order"])
+            self.orderer.restore(saved.positions["order"])
         else:  # a system that once had no order, and counted lines itself
-            self.order.lines = self.collector.legacy_lines(saved.state)  # type: ignore[attr-defined]
-        self.moment = self.order.arrivals.stream_time
+            self.orderer.line_counts = self.collector.legacy_lines(saved.state)  # type: ignore[attr-defined]
+        self.stream_time = self.orderer.intake.stream_time
 
     @cached_property
-    def order(self) -> EventOrderer:
+    def orderer(self) -> EventOrderer:
         return EventOrderer(self.system.limits)
 
     @cached_property
-    def states(self) -> BucketStates:
+    def bucket_states(self) -> BucketStates:
         """Where buckets keep what they know."""
         is_seen = self.run.checkpoint is not None or self._is_local
-        folder = self._folder.path / "buckets" if is_seen else None
+        folder = self._run_folder.path / "buckets" if is_seen else None
         return BucketStates(folder, self.system.buckets, self.system.is_stateful)
 
     @property
@@ -356,13 +364,15 @@ class StatefulRun:
                 "Name a folder for them: --checkpoint DIR.",
             )
         if self.batch >= 0:
-            self.states.check(self.batch)
+            self.bucket_states.check_complete(self.batch)
 
     def _step_batch(
         self, frame: DataFrame, system: Broadcast[Any], number: int
     ) -> Mapping[str, int]:
         """Take batch ``number``, on the driver; its figures."""
-        chunks = shuffle_chunks(self._chunks(frame, system), self.system.buckets, self.width)
+        chunks = shuffle_chunks(
+            self._read_chunks(frame, system), self.system.buckets, self.task_count
+        )
         heads = self.run_job("read", number, lambda: chunks.rows_of_kind(HEADER))
         shown = (
             self.run_job("show", number, lambda: chunks.rows_of_kind(FOR_DRIVER))
@@ -376,27 +386,27 @@ class StatefulRun:
             chunks,
             {place: ChunkHeader.from_bytes(data) for _, place, data in heads},
         )
-        ordered = self.order.order_batch(records.heads, records, closely=bool(shown))
+        ordered = self.orderer.order_batch(records.heads, records, closely=bool(shown))
         told = ordered.report
         step = BucketStep(
             system,
-            self.states,
+            self.bucket_states,
             self.batch,
             number,
             told.stream_time,
-            ordered.ranks,
+            ordered.chunk_ranks,
             ordered.use_masks,
         )
         rows = [
             row
-            for found in self.run_job("decide", number, lambda: chunks.step(step))
+            for found in self.run_job("decide", number, lambda: chunks.step_buckets(step))
             for row in json.loads(found)
         ]
         self.positions.update(told.positions)
-        self.moment = told.stream_time
+        self.stream_time = told.stream_time
         self.run.status.records += told.counts.get("events", 0)
         self.collector.collect(
-            replace(told, collector_columns=driver_columns(shown, ordered)), rows
+            replace(told, collector_columns=columns_for_collector(shown, ordered)), rows
         )
         return {**told.counts, "rejects": len(told.rejects), "rows": len(rows)}
 
@@ -404,9 +414,11 @@ class StatefulRun:
         """The rows that the end of the input brings."""
         with described_jobs(self.session, f"{self.query_name}: the end of the input"):
             buckets = self.session.sparkContext.parallelize(
-                range(self.system.buckets), min(self.system.buckets, self.width)
+                range(self.system.buckets), min(self.system.buckets, self.task_count)
             )
-            last = buckets.map(final_rows(system, self.states, self.batch, self.moment)).collect()
+            last = buckets.map(
+                final_rows_task(system, self.bucket_states, self.batch, self.stream_time)
+            ).collect()
         return [row for rows in last for row in json.loads(rows)]
 
     def run_job(self, what: str, number: int, job: Callable[[], T]) -> T:
@@ -425,18 +437,18 @@ class StatefulRun:
         raise AssertionError
 
 
-def _chunk_row(row: Any) -> ChunkRow:
+def _parse_chunk_row(row: Any) -> ChunkRow:
     return row["bucket"], row["place"], bytes(row["data"])
 
 
-def check_layout(run: StreamRun) -> None:
+def check_checkpoint_layout(run: StreamRun) -> None:
     """Raises: OperationalError where the checkpoint of ``run`` is not laid out as those that are
     written here.
     """
     if (
         run.checkpoint is not None
         and run.saved_content is not None
-        and run.saved_content.positions.get("layout") != _LAYOUT
+        and run.saved_content.positions.get("layout") != _CHECKPOINT_LAYOUT
     ):
         raise OperationalError(
             f"{run.checkpoint.path}: made by another version of shiq, whose state on Spark lies elsewhere",
@@ -499,42 +511,47 @@ class _BatchRecords:
     def _texts(self, lines: Mapping[str, Sequence[int]]) -> dict[str, dict[int, str]]:
         wanted = dict[tuple[int, ...], list[int]]()
         for place, some in lines.items():
-            wanted.setdefault(_chunk_source(place, self.heads[place]), []).extend(
-                line + self.heads[place].shift for line in some
+            wanted.setdefault(_unit_of_chunk(place, self.heads[place]), []).extend(
+                line + self.heads[place].skipped_lines for line in some
             )
         if is_kafka(self.query.targets):
-            texts: dict[tuple[int, ...], str] = {**topic_texts(self.frame, wanted)}  # type: ignore[arg-type,dict-item]
+            texts: dict[tuple[int, ...], str] = {**read_message_texts(self.frame, wanted)}  # type: ignore[arg-type,dict-item]
         else:
-            pieces = [piece for piece in self.query.pieces if tuple(place_prefix(piece)) in wanted]
+            pieces = [piece for piece in self.query.ranges if tuple(place_prefix(piece)) in wanted]
             asked = [(piece, wanted[tuple(place_prefix(piece))]) for piece in pieces]
             context, unit = self.query.session.sparkContext, self.query.system.limits.unit
-            found = context.parallelize(asked, len(asked)).map(partial(range_texts, unit)).collect()
+            found = (
+                context.parallelize(asked, len(asked)).map(partial(read_line_texts, unit)).collect()
+            )
             texts = {
                 (*place_prefix(piece), line): text
                 for piece, part in zip(pieces, found)
                 for line, text in part.items()
             }
         return {
-            place: {line: texts[(*_chunk_source(place, head), line + head.shift)] for line in some}
+            place: {
+                line: texts[(*_unit_of_chunk(place, head), line + head.skipped_lines)]
+                for line in some
+            }
             for place, some in lines.items()
             for head in [self.heads[place]]
         }
 
 
-def _chunk_source(place: str, head: ChunkHeader) -> tuple[int, ...]:
+def _unit_of_chunk(place: str, head: ChunkHeader) -> tuple[int, ...]:
     """What has the records of a chunk: a partition of a topic, or a piece."""
     found = json.loads(place)
     return (found[0], found[2]) if head.is_topic else tuple(found[:3])
 
 
-def driver_columns(chunks: Iterable[ChunkRow], ordered: OrderedBatch) -> Columns:
+def columns_for_collector(chunks: Iterable[ChunkRow], ordered: OrderedBatch) -> Columns:
     """What the collector is shown of the records of a batch, in order."""
     rows = sorted(
         (
             row
             for _, place, data in chunks
-            for row in _driver_rows(
-                columns_of(decode_table(data)),
+            for row in _collector_rows(
+                table_to_columns(decode_table(data)),
                 ordered.record_numbers[place],
                 ordered.use_masks.get(place),
                 ordered.line_offsets[place],
@@ -545,16 +562,16 @@ def driver_columns(chunks: Iterable[ChunkRow], ordered: OrderedBatch) -> Columns
     return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
 
 
-def _driver_rows(columns: Columns, order: Any, used: Any, before: int) -> Iterator[Row]:
+def _collector_rows(columns: Columns, order: Any, used: Any, before: int) -> Iterator[Row]:
     """What is shown of a chunk, with the number of each record and whether it is used."""
     is_used = [True] * len(order) if used is None else used.tolist()
-    found = {name: _values(column) for name, column in columns.items()}
+    found = {name: _decode_column(column) for name, column in columns.items()}
     found |= {"line": [line + before for line in found["line"]], "rank": order.tolist()}
     found["used"] = is_used
     return (dict(zip(found, values)) for values in zip(*found.values()))
 
 
-def _values(column: Any) -> Sequence[Any]:
+def _decode_column(column: Any) -> Sequence[Any]:
     if isinstance(column, CodedTexts):
         return [column.texts[code] for code in column.codes.tolist()]
     found: Sequence[Any] = column.tolist() if hasattr(column, "tolist") else column

@@ -20,7 +20,7 @@ from shiq import check_insertions
 from shiq.api import certify, open_store
 from shiq.errors import OperationalError
 from shiq.jobs.checking import session as sessions
-from shiq.jobs.gate import GateAnswer, OutputFiles, gate, write_sides
+from shiq.jobs.gate import GateAnswer, OutputFiles, gate, write_outputs
 from shiq.jobs.hitting_sets import smallest_hitting_set
 from shiq.jobs.text.gates import gate_text
 
@@ -240,7 +240,7 @@ def test_a_full_disk_is_told_by_name(
 
     monkeypatch.setattr(os, "replace", replace)
     with pytest.raises(OperationalError) as raised:
-        write_sides(gated, OutputFiles(tmp_path / "good.nt", tmp_path / "bad.nt"))
+        write_outputs(gated, OutputFiles(tmp_path / "good.nt", tmp_path / "bad.nt"))
     assert str(raised.value).startswith(
         f"{tmp_path / full}: cannot be written (No space left on device)"
     )

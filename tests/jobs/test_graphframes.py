@@ -64,7 +64,7 @@ def calls(
 ) -> Iterator[str]:
     """What serves messages and components: each of the two, where it is at hand."""
     from shiq.jobs.graphframes import engine
-    from shiq.jobs.graphframes.core import has_core, running
+    from shiq.jobs.graphframes.core import has_core, tuned_session
     from shiq.jobs.graphframes.messages import DataFrameCalls, GraphFramesCalls
 
     by_graphframes = request.param == GraphFramesCalls.name
@@ -73,7 +73,7 @@ def calls(
     monkeypatch.setattr(
         engine, "graph_calls", lambda _: GraphFramesCalls() if by_graphframes else DataFrameCalls()
     )
-    with running(spark, 100):
+    with tuned_session(spark, 100):
         yield request.param
 
 
@@ -91,11 +91,11 @@ def files(spark: SparkSession) -> Iterator[RoundFiles]:
 
 
 def test_a_jar_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    from shiq.jobs.graphframes.core import JAR, session
+    from shiq.jobs.graphframes.core import JAR_VARIABLE, open_session
 
-    monkeypatch.setenv(JAR, "/no/such.jar")
+    monkeypatch.setenv(JAR_VARIABLE, "/no/such.jar")
     with pytest.raises(OperationalError, match="no such jar") as caught:
-        session()
+        open_session()
     assert "runs on DataFrames" in caught.value.remedy
 
 
@@ -121,7 +121,7 @@ def test_the_master_is_the_one_that_is_named(
         asked.append(master)
         raise OperationalError("no session here")
 
-    monkeypatch.setattr(graphframes, "session", refused)
+    monkeypatch.setattr(graphframes, "open_session", refused)
     folder = CASES / "PaperExample2"
     write_store(tmp_path / "kg", golden("PaperExample2")[0], abox_of([]))
     given = ["-i", f"{folder}/insertions.ofn", "--engine", "graphframes", "--master", "local[3]"]

@@ -18,7 +18,7 @@ from shiq.jobs.history import (
     HistoryCause,
     HistoryRow,
     compare_rows,
-    fold,
+    fold_old_rows,
     read_history,
     row_from,
     write_row,
@@ -105,7 +105,7 @@ def test_rows_of_long_ago_are_folded_into_one_file(tmp_path: Path) -> None:
     assert write_row(tmp_path, new, keep_days=400) == ""
     assert len(list((tmp_path / "history").iterdir())) == 2
     assert read_history(tmp_path)[0] == [*sorted(old, key=lambda x: x.id), new]
-    assert fold(tmp_path, 400) == 0
+    assert fold_old_rows(tmp_path, 400) == 0
 
 
 def test_a_fold_that_was_interrupted_counts_no_row_twice(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_a_fold_that_was_interrupted_counts_no_row_twice(tmp_path: Path) -> None
     write_row(tmp_path, old, keep_days=100_000)
     (tmp_path / "history" / "folded-1.json").write_text(json.dumps(old.to_dict()) + "\n", "utf-8")
     assert read_history(tmp_path)[0] == [old]
-    fold(tmp_path, 400)
+    fold_old_rows(tmp_path, 400)
     assert (len(list((tmp_path / "history").iterdir())), read_history(tmp_path)[0]) == (1, [old])
 
 
@@ -144,7 +144,7 @@ def test_a_damaged_row_is_named_and_stays(store: Path, text: str) -> None:
     assert called.returncode == 0
     assert str(damaged) in called.stderr
     assert "consistent" in called.stdout
-    assert fold(store, 400) == 0
+    assert fold_old_rows(store, 400) == 0
     assert damaged.exists()
     assert not list((store / "history").glob("folded-*"))
 

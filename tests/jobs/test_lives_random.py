@@ -17,7 +17,7 @@ from shiq.abox_ops.outside_question import write_question
 from shiq.api import Session, certify_store, index, open_store
 from shiq.functional.writer import ontology_text
 from shiq.jobs.checking import session as sessions
-from shiq.jobs.checking.inputs import OUTSIDE
+from shiq.jobs.checking.inputs import OUTSIDE_KIND
 from shiq.jobs.gate import gate
 from shiq.jobs.store.upkeep import compact
 from shiq.model import Assertion, Axiom, ObjectInverseOf, ObjectPropertyAssertion
@@ -60,7 +60,7 @@ def said(facts: Iterable[Assertion], axioms: list[Axiom]) -> frozenset[Assertion
     for fact in facts:
         inside, reported = split_assertions([fact], split_axioms(axioms)[0])
         held.update(
-            [fact] if any(kind == OUTSIDE for _, kind, _ in reported) else map(turned, inside)
+            [fact] if any(kind == OUTSIDE_KIND for _, kind, _ in reported) else map(turned, inside)
         )
     return frozenset(held)
 

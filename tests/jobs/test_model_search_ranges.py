@@ -200,7 +200,13 @@ MISTAKES: Mapping[str, tuple[int, int, object, str, Callable[..., Any]]] = {
         "write_open_elements",
         _leave_within,
     ),
-    "merge classes that grew are not asked again": (129, 1, model_search, "class_ties", _no_more),
+    "merge classes that grew are not asked again": (
+        129,
+        1,
+        model_search,
+        "class_merge_pairs",
+        _no_more,
+    ),
     "who has read of a merge class is not certified again": (
         91,
         1,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shiq.jobs.pages import cut, environment, escape_invisible, split_at_joints
+from shiq.jobs.pages import cut_text, environment, escape_invisible, split_at_joints
 
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATES = ROOT / "jobs" / "templates"
@@ -83,7 +83,7 @@ def test_every_template_compiles_and_is_used() -> None:
 
 
 def test_long_text_is_cut_between_words_and_names_break_where_parts_meet() -> None:
-    assert cut("one two three", 9) == "one two …"
-    assert cut("x" * 20, 9) == "xxxxxxxx …"
+    assert cut_text("one two three", 9) == "one two …"
+    assert cut_text("x" * 20, 9) == "xxxxxxxx …"
     assert split_at_joints("a/b.c d:e") == ["a/", "b.", "c d:", "e"]
     assert "".join(split_at_joints("urn:\u202ex#y_z")) == escape_invisible("urn:\u202ex#y_z")

@@ -165,7 +165,7 @@ def test_every_term_is_declared_and_fresh_ones_have_one_prefix(tmp_path: Path) -
     text = file.read_text()
     assert not undeclared(file)
     assert (
-        text.count("<urn:shiq:") == text.count(f"<{reduced.FRESH}") + 1
+        text.count("<urn:shiq:") == text.count(f"<{reduced.FRESH_PREFIX}") + 1
         and '"a \\"<urn:shiq:b>\\" c"' in text
     )
     assert "SameIndividual(<urn:t#a> <urn:t#b>)" in text and " _:" not in text
@@ -213,7 +213,7 @@ def test_a_property_of_two_kinds_has_two_names(tmp_path: Path) -> None:
         reduced.write_reduced(result, tmp_path / "x.ofn")
         text = (tmp_path / "x.ofn").read_text()
         assert (
-            f"Declaration(DataProperty(<{reduced.FRESH}data:{r.iri}>))" in text
+            f"Declaration(DataProperty(<{reduced.FRESH_PREFIX}data:{r.iri}>))" in text
             and f"Declaration(ObjectProperty(<{r.iri}>))" in text
         )
         assert read_again(tmp_path / "x.ofn") is Verdict.INCONSISTENT

@@ -190,13 +190,13 @@ class Twice(ProcessExecutor):
     first run.
     """
 
-    def _map(self, tasks: Sequence[bytes]) -> list[bytes]:
+    def _run_in_workers(self, tasks: Sequence[bytes]) -> list[bytes]:
         turns = []
         for _ in range(2):
             found = []
             for task in reversed(tasks):
                 worker._cache.clear()
-                found += super()._map([task])
+                found += super()._run_in_workers([task])
             turns.append(found[::-1])
         return [turns[i % 2][i] for i in range(len(tasks))]
 
@@ -208,8 +208,8 @@ class Weighed(ProcessExecutor):
         super().__init__()
         self.collected = 0
 
-    def _map(self, tasks: Sequence[bytes]) -> list[bytes]:
-        found = super()._map(tasks)
+    def _run_in_workers(self, tasks: Sequence[bytes]) -> list[bytes]:
+        found = super()._run_in_workers(tasks)
         self.collected += sum(map(len, found))
         return found
 
@@ -447,7 +447,7 @@ def test_many_parts_go_to_their_own_tasks_alone(
     session: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What each task is sent does not grow with the parts, and the store is the same."""
-    monkeypatch.setattr(spark_executor, "MOST_ALONG", 0)
+    monkeypatch.setattr(spark_executor, "MOST_BYTES_PER_TASK", 0)
     one_random(SparkExecutor(cast("SparkSession", session)), 11, tmp_path, monkeypatch)
     rows, along = spark_executor.task_rows(cast("SparkSession", session), ["a", "b", "c"])
     given = [*spark_executor.numbered_parts(along, iter(rows.toArrow().to_batches()))]
@@ -543,7 +543,7 @@ def test_files_that_are_opened_grow_with_the_data(
             [ObjectPropertyAssertion(ObjectProperty("urn:owner"), a, b) for a, b in pairs],
         )
         settings = BuildSettings(
-            width=50, near_distance=9, finish=0, chunk_bytes=2000, reasoner="own"
+            width=50, near_distance=9, single_task_links=0, chunk_bytes=2000, reasoner="own"
         )
         store, _ = built(HERE, tmp_path / f"kg{size}", read_ontology([TBOX]), [file], settings)
         assert near == (store.terms_of(store.table("individuals").all()["node"]) == sorted(terms))
@@ -587,7 +587,7 @@ def test_the_clustered_numbering(
     for module, name, value in ((numbering, "RANGE", width), (numbering, "NEAR", 9)):
         monkeypatch.setattr(module, name, value)
     settings = BuildSettings(
-        width=width, near_distance=9, finish=finish, chunk_bytes=4000, reasoner="own"
+        width=width, near_distance=9, single_task_links=finish, chunk_bytes=4000, reasoner="own"
     )
     ours, _ = built(HERE, tmp_path / "spark", ontology, [file], settings)
     assert_equal(ours, embedded(tmp_path / "local", ontology, [file], width=width).store)
@@ -854,7 +854,7 @@ def test_on_spark(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(numbering, "RANGE", 3)
     ontology, files = random_base(3, tmp_path)
     compare(SparkExecutor(spark), tmp_path, ontology, files, width=3, chunk_bytes=800)
-    monkeypatch.setattr(spark_executor, "MOST_ALONG", 0)
+    monkeypatch.setattr(spark_executor, "MOST_BYTES_PER_TASK", 0)
     again, _ = built(
         SparkExecutor(spark),
         tmp_path / "spark",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from shiq.jobs.building.worker import spare_imports
+from shiq.jobs.building.worker import skip_repeated_imports
 
 
 def test_modules_of_a_zip_file_are_found_again(
@@ -24,7 +24,7 @@ def test_modules_of_a_zip_file_are_found_again(
     assert any(
         isinstance(finder, zipimport.zipimporter) for finder in sys.path_importer_cache.values()
     )
-    spare_imports()
+    skip_repeated_imports()
     assert not any(
         isinstance(finder, zipimport.zipimporter) for finder in sys.path_importer_cache.values()
     )

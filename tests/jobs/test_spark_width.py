@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
 
 from shiq.errors import UsageError
-from shiq.jobs.spark.session import TASKS, task_count
+from shiq.jobs.spark.session import TASKS_SETTING, task_count
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,10 +33,10 @@ def width(settings: dict[str, str], registered: int = 2) -> int:
 
 def test_the_setting_counts_whatever_there_is() -> None:
     for more in ({}, DYNAMIC, {"spark.default.parallelism": "7"}):
-        assert width({**more, TASKS: "48"}, registered=100) == 48
+        assert width({**more, TASKS_SETTING: "48"}, registered=100) == 48
     for wrong in ("0", "-3", "many", ""):
-        with pytest.raises(UsageError, match=TASKS):
-            width({TASKS: wrong})
+        with pytest.raises(UsageError, match=TASKS_SETTING):
+            width({TASKS_SETTING: wrong})
 
 
 def test_a_cluster_that_grows_counts_as_large_as_it_may_become() -> None:
@@ -64,8 +64,8 @@ def test_what_does_not_grow_has_what_is_registered() -> None:
 @pytest.mark.spark
 def test_a_session_tells_its_settings(spark: SparkSession) -> None:
     assert task_count(spark) == 2
-    spark.conf.set(TASKS, "5")
+    spark.conf.set(TASKS_SETTING, "5")
     try:
         assert task_count(spark) == 5
     finally:
-        spark.conf.unset(TASKS)
+        spark.conf.unset(TASKS_SETTING)

@@ -324,7 +324,7 @@ def test_sparks_reader_has_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     for given in (KafkaOptions(), options):
         reader: Any = Reader(known)
-        sources.topics(reader, ["kafka://h:1,i:2/t"], given)
+        sources.message_stream(reader, ["kafka://h:1,i:2/t"], given)
         (told,) = reader.told
         assert told["kafka.bootstrap.servers"] == "h:1,i:2" and told["subscribe"] == "t"
         assert told["startingOffsets"] == "earliest"
@@ -334,7 +334,9 @@ def test_sparks_reader_has_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     reader = Reader(known)
     with pytest.raises(UsageError, match=r"kafka\.fetch\.max\.bytes\?"):
-        sources.topics(reader, ["kafka://h:1/t"], parse_options(("kafka.fetch.max.byte=9",)))
+        sources.message_stream(
+            reader, ["kafka://h:1/t"], parse_options(("kafka.fetch.max.byte=9",))
+        )
     assert not reader.told
 
 
@@ -351,7 +353,7 @@ def test_an_error_of_spark_that_shows_a_secret_is_not_passed_on(
         def _check_start(self) -> None:
             """Nothing is kept."""
 
-        def _start(self, *_: Any) -> Any:
+        def _start_query(self, *_: Any) -> Any:
             raise PySparkException(
                 "no topic t\nLogical Plan: password is " + " ".join(("in", "the", "plan"))
             )

@@ -87,8 +87,8 @@ def test_a_checkpoint_of_enrichment_on_spark_without_an_order(
     saved, run = checkpoint.load(), SimpleNamespace(checkpoint=checkpoint)
     again = query.StatefulRun(None, stream, stream.operator(in_tasks=True), run, ["e.jsonl"])
     again._restore(saved)
-    assert again.order.lines == {"e.jsonl": 40} and again.positions == {"0 e.jsonl": 4101}
-    again.states.check(again.batch)  # of buckets there are no states
+    assert again.orderer.line_counts == {"e.jsonl": 40} and again.positions == {"0 e.jsonl": 4101}
+    again.bucket_states.check_complete(again.batch)  # of buckets there are no states
 
     def going_on(rows: list[str], rejects: list[str]) -> EnrichmentCollector:
         stream.write, stream.rejects.write = rows.extend, rejects.extend

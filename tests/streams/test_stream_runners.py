@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from shiq.jobs.streaming.buckets import BucketStates, BucketStep
-from shiq.jobs.streaming.buckets import final_rows as finished
+from shiq.jobs.streaming.buckets import final_rows_task as finished
 from shiq.jobs.streaming.chunks import FOR_DRIVER, HEADER, ChunkHeader, encode_chunks
 from shiq.jobs.streaming.ordering import EventOrderer
-from shiq.jobs.streaming.stateful_run import driver_columns
+from shiq.jobs.streaming.stateful_run import columns_for_collector
 from shiq.model import RDF
 from shiq.streams.consistency import plan
 from shiq.streams.consistency.operator import ConsistencyCollector, ConsistencySettings
@@ -184,7 +184,7 @@ def in_tasks(
                 number,
                 number + 1,
                 moment,
-                ordered.ranks,
+                ordered.chunk_ranks,
                 ordered.use_masks,
             )
             own = [row for row in made if row[0] >= 0]
@@ -196,7 +196,7 @@ def in_tasks(
             ]
             if operator.buckets == 1:
                 tasks = [step.partition_task(1, 1)(3, own)]
-            seen = driver_columns([row for row in made if row[0] == FOR_DRIVER], ordered)
+            seen = columns_for_collector([row for row in made if row[0] == FOR_DRIVER], ordered)
             collector.collect(
                 replace(ordered.report, collector_columns=seen),
                 [row for task in tasks for data in task for row in json.loads(data)],
@@ -210,7 +210,7 @@ def in_tasks(
                 order.restore(saved[0])
         at, number = at + size, number + 1
     shared = SimpleNamespace(value=operator)
-    last = finished(shared, states, number, order.arrivals.stream_time)  # type: ignore[arg-type]
+    last = finished(shared, states, number, order.intake.stream_time)  # type: ignore[arg-type]
     collector.finish(row for b in range(operator.buckets) for row in json.loads(last(b)))
     return sorted(rows), sorted(rejects)
 
@@ -277,7 +277,7 @@ def test_spark_gives_the_same(name: str, spark: SparkSession, tmp_path: Path) ->
 def _forgetful(restore: Callable[..., None]) -> Callable[..., None]:
     def forget(self: EventOrderer, state: Any) -> None:
         restore(self, state)
-        self.arrivals._ids = arrivals.RecentIds()
+        self.intake._ids = arrivals.RecentIds()
 
     return forget
 
@@ -296,9 +296,9 @@ def test_a_planted_bug_is_seen(
         monkeypatch.setattr(EntryCache, "restore", lambda self, state, entries: None)
     elif bug == "order":
         # Chunks are shown to the collector in no order.
-        shown = driver_columns
+        shown = columns_for_collector
         turned = lambda *given: {name: of[::-1] for name, of in shown(*given).items()}  # noqa: E731
-        monkeypatch.setitem(globals(), "driver_columns", turned)
+        monkeypatch.setitem(globals(), "columns_for_collector", turned)
     else:
         restore = LocalRunner.restore
 

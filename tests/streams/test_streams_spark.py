@@ -28,9 +28,9 @@ from shiq.jobs.streaming.chunks import HEADER, encode_chunks
 from shiq.jobs.streaming.ordering import EventOrderer
 from shiq.jobs.streaming.sources import (
     advance_positions,
+    list_source_files,
     ranges_between,
     read_records,
-    source_files,
 )
 from shiq.model.abox import abox_of
 from shiq.streams.consistency import StreamPlan, StreamResult, plan
@@ -249,7 +249,7 @@ def test_messages_are_read_and_those_that_are_rejected_again(
         )
         return read.option("maxFilesPerTrigger", 1).parquet(str(tmp_path / "messages"))
 
-    monkeypatch.setattr(stateful_run, "topics", messages)
+    monkeypatch.setattr(stateful_run, "message_stream", messages)
     monkeypatch.setattr(
         "tests.streams.test_streams_spark.open_source", lambda name: SimpleNamespace(name=name)
     )
@@ -468,7 +468,7 @@ def test_spark_shows_which_system_its_query_and_jobs_are_of_and_what_came_of_a_b
     monkeypatch.setattr(
         stateful_run.StatefulRun, "_step_batch", describing(stateful_run.StatefulRun._step_batch)
     )
-    monkeypatch.setattr(stateful_run, "final_rows", describing(stateful_run.final_rows))
+    monkeypatch.setattr(stateful_run, "final_rows_task", describing(stateful_run.final_rows_task))
     session.streams.addListener(listener := Reports())
     try:
         ran(plan(onto, 3), [tmp_path / "e.jsonl"], session, tmp_path / "spark", batch_bytes=3_000)
@@ -522,7 +522,7 @@ def test_no_start_asks_the_network_for_the_version_of_kafkas_connector(
     monkeypatch.delenv("SHIQ_KAFKA_JARS", raising=False)
     for version, wanted in (("4.1.4", "4.1.1"), ("4.9.3", "4.9.3")):
         monkeypatch.setattr(pyspark, "__version__", version)
-        assert session._connector() == {
+        assert session._connector_settings() == {
             "spark.jars.packages": f"org.apache.spark:spark-sql-kafka-0-10_2.13:{wanted}"
         }
 
@@ -716,7 +716,7 @@ def test_pieces_have_all_lines_once(tmp_path: Path) -> None:
     for name in ("a", "b"):
         texts = [b"" if draw.random() < 0.1 else b"x" * draw.randint(1, 90) for _ in range(200)]
         (tmp_path / name).write_bytes(b"\n".join(texts))
-    there = source_files([str(tmp_path)])
+    there = list_source_files([str(tmp_path)])
     for most in (1, 50, 1000, 10**6):
         at: dict[str, int] = {}
         found = list[tuple[str, bytes]]()
@@ -737,10 +737,10 @@ def test_pieces_have_all_lines_once(tmp_path: Path) -> None:
 def test_lines_that_are_still_written_wait(tmp_path: Path) -> None:
     file = tmp_path / "e.jsonl"
     file.write_bytes(b"one\ntw")
-    assert [unit.size for unit in source_files([str(file)], follow=True)] == [4]
-    assert [unit.size for unit in source_files([str(file)])] == [6]
+    assert [unit.size for unit in list_source_files([str(file)], follow=True)] == [4]
+    assert [unit.size for unit in list_source_files([str(file)])] == [6]
     file.write_bytes(b"x" * 200_000)
-    assert [unit.size for unit in source_files([str(file)], follow=True)] == [0]
+    assert [unit.size for unit in list_source_files([str(file)], follow=True)] == [0]
 
 
 @pytest.mark.parametrize("moves", [True, False])
@@ -760,7 +760,7 @@ def test_a_query_that_a_busy_machine_ends_is_begun_again_as_long_as_batches_come
         def _last_rows(self, *_: Any) -> list[Any]:
             return []
 
-        def _start(self, *_: Any) -> Any:
+        def _start_query(self, *_: Any) -> Any:
             begun.append(len(begun))
             self.batch += moves
             if len(begun) < 20:
@@ -769,13 +769,13 @@ def test_a_query_that_a_busy_machine_ends_is_begun_again_as_long_as_batches_come
         def _wait_for_query(self, *_: Any) -> None:
             """The input is over."""
 
-    monkeypatch.setattr(stateful_run, "source_files", lambda *_, **__: [])
+    monkeypatch.setattr(stateful_run, "list_source_files", lambda *_, **__: [])
     run: Any = SimpleNamespace(saved_content=None, checkpoint=None)
     session: Any = SimpleNamespace(
         sparkContext=SimpleNamespace(broadcast=lambda _: SimpleNamespace(destroy=lambda: None))
     )
     busy = Busy(session, None, None, run, ["events"])
-    monkeypatch.setattr(busy, "_has_more", lambda follow: True)
+    monkeypatch.setattr(busy, "_has_more_input", lambda follow: True)
     if moves:
         assert busy.drive() == [] and len(begun) == 20
     else:
@@ -822,14 +822,14 @@ def test_states_of_buckets_are_read_as_written_or_not_at_all(tmp_path: Path) -> 
     for batch in (0, 1):
         for bucket in range(2):
             states.write(batch, bucket, bytes([batch, bucket]) * 9)
-    states.check(1)
-    states.forget(1)
+    states.check_complete(1)
+    states.remove_other_batches(1)
     assert [path.name for path in tmp_path.iterdir()] == ["1"] and states.read(1, 1) == b"\1\1" * 9
     file = tmp_path / "1" / "0"
     file.write_bytes(file.read_bytes()[:-1])
     for broken, said in ((0, "damaged"), (2, "cannot be read")):
         with pytest.raises(OperationalError, match=said):
-            BucketStates(tmp_path, broken + 1).check(1)
+            BucketStates(tmp_path, broken + 1).check_complete(1)
         states.write(1, 0, b"")
 
 

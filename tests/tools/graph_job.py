@@ -112,11 +112,11 @@ def compare(seeds: list[int]) -> list[str]:
 @click.option("--at-once", default=250, show_default=True, help="How many are one knowledge base.")
 def main(seeds: str, at_once: int) -> None:
     """Compare the engines on random batches; end with 1 where they differ."""
-    from shiq.jobs.graphframes.core import running, session
+    from shiq.jobs.graphframes.core import open_session, tuned_session
 
     first, end = map(int, seeds.split(":"))
     wrong: list[str] = []
-    with running(session(), 1000):
+    with tuned_session(open_session(), 1000):
         for start in range(first, end, at_once):
             begun = time.process_time()
             wrong += compare([*range(start, min(end, start + at_once))])

@@ -28,13 +28,13 @@ from shiq.jobs.streaming.ordering import EventOrderer
 from shiq.jobs.streaming.session import streaming_session
 from shiq.jobs.streaming.sources import (
     BATCH_BYTES,
-    FOLD,
+    BATCH_FACTOR,
     PIECES,
     advance_positions,
-    batch_bytes,
+    bytes_per_batch,
+    list_source_files,
     ranges_between,
     read_records,
-    source_files,
 )
 from shiq.streams.consistency import check_stream, plan
 from shiq.streams.consistency.operator import ConsistencyCollector
@@ -78,12 +78,12 @@ def batches(tbox: str, events: str, cores: int) -> Iterator[BatchCost]:
     )
     watch.load_static(None)
     system, at, before = watch.operator(in_tasks=True), dict[str, int](), -1
-    order, most = EventOrderer(system.limits), batch_bytes(BATCH_BYTES, cores) * FOLD
+    order, most = EventOrderer(system.limits), bytes_per_batch(BATCH_BYTES, cores) * BATCH_FACTOR
     with TemporaryDirectory() as folder:
         states = BucketStates(Path(folder), system.buckets)
         while True:
             begun = process_time()
-            there = source_files([events])
+            there = list_source_files([events])
             then = advance_positions(there, at, most)
             pieces = ranges_between(there, at, then, BATCH_BYTES // PIECES)
             cutting = process_time() - begun
@@ -111,7 +111,7 @@ def batches(tbox: str, events: str, cores: int) -> Iterator[BatchCost]:
             shared: Any = SimpleNamespace(value=system)
             moment = ordered.report.stream_time
             step = BucketStep(
-                shared, states, before, before + 1, moment, ordered.ranks, ordered.use_masks
+                shared, states, before, before + 1, moment, ordered.chunk_ranks, ordered.use_masks
             )
             deciding, said = list[float](), list[bytes]()
             for bucket in range(system.buckets):
@@ -127,7 +127,7 @@ def batches(tbox: str, events: str, cores: int) -> Iterator[BatchCost]:
             hearing += timed(
                 lambda o=ordered, h=heard: watch.collect(replace(o.report, collector_columns=[]), h)
             )[0]  # type: ignore[misc]
-            states.forget(before + 1)
+            states.remove_other_batches(before + 1)
             at, before = then, before + 1
             yield BatchCost(parsing, cutting + judging, deciding, hearing, len(heard))
 

@@ -147,12 +147,12 @@ def rules(
         feed.print_summary(f"one shard: {program.key}")
         shards = 1
     quads = feed.out.endswith(".nq")
-    return _run(
+    return _run_rules(
         feed, RulesOperator(program, options, shown_atoms=show, quads=quads, buckets=shards), python
     )
 
 
-def _run(feed: StreamArguments, asked: RulesOperator, python: str | None) -> int:
+def _run_rules(feed: StreamArguments, asked: RulesOperator, python: str | None) -> int:
     settings = {
         **asked.options.settings(asked.program),
         "show": asked.shown_atoms,
@@ -358,17 +358,19 @@ def plan_lines(checked: CheckedProgram, functions: Functions) -> Iterator[str]:
     """Lines about each rule: its method of evaluation, then its join plans."""
     for rules, recursion in Engine(checked, functions).strata:
         for rule in rules:
-            yield f"{rule.rule.position.line}: {rule.rule.head}, {_kind(rule, recursion)}"
+            yield f"{rule.rule.position.line}: {rule.rule.head}, {_method_of_evaluation(rule, recursion)}"
             if rule.is_incremental or recursion:
                 delta = not recursion
                 seeds = [i for i, pattern in rule.patterns if pattern.is_positive or delta]
-                yield from (f"  {_line(rule.plan(seed, delta), 'change of')}" for seed in seeds)
+                yield from (
+                    f"  {_join_plan_line(rule.plan(seed, delta), 'change of')}" for seed in seeds
+                )
             else:
                 first = next((i for i, pattern in rule.patterns if pattern.is_positive), None)
-                yield f"  {_line(rule.plan(first), 'all of')}"
+                yield f"  {_join_plan_line(rule.plan(first), 'all of')}"
 
 
-def _kind(rule: MaintainedRule, recursion: Recursion | None) -> str:
+def _method_of_evaluation(rule: MaintainedRule, recursion: Recursion | None) -> str:
     if recursion:
         anew = "deleted and derived again" if recursion.is_maintained else "all anew"
         return f"in rounds to a fixpoint, {anew} where something that its stratum uses changed; from each literal that grew"
@@ -377,12 +379,12 @@ def _kind(rule: MaintainedRule, recursion: Recursion | None) -> str:
     return "again at each point" if rule.is_always_due else "again where a literal changed"
 
 
-def _line(plan: JoinPlan, seed: str) -> str:
+def _join_plan_line(plan: JoinPlan, seed: str) -> str:
     begin = f"{seed} {plan.seed.literal}" if plan.seed else "nothing"
-    return " → ".join([begin, *map(_step, plan.steps)])
+    return " → ".join([begin, *map(_join_step_text, plan.steps)])
 
 
-def _step(step: Step) -> str:
+def _join_step_text(step: Step) -> str:
     if isinstance(step, JoinStep):
         return f"join {step.pattern.literal}" + (" (as it was)" if step.reads_before else "")
     if isinstance(step, CheckStep):
