@@ -1,1 +1,1 @@
-"""Build a store from triples, range by range: `build.build`, `indexing.index`."""
+"""Build a large store in many tasks, each about a range of ids: `build.build`, `indexing.index`."""

@@ -1,4 +1,4 @@
-"""Build a store by ranges: driver of the steps."""
+"""Build a store in tasks that each write a range of ids: the driver's sequence of steps."""
 
 from __future__ import annotations
 
@@ -76,10 +76,10 @@ from shiq.simplify import simplify
 
 @dataclass(frozen=True)
 class BuildSettings:
-    """How to build a store. Other fields are as in `shiq.jobs.checking.options.Options`.
+    """Settings for building a store. Further fields are as in `shiq.jobs.checking.options.Options`.
 
     width, near_distance: see `shiq.jobs.store.numbering`, whose values they have except in tests
-    finish: see `shiq.jobs.building.clustering`
+    single_task_links: see `shiq.jobs.building.clustering`
     chunk_bytes: bytes of text in a task
     drops_ill_typed: leave ill-typed data assertions out, and report them
     catalog: for inputs that only the driver can read
@@ -109,7 +109,8 @@ class BuiltStore:
 
     kept_assertions: number of assertions in the modules of the certificate
     is_completed: whether the store holds a certified model
-    crowd: the most individuals of one element, or role assertions of one module; 0 without a model
+    largest_module_or_element: most role assertions of a module or individuals of an element; 0 without
+        a model
     seconds: time by stage
     """
 
@@ -155,6 +156,8 @@ def build(
 
 @dataclass
 class _StageTimes:
+    """Seconds by stage of a build."""
+
     progress: Callable[[str, int, int], None] | None
     seconds: dict[str, float] = field(default_factory=dict)
     _stage: str = ""
@@ -172,6 +175,8 @@ class _StageTimes:
 
 @dataclass
 class _StoreBuild:
+    """Build of one store: inputs, settings and stage times."""
+
     executor: Executor
     rebuild: Rebuild
     ontology: Reading
@@ -303,6 +308,7 @@ class _StoreBuild:
         return built
 
     def _delete_tables(self, tables: Mapping[str, Sequence[DataFile]]) -> None:
+        """Delete the files of ``tables`` from the store."""
         for file in (file for files in tables.values() for file in files):
             for path in (file.path, *([lookup_path(file.path)] if file.lookup else [])):
                 remove(self.rebuild.path, path)
@@ -378,6 +384,7 @@ class _DriverAssertions:
         return begun.unite(self.same[:, 0], self.same[:, 1]) if len(self.same) else begun
 
     def _asserted_name_literals(self) -> list[tuple[int, NameLiteral]]:
+        """(node, literal) for each class name that a complex assertion asserts or negates."""
         found: list[tuple[int, NameLiteral]] = []
         for assertion in self.complex:
             for plain in normalise(assertion, self.roles).assertions:
@@ -447,6 +454,7 @@ def _require_shared_folder(executor: Executor, store: Path, mark: Scratch) -> No
 
 
 def _is_visible_to_worker(mark: Scratch) -> tuple[str, bool]:
+    """Task: host name of the worker, and whether it sees the file ``mark``."""
     return socket.gethostname(), mark.path().exists()
 
 
@@ -476,6 +484,7 @@ def _partition_by_id(told: ToldState) -> StoredPartition:
 
 
 def _assertion_counts(written: Sequence[WrittenTables], rare: _DriverAssertions) -> AssertionCounts:
+    """Sum up the numbers of assertions that all ranges have written."""
     classes = [sum(column) for column in zip(*(w.class_counts for w in written))]
     class_assertions, roles, data = (
         sum(classes),

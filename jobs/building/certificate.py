@@ -1,12 +1,4 @@
-"""Certify A by itself: decide the modules of A under T, shape by shape.
-
-All of A is inserted into nothing (THEORY, "Modules" and "Beyond SHIQ(D), at no loss"). Most
-elements keep no role assertion and no data: their module is their label, and ranges only count
-labels. The others are joined into components, range by range. A component is named by its
-least element, and the name travels in rounds to the ranges next to it. The range of that name
-gathers the component and makes its module with the code of the engine `local`. Each distinct
-shape is decided once; tasks share the shapes, each with a reasoner of its own.
-"""
+"""Certify A by itself: decide every module of A under T, once for each shape."""
 
 from __future__ import annotations
 
@@ -188,6 +180,10 @@ def _individuals_of_shapes(
 
 @dataclass(frozen=True)
 class _RangeSurvey:
+    """Survey of a range: labels of isolated elements, contradictory elements, and counts of what is
+    still to decide.
+    """
+
     labels: Counter[Label]
     contradictory: list[tuple[str, ...]]
     clashes: int
@@ -270,6 +266,7 @@ def _survey_range(
 
 
 def _element_terms(graph: Graph, base: StoreBase, elements: Ints) -> list[tuple[str, ...]]:
+    """Individuals of each of the ``elements``, sorted."""
     element, node = graph.nodes_of(elements)
     found: dict[int, list[str]] = {}
     for e, term in zip(element.tolist(), base.terms_of(node)):

@@ -1,5 +1,5 @@
-"""Read files and tables as chunks of assertions: ranges of a source (`shiq.rdf.source_ranges`), each with
-its own numbering.
+"""Read files and tables as chunks of assertions, one for each range of a source
+(`shiq.rdf.source_ranges`), each with its own numbering.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ def write_left_out(parts: Sequence[Iterator[Leftover]], folder: Scratch) -> tupl
 
 @dataclass(frozen=True)
 class LeftOutFiles:
-    """One part of the lines that chunks left out; may be read several times.
+    """One part of the lines that chunks left out, read from their files; may be iterated several
+    times.
 
     chunks: folder of each chunk that has such lines, in order, and the lines of its source before
         it
@@ -76,6 +77,7 @@ class LeftOutFiles:
 
 
 def _left_out_file(folder: Scratch, part: str) -> Scratch:
+    """File with one part of the lines that a chunk leaves out."""
     return folder / f"left-out-{part}"
 
 
@@ -171,6 +173,7 @@ def _unpack_archive(
 
 
 def _read_lines(stream: BinaryIO, size: int, name: str) -> bytes:
+    """Read about ``size`` bytes, up to the end of a line. Raises: InputError for an overlong line."""
     data = stream.read(size)
     if len(data) == size and not data.endswith(b"\n"):
         rest = stream.readline(LONGEST_LINE + 1)
@@ -276,4 +279,5 @@ def write_chunk(abox: ABox, folder: Scratch) -> ChunkSummary:
 
 
 def _int_array(values: array[int]) -> Ints:
+    """Convert an array of the standard library to numpy."""
     return np.asarray(values, np.int64)

@@ -1,4 +1,5 @@
-"""The clustered numbering of `shiq.jobs.store.numbering`, level by level, on many workers.
+"""Renumber individuals by hierarchical clustering of their role assertions, in tasks:
+`shiq.jobs.store.numbering`, level by level.
 
 It is for an ABox whose terms do not show which individuals belong together.
 
@@ -86,7 +87,7 @@ def new_ranks(ranges: Ranges, ranks: Ints) -> Ints:
 
 @dataclass(frozen=True)
 class _Level:
-    """A level: clusters 0 … count-1 in parts of ``width``.
+    """Level of the clustering: clusters 0 … count-1 in parts of ``width``.
 
     Below ``folder``, ``I/links`` has here, there and weight of part I, and ``I/sizes`` the sizes.
     """
@@ -205,6 +206,7 @@ def _first_level(
 
 
 def _write_hashes(i: int, *, ranges: Ranges, dictionary: Dictionary) -> None:
+    """Task: write the hash of each term of range ``i``, sorted."""
     low, high = ranges.bounds(i)
     hashes = term_key(dictionary.terms_of(low, high).to_pylist())
     order = np.argsort(hashes, kind="stable")
@@ -219,6 +221,7 @@ def _sort_hashes(i: int, received: IncomingColumns, *, ranges: Ranges) -> int:
 
 
 def _send_places(task: tuple[int, int], *, ranges: Ranges) -> Iterator[OutgoingColumns]:
+    """Task: send each node its place in level 0, to the range of the node."""
     i, first = task
     node = load_columns(ranges.folder(i) / "hashed")["node"]
     order = np.argsort(node)
@@ -229,6 +232,7 @@ def _send_places(task: tuple[int, int], *, ranges: Ranges) -> Iterator[OutgoingC
 
 
 def _receive_places(i: int, received: IncomingColumns, *, ranges: Ranges) -> None:
+    """Task: write the level-0 places of the nodes of range ``i``."""
     rows = concatenate(columns_from_senders(received, "places"), ("node", "place"))
     save_columns(
         ranges.scratch / "clusters" / "start" / i / "place",
@@ -243,11 +247,15 @@ def _first_level_places(i: int, *, ranges: Ranges) -> Ints:
 
 
 def _half_edge_targets(i: int, *, ranges: Ranges) -> Ints:
+    """Neighbours in the half edges of range ``i``."""
     found: Ints = load_columns(ranges.folder(i) / "half_edges")["neighbour"]
     return found
 
 
 def _write_first_links(i: int, place: Callable[[Ints], Ints], *, ranges: Ranges) -> None:
+    """Task: write the links between the clusters of level 0, one for each half edge between
+    different nodes.
+    """
     rows = load_columns(ranges.folder(i) / "half_edges")
     apart = rows["node"] != rows["neighbour"]
     here = _first_level_places(i, ranges=ranges)[rows["node"][apart] - ranges.bounds(i)[0]]
@@ -257,11 +265,12 @@ def _write_first_links(i: int, place: Callable[[Ints], Ints], *, ranges: Ranges)
 
 
 def _write_links(folder: Scratch, here: Ints, there: Ints, weight: Ints) -> None:
-    """Write links, bundled and sorted, for the parts of the next level."""
+    """Write links between clusters, bundled and sorted, for the parts of the next level."""
     save_columns(folder / "loose", _bundle_links(here, there, weight))
 
 
 def _bundle_links(here: Ints, there: Ints, weight: Ints) -> Columns:
+    """Sum the weights of links with the same ends."""
     order = np.lexsort((there, here))
     here, there, weight = here[order], there[order], weight[order]
     first = np.ones(len(here), np.bool_)
@@ -278,10 +287,7 @@ def _bundle_links(here: Ints, there: Ints, weight: Ints) -> Columns:
 
 
 def _join_level(executor: Executor, level: _Level) -> tuple[_Level, int]:
-    """Join clusters with their closest neighbours. Returns the next level and its number of links.
-
-    A link counts twice, once for each end.
-    """
+    """Join clusters with their closest neighbours. Returns the next level and its number of links."""
     count, others = range(len(level)), partial(_linked_clusters, level=level)
     level.look_up(
         executor,
@@ -323,13 +329,13 @@ def _join_level(executor: Executor, level: _Level) -> tuple[_Level, int]:
 
 
 def _linked_clusters(i: int, *, level: _Level) -> Ints:
-    """The clusters to which clusters of part ``i`` are linked, one for each link."""
+    """Clusters to which the clusters of part ``i`` are linked, one entry for each link."""
     found: Ints = load_columns(level.path / i / "links")["there"]
     return found
 
 
 def _choose_neighbours(i: int, size_of: Callable[[Ints], Ints], *, level: _Level) -> None:
-    """Choose the closest neighbour of each cluster of part ``i``; itself without links."""
+    """Choose the closest neighbour of each cluster of part ``i``; without links the cluster itself."""
     low, high = level.bounds(i)
     links = load_columns(level.path / i / "links")
     here, there = links["here"], links["there"]
@@ -365,6 +371,9 @@ def _double_steps(i: int, end_of: Callable[[Ints], Ints], *, level: _Level, n: i
 
 
 def _number_roots(task: tuple[int, int], *, level: _Level) -> None:
+    """Task: number the roots of part ``i`` consecutively from ``first``; they are the clusters of
+    the next level.
+    """
     i, first = task
     is_root = load_columns(level.path / i / "is_root")["is_root"]
     save_columns(level.path / i / "numbers", {"number": first + np.cumsum(is_root) - 1})
@@ -373,11 +382,12 @@ def _number_roots(task: tuple[int, int], *, level: _Level) -> None:
 def _write_parents(
     i: int, number_of: Callable[[Ints], Ints], *, level: _Level, ends: Callable[[int], Ints]
 ) -> None:
+    """Task: write the cluster of the next level that contains each cluster of part ``i``."""
     save_columns(level.path / i / "parents", {"parent": number_of(ends(i))})
 
 
 def _renumber_links(i: int, parent_of: Callable[[Ints], Ints], *, level: _Level) -> None:
-    """Write links and sizes of part ``i`` by the numbers of the next level."""
+    """Write links and sizes of part ``i`` by the cluster numbers of the next level."""
     folder = level.path / i
     low, high = level.bounds(i)
     parent, links = level.column(i, "parents"), load_columns(folder / "links")
@@ -404,11 +414,15 @@ def _collect_parts(
 
 
 def _send_links(folder: Scratch, *, level: _Level) -> Iterator[OutgoingColumns]:
+    """Task: send links and child clusters to the parts of the level that hold their clusters."""
     yield from level.messages_by_part("loose", load_columns(folder / "loose"), "here")
     yield from level.messages_by_part("children", load_columns(folder / "children"), "parent")
 
 
 def _receive_links(i: int, received: IncomingColumns, *, level: _Level) -> int:
+    """Task: write the links, children and sizes of the clusters of part ``i``. Returns the number
+    of links.
+    """
     low, high = level.bounds(i)
     names = ("here", "there", "weight")
     rows = concatenate(columns_from_senders(received, "loose"), names)
@@ -461,18 +475,20 @@ def _finish_in_one_task(level: _Level, *, rounds: int) -> None:
 
 
 def _send_first_ranks(i: int, *, lower: _Level, upper: _Level) -> Iterator[OutgoingColumns]:
+    """Task: send each child cluster the first rank of its individuals."""
     rows = load_columns(upper.path / i / "offsets")
     begin = upper.column(i, "begins")[rows["parent"] - upper.bounds(i)[0]] + rows["offset"]
     return lower.messages_by_part("begins", {"child": rows["child"], "begin": begin}, "child")
 
 
 def _receive_first_ranks(i: int, received: IncomingColumns, *, lower: _Level) -> None:
-    """Write the first rank of each cluster of part ``i`` of the lower level."""
+    """Task: write the first rank of each cluster of part ``i`` of the lower level."""
     rows = concatenate(columns_from_senders(received, "begins"), ("child", "begin"))
     save_columns(lower.path / i / "begins", {"begin": rows["begin"][np.argsort(rows["child"])]})
 
 
 def _write_new_ranks(i: int, begin_of: Callable[[Ints], Ints], *, ranges: Ranges) -> None:
+    """Task: write the clustered rank of the individuals of range ``i``."""
     save_columns(
         ranges.scratch / "clusters" / "new" / i / "rank",
         {"rank": begin_of(_first_level_places(i, ranges=ranges))},
@@ -480,6 +496,7 @@ def _write_new_ranks(i: int, begin_of: Callable[[Ints], Ints], *, ranges: Ranges
 
 
 def _send_ranks(i: int, *, ranges: Ranges) -> Iterator[OutgoingColumns]:
+    """Task: send the old rank of each individual to the range of its new rank."""
     rank = load_columns(ranges.scratch / "clusters" / "new" / i / "rank")["rank"]
     old = np.arange(*ranges.bounds(i), dtype=np.int64)
     order = np.argsort(rank)
@@ -488,6 +505,7 @@ def _send_ranks(i: int, *, ranges: Ranges) -> Iterator[OutgoingColumns]:
 
 
 def _receive_old_ranks(i: int, received: IncomingColumns, *, ranges: Ranges) -> None:
+    """Task: write the old rank for each new rank of range ``i``."""
     rows = concatenate(columns_from_senders(received, "old"), ("new", "old"))
     save_columns(
         ranges.scratch / "clusters" / "old" / i / "old",

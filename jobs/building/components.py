@@ -1,8 +1,5 @@
-"""Components of the assertions that ranges keep, their modules by shape, and a verdict by shape.
-
-See THEORY, "Modules". Most elements keep no role assertion and no data: their module is their
-label, and ranges only count labels. The others are *open*. They are joined into components,
-range by range.
+"""Join kept assertions of all ranges into components, collect their modules by shape, and decide
+each shape.
 """
 
 from __future__ import annotations
@@ -87,10 +84,12 @@ def join_components(executor: Executor, ranges: Ranges) -> None:
 
 
 def _write_initial_names(i: int, *, ranges: Ranges) -> Scratch:
+    """Task: name each open element of range ``i`` after itself."""
     return _save_names(ranges, i, 0, np.asarray(load_columns(ranges.folder(i) / "open")["node"]))
 
 
 def _save_names(ranges: Ranges, i: int, turn: int, names: Ints) -> Scratch:
+    """Write the component names of range ``i`` after round ``turn``."""
     path = ranges.folder(i) / f"component-{turn}"
     save_columns(path, {"name": names})
     return path
@@ -329,6 +328,7 @@ def decide_shapes(
 def _decide_some_shapes(
     shapes: Sequence[ModuleShape], *, indexed: IndexedStore, asking: ReasonerSettings
 ) -> list[tuple[str, str]]:
+    """Task: decide modules by a new reasoner. Returns verdict and reason of each."""
     tbox = indexed.rules.calculus().tbox
     asked = create(asking.reasoner, heap=asking.heap)
     try:

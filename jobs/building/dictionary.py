@@ -1,4 +1,4 @@
-"""Dictionary of individuals: rank of each term among all terms."""
+"""Sort the terms of all chunks into a dictionary, which gives each individual's rank."""
 
 from __future__ import annotations
 
@@ -86,10 +86,12 @@ def make_dictionary(
 
 
 def _part_folder(scratch: Scratch, i: int) -> Scratch:
+    """Folder of one part of the dictionary."""
     return scratch / "terms" / i
 
 
 def _send_terms(chunk: int, *, root: Scratch, bounds: Sequence[str]) -> Iterator[OutgoingColumns]:
+    """Task: send the terms of a chunk to the dictionary parts between whose bounds they lie."""
     terms = load_columns(chunk_folder(root, chunk) / "terms")["term"]
     cuts = [0, *(_first_not_less(terms, bound) for bound in bounds), len(terms)]
     for part, (first, last) in enumerate(pairwise(cuts)):
@@ -182,6 +184,7 @@ def rank_chunks(
 def _send_ranks(
     part: int, *, dictionary: Dictionary, new: Callable[[Ints], Ints] | None
 ) -> Iterator[OutgoingColumns]:
+    """Task: send the ranks of a dictionary part's terms back to the chunks that have them."""
     folder, own = (
         _part_folder(dictionary.scratch, part),
         np.arange(*dictionary.starts[part : part + 2]),
@@ -195,6 +198,7 @@ def _send_ranks(
 
 
 def _write_ranks(chunk: int, received: IncomingColumns, *, root: Scratch, order: str) -> None:
+    """Task: write the rank of each term of a chunk, by its number in the chunk."""
     local = load_columns(chunk_folder(root, chunk) / "terms")["local"]
     rank = np.empty(len(local), np.int64)
     rank[local] = concatenate(columns_from_senders(received, "ranks"), ("rank",))["rank"]

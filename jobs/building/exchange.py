@@ -1,5 +1,5 @@
-"""The two primitives that a build is made of, what parts send each other, and the files that the
-steps of a build write for each other.
+"""Protocol of executors with its two primitives, run and exchange; and the files and Arrow columns
+that build steps pass on.
 """
 
 from __future__ import annotations
@@ -31,10 +31,7 @@ IncomingColumns: TypeAlias = Mapping[str, Sequence[tuple[int, dict[str, Any]]]]
 
 
 class Executor(Protocol):
-    """Runner of the tasks of a build.
-
-    Tasks are functions of modules; their arguments and results are pickled. A task may run twice.
-    """
+    """Runner of the tasks of a build, on this machine or on Spark."""
 
     @property
     def least_tasks(self) -> int:
@@ -60,7 +57,7 @@ class Executor(Protocol):
         """
 
     def share_access(self, place: Place) -> None:
-        """Let tasks reach ``place`` as this process does."""
+        """Give the tasks this process's access to ``place``."""
 
     def cut_table(
         self, source: TableSource, scope: str, scratch: Scratch
@@ -87,6 +84,7 @@ def look_up(
 
 
 def _send_ids(ask: Callable[[int], Ints], width: int, i: int) -> Iterator[OutgoingColumns]:
+    """Task of `look_up`: send the wanted ids to the parts that own them."""
     ids = unique(ask(i))
     return ((k, "ids", part) for k, part in split_rows({"id": ids}, ids, width))
 
@@ -94,6 +92,7 @@ def _send_ids(ask: Callable[[int], Ints], width: int, i: int) -> Iterator[Outgoi
 def _send_values(
     column: Callable[[int], Ints], width: int, i: int, received: IncomingColumns
 ) -> Iterator[OutgoingColumns]:
+    """Task of `look_up`: answer each part that asked with the values at its ids."""
     own = column(i)
     for asker, rows in received.get("ids", ()):
         yield asker, "values", {"id": rows["id"], "value": own[rows["id"] - i * width]}
@@ -102,12 +101,13 @@ def _send_values(
 def _receive_values(
     receive: Callable[[int, Callable[[Ints], Ints]], R], i: int, received: IncomingColumns
 ) -> R:
+    """Task of `look_up`: call ``receive`` with a function from ids to the values that arrived."""
     rows = concatenate(columns_from_senders(received, "values"), ("id", "value"))
     return receive(i, lambda ids: rows["value"][np.searchsorted(rows["id"], ids)])
 
 
 def encode_columns(columns: Mapping[str, Any]) -> pa.Buffer:
-    """Write columns as an Arrow stream."""
+    """Encode columns as an Arrow stream."""
     table, out = columns_to_table(columns), pa.BufferOutputStream()
     with pa.ipc.new_stream(out, table.schema) as writer:
         writer.write_table(table)
@@ -115,7 +115,7 @@ def encode_columns(columns: Mapping[str, Any]) -> pa.Buffer:
 
 
 def decode_columns(body: pa.Buffer) -> dict[str, Any]:
-    """Read the columns of `pack`."""
+    """Decode the bytes of `encode_columns`."""
     return table_to_columns(pa.ipc.open_stream(body).read_all())
 
 
@@ -193,11 +193,12 @@ def columns_to_table(columns: Mapping[str, Any]) -> pa.Table:
 
 
 def table_to_columns(table: pa.Table) -> dict[str, Any]:
-    """Columns of an Arrow table: numbers as arrays, texts as Arrow arrays."""
+    """Convert an Arrow table to columns: numbers as arrays, texts as Arrow arrays."""
     return {name: _arrow_to_column(table.column(name)) for name in table.column_names}
 
 
 def _arrow_to_column(column: pa.ChunkedArray) -> Any:
+    """Convert an Arrow column: integers to a numpy array, texts stay."""
     array = column.chunk(0) if column.num_chunks else pa.array([], column.type)
     return array.to_numpy() if pa.types.is_integer(array.type) else array
 

@@ -1,9 +1,4 @@
-"""The executor of builds on this machine: tasks in this process or in worker processes.
-
-Worker processes are programs started anew, so that they share neither threads nor the caller's
-main module. A worker reads tasks from its standard input and writes results to its standard
-output. Where either ends, the other process is gone.
-"""
+"""Run the tasks of a build on this machine, in this process or in worker processes."""
 
 from __future__ import annotations
 
@@ -47,10 +42,7 @@ _PROGRAM = "from shiq.jobs.building.executor import work; work()"
 
 
 class ProcessExecutor:
-    """Runs tasks on this machine; see `shiq.jobs.building.exchange.Executor`.
-
-    processes: workers, started with the first task; with 0, tasks run one by one in this process
-    """
+    """Executor whose tasks run on this machine; see `shiq.jobs.building.exchange.Executor`."""
 
     def __init__(self, processes: int = 0) -> None:
         self._processes = processes
@@ -67,18 +59,22 @@ class ProcessExecutor:
 
     @property
     def least_tasks(self) -> int:
+        """Number of worker processes, at least 1."""
         return max(1, self._processes)
 
     def share_access(self, place: Place) -> None:
         # Where the store is, there is room for what is as large as it is.
+        """Put files of exchanges beside the store at ``place``, where there is room for them."""
         self._folder = place / BUILDING if isinstance(place, Path) else None
 
     def cut_table(
         self, source: TableSource, scope: str, scratch: Scratch
     ) -> list[RangeFile] | None:
+        """Return None: this executor has no tables of its own."""
         return None
 
     def run(self, task: Callable[[T], R], parts: Sequence[T], what: str) -> list[R]:
+        """Run ``task`` on each part. Returns the results in order."""
         return self._run_tasks(task, [(part,) for part in parts])
 
     def exchange(
@@ -90,6 +86,7 @@ class ProcessExecutor:
         what: str,
         answer: Callable[[int, IncomingColumns], Iterable[OutgoingColumns]] | None = None,
     ) -> list[R]:
+        """Send columns from each part to each other through files, and receive them there."""
         if self._folder is not None:
             self._folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=self._folder) as folder:
@@ -132,7 +129,7 @@ class ProcessExecutor:
 
 @dataclass(frozen=True)
 class _PartMessage:
-    """Columns from one part to another: a piece of a file."""
+    """Columns sent from one part to another, as a span of a file."""
 
     part: int
     sender: int
@@ -145,6 +142,7 @@ class _PartMessage:
 def _messages_by_part(
     sent: Iterable[Sequence[_PartMessage]], count: int
 ) -> list[list[_PartMessage]]:
+    """Group messages by the part that receives them."""
     posts: list[list[_PartMessage]] = [[] for _ in range(count)]
     for some in sent:
         for post in some:
@@ -155,6 +153,7 @@ def _messages_by_part(
 def _run_sender(
     send: Callable[[T], Iterable[OutgoingColumns]], folder: str, number: int, part: T
 ) -> list[_PartMessage]:
+    """Task: run ``send`` on a part and write its messages to a file."""
     return _write_messages(folder, number, send(part))
 
 
@@ -164,18 +163,21 @@ def _run_answerer(
     number: int,
     posts: Sequence[_PartMessage],
 ) -> list[_PartMessage]:
+    """Task: answer the received messages and write the answers to a file."""
     return _write_messages(folder, number, answer(number, _read_messages(posts)))
 
 
 def _run_receiver(
     receive: Callable[[int, IncomingColumns], R], number: int, posts: Sequence[_PartMessage]
 ) -> R:
+    """Task: run ``receive`` on the messages of a part."""
     return receive(number, _read_messages(posts))
 
 
 def _write_messages(
     folder: str, sender: int, sent: Iterable[OutgoingColumns]
 ) -> list[_PartMessage]:
+    """Write messages to one new file. Returns where each begins and ends."""
     posts = []
     handle, path = tempfile.mkstemp(dir=folder)
     with open(handle, "wb") as file:
@@ -187,6 +189,7 @@ def _write_messages(
 
 
 def _read_messages(posts: Sequence[_PartMessage]) -> IncomingColumns:
+    """Read the messages that a part received, by name."""
     received = defaultdict[str, list[tuple[int, dict[str, Any]]]](list)
     for post in posts:
         file = _map_file(post.file)
@@ -202,6 +205,7 @@ _mapped_files: dict[str, pa.MemoryMappedFile] = {}
 
 
 def _map_file(path: str) -> pa.MemoryMappedFile:
+    """Map a file of messages into memory, or reuse the mapping that this worker has."""
     if path not in _mapped_files:
         # Those of an exchange that is over take room until they are let go.
         if (
@@ -217,10 +221,7 @@ def _map_file(path: str) -> pa.MemoryMappedFile:
 
 
 class Worker:
-    """A worker process, as seen by the process that started it.
-
-    what: the activity that it belongs to, for error messages
-    """
+    """Worker process, seen from the process that started it."""
 
     def __init__(self, what: str = "of the build") -> None:
         self._what = what
@@ -270,6 +271,7 @@ class Worker:
         self._results.close()
 
     def _lost_worker_error(self) -> OperationalError:
+        """Error for a worker process that ended by itself."""
         code = self._process.wait()
         how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
         return OperationalError(
@@ -279,6 +281,7 @@ class Worker:
 
 
 def _run_task(task: bytes) -> bytes:
+    """Run a pickled task. Returns its pickled result."""
     function, given = pickle.loads(task)
     return pickle.dumps(function(*given))
 

@@ -1,4 +1,4 @@
-"""Build a store by ranges, and make the result of `shiq.api.index`."""
+"""Build and certify a store in many tasks, and make the result of `shiq.api.index`."""
 
 from __future__ import annotations
 
@@ -44,13 +44,14 @@ _MOST_NAMED = 100_000
 
 @dataclass(frozen=True)
 class _AddSetCounts:
-    """Size of A_add after a build; its assertions are not held in memory."""
+    """Sizes of A_add after a build; its assertions are not held in memory."""
 
     insertions: int
     size: int
     pulled_in: int = 0
 
     def kept_assertions(self) -> Iterator[Assertion]:
+        """Iterate over nothing: a build keeps no assertions in memory."""
         return iter(())
 
 

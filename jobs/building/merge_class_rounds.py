@@ -1,7 +1,5 @@
-"""Merge classes of A (THEORY, "Irrelevant role assertions"), in rounds.
-
-Ranges report pairs of elements that an overfull element may merge, and the driver unites them.
-Then the range of its least element asks each class that grew.
+"""Compute the merge classes of A (THEORY, "Irrelevant role assertions") by tasks over ranges, round
+by round.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ from shiq.simplify import simplify
 
 @dataclass(frozen=True)
 class IndexedStore:
-    """Store whose index is on disk, but which is not published; tasks open it."""
+    """Store whose index is on disk but not yet published; tasks open it."""
 
     store: StoreKey
     rules: TaskRules
@@ -46,6 +44,7 @@ class IndexedStore:
         return cached_value("index", (self.rules.build, self.stage), self._open)
 
     def _open(self) -> tuple[StoreBase, Index, RoleBox]:
+        """Open base, index and roles from the tables written so far."""
         store = Store(place_of(self.store.path), self.store.manifest)
         base = StoreBase(store)
         simplified = simplify(self.rules.tbox, self.rules.extra)
@@ -67,6 +66,7 @@ class IndexedStore:
 
 
 def _open_grouping(store: Store, name: str) -> StoredPartition:
+    """Open the stored partition ``name``."""
     return StoredPartition(store.table(name), store.table(f"{name}_members"))
 
 
@@ -161,18 +161,25 @@ def _unite_pairs(classes: StoredPartition, first: Ints, second: Ints) -> StoredP
 
 
 def _element_merge_pairs(i: int, *, ranges: Ranges, indexed: IndexedStore) -> MergePairs:
-    """Pairs of elements that single elements of range ``i`` may merge."""
+    """Task: pairs of elements that must share a merge class because of a single element of range
+    ``i``.
+    """
     return _merge_pairs(
         range_elements(indexed.open_cached()[0], ranges, i), indexed, make_partition(NONE, NONE)
     )
 
 
 def _class_merge_pairs(names: Ints, *, indexed: IndexedStore, classes: Scratch) -> MergePairs:
-    """Pairs of elements that the ``classes`` with these names may merge."""
+    """Task: pairs of elements that must share a merge class because of the ``classes`` with these
+    names.
+    """
     return _merge_pairs(names, indexed, load_classes(classes))
 
 
 def _merge_pairs(elements: Ints, indexed: IndexedStore, classes: StoredPartition) -> MergePairs:
+    """Pairs of elements that must share a merge class, for ``elements`` under the present
+    ``classes``.
+    """
     base, index, roles = indexed.open_cached()
     graph = Graph(view_without_batch(base), roles, index.equality, index.labels.label_of, classes)
     asked = graph.locate(elements)

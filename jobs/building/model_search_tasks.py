@@ -1,4 +1,4 @@
-"""Tasks of the search for a certified model by ranges (`shiq.jobs.building.model_search`)."""
+"""Tasks of the range-by-range search for a certified model (`shiq.jobs.building.model_search`)."""
 
 from __future__ import annotations
 
@@ -55,14 +55,18 @@ class ModelSearchState:
     is_joined: bool = False
 
     def are_plain(self, keys: Ints) -> Bools:
-        """See `shiq.abox_ops.patch.range_certificate.ElementAssumptions`."""
+        """Answer `shiq.abox_ops.patch.range_certificate.ElementAssumptions.are_plain` from the
+        files.
+        """
         found: Bools = np.zeros(len(keys), np.bool_)
         for path in self.assumption_free:
             found |= is_in(keys, load_columns(path)["element"])
         return found
 
     def turns_of(self, keys: Ints) -> tuple[Ints, Ints]:
-        """See `shiq.abox_ops.patch.range_certificate.ElementAssumptions`."""
+        """Answer `shiq.abox_ops.patch.range_certificate.ElementAssumptions.turns_of` from the
+        files.
+        """
         turns, elements = np.zeros((2, len(keys)), np.int64)
         for rows in map(load_columns, self.efforts):
             mine = is_in(rows["element"], keys)
@@ -72,7 +76,9 @@ class ModelSearchState:
         return turns, elements
 
     def labels_of(self, keys: Ints, calculus: NumberedCalculus) -> tuple[Ints, Ints]:
-        """See `shiq.abox_ops.patch.range_certificate.ElementAssumptions`."""
+        """Answer `shiq.abox_ops.patch.range_certificate.ElementAssumptions.labels_of` from the
+        files.
+        """
         at, labels = [NONE], [NONE]
         owner = rank_of(keys) // self.ranges.width
         for i in unique(owner).tolist() if self.deviating else ():
@@ -98,7 +104,7 @@ class RangeOutcome:
     read_elements: file of these elements
     deviating: file of the range's elements whose labels differ from the completed told ones
     changed_elements: file of the elements whose label differs from the previous outcome's
-    ties: pairs of elements, by key, that belong to one merge class
+    merge_pairs: pairs of elements, by key, that belong to one merge class
     isolated_labels: how many elements have a module that is only this label
     kept_assertions: number of role and data assertions that are kept
     classes: the merge classes that were used
@@ -133,6 +139,7 @@ class FailureRecord:
 
 
 def _range_certifier(indexed: IndexedStore, found: ModelSearchState) -> RangeCertifier:
+    """Make the certifier of ranges under the present assumptions."""
     base, index, roles = indexed.open_cached()
     return RangeCertifier(index, base, roles, found, found.partition())
 

@@ -1,4 +1,4 @@
-"""Read the assertions of many sources as chunks, with one account of all other lines."""
+"""Read the assertions of many sources as chunks in tasks; the driver accounts for all other lines."""
 
 from __future__ import annotations
 
@@ -149,6 +149,7 @@ def read_sources(
 
 
 def _is_splittable(source: object) -> bool:
+    """Can tasks read ranges of this source?"""
     return can_be_cut(source) or (
         isinstance(source, TableSource)
         and source.kind is TableKind.SPARK
@@ -250,6 +251,7 @@ class _DriverReader(_Reader):
         super().__init__(loaded, ontology.ontologies, fixed=ontology.tbox.signature)
 
     def _typed_individuals(self) -> set[str]:
+        """Individuals with a known type."""
         return self.known_typed
 
     def vocabulary_context(self, before: VocabularyContext) -> VocabularyContext:

@@ -1,4 +1,4 @@
-"""Sort the rows of chunks into the table files of a store: one task for each range of ids."""
+"""Sort the rows of chunks into the table files of a store, one task for each range of ids."""
 
 from __future__ import annotations
 
@@ -104,6 +104,7 @@ def merge_edges(executor: Executor, ranges: Ranges, chunks: Sequence[NumberedChu
 
 
 def _send_edges(numbered: NumberedChunk, *, ranges: Ranges) -> Iterator[OutgoingColumns]:
+    """Task: send the half edges of a chunk to the ranges of their nodes."""
     chunk, names = numbered
     roles, rank = (
         load_columns(chunk_folder(ranges.root, chunk) / "roles"),
@@ -122,12 +123,14 @@ def _chunk_ranks(ranges: Ranges, chunk: int) -> Ints:
 
 
 def _rows_by_range(rows: Columns, ranges: Ranges) -> Iterator[tuple[int, Columns]]:
+    """Split rows by the range of their node."""
     order = np.argsort(rows["node"], kind="stable")
     rows = {name: column[order] for name, column in rows.items()}
     return split_rows(rows, rows["node"], ranges.width)
 
 
 def _merge_edges(i: int, received: IncomingColumns, *, ranges: Ranges) -> list[int]:
+    """Task: write the half edges of range ``i``, sorted and distinct. Returns its hubs."""
     rows = distinct_rows(
         concatenate(columns_from_senders(received, "half_edges"), ("node", "role", "neighbour"))
     )
@@ -150,6 +153,9 @@ def nearness_of(executor: Executor, ranges: Ranges, hubs: Ints) -> float:
 
 
 def _count_near_ends(i: int, *, ranges: Ranges, hubs: Ints) -> tuple[int, int]:
+    """Task: number of role assertions of range ``i`` with near ends, and number counted; hubs are
+    ignored.
+    """
     rows = load_columns(ranges.folder(i) / "half_edges")
     forward = rows["role"] % 2 == 0
     node, neighbour = rows["node"][forward], rows["neighbour"][forward]
@@ -209,6 +215,7 @@ def write_ranges(
 
 
 def _send_rows(numbered: NumberedChunk, *, ranges: Ranges) -> Iterator[OutgoingColumns]:
+    """Task: send class and data assertions of a chunk to the ranges of their nodes."""
     chunk, names = numbered
     classes, data, texts = (
         load_columns(chunk_folder(ranges.root, chunk) / name)
@@ -229,6 +236,7 @@ def _send_rows(numbered: NumberedChunk, *, ranges: Ranges) -> Iterator[OutgoingC
 def _write_range(
     i: int, received: IncomingColumns, *, ranges: Ranges, dictionary: Dictionary, classes: int
 ) -> WrittenTables:
+    """Task: write the table files of range ``i``."""
     low, high = ranges.bounds(i)
     edges = load_columns(ranges.folder(i) / "half_edges")
     class_rows = distinct_rows(
@@ -260,6 +268,7 @@ def _write_range(
 
 
 def _range_terms(ranges: Ranges, dictionary: Dictionary, i: int) -> pa.Array:
+    """Terms of the individuals of range ``i``, by rank."""
     low, high = ranges.bounds(i)
     if not ranges.is_renumbered:
         return dictionary.terms_of(low, high)
@@ -278,6 +287,7 @@ def _range_terms(ranges: Ranges, dictionary: Dictionary, i: int) -> pa.Array:
 
 
 def _write_files(ranges: Ranges, i: int, tables: Mapping[str, Columns]) -> dict[str, DataFile]:
+    """Write the nonempty ``tables`` of range ``i`` to the store."""
     store, file = ranges.place, ranges.file(i)
     return {
         name: write_part(store, name, file, columns)

@@ -1,8 +1,5 @@
-"""Told literals of all of A, range by range: the fixpoint of `tests.spec.told` in rounds of tasks.
-
-A task brings one range of ids to its own fixpoint; neighbours elsewhere have their labels of the
-previous round. A range runs again where a neighbouring range has changed. Labels of a round are
-files, so that a task that runs twice writes the same.
+"""Saturate the told labels of all individuals, range by range: the fixpoint of `tests.spec.told` in
+rounds of tasks.
 """
 
 from __future__ import annotations
@@ -37,7 +34,9 @@ from shiq.simplify import simplify
 
 @dataclass(frozen=True)
 class TaskRules:
-    """Numbered rules of (T, A) as tasks rebuild them: TBox, additions by A's vocabulary, names."""
+    """Numbered rules of (T, A), as tasks rebuild them from T, the additions by A's vocabulary, and
+    the names.
+    """
 
     build: str
     tbox: TBox
@@ -139,6 +138,7 @@ def saturate_told(
 def _with_updated_files(
     files: Sequence[Scratch], found: Sequence[RoundReport]
 ) -> tuple[Scratch, ...]:
+    """``files`` with those that the reports of a round replace."""
     now = list(files)
     for x in found:
         if x.file is not None:
@@ -231,6 +231,7 @@ def _write_asserted_labels(i: int, *, ranges: Ranges, rules: TaskRules, told: To
 
 
 def _parse_wanted_literals(texts: dict[str, pa.Array], wanted: Ints) -> list[Literal]:
+    """Parse the literals at the ``wanted`` positions of ``texts``, each distinct one once."""
     used, which, _ = distinct(wanted)
     columns = [take(texts[name], used).to_pylist() for name in ("lexical", "datatype", "language")]
     values = [Literal(*row) for row in zip(*columns)]
@@ -239,7 +240,7 @@ def _parse_wanted_literals(texts: dict[str, pa.Array], wanted: Ints) -> list[Lit
 
 @dataclass(frozen=True)
 class _RangeGraph:
-    """The half edges of a range.
+    """Half edges of a range, with local numbers for its own and for foreign nodes.
 
     Own nodes are 0 … size-1; the ``foreign`` ones (ascending ranks) follow.
     """
@@ -254,6 +255,7 @@ class _RangeGraph:
 
 
 def _load_range_graph(i: int, ranges: Ranges, told: ToldState) -> _RangeGraph:
+    """Load the half edges of range ``i``, with the foreign nodes and equal members that they reach."""
     low, high = ranges.bounds(i)
     rows = load_columns(ranges.folder(i) / "half_edges")
     mine = (told.member >= low) & (told.member < high)
@@ -421,6 +423,7 @@ def distinct_labels(executor: Executor, ranges: Ranges, told: ToldState) -> set[
 
 
 def _distinct_range_labels(i: int, *, ranges: Ranges, told: ToldState) -> set[Label]:
+    """Task: distinct labels of range ``i``."""
     return set(read_range_labels(told.label_files[i]))
 
 
@@ -439,6 +442,7 @@ def write_elements(
 def _write_elements(
     i: int, *, ranges: Ranges, told: ToldState, labels: Sequence[Label]
 ) -> DataFile | None:
+    """Task: write the table ``elements`` of range ``i``; None without elements."""
     place = {label: k for k, label in enumerate(labels)}
     low, high = ranges.bounds(i)
     number = np.array([place[label] for label in read_range_labels(told.label_files[i])], np.int64)

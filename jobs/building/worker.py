@@ -1,7 +1,4 @@
-"""Values that a worker process keeps from task to task: reasoners, clauses, open stores.
-
-In workers of Spark each task also costs imports, unless `skip_repeated_imports` avoids them.
-"""
+"""Cache reasoners, clauses and open stores in a worker process, from task to task."""
 
 from __future__ import annotations
 
@@ -80,13 +77,15 @@ def worker_reasoner(asking: ReasonerSettings) -> Reasoner:
 
 
 def _create_reasoner(asking: ReasonerSettings) -> Reasoner:
+    """Create a reasoner that is closed when the worker ends."""
     reasoner = create(asking.reasoner, heap=asking.heap)
     atexit.register(reasoner.close)
     return reasoner
 
 
 def skip_repeated_imports() -> None:
-    """Drop the work that Spark makes this worker do before each later task; call it in tasks.
+    """Keep Spark from importing the same packages again before each later task of this worker; call
+    it in tasks.
 
     Spark reads the directory of each imported zip file again and collects garbage over all modules.
     This saves 0.2 CPU seconds a task.

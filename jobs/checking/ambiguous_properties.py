@@ -1,5 +1,5 @@
-"""Conflicts about properties that were read both as object and as data property: keep those that
-hold in every reading.
+"""Check conflicts about properties that were read both as object and as data property: keep those
+that hold in every reading.
 """
 
 from __future__ import annotations
@@ -69,13 +69,14 @@ _PROPERTIES = (ObjectProperty, DataProperty)
 
 
 def _properties_in(value: object) -> list[ObjectProperty | DataProperty]:
+    """Object and data properties that occur in ``value``."""
     return [part for part in entities(value) if isinstance(part, _PROPERTIES)]
 
 
 def is_refuted_in_each_reading(
     conflict: Conflict, names: Collection[str], tbox: TBox, refutes: Refutes
 ) -> bool:
-    """Whether the assertions contradict ``tbox`` for every choice of kinds of these properties."""
+    """Do the assertions contradict ``tbox`` for every choice of kinds of these properties?"""
     if len(names) > MOST_NAMES:
         return False
     assertions = (*conflict.base_values, *conflict.insertion_values)
@@ -157,12 +158,14 @@ def keep_settled_conflicts(found: Findings, tbox: TBox, refutes: Refutes | None)
 
 
 def _replace_conflicts(found: Findings, kept: Sequence[Conflict]) -> Findings:
+    """``found`` with the conflicts ``kept``; incomplete if some were dropped."""
     explained = found.explanation
     is_complete = explained.is_complete and len(kept) == len(explained.conflicts)
     return replace(found, explanation=replace(explained, conflicts=kept, is_complete=is_complete))
 
 
 def _mark_undetermined(found: Findings, reason: str) -> Findings:
+    """``found`` without conflicts, undecided for ``reason``."""
     explained = replace(found.explanation, conflicts=(), unexplained_count=0, is_complete=False)
     return replace(
         found,

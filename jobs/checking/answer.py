@@ -1,4 +1,4 @@
-"""Make the result of a check from what was found: verdict, reason, notes, conflicts, and warnings
+"""Make the result of a check from its findings: verdict, reason, notes, conflicts, and warnings
 about unusual sizes.
 """
 
@@ -165,8 +165,8 @@ def _with_written_properties(found: Findings) -> Findings:
 def _foreign_batch_leftover(
     leftovers: Iterable[Leftover], ledger: Mapping[str, int], options: Options
 ) -> tuple[Leftover, ...]:
-    """Leftover for a batch of which more than half is about terms that the TBox does not have; else
-    empty.
+    """Make a leftover for a batch of which more than half is about terms that the TBox does not
+    have; none otherwise.
     """
     foreign = sum(leftover.count for leftover in leftovers if leftover.kind == "foreign")
     total = foreign + ledger.get("assertion", 0) + ledger.get("leftover:undeclared", 0)
@@ -280,8 +280,8 @@ def _decide_verdict(
     leftovers: tuple[Leftover, ...],
     options: Options,
 ) -> tuple[Verdict, str]:
-    """INCONSISTENT is exact whatever was left over, since consistency is antitone; CONSISTENT
-    needs that nothing was.
+    """Verdict and reason. INCONSISTENT is exact whatever was left over, since consistency is
+    antitone; CONSISTENT needs that nothing was.
     """
     if refuted:
         return Verdict.INCONSISTENT, ""
@@ -321,6 +321,7 @@ _REMEDIES = {
 
 
 def _uncertified_reason(base: OpenBase) -> str:
+    """Reason for `undetermined` when the base has no valid certificate, with the way out."""
     certificate = base.certificate
     is_stored = not certificate or "snapshot" in certificate
     if is_stored and certificate.get("verdict") == Verdict.INCONSISTENT.value:
@@ -348,6 +349,7 @@ def _widening_figures(found: Findings) -> WideningFigures:
 
 
 def _make_notes(base: OpenBase, found: Findings, options: Options) -> tuple[str, ...]:
+    """Notes for the user on how the check went."""
     notes = [*found.notes, *([str(found.audit)] if found.audit else [])]
     if closed := _widening_figures(found).closed:
         notes.append(
@@ -418,6 +420,7 @@ class _LazyAddSet(Sequence[Assertion]):
         self._items: list[Assertion] | None = None
 
     def _assertion_list(self) -> list[Assertion]:
+        """List the assertions of A_add; computed once."""
         if self._items is None:
             self._items = list(self.add_set.kept_assertions())
         return self._items
@@ -509,6 +512,7 @@ def count_oversize(add_set: AddSet) -> Counter[OversizeKey]:
 
 
 def _oversize_leftover(kind: str, names: Sequence[str], size: int) -> Leftover:
+    """Make a leftover about a large element or hub."""
     shown = ", ".join(f"<{name}>" for name in names)
     if kind == "hub":
         message = f"{shown} has {size:,} role assertions that count for this check"

@@ -1,6 +1,4 @@
-"""Values that the steps of a check exchange: opened base, batch, findings, and the protocols of
-engines.
-"""
+"""Values and protocols that the steps of a check share: opened base, batch, findings, engines."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OpenBase:
-    """Base opened for checking.
+    """Base that is open for checks: T, the knowledge base, leftovers and certificate.
 
     certificate: empty if nothing was certified.
     leftovers: what was not interpreted of T and A.
@@ -36,7 +34,8 @@ class OpenBase:
     snapshot: number of the store's snapshot; 0 for other bases.
     assertions: lists A; None if this process cannot.
     vocabulary: classes and properties of A, or a superset.
-    reach: cache of the parts of T that data can reach (`shiq.jobs.checking.outside_shiq`); shared while
+    reach: cache of the parts of T that data can reach (`shiq.jobs.checking.outside_shiq`); shared
+    while
         T and A are the same.
     store: path of the store, else empty.
     """
@@ -97,7 +96,7 @@ class AddSetSize(Protocol):
 
 @dataclass(frozen=True)
 class InputBatch:
-    """Batch as read.
+    """Batch after reading: insertions, deletions and leftovers.
 
     ledger: number of triples by bucket.
     places, deleted_at: where insertions and deletions were read.
@@ -225,14 +224,14 @@ class DistributedEngine(Protocol):
 
 @runtime_checkable
 class ExplainsPull(Protocol):
-    """Add set that knows which reasons pulled elements in."""
+    """Add set that knows the reasons that pulled elements in."""
 
     def why_pulled(self) -> Sequence[PulledIn]:
         """Count elements by the reason that pulled them in, most frequent first."""
 
 
 class KnowsAssertions(Protocol):
-    """Knowledge base that can report deletions without an assertion
+    """Knowledge base that finds deletions without an assertion
     (`shiq.abox_ops.engine.KnowledgeBase.find_absent`).
     """
 

@@ -1,6 +1,4 @@
-"""Public calls of `shiq.check` about a base that is given whole, or that make a store: in this
-process, on Spark, or in worker processes where a base is large.
-"""
+"""Public calls of `shiq.check` about a base given as files, and calls that make a store."""
 
 from __future__ import annotations
 
@@ -66,10 +64,14 @@ def check_insertions(
     """Check whether (T, (A less ``deletions``) ∪ ``insertions``) is consistent, with T = ``tbox``
     and A = ``abox``.
 
-    tbox, abox, insertions, deletions: each a path, an open file, a `shiq.TextInput`, a list of
-        triples (of rdflib's or pyoxigraph's terms, or N-Triples texts), a TBox or ABox of shiq, an
-        rdflib Graph, an owlready2 Ontology or World, a pyoxigraph Store, a table with the columns
-        s, p, o [, graph, key] (Parquet, Delta, Arrow, pandas, polars, DuckDB, Spark), or a list.
+    tbox, abox, insertions, deletions: one of these, or a list of them:
+
+        - a path, an open file, or a `shiq.TextInput`
+        - a list of triples: terms of rdflib or pyoxigraph, or N-Triples texts
+        - a TBox or ABox of shiq, an rdflib Graph, an owlready2 Ontology or World, a pyoxigraph Store
+        - a table with the columns s, p, o [, graph, key]: Parquet, Delta, Arrow, pandas, polars,
+          DuckDB or Spark
+
     abox: also None, or a store opened by `open_store`; ``tbox`` may then be None.
     settings: fields of `Options` by name.
 
@@ -413,8 +415,10 @@ _UNPACKING_FACTOR = 10
 
 
 def bytes_of_lines(sources: Sequence[object]) -> int:
-    """Bytes that ``sources`` have, unpacked, or thereabouts; 0 unless all are files of triples by
-    lines, and at once where they may be less than `LARGE_BASE_BYTES`.
+    """Estimate the unpacked size of ``sources`` in bytes; 0 unless all are files of triples by
+    lines.
+
+    Returns at once if they may be smaller than `LARGE_BASE_BYTES`.
     """
     paths = [source for source in sources if isinstance(source, (str, os.PathLike))]
     if len(paths) != len(sources) or not all(map(os.path.isfile, paths)):

@@ -117,7 +117,7 @@ def open_certified_base(
 
 @dataclass(frozen=True)
 class BaseQuestion:
-    """Question whether (T, A) is consistent without any batch.
+    """Question: is (T, A) consistent without any batch?
 
     ontology: T, with the labels of its terms.
     abox: A.
@@ -186,7 +186,7 @@ class BaseQuestion:
         return replace(self, ontology=ontology, leftovers=mark_in_doubt(self.leftovers))
 
     def open_base(self, knowledge_base: Any, *more: Leftover) -> OpenBase:
-        """T with ``knowledge_base`` as an open base with a certificate."""
+        """Open base with T, ``knowledge_base`` and a certificate."""
         ontology, certificate = self.ontology, {"verdict": Verdict.CONSISTENT.value}
         return OpenBase(
             ontology.tbox,
@@ -230,6 +230,7 @@ def _ask_with_assumptions(
 
 
 def _certify_as_read(question: BaseQuestion) -> Result:
+    """Certify the base without assumptions about doubtful axioms."""
     question = question.with_datatypes_by_form
     options, decider, clock = question.options, question.decider, question.clock
     empty = open_engine(options).build(question.ontology.tbox, ABox())
@@ -347,6 +348,7 @@ def prepare_and_certify(question: BaseQuestion) -> tuple[BaseQuestion, Any, Resu
 
 
 def _prepare_as_read(question: BaseQuestion) -> tuple[Any, Result]:
+    """Index and certify the base without assumptions about doubtful axioms."""
     question = question.with_datatypes_by_form
     tbox, abox, options = question.ontology.tbox, question.abox, question.options
     decider, clock = question.decider, question.clock
@@ -412,6 +414,7 @@ def limit_reading_time(options: Options, clock: Clock) -> AbstractContextManager
 
 
 def _base_certificate(result: Result) -> dict[str, Any]:
+    """Certificate of a base that is not stored, as JSON."""
     return {
         "verdict": result.verdict.value
         if not result.evidence.undecided

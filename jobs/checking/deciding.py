@@ -1,4 +1,4 @@
-"""Decide one batch against an opened base, and keep the deciders."""
+"""Check one batch against an open base, and pool the deciders of several checks."""
 
 from __future__ import annotations
 
@@ -111,6 +111,7 @@ def check_batch(
 
 
 def _sources_of_abox(abox: ABox) -> list[object]:
+    """``abox`` as a list of sources; empty if it has no assertions."""
     return [abox] if len(abox) else []
 
 
@@ -160,8 +161,9 @@ def find_in_batch(
     clock: Clock,
     notes: tuple[str, ...] = (),
 ) -> tuple[Findings, tuple[Leftover, ...], Callable[[], float | None]]:
-    """Decide a batch in this process and explain its conflicts: the findings, with ``notes``; the
-    leftovers; and a function for the seconds that are left.
+    """Decide a batch in this process and explain its conflicts.
+
+    Returns: the findings with ``notes``, the leftovers, and a function for the seconds left.
     """
     insertions, deletions = batch.insertions, batch.deletions
     before, sent = decider.question_count, count_sent(decider)
@@ -316,8 +318,8 @@ def settle_and_make_result(
     clock: Clock,
     left: float | None,
 ) -> Result:
-    """Make the result once axioms and assertions outside SHIQ(D) are considered; ``found`` is about
-    the rest.
+    """Make the result after axioms and assertions outside SHIQ(D) are settled; ``found`` is about
+    everything else.
     """
     if any(map(is_outside_shiq, (*base.leftovers, *leftovers))):
         # Loaded where something is outside: most TBoxes have nothing there.
@@ -347,8 +349,8 @@ def settle_and_make_result(
 def _refutes(
     decider: Decider, seconds: float | None, tbox: TBox, assertions: Sequence[Assertion]
 ) -> bool:
-    """Whether the reasoner refutes ``tbox`` with ``assertions``; without any, whether nothing
-    can exist.
+    """Does the reasoner refute ``tbox`` with ``assertions``? Without any, can there be no
+    individual?
     """
     something = ClassAssertion(THING, "urn:shiq:something")
     # Few bases ask this; what it loads costs as much as a small check.
@@ -400,8 +402,10 @@ def explanation_limit(options: Options, left: float | None) -> tuple[float | Non
 def deadline_of(
     options: Options, begun: float
 ) -> tuple[float | None, Callable[[], float | None], Callable[[], bool]]:
-    """Deadline of a time limit that counts from ``begun``, a function for the seconds left, and one
-    for whether it is over.
+    """Deadline of a time limit that counts from ``begun``.
+
+    Returns: the deadline, a function for the seconds left, and a function that tells whether it is
+    over.
     """
     deadline = None if options.timeout is None else begun + options.timeout
     return deadline, partial(seconds_left, deadline), partial(is_past, deadline)
@@ -428,7 +432,7 @@ def summarise_answers(
 
 
 def group_individuals(add_set: AddSet) -> Sequence[tuple[str, ...]]:
-    """Individuals of each contradictory element and each module."""
+    """List the individuals of each contradictory element and each module."""
     clashing, modules = add_set.contradictory, add_set.modules
     return LazySequence(
         len(clashing) + len(modules), lambda: [*clashing, *map(individuals_in, modules)]
@@ -566,4 +570,5 @@ class DeciderPool:
 
 
 def _pool_key(options: Options) -> _PoolKey:
+    """Options that determine a decider."""
     return options.reasoner, options.heap, options.audit, options.accept_agpl

@@ -19,7 +19,7 @@ from shiq.reasoner.protocol import Answer
 
 
 class PartChecker(Protocol):
-    """Function that checks a part of the batch, on top of ``onto`` if given."""
+    """Function that checks a part of the batch, on top of another part if ``onto`` is given."""
 
     def __call__(
         self, part: ABox, stage: Callable[[str], None], onto: ModelKnowledgeBase | None = None
@@ -87,8 +87,9 @@ def explain_groups(
 def _collect_explanation(
     explainer: Explainer, groups: Sequence[object], limit: str, *, ended: bool, broken_off: bool
 ) -> Explanation:
-    """Collect the conflicts that ``explainer`` found for the inconsistent ``groups``. ``limit``:
-    the option that limited the time.
+    """Collect the conflicts that ``explainer`` found for the inconsistent ``groups``.
+
+    limit: name of the option that limited the time
     """
     found, complete = explainer.conflicts, not broken_off and explainer.is_complete
     unexplained = (

@@ -1,4 +1,4 @@
-"""Read what is checked: TBox, assertions and batches, with their leftovers."""
+"""Read the TBox, the assertions and the batch of a check, with their leftovers."""
 
 from __future__ import annotations
 
@@ -312,7 +312,7 @@ def blocks_beyond_hermit(leftover: Leftover, options: Options) -> bool:
 
 
 def remove_deleted(leftover: Leftover, unsaid: frozenset[Assertion]) -> Leftover | None:
-    """Remove deleted assertions from a leftover; None if nothing remains."""
+    """``leftover`` without the deleted assertions; None if nothing remains."""
     if not unsaid or not is_left_out(leftover):
         return leftover
     kept = tuple(v for v in leftover.values if v not in unsaid)
@@ -339,7 +339,9 @@ def refuse_empty_batch(ledger: Mapping[str, int], options: Options) -> None:
 
 
 def reading_callback(options: Options) -> Callable[[str, int], None] | None:
-    """Progress callback (source, done) for readers; None without progress."""
+    """Make the callback (source, done) that reports reading to ``options.progress``; None without
+    progress.
+    """
     progress = options.progress
     return None if progress is None else lambda source, done: progress(f"reading {source}", done, 0)
 

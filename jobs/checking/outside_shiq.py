@@ -1,5 +1,5 @@
-"""Axioms and assertions outside SHIQ(D): find whether data can reach them, and ask HermiT about
-everything if so.
+"""Settle axioms and assertions outside SHIQ(D): find out whether data can reach them, and if so ask
+HermiT about everything.
 """
 
 from __future__ import annotations
@@ -117,7 +117,9 @@ def settle_outside(
 def _find_reachable(
     base: OpenBase, axioms: tuple[Axiom, ...], names: frozenset[str]
 ) -> ReachableAxioms:
-    """Parts of T and ``axioms`` that data in the vocabulary of A and in ``names`` can reach."""
+    """Select the parts of T and ``axioms`` that data in the vocabulary of A and in ``names`` can
+    reach.
+    """
     everything, key = (*base.tbox.axioms, *axioms), (len(base.tbox.axioms), axioms)
     if key not in base.reach:
         base.reach[key] = reach_axioms(everything, base.vocabulary())
@@ -135,7 +137,8 @@ def _find_reachable(
 
 @dataclass(frozen=True)
 class CheckForecast:
-    """Forecast of a check about ``leftovers`` outside SHIQ(D).
+    """Forecast of a check: the leftovers outside SHIQ(D) that will block it or that HermiT will be
+    asked about.
 
     leftovers: with those out of reach marked.
     asked: those that HermiT would be asked about.
@@ -207,6 +210,9 @@ class _FullQuestion:
         self.deadline = time.monotonic() + (HERMIT_SECONDS if left is None else left)
 
     def settle(self, found: Findings, open_: Sequence[Leftover]) -> Findings:
+        """Ask HermiT, unless a certificate already covers the question. Returns the findings with
+        its answer.
+        """
         count = sum(len(x.values) for x in open_)
         about = f"{count:,} outside SHIQ(D) and within reach of the data, first: {open_[0].located_message}"
         if self._is_certified():
@@ -280,9 +286,11 @@ class _FullQuestion:
         }
 
     def _add_undecided_reason(self, found: Findings, reason: str) -> Findings:
+        """``found`` with one more reason for `undetermined`."""
         return replace(found, undecided_reasons=(*found.undecided_reasons, reason))
 
     def _base_statements(self) -> frozenset[Axiom | Assertion]:
+        """Axioms and assertions of the base that are outside SHIQ(D)."""
         return frozenset(v for x in self.base.leftovers if is_outside_shiq(x) for v in x.values)
 
     def _is_certified(self) -> bool:
@@ -309,6 +317,7 @@ class _FullQuestion:
         return [*stored, *(a for a in self.left_out_assertions if a in of_base)]
 
     def ask(self, axioms: Sequence[Axiom], assertions: Iterable[Assertion]) -> Answer:
+        """Ask HermiT whether ``axioms`` and ``assertions`` are consistent, within the time left."""
         left = self.deadline - time.monotonic()
         if left <= 0:
             return Answer(Verdict.UNDETERMINED, "no answer within the time limit")
@@ -330,11 +339,13 @@ class _FullQuestion:
     def _ask_hermit(
         self, hermit: HermitReasoner, axioms: Sequence[Axiom], assertions: Sequence[Assertion]
     ) -> Answer:
+        """Send one question to HermiT, within the time left."""
         return hermit.decide_consistency(
             axioms, assertions, max(0.01, self.deadline - time.monotonic()), is_normal=True
         )
 
     def _open_hermit(self) -> HermitReasoner:
+        """HermiT's process, started on first use and kept by the decider."""
         if self.decider.full_reasoner is None:
             self.decider.full_reasoner = HermitReasoner(self.options.heap)
         assert isinstance(self.decider.full_reasoner, HermitReasoner)
@@ -343,7 +354,7 @@ class _FullQuestion:
     def _explain(
         self, kept: list[Assertion], inserted: list[Assertion], conflicts: list[Conflict]
     ) -> bool:
-        """Find minimal conflicts and append them to ``conflicts``. Returns whether they are all."""
+        """Find minimal conflicts and append them to ``conflicts``. Returns whether all were found."""
         options = self.options
         if options.verdict_only or not options.max_conflicts or options.explain_seconds == 0:
             return False

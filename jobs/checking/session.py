@@ -1,4 +1,4 @@
-"""Open store for several checks."""
+"""Session: a store that stays open for several checks."""
 
 from __future__ import annotations
 
@@ -99,6 +99,7 @@ def make_checker_above(
 
 
 def _layer_base(knowledge_base: KnowledgeBase, accepted: Result) -> KnowledgeBase | None:
+    """``knowledge_base`` with the accepted batch on top; None if the engine cannot do that."""
     add_set = getattr(accepted.a_add, "add_set", None)
     if add_set is None or not supports(knowledge_base, LayeredKnowledgeBase):
         return None
@@ -112,7 +113,8 @@ Approval = Callable[[Result], "Collection[QuarantinedAssertion] | None"]
 
 
 class Session:
-    """Open store for several checks. Decided shapes are remembered while the store does not change.
+    """Store that stays open for several checks. Decided shapes are remembered while the store does
+    not change.
 
     Each check uses the store's newest snapshot, whichever process wrote it. A session opened on a
     numbered snapshot stays on it.
@@ -251,6 +253,7 @@ class Session:
         taken: Mapping[str, int],
     ) -> Result:
         # Loaded where a batch is committed.
+        """Commit an accepted batch to the store. Returns the result with the new snapshot."""
         from shiq.jobs.checking.certifying import make_certificate
 
         store = import_by_name(STORE)
@@ -359,6 +362,7 @@ class Session:
             opened.close()
 
     def _forget_answers(self) -> None:
+        """Forget everything that is about the previous snapshot."""
         self._deciders.forget_answers()
         for known in self._knowledge_bases.values():
             if isinstance(known, DistributedEngine):
@@ -368,6 +372,7 @@ class Session:
         self._bases.clear()
 
     def _cached_base(self, options: Options) -> OpenBase:
+        """Open base for these options; opened once for each snapshot."""
         open_engine(options)
         key = options.engine, options.allow
         if key not in self._bases:
@@ -375,6 +380,7 @@ class Session:
         return self._bases[key]
 
     def _open_base(self, options: Options) -> OpenBase:
+        """Open the base for these options."""
         held = self._store.certificate
         certificate = held.to_dict() if held else {}
         tbox: TBox = read_by_form(

@@ -1,9 +1,8 @@
-"""Large batches in slices, each checked on top of those before it, so that memory follows a
-slice (THEORY, "Slices").
+"""Check a large batch in slices, each on top of those before it, so that memory follows a slice
+(THEORY, "Slices").
 
-It serves for batches that are consistent. Where a slice is not found so, or cannot be laid under
-the next one, the batch is taken whole instead, so that conflicts, what is left undecided, and
-what a gate sets aside do not depend on slices.
+If a slice is not consistent, or cannot be layered under the next one, the batch is checked whole
+instead. So conflicts, undecided parts and quarantined lines do not depend on slices.
 """
 
 from __future__ import annotations
@@ -138,11 +137,12 @@ class SlicedAddSet:
         return identities(self.compute_unsliced()) if self.has_merges else []
 
     def why_pulled(self) -> Sequence[PulledIn]:
-        """See `shiq.jobs.checking.base.ExplainsPull`."""
+        """Count elements by the reason that pulled them in, over all slices."""
         return self.reasons
 
 
 def _join_reasons(before: Sequence[PulledIn], more: Sequence[PulledIn]) -> tuple[PulledIn, ...]:
+    """Sum the counts of equal reasons, most frequent first."""
     found: dict[tuple[str, str, tuple[str, ...]], PulledIn] = {}
     for reason in (*before, *more):
         key = reason.reason, reason.text, reason.axioms
@@ -281,6 +281,7 @@ def _check_slices(
 
 
 def _slice_findings(found: SlicedAddSet, options: Options, decider: Decider) -> Findings:
+    """Findings of all slices together."""
     return Findings(
         criterion=options.criterion,
         add_set=found,

@@ -1,5 +1,5 @@
-"""Gate: accept a batch, or the consistent part of it (``shiq gate``). `shiq.jobs.gate.decide` has
-the procedure.
+"""Gate: accept a batch, or its consistent part (``shiq gate``). `shiq.jobs.gate.decide` has the
+procedure.
 """
 
 from __future__ import annotations

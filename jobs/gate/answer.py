@@ -52,7 +52,8 @@ class EqualIndividuals:
 class _RemoteIdentities(Protocol):
     """Add set outside this process that computes its identities there."""
 
-    def identities(self) -> list[entailed.Identity]: ...
+    def identities(self) -> list[entailed.Identity]:
+        """List the equalities that follow, with reasons."""
 
 
 def identities_of(result: Result) -> tuple[EqualIndividuals, ...]:
@@ -67,6 +68,7 @@ def identities_of(result: Result) -> tuple[EqualIndividuals, ...]:
 
 
 def _equal_individuals(identity: entailed.Identity) -> EqualIndividuals:
+    """Convert an identity and its reasons to N-Triples lines and axioms in functional syntax."""
     insertions, base, axioms = dict[str, None](), dict[str, None](), dict[str, None]()
     for reason in identity.reasons:
         for assertion in reason.assertions:
@@ -90,7 +92,7 @@ SCHEMA_VERSION: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class SetAsideLine:
-    """Line of a batch that is not accepted, with the reason.
+    """Line of a batch that goes to quarantine or is tolerated, with the reason.
 
     line: the line.
     reason: a sentence for the report.
@@ -267,6 +269,7 @@ class GateAnswer:
         }
 
     def _row(self, x: SetAsideLine) -> dict[str, Any]:
+        """Convert a line that is not accepted to JSON."""
         place = {"source": self.files[x.line.file], "line": x.line.position, "text": x.line.text}
         hint = {"hint": x.hint} if x.hint else {}
         place |= {"column": x.line.column} if x.line.column else {}
@@ -274,12 +277,12 @@ class GateAnswer:
 
 
 class BatchNotReadError(OperationalError):
-    """The time was over before the batch was read."""
+    """Error: the time limit ended before the batch was read."""
 
 
 @contextmanager
 def limit_batch_reading(options: Options, clock: Clock) -> Iterator[None]:
-    """Context manager: the time limit holds for what reads the batch. Raises: BatchNotReadError."""
+    """Context manager: apply the time limit while the batch is read. Raises: BatchNotReadError."""
     clock.step = "reading the batch"
     try:
         with limit_reading_time(options, clock):

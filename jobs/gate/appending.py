@@ -78,6 +78,7 @@ def delta_schema(schema: pa.Schema) -> pa.Schema:
 
 
 def _delta_type(kind: pa.DataType) -> pa.DataType:
+    """Type that Delta stores for an Arrow type."""
     if pa.types.is_timestamp(kind):
         return pa.timestamp("us", "UTC" if kind.tz else None)
     if pa.types.is_dictionary(kind):
@@ -113,7 +114,7 @@ class AppendRun:
 
 
 class DeltaAppender:
-    """Appends rows to the Delta table in a folder, which the first append creates."""
+    """Writer that appends rows to the Delta table in a folder; the first append creates the table."""
 
     def __init__(self, path: Path) -> None:
         self.path, self._place = path, str(path.absolute())
@@ -205,6 +206,7 @@ class DeltaAppender:
             ) from error
 
     def _table(self) -> DeltaTable | None:
+        """Open the table; None if there is none yet. Raises: OperationalError."""
         from deltalake import DeltaTable
         from deltalake.exceptions import DeltaError
 
@@ -217,4 +219,5 @@ class DeltaAppender:
 
 
 def _has_type_of(field: pa.Field, there: pa.Field | None) -> bool:
+    """Does the table's column have the type of ``field``?"""
     return there is not None and delta_schema(pa.schema([there])).field(0).type == field.type

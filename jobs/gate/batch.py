@@ -1,4 +1,6 @@
-"""Batch of a gate: its lines, the lines of each assertion, and sources for a check of some of them."""
+"""Batch of a gate: its lines, the lines that state each assertion, and sources for a check of a
+part.
+"""
 
 from __future__ import annotations
 
@@ -99,14 +101,13 @@ class LinkedLines:
         return i
 
     def _unite(self, i: int, j: int) -> None:
+        """Unite the groups of two lines."""
         i, j = self.representative(i), self.representative(j)
         self._parent[max(i, j)] = min(i, j)
 
 
 def is_structure(line: Line) -> bool:
-    """Whether the triple uses OWL's vocabulary, so that it may be a part of a structure of several
-    lines.
-    """
+    """Does the triple use OWL's vocabulary, so that it may be part of a structure of several lines?"""
     return line.triple is not None and _is_for_graph(*line.triple[1:])
 
 
@@ -152,11 +153,13 @@ def _is_of_node(predicate: str, value: str, is_own: bool) -> bool:
 
 def _is_for_graph(predicate: str, value: str) -> bool:
     # Of most triples the predicate alone tells.
+    """Does the triple need the graph mapping, as a part of OWL's structures?"""
     return _is_for_graph_cached(predicate, value if predicate[1:-1] == _TYPE else "")
 
 
 @lru_cache(1 << 14)
 def _is_for_graph_cached(predicate: str, value: str) -> bool:
+    """Answer `_is_for_graph`, cached."""
     return is_for_graph(predicate[1:-1], value[1:-1] if value.startswith("<") else value)
 
 
@@ -200,10 +203,12 @@ class GateBatch:
 
     @cached_property
     def _linked_lines(self) -> LinkedLines:
+        """Groups of lines that stay together."""
         return LinkedLines(self.lines)
 
     @cached_property
     def _lines_by_key(self) -> Mapping[tuple[int, Triple], Sequence[int]]:
+        """Line numbers by the key of their triple."""
         found: dict[tuple[int, Triple], list[int]] = defaultdict(list)
         for i, line in enumerate(self.lines):
             if line.triple:
@@ -212,6 +217,7 @@ class GateBatch:
 
     @cached_property
     def _lines_by_place(self) -> Mapping[tuple[str, int], Sequence[int]]:
+        """Line numbers by file name and number in the file."""
         found: dict[tuple[str, int], list[int]] = defaultdict(list)
         for i, line in enumerate(self.lines):
             found[self.names[line.file], line.number].append(i)
@@ -219,12 +225,14 @@ class GateBatch:
 
     @cached_property
     def _is_line_based(self) -> bool:
+        """Can a check read the batch's files line by line?"""
         return all(map(is_line_based, self._documents)) and not any(
             line.raw.endswith(b"\r") for line in self.lines
         )
 
     @cached_property
     def _structure_lines(self) -> Sequence[int]:
+        """Numbers of the lines that are parts of OWL's structures."""
         return [i for i, line in enumerate(self.lines) if is_structure(line)]
 
     def lines_stating(
@@ -279,6 +287,7 @@ class GateBatch:
         return found if unit == "row" else self._linked_lines.with_linked(found)
 
     def _unit_key(self, line: Line, unit: str) -> object:
+        """Key of the ``unit`` that a line belongs to: graph, row, document or subject."""
         if unit == "graph":
             return (line.file, line.graph) if line.graph.startswith("_:") else line.graph
         if unit == "row":
@@ -303,6 +312,7 @@ class GateBatch:
         }
 
     def _mentions_any(self, line: Line, named: Collection[object]) -> bool:
+        """Does the line mention one of the individuals ``named``?"""
         file, (subject, _, value) = key_of(line)
         return _scoped_term(file, subject) in named or _scoped_term(file, value) in named
 
@@ -335,6 +345,7 @@ class GateBatch:
         )
 
     def _lines_at(self, source: str, number: int) -> list[Line]:
+        """Lines at a place."""
         return [self.lines[i] for i in self._lines_by_place.get((source, number), ())]
 
     # --- sources for a check ----------------------------------------------------------------------

@@ -32,7 +32,7 @@ ALL, LEAST = "all", "least"
 
 @dataclass
 class Culprits:
-    """Conflicts found so far, and the lines that are set aside for them.
+    """Conflicts found so far, and the choice of lines to set aside for them.
 
     unit: what is set aside together with a line (`UNITS`).
     aside: `ALL` or `LEAST`.
@@ -81,6 +81,7 @@ class Culprits:
         return range(begun, len(self.judged_conflicts))
 
     def _ledger_entry(self, assertion: AssertionLines) -> QuarantinedAssertion | None:
+        """Ledger row of an assertion; None if it has none."""
         triple = read_result_triple(assertion[0])
         return self.ledger.get(triple) if triple and len(assertion) == 1 else None
 
@@ -114,6 +115,7 @@ class Culprits:
     def _assign_lines(
         self, prices: list[dict[AssertionLines, frozenset[int]]], chosen: Collection[int]
     ) -> None:
+        """Record the chosen lines as quarantined or tolerated, with their conflicts."""
         out: dict[int, list[int]] = {}
         beside: dict[int, list[int]] = {}
         goes_with, beside_with = set[int](), set[int]()
@@ -175,6 +177,7 @@ class Culprits:
     # --- an order of lines that does not follow from theirs ---------------------------------------
 
     def _rank_lines(self) -> dict[int, int]:
+        """Rank the involved lines by content, so that the choice does not depend on their order."""
         lines = self.batch.lines
         involved = {
             i
@@ -248,10 +251,12 @@ def _is_stated_by(assertion: Assertion, triples: Collection[Triple]) -> bool:
 
 
 def _ledger_triples(aside: QuarantinedAssertion) -> list[Triple]:
+    """Triples of a ledger row; none if they have blank nodes."""
     found = [triple for text in aside.triples if (triple := read_result_triple(text))]
     return [] if any(term.startswith("_:") for triple in found for term in triple) else found
 
 
 def _individuals(triple: Triple) -> tuple[str, ...]:
+    """Individuals that a triple is about."""
     s, p, o = triple
     return (s,) if o.startswith('"') or p.endswith("#type>") else (s, o)

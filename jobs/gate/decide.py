@@ -1,16 +1,5 @@
-"""Taking the good part of a batch: what ``shiq gate`` does.
-
-A batch is accepted as a whole, or the insertions that take part in a contradiction are set aside
-and the rest is accepted: every line goes to one side, as it was written. What is accepted has
-been checked as it is then written, so it does not rest on the culprits being all of them: they
-are taken out, round by round, until a check says `consistent`.
-
-Which lines are set aside follows from the set of triples alone, not from their order: what was
-not understood or not decided, and all insertions of all minimal conflicts, since nothing tells
-which of them is the wrong one, or a smallest set of lines that breaks every conflict
-(`shiq.jobs.gate.culprits`). A line that takes part in conflicts alone that a policy lets pass
-(`shiq.jobs.gate.waivers`) is tolerated: not accepted, since what contradicts is never certified, and
-no reason to hold the batch up.
+"""Decide a gate: check a batch, set lines aside until the remaining ones are consistent, and commit
+them.
 """
 
 from __future__ import annotations
@@ -220,6 +209,7 @@ def gate(
 
 
 def _require_triples(names: Sequence[str], lines: Sequence[Line]) -> None:
+    """Refuse a batch if one of its files has no triple. Raises: InputError."""
     full = {line.file for line in lines if line.triple}
     for i, name in enumerate(names):
         if i not in full:
@@ -240,7 +230,7 @@ class _GateQuestion:
 
 @dataclass
 class _GateRun:
-    """State of one run of a gate: lines removed so far, and the conflicts.
+    """State of one gate decision: lines removed so far, and the conflicts.
 
     check, find_blocking: calls of the session with the run's settings.
     removed: lines set aside for other reasons than conflicts, by line number.
@@ -379,6 +369,7 @@ class _GateRun:
     # --- what goes whatever else there is ---------------------------------------------------------
 
     def _remove_malformed(self) -> None:
+        """Set malformed lines aside."""
         lines = enumerate(self.batch.lines)
         self._remove_lines(
             {
@@ -475,8 +466,8 @@ class _GateRun:
     # --- the answer -------------------------------------------------------------------------------
 
     def _accept_rest(self, result: Result) -> GateAnswer:
-        """Accept the remaining lines, which ``result`` found consistent, unless too many are set
-        aside.
+        """Accept the remaining lines, which ``result`` found consistent, unless the quarantine is
+        too large.
         """
         if not self.quarantined_lines:
             return self._make_answer(
@@ -531,6 +522,7 @@ class _GateRun:
         beside: Mapping[int, SetAsideLine],
         reason: str,
     ) -> GateAnswer:
+        """Make the gate's answer from the state of this run."""
         found, lines = self.culprits, self.batch.lines
         inside = [lines[i] for i in self.remaining_lines]
         patterns = distinguish_titles([x.pattern for x in found.judged_conflicts])
@@ -561,6 +553,7 @@ class _GateRun:
 
 
 def _no_culprit_reason(result: Result) -> str:
+    """Reason for refusing a batch when no line can be blamed."""
     if not result.conflicts:
         return (
             "no conflict was explained, so that no culprit is known: allow more time or conflicts"

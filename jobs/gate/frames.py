@@ -1,9 +1,4 @@
-"""Gate for DataFrames: accepted and quarantined rows come out with all their columns.
-
-Executors write the batch to files once, so that the decision and the output concern the same rows.
-The driver reads the terms only and decides as `shiq.jobs.gate.decide` does. Outputs are joins of
-the written rows with the decision.
-"""
+"""Gate for DataFrames: return accepted and quarantined rows with all their columns."""
 
 from __future__ import annotations
 
@@ -261,6 +256,7 @@ def _triple_columns(
 
 
 def _refuse_columns_and_mapping(mapping: str | Path | None) -> None:
+    """Refuse a mapping in addition to column names. Raises: UsageError."""
     if mapping is not None:
         raise UsageError(
             "columns= and mapping= both say what the columns mean", "Give one of them."
@@ -291,8 +287,9 @@ def _refuse_frame(frame: DataFrame, spark: SparkSession, name: str) -> None:
 
 @dataclass(frozen=True)
 class _TermColumns:
-    """Columns of a DataFrame that hold terms. ``names``: position of each column that ``source``
-    reads.
+    """Columns of a DataFrame that hold terms.
+
+    names: position of each column that ``source`` reads
     """
 
     source: TableSource
@@ -394,6 +391,7 @@ def _is_applied(session: Session, batch: Mapping[str, int]) -> bool:
 def _make_frames(
     answer: GateAnswer, frame: DataFrame, kept: DataFrame, rows: pa.ChunkedArray, files: RoundFiles
 ) -> GatedFrames:
+    """Make the DataFrames of a gate's answer."""
     sides = row_decisions(answer)
     own = [_input_column(i, f) for i, f in enumerate(frame.schema)]
     decided = _decision_frame(frame.sparkSession, sides, rows)
@@ -426,6 +424,7 @@ def _decision_frame(spark: SparkSession, sides: RowDecisions, rows: pa.ChunkedAr
 
 
 def _accepted_rows(kept: DataFrame, decided: DataFrame, sides: RowDecisions) -> DataFrame:
+    """Input rows without the quarantined ones."""
     if sides.refuses_all:
         return kept.where(F.lit(False))
     return (
@@ -436,6 +435,7 @@ def _accepted_rows(kept: DataFrame, decided: DataFrame, sides: RowDecisions) -> 
 
 
 def _quarantined_rows(kept: DataFrame, decided: DataFrame, sides: RowDecisions) -> DataFrame:
+    """Quarantined input rows with reasons; all rows if the batch is refused."""
     if not sides.refuses_all:
         return kept.join(F.broadcast(decided), _ROW_COLUMN)
     none = F.array().cast("array<string>")

@@ -1,9 +1,5 @@
-"""Hints: a corrected line for a line that was set aside. Searched for after decision, output and
-commit.
-
-Each hint is confirmed by a check: the corrected line, together with the accepted lines and the
-    others of the same conflicts, contradicts nothing. The check covers the modules of these lines
-    and uses the own reasoner only. If it leaves anything open, no hint is given.
+"""Search for hints: a corrected line for a line in quarantine. The search runs after decision,
+output and commit.
 """
 
 from __future__ import annotations
@@ -37,7 +33,7 @@ _MENDABLE: Final = {"conflict", "malformed", "undeclared"}
 
 
 def is_mendable(row: SetAsideLine) -> bool:
-    """Whether another spelling could make the line acceptable."""
+    """Could another spelling make the line acceptable?"""
     return row.kind in _MENDABLE and row.line.triple is not None
 
 
@@ -72,6 +68,7 @@ class SpellingSearch:
     def _search_group(
         self, rows: Sequence[SetAsideLine], holds: AreConsistent, is_over: Callable[[], bool]
     ) -> None:
+        """Try the spellings of a group of lines together, likeliest first."""
         spelt = [
             (x, self._suggester.spellings(x.line.triple, x.kind)) for x in rows if x.line.triple
         ]
@@ -100,6 +97,7 @@ class SpellingSearch:
 
 
 def _respelt_line(line: Line, triple: Triple) -> Line:
+    """``line`` with another triple."""
     text = " ".join(part for part in (*triple, line.graph, ".\n") if part)
     return replace(line, raw=text.encode(), triple=triple)
 
@@ -156,13 +154,14 @@ def add_hints(
 
 
 def _time_limits(options: Options) -> list[float]:
+    """Time limits that were given, in seconds."""
     return [
         seconds for seconds in (options.explain_seconds, options.timeout) if seconds is not None
     ]
 
 
 class _CorrectionTrials:
-    """Checks of corrected lines in the place of lines that were set aside."""
+    """Checks of corrected lines in place of quarantined ones."""
 
     def __init__(
         self,
@@ -191,8 +190,8 @@ class _CorrectionTrials:
                 self._lines_of.setdefault(n, []).append(row.line)
 
     def are_consistent(self, pairs: Sequence[tuple[SetAsideLine, Line]]) -> bool:
-        """Whether the accepted lines stay consistent with the corrected lines and the other lines
-        of the same conflicts.
+        """Are the accepted lines consistent together with the corrected lines and the other lines
+        of the same conflicts?
         """
         others = dict.fromkeys(
             other for x, _ in pairs for other in self._lines_of_same_conflicts(x)
@@ -208,10 +207,12 @@ class _CorrectionTrials:
         )
 
     def _lines_of_same_conflicts(self, row: SetAsideLine) -> Iterable[Line]:
+        """Other lines of the conflicts that the line takes part in."""
         return (line for n in row.conflicts for line in self._lines_of[n] if line is not row.line)
 
     @staticmethod
     def _is_consistent(result: Result) -> bool:
+        """Is the verdict `consistent`?"""
         return result.verdict is Verdict.CONSISTENT
 
 

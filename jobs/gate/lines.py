@@ -1,9 +1,4 @@
-"""The lines of a batch, each as it stands in its file.
-
-N-Triples and N-Quads are split at their line ends and never rewritten. Files of other syntaxes
-have no line for each triple: their triples become N-Quads lines here, with blank nodes named in
-the order in which they are met.
-"""
+"""Read the lines of a batch, each as it is written in its file."""
 
 from __future__ import annotations
 
@@ -125,7 +120,7 @@ _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Line:
-    """Line of a batch. Lines are compared by identity.
+    """Line of a batch, compared by identity.
 
     raw: bytes as in the file, with the line end.
     triple: None for a comment or blank line.
@@ -171,7 +166,7 @@ BatchSource: TypeAlias = "str | TableSource | FileSource"
 
 
 def batch_source(given: object) -> BatchSource:
-    """A source of a batch as the gate reads it; a text is a document."""
+    """Convert a batch, given as path, source or document, to a source that the gate can read."""
     if isinstance(given, TextInput):
         given = source_of(given)
     return given if isinstance(given, TableSource | FileSource) else str(given)
@@ -208,6 +203,7 @@ def hash_content(source: BatchSource) -> str:
 
 
 def _read_file(source: str | FileSource, file: int) -> list[Line]:
+    """Read the lines of a file, or the triples of a document. Raises: UsageError, InputError."""
     suffix = _syntax_suffix(source)
     if suffix in _LINE_FORMATS:
         syntax = _LINE_FORMATS[suffix]
@@ -261,7 +257,7 @@ def bare_name(name: str) -> str:
     """
     if is_endpoint(name):
         return "endpoint.nt"
-    path = Path(f"stdin{_syntax_suffix(name)}" if name == STDIN else _LZ4.sub("", Path(name).name))
+    path = Path(f"stdin{_syntax_suffix(name)}" if name == STDIN else _PACKED.sub("", Path(name).name))
     return path.name if path.suffix.lower() in _LINE_FORMATS else f"{path.stem}.nq"
 
 
@@ -333,6 +329,7 @@ def file_of(text: str) -> int:
 
 
 def _read_bytes(named: str | FileSource) -> bytes:
+    """Read a file, unpacked. Raises: InputError."""
     source = source_of(named)
     if not isinstance(source, FileSource):
         raise InputError(f"{source.name}: not a file", "Name a file that can be read.")
@@ -350,6 +347,7 @@ _LINE_END: Final = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 
 def _split_lines(text: bytes) -> list[bytes]:
+    """Split bytes into lines, line ends included."""
     if b"\r" in text:
         return _LINE_END.findall(text)
     parts = text.split(b"\n")
@@ -357,6 +355,7 @@ def _split_lines(text: bytes) -> list[bytes]:
 
 
 def _parse_line(file: int, number: int, raw: bytes, syntax: ox.RdfFormat) -> Line:
+    """Parse one line of a file; a malformed one has a ``problem``."""
     try:
         text = raw.removeprefix(_BYTE_ORDER_MARK) if number == 1 else raw
         quad = _parse_quad(text, syntax) if text.strip() else None
@@ -385,18 +384,22 @@ def _shorten_error(said: str) -> str:
 
 
 def _parse_quad(text: bytes, syntax: ox.RdfFormat) -> ox.Quad | None:
+    """Parse a line to a quad; None for a blank or comment line."""
     return next(iter(ox.parse(input=text, format=syntax)), None)
 
 
 def _triple_of(quad: ox.Quad) -> Triple:
+    """N-Triples terms of a quad's triple."""
     return str(quad.subject), str(quad.predicate), str(quad.object)
 
 
 def _graph_term(quad: ox.Quad) -> str:
+    """N-Quads term of a quad's graph; "" for the default graph."""
     return "" if isinstance(quad.graph_name, ox.DefaultGraph) else str(quad.graph_name)
 
 
 def _read_document(source: str | FileSource, file: int) -> list[Line]:
+    """Read the triples of a document as lines. Raises: InputError."""
     statements, broken = read_statements(source)
     if broken:
         first = broken[0]
@@ -459,14 +462,17 @@ def _read_table(source: str | TableSource, file: int) -> tuple[list[Line], tuple
 
 
 def _text_and_key(x: Statement | Leftover) -> tuple[str, str]:
+    """Text of a row, and its key in the source."""
     return x.text, x.key if isinstance(x, Statement) else x.hint
 
 
 def _column_name(x: Statement | Leftover) -> str:
+    """Column that a row was read from; "" if unknown."""
     return x.column if isinstance(x, Statement) else ""
 
 
 def _make_row_line(file: int, x: Statement | Leftover, renamed: Callable[[str], str]) -> Line:
+    """Make the line of a table row; a broken row becomes a malformed line."""
     if isinstance(x, Statement):
         return _make_statement_line(file, x.line, x, renamed)
     key = f" ({x.hint})" if x.hint else ""
@@ -478,6 +484,7 @@ def _make_row_line(file: int, x: Statement | Leftover, renamed: Callable[[str], 
 def _make_statement_line(
     file: int, number: int, x: Statement, renamed: Callable[[str], str]
 ) -> Line:
+    """Make the N-Quads line of a statement."""
     triple, graph = (renamed(x.subject), x.predicate, renamed(x.object)), renamed(x.graph)
     text = " ".join(part for part in (*triple, graph, ".\n") if part)
     return Line(file, number, text.encode(), triple, graph)

@@ -1,8 +1,4 @@
-"""Write the decision of a gate to files: quarantine, reasons, accepted lines, in that order.
-
-Each file is replaced in one step. An interrupted run leaves whole files only. The accepted lines of
-an earlier run are deleted first, and the quarantine is on disk before anything is accepted.
-"""
+"""Write a gate's decision to files: quarantine, then reasons, then accepted lines."""
 
 from __future__ import annotations
 
@@ -22,10 +18,7 @@ _FileContents: TypeAlias = dict[Path, bytes]
 
 @dataclass(frozen=True, slots=True)
 class OutputFiles:
-    """Paths of the output files; directories if the batch has several files. None: not written.
-
-    tolerated: if None, tolerated lines are written to the quarantine.
-    """
+    """Paths of a gate's output files; folders if the batch has several files. None: not written."""
 
     accepted_file: Path | None = None
     quarantine_file: Path | None = None
@@ -66,7 +59,7 @@ def write_outputs(gated: GateAnswer, sides: OutputFiles) -> None:
 
 
 def write_reasons(gated: GateAnswer, sides: OutputFiles) -> None:
-    """Write the reason of each quarantined line beside the quarantine; replaces an earlier version
+    """Write the reason for each quarantined line beside the quarantine; replaces an earlier version
     without hints.
     """
     if sides.quarantine_file is None or is_device(sides.quarantine_file):
@@ -102,7 +95,7 @@ def _quarantine_files(gated: GateAnswer, sides: OutputFiles) -> _FileContents:
 def _output_contents(
     target: Path | None, names: Sequence[str], lines: Sequence[Line]
 ) -> _FileContents:
-    """Content of the files of one side, by path."""
+    """Content of the files of one output, by path."""
     if target is None:
         return {}
     if len(names) <= 1:

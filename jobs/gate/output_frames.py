@@ -1,4 +1,4 @@
-"""Gate outputs on Spark: executors append rows to Delta and Iceberg tables, each table in one
+"""Append a gate's rows to Delta and Iceberg tables on Spark's executors, each table in one
 transaction.
 """
 
@@ -34,7 +34,7 @@ _ICEBERG_RUN = "shiq-run"
 
 
 class FrameTarget(Protocol):
-    """Table that the rows of one side of a gate are appended to."""
+    """Table that one output of a gate on Spark is appended to."""
 
     def check(self, columns: StructType) -> None:
         """Check that rows with ``columns`` can be appended. Raises: OperationalError."""
@@ -64,12 +64,14 @@ class _FolderTarget:
 
 
 def _delta_schema(columns: StructType) -> pa.Schema:
+    """Schema that Delta stores for Spark ``columns``."""
     return delta_schema(to_arrow_schema(columns))
 
 
 def _write_task(
     folder: str, schema: pa.Schema, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
+    """Spark task: write rows as Parquet files in ``folder``. Yields the files."""
     for part in write_part(folder, schema, (pa.Table.from_batches([batch]) for batch in batches)):
         yield pa.RecordBatch.from_pydict(
             {"name": [part.name], "size": [part.size], "rows": [part.rows]}
@@ -83,6 +85,7 @@ def content_hash_of_frame(rows: DataFrame) -> int:
 
 
 def _content_task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Spark task: hash the content of rows."""
     total = content_hash(pa.Table.from_batches([batch]) for batch in batches)
     yield pa.RecordBatch.from_pydict({"content": [str(total)]})
 
@@ -140,7 +143,7 @@ class _CatalogTarget:
 
 
 def open_target(session: SparkSession, name: str) -> FrameTarget:
-    """Resolve the name of a side to its table. Raises: UsageError."""
+    """Resolve the name of an output to its table. Raises: UsageError."""
     if name.startswith(TABLE):
         return _CatalogTarget(session, name.removeprefix(TABLE))
     if is_delta_output(name):
@@ -153,7 +156,7 @@ def open_target(session: SparkSession, name: str) -> FrameTarget:
 
 @dataclass(frozen=True)
 class FrameOutputs:
-    """Tables for the sides of a gate on Spark, in the order in which they are written."""
+    """Output tables of a gate on Spark, in the order in which they are written."""
 
     targets: Mapping[str, FrameTarget]
 
@@ -175,7 +178,7 @@ class FrameOutputs:
         return found
 
     def append(self, rows: Mapping[str, DataFrame], run: Callable[[str], AppendRun]) -> None:
-        """Append the ``rows`` of each side under the side's run id. Raises: OperationalError."""
+        """Append the ``rows`` of each output under its run id. Raises: OperationalError."""
         for side, target in self.targets.items():
             target.append(rows[side], run(side))
 

@@ -1,8 +1,5 @@
-"""Gate outputs as tables: the rows of the gated table with all columns, in the quarantine with
-reasons, and conflicts as rows.
-
-Delta tables are appended to in one transaction with the run id. Parquet, CSV and TSV files are
-replaced in one step.
+"""Write a gate's rows to tables: accepted and quarantined rows with all columns, reasons, and
+conflicts as rows.
 """
 
 from __future__ import annotations
@@ -110,7 +107,7 @@ class SourceRows:
 
 
 def make_append_run(gated: GateAnswer, store: Place, side: str, content: int) -> AppendRun:
-    """Make the run id of an append to ``side``.
+    """Make the run id of an append to the output ``side``.
 
     content: `content_hash` of all columns of the input. The same decision on the same rows has the
         same id, committed or not.
@@ -127,7 +124,7 @@ def make_append_run(gated: GateAnswer, store: Place, side: str, content: int) ->
 
 
 class RowTarget(Protocol):
-    """File or table that the rows of one side of a gate are written to."""
+    """File or table that one output of a gate is written to."""
 
     def check(self, schema: pa.Schema) -> None:
         """Check that rows of ``schema`` can be written. Raises: OperationalError."""
@@ -135,7 +132,7 @@ class RowTarget(Protocol):
     def write(
         self, tables: Callable[[], Iterator[pa.Table]], schema: pa.Schema, run: AppendRun
     ) -> None:
-        """Write all rows of a side. Raises: OperationalError."""
+        """Write all rows of an output. Raises: OperationalError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +180,7 @@ class _FileTarget:
 
 
 def _text_schema(schema: pa.Schema) -> pa.Schema:
+    """Schema for a text file: nested columns become texts."""
     return pa.schema(
         [pa.field(f.name, pa.string() if pa.types.is_nested(f.type) else f.type) for f in schema]
     )
@@ -201,7 +199,7 @@ def _nested_to_json(table: pa.Table) -> pa.Table:
 
 
 def open_target(name: str) -> RowTarget:
-    """Resolve the name of a side to its file or table. Raises: UsageError."""
+    """Resolve the name of an output to its file or table. Raises: UsageError."""
     if name.startswith(TABLE):
         raise UsageError(
             f"{name} is a table that a session of Spark's knows",
@@ -255,15 +253,18 @@ class TableOutputs:
 
     @property
     def _quarantine_schema(self) -> pa.Schema:
+        """Schema of the quarantine: the source's columns and `REASON_COLUMNS`."""
         return pa.schema([*self.source.schema, *REASON_COLUMNS])
 
     def _accepted_rows(self, sides: RowDecisions) -> Iterator[pa.Table]:
+        """Iterate over the accepted rows."""
         for numbers, rows in self.source:
             yield rows.filter(
                 pa.array([sides.reason_of(number) is None for number in numbers], pa.bool_())
             )
 
     def _quarantined_rows(self, sides: RowDecisions, texts: dict[int, str]) -> Iterator[pa.Table]:
+        """Iterate over the quarantined rows, with their reasons."""
         unread = dict(sides.reasons)
         for numbers, rows in self.source:
             found = [
@@ -291,6 +292,7 @@ class TableOutputs:
 
 
 def _append_reasons(rows: pa.Table, reasons: Sequence[RowReason]) -> pa.Table:
+    """Append `REASON_COLUMNS` to ``rows``."""
     told = reason_table(reasons)
     for field in REASON_COLUMNS:
         rows = rows.append_column(field, told.column(field.name))
@@ -365,7 +367,9 @@ REFUSED_ROW: Final = RowReason(WITH_THE_BATCH, "batch")
 
 @dataclass(frozen=True)
 class RowDecisions:
-    """Quarantined rows by row number; other rows are accepted, or with ``refuses_all`` refused."""
+    """Decision about each row of a table: ``reasons`` by quarantined row number. Other rows are
+    accepted, or refused if ``refuses_all``.
+    """
 
     reasons: Mapping[int, RowReason]
     refuses_all: bool = False
@@ -376,7 +380,7 @@ class RowDecisions:
 
 
 def row_decisions(gated: GateAnswer) -> RowDecisions:
-    """Convert the decision about one table to rows. Tolerated rows are in the quarantine."""
+    """Convert the decision about one table to rows. Tolerated rows go to the quarantine."""
     lines: dict[int, list[SetAsideLine]] = {}
     for line in (*gated.set_aside, *gated.tolerated):
         if line.kind != REFUSED_ROW.cause:
@@ -387,6 +391,7 @@ def row_decisions(gated: GateAnswer) -> RowDecisions:
 
 
 def _reason_of(gated: GateAnswer, lines: Sequence[SetAsideLine]) -> RowReason:
+    """Reason for the quarantined lines of one row."""
     own = [x for x in lines if x.kind != _UNIT_KIND] or lines
     conflicts = list(dict.fromkeys(n for x in own for n in x.conflicts))
     judged = gated.judged_conflicts
@@ -445,12 +450,12 @@ _BY_FOLDER: Final = re.compile(r"\w+\.`(.+)`")
 
 
 def is_table_output(name: str) -> bool:
-    """Whether the name is that of a table."""
+    """Does the name denote a table?"""
     return name.startswith(TABLE) or name.lower().endswith((DELTA, PARQUET, CSV, TSV))
 
 
 def is_delta_output(name: str) -> bool:
-    """Whether the name is that of a Delta table in a folder."""
+    """Does the name denote a Delta table in a folder?"""
     return name.lower().endswith(DELTA)
 
 

@@ -1,8 +1,4 @@
-"""Policy of a gate (``--policy``): severities and waivers of conflicts.
-
-A policy never makes a contradiction consistent. It names conflicts that do not block a batch; their
-insertions are *tolerated*: kept out of the store, since a store that held them would entail
-everything.
+"""Policy of a gate (``--policy``): severity of conflicts, and waivers for them.
 
 >>> parse_policy({"severity": {"cax-dw": "warn"}}, date(2030, 1, 1)).judge([], "cax-dw-1234abcd", "cax-dw").effect
 'warn'
@@ -53,7 +49,7 @@ class Waiver:
     triples: frozenset[Triple] = frozenset()
 
     def covers(self, insertions: Collection[Triple], pattern: str, rule: str) -> bool:
-        """Whether the waiver applies to a conflict, its expiry aside."""
+        """Does the waiver apply to a conflict, its expiry aside?"""
         if self.triples:
             return bool(insertions) and self.triples.issuperset(insertions)
         return self.pattern == pattern if self.pattern else bool(rule) and self.rule == rule
@@ -74,7 +70,7 @@ class Judgement:
 
     @property
     def blocks(self) -> bool:
-        """Whether the conflict blocks the batch."""
+        """Does the conflict block the batch?"""
         return self.effect == FAIL
 
     def to_dict(self) -> dict[str, Any]:
@@ -170,6 +166,7 @@ def parse_policy(
 
 
 def _parse_waiver(place: str, found: object) -> Waiver:
+    """Parse one waiver. Raises: UsageError."""
     if not isinstance(found, dict):
         raise UsageError(f"{place}: not a table", "Write [[waiver]], and its keys below.")
     refuse_unknown(place, found, _WAIVER_KEYS)
@@ -198,6 +195,7 @@ def _parse_waiver(place: str, found: object) -> Waiver:
 
 
 def _parse_triples(place: str, found: object) -> frozenset[Triple]:
+    """Parse the triples of a waiver. Raises: UsageError."""
     texts = found.splitlines() if isinstance(found, str) else found
     if not isinstance(texts, list):
         raise UsageError(

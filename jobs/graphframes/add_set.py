@@ -1,4 +1,4 @@
-"""A_add as Spark tables, written out as assertions on demand."""
+"""A_add of a batch as Spark tables, written out as assertions on demand."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class GraphFramesAddSet:
         return look_up(rows.join(tables.terms, "node"), tables.terms, other="other")
 
     def kept_assertions(self) -> Iterator[owl.Assertion]:
-        """See `shiq.abox_ops.engine.AddSet.kept_assertions`; in no particular order."""
+        """Iterate over the assertions of A_add, in no particular order."""
         rows = (row.asDict() for row in self._assertion_rows.toLocalIterator())
         return chain.from_iterable(parse_assertions(self.tables.rules, row) for row in rows)
 
@@ -74,11 +74,11 @@ class GraphFramesAddSet:
     # --- the reduced ontology ---------------------------------------------------------------------
 
     def running(self) -> AbstractContextManager[None]:
-        """See `shiq.jobs.reduced_ontology.DistributedAddSet`."""
+        """Context manager: Spark settings for jobs over this add set."""
         return tuned_session(self.tables.files.spark, len(self.tables.view.base) + self.insertions)
 
     def reduced_sample(self) -> list[owl.Assertion]:
-        """See `shiq.jobs.reduced_ontology.DistributedAddSet`."""
+        """Assertions in which every property and datatype of the reduced ontology occurs."""
         rows = self.module_tables.rows.filter("kind <> 'element'")
         some = dict.fromkeys(("term", "other", "lexical", "language"), "")
         return [
@@ -88,7 +88,7 @@ class GraphFramesAddSet:
         ]
 
     def reduced_lines(self, write: LineWriter) -> DataFrame:
-        """See `shiq.jobs.reduced_ontology.DistributedAddSet`."""
+        """DataFrame with the column ``line``: the text that ``write`` makes of each assertion."""
         tables, members = self.tables, self.module_tables.members
         clashes = members.filter("component IS NULL").selectExpr("'clash' AS kind", "term")
         names = tables.names.toDF("node", "id").join(tables.terms.toDF("node", "other"), "node")
@@ -102,7 +102,7 @@ class GraphFramesAddSet:
 
     @cached_property
     def contradictory(self) -> list[tuple[str, ...]]:
-        """See `shiq.abox_ops.engine.AddSet.contradictory`."""
+        """Elements whose labels contradict each other, by their individuals' terms."""
         clashing = self.procedure_tables.vertices.filter("clashes").selectExpr(
             "id", "id AS component"
         )

@@ -1,7 +1,5 @@
-"""The Spark session of the engine `graphframes`, and whether its JVM has GraphFrames' core.
-
-The core is no part of graphframes-py. It is used if it is on the classpath (`spark.jars`,
-`spark.jars.packages`, or the environment variable below); nothing requires it.
+"""Open the Spark session of the engine `graphframes`, and test whether its JVM has GraphFrames'
+core.
 """
 
 from __future__ import annotations
@@ -59,7 +57,7 @@ def open_session(master: str | None = None) -> SparkSession:
 
 
 def has_core(spark: SparkSession) -> bool:
-    """Whether the JVM of ``spark`` can load GraphFrames."""
+    """Can the JVM of ``spark`` load GraphFrames?"""
     jvm: Any = spark.sparkContext._jvm
     with suppress(Exception):  # py4j wraps ClassNotFoundException
         # graphframes-py itself goes by this loader
@@ -72,12 +70,8 @@ def has_core(spark: SparkSession) -> bool:
 
 @contextmanager
 def tuned_session(spark: SparkSession, size: int) -> Iterator[None]:
-    """Context manager: settings for ``size`` assertions; Spark's errors become an
+    """Context manager: Spark settings for ``size`` assertions; Spark's errors become an
     `OperationalError`.
-
-    Adaptive execution has given wrong components. Small graphs get one partition, and their plans
-    are
-    interpreted, since compiling costs more than running them.
     """
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException

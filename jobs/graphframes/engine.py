@@ -1,9 +1,4 @@
-"""The engine `graphframes`: the published method (criterion `definition7`) on Spark tables.
-
-Individuals are vertices, role assertions edges. The rounds of the procedure are messages between
-neighbours, and modules are connected components. Both use GraphFrames, or joins on DataFrames.
-Certificates check what they give.
-"""
+"""Engine `graphframes`: the published method (criterion `definition7`) on Spark tables."""
 
 from __future__ import annotations
 
@@ -51,9 +46,8 @@ from shiq.support import LazySequence
 
 @dataclass(frozen=True, eq=False)
 class GraphFramesKnowledgeBase(LocalKnowledgeBase):
-    """(T, A) as a graph of tables; on the driver it is as with the engine `local`.
-
-    See `shiq.jobs.checking.base.DistributedEngine`.
+    """(T, A) as a graph of Spark tables; questions on the driver are answered as by the engine
+    `local`.
     """
 
     _open: list[RoundFiles] = field(default_factory=list, repr=False)
@@ -134,6 +128,7 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
         decider: Decider,
         clock: Clock,
     ) -> Findings:
+        """Compute A_add, decide its modules in executors, and collect the findings."""
         _, left, _ = deadline_of(options, clock.start)
         clock.step = "message rounds"
         add_set = self.graph_add_set(insertions, deletions, options.most_module)

@@ -21,7 +21,7 @@ _FEW_EDGES = 200_000
 
 
 class DataFrameCalls:
-    """The calls by joins on DataFrames."""
+    """Graph operations by joins of DataFrames."""
 
     name = "DataFrames"
 
@@ -44,9 +44,8 @@ class DataFrameCalls:
     def components(self, edges: DataFrame, files: RoundFiles) -> DataFrame:
         """(id, component) for every vertex of an edge; a component is named by its least vertex.
 
-        Each round a vertex takes the least name of its neighbours, and then the name of the vertex
-        that
-        it is named after, so that names travel twice as far in each. Stops because names only
+        In each round a vertex takes the least name of its neighbours. Then it takes the name of the
+        vertex that it is named after, so that names travel twice as far. Stops because names only
         decrease.
         """
         found = files.write("components", edge_ends(edges).withColumn("component", F.col("id")))
@@ -71,14 +70,16 @@ class DataFrameCalls:
 
 
 class GraphFramesCalls:
-    """The calls by GraphFrames."""
+    """Graph operations by GraphFrames."""
 
     name = "GraphFrames"
 
     def messages(
         self, edges: DataFrame, aggregate: Column, *, to_src: Column, to_dst: Column
     ) -> DataFrame:
-        """See `DataFrameCalls.messages`."""
+        """(id, aggregate) for every vertex that gets a message along an edge; see
+        `DataFrameCalls.messages`.
+        """
         from graphframes import GraphFrame  # type: ignore[import-untyped]
 
         found: DataFrame = GraphFrame(edge_ends(edges), edges).aggregateMessages(
@@ -88,7 +89,7 @@ class GraphFramesCalls:
         return found.dropna()
 
     def components(self, edges: DataFrame, files: RoundFiles) -> DataFrame:
-        """See `DataFrameCalls.components`."""
+        """(id, component) for every vertex of an edge; see `DataFrameCalls.components`."""
         from graphframes import GraphFrame
 
         edges.sparkSession.sparkContext.setCheckpointDir(files.checkpoints)
@@ -108,7 +109,7 @@ GraphCalls: TypeAlias = DataFrameCalls | GraphFramesCalls
 
 
 def graph_calls(spark: SparkSession) -> GraphCalls:
-    """GraphFrames where its core is, else DataFrames."""
+    """Choose the graph operations: GraphFrames if its core is loaded, else DataFrames."""
     return GraphFramesCalls() if has_core(spark) else DataFrameCalls()
 
 
@@ -129,7 +130,7 @@ def look_up(rows: DataFrame, table: DataFrame, **columns: str) -> DataFrame:
 
 
 class CertificateError(OperationalError):
-    """A computed fixpoint is not a fixpoint."""
+    """A computed fixpoint failed its certificate."""
 
     def __init__(self, what: str) -> None:
         super().__init__(

@@ -1,8 +1,4 @@
-"""Modules: the connected components of kept assertions, each named by its shape in a task.
-
-Elements of which only a label is kept are modules by themselves. One module of each such label is
-laid out.
-"""
+"""Build modules as connected components of kept assertions; tasks compute the shape of each."""
 
 from __future__ import annotations
 
@@ -118,7 +114,7 @@ def lay_out_modules(tables: UnionTables, entered: ProcedureTables, most: int) ->
 def _module_facts(
     tables: UnionTables, entered: ProcedureTables, edges: DataFrame, members: DataFrame
 ) -> DataFrame:
-    """See `ModuleTables`."""
+    """Facts of the modules, by component; see `ModuleTables`."""
     rules = tables.rules
     seen = [i for i, name in enumerate(rules.properties) if name in rules.rules.features]
     data = entered.data.filter(F.col("property").isin(seen))

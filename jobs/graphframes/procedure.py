@@ -134,7 +134,7 @@ def _run_rounds(
 
 
 def _uninverted_edges(tables: UnionTables, half_edges: DataFrame) -> DataFrame:
-    """Those of ``half_edges`` with a role that the rules use uninverted: subject, role, object,
+    """Select the ``half_edges`` whose role the rules use without inverse: subject, role, object,
     inserted.
     """
     rules = tables.rules

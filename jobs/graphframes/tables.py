@@ -44,7 +44,7 @@ def driver_frame(spark: SparkSession, columns: Mapping[str, Any]) -> DataFrame:
 
 
 def table_rows(spark: SparkSession, table: Table, columns: Sequence[str]) -> DataFrame:
-    """``columns`` of a table. Spark itself reads the files of a store."""
+    """Read ``columns`` of a table; Spark itself reads the files of a store."""
     removed: Mapping[str, Any]
     if isinstance(table, OverlayTable) and not len(table.added_rows):
         removed = table.removed_rows.columns
@@ -81,7 +81,9 @@ class UnionTables:
     files: RoundFiles
 
     def rows(self, table: str, *columns: str) -> DataFrame:
-        """``columns`` of a table of assertions, and ``inserted``."""
+        """Read ``columns`` of a table of assertions of A and of the batch, with the flag
+        ``inserted``.
+        """
         old, new = self.view.base.table(table), self.view.inserted_tables[table]
         before = table_rows(self.files.spark, old, columns).filter(F.lit(len(old) > 0))
         after = driver_frame(self.files.spark, {name: new.columns[name] for name in columns})
@@ -108,6 +110,7 @@ class UnionTables:
         return self.rows("pairs", "node", "kind", "neighbour")
 
     def _element_names(self, name: str, pairs: DataFrame) -> DataFrame:
+        """(node, element) of the nodes that ``pairs`` make equal to another node."""
         same = pairs.filter(f"kind = {SAME} AND node <> neighbour").select("node", "neighbour")
         if same.isEmpty():
             return same.toDF("node", "element").filter("false")
@@ -165,7 +168,7 @@ class UnionTables:
     def texts(
         self, table: str, number: str, texts: Callable[[ArrayBase | Batch], dict[str, list[str]]]
     ) -> DataFrame:
-        """Texts of A and of the batch, by their ``number``."""
+        """Look up texts of A and of the batch by their ``number``."""
         base: Base = self.view.base
         if isinstance(base, OverlayBase):
             base = base.base
@@ -232,14 +235,14 @@ def parse_assertions(rules: WorkerRules, row: Mapping[str, Any]) -> list[owl.Ass
 
 
 def parse_literal(row: Mapping[str, Any]) -> owl.Literal:
-    """The literal whose parts ``row`` has."""
+    """Parse the literal whose parts are in ``row``."""
     return owl.Literal(*map(row.__getitem__, LITERAL_COLUMNS))
 
 
 def write_lines(rules: WorkerRules, rows: DataFrame, write: LineWriter) -> DataFrame:
-    """(line): the lines that ``write`` makes of ``rows``."""
+    """Apply ``write`` to ``rows``. Returns a DataFrame (line) with the lines that it makes."""
 
-    def written(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def write_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             found: list[str] = []
             for row in batch.to_pylist():
@@ -247,4 +250,4 @@ def write_lines(rules: WorkerRules, rows: DataFrame, write: LineWriter) -> DataF
                 found += write(parse_assertions(rules, row), [row[named]] if named else [])
             yield pa.RecordBatch.from_arrays([pa.array(found, pa.string())], ["line"])
 
-    return rows.mapInArrow(written, "line string")
+    return rows.mapInArrow(write_batches, "line string")

@@ -1,9 +1,5 @@
-"""The engine `spark`: the engine `local`, for which tasks of Spark read the batch, and decide
-shapes that are many or hard.
-
-Reading is what grows with the bytes, and each line stands by itself; reasoning is dear, and each
-shape stands by itself. What lies between costs the driver some 20 µs an insertion: less than to
-move it about.
+"""Engine `spark`: the engine `local`, with Spark tasks that read the batch and decide shapes that
+are many or hard.
 """
 
 from __future__ import annotations
@@ -37,22 +33,22 @@ if TYPE_CHECKING:
 
 
 class SparkWork:
-    """The work of one check that Spark does (`shiq.jobs.checking.base.DistributedWork`).
-
-    A session is started when there is work for it.
-    """
+    """Work of one check that Spark does (`shiq.jobs.checking.base.DistributedWork`)."""
 
     def __init__(self, base: OpenBase, options: Options) -> None:
         self._base, self._options = base, options
 
     @cached_property
     def _stage_jobs(self) -> TaggedJobs:
+        """Counter of the jobs of this check's stages."""
         from shiq.jobs.spark.session import TaggedJobs
 
         return TaggedJobs(obtain_session(self._options), "")
 
     def distribute_sources(self, given: Sequence[object]) -> list[object]:
-        """See `shiq.jobs.checking.base.DistributedWork.distribute_sources`."""
+        """Let Spark read the sources that it can read; see
+        `shiq.jobs.checking.base.DistributedWork`.
+        """
         if not given or all(isinstance(value, ABox) for value in given):
             return list(given)
         from shiq.jobs.spark.reading import SparkReading
@@ -61,7 +57,7 @@ class SparkWork:
 
     @contextmanager
     def distribute_questions(self, decider: Decider) -> Iterator[None]:
-        """See `shiq.jobs.checking.base.DistributedWork.distribute_questions`."""
+        """Context manager: Spark may answer the questions to ``decider``."""
         from shiq.jobs.spark.executor_reasoner import ExecutorReasoner
 
         here = decider.reasoner
@@ -88,7 +84,7 @@ class SparkWork:
             raise translate_failure(error, jobs.spark) from error
 
     def check_id(self, insertions: ABox, deletions: ABox, criterion: str) -> str:
-        """See `shiq.jobs.checking.base.DistributedWork.check_id`."""
+        """Id of the check of this batch, by its content."""
         held: tuple[object, ...] = ()
         knowledge_base = self._base.knowledge_base
         if isinstance(knowledge_base, LocalKnowledgeBase) and isinstance(
@@ -102,7 +98,7 @@ class SparkWork:
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     def cost(self) -> Mapping[str, int]:
-        """See `shiq.jobs.checking.base.DistributedWork.cost`."""
+        """Counts of the jobs done so far."""
         return self._stage_jobs.cost() if "_stage_jobs" in vars(self) else {}
 
 

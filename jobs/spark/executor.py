@@ -1,4 +1,4 @@
-"""The executor of builds whose tasks are Spark's, and ``shiq index --engine spark``."""
+"""Run the tasks of a build on Spark, for ``shiq index --engine spark``."""
 
 from __future__ import annotations
 
@@ -62,18 +62,21 @@ _PLACEHOLDER = ""
 
 @dataclass(frozen=True)
 class SparkExecutor:
-    """Runs each task of a build as a task of Spark; see `shiq.jobs.building.exchange.Executor`."""
+    """Executor whose tasks run on Spark; see `shiq.jobs.building.exchange.Executor`."""
 
     session: SparkSession
 
     @property
     def least_tasks(self) -> int:
+        """Least number of Spark tasks that gives every core one."""
         return task_count(self.session)
 
     def share_access(self, place: Place) -> None:
+        """Give Spark's workers this process's access to ``place``."""
         share_access(self.session, place)
 
     def run(self, task: Callable[[T], R], parts: Sequence[T], what: str) -> list[R]:
+        """Run ``task`` on each part as a Spark task. Returns the results in order."""
         if not parts:
             return []
         rows, along = task_rows(self.session, parts)
@@ -93,6 +96,7 @@ class SparkExecutor:
         what: str,
         answer: Callable[[int, IncomingColumns], Iterable[OutgoingColumns]] | None = None,
     ) -> list[R]:
+        """Send columns from each part to each other by a Spark shuffle, and receive them there."""
         rows, along = task_rows(self.session, senders)
         with described_jobs(self.session, f"shiq index: {what}"):
             rows = repartition_by_part(
@@ -132,6 +136,7 @@ def index(request: BuildRequest) -> Result:
 def _run_tasks(
     task: Callable[[T], R], parts: Sequence[bytes], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
+    """Spark task: run ``task`` on each part. Yields pickled results."""
     for number, part in numbered_parts(parts, batches):
         body = pickle.dumps(task(part))
         yield pa.record_batch(
@@ -187,6 +192,7 @@ def _send_columns(
     count: int,
     batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
+    """Spark task: run ``send`` on each part. Yields messages as rows."""
     for number, sender in numbered_parts(along, batches):
         yield from _message_rows(number, send(sender), count)
 
@@ -196,6 +202,7 @@ def _answer_columns(
     count: int,
     batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
+    """Spark task: answer the messages of each part. Yields answers as rows."""
     for part, received in _columns_by_part(batches):
         yield from _message_rows(part, answer(part, received), count)
 
@@ -203,6 +210,9 @@ def _answer_columns(
 def _message_rows(
     sender: int, what: Iterable[OutgoingColumns], count: int
 ) -> Iterator[pa.RecordBatch]:
+    """Encode messages as rows. The first sender adds an empty message for every part, so that each
+    part gets a task.
+    """
     if not sender:
         yield _record_batch(
             _MESSAGE_SCHEMA, *([part, 0, _PLACEHOLDER, b""] for part in range(count))
@@ -216,11 +226,13 @@ def _message_rows(
 def _receive_columns(
     receive: Callable[[int, IncomingColumns], R], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
+    """Spark task: run ``receive`` on the messages of each part. Yields pickled results."""
     for part, received in _columns_by_part(batches):
         yield _record_batch(_RESULT_SCHEMA, [part, pickle.dumps(receive(part, received))])
 
 
 def _columns_by_part(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, IncomingColumns]]:
+    """Decode messages, sorted by part, into columns by name."""
     skip_repeated_imports()
     rows = (row for batch in batches for row in zip(*batch.columns))
     for part, mine in groupby(rows, lambda row: int(row[0].as_py())):
@@ -234,6 +246,7 @@ def _columns_by_part(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, I
 
 
 def _record_batch(schema: pa.Schema, *rows: Sequence[object]) -> pa.RecordBatch:
+    """Make a record batch of ``rows``."""
     return pa.record_batch(
         [pa.array(values, field.type) for values, field in zip(zip(*rows), schema)], schema=schema
     )

@@ -1,4 +1,4 @@
-"""Decide shapes in Spark executors: each Python worker keeps a reasoner from task to task."""
+"""Decide module shapes in Spark executors; each Python worker keeps its reasoner from task to task."""
 
 from __future__ import annotations
 
@@ -109,7 +109,9 @@ class ExecutorReasoner:
     def decide(
         self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None
     ) -> list[Answer]:
-        """See `shiq.reasoner.protocol.Reasoner`."""
+        """Decide modules: easy ones on the driver, the others in executors; see
+        `shiq.reasoner.protocol.Reasoner`.
+        """
         deadline = None if timeout is None else time.monotonic() + timeout
         # Whoever names another reasoner wants its answers.
         tried = modules[:MOST_HERE] if self.name in ("auto", self._own.name) else ()
@@ -133,11 +135,12 @@ class ExecutorReasoner:
     def _decide_on_driver(
         self, tbox: ClausalTBox, modules: Sequence[Module], seconds: float | None
     ) -> list[tuple[Answer, str]]:
+        """Decide modules on the driver. Returns the answers, each with the name of its reasoner."""
         answers = self._here.decide(tbox, modules, seconds)
         return [*zip(answers, reasoner_names(self._here, len(modules)))]
 
     def close(self) -> None:
-        """See `shiq.reasoner.protocol.Reasoner`."""
+        """Close the driver's reasoner."""
         self._here.close()
 
     def _decide_in_executors(
@@ -175,6 +178,7 @@ _UNDETERMINED = Answer(Verdict.UNDETERMINED)
 
 
 def _parse_answer(row: Mapping[str, str]) -> Answer:
+    """Parse the answer of an executor from its row."""
     used = json.loads(row["used"])
     near = tuple(json.loads(row["near"]))
     return Answer(

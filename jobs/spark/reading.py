@@ -87,6 +87,7 @@ class SparkReading:
         return [self._with_spark_reader(value, number) for number, value in enumerate(given)]
 
     def _with_spark_reader(self, value: object, number: int) -> object:
+        """``value`` as a source whose parts Spark reads; unchanged if Spark cannot read it."""
         known = source_of(value)
         parts = partial(self.parts, number)
         if (
@@ -162,6 +163,7 @@ class SparkReading:
         return found
 
     def _frames_of_lines(self) -> list[DataFrame]:
+        """DataFrames of parts, from text files read by Spark's reader."""
         if not self._lines:
             return []
         reader = (
@@ -174,6 +176,7 @@ class SparkReading:
         return [lines.select(*columns).mapInArrow(partial(_parse_lines, self._lines), DDL)]
 
     def _frames_of_ranges(self) -> list[DataFrame]:
+        """DataFrames of parts, from ranges of table files."""
         count = len(self._ranges)
         if not count:
             return []
@@ -349,6 +352,7 @@ def read_frame(
 
 
 def _drop_lines(part: ParsedPart) -> ParsedPart:
+    """``part`` without line numbers, which rows of a DataFrame do not have."""
     *terms, lines, graphs = part.columns
     rejected = [(message, 0, text, hint) for message, _, text, hint in part.rejected_lines]
     return replace(part, columns=(*terms, bytes(len(lines)), graphs), rejected_lines=rejected)

@@ -258,7 +258,7 @@ def _worker_version(session: SparkSession) -> str:
     """Version of shiq that a worker of ``session`` has, or why it has none."""
 
     # A function within another is sent by value, so that a worker without shiq can run it.
-    def told(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+    def report_version(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
         import pyarrow
 
         for _ in batches:
@@ -269,9 +269,11 @@ def _worker_version(session: SparkSession) -> str:
                 text = str(shiq.__version__)
             except Exception as error:
                 text = f"{type(error).__name__}: {error}"
-            yield pyarrow.record_batch([pyarrow.array([text])], names=["told"])
+            yield pyarrow.record_batch([pyarrow.array([text])], names=["version"])
 
-    return str(session.range(0, 1, 1, 1).mapInArrow(told, "told string").collect()[0][0])
+    return str(
+        session.range(0, 1, 1, 1).mapInArrow(report_version, "version string").collect()[0][0]
+    )
 
 
 #: Variables by which an object store, or HDFS, is reached, by how they begin.

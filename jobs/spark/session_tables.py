@@ -1,8 +1,4 @@
-"""Tables that only a Spark session can read, as sources and as batches.
-
-These are `table:catalog.schema.t`, and Delta tables with deletion vectors or column mapping
-where delta-spark is on the session. Of a table with versions the newest one is read.
-"""
+"""Read tables that only a Spark session knows, as sources of triples and as changes of a batch."""
 
 from __future__ import annotations
 
@@ -202,12 +198,12 @@ class LakeChanges(TableChanges):
 
     @property
     def feed(self) -> str:
-        """See `TableChanges.feed`."""
+        """Name of the feed whose version a store records; see `TableChanges.feed`."""
         return f"{self.path}{ICEBERG}" if self.commit_time is not None else super().feed
 
     @property
     def number(self) -> int:
-        """See `TableChanges.number`."""
+        """Number of the version up to which the changes go; see `TableChanges.number`."""
         return self.last if self.commit_time is None else self.commit_time
 
 
@@ -366,6 +362,7 @@ def _available_versions(session: SparkSession, known: SessionTable, newest: int)
 
 
 def _version_index(kept: Sequence[int], table: str, version: int | None) -> int:
+    """Position of a version among the ``kept`` ones. Raises: InputError."""
     if version is None or version not in kept[1:]:
         raise InputError(
             f"{table} has no version {version} (any more)", "Is it of another table, or expired?"
@@ -444,10 +441,7 @@ class VersionRange:
         return _text_rows(self.table, feed, sign.alias("n"))
 
     def absent_rows(self, rows: Sequence[Any]) -> list[Any]:
-        """Those of ``rows`` whose triple is in no row of the last version, in any spelling.
-
-        Rows that are no triples are included.
-        """
+        """Select the ``rows`` whose triple is in no row of the last version, in any spelling."""
         triples, rejects, ids = (
             Triples(),
             Rejects(self.table.name),
@@ -496,6 +490,7 @@ def _net_rows(signed: DataFrame) -> list[Any]:
 
 
 def _rows_as_source(name: str, rows: Sequence[Any]) -> TableSource:
+    """Make a table source of collected rows."""
     columns = [column for column in COLUMNS if not rows or column in rows[0]]
     return TableSource(
         name,

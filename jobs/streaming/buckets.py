@@ -1,9 +1,9 @@
-"""What tasks do with the chunks of a batch: they shuffle them to buckets, and step each bucket
-from its state to the next.
+"""Shuffle the chunks of a batch to state buckets in Spark tasks, and step each bucket to its next
+state.
 
-The states of a batch are files, one a bucket, in a folder that all executors see. A task that is
-done again writes the same. Chunks are shuffled once for all that is asked of a batch: Spark
-keeps what it shuffled until the batch is over.
+The states of a batch are files, one for each bucket, in a folder that all executors share. A
+repeated task writes the same file. Chunks are shuffled once for all jobs of a batch: Spark keeps
+shuffled data until the batch ends.
 """
 
 from __future__ import annotations
@@ -39,8 +39,10 @@ _FIRST_BUCKET_PARTITION: Final = len(_KIND_PARTITIONS)
 
 @dataclass(frozen=True)
 class BucketStates:
-    """The states of ``buckets`` in ``folder``, by batch. Those that are not ``durable`` may be
-    lost, and are not kept where no folder is named.
+    """Files with the states of ``buckets`` below ``folder``, by batch.
+
+    durable: a missing state is an error; states that are not durable may be lost, and are not
+    written without a folder
     """
 
     folder: Path | None
@@ -48,10 +50,13 @@ class BucketStates:
     durable: bool = True
 
     def _file(self, batch: int, bucket: int) -> Path:
+        """Path of the state of one bucket."""
         return (self.folder or Path()) / str(batch) / str(bucket)
 
     def read(self, batch: int, bucket: int) -> bytes | None:
-        """What `write` wrote; None before the first batch. Raises: OperationalError."""
+        """Read a state; None before the first batch. Raises: OperationalError if it is missing or
+        damaged.
+        """
         file = self._file(batch, bucket)
         if batch < 0 or not (self.durable or (self.folder and file.exists())):
             return None
@@ -69,7 +74,7 @@ class BucketStates:
         return data[4:]
 
     def write(self, batch: int, bucket: int, state: bytes) -> None:
-        """Put a state on disk, in one step. Raises: OSError."""
+        """Write a state in one step. Raises: OSError."""
         if self.folder is None:
             return
         file = self._file(batch, bucket)
@@ -77,7 +82,7 @@ class BucketStates:
         replace_file(file, zlib.crc32(state).to_bytes(4, "big") + state)
 
     def check_complete(self, batch: int) -> None:
-        """Raises: OperationalError where not all states of a batch are there."""
+        """Check that every bucket has a state of this batch. Raises: OperationalError."""
         for bucket in range(self.buckets):
             self.read(batch, bucket)
 
@@ -89,7 +94,7 @@ class BucketStates:
 
 
 def shuffle_chunks(chunks: RDD[ChunkRow], buckets: int, width: int) -> ShuffledChunks:
-    """The ``chunks`` of a batch by their buckets, for about ``width`` tasks."""
+    """Shuffle ``chunks`` by bucket, for about ``width`` tasks."""
     parts = min(buckets, width)
     keyed = chunks.map(
         lambda row: (_KIND_PARTITIONS.get(row[0], _FIRST_BUCKET_PARTITION + row[0] % parts), row)
@@ -101,18 +106,21 @@ def shuffle_chunks(chunks: RDD[ChunkRow], buckets: int, width: int) -> ShuffledC
 
 @dataclass(frozen=True)
 class ShuffledChunks:
-    """The rows of chunks; ``parts``: how many partitions have the buckets."""
+    """Chunk rows of a batch, partitioned by bucket.
+
+    parts: number of partitions that hold buckets
+    """
 
     rows: RDD[ChunkRow]
     buckets: int
     parts: int
 
     def rows_of_kind(self, kind: int) -> list[ChunkRow]:
-        """All rows of heads, times, or what the driver is shown."""
+        """Rows of one kind: headers, time tables, or columns for the collector."""
         return self.rows.context.runJob(self.rows, list, [_KIND_PARTITIONS[kind]])
 
     def step_buckets(self, step: BucketStep) -> list[bytes]:
-        """Steps all buckets; what they find, as JSON."""
+        """Step all buckets. Returns their output rows, as JSON."""
         found = self.rows.mapPartitionsWithIndex(step.partition_task(self.buckets, self.parts))
         return self.rows.context.runJob(
             found, list, range(_FIRST_BUCKET_PARTITION, _FIRST_BUCKET_PARTITION + self.parts)
@@ -121,8 +129,10 @@ class ShuffledChunks:
 
 @dataclass(frozen=True)
 class BucketStep:
-    """From the states of the batch ``before`` to those of ``batch``. ``ranks``, ``used``: of
-    chunks, see `OrderedBatch`.
+    """Step of all buckets from the states of ``previous_batch`` to those of ``batch``.
+
+    stream_time: time of the stream after the batch
+    chunk_ranks, use_masks: see `OrderedBatch`
     """
 
     system: Broadcast[Operator]
@@ -136,7 +146,7 @@ class BucketStep:
     def partition_task(
         self, buckets: int, parts: int
     ) -> Callable[[int, Iterable[ChunkRow]], Iterator[bytes]]:
-        """What a task does with the rows of a partition."""
+        """Make the task that steps the buckets of one partition."""
 
         def step(partition: int, rows: Iterable[ChunkRow]) -> Iterator[bytes]:
             skip_repeated_imports()
@@ -162,7 +172,7 @@ class BucketStep:
         return step
 
     def _used_rows(self, place: str, data: bytes) -> Columns:
-        """A part without the records that are not used."""
+        """Decode a bucket table, without the records that are not used."""
         table, mask = decode_table(data), self.use_masks.get(place)
         if mask is not None:
             table = table.filter(pa.array(mask[numpy_ints(one_array(table["event"]))]))
@@ -174,7 +184,9 @@ _CACHED_STATES: Final[dict[int, tuple[Operator, bytes, BucketState]]] = {}
 
 
 def _open_state(operator: Operator, bucket: int, state: bytes | None) -> BucketState:
-    """The state of a bucket to work on, as this worker has it or from its bytes."""
+    """Open the state of a bucket for work: the one this worker has cached, or a new one from its
+    bytes.
+    """
     of, before, kept = _CACHED_STATES.pop(bucket, (None, None, None))
     if kept is not None and of is operator and before == state:
         return kept
@@ -184,7 +196,7 @@ def _open_state(operator: Operator, bucket: int, state: bytes | None) -> BucketS
 def final_rows_task(
     system: Broadcast[Operator], states: BucketStates, batch: int, moment: StreamTime
 ) -> Callable[[int], bytes]:
-    """What makes the last rows of a bucket, as JSON, of its state after ``batch``."""
+    """Make the task that returns a bucket's last rows, as JSON, from its state after ``batch``."""
 
     def last(bucket: int) -> bytes:
         skip_repeated_imports()

@@ -1,12 +1,12 @@
-"""Records as a task hands them on: chunks, each a head, the times of its records, and parts for
-buckets.
+"""Encode the records of a task as chunks: a header, a table of times, and a table for each state
+bucket.
 
-A head is a few numbers about the whole chunk, by which the order knows mostly that all of it is
-in time. The times (with lines, and ids where there are any) are asked for only if that is not
-so. Texts stay at the source: those of rejected records are read again. The parts are a system's
-own columns; ``event`` in them is the record's place in the chunk, so that those of rejected
-records can be taken out without looking at anything else. What a system shows the driver of each
-record goes there in order.
+The header summarises the whole chunk. It usually suffices to know that every record is in time. The
+driver asks for the table of times (with lines and ids) only if it does not. Texts stay at the
+source; those of rejected records are read again. The bucket tables have the operator's own columns.
+Their column ``event`` is the position of a record in the chunk, so that rejected records can be
+filtered out without decoding anything else. Columns that the operator shows to the collector travel
+to the driver, in order of the records.
 """
 
 from __future__ import annotations
@@ -51,8 +51,13 @@ _TIMES_SCHEMA: Final = pa.schema(
 
 
 class TimeSpan(NamedTuple):
-    """The times of a chunk's events: the first, the newest, the least; how far one was at most
-    behind, and ahead of, the newest before it.
+    """Times of a chunk's events, in order of the records.
+
+    first: time of the first event
+    newest: latest time
+    earliest: earliest time
+    greatest_delay: most that an event lies behind the latest one before it
+    greatest_advance: most that an event lies ahead of the latest one before it
     """
 
     first: int
@@ -63,7 +68,7 @@ class TimeSpan(NamedTuple):
 
     @staticmethod
     def from_times(times: Sequence[int]) -> TimeSpan | None:
-        """None of none."""
+        """Summarise ``times``; None for no times."""
         if not times:
             return None
         t = np.array(times, np.int64)
@@ -81,10 +86,19 @@ class TimeSpan(NamedTuple):
 
 @dataclass(frozen=True)
 class ChunkHeader:
-    """``covers``: how many lines the chunk has, from 1 on (of a topic they are offsets), behind
-    the ``shift`` lines of its piece; ``position``: (unit, up to where) it is read by it.
-    ``refused``: with line and time ahead. ``is_plain``: each record is an event without an id;
-    ``times``: of these; ``used``: figures, if each of them is in time.
+    """Summary of a chunk, by which the driver accepts it.
+
+    source: name of the file or partition
+    is_topic: the source is a partition of a topic
+    line_count: lines that the chunk covers, counted from 1; offsets for a topic
+    skipped_lines: lines of the range before this chunk
+    position: (file, position up to which it is read); None for a topic
+    rejects: (line, time, row, kind, reason, text) of the records that the operator refused
+    counts: the operator's own figures
+    record_count: number of records
+    is_without_ids: each record is an event without an id
+    times: times of the events; None without events
+    event_figures: counts of events and triples, valid if every event is in time
     """
 
     source: str
@@ -100,16 +114,18 @@ class ChunkHeader:
     event_figures: Mapping[str, int]
 
     def to_bytes(self) -> bytes:
+        """Encode the header as JSON."""
         return json.dumps(vars(self)).encode()
 
     @staticmethod
     def from_bytes(data: bytes) -> ChunkHeader:
+        """Decode the JSON of `to_bytes`."""
         found = json.loads(data)
         return ChunkHeader(**{**found, "times": found["times"] and TimeSpan(*found["times"])})
 
 
 def encode_table(table: pa.Table, options: pa.ipc.IpcWriteOptions | None = None) -> bytes:
-    """A table as Arrow's stream format."""
+    """Encode a table in Arrow's stream format."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
         writer.write_table(table)
@@ -118,15 +134,19 @@ def encode_table(table: pa.Table, options: pa.ipc.IpcWriteOptions | None = None)
 
 
 def decode_table(data: bytes) -> pa.Table:
+    """Decode the bytes of `encode_table`."""
     return pa.ipc.open_stream(data).read_all()
 
 
 def columns_to_table(columns: Columns) -> pa.Table:
-    """Columns of an operator as a table; texts as bytes, whatever is in them."""
+    """Convert an operator's columns to an Arrow table; texts become bytes, so that unpaired
+    surrogates survive.
+    """
     return pa.table({name: _encode_column(column) for name, column in columns.items()})
 
 
 def _encode_column(column: Any) -> pa.Array:
+    """Convert one column to an Arrow array."""
     if isinstance(column, np.ndarray):
         return arrow_numbers(column)
     if isinstance(column, CodedTexts):
@@ -136,17 +156,19 @@ def _encode_column(column: Any) -> pa.Array:
 
 
 def _encode_texts(value: Any) -> Any:
+    """Encode texts as UTF-8, within lists too; other values stay."""
     if isinstance(value, list):
         return [_encode_texts(part) for part in value]
     return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
 
 
 def table_to_columns(table: pa.Table) -> dict[str, Any]:
-    """What `table_of` made a table of."""
+    """Convert a table of `columns_to_table` back to columns."""
     return {name: _decode_column(one_array(table[name])) for name in table.column_names}
 
 
 def _decode_column(array: pa.Array) -> Any:
+    """Convert an Arrow array to a column: the inverse of `_encode_column`."""
     if pa.types.is_dictionary(array.type):
         texts = _decode_texts(array.dictionary.to_pylist())
         return CodedTexts(stored_ints(array.indices), texts)
@@ -156,14 +178,15 @@ def _decode_column(array: pa.Array) -> Any:
 
 
 def _decode_texts(value: Any) -> Any:
+    """Decode texts, within lists too: the inverse of `_encode_texts`."""
     if isinstance(value, list):
         return [_decode_texts(part) for part in value]
     return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value
 
 
 def split_records(records: Iterable[Record]) -> Iterator[tuple[int, list[Record]]]:
-    """Chunks of records that follow upon each other, each with the last line before it; at least
-    one.
+    """Split consecutive records into chunks. Yields each with the line before it; an empty input
+    gives one empty chunk.
     """
     chunk, size, before = list[Record](), 0, 0
     for record in records:
@@ -185,9 +208,11 @@ def encode_chunks(
     is_topic: bool = False,
     position: tuple[str, int] | None = None,
 ) -> Iterator[tuple[int, str, bytes]]:
-    """The rows, as `COLUMNS`, of records that follow upon each other; ``place``: of a chunk by
-    its first record and number, what chunks are ordered by. At least one chunk, so that
-    ``position`` is told.
+    """Parse consecutive records and encode their chunks. Yields rows with the columns `COLUMNS`.
+
+    place: sort key of a chunk, given its first record and its number
+    position: (file, position) up to which the records read it; an empty input still gives one chunk
+    that carries it
     """
     for number, (before, whole) in enumerate(split_records(records)):
         covers = whole[-1].line - before if whole else 0
@@ -249,7 +274,9 @@ def _times_table(
     problems: Sequence[str | None],
     is_plain: bool,
 ) -> pa.Table:
-    """The times of a chunk's records, with what else the order may ask for."""
+    """Table with the time of each record, and line, id, problem and text where the driver may need
+    them.
+    """
     triples = [0 if event is None else len(event.triples) for event in events]
     if is_plain:
         times = [event.t for event in events if event is not None]
@@ -271,11 +298,12 @@ def _times_table(
 
 
 def texts_by_line(records: Iterable[Record], lines: Collection[int]) -> dict[int, str]:
-    """The texts of records by their lines, of those in ``lines``."""
+    """Texts of the records whose line is in ``lines``, by line."""
     return {record.line: record.text for record in records if record.line in lines}
 
 
 def _parse_event(record: Record, limits: EventLimits) -> tuple[Event | None, str | None]:
+    """Parse the event of a record. Returns the event, or the problem with the record."""
     try:
         return limits.read_event(record), None
     except EventError as error:

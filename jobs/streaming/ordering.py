@@ -1,11 +1,12 @@
-"""The order of a batch: which of its records are used, and how far time is by them.
+"""Decide on the driver which records of a batch are accepted, in stream order, and advance the
+stream's time.
 
-What is late, or an id's second event, depends on all that came before, event by event, in order
-of source and line. Spark's own watermark would not do: it moves between batches, drops in
-silence what is behind it, and is a time stamp, which t need not be. So one place judges, on the
-driver. Mostly the heads of chunks say that all is in time, and it sees nothing else. Where an id
-is given, an event is late, or a record is broken it asks for times, lines and ids of the batch,
-and then for the texts of what it rejects. Time moves by events alone.
+An event's lateness, or whether it repeats an id, depends on all events before it, in order of
+source and line. Spark's own watermark does not fit: it moves between batches only, drops late rows
+silently, and needs time stamps. Chunk headers usually show that all events are in time, and then
+nothing else is read. If an event has an id or is late, or a record is broken, times, lines and ids
+of the batch are fetched. Texts are fetched for rejected records only. Time advances by events
+alone.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from shiq.streams.front.operator import BatchReport, Reject
 
 
 class _RejectCapture(RejectLog):
-    """Rejects, handed on as they are."""
+    """Reject log that keeps the rejects in memory."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,19 +39,25 @@ class _RejectCapture(RejectLog):
 
 
 class BatchRecords(Protocol):
-    """What the order asks for if the heads of a batch do not say enough; chunks by their places."""
+    """Access to the records of a batch, for when their chunk headers do not suffice; chunks are
+    identified by place.
+    """
 
     def times(self) -> Mapping[str, pa.Table]:
-        """The tables of times of all chunks."""
+        """Fetch the time tables of all chunks, by place."""
 
     def texts(self, lines: Mapping[str, Sequence[int]]) -> Mapping[tuple[str, int], str]:
-        """The texts of records, by chunk and line in it."""
+        """Fetch the texts of records, by place of the chunk and line within it."""
 
 
 class OrderedBatch(NamedTuple):
-    """``ranks``: the number of each chunk among all, by its place; ``used``: of chunks whose
-    records are not all used, which are; ``order``: the number of each record among all;
-    ``before``: what is added to the lines of a chunk.
+    """Outcome of ordering a batch.
+
+    report: figures, rejects and positions for the collector
+    chunk_ranks: rank of each chunk, by its place
+    use_masks: which records of a chunk are used; chunks that are used as a whole are absent
+    record_numbers: rank of each record among those of the batch, by chunk
+    line_offsets: number to add to the line numbers of a chunk
     """
 
     report: BatchReport
@@ -61,7 +68,9 @@ class OrderedBatch(NamedTuple):
 
 
 class EventOrderer:
-    """Judges the records of batch after batch."""
+    """Intake of a stream's events on the driver: accepts or rejects the records of batch after
+    batch.
+    """
 
     def __init__(self, limits: EventLimits) -> None:
         self.limits, self.captured = limits, _RejectCapture()
@@ -74,19 +83,22 @@ class EventOrderer:
         self.line_counts: dict[str, int] = {}
 
     def state(self) -> Any:
-        """What `restore` takes, as JSON."""
+        """State as JSON, for `restore`."""
         return [self.intake.state(), self.line_counts]
 
     def restore(self, state: Any) -> None:
-        """Goes on where another run was."""
+        """Continue from the ``state`` of an earlier run."""
         found, self.line_counts = state
         self.intake.restore(found)
 
     def order_batch(
         self, heads: Mapping[str, ChunkHeader], records: BatchRecords, *, closely: bool = False
     ) -> OrderedBatch:
-        """Judges a batch by the ``heads`` of its chunks, and by its ``records`` if that does not
-        do, or ``closely``.
+        """Accept or reject the records of a batch.
+
+        heads: chunk headers by place
+        records: fetches details where the headers do not suffice
+        closely: fetch the details in any case
         """
         places = sorted(heads, key=json.loads)
         chunks = [
@@ -114,7 +126,9 @@ class EventOrderer:
         )
 
     def _line_offset(self, head: ChunkHeader) -> int:
-        """What is added to the lines of a chunk: those of its source before it."""
+        """Number of lines of the chunk's source before this chunk. Adds the chunk's own lines to
+        the count.
+        """
         before = 0 if head.is_topic else self.line_counts.get(head.source, 0)
         if not head.is_topic:
             self.line_counts[head.source] = before + head.line_count
@@ -123,7 +137,7 @@ class EventOrderer:
     def _accept_all(
         self, chunks: Sequence[_PlacedChunk], seen: TimeSpan
     ) -> tuple[list[Reject], dict[str, int]]:
-        """Accepts all records; what of them could not be used, and figures."""
+        """Accept every record of the chunks. Returns the operator's rejects, and figures."""
         self.intake.first = (
             seen.earliest if self.intake.first is None else min(seen.earliest, self.intake.first)
         )
@@ -143,8 +157,9 @@ class EventOrderer:
     def _accept_by_times(
         self, chunks: Sequence[_PlacedChunk], records: BatchRecords
     ) -> tuple[dict[str, npt.NDArray[np.bool_]], dict[str, Ints], list[Reject], dict[str, int]]:
-        """Looks at the times of all records: which are used; their numbers among all; what is
-        not used; figures.
+        """Accept or reject records by their times.
+
+        Returns: masks of the used records, numbers of the records, rejects, figures.
         """
         times = records.times()
         tables = [times[place] for place, _, _ in chunks]
@@ -184,7 +199,7 @@ class EventOrderer:
         columns: _BatchColumns,
         records: BatchRecords,
     ) -> tuple[npt.NDArray[np.bool_], list[tuple[int, Reject]]]:
-        """Accept records one by one; gives the same as `_accept_all_in_time` for any records."""
+        """Accept records one by one; gives the same as `_accept_all_in_time`, for any records."""
         parts = [table.to_pylist() for table in tables]
         accepted, rejects = np.zeros(len(columns.t), bool), list[tuple[int, Reject]]()
         wanted, asked = dict[str, list[int]](), dict[int, tuple[str, int]]()
@@ -212,7 +227,7 @@ class EventOrderer:
 
 
 class _PlacedChunk(NamedTuple):
-    """A chunk; ``before``: what is added to its lines."""
+    """Chunk header with its place (sort key) and the number to add to its line numbers."""
 
     place: str
     head: ChunkHeader
@@ -220,9 +235,7 @@ class _PlacedChunk(NamedTuple):
 
 
 def _span_if_all_in_time(clock: WatermarkTracker, heads: Sequence[ChunkHeader]) -> TimeSpan | None:
-    """The times of all records, if by the heads each of them is accepted, whatever the others
-    are; else None.
-    """
+    """Times of all records together, if the headers prove that each record is accepted; else None."""
     spans = [head.times for head in heads if head.times is not None]
     if not spans or not all(head.is_without_ids for head in heads):
         return None
@@ -246,9 +259,13 @@ def _span_if_all_in_time(clock: WatermarkTracker, heads: Sequence[ChunkHeader]) 
 
 @dataclass(frozen=True)
 class _BatchColumns:
-    """All records of a batch in order: in which chunk, and which row there; ``position``: among
-    those of all chunks one after the other. A time of -1 is none; ``plain``: none has an id or
-    is none.
+    """Times and sizes of all records of a batch, in stream order.
+
+    chunk, row: chunk number of each record, and its row there
+    position: position of the record among the rows of all chunks, concatenated
+    t: time; -1 without an event
+    triples: number of triples
+    is_without_ids: every record is an event without an id
     """
 
     chunk: Ints
@@ -260,6 +277,7 @@ class _BatchColumns:
 
     @staticmethod
     def from_tables(heads: Sequence[ChunkHeader], tables: Sequence[pa.Table]) -> _BatchColumns:
+        """Sort the records of all time ``tables`` into stream order."""
         sizes = [head.record_count for head in heads]
         number = np.repeat(np.arange(len(heads)), sizes)
         row = np.concatenate([np.arange(size) for size in sizes] or [np.empty(0, np.int64)])
@@ -279,6 +297,7 @@ class _BatchColumns:
 
 
 def _int_column(tables: Sequence[pa.Table], name: str) -> Ints:
+    """Concatenate one integer column of several tables; nulls become -1."""
     parts = [table[name].fill_null(-1).to_numpy() for table in tables]
     return np.concatenate(parts) if parts else np.empty(0, np.int64)
 
@@ -286,8 +305,8 @@ def _int_column(tables: Sequence[pa.Table], name: str) -> Ints:
 def _accept_all_in_time(
     arrivals: EventIntake, columns: _BatchColumns
 ) -> npt.NDArray[np.bool_] | None:
-    """Accepts all records at once, if none has to be looked at alone; else None, and nothing has
-    changed.
+    """Accept all records at once if none needs a look of its own. Otherwise returns None and
+    changes nothing.
     """
     clock, t = arrivals.tracker, columns.t
     if not columns.is_without_ids or not len(t):

@@ -1,4 +1,4 @@
-"""A run on Spark, and sessions for it."""
+"""Run a stream on Spark, and open Spark sessions for streams."""
 
 from __future__ import annotations
 
@@ -45,8 +45,11 @@ def run_on_spark(
     batch_bytes: int | None = None,
     options: KafkaOptions = NO_OPTIONS,
 ) -> R_co:
-    """What `StreamRun.drive` gives of a system, by Spark Structured Streaming; ``session``: one
-    that is there; ``batch_bytes``: about how much one batch takes; ``options``: of topics.
+    """Run a stream operator by Spark Structured Streaming. Returns what `StreamRun.drive` returns.
+
+    session: existing session to use; without one, a session at ``master`` is opened and closed
+    batch_bytes: approximate size of a batch of files
+    options: options of topics
 
     Raises: UsageError, InputError, OperationalError.
     """
@@ -72,11 +75,12 @@ def run_on_spark(
 def streaming_session(
     master: str | None = None, *, kafka: bool = False, follow: bool = True
 ) -> tuple[SparkSession, bool]:
-    """A session whose settings are for streams, beside others of the same Spark; and whether
-    Spark was started here.
+    """Open a session with settings for streams. Returns it, and whether Spark was started for it.
 
-    ``kafka``: with the connector; without ``follow`` it is for a run that ends. Raises:
-    OperationalError where something is missing.
+    kafka: with Kafka's connector
+    follow: False for a run that ends
+
+    Raises: OperationalError if something is missing.
     """
     settings = _connector_settings() if kafka else {}
     session, started = spark_session(
@@ -91,6 +95,9 @@ def streaming_session(
 
 
 def _connector_settings() -> dict[str, str]:
+    """Spark settings that load Kafka's connector: jars that the user named, or the artifact on
+    Maven. Raises: OperationalError.
+    """
     named = os.environ.get(KAFKA_JARS)
     if named:
         paths = [Path(part) for part in named.split(",")]
@@ -109,8 +116,8 @@ def _connector_settings() -> dict[str, str]:
 
 
 def _connector_version() -> str:
-    """The connector's version that Maven is asked for; Ivy asks once, and finds it on this
-    machine from then on.
+    """Version of the connector to request from Maven. Ivy downloads it once and finds it on this
+    machine afterwards.
     """
     import pyspark
 

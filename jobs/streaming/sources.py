@@ -1,9 +1,9 @@
-"""Sources of Spark: Kafka by its connector; files and tables piece by piece, at the ticks of a
-clock, and the records of a piece, which a task is given.
+"""Sources of streams on Spark: topics by Kafka's connector; files and tables by ranges, at the
+ticks of a clock.
 
-Positions are by unit, a file: bytes of lines, rows of a table, 1 for a packed file that was
-read. A piece of lines begins and ends with lines, so that tasks read pieces side by side; which
-number its first line has is known when those before were counted.
+Positions count bytes of a file of lines, rows of a table file, and 1 for a compressed file that was
+read. Ranges of lines begin and end at line boundaries, so that tasks read them in parallel. The
+number of a range's first line is known once the ranges before it are counted.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _MESSAGES_PER_BATCH = 200_000
 def range_chunking_task(
     system: Broadcast[Any],
 ) -> Callable[[Iterable[FileRange]], Iterator[ChunkRow]]:
-    """What makes chunks of pieces in a task, as `rows_of` does."""
+    """Make a task that reads file ranges and encodes their records as chunks."""
 
     def parse(pieces: Iterable[FileRange]) -> Iterator[ChunkRow]:
         _prepare_worker()
@@ -68,18 +68,18 @@ def range_chunking_task(
 
 
 def place_prefix(piece: FileRange) -> list[int]:
-    """How the places of a piece's chunks begin."""
+    """Common prefix of the places (sort keys) of a range's chunks."""
     return [piece.file.source, piece.file.order, piece.low]
 
 
 def read_line_texts(unit: str, wanted: tuple[FileRange, Sequence[int]]) -> dict[int, str]:
-    """In a task: the texts of lines of a piece."""
+    """Task: read texts of some lines of a file range again, by line."""
     piece, lines = wanted
     return texts_by_line(read_records(piece, unit), set(lines))
 
 
 def message_chunking_task(system: Broadcast[Any]) -> ArrowTask:
-    """What makes chunks of messages in a task, as `rows_of` does, and counts them."""
+    """Make a task that encodes Kafka messages as chunks."""
 
     def parse(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         _prepare_worker()
@@ -114,20 +114,18 @@ def message_chunking_task(system: Broadcast[Any]) -> ArrowTask:
 
 
 def _prepare_worker() -> None:
-    """What each task of a worker does first."""
+    """Prepare a Python worker for a task: skip repeated imports and collect garbage less often."""
     skip_repeated_imports()
     gc.set_threshold(GC_THRESHOLD, *gc.get_threshold()[1:])
 
 
 def is_kafka(targets: Sequence[str]) -> bool:
-    """Whether they are topics."""
+    """Are the targets topics?"""
     return bool(targets) and targets[0].startswith("kafka://")
 
 
 def check_targets(targets: Sequence[str], options: KafkaOptions = NO_OPTIONS) -> None:
-    """Raises: UsageError for what Spark cannot read twice, or not side by side, or with
-    ``options``.
-    """
+    """Check that Spark can read the targets repeatedly and in one order. Raises: UsageError."""
     if once := next(
         (target for target in targets if target == "-" or target.startswith(_UNREPEATABLE_SCHEMES)),
         None,
@@ -147,7 +145,7 @@ def check_targets(targets: Sequence[str], options: KafkaOptions = NO_OPTIONS) ->
 
 
 def tick_stream(session: SparkSession) -> DataFrame:
-    """A row a batch: which pieces of files it reads is up to the driver."""
+    """Stream of one row for each batch of files; the driver chooses the file ranges."""
     return (
         session.readStream.format("rate-micro-batch")
         .options(rowsPerBatch=1, numPartitions=1)
@@ -158,7 +156,9 @@ def tick_stream(session: SparkSession) -> DataFrame:
 def message_stream(
     session: SparkSession, targets: Sequence[str], options: KafkaOptions = NO_OPTIONS
 ) -> DataFrame:
-    """All messages of topics, with the number and name of their target. Raises: UsageError."""
+    """Stream of all messages of the topics, each with number and name of its target. Raises:
+    UsageError.
+    """
     return reduce(
         DataFrame.unionAll,
         (_topic_stream(session, number, target, options) for number, target in enumerate(targets)),
@@ -168,7 +168,7 @@ def message_stream(
 def read_message_texts(
     frame: DataFrame, wanted: Mapping[tuple[int, int], Sequence[int]]
 ) -> dict[tuple[int, int, int], str]:
-    """The texts of messages, by target, partition and offset; they are read again."""
+    """Read texts of messages again, by target, partition and offset."""
     asked = [
         (number, partition, offset)
         for (number, partition), offsets in wanted.items()
@@ -186,6 +186,7 @@ def read_message_texts(
 def _topic_stream(
     session: SparkSession, number: int, target: str, options: KafkaOptions
 ) -> DataFrame:
+    """Stream of the messages of one topic."""
     broker, topic = kafka_address(target)
     how = {
         "startingOffsets": "earliest",
@@ -204,7 +205,9 @@ def _topic_stream(
 
 
 def _check_client_settings(session: SparkSession, how: Iterable[str]) -> None:
-    """Raises: UsageError for a setting that Java's client does not know, and would pass over."""
+    """Check that Kafka's Java client knows the settings; it would ignore unknown ones. Raises:
+    UsageError.
+    """
     if given := {key.removeprefix("kafka.") for key in how if key.startswith("kafka.")}:
         java: Any = session._jvm
         known = set(java.org.apache.kafka.clients.consumer.ConsumerConfig.configNames())
@@ -226,9 +229,14 @@ LINES, PACKED, ROWS = "lines", "packed", "rows"
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file of the source number ``source``, called ``name`` in what is said of records;
-    ``size``: up to which position it can be read. ``order``: its place among the files of the
-    source; ``values``: those of a table's folders.
+    """File of a source.
+
+    source: number of the source
+    order: position among the files of the source
+    name: name in messages
+    kind: `LINES`, `PACKED` or `ROWS`
+    size: position up to which the file can be read
+    values: values of partition columns, from the names of a table's folders
     """
 
     source: int
@@ -241,12 +249,13 @@ class SourceFile:
 
     @property
     def key(self) -> str:
+        """Key of the file in positions: source number and path."""
         return f"{self.source} {self.path}"
 
 
 @dataclass(frozen=True)
 class FileRange:
-    """A unit from position ``low`` to ``high``."""
+    """Range of a file, from position ``low`` to ``high``."""
 
     file: SourceFile
     low: int
@@ -256,8 +265,8 @@ class FileRange:
 def list_source_files(
     targets: Sequence[str], format: str = "auto", *, follow: bool = False
 ) -> list[SourceFile]:
-    """What there is to read now, in order; of lines that are still written, whole ones. Raises:
-    InputError.
+    """List the files that can be read now, in order. Of a growing file, complete lines only.
+    Raises: InputError.
     """
     return [
         unit
@@ -267,6 +276,7 @@ def list_source_files(
 
 
 def _files_of_target(number: int, target: str, format: str, follow: bool) -> Iterator[SourceFile]:
+    """Files of one target: of a table, of a folder, or the file itself."""
     path = Path(target)
     kind = table_kind(target) if format in ("auto", "table") else None
     if kind is not None:
@@ -298,7 +308,7 @@ def _files_of_target(number: int, target: str, format: str, follow: bool) -> Ite
 
 
 def _end_of_last_line(stream: BinaryIO, end: int) -> int:
-    """Where the last whole line ends."""
+    """Position after the last complete line."""
     low = end
     while low > 0:
         low = max(low - (1 << 16), 0)
@@ -312,7 +322,7 @@ def _end_of_last_line(stream: BinaryIO, end: int) -> int:
 def advance_positions(
     there: Sequence[SourceFile], positions: Mapping[str, int], most: int
 ) -> dict[str, int]:
-    """The positions after a batch of about ``most`` bytes more, in order of the units."""
+    """Positions after one more batch of about ``most`` bytes, in order of the files."""
     found = dict(positions)
     for unit in there:
         low = found.get(unit.key, 0)
@@ -330,16 +340,16 @@ def advance_positions(
 
 
 def bytes_per_batch(most: int, width: int) -> int:
-    """How much a batch takes for ``width`` cores: two pieces each, where ``most`` bytes are too
-    few for that.
-    """
+    """Size of a batch: at least ``most`` bytes, and two ranges for each of ``width`` cores."""
     return most * max(2 * width, PIECES) // PIECES
 
 
 def ranges_between(
     there: Sequence[SourceFile], start: Mapping[str, int], end: Mapping[str, int], most: int
 ) -> list[FileRange]:
-    """The pieces, of about ``most`` bytes, from one set of positions to another, in order."""
+    """Cut the files between two sets of positions into ranges of about ``most`` bytes, in order.
+    Raises: InputError if a file is gone.
+    """
     found, known = [], {unit.key for unit in there}
     gone = next((key for key in end if end[key] > start.get(key, 0) and key not in known), None)
     if gone is not None:
@@ -360,7 +370,7 @@ def ranges_between(
 
 
 def _next_boundary(unit: SourceFile, position: int) -> int:
-    """The first place from ``position`` on where the unit may be cut."""
+    """First position at or after ``position`` where the file may be cut."""
     if position >= unit.size or unit.kind != LINES:
         return min(position, unit.size)
     with open(unit.path, "rb") as stream:
@@ -371,8 +381,8 @@ def _next_boundary(unit: SourceFile, position: int) -> int:
 
 
 def read_records(piece: FileRange, unit_of_time: str) -> Iterator[Record]:
-    """The records of a piece, those of blank lines too (without data); lines are counted from
-    its beginning.
+    """Records of a file range, blank lines included (without data). Lines count from the beginning
+    of the range.
     """
     unit = piece.file
     if unit.kind == ROWS:

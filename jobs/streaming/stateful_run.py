@@ -1,10 +1,10 @@
-"""A stream system on Spark, batch by batch: each is read, put in order, and decided bucket by
-bucket; its rows and the checkpoint are written in one step.
+"""Run a stream operator on Spark: each micro-batch is read, ordered, and stepped bucket by bucket.
 
-Our checkpoint is what counts: positions in files, the order's state, rows and the batch whose
-buckets' states are on disk. Spark keeps the offsets of topics. What it had done behind our last
-checkpoint when the driver died, it does again, from the same offsets and states to the same
-rows; a batch that the checkpoint has is passed over. So each row is there once.
+Our own checkpoint is authoritative: file positions, the orderer's state, rows, and the number of
+the batch whose bucket states are on disk. Rows and checkpoint are written in one step. Spark keeps
+the offsets of topics. After a crash, Spark repeats what it did since our last checkpoint, from the
+same offsets and states, and writes the same rows; a batch that the checkpoint already has is
+skipped. So each row appears exactly once.
 """
 
 from __future__ import annotations
@@ -89,14 +89,14 @@ _EXCEPTION_LINE: Final = re.compile(r"[\w.]+(Error|Exception|Interrupt|Exit)\b")
 
 
 def error_messages(error: BaseException | None) -> Iterator[str]:
-    """The messages of an error, and of those that Java had as its causes."""
+    """Messages of an error and of its causes in Java."""
     while error is not None:
         yield str(error)
         error = getattr(error, "_cause", None)
 
 
 def root_cause(error: BaseException) -> str:
-    """The deepest cause of an error, in a line."""
+    """Deepest cause of an error, in one line."""
     said = type(error).__name__
     for message in error_messages(error):
         lines = [line.strip() for line in message.splitlines() if line.strip()]
@@ -105,7 +105,7 @@ def root_cause(error: BaseException) -> str:
 
 
 def _python_error(lines: Sequence[str]) -> str:
-    """The error that a worker raised, from the traceback in a message."""
+    """Error line of a worker's Python traceback within a message; "" without one."""
     at = next((n for n, line in enumerate(lines) if line.startswith("Traceback")), len(lines))
     return next((line for line in lines[at:] if _EXCEPTION_LINE.match(line)), "")
 
@@ -126,7 +126,9 @@ _FIGURES_COLUMN: Final = "shiq_figures"
 
 
 def observe_figures(rows: DataFrame, name: str) -> DataFrame:
-    """``rows`` whose batches have the metric ``name``, of what they are told (`tell`)."""
+    """``rows`` with the metric ``name``: Spark reads the figures that `report_figures` sets for the
+    batch.
+    """
     told = F.java_method(F.lit("org.slf4j.MDC"), F.lit("get"), F.lit(_FIGURES_PROPERTY))
     found = F.split(F.col(_FIGURES_COLUMN), ",")
     metrics = [
@@ -139,8 +141,9 @@ def observe_figures(rows: DataFrame, name: str) -> DataFrame:
 
 
 def report_figures(frame: DataFrame, figures: Mapping[str, int], text: str) -> None:
-    """Has Spark count the ``figures`` of a batch, whose ``frame`` is `with_figures`, in a job
-    that is described by ``text``.
+    """Let Spark observe the ``figures`` of a batch, in a job described by ``text``.
+
+    frame: the batch, from a stream made by `observe_figures`
     """
     context = frame.sparkSession.sparkContext
     context.setLocalProperty(
@@ -163,9 +166,15 @@ _CHECKPOINT_LAYOUT: Final = 2
 
 @dataclass
 class StatefulRun:
-    """A run of the operator ``system`` on Spark over ``targets``, batch by batch; ``run``:
-    outputs, and the checkpoint that takes ``listener``'s state. ``fold`` times ``batch_bytes`` of
-    files are one batch.
+    """Run of a stream operator on Spark, micro-batch by micro-batch.
+
+    collector: receives rows and reports on the driver
+    system: the operator that runs in tasks
+    run: outputs and checkpoint
+    batch_bytes, batch_factor: a batch reads about ``batch_bytes`` × ``batch_factor`` bytes of files
+    batch: number of the last finished batch
+    positions: position up to which each file is read
+    ranges: file ranges of the present batch
     """
 
     session: SparkSession
@@ -185,8 +194,8 @@ class StatefulRun:
     stream_time: StreamTime = field(default_factory=StreamTime)
 
     def drive(self, *, follow: bool = False) -> list[Row]:
-        """Has all batches heard; the rows that the end of the input brings. With ``follow``
-        Ctrl-C is the end of the input.
+        """Process all batches and return the rows of the end of the stream. With ``follow``, Ctrl-C
+        ends the stream.
 
         Raises: UsageError, InputError, OperationalError.
         """
@@ -225,6 +234,7 @@ class StatefulRun:
             system.destroy()
 
     def _start_query(self, system: Broadcast[Any], folder: Path, follow: bool) -> StreamingQuery:
+        """Start the streaming query whose batches `_run_batch` processes."""
         frame = (
             message_stream(self.session, self.targets, self.options)
             if is_kafka(self.targets)
@@ -246,16 +256,16 @@ class StatefulRun:
 
     @property
     def query_name(self) -> str:
-        """What Spark calls the query; it describes its jobs by that."""
+        """Name of the streaming query; Spark's job descriptions begin with it."""
         return f"shiq stream {self.collector.name}"
 
     @cached_property
     def task_count(self) -> int:
-        """How many tasks are to work side by side."""
+        """Number of tasks to run in parallel."""
         return task_count(self.session)
 
     def _read_chunks(self, frame: DataFrame, system: Broadcast[Any]) -> RDD[ChunkRow]:
-        """The chunks of a batch."""
+        """Chunks of a batch, read in tasks."""
         if is_kafka(self.targets):
             return frame.mapInArrow(message_chunking_task(system), COLUMNS).rdd.map(
                 _parse_chunk_row
@@ -265,20 +275,23 @@ class StatefulRun:
         )
 
     def _next_ranges(self, follow: bool) -> list[FileRange]:
-        """The pieces of files that the next batch reads."""
+        """File ranges that the next batch reads."""
         there = list_source_files(self.targets, self.format, follow=follow)
         most = bytes_per_batch(self.batch_bytes, self.task_count) * self.batch_factor
         upto = advance_positions(there, self.positions, most)
         return ranges_between(there, self.positions, upto, self.batch_bytes // PIECES)
 
     def _has_more_input(self, follow: bool) -> bool:
+        """Is there input left, or may more arrive?"""
         return is_kafka(self.targets) or bool(self._next_ranges(follow)) or follow
 
     @cached_property
     def _run_folder(self) -> _RunFolder:
+        """Folder of the run: the checkpoint's, or a temporary one."""
         return _RunFolder(None if self.run.checkpoint is None else self.run.checkpoint.path)
 
     def _wait_for_query(self, query: StreamingQuery, follow: bool) -> None:
+        """Wait until the query ends, the input is read, or Ctrl-C is pressed; then stop the query."""
         pressed = list[int]()
         with _record_interrupts(pressed) if follow else nullcontext():
             try:
@@ -292,7 +305,7 @@ class StatefulRun:
     def _run_batch(
         self, system: Broadcast[Any], follow: bool, frame: DataFrame, number: int
     ) -> None:
-        """Takes one batch and saves, unless that was done before."""
+        """Process one batch and save the checkpoint; skip a batch that the checkpoint already has."""
         try:
             if number <= self.batch or not self._plan_batch(follow):
                 return
@@ -312,8 +325,8 @@ class StatefulRun:
             raise
 
     def _plan_batch(self, follow: bool) -> bool:
-        """Whether there is something to read, by `pieces` where it is files; their end ends
-        the run.
+        """Choose the file ranges of the next batch. Returns whether there is input; the end of all
+        files ends the run.
         """
         if is_kafka(self.targets):
             return True
@@ -323,11 +336,12 @@ class StatefulRun:
         return bool(self.ranges)
 
     def _checkpoint_position(self) -> dict[str, Any]:
-        """What a checkpoint says beside the listener's state."""
+        """Positions that the checkpoint records beside the collector's state."""
         read = {"layout": _CHECKPOINT_LAYOUT, "batch": self.batch, "read": self.positions}
         return {**read, "order": self.orderer.state()}
 
     def _restore(self, saved: CheckpointContent) -> None:
+        """Continue from a checkpoint. Raises: OperationalError if Spark's part of it is missing."""
         folder = None if self.run.checkpoint is None else self.run.checkpoint.path
         if folder is not None and not (folder / "spark" / "offsets").is_dir():
             raise OperationalError(
@@ -343,21 +357,23 @@ class StatefulRun:
 
     @cached_property
     def orderer(self) -> EventOrderer:
+        """Intake that accepts or rejects events on the driver."""
         return EventOrderer(self.system.limits)
 
     @cached_property
     def bucket_states(self) -> BucketStates:
-        """Where buckets keep what they know."""
+        """Files with the state of each bucket."""
         is_seen = self.run.checkpoint is not None or self._is_local
         folder = self._run_folder.path / "buckets" if is_seen else None
         return BucketStates(folder, self.system.buckets, self.system.is_stateful)
 
     @property
     def _is_local(self) -> bool:
+        """Does Spark run in this process's machine only?"""
         return str(self.session.sparkContext.master).startswith("local")
 
     def _check_start(self) -> None:
-        """Look whether the run can be begun. Raises: UsageError, OperationalError."""
+        """Check that the run can start. Raises: UsageError, OperationalError."""
         if self.run.checkpoint is None and self.system.is_stateful and not self._is_local:
             raise UsageError(
                 f"{self.query_name} on a cluster keeps its state in files that all executors see",
@@ -369,7 +385,9 @@ class StatefulRun:
     def _step_batch(
         self, frame: DataFrame, system: Broadcast[Any], number: int
     ) -> Mapping[str, int]:
-        """Take batch ``number``, on the driver; its figures."""
+        """Process batch ``number`` from the driver: read, order, step the buckets, collect rows.
+        Returns its figures.
+        """
         chunks = shuffle_chunks(
             self._read_chunks(frame, system), self.system.buckets, self.task_count
         )
@@ -411,7 +429,7 @@ class StatefulRun:
         return {**told.counts, "rejects": len(told.rejects), "rows": len(rows)}
 
     def _last_rows(self, system: Broadcast[Any]) -> list[Row]:
-        """The rows that the end of the input brings."""
+        """Compute the rows that the end of the stream produces."""
         with described_jobs(self.session, f"{self.query_name}: the end of the input"):
             buckets = self.session.sparkContext.parallelize(
                 range(self.system.buckets), min(self.system.buckets, self.task_count)
@@ -422,7 +440,9 @@ class StatefulRun:
         return [row for rows in last for row in json.loads(rows)]
 
     def run_job(self, what: str, number: int, job: Callable[[], T]) -> T:
-        """Runs a job of a batch; once more where that may do. Raises: OperationalError."""
+        """Run a Spark job of a batch; repeat it if a Python worker answered too slowly. Raises:
+        OperationalError.
+        """
         with described_jobs(self.session, f"{self.query_name}: batch {number}, {what}"):
             for attempt in range(ATTEMPTS):
                 try:
@@ -438,13 +458,12 @@ class StatefulRun:
 
 
 def _parse_chunk_row(row: Any) -> ChunkRow:
+    """Convert a Spark row with the columns `COLUMNS` to a chunk row."""
     return row["bucket"], row["place"], bytes(row["data"])
 
 
 def check_checkpoint_layout(run: StreamRun) -> None:
-    """Raises: OperationalError where the checkpoint of ``run`` is not laid out as those that are
-    written here.
-    """
+    """Check that this version can read the checkpoint of ``run``. Raises: OperationalError."""
     if (
         run.checkpoint is not None
         and run.saved_content is not None
@@ -457,7 +476,7 @@ def check_checkpoint_layout(run: StreamRun) -> None:
 
 
 class _RunFolder:
-    """The folder of a run, as a context: that of its checkpoint, or one for this run only."""
+    """Context manager: the folder of a run; a temporary one is deleted at the end."""
 
     def __init__(self, kept: Path | None) -> None:
         self.is_kept, self.path = (
@@ -475,8 +494,8 @@ class _RunFolder:
 
 @contextmanager
 def _record_interrupts(pressed: list[int]) -> Iterator[None]:
-    """Ctrl-C is taken down, and not raised: Spark's own handler would ask the JVM something in
-    the middle of an answer.
+    """Context manager: record Ctrl-C in ``pressed`` instead of raising. Spark's own handler would
+    call the JVM in the middle of an answer.
     """
     if current_thread() is not main_thread():
         yield
@@ -490,7 +509,7 @@ def _record_interrupts(pressed: list[int]) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class _BatchRecords:
-    """The records of a batch, where they are; see `shiq.jobs.streaming.ordering.BatchRecords`."""
+    """Records of a batch, fetched by Spark jobs; see `shiq.jobs.streaming.ordering.BatchRecords`."""
 
     query: StatefulRun
     frame: DataFrame
@@ -509,6 +528,7 @@ class _BatchRecords:
         }
 
     def _texts(self, lines: Mapping[str, Sequence[int]]) -> dict[str, dict[int, str]]:
+        """Read texts again from topics or files, by place of the chunk and line within it."""
         wanted = dict[tuple[int, ...], list[int]]()
         for place, some in lines.items():
             wanted.setdefault(_unit_of_chunk(place, self.heads[place]), []).extend(
@@ -539,13 +559,15 @@ class _BatchRecords:
 
 
 def _unit_of_chunk(place: str, head: ChunkHeader) -> tuple[int, ...]:
-    """What has the records of a chunk: a partition of a topic, or a piece."""
+    """Unit that the records of a chunk were read from: (target, partition) of a topic, or the
+    prefix of a file range.
+    """
     found = json.loads(place)
     return (found[0], found[2]) if head.is_topic else tuple(found[:3])
 
 
 def columns_for_collector(chunks: Iterable[ChunkRow], ordered: OrderedBatch) -> Columns:
-    """What the collector is shown of the records of a batch, in order."""
+    """Merge the columns that an operator shows to the collector, in order of the records."""
     rows = sorted(
         (
             row
@@ -563,7 +585,7 @@ def columns_for_collector(chunks: Iterable[ChunkRow], ordered: OrderedBatch) -> 
 
 
 def _collector_rows(columns: Columns, order: Any, used: Any, before: int) -> Iterator[Row]:
-    """What is shown of a chunk, with the number of each record and whether it is used."""
+    """Rows of one chunk for the collector, each with its rank and whether it is used."""
     is_used = [True] * len(order) if used is None else used.tolist()
     found = {name: _decode_column(column) for name, column in columns.items()}
     found |= {"line": [line + before for line in found["line"]], "rank": order.tolist()}
@@ -572,6 +594,7 @@ def _collector_rows(columns: Columns, order: Any, used: Any, before: int) -> Ite
 
 
 def _decode_column(column: Any) -> Sequence[Any]:
+    """Values of a column; coded texts are decoded."""
     if isinstance(column, CodedTexts):
         return [column.texts[code] for code in column.codes.tolist()]
     found: Sequence[Any] = column.tolist() if hasattr(column, "tolist") else column
