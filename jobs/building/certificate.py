@@ -1,4 +1,12 @@
-"""Certify A by itself: decide every module of A under T, once for each shape."""
+"""Certify A by itself: decide every module of A under T, once for each shape.
+
+All of A is inserted into nothing (THEORY, "Modules" and "Beyond SHIQ(D), at no loss"). Most
+elements keep no role assertion and no data: their module is their label, and ranges only count
+labels. The others are joined into components, range by range. A component is named by its
+least element, and the name travels in rounds to the ranges next to it. The range of that name
+gathers the component and makes its module with the code of the engine `local`. Each distinct
+shape is decided once; tasks share the shapes, each with a reasoner of its own.
+"""
 
 from __future__ import annotations
 

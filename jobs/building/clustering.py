@@ -287,7 +287,10 @@ def _bundle_links(here: Ints, there: Ints, weight: Ints) -> Columns:
 
 
 def _join_level(executor: Executor, level: _Level) -> tuple[_Level, int]:
-    """Join clusters with their closest neighbours. Returns the next level and its number of links."""
+    """Join clusters with their closest neighbours. Returns the next level and its number of links.
+
+    A link counts twice, once for each end.
+    """
     count, others = range(len(level)), partial(_linked_clusters, level=level)
     level.look_up(
         executor,

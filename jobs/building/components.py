@@ -1,5 +1,9 @@
 """Join kept assertions of all ranges into components, collect their modules by shape, and decide
 each shape.
+
+See THEORY, "Modules". Most elements keep no role assertion and no data: their module is their
+label, and ranges only count labels. The others are *open*. They are joined into components,
+range by range.
 """
 
 from __future__ import annotations

@@ -31,7 +31,10 @@ IncomingColumns: TypeAlias = Mapping[str, Sequence[tuple[int, dict[str, Any]]]]
 
 
 class Executor(Protocol):
-    """Runner of the tasks of a build, on this machine or on Spark."""
+    """Runner of the tasks of a build, on this machine or on Spark.
+
+    Tasks are functions of modules; their arguments and results are pickled. A task may run twice.
+    """
 
     @property
     def least_tasks(self) -> int:

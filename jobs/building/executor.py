@@ -1,4 +1,9 @@
-"""Run the tasks of a build on this machine, in this process or in worker processes."""
+"""Run the tasks of a build on this machine, in this process or in worker processes.
+
+Worker processes are programs started anew, so that they share neither threads nor the caller's
+main module. A worker reads tasks from its standard input and writes results to its standard
+output. Where either ends, the other process is gone.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +47,10 @@ _PROGRAM = "from shiq.jobs.building.executor import work; work()"
 
 
 class ProcessExecutor:
-    """Executor whose tasks run on this machine; see `shiq.jobs.building.exchange.Executor`."""
+    """Executor whose tasks run on this machine; see `shiq.jobs.building.exchange.Executor`.
+
+    processes: workers, started with the first task; with 0, tasks run one by one in this process
+    """
 
     def __init__(self, processes: int = 0) -> None:
         self._processes = processes
@@ -221,7 +229,10 @@ def _map_file(path: str) -> pa.MemoryMappedFile:
 
 
 class Worker:
-    """Worker process, seen from the process that started it."""
+    """Worker process, seen from the process that started it.
+
+    what: the activity that it belongs to, for error messages
+    """
 
     def __init__(self, what: str = "of the build") -> None:
         self._what = what

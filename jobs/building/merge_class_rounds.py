@@ -1,5 +1,8 @@
 """Compute the merge classes of A (THEORY, "Irrelevant role assertions") by tasks over ranges, round
 by round.
+
+Ranges report pairs of elements that an overfull element may merge, and the driver unites them.
+Then the range of its least element asks each class that grew.
 """
 
 from __future__ import annotations

@@ -1,4 +1,13 @@
-"""Search for a certified model of a new store, range by range, and write the model's tables."""
+"""Search for a certified model of a new store, range by range, and write the model's tables.
+
+See THEORY, "Outside completion" and "By ranges of ids". The assumed label of an element depends
+on the told labels of others, which are stored. So each range first guesses that other elements
+have only their completed told labels, and writes the labels that differ
+(`shiq.abox_ops.patch.range_certificate`). A range that has read a wrong guess is certified again.
+Merge classes grow in rounds. Then components are joined, and their modules are decided by shape
+as in `shiq.jobs.building.certificate`. Where one fails, its elements lose their assumptions, and
+the next round begins.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +88,10 @@ def certify_by_model(
 
 
 class _ModelSearch:
-    """Search for one model: the rounds of tasks, run from the driver."""
+    """Search for one model: the rounds of tasks, run from the driver.
+
+    ``_certified``: outcome of each range. ``_found``: the state that tasks get.
+    """
 
     def __init__(
         self, executor: Executor, ranges: Ranges, indexed: IndexedStore, asking: ReasonerSettings

@@ -1,5 +1,9 @@
 """Saturate the told labels of all individuals, range by range: the fixpoint of `tests.spec.told` in
 rounds of tasks.
+
+A task brings one range of ids to its own fixpoint; neighbours elsewhere have their labels of the
+previous round. A range runs again where a neighbouring range has changed. Labels of a round are
+files, so that a task that runs twice writes the same.
 """
 
 from __future__ import annotations

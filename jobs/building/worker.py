@@ -1,4 +1,7 @@
-"""Cache reasoners, clauses and open stores in a worker process, from task to task."""
+"""Cache reasoners, clauses and open stores in a worker process, from task to task.
+
+In workers of Spark each task also costs imports, unless `skip_repeated_imports` avoids them.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,18 @@
 """Decide a gate: check a batch, set lines aside until the remaining ones are consistent, and commit
 them.
+
+A batch is accepted as a whole, or the insertions that take part in a contradiction are set aside
+and the rest is accepted: every line goes to one side, as it was written. What is accepted has
+been checked as it is then written, so it does not rest on the culprits being all of them: they
+are taken out, round by round, until a check says `consistent`.
+
+Which lines are set aside follows from the set of triples alone, not from their order: what was
+not understood or not decided, and all insertions of all minimal conflicts, since nothing tells
+which of them is the wrong one, or a smallest set of lines that breaks every conflict
+(`shiq.jobs.gate.culprits`). A line that takes part in conflicts alone that a policy lets pass
+(`shiq.jobs.gate.waivers`) is tolerated: not accepted, since what contradicts is never certified,
+and
+no reason to hold the batch up.
 """
 
 from __future__ import annotations

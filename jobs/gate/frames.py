@@ -1,4 +1,9 @@
-"""Gate for DataFrames: return accepted and quarantined rows with all their columns."""
+"""Gate for DataFrames: return accepted and quarantined rows with all their columns.
+
+Executors write the batch to files once, so that the decision and the output concern the same rows.
+The driver reads the terms only and decides as `shiq.jobs.gate.decide` does. Outputs are joins of
+the written rows with the decision.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,9 @@
 """Search for hints: a corrected line for a line in quarantine. The search runs after decision,
 output and commit.
+
+Each hint is confirmed by a check: the corrected line, together with the accepted lines and the
+    others of the same conflicts, contradicts nothing. The check covers the modules of these lines
+    and uses the own reasoner only. If it leaves anything open, no hint is given.
 """
 
 from __future__ import annotations

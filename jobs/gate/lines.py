@@ -1,4 +1,9 @@
-"""Read the lines of a batch, each as it is written in its file."""
+"""Read the lines of a batch, each as it is written in its file.
+
+N-Triples and N-Quads are split at their line ends and never rewritten. Files of other syntaxes
+have no line for each triple: their triples become N-Quads lines here, with blank nodes named in
+the order in which they are met.
+"""
 
 from __future__ import annotations
 
@@ -257,7 +262,9 @@ def bare_name(name: str) -> str:
     """
     if is_endpoint(name):
         return "endpoint.nt"
-    path = Path(f"stdin{_syntax_suffix(name)}" if name == STDIN else _PACKED.sub("", Path(name).name))
+    path = Path(
+        f"stdin{_syntax_suffix(name)}" if name == STDIN else _PACKED.sub("", Path(name).name)
+    )
     return path.name if path.suffix.lower() in _LINE_FORMATS else f"{path.stem}.nq"
 
 

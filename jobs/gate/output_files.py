@@ -1,4 +1,8 @@
-"""Write a gate's decision to files: quarantine, then reasons, then accepted lines."""
+"""Write a gate's decision to files: quarantine, then reasons, then accepted lines.
+
+Each file is replaced in one step. An interrupted run leaves whole files only. The accepted lines of
+an earlier run are deleted first, and the quarantine is on disk before anything is accepted.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,10 @@ _FileContents: TypeAlias = dict[Path, bytes]
 
 @dataclass(frozen=True, slots=True)
 class OutputFiles:
-    """Paths of a gate's output files; folders if the batch has several files. None: not written."""
+    """Paths of a gate's output files; folders if the batch has several files. None: not written.
+
+    tolerated: if None, tolerated lines are written to the quarantine.
+    """
 
     accepted_file: Path | None = None
     quarantine_file: Path | None = None

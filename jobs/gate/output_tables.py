@@ -1,5 +1,8 @@
 """Write a gate's rows to tables: accepted and quarantined rows with all columns, reasons, and
 conflicts as rows.
+
+Delta tables are appended to in one transaction with the run id. Parquet, CSV and TSV files are
+replaced in one step.
 """
 
 from __future__ import annotations

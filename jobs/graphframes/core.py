@@ -1,5 +1,8 @@
 """Open the Spark session of the engine `graphframes`, and test whether its JVM has GraphFrames'
 core.
+
+The core is no part of graphframes-py. It is used if it is on the classpath (`spark.jars`,
+`spark.jars.packages`, or the environment variable below); nothing requires it.
 """
 
 from __future__ import annotations
@@ -72,6 +75,10 @@ def has_core(spark: SparkSession) -> bool:
 def tuned_session(spark: SparkSession, size: int) -> Iterator[None]:
     """Context manager: Spark settings for ``size`` assertions; Spark's errors become an
     `OperationalError`.
+
+    Adaptive execution has given wrong components. Small graphs get one partition, and their plans
+    are
+    interpreted, since compiling costs more than running them.
     """
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException

@@ -1,4 +1,9 @@
-"""Engine `graphframes`: the published method (criterion `definition7`) on Spark tables."""
+"""Engine `graphframes`: the published method (criterion `definition7`) on Spark tables.
+
+Individuals are vertices, role assertions edges. The rounds of the procedure are messages between
+neighbours, and modules are connected components. Both use GraphFrames, or joins on DataFrames.
+Certificates check what they give.
+"""
 
 from __future__ import annotations
 
@@ -48,6 +53,8 @@ from shiq.support import LazySequence
 class GraphFramesKnowledgeBase(LocalKnowledgeBase):
     """(T, A) as a graph of Spark tables; questions on the driver are answered as by the engine
     `local`.
+
+    See `shiq.jobs.checking.base.DistributedEngine`.
     """
 
     _open: list[RoundFiles] = field(default_factory=list, repr=False)

@@ -1,4 +1,8 @@
-"""Build modules as connected components of kept assertions; tasks compute the shape of each."""
+"""Build modules as connected components of kept assertions; tasks compute the shape of each.
+
+Elements of which only a label is kept are modules by themselves. One module of each such label is
+laid out.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Read tables that only a Spark session knows, as sources of triples and as changes of a batch."""
+"""Read tables that only a Spark session knows, as sources of triples and as changes of a batch.
+
+These are `table:catalog.schema.t`, and Delta tables with deletion vectors or column mapping
+where delta-spark is on the session. Of a table with versions the newest one is read.
+"""
 
 from __future__ import annotations
 
@@ -441,7 +445,10 @@ class VersionRange:
         return _text_rows(self.table, feed, sign.alias("n"))
 
     def absent_rows(self, rows: Sequence[Any]) -> list[Any]:
-        """Select the ``rows`` whose triple is in no row of the last version, in any spelling."""
+        """Select the ``rows`` whose triple is in no row of the last version, in any spelling.
+
+        Rows that are no triples are included.
+        """
         triples, rejects, ids = (
             Triples(),
             Rejects(self.table.name),
