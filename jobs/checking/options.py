@@ -164,7 +164,7 @@ class Options:
     )
     max_conflicts: int = option(
         1000,
-        "How many conflicts to explain; the rest is counted.",
+        "Most conflicts to explain; all others are counted.",
         minimum=0,
         metavar="N",
         heading=Heading.LIMITS,
@@ -172,13 +172,13 @@ class Options:
     progress: Progress | None = None
     master: str | None = option(
         None,
-        "Where the engines spark and graphframes run, as local[4] or spark://HOST:7077; under spark-submit, its own.",
+        "Master at which the engines spark and graphframes run, as local[4] or spark://HOST:7077; under spark-submit, its own.",
         metavar="URL",
         heading=Heading.SPARK,
     )
     catalog: Catalogs | None = option(
         None,
-        "Where imports are found: a folder, below which every ontology is known by its header; or a catalog file "
+        "Place to find imports: a folder, below which every ontology is known by its header; or a catalog file "
         "(catalog-v001.xml, or "
         "JSON), which goes before folders and has JSON-LD contexts too. Nothing is fetched. Repeatable.",
         takes=Takes.CATALOG,
@@ -245,7 +245,7 @@ class Options:
     )
     outside: str = option(
         ASK_HERMIT,
-        "What to do about axioms and assertions outside SHIQ(D) that the data can reach: ask HermiT about all "
+        "Treatment of axioms and assertions outside SHIQ(D) that the data can reach: ask HermiT about all "
         "data at once, at that cost, and without --timeout only about 20,000 assertions at most; or leave the verdict "
         "undetermined.",
         choices=OUTSIDE_CHOICES,
@@ -254,7 +254,7 @@ class Options:
     range_size: int | None = None
     mapping: str | None = option(
         None,
-        "What the rows of tables (CSV, TSV, JSON lines, Parquet, Delta) mean: RML in Turtle, or YARRRML (.yml). "
+        "Meaning of the rows of tables (CSV, TSV, JSON lines, Parquet, Delta): RML in Turtle, or YARRRML (.yml). "
         "The command draft-mapping begins one.",
         takes=Takes.INPUT_FILE,
         metavar="FILE",
@@ -262,7 +262,7 @@ class Options:
     )
     terms: str = option(
         NTRIPLES_TERMS,
-        "How tables with the columns s, p, o write their terms: as N-Triples, or also as bare IRIs and texts.",
+        "Form of terms in tables with the columns s, p, o: as N-Triples, or also as bare IRIs and texts.",
         choices=TERMS,
         heading=Heading.READING,
     )

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 def _reduced_output(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKind]]:
     # Loaded where it is asked for.
+    """List the output of ``--reduced``."""
     from shiq.jobs.reduced_ontology import output_kind
 
     return [(name, output_kind(name, parameters["engine"]))]
@@ -271,9 +272,10 @@ def _table_changes(
     options: dict[str, Any],
     taken: Mapping[str, int],
 ) -> TableChanges | None:
-    """The changes of a table, by Spark where it is Spark's to read; where no version is named,
-    those after what was ``taken``. None where nothing was. Raises: InputError, UsageError,
-    OperationalError.
+    """Changes of a table since a version, or since the version in ``taken``; Spark reads the tables
+    that only Spark can read.
+
+    Returns None if no version is known. Raises: InputError, UsageError, OperationalError.
     """
     if options["engine"] == "spark":
         from shiq.jobs.spark.session_tables import applied_version, hidden_version, lake_changes

@@ -87,8 +87,8 @@ def evaluate(
 
 
 def _find_harness(name: str, earlier: Sequence[str] = ()) -> Harness:
-    """Return the harness of a paper or of a family of benchmark data, whose page shows ``earlier``
-    evaluations as well. Raises: InputError for a file that is none.
+    """Find the harness of a paper or of a family of benchmark data; its page also shows ``earlier``
+    evaluations. Raises: InputError for an unreadable file.
     """
     # Loaded where something is measured, with numpy.
     from shiq.jobs.evaluation.harness import Harness
@@ -110,7 +110,7 @@ def _find_harness(name: str, earlier: Sequence[str] = ()) -> Harness:
 
 
 def _check_options(context: click.Context, known: set[str]) -> None:
-    """Refuse options that were given and mean nothing here. Raises: UsageError."""
+    """Refuse options that have no effect for this family. Raises: UsageError."""
     own = known | {"family", "json_file", "html_file", "quiet", "verbose"}
     for option in context.command.params:
         source = context.get_parameter_source(str(option.name))

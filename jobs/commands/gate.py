@@ -216,10 +216,10 @@ def gate(
     **options: Any,
 ) -> int:
     """Accept a batch, or the part of it that contradicts nothing: 0 all accepted, 5 split, 1
-    refused, 3 left open.
+    refused, 3 undetermined.
 
-    \b shiq gate --store kg/ --insert tonight.nt --mode split --accepted good.nt --quarantine
-    bad.nt --commit
+    \b
+    shiq gate --store kg/ --insert tonight.nt --mode split --accepted good.nt --quarantine bad.nt --commit
     """
     if changes and (insertions or deletions):
         raise UsageError(
@@ -313,7 +313,9 @@ def _batch_sides(
     *,
     has_tables: bool,
 ) -> tuple[Sequence[str | TextInput], Sequence[str | TextInput]]:
-    """Insertions and deletions; of an update, the texts of both. Raises: UsageError, InputError."""
+    """Split a batch into insertions and deletions; an update becomes two texts. Raises: UsageError,
+    InputError.
+    """
     if not changes:
         return insertions, deletions
     if has_tables:
@@ -331,7 +333,7 @@ def _batch_sides(
 def _has_tables(
     accepted: str | None, quarantine: str | None, tolerated: Path | None, options: Mapping[str, Any]
 ) -> bool:
-    """Whether the sides are tables. Raises: UsageError where they cannot be."""
+    """Are the gate's outputs tables? Raises: UsageError where they cannot be."""
     tables = [name is not None and is_table_output(name) for name in (accepted, quarantine)]
     if not any(tables):
         return False
@@ -359,7 +361,7 @@ def _gate_rows(
     quarantine: str | None,
     **settings: Any,
 ) -> GateAnswer:
-    """Gate one table, and write its rows on this machine."""
+    """Gate one table and write its rows on this machine."""
     tables = input_sources(list(insertions), options_from_settings(settings))
     sides = open_table_outputs(tables, accepted, quarantine, session.path)
     return run(
@@ -375,7 +377,7 @@ def _gate_rows_on_spark(
     quarantine: str | None,
     **settings: Any,
 ) -> GateAnswer:
-    """Gate one table of Spark's, whose rows executors write."""
+    """Gate one table of Spark; executors write its rows."""
     from shiq.jobs.gate.frames import gate_tables
 
     return gate_tables(
@@ -389,9 +391,10 @@ def _gate_rows_on_spark(
 
 
 class DecisionAnnouncement:
-    """Tells what a gate has decided, and writes its reports and JSON, while hints are still to
-    be looked for; from then on SIGTERM is what Ctrl-C is: it ends looking, and the answer
-    stands.
+    """Callback that prints a gate's decision and writes its reports while hints are still searched
+    for.
+
+    From then on SIGTERM acts like Ctrl-C: it ends the search, and the answer stands.
     """
 
     def __init__(

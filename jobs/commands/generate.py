@@ -58,9 +58,7 @@ def generate() -> None:
 def _rule_stream(
     recipe: type[Grid | GeneratedJoin | Caching], *names: str
 ) -> Callable[[Callable[..., None]], Callable[..., int]]:
-    """A command that writes what a ``recipe`` makes, with its options ``names``, points and seed:
-    program.lp and stream.log.
-    """
+    """Make a command that writes the program and stream of a ``recipe``: program.lp and stream.log."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., int]:
         @field_options(recipe, *names, "points", "seed")
@@ -221,7 +219,7 @@ def dublin(roads: int, snapshots: int, seed: int, out: str, faults: int, quiet: 
 
 
 def _generate(make: Callable[[Progress], GenerationReport], quiet: bool, verbose: bool) -> int:
-    """Calls a generator, which is given what to report its progress to, and prints what it wrote."""
+    """Run a generator with progress, and print its report."""
     progress = ProgressLine(output_level(quiet, verbose))
     try:
         report = make(partial(progress, "generating"))

@@ -41,6 +41,7 @@ class _IndexCommand(GuardedCommand):
     """Command `shiq index`, whose option ``--replace`` takes a value only after ``=``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse ``--replace`` without a value."""
         end = args.index("--") if "--" in args else len(args)
         given = [f"--replace={CHECKED}" if word == "--replace" else word for word in args[:end]]
         return super().parse_args(ctx, [*given, *args[end:]])
@@ -224,7 +225,12 @@ def certify(
     "--tbox", "-t", multiple=True, required=True, type=INPUTS, help="Ontology file; repeatable."
 )
 @click.option(
-    "--store", "-s", default="kg", show_default=True, type=STORE, help="Where the store is to be."
+    "--store",
+    "-s",
+    default="kg",
+    show_default=True,
+    type=STORE,
+    help="Folder or address of the new store.",
 )
 @click.argument("data", nargs=-1, type=INPUTS)
 def init(tbox: tuple[str, ...], store: str, data: tuple[str, ...]) -> int:

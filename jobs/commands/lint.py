@@ -84,8 +84,8 @@ def lint(
     owner: str,
     **options: Any,
 ) -> int:
-    """How every triple was understood, and what was not: counts and samples. Exits with 3 if
-    something stands in the way.
+    """Report how every triple is understood, and what is not: counts and samples. Exits with 3 if
+    something would block a verdict.
 
     \b
     shiq lint onto.owl --data tonight.nt

@@ -1,4 +1,6 @@
-"""``shiq simplify``, ``vocabularies``, ``draft-mapping``: an ontology without a base."""
+"""Commands about an ontology without a base: ``shiq simplify``, ``vocabularies``,
+``draft-mapping``.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +36,8 @@ def simplify(
     catalog: tuple[str, ...],
     vocabulary: tuple[str, ...],
 ) -> int:
-    """What a TBox says to a checker: simplified TBox, DL-clauses, u-part and m-part roles,
-    Fs(T), what lies outside SHIQ(D).
+    """Show how a checker reads a TBox: simplified TBox, DL-clauses, u-part and m-part roles,
+    Fs(T), and axioms outside SHIQ(D).
     """
     from shiq.rdf import read_ontology
 
@@ -75,6 +77,7 @@ def simplified_text(report: dict[str, Any]) -> str:
 
 
 def _row_text(row: Any) -> str:
+    """Text of one row of a simplified TBox."""
     return f"  {', '.join(map(str, row.values())) if isinstance(row, dict) else row}"
 
 

@@ -1,4 +1,4 @@
-"""The options that several commands share, and how unknown names are answered."""
+"""Options that several commands share, and parameter types that suggest near names."""
 
 from __future__ import annotations
 
@@ -60,9 +60,10 @@ def is_update_file(name: str) -> bool:
 
 
 class NearestChoice(click.Choice[str]):
-    """A choice that answers an unknown value with the nearest known one."""
+    """Choice whose error for an unknown value suggests the nearest known one."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Convert a value; the error for an unknown one suggests the nearest."""
         if value in self.choices:
             return str(value)
         if value in REMOVED_ENGINES:
@@ -76,7 +77,7 @@ class NearestChoice(click.Choice[str]):
 
 
 class Seconds(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # of later versions
-    """A time in seconds, ``least`` or more: 300, 90s, 5m, 1h30m."""
+    """Time in seconds, ``least`` or more: 300, 90s, 5m, 1h30m."""
 
     name = "time"
     _UNITS: ClassVar = {
@@ -96,6 +97,7 @@ class Seconds(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # of l
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
+        """Convert a duration such as 1h30m to seconds."""
         if isinstance(value, (int, float)):
             return float(value)
         text, parts = str(value).strip().lower(), []
@@ -112,24 +114,26 @@ class Seconds(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # of l
 
 
 class WordList(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # of later versions
-    """Words with commas between them."""
+    """List of words separated by commas."""
 
     name = "words"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, ...]:
+        """Split a text at its commas."""
         return tuple(word.strip() for word in str(value).split(",") if word.strip())
 
 
 class NumberList(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # of later versions
-    """Whole numbers with commas between them."""
+    """List of whole numbers separated by commas."""
 
     name = "numbers"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[int, ...]:
+        """Split a text at its commas into whole numbers."""
         try:
             return tuple(int(word) for word in str(value).split(","))
         except ValueError:
@@ -138,13 +142,14 @@ class NumberList(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # o
 
 
 class Share(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # of later versions
-    """A share of a whole: 0.05, or 5%."""
+    """Share of a whole: 0.05, or 5%."""
 
     name = "share"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
+        """Convert a share or a percentage to a number between 0 and 1."""
         text = str(value).strip()
         try:
             share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
@@ -213,15 +218,17 @@ def _click_type(shown: DeclaredOption) -> Any:
 
 
 def with_options(command: Any, options: Iterable[Callable[[Any], Any]]) -> Any:
-    """Give ``command`` the ``options``, in this order in its help text."""
+    """Add ``options`` to ``command``, in this order in its help text."""
     for decorate in reversed([*options]):
         command = decorate(command)
     return command
 
 
 class CommandGroup(click.Group):
-    """A group that answers an unknown command with the nearest known one. ``modules``: where
-    commands are that are imported when they are asked for, each under its own name there.
+    """Command group that imports a command on first use and suggests the nearest name for an
+    unknown one.
+
+    modules: module of each command, by its name
     """
 
     command_class = GuardedCommand
@@ -233,15 +240,18 @@ class CommandGroup(click.Group):
         self._modules = modules or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
+        """List the names of all commands."""
         return sorted({*super().list_commands(ctx), *self._modules})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command of that name; None if there is none."""
         found = super().get_command(ctx, cmd_name)
         if cmd_name in self._modules:
             found = getattr(import_module(self._modules[cmd_name]), cmd_name.replace("-", "_"))
         return found
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Resolve a command line; the error for an unknown command suggests the nearest."""
         if args[:1] == ["help"] and not ctx.resilient_parsing:
             if len(args) == 1:
                 click.echo(ctx.get_help())
@@ -324,7 +334,7 @@ class AnswerOptions:
 
 
 def checking_options(command: F) -> F:
-    """The options that every checking command has."""
+    """Decorator: add the options that every checking command has."""
     before = ("reasoner", "accept_agpl", "audit", "allow", "known", "fail_on", "outside")
     after = ("catalog", "vocabulary", "mapping", "terms", "timeout", "heap", "max_conflicts")
     found: F = with_options(
@@ -366,7 +376,9 @@ lineage_option = click.option(
 
 @dataclass(frozen=True)
 class HistoryOptions:
-    """Whether a row is written, and for how long it stays a file of its own."""
+    """Options for the store's history: whether a run leaves a row, and how long the row stays a
+    file.
+    """
 
     keep_history: int = option(
         400,
@@ -402,7 +414,7 @@ class AlertOptions:
 
 
 def after_run_options(command: F) -> F:
-    """The options of commands that leave a row in the history of a store, and alert."""
+    """Decorator: add the options of history and alerts."""
     owners = (AlertOptions, "notify", "metrics"), (HistoryOptions, "no_history", "keep_history")
     made = (field_option(owner, name) for owner, *names in owners for name in names)
     found: F = with_options(command, made)

@@ -1,5 +1,5 @@
-"""Parameters that name files, folders and stores, and the command that keeps what it writes
-apart from what it reads.
+"""Parameters that name files, folders and stores; a command checks its outputs against its inputs
+before it runs.
 
 Every parameter that names a place has the type `Reads` or `Writes`; a command of the class
 `GuardedCommand` compares them before it does anything.
@@ -42,7 +42,7 @@ FORMAT = f"{__name__}.format"
 
 
 class _PlaceParameter(click.Path):
-    """A name of a place, as text, or as a path where ``path_type`` is `Path`."""
+    """Parameter type for the name of a place, as text, or as a path if ``path_type`` is `Path`."""
 
     names_folder = False
 
@@ -90,6 +90,7 @@ class InputParameter(_PlaceParameter):
         self.names_folder = kind is InputKind.STORE
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Convert the name of an input, and remember it for the check of outputs."""
         is_file = self.kind is not InputKind.STORE and not is_endpoint(os.fspath(value))
         if is_file and is_store(Path(value)):
             holds = f"'shiq export --store {value} > data.nt' writes what it holds as a file."
@@ -116,12 +117,13 @@ class OutputParameter(_PlaceParameter):
         self.list_outputs = list_outputs or (lambda name, parameters: [(name, kind)])
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Convert the name of an output, and remember it for the check of outputs."""
         self.remember(_WRITTEN, value, param, ctx)
         return super().convert(value, param, ctx)
 
 
 class GroupedOption(click.Option):
-    """An option that stands under ``heading`` in a help text."""
+    """Option that is listed under ``heading`` in a help text."""
 
     def __init__(self, *arguments: Any, heading: Heading = Heading.COMMAND, **how: Any) -> None:
         super().__init__(*arguments, **how)
@@ -162,6 +164,7 @@ class GuardedCommand(click.Command):
         return super().make_context(info_name, args, parent, **how)
 
     def invoke(self, ctx: click.Context) -> Any:
+        """Check the outputs, then run the command."""
         named = [
             (option, name)
             for kind, option, name in ctx.meta.get(_READ, ())
@@ -204,6 +207,7 @@ class GuardedCommand(click.Command):
                 ctx.params[param.name] = tuple(expand_folders(given))
 
     def _check_outputs(self, ctx: click.Context) -> None:
+        """Refuse outputs that would replace an input, another output or a store."""
         outputs = [
             OutputPlace(option, written, kind, is_derived=number > 0)
             for kind_of, option, name in ctx.meta.get(_WRITTEN, ())
@@ -214,11 +218,12 @@ class GuardedCommand(click.Command):
 
 
 def _input_place(kind: InputParameter, option: str, name: str) -> InputPlace:
+    """Input place of a parameter's value."""
     return InputPlace(option, name, kind.leads_to and kind.leads_to(name))
 
 
 def _option_name(param: click.Parameter) -> str:
-    """A parameter as a message names it: its long option."""
+    """Long name of an option, as messages show it."""
     if isinstance(param, click.Option):
         return max(param.opts, key=lambda option: option.startswith("--"))
     return param.human_readable_name
@@ -233,7 +238,7 @@ def catalog_references(catalog: str) -> Callable[[Path], bool]:
 
 
 def with_companion_file(end: str) -> ListOutputs:
-    """The named file, and one beside it with ``end`` after its name."""
+    """Make a lister of outputs: the named file, and one beside it with ``end`` after its name."""
     return lambda name, parameters: [
         (place, OutputKind.FILE) for place in (name, f"{Path(name)}{end}")
     ]

@@ -1,4 +1,6 @@
-"""``shiq repro``: a module as a zip that somebody else can decide; ``shiq doctor``: this machine."""
+"""Commands ``shiq repro``, which packs a module so that others can decide it, and ``shiq doctor``,
+which tests this machine.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,7 @@ def repro() -> None:
     type=click.IntRange(min=0),
     default=0,
     show_default=True,
-    help="Which module of the check.",
+    help="Number of the module in the check.",
 )
 @click.option(
     "--individual",
@@ -65,7 +67,7 @@ def repro() -> None:
     type=NearestChoice(list(CRITERIA)),
     default="clausal",
     show_default=True,
-    help="Which part of the data the modules are made of; none: all of it.",
+    help="Criterion that selects the data of the modules; none: all data.",
 )
 @click.option(
     "--output",
@@ -148,8 +150,8 @@ def run(file: Path, heap: str, timeout: float | None) -> int:
 )
 @json_option
 def doctor(spark: bool, master: str | None, heap: str, json_file: str | None) -> int:
-    """What works on this machine, and what to do about the rest. Exits with 4 if something that
-    every check needs does not.
+    """Test what works on this machine, with a remedy for everything else. Exits with 4 if something
+    that every check needs does not work.
     """
     findings = []
     for finding in examine(heap=heap, spark=spark, master=master):

@@ -297,6 +297,7 @@ class StopSignal:
 
 
 def _interrupt(*_: object) -> None:
+    """Raise KeyboardInterrupt, as Ctrl-C does."""
     raise KeyboardInterrupt
 
 

@@ -1,4 +1,4 @@
-"""``shiq export | status | compact | history``: what a store holds, and keeping it small."""
+"""Commands about a store: ``shiq export``, ``status``, ``compact``, ``history``."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from shiq.model.ntriples import assertion_lines
 
 
 def store_option_or_argument(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command its ``store``: by the option, or as an argument."""
+    """Decorator: let a command take its ``store`` as an option or as an argument."""
 
     @wraps(command)
     def call(store: str | None, named: str | None, **options: Any) -> int:
@@ -90,7 +90,7 @@ def export(store: str, snapshot: int | None, set_aside: bool, aside: bool) -> in
     help="Read every file of the store, and name those that are not as they were written.",
 )
 def status(store: str, json_file: str | None, verify: bool) -> int:
-    """What a store holds: snapshot, certificate, sizes, and which snapshots it keeps."""
+    """Show the content of a store: snapshot, certificate, sizes, and kept snapshots."""
     from shiq.jobs.store import open_store as opened
     from shiq.jobs.store import status as status_of
     from shiq.jobs.store.verify import verify_store
@@ -155,7 +155,7 @@ def history(store: str, json_file: str | None, parquet: str | None, last: int | 
 
 
 def read_store_history(store: str) -> tuple[list[ComparedRow], list[str]]:
-    """Read the history of what must be a store. Raises: StoreError."""
+    """Read the history of a store. Raises: StoreError if it is none."""
     from shiq.jobs.store import place_of
     from shiq.jobs.store.manifest import read_manifest
 
@@ -169,7 +169,7 @@ def read_store_history(store: str) -> tuple[list[ComparedRow], list[str]]:
 
 
 def status_text(found: Mapping[str, Any]) -> str:
-    """`shiq.jobs.store.status` for people."""
+    """Text of `shiq.jobs.store.status`."""
     certificate = found["certificate"]
     certified = "not certified"
     if certificate:
@@ -201,8 +201,8 @@ def status_text(found: Mapping[str, Any]) -> str:
 
 
 def _leftovers_text(found: Mapping[str, Any]) -> str:
-    """The leftovers of base and TBox, in axioms, assertions and lines; behind that the triples,
-    where these are more.
+    """Text about the leftovers of base and TBox, in axioms, assertions and lines, and in triples if
+    these are more.
     """
     number, triples = found["leftovers"], found["leftover_triples"]
     return f"{number:,} leftovers{f' ({triples:,} triples)' if triples != number else ''}"
@@ -224,10 +224,12 @@ def left_out_text(one: Leftover) -> str:
 
 
 def _commented_line(line: str) -> str:
+    """Escape the control characters of a line, except tabs."""
     return "\t".join(map(escape_controls, line.split("\t")))
 
 
 def _repetitions_text(one: Leftover) -> str:
+    """Text about repetitions of a left-out statement."""
     return f" [{one.number:,} of them]" if one.number > 1 else ""
 
 
@@ -286,7 +288,7 @@ def _digest_lines(found: Mapping[str, Any]) -> list[str]:
 
 
 def _snapshot_lines(kept: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The snapshots that are kept, latest first."""
+    """Lines about the kept snapshots, latest first."""
     lines = [f"{len(kept):,} snapshot{'s' if len(kept) != 1 else ''} kept:"]
     for past in kept[:SHOWN]:
         verdict = past["verdict"] or "not certified"

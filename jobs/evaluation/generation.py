@@ -1,10 +1,10 @@
-"""What the generators of benchmark data share: draws, and how data and TBoxes are written, counted
-and reported.
+"""Shared parts of the generators of benchmark data: draws, and writing, counting and reporting of
+data and TBoxes.
 
-The sums over a few universities are what evaluations compare, so draws are *stratified*: cards
-are dealt from a shuffled deck, each once, again and again, so that any sum of n draws is off its
-mean by less than one deck, for every seed. TBoxes are RDF/XML after the OWL 2 mapping to RDF
-graphs, for the axioms that the generators make and no others.
+The sums over a few universities are what evaluations compare, so draws are *stratified*. Cards are
+dealt from a shuffled deck, each once, again and again. So any sum of n draws is off its mean by
+less than one deck, for every seed. TBoxes are RDF/XML after the OWL 2 mapping to RDF graphs, for
+the axioms that the generators make and no others.
 
 >>> from itertools import islice
 >>> sorted(islice(deck(random.Random(1), (7, 10)), 4))
@@ -43,6 +43,7 @@ class TripleCounts:
 
     @property
     def role_assertions(self) -> int:
+        """Number of role assertions."""
         return self.triples - self.class_assertions - self.data_assertions
 
     def add_lines(self, lines: list[str]) -> TripleCounts:
@@ -58,9 +59,7 @@ class TripleCounts:
 
 @dataclass(frozen=True, kw_only=True)
 class GenerationReport(TripleCounts):
-    """What a generator wrote. Counts are of distinct triples; the ``culprits`` are among the
-    ``insertions``.
-    """
+    """Report of a generator on the data it wrote."""
 
     directory: Path
     departments: int

@@ -89,7 +89,7 @@ def commit() -> str:
 
 
 def machine() -> dict[str, Any]:
-    """What the figures were measured on."""
+    """Describe the machine on which figures are measured."""
     return {
         "processor": _first_value("/proc/cpuinfo", "model name")
         or platform.processor()

@@ -2,17 +2,16 @@
 them.
 
 A batch is accepted as a whole, or the insertions that take part in a contradiction are set aside
-and the rest is accepted: every line goes to one side, as it was written. What is accepted has
-been checked as it is then written, so it does not rest on the culprits being all of them: they
-are taken out, round by round, until a check says `consistent`.
+and the rest is accepted. Every line goes to one output, as it was written. Lines are removed round
+by round until a check of the remaining ones says `consistent`. So acceptance does not depend on
+having found every culprit.
 
-Which lines are set aside follows from the set of triples alone, not from their order: what was
-not understood or not decided, and all insertions of all minimal conflicts, since nothing tells
-which of them is the wrong one, or a smallest set of lines that breaks every conflict
-(`shiq.jobs.gate.culprits`). A line that takes part in conflicts alone that a policy lets pass
-(`shiq.jobs.gate.waivers`) is tolerated: not accepted, since what contradicts is never certified,
-and
-no reason to hold the batch up.
+The choice of lines depends on the set of triples alone, not on their order. Lines that were not
+understood or not decided are set aside. Of conflicts, all insertions are set aside, since nothing
+tells which is the wrong one, or a smallest set of lines that breaks every conflict
+(`shiq.jobs.gate.culprits`). A line is tolerated if it takes part only in conflicts that a policy
+lets pass (`shiq.jobs.gate.waivers`). It is not accepted, since a contradiction is never certified,
+but it does not block the batch.
 """
 
 from __future__ import annotations

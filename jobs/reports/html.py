@@ -121,6 +121,7 @@ def _sections(report: Report) -> list[PageSection]:
 
 
 def _subject(report: Report) -> str:
+    """Title of the page: what was asked about."""
     given = (
         report.request.get("insertions")
         or report.request.get("abox")
@@ -132,6 +133,7 @@ def _subject(report: Report) -> str:
 
 
 def _figures(report: Report) -> list[tuple[str, str]]:
+    """Figures in the page's head."""
     s = report.statistics
     of_base = report.command in (CERTIFY, INDEX)
     found = []
@@ -157,6 +159,7 @@ def _figures(report: Report) -> list[tuple[str, str]]:
 
 
 def _generator_text(report: Report) -> str:
+    """Version and time of the report."""
     about = report.request
     version = f"shiq {about['shiq']}" if about.get("shiq") else "shiq"
     return " ".join(filter(None, (version, str(about.get("made", "")))))
@@ -197,6 +200,7 @@ class PageFacts:
 
 
 def _term(text: str, labels: Labels) -> PageTerm:
+    """Name or data value of an N-Triples term."""
     if not text.startswith('"'):
         iri = iri_or_node(text)
         return PageTerm(cut_text(labels.name_of(iri)), iri)
@@ -208,6 +212,7 @@ def _term(text: str, labels: Labels) -> PageTerm:
 
 
 def _fact(text: str, labels: Labels, places: tuple[FilePlace, ...] = ()) -> PageFact:
+    """Line of data, with the places where it was read."""
     line = read_line(text)
     if line is None:
         return PageFact(text, None, places)
@@ -218,6 +223,7 @@ def _fact(text: str, labels: Labels, places: tuple[FilePlace, ...] = ()) -> Page
 
 
 def _facts(facts: Sequence[StatedFact], labels: Labels) -> PageFacts:
+    """Facts of one side of a contradiction, at most `FACTS`."""
     shown = [_fact(fact.text, labels, fact.places) for fact in facts[:FACTS]]
     return PageFacts(shown, len(facts) - len(shown))
 
@@ -276,14 +282,17 @@ class PageCause:
 
     @property
     def title_or_id(self) -> str:
+        """Title of the cause, or its id without one."""
         return self.title or self.id
 
     @property
     def rule_text(self) -> str:
+        """Text about the OWL 2 RL rule of the cause."""
         return RULES.get(self.rule, "")
 
 
 def _cause_values(report: Report) -> dict[str, Any]:
+    """Values of the page's section about causes."""
     causes = report.causes
     disputes = report.disputes
     largest = max(1, len(causes[0].conflicts)) if causes else 1
@@ -299,6 +308,7 @@ def _cause_values(report: Report) -> dict[str, Any]:
 
 
 def _cause(report: Report, position: int, group: ConflictGroup, largest: int) -> PageCause:
+    """Cause with samples of its contradictions."""
     card = None
     if position < CAUSES:
         samples = [
@@ -312,11 +322,13 @@ def _cause(report: Report, position: int, group: ConflictGroup, largest: int) ->
 
 
 def _number_of_samples(report: Report, group: ConflictGroup) -> int:
+    """Number of contradictions to show for a cause."""
     number = len(group.conflicts)
     return number if len(report.conflicts) <= FEW_CAUSES else min(number, SAMPLES)
 
 
 def _contradiction(found: ReportedConflict, labels: Labels) -> PageContradiction:
+    """Contradiction with its sentence, facts and axioms."""
     terms = {
         iri_or_node(t)
         for f in (*found.insertions, *found.base)
@@ -378,6 +390,7 @@ class PageLeftover:
 
 
 def _line_values(report: Report) -> dict[str, Any]:
+    """Values of the page's section about lines in quarantine."""
     leftovers = sorted(report.leftovers, key=lambda left: not left.blocks)
     return {
         "at_hand": {
@@ -398,10 +411,12 @@ def _line_values(report: Report) -> dict[str, Any]:
 
 
 def _line(line: ReportedLine, labels: Labels) -> PageLine:
+    """Line in quarantine, with its reason."""
     return PageLine(line.place, _fact(line.text, labels), line.reason, line.conflicts)
 
 
 def _identity(raw: Mapping[str, Any], labels: Labels) -> PageIdentity:
+    """Individuals that become equal, with the reason."""
     return PageIdentity(
         [_term(text, labels) for text in raw["individuals"][:FACTS]],
         [_fact(text, labels) for text in raw["insertions"][:FACTS]],
@@ -411,6 +426,7 @@ def _identity(raw: Mapping[str, Any], labels: Labels) -> PageIdentity:
 
 
 def _leftover(left: ReportedLeftover) -> PageLeftover:
+    """Statement that was not understood."""
     names = Labels(terms=_IRI.findall(f"{left.message} {left.hint} {left.text}"))
     line = PageFact(left.text, None) if left.kind == "malformed" else _fact(left.text, names)
     return PageLeftover(
@@ -437,6 +453,7 @@ class EvidenceCard:
 
 
 def _evidence(report: Report) -> list[EvidenceCard]:
+    """Cards of the page's section about evidence."""
     e, s = report.evidence, report.statistics
     ledger = [(bucket_text(name), n) for name, n in e.get("ledger", {}).items()]
     seconds = [(name, v) for name, v in s.get("seconds", {}).items() if v >= 0.005]
@@ -452,11 +469,13 @@ def _evidence(report: Report) -> list[EvidenceCard]:
 
 
 def _amounts(rows: Sequence[tuple[str, float]], form: str) -> list[tuple[str, str, float]]:
+    """Rows with each amount's share of the largest."""
     largest = max((value for _, value in rows), default=0) or 1
     return [(title, form.format(value), 100 * value / largest) for title, value in rows]
 
 
 def _scope(report: Report) -> list[tuple[str, str]]:
+    """Amounts of data that the check looked at."""
     s = report.statistics
     if not s.get("add_set"):
         return []
@@ -472,6 +491,7 @@ def _scope(report: Report) -> list[tuple[str, str]]:
 
 
 def _decision(report: Report) -> list[tuple[str, str]]:
+    """Reasoner, criterion and engine that decided."""
     e = report.evidence
     found = [("engine", str(e.get("engine", ""))), ("reasoner", str(e.get("reasoner", "")))]
     found += [(f"parts {name}", f"{n:,}") for name, n in sorted(e.get("decided", {}).items()) if n]
@@ -495,6 +515,7 @@ def _decision(report: Report) -> list[tuple[str, str]]:
 
 
 def _certificate(report: Report) -> list[tuple[str, str]]:
+    """Certificate of the base."""
     names = {
         "verdict": "verdict",
         "snapshot": "snapshot",

@@ -74,10 +74,12 @@ def junit(report: Report) -> str:
 
 
 def _add_case(suite: Element, name: str, of: str) -> Element:
+    """Add a test case."""
     return SubElement(suite, "testcase", name=name, classname=f"shiq.{of}")
 
 
 def _add_failure(suite: Element, name: str, message: str, text: str) -> None:
+    """Add a failure to a test case."""
     failure = SubElement(
         _add_case(suite, name, "contradiction"),
         "failure",
@@ -127,6 +129,7 @@ def _add_errors(suite: Element, report: Report) -> None:
 
 
 def _conflict_text(found: ReportedConflict) -> str:
+    """Text of a contradiction."""
     rows = [escape_invisible(found.sentence)]
     for title, facts in (("new", found.insertions), ("known", found.base)):
         rows += [

@@ -1,5 +1,5 @@
-"""Runs as OpenLineage events, appended to a file of JSON lines: START, and COMPLETE with the
-verdict, FAIL, or ABORT.
+"""Write runs as OpenLineage events to a file of JSON lines: START, then COMPLETE with the verdict,
+FAIL or ABORT.
 
 A check that finds a batch inconsistent is complete: the facets of its datasets say that the
 assertion `consistent` failed.
@@ -70,6 +70,7 @@ class RunEvents:
             print(f"{fault} (the end of the run is not reported there)", file=sys.stderr)
 
     def _write_end(self, error: BaseException | None) -> None:
+        """Write the last event of the run."""
         if isinstance(error, Exception):
             self._write_event(
                 "FAIL",
@@ -92,6 +93,7 @@ class RunEvents:
             self._write_event("COMPLETE", {"shiq_verdict": _make_facet("", **verdict, **asked)})
 
     def _write_event(self, kind: str, facets: Mapping[str, Any]) -> None:
+        """Write one event."""
         store, found = self.inputs.get("store") or "", self.result
         snapshot = None if found is None else found.committed or found.snapshot or None
         held = [_dataset(store, snapshot)] if store else []
@@ -174,7 +176,7 @@ def _dataset(name: str, version: object = None) -> dict[str, Any]:
 
 
 def _assertions(result: shiq.Result) -> Iterator[dict[str, Any]]:
-    """The verdict as an assertion, and one that failed for each cause of contradictions."""
+    """Data quality assertions: the verdict, and a failed one for each cause."""
     is_consistent = result.verdict is Verdict.CONSISTENT
     yield {
         "assertion": "consistent",

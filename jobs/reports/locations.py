@@ -121,7 +121,7 @@ def _find_places(texts: Iterable[str], read: SideFiles) -> dict[str, LinePlaces]
 
 
 def _readable(given: object) -> FileSource | TableSource | None:
-    """The source that can be read once more; None for values, and for what is gone."""
+    """Source that can be read once more; None for values in memory and deleted files."""
     try:
         source = source_of(given)
     except ShiqError:

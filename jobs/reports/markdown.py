@@ -57,6 +57,7 @@ def markdown(report: Report) -> str:
 
 
 def _causes(report: Report) -> list[str]:
+    """Section about the causes of contradictions."""
     if not report.causes:
         return []
     rows = [
@@ -77,6 +78,7 @@ def _causes(report: Report) -> list[str]:
 
 
 def _sample(found: ReportedConflict, labels: Labels) -> list[str]:
+    """Lines about one contradiction."""
     lines = [_text(found.sentence), ""]
     for title, facts in (("new", found.insertions), ("known", found.base)):
         lines += [
@@ -89,10 +91,12 @@ def _sample(found: ReportedConflict, labels: Labels) -> list[str]:
 
 
 def _place(fact: StatedFact) -> str:
+    """Place of a fact, as text."""
     return f" at {_code(str(fact.places[0]))}" if fact.places else ""
 
 
 def _set_aside(report: Report) -> list[str]:
+    """Section about lines in quarantine."""
     lines = report.lines_with_own_reason
     if not lines:
         return []
@@ -105,6 +109,7 @@ def _set_aside(report: Report) -> list[str]:
 
 
 def _leftovers(report: Report) -> list[str]:
+    """Section about leftovers."""
     if not report.leftovers:
         return []
     rows = [
@@ -125,6 +130,7 @@ def _leftovers(report: Report) -> list[str]:
 
 
 def _figures(report: Report) -> list[str]:
+    """Section about sizes and times."""
     s, e = report.statistics, report.evidence
     given = [f"{_text(title)} {_code(which)}" for title, which in input_rows(report)]
     seconds = sum(s.get("seconds", {}).values())
@@ -136,10 +142,12 @@ def _figures(report: Report) -> list[str]:
 
 
 def _more_lines(n: int, what: str) -> list[str]:
+    """Line about how many more there are."""
     return ["", f"… and {pluralize(n, 'more ' + what)}."] if n > 0 else []
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Markdown table."""
     return [
         f"| {' | '.join(head)} |",
         f"|{'---|' * len(head)}",

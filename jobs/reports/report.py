@@ -216,6 +216,7 @@ def policy_effect(raw: Mapping[str, Any]) -> str:
 
 
 def _read_line(raw: Mapping[str, Any]) -> ReportedLine:
+    """Read a line in quarantine from its JSON."""
     reason = f"{raw['reason']} ({raw['hint']})" if raw.get("hint") else raw["reason"]
     return ReportedLine(
         FilePlace.from_json(raw), raw["text"], reason, tuple(n + 1 for n in raw["conflicts"])
@@ -223,6 +224,7 @@ def _read_line(raw: Mapping[str, Any]) -> ReportedLine:
 
 
 def _read_conflict(raw: Mapping[str, Any], number: int, sentence: str) -> ReportedConflict:
+    """Read a conflict from its JSON."""
     places: dict[tuple[str, int], list[FilePlace]] = {}
     for found in raw.get("locations", ()):
         places.setdefault((found["side"], found["index"]), []).append(FilePlace.from_json(found))
@@ -249,6 +251,7 @@ def _read_conflict(raw: Mapping[str, Any], number: int, sentence: str) -> Report
 
 
 def _read_leftover(raw: Mapping[str, Any], allowed: Sequence[str]) -> ReportedLeftover:
+    """Read a leftover from its JSON."""
     return ReportedLeftover(
         raw["kind"],
         raw["message"],
@@ -264,6 +267,7 @@ def _read_leftover(raw: Mapping[str, Any], allowed: Sequence[str]) -> ReportedLe
 
 
 def _conflict_remarks(raw: Mapping[str, Any]) -> tuple[str, ...]:
+    """Remarks about a conflict."""
     found = []
     if raw.get("minimal") is False:
         found.append(

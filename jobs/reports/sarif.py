@@ -183,6 +183,7 @@ def _select_conflicts(causes: Sequence[ConflictGroup]) -> dict[str, tuple[int, .
 
 
 def _rule(group: ConflictGroup) -> dict[str, Any]:
+    """SARIF rule of a cause."""
     pattern = group.pattern
     rules = "\n".join(escape_invisible(x) for x in pattern.manchester)
     said = RULES.get(pattern.rule)
@@ -204,6 +205,7 @@ def _rule(group: ConflictGroup) -> dict[str, Any]:
 
 
 def _kind_rule(kind: str) -> dict[str, Any]:
+    """SARIF rule of a kind of leftovers."""
     return {
         "id": f"leftover/{kind}",
         "name": _name(kind),
@@ -214,6 +216,7 @@ def _kind_rule(kind: str) -> dict[str, Any]:
 
 
 def _result(found: ReportedConflict, rule: str, index: int) -> dict[str, Any]:
+    """SARIF result of a contradiction."""
     new = [*_locations(found.insertions)]
     old = [*_locations(found.base)]
     main = (new or old)[:1]
@@ -244,14 +247,17 @@ def _fingerprint(found: ReportedConflict) -> str:
 
 
 def _leftover_fingerprint(left: ReportedLeftover) -> str:
+    """Hash of a leftover, so that it is recognised on another night."""
     return _digest([f"leftover/{left.kind}", left.message, left.text])
 
 
 def _digest(parts: Iterable[str]) -> str:
+    """SHA-256 of some texts."""
     return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _suppression(found: ReportedConflict) -> dict[str, Any]:
+    """SARIF suppression of a tolerated contradiction."""
     return {
         "kind": "external",
         "status": "accepted",
@@ -260,6 +266,7 @@ def _suppression(found: ReportedConflict) -> dict[str, Any]:
 
 
 def _leftover_result(left: ReportedLeftover, index: int) -> dict[str, Any]:
+    """SARIF result of a leftover."""
     kind = f"leftover/{left.kind}"
     said = (
         left.message
@@ -277,10 +284,12 @@ def _leftover_result(left: ReportedLeftover, index: int) -> dict[str, Any]:
 
 
 def _locations(facts: Iterable[StatedFact]) -> Iterable[dict[str, Any]]:
+    """SARIF locations of facts."""
     return (_location(place, fact.text) for fact in facts for place in fact.places)
 
 
 def _location(place: FilePlace, text: str) -> dict[str, Any]:
+    """SARIF location of a place."""
     region = (
         {"region": {"startLine": place.line, "snippet": {"text": _text(text)}}}
         if place.line
@@ -301,12 +310,15 @@ def _uri(source: str) -> str:
 
 
 def _notification(level: str, text: str) -> dict[str, Any]:
+    """SARIF notification with this text."""
     return {"level": level, "message": {"text": _text(text)}}
 
 
 def _name(text: str) -> str:
+    """Name in camel case, as SARIF wants it."""
     return "".join(part.capitalize() for part in text.replace("_", "-").split("-"))
 
 
 def _text(text: str) -> str:
+    """SARIF message of a text."""
     return escape_and_cut(text, _CHARACTERS)

@@ -53,13 +53,14 @@ _INPUTS: Final = ("store", "tbox", "abox", "ontology", "insertions", "deletions"
 
 
 def shacl(report: Report) -> str:
-    """The document."""
+    """Render ``report`` as a SHACL validation report in Turtle."""
     quads = _document(report)
     written = ox.serialize(dict.fromkeys(quads), format=ox.RdfFormat.TURTLE, prefixes=PREFIXES)
     return (written or b"").decode("utf-8")
 
 
 def _document(report: Report) -> Iterator[ox.Triple]:
+    """Statements of the whole document."""
     results = [*_contradictions(report), *_obstacles(report)]
     conforms = report.verdict is Verdict.CONSISTENT and not results
     yield _triple(_REPORT, "rdf:type", _iri("sh:ValidationReport"))
@@ -125,11 +126,13 @@ def _obstacles(report: Report) -> Iterator[tuple[_Term, _Values]]:
 
 
 def _message(left: ReportedLeftover) -> str:
+    """Message of a leftover."""
     hint = f" ({left.hint})" if left.hint else ""
     return f"{left.place}: {left.message}{hint}" if left.place.source else f"{left.message}{hint}"
 
 
 def _plain_result(kind: str, message: str, severity: str) -> tuple[_Term, _Values]:
+    """Values of a result without a focus node of its own."""
     return _RUN, [
         ("sh:resultMessage", _text(message)),
         ("sh:resultSeverity", _iri(f"sh:{severity}")),
@@ -153,6 +156,7 @@ def _members(found: ReportedConflict) -> Iterator[ox.Triple]:
 
 
 def _place(member: ox.BlankNode, place: FilePlace) -> Iterator[ox.Triple]:
+    """Values of a place where a member was read."""
     yield _triple(member, "prov:hadPrimarySource", _source(place.source))
     if place.line:
         yield _triple(member, "shiq:line", ox.Literal(place.line))
@@ -200,10 +204,12 @@ def _run(report: Report) -> Iterator[ox.Triple]:
 
 
 def _names(given: object) -> Iterable[str]:
+    """Names of inputs, as a tuple."""
     return (given,) if isinstance(given, str) else map(str, given or ())  # type: ignore[call-overload]
 
 
 def _triple(subject: ox.NamedNode | ox.BlankNode, name: str, value: _Term) -> ox.Triple:
+    """Triple with the predicate ``name``."""
     return ox.Triple(subject, _iri(name), value)
 
 
@@ -213,15 +219,18 @@ def _text(text: str) -> ox.Literal:
 
 
 def _iri(name: str) -> ox.NamedNode:
+    """Turtle term of an IRI."""
     prefix, _, local = name.partition(":")
     return ox.NamedNode(PREFIXES[prefix] + local)
 
 
 def _pattern(pattern: str) -> ox.NamedNode:
+    """IRI of a conflict pattern."""
     return _iri(f"shiq:{quote(pattern, safe='')}")
 
 
 def _conflict_node(found: ReportedConflict) -> ox.BlankNode:
+    """Blank node of a contradiction."""
     return ox.BlankNode(f"contradiction{found.number}")
 
 
@@ -234,6 +243,7 @@ def _source(name: str) -> ox.NamedNode:
 
 
 def _triples(fact: StatedFact) -> list[ox.Triple]:
+    """Triples of a fact, if it is a triple."""
     try:
         found = ox.parse(input=fact.text.encode(), format=ox.RdfFormat.N_TRIPLES)
         return [quad.triple for quad in found]

@@ -1,5 +1,5 @@
-"""Read the axioms and assertions that a JSON answer states, as values: the inverse of
-`shiq.functional.axiom_text` and `shiq.model.ntriples.assertion_lines`.
+"""Parse the axioms and assertions in a JSON answer: the inverse of `shiq.functional.axiom_text` and
+`shiq.model.ntriples.assertion_lines`.
 
 Only for texts that these have written; of anything else what cannot be read is left out.
 """
@@ -102,10 +102,12 @@ def english_text(text: str, labels: Labels) -> str:
 
 
 def _unescape(text: str) -> str:
+    """Replace the escapes of N-Triples by their characters."""
     return _ESCAPE.sub(_unescape_character, text) if "\\" in text else text
 
 
 def _unescape_character(match: re.Match[str]) -> str:
+    """Character of one escape."""
     code = match[1]
     if code[0] in "uU" and len(code) > 1:
         return chr(int(code[1:], 16))
@@ -168,6 +170,7 @@ def read_structure(lines: list[TripleLine]) -> owl.Assertion | None:
 
 
 def _assertion(lines: list[TripleLine], graph: Mapping[str, dict[str, str]]) -> owl.Assertion:
+    """Parse an assertion from its first lines and the graph of its structure."""
     for line in lines:
         if not NODE.match(line.subject):
             return owl.ClassAssertion(_expression(line.object, graph), iri_or_node(line.subject))
@@ -186,6 +189,7 @@ def _assertion(lines: list[TripleLine], graph: Mapping[str, dict[str, str]]) -> 
 
 
 def _expression(term: str, graph: Mapping[str, dict[str, str]]) -> Any:
+    """Parse the class expression at a node."""
     make: Any
     if not NODE.match(term):
         return owl.Class(iri_or_node(term))
@@ -204,6 +208,7 @@ def _expression(term: str, graph: Mapping[str, dict[str, str]]) -> Any:
 
 
 def _restriction(node: Mapping[str, str], graph: Mapping[str, dict[str, str]]) -> Any:
+    """Parse the restriction at a node."""
     on = node[owl.OWL + "onProperty"]
     inverted = NODE.match(on) is not None
     iri = iri_or_node(graph[on][owl.OWL + "inverseOf"]) if inverted else iri_or_node(on)
@@ -247,6 +252,7 @@ def _restriction(node: Mapping[str, str], graph: Mapping[str, dict[str, str]]) -
 
 
 def _is_range(term: str, graph: Mapping[str, dict[str, str]]) -> bool:
+    """Does the node stand for a data range?"""
     if NODE.match(term):
         return graph[term].get(owl.RDF + "type") == f"<{owl.RDFS}Datatype>"
     return iri_or_node(term).startswith(owl.XSD) or iri_or_node(term) in (
@@ -257,6 +263,7 @@ def _is_range(term: str, graph: Mapping[str, dict[str, str]]) -> bool:
 
 
 def _range(term: str, graph: Mapping[str, dict[str, str]]) -> Any:
+    """Parse the data range at a node."""
     if not NODE.match(term):
         return owl.Datatype(iri_or_node(term))
     node = graph[term]
@@ -278,6 +285,7 @@ def _range(term: str, graph: Mapping[str, dict[str, str]]) -> Any:
 
 
 def _list(term: str, graph: Mapping[str, dict[str, str]]) -> Iterator[str]:
+    """Members of the RDF list at a node."""
     while term != f"<{owl.RDF}nil>":
         yield graph[term][owl.RDF + "first"]
         term = graph[term][owl.RDF + "rest"]

@@ -134,15 +134,18 @@ def tables(report: Report) -> dict[str, bytes]:
 
 
 def _columns(name: str) -> dict[str, list[Any]]:
+    """Columns of the table ``name``."""
     return {column: [] for column in COLUMNS[name]}
 
 
 def _add(columns: dict[str, list[Any]], *row: object) -> None:
+    """Append a row to columns."""
     for column, value in zip(columns.values(), row, strict=True):
         column.append(value)
 
 
 def _parquet(name: str, columns: Mapping[str, list[Any]]) -> bytes:
+    """Parquet file with these rows."""
     kinds = COLUMNS[name]
     arrays = [pa.array(map(_storable, columns[c]), kind) for c, kind in kinds.items()]
     buffer = io.BytesIO()

@@ -1,5 +1,5 @@
-"""A report in words, for people who know their data and no logic. Plain text; every format
-escapes it by itself.
+"""Put a report into plain words, for people who know their data and no logic; every format escapes
+the text by itself.
 """
 
 from __future__ import annotations
@@ -141,6 +141,7 @@ def summary(report: Report) -> str:
 
 
 def _gate_summary(report: Report) -> str:
+    """Summary of a gate's decision."""
     accepted, aside = int(report.document.get("accepted", 0)), len(report.quarantined_lines)
     broken = sum(
         1
@@ -175,6 +176,7 @@ def _gate_summary(report: Report) -> str:
 
 
 def _findings_text(report: Report) -> str:
+    """Summary of what a check found."""
     n = len(report.conflicts)
     if not n:
         return (
@@ -201,6 +203,7 @@ def _findings_text(report: Report) -> str:
 
 
 def _is_base_inconsistent(report: Report) -> bool:
+    """Is the base inconsistent without the batch?"""
     return bool(report.conflicts) and all(c.get("origin") == "base" for c in report.conflicts)
 
 
@@ -282,6 +285,7 @@ def _steps_if_inconsistent(report: Report) -> tuple[NextStep, ...]:
 
 
 def _steps_if_consistent(report: Report) -> tuple[NextStep, ...]:
+    """Next steps after the verdict `consistent`."""
     if report.command in (CERTIFY, INDEX):
         store = report.request.get("store")
         said = "Batches can now be checked against it."
@@ -307,6 +311,7 @@ def _steps_if_consistent(report: Report) -> tuple[NextStep, ...]:
 
 
 def _steps_if_undetermined(report: Report) -> tuple[NextStep, ...]:
+    """Next steps after the verdict `undetermined`."""
     found = _steps_for_leftovers(report)
     if report.evidence.get("undecided"):
         reasoner = report.evidence.get("reasoner")
@@ -330,6 +335,7 @@ def _steps_if_undetermined(report: Report) -> tuple[NextStep, ...]:
 
 
 def _steps_after_gate(report: Report) -> tuple[NextStep, ...]:
+    """Next steps after a gate."""
     committed = report.result.get("committed", 0)
     if report.decision == "accepted":
         return (
@@ -481,6 +487,7 @@ def _command_line(report: Report, command: str, insertions: str = "") -> list[st
 
 
 def _deletion_command(report: Report) -> str:
+    """Command line of a check with a file of deletions."""
     return shlex.join([*_command_line(report, CHECK), "--delete", "wrong.nt"])
 
 

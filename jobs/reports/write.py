@@ -1,5 +1,5 @@
-"""Writing reports: which formats, where, and the JSON last, so that who waits for it finds the
-others there.
+"""Write reports in the wanted formats; the JSON comes last, so that a program waiting for it finds
+the others.
 
 Check JSON documents of shiq against their JSON Schema (2020-12).
 

@@ -1,4 +1,6 @@
-"""Lines, triples and assertions that a store leaves out, in full, in documents of the store."""
+"""Keep the lines, triples and assertions that a store leaves out, in full, in documents of the
+store.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,10 @@ _MOST_FILES = 32
 def add_left_out(
     store: Place, old: Manifest | None, left: Iterable[Leftover]
 ) -> tuple[dict[str, DataFile], dict[str, Any]]:
-    """The documents of what is left out, and what the manifest says of it (how many by kind, and
-    how many are not there as they stand), once ``left`` comes to what ``old`` has.
+    """Add left-out lines to those of an older snapshot, and write them as documents.
+
+    Returns: the documents, and the manifest's facts about them: counts by kind, and how many are
+    not recorded in full.
     """
     files = _files(old.documents) if old else []
     told = dict(old.facts.get(LEFT_OUT, {})) if old else {}
@@ -50,7 +54,7 @@ def add_left_out(
 
 
 def compact_left_out(store: Place, documents: Mapping[str, DataFile]) -> dict[str, DataFile]:
-    """``documents`` with what is left out in one file."""
+    """Join the documents of left-out lines into one."""
     files = _files(documents)
     others = {name: file for name, file in documents.items() if file not in files}
     return {**others, **_documents([_concatenate(store, files)] if len(files) > 1 else files)}
@@ -76,7 +80,7 @@ def _documents(files: Iterable[DataFile]) -> dict[str, DataFile]:
 
 
 def _concatenate(store: Place, files: list[DataFile]) -> DataFile:
-    """``files`` as one: what is packed one behind the other unpacks as one."""
+    """Concatenate ``files``; compressed files unpack as one."""
     name = f"{DOCUMENTS}/{LEFT_OUT}-{uuid.uuid4().hex}.jsonl.gz"
     with stage_file(store, name) as temporary, temporary.open("wb") as whole:
         for file in files:

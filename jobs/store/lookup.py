@@ -44,7 +44,7 @@ def _crc(data: bytes | memoryview) -> bytes:
 
 
 class Blocks:
-    """Blocks of the mapped file at ``path``, verified when first read."""
+    """Blocks of the mapped file at ``path``; each is verified when first read."""
 
     def __init__(self, path: Path, pages: mmap.mmap, digest: str) -> None:
         count = -(-len(pages) // (BLOCK + _WIDTH))
@@ -70,8 +70,8 @@ class Blocks:
             self._verify_range(start >> _SHIFT, (end - 1 >> _SHIFT) + 1)
 
     def verify_cells(self, offset: int, width: int, places: Ints) -> None:
-        """Verifies the cells of ``width`` bytes at ascending ``places`` of a column that begins
-        at ``offset``.
+        """Verify cells of ``width`` bytes at ascending ``places`` of the column that begins at
+        ``offset``.
         """
         if len(places):
             low, high = (
@@ -82,9 +82,7 @@ class Blocks:
                 self._verify_each(offset + places * width >> _SHIFT)
 
     def verify_spans(self, offset: int, start: Ints, end: Ints) -> None:
-        """Verifies the bytes from start[i] on, before end[i], for each i, of what begins at
-        ``offset``; both ascend.
-        """
+        """Verify the bytes start[i] … end[i]-1 after ``offset``, for each i; both ascend."""
         if len(start):
             low, high = offset + int(start[0]) >> _SHIFT, (offset + int(end[-1]) - 1 >> _SHIFT) + 1
             if self._has_unseen(low, high, len(start)):
@@ -96,9 +94,7 @@ class Blocks:
         self._verify_range(0, len(self._seen))
 
     def _has_unseen(self, low: int, high: int, wanted: int) -> bool:
-        """Whether some of a range of blocks are still to be verified; where most of them are
-        ``wanted``, they are, here.
-        """
+        """Are there unverified blocks in this range? Verifies them at once if most are ``wanted``."""
         if self._seen.find(0, low, high) < 0:
             return False
         if high - low > 2 + wanted // 2:
@@ -107,7 +103,7 @@ class Blocks:
         return False
 
     def _verify_each(self, blocks: Ints) -> None:
-        """Verifies ``blocks``, which ascend."""
+        """Verify the ascending ``blocks``."""
         first = blocks[np.concatenate([[True], blocks[1:] != blocks[:-1]])]
         self._verify(first[~self._is_seen[first]].tolist())
 
@@ -351,7 +347,7 @@ class MappedFile:
         }
 
     def _verify(self, blocks: Blocks, rows: Ints) -> None:
-        """Verifies ``rows`` (ascending, some) of all columns."""
+        """Verify ascending ``rows`` in all columns."""
         first, stop = int(rows[0]), int(rows[-1]) + 1
         if stop - first > len(rows) > _FEW:
             for column in self.layouts.values():
@@ -404,9 +400,7 @@ def map_lookup_file(store: Place, file: DataFile, key: str) -> MappedFile:
 
 
 def _verify_footer(blocks: Blocks) -> None:
-    """Verifies what says where the columns lie, at the end of the file; and the beginning of it,
-    for what stands there.
-    """
+    """Verify the footer, which locates the columns, and the beginning of the file."""
     size = len(blocks.content)
     blocks.verify_span(0, min(1, size))
     blocks.verify_span(max(0, size - _TAIL), size)

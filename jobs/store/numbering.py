@@ -29,8 +29,8 @@ def spread(rank: Ints) -> Ints:
 
 
 def local_rank(terms: Sequence[str], subjects: Ints, objects: Ints) -> Ints:
-    """The rank of each of the individuals ``terms`` (all different), which the pairs
-    (subjects[i], objects[i]) of positions connect.
+    """Rank of each of the distinct individuals ``terms``, so that the ends of the pairs
+    (subjects[i], objects[i]) are near.
 
     Cost: O(m log m) a round for m pairs; the clusters with ties at least halve each round, so
     O(log count) rounds.
@@ -57,12 +57,10 @@ def term_rank(terms: Sequence[str]) -> Ints:
 def literal_ids(
     node_rank: Ints, literal: Ints, literals: Sequence[Literal], width: int | None = None
 ) -> tuple[Ints, Ints]:
-    """The number of the literal of each data assertion, by the rank of its node and the position
-    of its literal; and the position of the literal that each number stands for. ``width``:
-    individuals of a range, if not `RANGE`.
+    """Number the literals of data assertions by the range of their node.
 
-    Within a range, literals stand in the order of the least node that has them, then of their
-    texts.
+    Returns: the literal's number for each assertion, and the position of the literal that each
+    number stands for. ``width``: individuals of a range, if not `RANGE`.
     """
     count = max(len(literals), 1)
     _, which, example = distinct(node_rank // (width or RANGE) * count + literal)
@@ -127,7 +125,7 @@ def cluster_rounds(
 
 
 def merge_ties(low: Ints, high: Ints, weight: Floats, count: int) -> tuple[Ints, Ints, Floats]:
-    """Parallel ties as one tie of their common weight."""
+    """Sum the weights of parallel links."""
     ties, inverse = np.unique(low * count + high, return_inverse=True)
     return (
         ties // count,

@@ -55,8 +55,8 @@ def open_store(path: Place, snapshot: int | None = None, *, older: bool = False)
 
 
 def reopen_if_changed(store: Store) -> Store:
-    """``store``, if it is what its place on disk holds now; else what that holds, opened. Cost,
-    where nothing was written: a look at one directory entry.
+    """Open the store's present version if it changed on disk; ``store`` itself otherwise. Without a
+    change it costs one look at a directory entry.
     """
     if store.stamp and store.stamp == _manifest_stamp(store.path):
         return store
@@ -68,7 +68,7 @@ def reopen_if_changed(store: Store) -> Store:
 
 
 def _manifest_stamp(path: Place) -> tuple[int | str, ...]:
-    """What tells one manifest at ``path`` from the next, before it is read; () if there is none."""
+    """Stamp of the manifest at ``path``, which changes with each version; () if there is none."""
     if not isinstance(path, Path):
         found = path.stamp(MANIFEST)
         return (found,) if found else ()
@@ -80,7 +80,7 @@ def _manifest_stamp(path: Place) -> tuple[int | str, ...]:
 
 
 class _NoTables(dict[str, ParquetTable]):
-    """Tables of a store that is closed or was replaced by a commit."""
+    """Tables of a store that was closed or replaced by a commit; every access is an error."""
 
     def __missing__(self, name: str) -> ParquetTable:
         told = "What a result tells of it (`Result.a_add`) is read while the session is open, and before it commits."
@@ -195,9 +195,11 @@ class Store:
         return self.leftovers[len(self.tbox_leftovers) :]
 
     def left_out(self, *, unasked: bool = True) -> Iterator[Leftover]:
-        """What of the data was not understood when it was read, was allowed or made the
-        certificate undetermined, and is not in A, one by one; then, if ``unasked``, what is
-        outside SHIQ(D), and allowed. Raises: StoreError.
+        """Iterate over the lines of the data that are not in A because they were not understood.
+
+        unasked: also those that are outside SHIQ(D) and allowed
+
+        Raises: StoreError.
         """
         yield from read_left_out(self.path, self.manifest.documents)
         yield from self._unasked_leftovers if unasked else ()
@@ -317,8 +319,9 @@ class Store:
         return [owl.Literal(*part) for part in zip(*parts)]
 
     def vocabulary(self) -> frozenset[str]:
-        """The classes and properties that A speaks of, those of assertions that were deleted
-        since perhaps among them. Cost: the names, and where there are complex assertions, those.
+        """Classes and properties of the assertions, possibly of deleted ones too.
+
+        Cost: the names, and the complex assertions if there are any.
         """
         if self._vocabulary is None:
             # Loaded where something is outside SHIQ(D).
@@ -434,7 +437,7 @@ def complex_assertions(rows: Columns) -> dict[int, owl.Assertion]:
 
 
 def _positions(keys: Ints, wanted: Ints, store: Place) -> Ints:
-    """Where each of ``wanted`` is among the ascending ``keys``. Raises: StoreError if one is
+    """Position of each of ``wanted`` among the ascending ``keys``. Raises: StoreError if one is
     missing.
     """
     found = positions(keys, wanted)
@@ -494,14 +497,14 @@ def stored_abox(store: Store) -> ABox:
 
 
 def _used_names(names: Sequence[str], column: Ints) -> tuple[list[str], Ints]:
-    """The ``names`` that ``column`` mentions, and ``column`` in terms of them."""
+    """Select the ``names`` that ``column`` mentions. Returns them, and ``column`` renumbered."""
     used, place = np.unique(column, return_inverse=True)
     return [names[i] for i in used.tolist()], place
 
 
 def _used_literals(store: Store, column: Ints) -> tuple[list[Literal], Ints]:
-    """The literals that ``column`` mentions, each once, though the store may have several
-    numbers for one; and ``column`` in terms of them.
+    """Read the literals that ``column`` mentions, each once. Returns them, and ``column``
+    renumbered.
     """
     used, place = np.unique(column, return_inverse=True)
     known: Interner[Literal] = Interner()

@@ -1,4 +1,6 @@
-"""Build a store where another one may be: find it, and decide by the verdict whether to replace it."""
+"""Prepare the place of a new store: find a store there, and decide by the verdict whether to
+replace it.
+"""
 
 from __future__ import annotations
 

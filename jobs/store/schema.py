@@ -85,9 +85,7 @@ def key_of(table: str) -> str:
 def write_table(
     store: Place, name: str, columns: Columns, starts: Ints | None = None
 ) -> TableVersion:
-    """Write ``columns`` (sorted already) as the whole of the table ``name``, durably, cut as by
-    `write_ranges`.
-    """
+    """Write sorted ``columns`` as the whole table ``name``, durably, cut as by `write_ranges`."""
     return table_of_files(write_ranges(store, name, columns, starts))
 
 
@@ -99,8 +97,10 @@ def table_of_files(files: Sequence[DataFile]) -> TableVersion:
 def write_ranges(
     store: Place, name: str, columns: Mapping[str, Column], starts: Ints | None = None
 ) -> list[DataFile]:
-    """Writes ``columns`` (sorted already) of the table ``name``, a file for each range of keys
-    that begins at one of ``starts``, those without rows left out; one file in any case.
+    """Write sorted ``columns`` of the table ``name``, one file for each range of keys that begins
+    at one of ``starts``.
+
+    Ranges without rows get no file, but there is at least one file.
     """
     keys = columns[key_of(name)]
     cuts = sorted(
@@ -136,7 +136,7 @@ def _data_file(path: str, keys: Column) -> DataFile:
 
 
 def _write_lookup(store: Place, path: str, columns: Mapping[str, Column]) -> dict[str, Any]:
-    """Write the look-up file of ``columns``, where the place is a folder; elsewhere tables are
+    """Write the look-up file of ``columns`` if the store is a folder; in object stores tables are
     read by row groups.
     """
     if not isinstance(store, Path):
@@ -147,7 +147,7 @@ def _write_lookup(store: Place, path: str, columns: Mapping[str, Column]) -> dic
 
 
 def _describe_written(store: Place, file: DataFile, data: pa.Table) -> DataFile:
-    """``file`` with what its manifest says of it, once ``data`` is written there, durably."""
+    """Complete ``file`` with the digests of ``data``, written durably."""
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
     key = data.column_names[0]
@@ -223,8 +223,8 @@ class SharedFile:
         return [file]
 
     def finish(self, tables: Mapping[str, TableVersion]) -> dict[str, TableVersion]:
-        """Write the file durably if it has rows. Returns ``tables`` with what is known of it by
-        then.
+        """Write the file durably if it has rows. Returns ``tables`` with the file's size and
+        digests.
         """
         if not self._rows:
             return dict(tables)
@@ -236,7 +236,7 @@ class SharedFile:
         if self._lookups:
             write_lookups(self._store, self._path, self._lookups)
 
-        def known(file: DataFile) -> DataFile:
+        def with_digests(file: DataFile) -> DataFile:
             if file.path != self._path:
                 return file
             return replace(
@@ -246,8 +246,8 @@ class SharedFile:
         return {
             name: replace(
                 table,
-                files=tuple(map(known, table.files)),
-                removed=table.removed and known(table.removed),
+                files=tuple(map(with_digests, table.files)),
+                removed=table.removed and with_digests(table.removed),
             )
             for name, table in tables.items()
         }

@@ -1,5 +1,7 @@
-"""Read a table of a store by key: only the wanted rows, from look-up files where there are any, else
-by row groups. Of a file in an object store blocks are read, each fetched and verified once.
+"""Read a table of a store by key: only the wanted rows, from look-up files if there are any, else
+by row groups.
+
+From a file in an object store, blocks are read; each is fetched and verified once.
 """
 
 from __future__ import annotations
@@ -93,8 +95,8 @@ class ParquetTable:
         return self._open_columns(file, self.identity).row_slice(0, file.rows)
 
     def paths(self, *, shared: bool) -> tuple[str, ...]:
-        """Where its own files lie, or those that other tables ``shared`` with it, for who reads
-        them all; they are verified first.
+        """Paths of the table's own files, or of those that other tables share with it, for reading
+        them whole. They are verified first.
         """
         files = [file for file in self.version.files if file.is_shared == shared]
         for file in files:
@@ -142,7 +144,7 @@ class ParquetTable:
 
     @cached_property
     def _bounds(self) -> tuple[tuple[DataFile, ...], Ints, Ints]:
-        """The files that have rows; the first key and the last of each."""
+        """Files that have rows, with their first and last keys."""
         files = tuple(file for file in self.version.files if file.rows)
         low = np.array([_INT64.min if file.low is None else file.low for file in files], np.int64)
         high = np.array(
@@ -189,9 +191,10 @@ class ParquetTable:
         )
 
     def small_rows(self, starts: Ints) -> Ints:
-        """About how many rows of the small files lie between each of the (ascending) keys
-        ``starts`` and the next, the last one without an end. Cost: O(log rows) for each start
-        and file.
+        """Estimate how many rows of the small files lie between each of the ascending keys
+        ``starts`` and the next.
+
+        The last one has no end. Cost: O(log rows) for each start and file.
         """
         files = [
             self._open_file(file) for file in self.version.files[self.version.ranges :] if file.rows
@@ -304,7 +307,7 @@ _MOST_DECODED = 500
 
 
 class RowGroups:
-    """Rows of ``file``, sorted by ``key``, with the columns of ``empty``."""
+    """Rows of ``file``, sorted by ``key``, read by row groups; ``empty`` has their columns."""
 
     def __init__(
         self,
@@ -396,7 +399,7 @@ class RowGroups:
         return found
 
     def _bounds(self, i: int, count: int) -> tuple[int, int] | None:
-        """The first key and the last of a row group, where it has these rows alone."""
+        """First and last key of a row group."""
         if self._cuts[i] != (0, count):
             return None
         column = self._parquet.schema_arrow.names.index(self._key)
@@ -446,7 +449,7 @@ class RowGroups:
             yield rows
 
     def _byte_span(self, i: int) -> tuple[int, int]:
-        """The first byte of a row group in the file, and the one behind its last."""
+        """First byte of a row group in the file, and the byte after its last."""
         group = self._parquet.metadata.row_group(i)
         parts = [group.column(j) for j in range(group.num_columns)]
         starts = [part.dictionary_page_offset or part.data_page_offset for part in parts]

@@ -75,8 +75,9 @@ def check_sizes(path: Path, manifest: Manifest) -> None:
 
 
 def _file_sizes(manifest: Manifest) -> dict[str, tuple[int, bool]]:
-    """The bytes of every file of a snapshot, by its path, and whether it has no more: of a
-    look-up file that tables share, the last part may be that of another snapshot.
+    """Size of every file of a snapshot by path, and whether the file must end there.
+
+    The last part of a shared look-up file may belong to another snapshot.
     """
     files = [file for table in manifest.tables.values() for file in table.all_files]
     sizes = {file.path: (file.bytes, True) for file in [*files, *manifest.documents.values()]}
@@ -100,7 +101,7 @@ def _manifests(path: Place, faults: list[StoreError]) -> Iterator[Manifest]:
 
 
 def _files(manifest: Manifest) -> Iterator[tuple[str, DataFile]]:
-    """The files of a snapshot, each with the table that it belongs to, or the document that it is."""
+    """Files of a snapshot, each with its table or document."""
     for name, table in manifest.tables.items():
         yield from ((name, file) for file in table.all_files)
     yield from manifest.documents.items()

@@ -319,7 +319,7 @@ def stamped_certificate(
 
 
 def _make_directory(path: Place) -> None:
-    """Makes the directory of a store. Raises: StoreError where something else lives."""
+    """Make the folder of a store. Raises: StoreError if something else is there."""
     refuse_other_content(path)
     if isinstance(path, Path):
         with report_store_errors(path):

@@ -118,3 +118,24 @@ def test_an_abox_beside_a_store_is_refused_with_what_to_type(folder: Path) -> No
         shiq("check", "--store", "kg", "--insert", "a.nt", "--commit", "-q", cwd=folder).returncode
         == 0
     )
+
+
+def test_examples_in_a_help_text_keep_their_lines() -> None:
+    from shiq.jobs.cli import cli
+
+    def helps(command: click.Command, context: click.Context) -> dict[str, str]:
+        found = {context.command_path: command.help or ""}
+        for name in command.list_commands(context) if isinstance(command, click.Group) else ():
+            inner = command.get_command(context, name)  # type: ignore[attr-defined]
+            assert inner is not None
+            found |= helps(inner, click.Context(inner, info_name=name, parent=context))
+        return found
+
+    texts = helps(cli, click.Context(cli, info_name="shiq"))
+    examples = {
+        name: [part for part in text.split("\n\n") if "\b" in part] for name, text in texts.items()
+    }
+    assert sum(map(len, examples.values())) >= 10
+    assert not [
+        name for name, parts in examples.items() if any("\b\n" not in part for part in parts)
+    ]

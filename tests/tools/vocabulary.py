@@ -85,6 +85,9 @@ ALLOWED = {
     "Manifest.before": _JSON,
     "Manifest.created": _JSON,
     "Result.committed": _JSON,
+    "Row.why": _JSON,
+    "Run.expected": _JSON,
+    "Run.used": _JSON,
     "TableVersion.removed": _JSON,
     "WideningFigures.closed": _JSON,
     "GateOptions.aside": _OPTION,
@@ -127,6 +130,7 @@ def is_bare(name: str) -> bool:
 
 def sentences(text: str) -> Iterator[str]:
     """The sentences of a text. A paragraph, an entry of a list and a semicolon end one."""
+    text = re.sub(r"\x08.*?(?:\n *\n|\Z)", "\n\n", text, flags=re.S)  # examples of a command
     text = re.sub(r"^ *>>> .*?(?:\n *\n|\Z)", "\n\n", text, flags=re.M | re.S)
     for part in re.split(r"\n\s*\n|[├└]|\n\s*(?=[-*] |\d+\. |\w+(?:, \w+)*: )", text):
         yield from re.split(r"(?<=[.!?:;…])[)\"'*`_]*\s+", part.strip())

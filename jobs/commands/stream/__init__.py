@@ -1,4 +1,4 @@
-"""``shiq stream``: a file a system."""
+"""Group of the commands ``shiq stream …``, one file for each system."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COMMANDS = {
 
 @click.group(cls=CommandGroup, modules=COMMANDS)
 def stream() -> None:
-    """Streams of events against an ontology (docs/STREAMS.md).
+    """Evaluate streams of events against an ontology (docs/STREAMS.md).
 
     \b
     Which individuals contradict the ontology, and from when to when?  shiq stream consistency

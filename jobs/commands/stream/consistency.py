@@ -94,15 +94,17 @@ def consistency(
     quarantine: str | None,
     **options: Any,
 ) -> int:
-    """Which individuals of a stream contradict an ontology, from when to when, by which assertions?
+    """Report the individuals of a stream that contradict an ontology: from when to when, and by
+    which assertions.
 
-    \b shiq stream consistency --tbox onto.owl --source events.jsonl --window 3 zcat log.gz |
-    shiq stream consistency -t onto.owl -s - -w 60 --lateness 5 --out rows.jsonl --verdicts
-    runs.jsonl shiq stream consistency --store kg/ --every 10 --source
-    kafka://localhost:9092/events --follow --window 60 --checkpoint state
+    \b
+    shiq stream consistency --tbox onto.owl --source events.jsonl --window 3
+    zcat log.gz | shiq stream consistency -t onto.owl -s - -w 60 --lateness 5 --out rows.jsonl --verdicts runs.jsonl
+    shiq stream consistency --store kg/ --every 10 --source kafka://localhost:9092/events --follow --window 60
+      --checkpoint state
 
-    Exit codes: 0 consistent at every point of time; 1 not; 3 something was left out and nothing
-    contradicts; 2; 4.
+    Exit codes: 0 consistent at every point of time; 1 inconsistent at some; 3 nothing contradicts,
+    but something was left out; 2 usage; 4 operational.
     """
     from shiq.api import open_store  # all of the checks, which a stream without a store needs not
 
@@ -156,8 +158,8 @@ def consistency(
 def plan(
     tbox: tuple[str, ...], json_file: str | None, quiet: bool, verbose: bool, **options: Any
 ) -> int:
-    """How a stream is watched for contradictions with an ontology, and what of the ontology is
-    not. Exits with 0, or 3 if something is left out.
+    """Show how a stream is watched for contradictions with an ontology, and which parts of the
+    ontology are left out. Exits with 0, or 3 if something is left out.
 
     \b
     shiq stream plan --tbox onto.owl

@@ -133,14 +133,14 @@ def discover(
     catalog: tuple[str, ...],
     **options: Any,
 ) -> int:
-    """What goes with what in the last snapshots of a stream, as rules over an ontology?
+    """Mine rules from the last snapshots of a stream: facts that occur together, over an ontology.
 
-    \b shiq stream discover --tbox city.ofn --static roads.nt.gz --source buses.jsonl.gz --source
-    events.jsonl.gz \\
+    \b
+    shiq stream discover --tbox city.ofn --static roads.nt.gz --source buses.jsonl.gz --source events.jsonl.gz \\
         --window 1000 --slide 333 --json rules.json --report report/
 
-    Exit codes: 0 all well; 1 a snapshot contradicts the ontology (it is named and left out); 3
-    something was not interpreted, or a limit stopped it; 2; 4.
+    Exit codes: 0 every snapshot was mined; 1 a snapshot contradicts the ontology (it is named and
+    left out); 3 something was not interpreted, or a limit ended the search; 2 usage; 4 operational.
     """
     if exported is not None and not exported.endswith((".ofn", ".lp")):
         raise UsageError(

@@ -40,7 +40,7 @@ from shiq.support import pluralize
 
 
 def _mapped_sources(mapping: str) -> Callable[[Path], bool]:
-    """Test for the files that are logical sources of ``mapping``, each of which is read once."""
+    """Make a test for the files that are logical sources of ``mapping``."""
     try:
         files = {each.source.path.resolve() for each in read_mapping(mapping).values()}
     except ShiqError:
@@ -83,15 +83,15 @@ def enrich(
     static_follow: str | None,
     **options: Any,
 ) -> int:
-    """Which types follow of each event, by the whole of an OWL 2 ontology? One row a line of the
-    source.
+    """Add to each event the types that follow from it by the whole of an OWL 2 ontology: one row
+    for each line of the source.
 
-    \b shiq stream enrich --tbox onto.owl --static rooms.ttl --source events.jsonl --only
-    urn:Alert shiq stream enrich --store kg/ --source kafka://HOST:9092/events --out types.jsonl
-    --checkpoint state/ --follow
+    \b
+    shiq stream enrich --tbox onto.owl --static rooms.ttl --source events.jsonl --only urn:Alert
+    shiq stream enrich --store kg/ --source kafka://HOST:9092/events --out types.jsonl --checkpoint state/ --follow
 
-    Exit codes: 0 each event was decided and is consistent; 1 some contradicts; 3 some was not
-    decided, none contradicts; 2; 4.
+    Exit codes: 0 each event was decided and is consistent; 1 some event contradicts; 3 none
+    contradicts, but some was not decided; 2 usage; 4 operational.
     """
     rows = RowSettings(**{name: options.pop(name) for name in declared_names(RowSettings)})
     if feed.engine == "spark" and rows.window is not None:

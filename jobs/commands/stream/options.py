@@ -1,5 +1,5 @@
-"""The options that stream commands share: what goes in and out, ontologies, and how a TBox is
-watched.
+"""Options that stream commands share: inputs and outputs, ontologies, and plans for watching a
+TBox.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class StreamArguments:
 
     sources: tuple[str, ...] = option(
         (),
-        "Where events come from: a file of JSON lines, a folder, -, a Parquet or Delta table, kafka://HOST:PORT/TOPIC, "
+        "Source of events: a file of JSON lines, a folder, -, a Parquet or Delta table, kafka://HOST:PORT/TOPIC, "
         "socket://HOST:PORT; repeatable.",
         flags=("--source", "-s"),
         takes=Takes.INPUT_FILE,
@@ -79,7 +79,7 @@ class StreamArguments:
     )
     options: KafkaOptions = option(
         NO_OPTIONS,
-        "How topics are read, as Spark's connector names it: startingOffsets, maxOffsetsPerTrigger, "
+        "Option for reading topics, as Spark's connector names it: startingOffsets, maxOffsetsPerTrigger, "
         "kafka.security.protocol, …; a password as env:NAME or file:PATH; repeatable.",
         flags=("--source-option",),
         is_repeatable=True,
@@ -91,7 +91,7 @@ class StreamArguments:
     )
     engine: str = option(
         "local",
-        "Where it runs: in this process, or on Spark Structured Streaming.",
+        "Engine: this process, or Spark Structured Streaming.",
         choices=("local", "spark"),
     )
     master: str | None = None
@@ -101,7 +101,7 @@ class StreamArguments:
     )
     max_ahead: int = option(
         100_000,
-        "How far ahead of the newest event one may be; further ones are rejected.",
+        "Most that an event may be ahead of the newest one; others are rejected.",
         minimum=1,
     )
     checkpoint: str | None = option(
@@ -112,13 +112,13 @@ class StreamArguments:
     )
     out: str = option(
         "-",
-        "Where rows go: a file, -, a table, a topic.",
+        "Output of the rows: a file, -, a table, a topic.",
         takes=Takes.OUTPUT_ROWS,
         metavar="FILE",
     )
     rejected: str | None = option(
         None,
-        "Where rejected events go, with the reason.",
+        "Output of rejected events, with the reason.",
         flags=("--rejects",),
         takes=Takes.OUTPUT_ROWS,
         metavar="FILE",
@@ -284,7 +284,7 @@ def answer_options(command: F) -> F:
 
 
 def was_given(name: str) -> bool:
-    """Whether a parameter of the current command differs from its default's source."""
+    """Was a parameter of the current command given, rather than its default?"""
     source = click.get_current_context().get_parameter_source(name)
     return source is not None and source is not click.core.ParameterSource.DEFAULT
 

@@ -108,14 +108,16 @@ def rules(
     why: str | None,
     when: int | None,
 ) -> int:
-    """What follows, by rules with windows, of a stream: one line a point (docs/RULES.md).
+    """Derive facts from a stream by rules with windows: one line for each point of time
+    (docs/RULES.md).
 
-    \b shiq stream rules alarms.lp --source sensors.log shiq stream rules alarms.lp --source
-    kafka://HOST:9092/events --out alarms.jsonl --checkpoint state/ --follow shiq stream rules
-    alarms.lp --source sensors.log --why 'alarm(3)' --at 1590495357
+    \b
+    shiq stream rules alarms.lp --source sensors.log
+    shiq stream rules alarms.lp --source kafka://HOST:9092/events --out alarms.jsonl --checkpoint state/ --follow
+    shiq stream rules alarms.lp --source sensors.log --why 'alarm(3)' --at 1590495357
 
-    Exit codes: 0 all was read and evaluated; 3 something was rejected or late; 4 a program that
-    is refused, a fault; 2.
+    Exit codes: 0 everything was read and evaluated; 3 something was rejected or late; 4 a program
+    that is refused, or a fault; 2 usage.
     """
     program = Program.read(programs, python, feed.unit, at_most_binds=at_most_binds)
     if not (
@@ -153,6 +155,7 @@ def rules(
 
 
 def _run_rules(feed: StreamArguments, asked: RulesOperator, python: str | None) -> int:
+    """Evaluate the rules on the stream and print the summary. Returns the exit code."""
     settings = {
         **asked.options.settings(asked.program),
         "show": asked.shown_atoms,
@@ -182,7 +185,7 @@ def _run_rules(feed: StreamArguments, asked: RulesOperator, python: str | None) 
 def _make_stream(
     feed: StreamArguments, run: StreamRun, asked: RulesOperator, reader: RuleRecordReader
 ) -> RulesCollector:
-    """Make the evaluation of the records of ``run``; it writes no rows yet."""
+    """Make the evaluation of the records of ``run``, before it has written any row."""
     arrivals = feed.make_intake(run, partial(RuleIntake, reader=reader))
     return RulesCollector(asked, arrivals, lambda rows: None)
 
@@ -207,10 +210,12 @@ class ShardProcess:
     seen_predicates: set[str] = field(default_factory=set)
 
     def _send(self, *asked: Any) -> None:
+        """Send a call to the shard's process."""
         self.worker.begin_task(pickle.dumps((run_in_shard, (self.opening, *asked))))
         self.opening = None
 
     def _receive(self) -> Any:
+        """Receive the result of the last call."""
         found, error, brought = pickle.loads(self.worker.result())
         self.seen_predicates |= brought
         return found, error
@@ -226,6 +231,7 @@ class ShardProcess:
         return self._rows()
 
     def _rows(self) -> Iterator[Row]:
+        """Iterate over the rows of the last call."""
         rows, error = self._receive()
         yield from rows
         if error is not None:
@@ -290,7 +296,7 @@ def _functions_digest(python: str | None) -> str:
 def _print_proof(
     feed: StreamArguments, program: Program, options: EvaluationOptions, why: str, when: int
 ) -> int:
-
+    """Print why an atom holds at a point of time, or that it does not."""
     try:
         predicate, row = read_atom(why)
     except AtomError as error:
@@ -371,6 +377,7 @@ def plan_lines(checked: CheckedProgram, functions: Functions) -> Iterator[str]:
 
 
 def _method_of_evaluation(rule: MaintainedRule, recursion: Recursion | None) -> str:
+    """Method by which a rule is evaluated."""
     if recursion:
         anew = "deleted and derived again" if recursion.is_maintained else "all anew"
         return f"in rounds to a fixpoint, {anew} where something that its stratum uses changed; from each literal that grew"
@@ -380,11 +387,13 @@ def _method_of_evaluation(rule: MaintainedRule, recursion: Recursion | None) -> 
 
 
 def _join_plan_line(plan: JoinPlan, seed: str) -> str:
+    """Line about one join plan of a rule."""
     begin = f"{seed} {plan.seed.literal}" if plan.seed else "nothing"
     return " → ".join([begin, *map(_join_step_text, plan.steps)])
 
 
 def _join_step_text(step: Step) -> str:
+    """Text about one step of a join plan."""
     if isinstance(step, JoinStep):
         return f"join {step.pattern.literal}" + (" (as it was)" if step.reads_before else "")
     if isinstance(step, CheckStep):

@@ -161,7 +161,7 @@ def random_batch(
 
 
 def slice_bounds(triples: int, slices: int, number: int) -> tuple[int, int]:
-    """Where slice ``number`` (from 0) of so many equal slices begins and ends.
+    """Bounds of slice ``number`` (from 0) of equal slices: first place, and end.
 
     >>> [slice_bounds(10, 3, i) for i in range(3)]
     [(0, 3), (3, 6), (6, 10)]
@@ -247,6 +247,7 @@ class BatchFile:
 
     @property
     def is_slice(self) -> bool:
+        """Is the batch a slice of the data, rather than a random one?"""
         return self.name.startswith("slice")
 
 

@@ -26,6 +26,7 @@ _GRACE_SECONDS = 5.0
 
 
 def main(arguments: list[str]) -> int:
+    """Run a command in a session of its own with a time limit, and write its reading to a file."""
     report, limit, out, err, *command = arguments
     _adopt_orphans()
     told_to_end: list[int] = []

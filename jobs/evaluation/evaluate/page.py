@@ -54,6 +54,7 @@ COLOUR = {
 
 
 def questions(runs: Iterable[Run]) -> list[tuple[str, str]]:
+    """List the questions that the runs of a page answer, in order."""
     return list(dict.fromkeys((r.dataset, r.batch) for r in runs if not r.batch.startswith(BASE)))
 
 
@@ -71,6 +72,7 @@ def own_runs(runs: Iterable[Run], dataset: str, batch: str) -> list[Run]:
 
 
 def is_random(run: Run) -> bool:
+    """Is the batch a random one?"""
     return not run.batch.startswith((BASE, "slice")) and (
         run.batch == "5 % random" or run.batch.replace(",", "").isdigit()
     )
@@ -86,10 +88,12 @@ def series_of(runs: Iterable[Run]) -> list[tuple[str, list[Run]]]:
 
 
 def colour_of(run: Run) -> int:
+    """Colour of a system in the plots."""
     return COLOUR.get(str(run.criterion if run.is_own else run.system), 7)
 
 
 def tip_of(run: Run) -> str:
+    """Tooltip of a run."""
     what = "step" if run.is_own or run.engine == INCREMENTAL else "all"
     times = f"CPU {run.cost.step_cpu_seconds or 0:.3g} s, wall {run.cost.step_seconds or 0:.3g} s"
     return f"{what}: {times}, {run.verdict}, {run.cost.peak_mb or 0:,.0f} MB"
@@ -101,6 +105,7 @@ def key_of(shown: Collection[str | None]) -> list[tuple[str, str]]:
 
 
 def comparison_of(values: Mapping[str, Any]) -> _Comparison:
+    """Read a comparison from its JSON."""
     return _Comparison(
         values["dataset"], values["batch"], values["verdicts"], values["truth"], values["why"]
     )
@@ -122,6 +127,7 @@ def merge_comparisons(documents: Sequence[Mapping[str, Any]]) -> list[dict[str, 
 
 
 def outcome_text(run: Run) -> str:
+    """Text of a run's outcome."""
     return {
         "limit": "time limit reached",
         "crash": "no answer (crashed)",
@@ -138,10 +144,12 @@ def verdict_class(run: Run) -> str:
 
 
 def percentage(part: int | None, whole: int | None) -> str:
+    """Share as a percentage, as text."""
     return "" if part is None or not whole else f"{100 * part / whole:.2g} %"
 
 
 def count_text(value: float | None) -> str:
+    """Number with separators, as text."""
     return "" if value is None else f"{value:,.0f}"
 
 

@@ -19,9 +19,7 @@ _TAIL = 4000
 
 @dataclass(frozen=True)
 class MeterReading:
-    """How a command ended: exit code (negative: signal), whether the limit stopped it, what it
-    wrote, what it used.
-    """
+    """Reading after a measured command ended."""
 
     code: int
     is_expired: bool

@@ -40,9 +40,8 @@ BASE = "base"
 
 @dataclass(frozen=True)
 class RunSizes:
-    """How large a question is, and how much of it is looked at; None where it does not apply or is
-    not known. ``assertions``: |A|; ``insertions``: |A⁺ \\ A|; ``add_set``: |A_add|; the others: see
-    `shiq.answers.result.Statistics`.
+    """Sizes of a question and of the part that is looked at; None for what does not apply or is
+    unknown.
     """
 
     assertions: int | None = None
@@ -56,11 +55,9 @@ class RunSizes:
 
 @dataclass(frozen=True)
 class RunCost:
-    """What a run took. ``seconds``: wall time by stage; ``prepare_seconds``: what is done before a
-    batch is known (index; load and first check), ``step_seconds``: from the batch to the answer (for
-    a run from scratch: all of it); ``prepare_cpu_seconds``, ``step_cpu_seconds``: the same in CPU
-    time; ``cpu_seconds``: user and system, all processes of the run; ``peak_mb``: MiB, the largest
-    resident set among them.
+    """Cost of a run.
+
+    seconds: wall time by stage
     """
 
     seconds: Mapping[str, float] = field(default_factory=dict)
@@ -111,6 +108,7 @@ class Run:
 
     @property
     def is_own(self) -> bool:
+        """Is the system this program, rather than a peer?"""
         return self.system == OWN
 
     @property
@@ -133,6 +131,7 @@ class Run:
         return f"{self.criterion} ({self.used})" if self.used else str(self.criterion)
 
     def to_dict(self) -> dict[str, Any]:
+        """Convert to JSON."""
         own = {name: value for name, value in vars(self).items() if name not in _PARTS}
         return {**own, **vars(self.sizes), **self.cost.to_dict()}
 
@@ -147,9 +146,7 @@ class Run:
 
 
 def what_users_get(run: Run) -> str:
-    """What a run measured, in words, if its criterion is the one that a check has unless another
-    is named; else "".
-    """
+    """Note that a run's criterion is the default of a check; empty for other runs."""
     return (
         f"what a check does unless it is told otherwise: the criterion {run.used} here"
         if run.used
@@ -244,12 +241,14 @@ class Comparison:
 
     @property
     def decided_verdicts(self) -> dict[str, str]:
+        """Verdicts of the systems that decided, by system."""
         return {
             label: verdict for label, verdict in self.verdicts.items() if verdict != "undetermined"
         }
 
     @property
     def is_agreed(self) -> bool:
+        """Do all systems that decided agree?"""
         return len(set(self.decided_verdicts.values())) <= 1
 
     @property
@@ -262,6 +261,7 @@ class Comparison:
         ]
 
     def to_dict(self) -> dict[str, Any]:
+        """Convert to JSON."""
         return {
             "dataset": self.dataset,
             "batch": self.batch,

@@ -1,11 +1,11 @@
-"""``shiq evaluate``: how much of the data a check looks at, how long it takes, and how other
-reasoners do on the same questions.
+"""Measure checks (``shiq evaluate``): how much of the data they look at, how long they take, and
+how other reasoners do on the same questions.
 
 Every run is a process of its own (`shiq.jobs.evaluation.evaluate.process`), one after the other.
 Ours: a store is built and certified for each base, then each batch is checked against it, with
 every criterion and engine. Peers: load, first check and batch in one process, or all of it from
-scratch. A run that reaches the limit or crashes is recorded as such, and the same system is not
-tried again on the same base, unless it crashed at the batch only.
+scratch. A run that reaches the limit or crashes is recorded as such. The same system is not tried
+again on the same base, unless it crashed at the batch only.
 """
 
 from __future__ import annotations
@@ -48,9 +48,7 @@ SHARE_OF_LIMIT = 0.9
 
 @dataclass
 class _FailureMemory:
-    """What ended badly before, so that it is not tried again. A peer that dies at a batch, after
-    it checked the base, may live with the next one.
-    """
+    """Memory of runs that failed, so that the same is not tried again."""
 
     failures: dict[tuple[object, ...], str] = field(default_factory=dict)
 
@@ -374,8 +372,8 @@ class _Evaluation:
 
 
 def credited_verdict(verdict: str, unread: int, allowed: Sequence[str]) -> str:
-    """What a peer's verdict is worth if it could not read so many lines: inconsistency is exact
-    all the same, consistency holds only where such lines do not stand in our own way either.
+    """Credit a peer's verdict after it could not read some lines: `inconsistent` is exact,
+    `consistent` counts only if these lines were allowed.
 
     >>> credited_verdict("inconsistent", 3, ()), credited_verdict("consistent", 3, ())
     ('inconsistent', 'undetermined')

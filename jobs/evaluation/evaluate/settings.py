@@ -21,7 +21,11 @@ DEFAULT_ENGINES = ("local", "spark")
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationSettings:
-    """What every evaluation is asked for. ``limit``: seconds for a run; ``heap``: of a peer's JVM."""
+    """Settings of every evaluation.
+
+    limit: seconds for a run
+    heap: memory of a peer's JVM
+    """
 
     data: Path | None = option(
         None,
@@ -44,10 +48,7 @@ class EvaluationSettings:
 
 @dataclass(frozen=True)
 class Settings(EvaluationSettings):
-    """What to measure on benchmark data. ``slices``: how many of the data's own slices;
-    ``variants``, ``batches``: regular expressions, found in the names of data sets and batches that
-    count; () for all.
-    """
+    """Settings for measuring benchmark data."""
 
     family: str
     universities: tuple[int, ...] = option(
@@ -106,7 +107,7 @@ class Settings(EvaluationSettings):
 
 @dataclass(frozen=True)
 class PaperSettings(EvaluationSettings):
-    """How to redo a paper. ``size``: scale of the experiments; ``full``: the paper's sizes."""
+    """Settings for redoing a paper."""
 
     full: bool = option(False, "Of a paper: its own sizes, which may take hours.")
     size: float = option(

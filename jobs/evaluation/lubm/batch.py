@@ -1,10 +1,9 @@
-"""A consistent random insertion batch: 5 % of the data, half of it about fresh individuals.
+"""Draw a consistent random insertion batch: 5 % of the data, half of it about fresh individuals.
 
-An assertion of the data is drawn evenly; its subject stays, or is replaced by a fresh individual
-of the same kind, and its object is exchanged for that of another assertion of the same predicate
-about the same kinds of things. A class is exchanged for one that goes with the kind. The result
-follows the data's own mix of predicates, and contradicts nothing: data/lubm/README.md has the
-argument.
+An assertion of the data is drawn evenly. Its subject stays, or is replaced by a fresh individual of
+the same kind. Its object is exchanged for that of another assertion of the same predicate about the
+same kinds of things. A class is exchanged for one that goes with the kind. The result follows the
+data's own mix of predicates, and contradicts nothing: data/lubm/README.md has the argument.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ _FIRST_FIVE = (91, 95)
 
 
 def department_counts(rng: random.Random) -> Iterator[int]:
-    """How many departments the universities have, in their order.
+    """Number of departments of each university, in order.
 
     Every eleven universities have each number of the profile's range once. The first has 15, the
     first five between 91 and 95 together, as the reference data of 1 and 5 universities has.
@@ -90,6 +90,7 @@ def predicate(name: str) -> str:
 
 
 def university_term(number: int) -> str:
+    """N-Triples term of a university."""
     return f"<http://www.University{number}.edu>"
 
 
@@ -177,13 +178,15 @@ class Universities:
         self._seen = bytearray(max(universities, UNIVERSITIES))
 
     def mention(self, number: int, lines: list[str]) -> str:
+        """Term of a university; its first mention also appends its type to ``lines``."""
         term = university_term(number)
         if not self._seen[number]:
             self._seen[number] = 1
             lines.append(term + _TYPE["University"])
         return term
 
-    def any(self, rng: random.Random, lines: list[str]) -> str:
+    def random_university(self, rng: random.Random, lines: list[str]) -> str:
+        """Term of a random university, as by `mention`."""
         return self.mention(draw_below(rng, len(self._seen)), lines)
 
 
@@ -245,7 +248,7 @@ def _faculty(made: Department, host: str, draws: Draws, universities: Universiti
                     courses.append(course)
             made.teachers.append((person, made.courses[-1]))
             for degree in (_UNDERGRADUATE_DEGREE, _MASTERS_DEGREE, _DOCTORAL_DEGREE):
-                source = universities.any(rng, lines)
+                source = universities.random_university(rng, lines)
                 lines.append(f"{person}{degree}{source} .\n")
             lines += (
                 f"{person}{_WORKS_FOR}{made.term} .\n",
@@ -305,7 +308,7 @@ def _graduates(
             f"{student}{_TAKES}{course} .\n"
             for course in sample(rng, made.graduate_courses, next(draws.graduate_takes))
         )
-        degree = universities.any(rng, lines)
+        degree = universities.random_university(rng, lines)
         advisor = made.professors[draw_below(rng, len(made.professors))]
         lines += (
             f"{student}{_UNDERGRADUATE_DEGREE}{degree} .\n",

@@ -44,7 +44,7 @@ ONTOLOGY = NAMESPACE.rstrip("#")
 
 
 def plan(universities: int, seed: int) -> list[int]:
-    """How many departments each university has."""
+    """Number of departments of each university."""
     return list(islice(department_counts(random.Random(f"lubm departments {seed}")), universities))
 
 

@@ -289,7 +289,7 @@ class _Check(NamedTuple):
 
 
 class _PeerTimes:
-    """What a peer took: CPU seconds before the batch and for it; note: why there is none."""
+    """CPU seconds of a peer, before the batch and for it; ``note``: why there are none."""
 
     def __init__(
         self, prepared: float | None = None, step: float | None = None, note: str = ""

@@ -49,10 +49,7 @@ class PeerQuestion:
 
 @dataclass(frozen=True)
 class PeerVerdicts:
-    """What a peer's output says: the verdicts on the base (if it was checked by itself) and on
-    base and batch, "" where none was reached; wall and CPU seconds by stage; how many assertions
-    it read, and how many lines it could not.
-    """
+    """Verdicts in a peer's output."""
 
     verdict: str = ""
     base_verdict: str = ""
@@ -91,7 +88,7 @@ def command(found: InstalledPeer, question: PeerQuestion, heap: str) -> list[str
 
 
 def read_verdicts(found: InstalledPeer, run: MeterReading) -> PeerVerdicts:
-    """What ``run`` of the peer says."""
+    """Read the verdicts in the output of ``run``."""
     return _java(run) if found.peer.is_java else _konclude(run)
 
 
@@ -158,7 +155,7 @@ class PeerStep:
 
     @property
     def outcome(self) -> str:
-        """How it ended."""
+        """Outcome of the step: answered, limit or crash."""
         if self.reading.is_expired:
             return "limit"
         return "crash" if self.verdicts.trouble else "answered"
@@ -204,7 +201,7 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class PeerRun:
-    """How to run a peer: the folder for its files, seconds at most, heap of a JVM."""
+    """Conditions of a peer's run: folder for its files, most seconds, heap of its JVM."""
 
     folder: Path
     limit: float
@@ -222,7 +219,7 @@ class PeerRun:
 
 @dataclass(frozen=True)
 class PeerEvent:
-    """What a peer made of an event: CPU seconds; individuals with their classes."""
+    """Answer of a peer about one event: CPU seconds, and the classes of individuals."""
 
     seconds: float
     types: frozenset[tuple[str, str]]

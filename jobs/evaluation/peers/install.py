@@ -59,6 +59,7 @@ class Jar:
 
     @property
     def name(self) -> str:
+        """File name of the jar."""
         return f"{self.artifact}-{self.version}.jar"
 
     @property
@@ -72,7 +73,7 @@ class Jar:
 
 
 def jars_of(peer: Peer) -> list[Jar]:
-    """What ``jars.txt`` lists for ``peer``."""
+    """List the jars of ``peer`` in ``jars.txt``."""
     return listed_jars(_HERE / "jars.txt", peer.name)
 
 

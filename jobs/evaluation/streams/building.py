@@ -102,7 +102,7 @@ MAPPING: Final = f"""\
 
 
 def functions(rooms: int) -> dict[str, str]:
-    """What each room is used for."""
+    """Function of each room."""
     return {f"room{n}": FUNCTIONS[n % len(FUNCTIONS)] for n in range(1, rooms + 1)}
 
 

@@ -94,10 +94,12 @@ Line = str
 
 
 def class_line(name: str, of: str) -> Line:
+    """Line of a class assertion."""
     return f"<{BASE}{of}> {RDF_TYPE} <{BASE}{name}> ."
 
 
 def role_line(role: str, subject: str, object: str) -> Line:
+    """Line of a role assertion."""
     return f"<{BASE}{subject}> <{BASE}{role}> <{BASE}{object}> ."
 
 
@@ -143,9 +145,11 @@ class City:
         return max(1, axioms * self.roads // _ROADS)
 
     def is_main(self, road: int) -> bool:
+        """Is this a main road?"""
         return road % 3 == 0
 
     def district(self, road: int) -> int:
+        """District of a road."""
         return road * self.districts // self.roads
 
     def line(self, number: int) -> list[int]:
@@ -191,9 +195,7 @@ CAUSES, _ELSE = {"event": 0.9, "collision": 0.95, "rain": 0.85}, 0.04
 
 @dataclass
 class Traffic:
-    """What is so at each snapshot; ``faults``: the snapshots that contradict T. Slow streams
-    change at their own rates.
-    """
+    """Traffic of a city, snapshot by snapshot."""
 
     city: City
     snapshots: int
@@ -235,7 +237,7 @@ class Traffic:
         ]
 
     def _jam(self, index: int) -> None:
-        """Which roads are jammed now: each by the strongest of its causes."""
+        """Choose the roads that are jammed at this snapshot, each by the strongest of its causes."""
         city, dice = self.city, self.dice
         chances = dict.fromkeys(range(city.roads), _ELSE)
         causes = [("event", r) for r, big in self.events.items() if big] + [
@@ -251,6 +253,7 @@ class Traffic:
         self.jammed = {road for road, chance in chances.items() if dice.random() < chance}
 
     def weather(self, index: int) -> list[Line]:
+        """Lines of the weather stream at a snapshot."""
         city, dice = self.city, self.dice
         self.rain = {d for d in range(city.districts) if dice.random() < 0.4}
         lines = []
@@ -269,6 +272,7 @@ class Traffic:
         return lines
 
     def events_(self, index: int) -> list[Line]:
+        """Lines of the stream of social events at a snapshot."""
         city, dice = self.city, self.dice
         count = min(city.roads, max(1, city.share(RATES["events"][1]) // 4))
         chosen = dice.sample(range(city.roads), count)
@@ -287,6 +291,7 @@ class Traffic:
         return lines
 
     def incidents(self, index: int) -> list[Line]:
+        """Lines of the stream of road incidents at a snapshot."""
         city, dice = self.city, self.dice
         chosen = dice.sample(
             range(city.roads), min(city.roads, max(1, city.share(RATES["incidents"][1]) // 3))
@@ -307,6 +312,7 @@ class Traffic:
         return lines
 
     def travel(self, index: int) -> list[Line]:
+        """Lines of the stream of travel times at a snapshot."""
         city, dice = self.city, self.dice
         lines = []
         for road in range(0, min(city.roads, city.share(RATES["travel"][1]) // 2)):
@@ -322,6 +328,7 @@ class Traffic:
         return lines
 
     def buses(self, index: int) -> list[Line]:
+        """Lines of the stream of buses at a snapshot."""
         city, dice = self.city, self.dice
         lines = []
         for bus in range(max(1, city.share(RATES["buses"][1]) // 4)):

@@ -129,10 +129,12 @@ _MAJORS = tuple(
 
 
 def university_term(number: int) -> str:
+    """N-Triples term of a university."""
     return f"<http://www.University{number}.edu>"
 
 
 def college_term(university: int, number: int) -> str:
+    """N-Triples term of a college."""
     return f"<http://www.College{number}.University{university}.edu>"
 
 

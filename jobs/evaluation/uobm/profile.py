@@ -244,6 +244,7 @@ STUDENTS, PROFESSORS, STAFF, EVERYBODY = (
 
 
 def host(plan: DepartmentPlan) -> str:
+    """Host name in the IRIs of a department's people."""
     return f"Department{plan.number}.University{plan.university}.edu"
 
 

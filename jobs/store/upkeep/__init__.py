@@ -1,6 +1,6 @@
-"""How a store comes to be and goes on: built from an ABox, grown by accepted batches, compacted.
+"""Build a store from an ABox, extend it by accepted batches, and compact it.
 
-What changes a store is loaded when it is first asked for: most processes only open one.
+The code that changes a store is loaded on first use: most processes only open one.
 
 >>> import tempfile, pathlib
 >>> from shiq.jobs.store.upkeep import write_store

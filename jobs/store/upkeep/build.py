@@ -55,10 +55,11 @@ from shiq.remote.place import Place
 
 
 def number_individuals(abox: ABox, width: int | None = None) -> ArrayBase:
-    """``abox`` with its individuals and literals numbered so that what belongs together is near
-    (literals by ranges of ``width`` individuals, `RANGE` if None); its names and complex
-    assertions in the order of their texts. So the numbers follow from what ``abox`` says,
-    however it was read.
+    """Renumber individuals and literals so that neighbours are near; names and complex assertions
+    are sorted by text.
+
+    Literals are numbered by ranges of ``width`` individuals (`RANGE` if None). The numbering
+    depends on the assertions alone, not on their order.
     """
     known = used_individuals(abox)
     position = np.full(len(abox.individuals), -1, np.int64)
@@ -129,7 +130,7 @@ def base_tables(base: ArrayBase) -> dict[str, Columns]:
 
 
 def _with_ids(columns: dict[str, Column], ids: Ints) -> Columns:
-    """``columns`` with ids in the place of ranks; they stay sorted."""
+    """``columns`` with ids in place of ranks; they stay sorted."""
     return {name: ids[column] if name in NODES else column for name, column in columns.items()}
 
 
@@ -151,8 +152,8 @@ def _name_rows(base: ArrayBase) -> Columns:
 
 
 def index_tables(index: Index, completion: CertifiedModel | None = None) -> dict[str, Columns]:
-    """The columns of the tables that hold ``index``, and the certified completion if there is
-    one, over an `ArrayBase`.
+    """Columns of the tables that hold ``index``, and a certified model if there is one, over an
+    `ArrayBase`.
     """
     elements, others = index.labels.table, completion.exceptional_labels if completion else None
     rows = {
@@ -187,7 +188,7 @@ def index_tables(index: Index, completion: CertifiedModel | None = None) -> dict
 
 
 def _rows_with_ids(table: Table) -> Columns:
-    """All rows of ``table`` with ids in the place of ranks."""
+    """All rows of ``table``, with ids in place of ranks."""
     rows = next(iter(table.scan()))
     last = max((int(rows[name].max(initial=-1)) for name in rows if name in NODES), default=-1)
     return _with_ids(dict(rows), spread(np.arange(last + 1, dtype=np.int64)))
@@ -222,8 +223,8 @@ class PreparedStore:
     def certify(
         self, decide: Decide, is_over: Callable[[], bool]
     ) -> tuple[PreparedStore, LocalAddSet, Sequence[Answer]] | None:
-        """The same with N, what was kept for its certificate, and one answer for each module;
-        None where A could not be certified that way, and has to be asked otherwise.
+        """Search for a certified model. Returns this store with the model and an answer for each
+        module; None if there is no model and the question has to be asked otherwise.
         """
         found = certify_by_model(self.knowledge_base, decide, is_over)
         if found is None:
@@ -276,8 +277,7 @@ def write_store(
     place: Replacement | None = None,
     read_properties: Iterable[str] | None = None,
 ) -> Store:
-    """Builds the store of (``tbox``, ``abox``) at ``path``, or builds the one that is there
-    anew; gives it back, opened.
+    """Write (``tbox``, ``abox``) as a store at ``path``, new or in place of the one there.
 
     A crash leaves the old snapshot or the new one. A new directory without a manifest is an
     unfinished store, and is said to be one by `open_store`. ``replacing``: the `Store.identity`
@@ -286,7 +286,8 @@ def write_store(
     import the TBox; ``asides``: what belongs to the data and is not in ``abox`` (None: as
     before, where snapshots are kept); ``left_out``: what of it was left out, as it stands (None:
     as ``leftovers`` tell), beside what was before, where snapshots are kept; ``labels``: of the
-    terms of the TBox; ``taken``: see `shiq.jobs.store.manifest.APPLIED_BATCHES`; ``place``: what was found at
+    terms of the TBox; ``taken``: see `shiq.jobs.store.manifest.APPLIED_BATCHES`; ``place``: what
+    was found at
     ``path`` before, which has to be there still; ``read_properties``: those that the data was
     read for (None: those of ``tbox``).
 

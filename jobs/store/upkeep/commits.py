@@ -130,11 +130,11 @@ def _next_quarantine(
 
 
 def compact(path: Place) -> Store:
-    """The store at ``path`` with each table in its ranges alone again, and what is damaged of a
-    table written anew by its copy; range by range. The snapshot says the same as before; those
-    before it are no longer kept.
+    """Rewrite the tables of the store at ``path`` range by range, without small files and damaged
+    parts. Returns the opened store.
 
-    Raises: StoreError if something is damaged of which there is no copy.
+    A damaged part is rewritten from its copy. The content stays the same; older snapshots are
+    dropped.
     """
     read_manifest(path)
     with hold_write_lock(path):
@@ -183,9 +183,11 @@ def _free_numbers(store: Store) -> FreeNumbers:
 
 
 def _next_number(store: Store, dictionary: str, fact_and_columns: tuple[str, Sequence[str]]) -> int:
-    """The first number that no row has had: the range of a dictionary that lost its last ones
-    may have been written anew while other tables still name theirs as removed. Where no commit
-    has told it yet, it follows from what the tables have.
+    """First number that no row has had.
+
+    A dictionary's last range may have been rewritten without its last rows while other tables still
+    name them as removed. So the number follows from a fact of the last commit, or else from all
+    columns.
     """
     fact, columns = fact_and_columns
     if fact in store.manifest.facts:
@@ -306,9 +308,9 @@ def _new_names(store: Store, grown: SnapshotDelta) -> Columns:
 
 
 def _next_facts(old: Manifest, grown: SnapshotDelta, free: FreeNumbers) -> dict[str, Any]:
-    """The counts of the next snapshot, |A| among them."""
+    """Facts of the next snapshot: its counts, |A| among them."""
 
-    def more(table: str) -> int:
+    def added_rows(table: str) -> int:
         key = key_of(table)
         return len(grown.added_rows[table][key]) - (
             len(grown.removed_rows[table][key]) if table in grown.removed_rows else 0
@@ -322,14 +324,14 @@ def _next_facts(old: Manifest, grown: SnapshotDelta, free: FreeNumbers) -> dict[
             grown.removed_rows["class_assertions"]["class"], minlength=len(counts)
         )
     roles, data, classes = (
-        more("half_edges") // 2,
-        more("data_assertions"),
-        more("class_assertions"),
+        added_rows("half_edges") // 2,
+        added_rows("data_assertions"),
+        added_rows("class_assertions"),
     )
     complex_ = len(unique(grown.added_rows["complex"]["ordinal"]))
     return {
         **old.facts,
-        "assertions": old.assertions + classes + roles + data + more("pairs") // 2 + complex_,
+        "assertions": old.assertions + classes + roles + data + added_rows("pairs") // 2 + complex_,
         "class_assertions": old.facts["class_assertions"] + classes,
         "role_assertions": old.facts["role_assertions"] + roles,
         "data_assertions": old.facts["data_assertions"] + data,
@@ -343,9 +345,7 @@ def _next_facts(old: Manifest, grown: SnapshotDelta, free: FreeNumbers) -> dict[
 
 
 def _renew_ranges(store: Store, tables: Mapping[str, TableVersion]) -> dict[str, TableVersion]:
-    """``tables`` with ranges written anew that have changed much, and small files joined where
-    they are many.
-    """
+    """Rewrite ranges that have changed much, and join small files if they are many."""
     shared = SharedFile(store.path)
     return shared.finish(
         {
@@ -360,8 +360,8 @@ def _renew_ranges(store: Store, tables: Mapping[str, TableVersion]) -> dict[str,
 def _grown_table(
     store: Store, name: str, added: Columns | None, removed: Columns | None, shared: SharedFile
 ) -> TableVersion:
-    """The table ``name`` with rows ``added`` and ``removed``, written to ``shared``. A row that
-    was removed and comes back is no longer removed.
+    """Write rows ``added`` and ``removed`` of the table ``name`` to ``shared``. A removed row that
+    comes back is no longer removed.
     """
     table, version = store.table(name), store.manifest.tables[name]
     identity = IDENTITY[name]
@@ -384,8 +384,8 @@ def _grown_table(
 
 
 def _intact_table(store: Store, name: str, version: TableVersion) -> TableVersion:
-    """A table's ``version`` to be read by what is whole of each file: itself, or its look-up
-    file. One that is to be written anew has one digest.
+    """A table's ``version`` for reading the intact copy of each file: the file itself, or its
+    look-up file.
 
     Raises: StoreError if neither is.
     """

@@ -28,9 +28,12 @@ _LEAST, _END = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
 
 def range_starts(table: str, keys: Ints, nodes: int, width: int) -> Ints:
-    """The first keys of the ranges of a ``table`` with such (ascending) ``keys``, in a store of
-    so many ``nodes``, ``width`` a range: by node, or, where the key is no node, by as many
-    ranges of about the same size. A table of few rows is one range.
+    """First keys of the ranges of ``table``, ``width`` nodes each.
+
+    keys: ascending keys of the table
+    nodes: number of nodes of the store
+
+    If the key is no node, the ranges have about the same number of rows.
     """
     count = -(-nodes // width)
     if len(keys) <= width or count < 2:
@@ -45,9 +48,10 @@ def range_starts(table: str, keys: Ints, nodes: int, width: int) -> Ints:
 def renew_changed_ranges(
     store: Store, name: str, version: TableVersion, shared: SharedFile
 ) -> TableVersion:
-    """The ``version`` of the table ``name`` with those ranges written anew of which a fifth came
-    or went; or else with some of its small files joined, where they are many. Small files are
-    parts of ``shared``.
+    """Rewrite those ranges of a table of which a fifth has changed; otherwise join small files if
+    they are many.
+
+    New small files are parts of ``shared``.
     """
     renewal = _Renewal(store, name, version, shared)
     due = renewal.due_ranges()
@@ -57,9 +61,10 @@ def renew_changed_ranges(
 def compact_table(
     store: Store, name: str, version: TableVersion, shared: SharedFile
 ) -> TableVersion:
-    """The ``version`` of the table ``name`` without small files and removed rows, and with each
-    range of which only one copy is whole written anew; range by range. Small files are parts of
-    ``shared``.
+    """Rewrite the ranges of a table that have small files, removed rows or a damaged copy, one by
+    one.
+
+    New small files are parts of ``shared``.
     """
     renewal = _Renewal(store, name, version, shared)
     due = renewal.changed_counts() > 0
@@ -73,12 +78,12 @@ def compact_table(
 
 @dataclass(frozen=True)
 class _Renewal:
-    """A ``version`` of the table ``name``, whose files are to be written anew in part."""
+    """Renewal of the ``version`` of the table ``name``: some of its files are rewritten."""
 
     store: Store
     name: str
     version: TableVersion
-    shared: SharedFile
+    shared_file: SharedFile
 
     @property
     def ranges(self) -> tuple[DataFile, ...]:
@@ -94,8 +99,8 @@ class _Renewal:
 
     @cached_property
     def starts(self) -> Ints:
-        """The first key of each range; the first range begins where keys begin, the last one has
-        no end.
+        """First key of each range; the first range begins where keys begin, the last one has no
+        end.
         """
         return np.array([_LEAST, *(file.low for file in self.ranges[1:])], np.int64)
 
@@ -114,16 +119,17 @@ class _Renewal:
         return max(self.width, sum(file.rows for file in self.ranges) // max(len(self.ranges), 1))
 
     def changed_counts(self) -> Ints:
-        """About how many rows of each range came and went."""
+        """Estimated number of rows of each range that were added or removed."""
         removed = self.table.removed_rows[self.table.key]
         gone = np.diff(np.append(np.searchsorted(removed, self.starts), len(removed)))
         came: Ints = self.table.small_rows(self.starts)
         return came + gone
 
     def due_ranges(self) -> npt.NDArray[np.bool_]:
-        """Whether each range is to be written anew. Where one is, those are that half as much
-        came to: else they would be the next, and what stays in small files would be written
-        again for each.
+        """Ranges that are due for rewriting, as a mask.
+
+        If one is, those with half as many changes are too; they would be the next, and their small
+        files would be written again each time.
         """
         changed = self.changed_counts()
         share = changed / np.maximum([file.rows for file in self.ranges] or [0], 1)
@@ -131,9 +137,7 @@ class _Renewal:
         return share > SHARE / 2 if is_due.any() else is_due
 
     def renew_ranges(self, due: npt.NDArray[np.bool_]) -> TableVersion:
-        """The table with the ranges ``due`` written anew, of what they and the small files hold
-        of their keys.
-        """
+        """Rewrite the ranges ``due`` from their files and the small files."""
         ranges, left = list[DataFile](), list[tuple[int, int]]()
         for i, (low, high) in enumerate(self.spans):
             if due[i]:
@@ -154,12 +158,13 @@ class _Renewal:
             return replace(version, removed=self.version.removed)
         rows = {column: values[stays] for column, values in removed.items()}
         return replace(
-            version, removed=next(iter(self.shared.add(self.name, rows, is_removed=True)), None)
+            version,
+            removed=next(iter(self.shared_file.add(self.name, rows, is_removed=True)), None),
         )
 
     def join_small_files(self) -> TableVersion:
-        """The table with the latest of its small files as one, where they are many: as far back
-        as each is not larger than twice those behind it together.
+        """Join the latest small files into one, as far back as each is not larger than twice those
+        after it together.
         """
         small = self.small
         if len(small) <= MOST_SMALL + len(self.ranges) // _RANGES_PER_SMALL:
@@ -172,7 +177,7 @@ class _Renewal:
         return replace(self.version, files=(*self.ranges, *now))
 
     def _write_range(self, rows: Columns) -> list[DataFile]:
-        """``rows`` as one range, or as several where they have become so many."""
+        """Write ``rows`` as one range, or as several if they are too many."""
         keys = rows[self.table.key]
         if not len(keys):
             return []
@@ -186,8 +191,8 @@ class _Renewal:
     def _rewrite_small_files(
         self, files: Sequence[DataFile], spans: Sequence[tuple[int, int]]
     ) -> list[DataFile]:
-        """What small ``files`` hold in ``spans`` (ascending), in as few files as memory allows.
-        Rows that were removed stay, as long as they are named as such.
+        """Rewrite the rows of the small ``files`` within ``spans`` (ascending), in as few files as
+        memory allows. Removed rows stay while they are named as removed.
         """
         table = self.store.table_of(self.name, TableVersion(tuple(files)))
         found, held, count = list[DataFile](), list[Columns](), 0
@@ -195,11 +200,13 @@ class _Renewal:
             held.append(table.rows_between(low, high))
             count += len(held[-1][table.key])
             if count and (count > _RANGES_PER_SMALL * self.mean or i + 1 == len(spans)):
-                found += self.shared.add(self.name, concatenate(held, held[0]))
+                found += self.shared_file.add(self.name, concatenate(held, held[0]))
                 held, count = [], 0
         return found
 
 
 def _even_starts(keys: Ints, count: int) -> Ints:
-    """Where ``count`` parts of about the same size begin, in ascending ``keys``, but for the first."""
+    """First keys of ``count`` parts of about equal size in ascending ``keys``, except for the first
+    part.
+    """
     return np.unique(keys[np.arange(1, count) * len(keys) // count])
