@@ -1,17 +1,13 @@
-"""Decide a gate: check a batch, set lines aside until the remaining ones are consistent, and commit
-them.
+"""Decide a gate: set lines of a batch aside until the others are consistent, and commit these.
 
-A batch is accepted as a whole, or the insertions that take part in a contradiction are set aside
-and the rest is accepted. Every line goes to one output, as it was written. Lines are removed round
-by round until a check of the remaining ones says `consistent`. So acceptance does not depend on
-having found every culprit.
+Lines that contradict are removed round by round until a check of the others says `consistent`. So
+acceptance does not depend on having found every culprit. Every line goes to one output as it was
+written.
 
 The choice of lines depends on the set of triples alone, not on their order. Lines that were not
-understood or not decided are set aside. Of conflicts, all insertions are set aside, since nothing
-tells which is the wrong one, or a smallest set of lines that breaks every conflict
-(`shiq.jobs.gate.culprits`). A line is tolerated if it takes part only in conflicts that a policy
-lets pass (`shiq.jobs.gate.waivers`). It is not accepted, since a contradiction is never certified,
-but it does not block the batch.
+understood or not decided are set aside. Of conflicts, all insertions are set aside, or a smallest
+set of lines that breaks each (`shiq.jobs.gate.culprits`). A line with only conflicts that a policy
+lets pass (`shiq.jobs.gate.waivers`) is tolerated: neither accepted nor blocking.
 """
 
 from __future__ import annotations
@@ -478,9 +474,7 @@ class _GateRun:
     # --- the answer -------------------------------------------------------------------------------
 
     def _accept_rest(self, result: Result) -> GateAnswer:
-        """Accept the remaining lines, which ``result`` found consistent, unless the quarantine is
-        too large.
-        """
+        """Accept the remaining lines, consistent by ``result``, unless too many are removed."""
         if not self.quarantined_lines:
             return self._make_answer(
                 ACCEPTED, result, self.remaining_lines, {}, self.tolerated_lines, ""

@@ -1,10 +1,9 @@
 """Run a stream operator on Spark: each micro-batch is read, ordered, and stepped bucket by bucket.
 
 Our own checkpoint is authoritative: file positions, the orderer's state, rows, and the number of
-the batch whose bucket states are on disk. Rows and checkpoint are written in one step. Spark keeps
-the offsets of topics. After a crash, Spark repeats what it did since our last checkpoint, from the
-same offsets and states, and writes the same rows; a batch that the checkpoint already has is
-skipped. So each row appears exactly once.
+the batch whose bucket states are on disk. It is written in one step with the rows. Spark keeps the
+offsets of topics. After a crash, Spark repeats what it did since our last checkpoint and writes the
+same rows; a batch that the checkpoint already has is skipped. So each row appears exactly once.
 """
 
 from __future__ import annotations
@@ -76,9 +75,6 @@ from shiq.streams.front.operator import CodedTexts, Collector, Columns, Operator
 from shiq.streams.front.run import StreamRun
 
 T = TypeVar("T")
-
-# Errors of Spark: the reason in a line, and those after which it is worth to try again.
-
 
 #: Spark waits for ten seconds until a new Python process answers, which a busy machine may exceed.
 #: Then the query is begun again, from its own checkpoint, so that nothing of it is lost or done
