@@ -73,6 +73,15 @@ def test_a_command_has_the_defaults_of_the_fields(owner: Any, path: tuple[str, .
         assert params[name].param_type_name == "option"
 
 
+@pytest.mark.parametrize("given", ["none", "7"])
+def test_a_number_that_may_be_a_word_is_a_text(given: str) -> None:
+    """Its default is a number, of which click would make the kind of the option."""
+    parsed = command("stream", "enrich").make_context(
+        "x", ["--source", "events.jsonl", "--capacity", given]
+    )
+    assert parsed.params["capacity"] == given
+
+
 def test_help_groups_the_options_in_one_order() -> None:
     code, text, _ = shiq("check", "--help")
     headings = re.findall(r"^(\S.*):$", text.split("Kinds of leftovers")[0], re.MULTILINE)

@@ -52,7 +52,9 @@ def _mapped_sources(mapping: str) -> Callable[[Path], bool]:
 @tbox_option
 @static_option
 @store_option
-@field_options(EnricherSettings, "policy", "capacity", "most_bytes")
+@field_option(EnricherSettings, "policy")
+@field_option(EnricherSettings, "capacity", type=str)
+@field_option(EnricherSettings, "most_bytes")
 @field_option(EnricherSettings, "mapping", type=InputParameter(leads_to=_mapped_sources))
 @field_options(EnricherSettings, "stream", "entries")
 @click.option(
