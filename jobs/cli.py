@@ -40,6 +40,7 @@ COMMANDS = {
     "stream": "shiq.jobs.commands.stream",
     "generate": "shiq.jobs.commands.generate",
     "evaluate": "shiq.jobs.commands.evaluate",
+    "serve": "shiq.jobs.commands.serve",
 }
 
 

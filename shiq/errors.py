@@ -83,6 +83,8 @@ _EXTRAS = {
     **dict.fromkeys(("google.rpc", "googleapis-common-protos", "zstandard"), "connect"),
     "confluent_kafka": "kafka",
     "deltalake": "lake",
+    **dict.fromkeys(("fastapi", "uvicorn", "starlette", "pydantic"), "serve"),
+    "mcp": "mcp",
     **dict.fromkeys(("hdfs_native", "obstore"), "cloud"),
     **dict.fromkeys(("yaml", "PyYAML"), "yarrrml"),
 }

@@ -52,7 +52,7 @@ def test_the_commands_of_a_page_run(page: Path, tmp_path: Path) -> None:
     if "$ oxigraph " in text and not shutil.which("oxigraph", path=path):
         pytest.skip("needs Oxigraph's server: pip install oxigraph")
     with ending(tmp_path / "server.pid"):
-        run_page(text.replace(":7878", f":{port}"), port, tmp_path, path)
+        run_page(text.replace("7878", str(port)), port, tmp_path, path)
 
 
 def run_page(text: str, port: int, tmp_path: Path, path: str) -> None:
@@ -74,7 +74,7 @@ def run_page(text: str, port: int, tmp_path: Path, path: str) -> None:
         expected = re.search(r"# exit code (\d)$", command)
         assert called.returncode == int(expected[1] if expected else 0), printed
         assert not [line for line in shown if line and not is_shown(line, printed)], printed
-        for word, is_there in (("oxigraph serve", True), ("kill ", False)):
+        for word, is_there in (("oxigraph serve", True), ("shiq serve", True), ("kill ", False)):
             if command.startswith(word):
                 wait_for(port, is_there=is_there)
                 if not is_there:

@@ -29,6 +29,9 @@ from tests.command_line import shiq
 #: Parameters whose values are texts and name no place, by command where one name is both.
 TEXTS = {
     "heap",
+    "host",
+    "hosts",
+    "token",
     "master",
     "individual",
     "owner",

@@ -62,6 +62,7 @@ _OPTION = "named as its option"
 ALLOWED = {
     "GateAnswer.accepted": _JSON,
     "GateAnswer.tolerated": _JSON,
+    "GateBody.aside": _OPTION,
     "Certificate.allowed": _JSON,
     "Certificate.known": _JSON,
     "ComparedRow.gone": _JSON,
