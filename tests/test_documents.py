@@ -108,6 +108,29 @@ def test_commands_and_options_exist(page: Path) -> None:
     assert not wrong
 
 
+def leaves(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The commands that are no groups."""
+    if not isinstance(command, click.Group):
+        yield path
+        return
+    for name in command.list_commands(click.Context(command)):
+        found = command.get_command(click.Context(command), name)
+        assert found is not None
+        yield from leaves(found, (*path, name))
+
+
+@pytest.mark.parametrize("path", list(leaves(cli)), ids=" ".join)
+def test_the_help_of_a_command_shows_an_example_on_a_line_of_its_own(path: tuple[str, ...]) -> None:
+    command: click.Command = cli
+    for name in path:
+        assert isinstance(command, click.Group)
+        command = command.get_command(click.Context(command), name) or command
+    text = command.get_help(click.Context(command, info_name=" ".join(path)))
+    assert "\b" not in text
+    examples = [line for line in text.splitlines() if re.match(r" +(?:\S+ \S+ \| )?shiq ", line)]
+    assert examples or path[0] in ("help",), text
+
+
 def test_every_command_has_an_example() -> None:
     shown = {options_of(tuple(words))[0][0] for page in PAGES for words in calls(page)}
     assert set(cli.list_commands(click.Context(cli))) <= shown

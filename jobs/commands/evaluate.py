@@ -66,6 +66,10 @@ def evaluate(
 ) -> int:
     """Measure checks on benchmark data (lubm, uobm, npd), or redo the experiments of a paper
     beside its figures and other systems.
+
+    \b
+    shiq evaluate lubm --universities 1,5 --peers hermit --html lubm.html
+    shiq evaluate streams --json streams.json --markdown streams.md
     """
     progress = ProgressLine(output_level(quiet, verbose))
     is_paper = family in PAPERS

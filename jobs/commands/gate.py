@@ -220,6 +220,7 @@ def gate(
 
     \b
     shiq gate --store kg/ --insert tonight.nt --mode split --accepted good.nt --quarantine bad.nt --commit
+    shiq gate --store kg/ --insert tonight.nt --repair least --accepted good.nt --quarantine bad.nt
     """
     if changes and (insertions or deletions):
         raise UsageError(

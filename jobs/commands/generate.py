@@ -80,19 +80,31 @@ def _rule_stream(
 @generate.command()
 @_rule_stream(Grid, "side", "failing", "links")
 def grid() -> None:
-    """The photo-voltaic grid for `shiq stream rules`: panels fail and recover."""
+    """The photo-voltaic grid for `shiq stream rules`: panels fail and recover.
+
+    \b
+    shiq generate grid --out grid/
+    """
 
 
 @generate.command()
 @_rule_stream(GeneratedJoin, "facts", "window", "values")
 def join() -> None:
-    """Heavy Join for `shiq stream rules`: a join through two windows."""
+    """Heavy Join for `shiq stream rules`: a join through two windows.
+
+    \b
+    shiq generate join --out join/
+    """
 
 
 @generate.command()
 @_rule_stream(Caching, "events", "window")
 def caching() -> None:
-    """Content Caching for `shiq stream rules`: counts, rates, and what was not asked for."""
+    """Content Caching for `shiq stream rules`: counts, rates, and what was not asked for.
+
+    \b
+    shiq generate caching --out caching/
+    """
 
 
 @generate.command()
@@ -121,7 +133,11 @@ def lubm(
     quiet: bool,
     verbose: bool,
 ) -> int:
-    """LUBM: tbox.owl and abox.nt.gz with the IRIs of univ-bench.owl."""
+    """LUBM: tbox.owl and abox.nt.gz with the IRIs of univ-bench.owl.
+
+    \b
+    shiq generate lubm --universities 1 --faults 12 --out lubm1/
+    """
 
     def make(progress: Progress) -> GenerationReport:
         return generate_lubm(
@@ -150,6 +166,9 @@ def lubm(
 def uobm(universities: int, seed: int, out: str, misspelt: bool, quiet: bool, verbose: bool) -> int:
     """UOBM: tbox.owl and abox.nt.gz with the IRIs of univ-bench-dl.owl; people and courses
     linked across universities.
+
+    \b
+    shiq generate uobm --universities 1 --out uobm1/
     """
     return _generate(
         lambda progress: generate_uobm(
@@ -167,7 +186,11 @@ def uobm(universities: int, seed: int, out: str, misspelt: bool, quiet: bool, ve
 @_out_option
 @_quiet_option
 def building(rooms: int, events: int, seed: int, out: str, quiet: bool) -> int:
-    """A building whose gateway sends raw readings: ontology, RML mapping, SQLite, JSON."""
+    """A building whose gateway sends raw readings: ontology, RML mapping, SQLite, JSON.
+
+    \b
+    shiq generate building --out building/
+    """
     names = write_building(Path(out), rooms, events, seed)
     if not quiet:
         click.echo(f"{out}: {', '.join(names)}; {rooms:,} rooms, {events:,} readings")
@@ -186,6 +209,9 @@ def lubm_stream(out: str, quiet: bool, **recipe: int) -> int:
 
     The TBox has one group of negative inclusions; with --assume siblings-disjoint a plan of it
     has several, which --cut can part.
+
+    \b
+    shiq generate lubm-stream --out stream/
     """
     names = generate_lubm_stream(StreamRecipe(**recipe), Path(out))
     if not quiet:
@@ -209,6 +235,9 @@ def lubm_stream(out: str, quiet: bool, **recipe: int) -> int:
 def dublin(roads: int, snapshots: int, seed: int, out: str, faults: int, quiet: bool) -> int:
     """A city for `shiq stream discover`: tbox.ofn, static.nt.gz, five streams, and planted.json,
     the causes of jams.
+
+    \b
+    shiq generate dublin --roads 40 --snapshots 160 --out dublin/
     """
     counts = generate_dublin(roads, snapshots, seed, Path(out), faults)
     if not quiet:

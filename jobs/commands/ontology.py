@@ -38,6 +38,9 @@ def simplify(
 ) -> int:
     """Show how a checker reads a TBox: simplified TBox, DL-clauses, u-part and m-part roles,
     Fs(T), and axioms outside SHIQ(D).
+
+    \b
+    shiq simplify onto.owl
     """
     from shiq.rdf import read_ontology
 

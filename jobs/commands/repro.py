@@ -120,6 +120,9 @@ def pack(
 def run(file: Path, heap: str, timeout: float | None) -> int:
     """Decide a packed module again with both reasoners. Exits with 0 if they agree, 1 if they do
     not, 3 if one is undecided.
+
+    \b
+    shiq repro run disagreement.zip
     """
     from shiq.jobs.repro import read_reproducer, replay
 
@@ -152,6 +155,9 @@ def run(file: Path, heap: str, timeout: float | None) -> int:
 def doctor(spark: bool, master: str | None, heap: str, json_file: str | None) -> int:
     """Test what works on this machine, with a remedy for everything else. Exits with 4 if something
     that every check needs does not work.
+
+    \b
+    shiq doctor
     """
     findings = []
     for finding in examine(heap=heap, spark=spark, master=master):

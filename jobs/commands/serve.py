@@ -74,7 +74,7 @@ def serve(
 ) -> int:
     """Answer checks of a store until it is stopped, in milliseconds: over HTTP, or as MCP tools.
 
-    \\b
+    \b
     shiq serve --store kg/
     curl -s localhost:8765/check --json '{"insertions": "<urn:a> <urn:p> <urn:b> ."}'
     """

@@ -60,7 +60,11 @@ def store_option_or_argument(command: Callable[..., int]) -> Callable[..., int]:
     help="Export what was left out when data was read, with place and reason, instead.",
 )
 def export(store: str, snapshot: int | None, set_aside: bool, aside: bool) -> int:
-    """Print the assertions of a store as N-Triples."""
+    """Print the assertions of a store as N-Triples.
+
+    \b
+    shiq export kg/ > data.nt
+    """
     from shiq.jobs.store import open_store as opened
     from shiq.rdf.values_as_nodes import is_on_value_nodes
 
@@ -90,7 +94,12 @@ def export(store: str, snapshot: int | None, set_aside: bool, aside: bool) -> in
     help="Read every file of the store, and name those that are not as they were written.",
 )
 def status(store: str, json_file: str | None, verify: bool) -> int:
-    """Show the content of a store: snapshot, certificate, sizes, and kept snapshots."""
+    """Show the content of a store: snapshot, certificate, sizes, and kept snapshots.
+
+    \b
+    shiq status kg/
+    shiq status kg/ --verify
+    """
     from shiq.jobs.store import open_store as opened
     from shiq.jobs.store import status as status_of
     from shiq.jobs.store.verify import verify_store
@@ -114,6 +123,9 @@ def compact(store: str) -> int:
 
     Files that no snapshot has needed for a week are removed, and in an object store what a build
     that died left.
+
+    \b
+    shiq compact --store kg/
     """
     from shiq.jobs.store.upkeep import compact as run
 
