@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -111,6 +112,14 @@ def _layer_base(knowledge_base: KnowledgeBase, accepted: Result) -> KnowledgeBas
 #: if it is not to be committed.
 Approval = Callable[[Result], "Collection[QuarantinedAssertion] | None"]
 
+#: Names of `Session`'s attributes before 0.2, until 0.3. Not ``read``, by which an object passes for
+#: an open file.
+_OLD_NAMES = {
+    "above": "checker_above",
+    "asides": "quarantine",
+    "left": "blocking_leftovers",
+}
+
 
 class Session:
     """Store that stays open for several checks. Decided shapes are remembered while the store does
@@ -133,6 +142,17 @@ class Session:
     def __repr__(self) -> str:
         state = "closed" if self._opened is None else f"snapshot {self._opened.snapshot}"
         return f"<Session {self.path}: {state}>"
+
+    if not TYPE_CHECKING:  # a typo is still an error for type checkers
+
+        def __getattr__(self, name: str) -> Any:
+            if name not in _OLD_NAMES:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            message = (
+                f"Session.{name} is Session.{_OLD_NAMES[name]} now; shiq 0.3 drops the old name"
+            )
+            warnings.warn(message, DeprecationWarning, stacklevel=2)
+            return getattr(self, _OLD_NAMES[name])
 
     def __enter__(self) -> Session:
         return self

@@ -33,18 +33,18 @@ class GateOptions:
 
     mode: str = option(
         "reject",
-        "What to do with a batch that contradicts: reject all of it, or set the culprits aside and accept the rest.",
+        "Treatment of a batch that contradicts: reject all of it, or set the culprits aside and accept the rest.",
         choices=MODES,
     )
     unit: str = option(
         "triple",
-        "What is set aside with a culprit: it alone, its row of a table, all insertions with its subject, all of its named "
+        "Unit that is set aside with a culprit: it alone, its row of a table, all insertions with its subject, all of its named "
         "graph, or its file.  [default: triple; row where the sides are tables]",
         choices=UNITS,
     )
     aside: str = option(
         ALL,
-        "What to set aside of conflicts: all insertions of each, or a smallest set of lines that breaks every one (least).",
+        "Lines to set aside for conflicts: all insertions of each, or a smallest set of lines that breaks every one (least).",
         choices=ASIDE_CHOICES,
     )
     max_quarantine: QuarantineLimit | int | str | None = option(
@@ -54,7 +54,7 @@ class GateOptions:
     )
     identities: str = option(
         "warn",
-        "What to do if the batch makes individuals equal: report them with -v only, warn, or set aside the lines that do it.",
+        "Treatment of a batch that makes individuals equal: report them with -v only, warn, or set aside the lines that do it.",
         choices=IDENTITIES,
     )
     dry_run: bool = option(

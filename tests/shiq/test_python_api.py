@@ -189,3 +189,23 @@ def test_what_is_no_input_fails_in_mypy(tmp_path: Path) -> None:
         check=False,
     )
     assert done.stdout.count("error:") == 3 and done.stdout.count("mine.py:2:") == 3
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("asides", "quarantine"), ("above", "checker_above"), ("left", "blocking_leftovers")],
+)
+def test_attributes_of_an_open_store_have_their_older_names(
+    old: str, new: str, tmp_path: Path
+) -> None:
+    (tmp_path / "t.ofn").write_text("Ontology(<urn:o> DisjointClasses(<urn:A> <urn:B>))")
+    (tmp_path / "a.nt").write_text(
+        "<urn:a> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:A> .\n"
+    )
+    shiq.index(tmp_path / "t.ofn", tmp_path / "a.nt", tmp_path / "kg", reasoner="own")
+    with shiq.open_store(tmp_path / "kg") as store:
+        with pytest.warns(DeprecationWarning, match=f"Session.{new} now"):
+            found = getattr(store, old)
+        assert found == getattr(store, new)
+        with pytest.raises(AttributeError, match="no attribute 'beside'"):
+            store.beside  # noqa: B018

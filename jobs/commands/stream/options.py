@@ -97,7 +97,7 @@ class StreamArguments:
     master: str | None = None
     follow: bool = option(False, "Wait for further events; Ctrl-C ends the run.")
     lateness: int = option(
-        0, "How much later than newer ones an event may come, in units of time.", minimum=0
+        0, "Longest time that an event may come after newer ones, in units of time.", minimum=0
     )
     max_ahead: int = option(
         100_000,
