@@ -1,4 +1,4 @@
-"""Alerts after a check or a gate: a message to a webhook, and figures for a monitor.
+"""Send alerts after a check or a gate: a message to a webhook, and metrics for a monitor.
 
 >>> row = HistoryRow("1", "2030-01-01T00:00:00Z", "check", "inconsistent", insertions_from=("tonight.nt",))
 >>> run_message(row, "kg")
@@ -33,6 +33,9 @@ def parse_addresses(given: Iterable[str]) -> list[str]:
 
 
 def _parse_address(given: str) -> str:
+    """Check the address of one webhook, and read it if it is kept secret. Raises: UsageError,
+    InputError.
+    """
     address = read_secret(given, "--notify").strip()
     try:
         parts = urlsplit(address)
@@ -82,6 +85,7 @@ def post_alert(address: str, row: HistoryRow, store: str) -> str:
 
 
 def _post_payload(address: str, row: HistoryRow, store: str) -> str:
+    """Post a message. Returns the reason if that failed, without the address."""
     # Loaded where there is something to post.
     from http.client import HTTPException
     from urllib.error import HTTPError
@@ -103,6 +107,7 @@ def _post_payload(address: str, row: HistoryRow, store: str) -> str:
 
 
 def _message_payload(host: str, row: HistoryRow, store: str) -> dict[str, Any]:
+    """JSON of a message: a card for Microsoft Teams, else a text with the run."""
     text = run_message(row, store)
     if not host.endswith(_CARDS):
         return {"text": text, "store": store, "run": row.to_dict()}
@@ -146,4 +151,5 @@ def metrics_text(row: HistoryRow, store: str, exit_code: int) -> str:
 
 
 def _escape_label(text: str) -> str:
+    """Escape a label's value for OpenMetrics."""
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

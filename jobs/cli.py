@@ -124,10 +124,12 @@ def _discard_output() -> None:
 
 
 def _discard_stream(stream: TextIO) -> None:
+    """Redirect a stream to the null device."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _report_error(error: BaseException, code: int, arguments: list[str]) -> int:
+    """Print an error, with a traceback if it is unexpected or -v is given. Returns the exit code."""
     expected = isinstance(error, UsageError | OperationalError)
     try:
         if not expected or {"-v", "--verbose"} & set(arguments):

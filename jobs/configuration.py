@@ -71,6 +71,9 @@ def read_defaults(
 def _command_defaults(
     file: Path, command: click.Command, table: Mapping[str, Any], name: str
 ) -> dict[str, Any]:
+    """Defaults of a command's options from its table in the file. Raises: UsageError for unknown
+    ones.
+    """
     options = {
         option.removeprefix("--"): param
         for param in command.params

@@ -104,6 +104,7 @@ def to_dict(findings: list[Finding]) -> dict[str, Any]:
 
 
 def _examine_python() -> Iterator[Finding]:
+    """Find out the versions of shiq and Python."""
     version = platform.python_version()
     state = OK if sys.version_info >= (3, 10) else FAIL
     yield Finding("shiq", OK, shiq.__version__)
@@ -116,6 +117,7 @@ def _examine_python() -> Iterator[Finding]:
 
 
 def _examine_packages() -> Iterator[Finding]:
+    """Find out which needed and optional packages are installed."""
     for name in NEEDED:
         version = _package_version(name)
         if version:
@@ -135,6 +137,7 @@ def _examine_packages() -> Iterator[Finding]:
 
 
 def _package_version(name: str) -> str:
+    """Version of an installed package; "" if it is missing."""
     try:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
@@ -145,8 +148,8 @@ def _package_version(name: str) -> str:
 
 
 def _test_reasoner(reasoner: Any) -> str:
-    """ "" if ``reasoner`` tells a tiny contradiction from a tiny ontology without one; else what
-    it says.
+    """Test a reasoner on a tiny consistent and a tiny inconsistent ontology. Returns what went
+    wrong, or "".
     """
     from shiq.model import Class, DisjointClasses, TBox
     from shiq.reasoner.protocol import Module
@@ -161,6 +164,7 @@ def _test_reasoner(reasoner: Any) -> str:
 
 
 def _examine_own_reasoner() -> Iterator[Finding]:
+    """Test the own reasoner."""
     from shiq.reasoner import create
 
     trouble = _test_reasoner(create("own"))
@@ -171,6 +175,7 @@ def _examine_own_reasoner() -> Iterator[Finding]:
 
 
 def _examine_java() -> Iterator[Finding]:
+    """Find Java and its version."""
     from shiq.reasoner.jvm import find_hermit, find_java
 
     try:
@@ -204,6 +209,7 @@ def _examine_java() -> Iterator[Finding]:
 
 
 def _examine_hermit(heap: str) -> Iterator[Finding]:
+    """Start HermiT and test it."""
     from shiq.reasoner import create
 
     began = time.perf_counter()
@@ -226,6 +232,7 @@ def _examine_hermit(heap: str) -> Iterator[Finding]:
 
 
 def _examine_peers() -> Iterator[Finding]:
+    """Find other reasoners on this machine."""
     from shiq.reasoner.external import PEERS, AbsentPeer, find_peer
 
     for name, peer in PEERS.items():
@@ -241,6 +248,7 @@ def _examine_peers() -> Iterator[Finding]:
 
 
 def _examine_graphframes() -> Iterator[Finding]:
+    """Find the jar of GraphFrames' core."""
     if not _package_version("pyspark"):
         return
     jar = os.environ.get("SHIQ_GRAPHFRAMES_JAR")
@@ -260,6 +268,7 @@ def _examine_graphframes() -> Iterator[Finding]:
 
 
 def _examine_spark(master: str | None) -> Iterator[Finding]:
+    """Start a Spark session and run a job."""
     if importlib.util.find_spec("pyspark") is None:
         yield Finding(
             "Spark session", FAIL, "pyspark is not installed", "pip install 'shiq[spark]'"
@@ -294,6 +303,7 @@ def _examine_spark(master: str | None) -> Iterator[Finding]:
 
 
 def _examine_temporary_folder() -> Iterator[Finding]:
+    """Test that the folder for temporary files is writable, private and large enough."""
     remedy = "Set TMPDIR to a folder of yours."
     try:
         folder = Path(tempfile.gettempdir())

@@ -193,6 +193,7 @@ def make_row(
 
 
 def _gate_fields(gated: GateAnswer) -> dict[str, Any]:
+    """Fields of a history row that come from a gate's answer."""
     counts = Counter(pattern.id for pattern in gated.patterns)
     patterns = {pattern.id: pattern for pattern in gated.patterns}
     effects: dict[str, str] = {}
@@ -217,6 +218,7 @@ def _gate_fields(gated: GateAnswer) -> dict[str, Any]:
 def _history_causes(
     found: Iterable[tuple[Any, int]], effects: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[HistoryCause, ...]:
+    """Most frequent causes of conflicts, with their counts."""
     most = sorted(found, key=lambda x: (-x[1], x[0].id))[:MOST_CAUSES]
     return tuple(
         HistoryCause(p.id, p.rule, p.title, count, effects.get(p.id, "")) for p, count in most
@@ -224,6 +226,7 @@ def _history_causes(
 
 
 def _input_names(given: Any) -> tuple[str, ...]:
+    """Names of the input files, at most `MOST_NAMES`."""
     files = (given,) if isinstance(given, str) else given or ()
     return tuple(str(file) for file in files[:MOST_NAMES])
 
@@ -310,6 +313,7 @@ _DAMAGES = (OSError, ValueError, TypeError, KeyError, AttributeError)
 
 
 def _file_names(store: Place) -> list[str]:
+    """Names of the files of a store's history."""
     if isinstance(store, Path):
         with suppress(FileNotFoundError):
             return sorted(x.name for x in os.scandir(store / HISTORY) if x.name.endswith(".json"))
@@ -319,11 +323,13 @@ def _file_names(store: Place) -> list[str]:
 
 
 def _read_rows(store: Place, name: str) -> Iterator[HistoryRow]:
+    """Read the rows of one file."""
     lines = file_at(store, f"{HISTORY}/{name}").read_text("utf-8").splitlines()
     return map(row_from, map(json.loads, lines))
 
 
 def _write_rows(store: Place, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write rows to one file, in one step."""
     text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     with stage_file(store, name) as path:
         path.write_text(text, "utf-8")
@@ -375,6 +381,7 @@ def history_text(rows: Sequence[ComparedRow]) -> str:
 
 
 def _table_cells(compared_row: ComparedRow) -> tuple[str, ...]:
+    """Cells of a row of `history_text`."""
     row = compared_row.row
     answer = row.decision or row.verdict
     answer += f", {row.counts['set_aside']:,} aside" if row.counts["set_aside"] else ""

@@ -49,11 +49,13 @@ def _minimal_repairs(ways: Iterable[frozenset[int]]) -> Repairs:
 
 
 def _sort_key(way: Iterable[int]) -> tuple[int, list[int]]:
+    """Sort key of a set of lines: its size, then its lines."""
     found = sorted(way)
     return len(found), found
 
 
 def _repairs_key(ways: Iterable[frozenset[int]]) -> list[tuple[int, list[int]]]:
+    """Sort key of the ways to break a conflict."""
     return [_sort_key(way) for way in ways]
 
 
@@ -86,10 +88,12 @@ class _HittingSetSearch:
         self._best = self._greedy()
 
     def run(self) -> set[int]:
+        """Search for a smallest hitting set, and drop redundant lines from it."""
         self._extend(set(), self._conflicts)
         return self._without_redundant(self._best, sorted(self._best))
 
     def _extend(self, chosen: set[int], conflicts: list[Repairs]) -> None:
+        """Extend the chosen lines conflict by conflict, within the budget of steps."""
         stack = [(chosen, conflicts)]
         while stack and self.budget > 0:
             chosen, conflicts = stack.pop()
@@ -107,6 +111,7 @@ class _HittingSetSearch:
             ]
 
     def _lower_bound(self, chosen: set[int], todo: Sequence[Repairs]) -> int:
+        """Lower bound of the lines still needed: disjoint conflicts each need some."""
         met: set[int] = set()
         cost = 0
         for ways in sorted(todo, key=len):
@@ -135,6 +140,7 @@ class _HittingSetSearch:
         return self._without_redundant(chosen, order)
 
     def _without_redundant(self, chosen: set[int], order: Sequence[int]) -> set[int]:
+        """Drop lines that are not needed to break every conflict."""
         for line in reversed(order):
             fewer = chosen - {line}
             if all(any(way <= fewer for way in ways) for ways in self._conflicts):

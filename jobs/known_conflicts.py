@@ -242,8 +242,8 @@ def assertions_around(
 
 @dataclass
 class ConflictRepair:
-    """Callback of `index`: sets known conflicts aside, and writes them to ``file`` and the reasons
-    beside it before the store is written.
+    """Callback of `index` that sets known conflicts aside. It writes them to ``file``, with the
+    reasons beside it, before the store is written.
     """
 
     file: Path
@@ -279,10 +279,12 @@ class _ConflictSearch:
 
     @cached_property
     def empty_base(self) -> KnowledgeBase:
+        """Knowledge base with the TBox and no assertion."""
         found: KnowledgeBase = import_engine("local").build(self.ontology.tbox, ABox())
         return found
 
     def run(self, abox: ABox) -> KnownConflicts:
+        """Split the base into consistent assertions and known conflicts."""
         whole, alone = self._remove_impossible(abox)
         raw: list[Conflict] = []
         chosen: list[owl.Assertion] = []
@@ -503,6 +505,7 @@ class _ConflictSearch:
     def _ledger_rows(
         self, chosen: Iterable[owl.Assertion], raw: Sequence[Conflict]
     ) -> Iterator[QuarantinedAssertion]:
+        """Ledger rows of the chosen assertions."""
         alone = {c.insertion_values[0] for c in raw if len(c.insertion_values) == 1}
         for assertion in chosen:
             yield QuarantinedAssertion(
@@ -526,12 +529,14 @@ def _weakest_assertion(family: str, iri: str, individual: str) -> owl.Assertion:
 
 
 def _assertion_sort(assertion: owl.Assertion) -> str:
+    """Sort of an assertion: class, role or data."""
     if isinstance(assertion, owl.ClassAssertion):
         return "class"
     return "role" if isinstance(assertion, owl.ObjectPropertyAssertion) else "data"
 
 
 def _asserted_iri(assertion: owl.Assertion) -> str:
+    """IRI of the class or property that is asserted."""
     match assertion:
         case owl.ClassAssertion(owl.Class(iri), _) | owl.ObjectPropertyAssertion(
             owl.ObjectProperty(iri), _, _

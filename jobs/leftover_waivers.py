@@ -66,6 +66,7 @@ class LeftoverWaivers:
         return tuple(map(self._mark_leftover, leftovers)) if self.entries else tuple(leftovers)
 
     def _mark_leftover(self, leftover: Leftover) -> Leftover:
+        """Mark a leftover with the waiver that expires last."""
         last = max(
             self._waivers_of(leftover), key=lambda entry: (entry.expires, entry.owner), default=None
         )
@@ -78,6 +79,7 @@ class LeftoverWaivers:
         )
 
     def _waivers_of(self, leftover: Leftover) -> Iterator[LeftoverWaiver]:
+        """Iterate over the waivers that cover a leftover."""
         yield from self._by_term.get((leftover.kind, leftover.term), ())
         shown = leftover.term or ("" if leftover.message.endswith(LIKE_OTHERS) else leftover.text)
         for entry in self._by_pattern.get(leftover.kind, ()):
@@ -86,6 +88,7 @@ class LeftoverWaivers:
 
     @cached_property
     def _by_term(self) -> dict[tuple[str, str], list[LeftoverWaiver]]:
+        """Waivers by kind and term."""
         found: dict[tuple[str, str], list[LeftoverWaiver]] = {}
         for entry in self.entries:
             if entry.term:
@@ -94,6 +97,7 @@ class LeftoverWaivers:
 
     @cached_property
     def _by_pattern(self) -> dict[str, list[LeftoverWaiver]]:
+        """Waivers by kind that cover terms of a pattern."""
         found: dict[str, list[LeftoverWaiver]] = {}
         for entry in self.entries:
             if entry.pattern:
@@ -125,6 +129,7 @@ def read_tables(file: Path, shown_in: str) -> tuple[Mapping[str, Any], str]:
 
 
 def _parse_toml(file: Path, data: bytes) -> Any:
+    """Parse TOML. Raises: UsageError on Python before 3.11."""
     if sys.version_info < (3, 11):
         raise UsageError(
             f"{file}: TOML is read with Python 3.11 or newer", "Write the same as JSON (.json)."
@@ -192,6 +197,7 @@ def parse_waivers(found: Mapping[str, Any], day: date, source: str = "known") ->
 
 
 def _parse_entry(place: str, found: object) -> LeftoverWaiver:
+    """Parse one waiver. Raises: UsageError."""
     if not isinstance(found, dict):
         raise UsageError(f"{place}: not a table", "Write [[known]], and its keys below.")
     refuse_unknown(place, found, _ENTRY_KEYS)

@@ -21,7 +21,7 @@ _KEY: Final = "option"
 
 
 class Heading(Enum):
-    """The headings of options in `--help`, in their order."""
+    """Heading of a group of options in `--help`, in their order."""
 
     COMMAND = "Options"
     READING = "How inputs are read"
@@ -103,4 +103,5 @@ def default_value(owner: type, name: str) -> Any:
 
 
 def _field(owner: type, name: str) -> Any:
+    """Dataclass field of that name."""
     return next(field for field in fields(owner) if field.name == name)

@@ -147,6 +147,7 @@ def _locate_output(target: OutputPlace) -> _Location | None:
 
 
 def _file_path(name: str) -> Path | None:
+    """Path of a file: URL; None for other names."""
     return Path(unquote(urlsplit(name).path)) if name.lower().startswith("file:") else None
 
 
@@ -182,6 +183,7 @@ def _place_identity(where: _Location) -> tuple[object, ...]:
 
 
 def _resolve_path(path: Path) -> Path:
+    """Path with all links resolved."""
     return Path(os.path.realpath(path))
 
 
@@ -208,6 +210,7 @@ def _lies_in(where: _Location, folder: _Location) -> bool:
 def _refuse_input(
     target: OutputPlace, where: _Location, source: InputPlace, other: _Location
 ) -> None:
+    """Refuse an output that would replace or enclose an input. Raises: UsageError."""
     what = ""
     if _place_identity(where) == _place_identity(other):
         what = f"would replace what {source.option} reads"
@@ -224,6 +227,7 @@ def _refuse_input(
 def _refuse_output(
     target: OutputPlace, where: _Location, earlier: OutputPlace, other: _Location
 ) -> None:
+    """Refuse an output at the place of another one. Raises: UsageError."""
     if _place_identity(where) == _place_identity(other):
         raise UsageError(
             f"{target.option} and {earlier.option} are both {target.name}",
@@ -241,6 +245,7 @@ def _refuse_output(
 
 
 def _refuse_store(target: OutputPlace, path: Path) -> None:
+    """Refuse an output inside a store. Raises: UsageError."""
     starts = (
         [path.parent, _resolve_path(path).parent] if target.kind is OutputKind.STORE else [path]
     )
@@ -253,6 +258,7 @@ def _refuse_store(target: OutputPlace, path: Path) -> None:
 
 
 def _refuse_unwritable(target: OutputPlace, path: Path) -> None:
+    """Refuse an output that cannot be written. Raises: UsageError."""
     is_folder = target.kind in FOLDERS
     if path.exists() and path.is_dir() != is_folder:
         raise UsageError(
@@ -292,4 +298,5 @@ def _refuse_folder(target: OutputPlace, folder: Path) -> None:
 
 
 def _other_place_hint(target: OutputPlace) -> str:
+    """Hint to name another place."""
     return f"Name another place for {target.option}."

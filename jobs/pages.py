@@ -34,6 +34,7 @@ def escape_and_cut(text: str, most: int) -> str:
 
 
 def _escape(character: str) -> str:
+    r"""Escape one character as \u and its code."""
     code = ord(character)
     return f"\\u{code:04X}" if code < 0x10000 else f"\\U{code:08X}"
 

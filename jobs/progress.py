@@ -75,6 +75,7 @@ class ProgressLine:
         return before + done, before + total if total else 0
 
     def _keep_moving(self) -> None:
+        """Redraw the line while no progress is reported."""
         while not self._closed.wait(self._silent / 4):
             with self._lock:
                 now = time.monotonic()
@@ -86,6 +87,7 @@ class ProgressLine:
                     self._draw(now)
 
     def _draw(self, now: float) -> None:
+        """Write the line, or a new one if the output is no terminal."""
         self._shown = now
         before, done, total = self._amounts.get(self._stage, (0, 0, 0))
         done, total = before + done, before + total if total else 0
@@ -99,6 +101,7 @@ class ProgressLine:
         self._stream.flush()
 
     def _bar(self, done: int, total: int) -> str:
+        """Progress bar and amounts."""
         if not total:
             return f"{done:>12,}" if done else " " * 12
         filled = round(20 * min(done, total) / total)
@@ -106,5 +109,6 @@ class ProgressLine:
 
 
 def _amount(done: int, total: int) -> str:
+    """Amount that is done, with the share of the total."""
     share = f" ({100 * min(done, total) // total} %)" if total else ""
     return f" {done:,}/{total:,}{share}" if total else f" {done:,}" if done else ""

@@ -116,9 +116,11 @@ class ReducedWriter:
 
     @cached_property
     def _data_theory(self) -> DataTheory:
+        """Theory of data values under the TBox."""
         return DataTheory(self.tbox.definitions, self.tbox.roles)
 
     def _write_value(self, value: V, triples: Callable[[V], tuple[str, ...]]) -> list[str]:
+        """Lines of an axiom or assertion in the wanted syntax."""
         if not self.is_functional:
             return list(map(rename_own_names, triples(value)))
         text = axiom_text(value)
@@ -130,6 +132,7 @@ class ReducedWriter:
         )
 
     def _rename_puns(self, value: V) -> V:
+        """Rename data properties that share their IRI with another kind of term."""
         if not self.puns:
             return value
 
@@ -140,6 +143,7 @@ class ReducedWriter:
         return rewrite_parts(value, change)
 
     def _written_name(self, kind: str, iri: str) -> str:
+        """Name under which a term is written."""
         return f"{_OWN_NAMESPACE}data:{iri}" if kind == "DataProperty" and iri in self.puns else iri
 
 
@@ -152,6 +156,7 @@ def rename_own_names(text: str) -> str:
 
 
 def _rename_part(part: object) -> object | None:
+    """Rename one of our own terms; None for others."""
     if isinstance(
         part, owl.Class | owl.ObjectProperty | owl.DataProperty | owl.Datatype
     ) and part.iri.startswith(_OWN_NAMESPACE):
@@ -170,6 +175,7 @@ def _rename_part(part: object) -> object | None:
 
 
 def _assertions(add_set: AddSet) -> Iterator[Part]:
+    """Assertions of A_add, in parts."""
     for members in add_set.contradictory:
         yield [owl.ClassAssertion(owl.NOTHING, members[0]), *_same_individuals(members)], members
     for named in add_set.modules:
@@ -183,10 +189,12 @@ def _assertions(add_set: AddSet) -> Iterator[Part]:
 
 
 def _same_individuals(members: Sequence[str]) -> Iterator[owl.Assertion]:
+    """Equalities of the individuals of an element."""
     return (owl.SameIndividual(members[0], other) for other in members[1:])
 
 
 def _sample_assertions(add_set: AddSet) -> Iterator[owl.Assertion]:
+    """Assertions in which every property and datatype occurs."""
     for module in NamedModules.from_modules(add_set.modules).distinct:
         if module.edges or module.negative_edges or module.data or module.negative_data:
             yield from module_assertions(
@@ -223,10 +231,13 @@ def find_gaps(result: Result) -> list[str]:
 
 @runtime_checkable
 class _HasAddSet(Protocol):
+    """Result whose add set can be written."""
+
     add_set: AddSet | DistributedAddSet
 
 
 def _gap_note(gaps: Sequence[str]) -> str:
+    """Note on what the reduced ontology lacks."""
     if gaps:
         return f"NOT THE WHOLE QUESTION of a check by shiq: {' '.join('; '.join(gaps).split())}"
     return "Reduced ontology of a check by shiq: as the base by itself is consistent, this is if and only if base and batch are."
@@ -309,6 +320,7 @@ def _declared_terms(tbox: ClausalTBox, values: Iterable[object]) -> set[tuple[st
 
 
 def _write_local(target: Path, ending: str, lines: Iterator[str]) -> None:
+    """Write the lines to a file on this machine."""
     if not ENDINGS[ending]:
         with open_replacement(target) as file:
             for line in chain(lines, [")"] if ending == ".ofn" else []):

@@ -137,7 +137,7 @@ def write_reproducer(packed: Reproducer, target: Path) -> Path:
 
 
 def read_reproducer(source: Path) -> Reproducer:
-    """Read a zip of `write`. Raises: InputError."""
+    """Read a zip of `write_reproducer`. Raises: InputError."""
     try:
         with zipfile.ZipFile(source) as archive:
             text, document = (_read_member(archive, name, source) for name in (ONTOLOGY, ANSWERS))
@@ -164,6 +164,7 @@ def read_reproducer(source: Path) -> Reproducer:
 
 
 def _read_member(archive: zipfile.ZipFile, name: str, source: Path) -> str:
+    """Read one file of the zip. Raises: InputError."""
     if archive.getinfo(name).file_size > MOST_BYTES:
         raise InputError(
             f"{source}: {name} is larger than {MOST_BYTES:,} bytes", "A reproducer is one module."
@@ -235,6 +236,7 @@ def find_module(
 
 
 def _choose_module(modules: Sequence[NamedModule], number: int, individual: str) -> NamedModule:
+    """Choose a module by its number or by an individual in it. Raises: UsageError."""
     if individual:
         for module in modules:
             if any(individual in element for element in module.elements):

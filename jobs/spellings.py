@@ -29,7 +29,7 @@ Triple = tuple[str, str, str]
 
 
 class SpellingSuggestions:
-    """Other spellings of a line: near names, datatypes and values that a range names, IRIs written
+    """Search for other spellings of a triple: near names, values that a range names, IRIs written
     as literals.
     """
 
@@ -38,18 +38,22 @@ class SpellingSuggestions:
 
     @cached_property
     def _data_theory(self) -> DataTheory:
+        """Theory of data values under the TBox."""
         return DataTheory(self._tbox.definitions, self._tbox.roles)
 
     @cached_property
     def _tested_ranges(self) -> Mapping[str, Sequence[owl.DataRange]]:
+        """Data ranges by property."""
         return tested_ranges(self._tbox)
 
     @cached_property
     def _near_class(self) -> NearMisses:
+        """Index of class names, to find similar ones."""
         return NearMisses(self._signature.classes)
 
     @cached_property
     def _near_property(self) -> NearMisses:
+        """Index of property names, to find similar ones."""
         return NearMisses(self._signature.object_properties | self._signature.data_properties)
 
     def spellings(self, triple: Triple, kind: str) -> list[Triple]:
@@ -108,6 +112,7 @@ class SpellingSuggestions:
 
 
 def _parse_literal(value: str) -> ox.Literal | None:
+    """Parse an N-Triples literal; None for other terms."""
     quad = next(
         iter(ox.parse(input=f"<urn:s> <urn:p> {value} .".encode(), format=ox.RdfFormat.N_TRIPLES))
     )
@@ -115,6 +120,7 @@ def _parse_literal(value: str) -> ox.Literal | None:
 
 
 def _iri_spellings(value: str) -> Iterator[str]:
+    """Spellings of an IRI that was written as a literal."""
     read = _parse_literal(value)
     spelt = _ABSOLUTE.fullmatch(read.value) if read else None
     if spelt:

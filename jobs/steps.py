@@ -43,12 +43,13 @@ class LintStep:
 
 @dataclass
 class _LintCommand:
-    """A call of ``shiq lint``, which grows by what each step adds."""
+    """Command line of ``shiq lint``, extended by each step."""
 
     ontology: list[str]
     options: list[str]
 
     def text(self) -> str:
+        """Command line as text."""
         return shlex.join(["shiq", "lint", *self.ontology, *self.options])
 
 
@@ -90,10 +91,12 @@ def steps_text(found: Sequence[LintStep]) -> list[str]:
 
 
 def _count_leftovers(leftovers: Iterable[Leftover]) -> int:
+    """Number of leftovers, repetitions included."""
     return sum(x.number for x in leftovers)
 
 
 def _group_key(leftover: Leftover) -> tuple[int, str]:
+    """Key of leftovers that one step removes together."""
     if leftover.kind == "missing-import" and leftover.term:
         return 0, leftover.kind
     if leftover.kind == "undeclared" and leftover.term and leftover.source:
@@ -102,6 +105,7 @@ def _group_key(leftover: Leftover) -> tuple[int, str]:
 
 
 def _catalog_step(kind: str, leftovers: Sequence[Leftover], call: _LintCommand) -> tuple[str, str]:
+    """Step: give a catalog with the missing imports."""
     imports = list(dict.fromkeys(x.term for x in leftovers))
     folders = {
         iri: folder
@@ -150,6 +154,7 @@ def _ontology_iris(folder: str) -> Iterator[str]:
 
 
 def _spelling_step(kind: str, leftovers: Sequence[Leftover], call: _LintCommand) -> tuple[str, str]:
+    """Step: replace a misspelt name in the files."""
     changes = dict.fromkeys(
         (x.source, x.term, match[1]) for x in leftovers if (match := _SUGGESTED_IRI.search(x.hint))
     )
@@ -176,12 +181,14 @@ def _sed_command(file: str, wrong: str, right: str) -> str:
 
 
 def _literal_value(text: str) -> str:
+    """Escape the characters that sed treats specially."""
     return _SED_SPECIAL.sub(lambda match: "\\" + match[0], text)
 
 
 def _declaration_step(
     kind: str, leftovers: Sequence[Leftover], call: _LintCommand
 ) -> tuple[str, str]:
+    """Step: declare the kind of terms."""
     terms = {x.term: _declared_kind(x) for x in leftovers}
     lines = [shlex.quote(f"<{iri}> <{RDF}type> <{OWL}{name}> .") for iri, name in terms.items()]
     call.ontology.append(_NEW_TERMS)
@@ -193,12 +200,14 @@ def _declaration_step(
 
 
 def _declared_kind(leftover: Leftover) -> str:
+    """Kind that a leftover's term would be declared as."""
     if " class <" in leftover.message:
         return "Class"
     return "DatatypeProperty" if _LITERAL.match(leftover.text) else "ObjectProperty"
 
 
 def _allow_step(kind: str, leftovers: Sequence[Leftover], call: _LintCommand) -> tuple[str, str]:
+    """Step: allow a kind of leftovers."""
     first = leftovers[0]
     place = f"{first.source}:{first.line}" if first.line else first.source or "where it says"
     for at in range(len(call.options) - 2, -1, -1):

@@ -125,7 +125,7 @@ class _Level:
         receive: Callable[[int, Callable[[Ints], Ints]], R],
         what: str,
     ) -> list[R]:
-        """`exchange.look_up` among its parts."""
+        """Look up values at clusters that other parts of the level own, as `exchange.look_up` does."""
         return look_up(executor, ask, column, self.width, receive, len(self), f"clustering: {what}")
 
     def column(self, i: int, name: str) -> Ints:

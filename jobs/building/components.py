@@ -47,7 +47,9 @@ from shiq.reasoner.protocol import Module
 
 
 def write_open_elements(ranges: Ranges, i: int, elements: Ints, source: Ints, target: Ints) -> None:
-    """Write the open ``elements`` (by id) of range ``i`` and the role assertions that they keep."""
+    """Write the undecided ``elements`` (by id) of range ``i`` and the role assertions that they
+    keep.
+    """
     save_columns(ranges.folder(i) / "open", {"node": np.sort(rank_of(elements))})
     save_columns(ranges.folder(i) / "kept", {"source": rank_of(source), "target": rank_of(target)})
 

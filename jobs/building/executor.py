@@ -71,8 +71,8 @@ class ProcessExecutor:
         return max(1, self._processes)
 
     def share_access(self, place: Place) -> None:
-        # Where the store is, there is room for what is as large as it is.
         """Put files of exchanges beside the store at ``place``, where there is room for them."""
+        # Where the store is, there is room for what is as large as it is.
         self._folder = place / BUILDING if isinstance(place, Path) else None
 
     def cut_table(

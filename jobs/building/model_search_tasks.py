@@ -92,7 +92,7 @@ class ModelSearchState:
         return np.concatenate(at), np.concatenate(labels)
 
     def partition(self) -> StoredPartition:
-        """The merge classes, opened."""
+        """Open the partition of elements into merge classes."""
         return load_classes(self.classes)
 
 

@@ -272,8 +272,8 @@ class Session:
         asides: Collection[QuarantinedAssertion],
         taken: Mapping[str, int],
     ) -> Result:
-        # Loaded where a batch is committed.
         """Commit an accepted batch to the store. Returns the result with the new snapshot."""
+        # Loaded where a batch is committed.
         from shiq.jobs.checking.certifying import make_certificate
 
         store = import_by_name(STORE)

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
 
 def _reduced_output(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKind]]:
-    # Loaded where it is asked for.
     """List the output of ``--reduced``."""
+    # Loaded where it is asked for.
     from shiq.jobs.reduced_ontology import output_kind
 
     return [(name, output_kind(name, parameters["engine"]))]

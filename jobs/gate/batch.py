@@ -152,8 +152,8 @@ def _is_of_node(predicate: str, value: str, is_own: bool) -> bool:
 
 
 def _is_for_graph(predicate: str, value: str) -> bool:
-    # Of most triples the predicate alone tells.
     """Does the triple need the graph mapping, as a part of OWL's structures?"""
+    # Of most triples the predicate alone tells.
     return _is_for_graph_cached(predicate, value if predicate[1:-1] == _TYPE else "")
 
 

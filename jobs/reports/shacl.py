@@ -156,7 +156,7 @@ def _members(found: ReportedConflict) -> Iterator[ox.Triple]:
 
 
 def _place(member: ox.BlankNode, place: FilePlace) -> Iterator[ox.Triple]:
-    """Values of a place where a member was read."""
+    """Triples about the file and line where an assertion of a contradiction was read."""
     yield _triple(member, "prov:hadPrimarySource", _source(place.source))
     if place.line:
         yield _triple(member, "shiq:line", ox.Literal(place.line))

@@ -98,6 +98,7 @@ def known_text(known: KnownConflicts, *, is_refuted: bool = False) -> str:
 
 
 def _line_texts(gated: GateAnswer, rows: Sequence[SetAsideLine], verbose: bool) -> list[str]:
+    """Texts about lines in quarantine."""
     lines = []
     for x in rows if verbose else rows[:SHOWN]:
         numbers = f" ({', '.join(f'conflict {n + 1}' for n in x.conflicts)})" if x.conflicts else ""
@@ -141,6 +142,7 @@ def _judgement_lines(gated: GateAnswer, verbose: bool) -> list[str]:
 
 
 def _identity_lines(gated: GateAnswer, verbose: bool) -> list[str]:
+    """Lines about individuals that become equal."""
     found = gated.identities or ()
     if not found or (gated.identity_policy == "allow" and not verbose):
         return []

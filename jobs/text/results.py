@@ -121,6 +121,7 @@ _PULL_REASONS = {
 
 
 def _conflict_texts(result: Result, verbose: bool) -> list[str]:
+    """Texts about conflicts, by cause."""
     found = len(result.conflicts)
     if not found:
         return [f"{pluralize(result.more_conflicts, 'contradiction')}, not explained."]
@@ -306,6 +307,7 @@ def _amplification(statistics: Statistics) -> str:
 
 
 def _sent_lines(evidence: Evidence) -> list[str]:
+    """Lines about what was sent to other reasoners."""
     sent = evidence.sent
     if not sent.get("questions"):
         return []
@@ -368,6 +370,7 @@ def shorten(text: str, prefixes: Mapping[str, str]) -> str:
 
 
 def _read_declarations(file: str) -> Iterable[tuple[str, str]]:
+    """Read the prefix declarations at the beginning of a file."""
     if file == "-" or not Path(file).is_file():
         return
     source = source_of(file)
@@ -382,6 +385,7 @@ def _read_declarations(file: str) -> Iterable[tuple[str, str]]:
 
 
 def _short_name(match: re.Match[str], prefixes: Mapping[str, str]) -> str:
+    """Prefixed name of a matched IRI, or the IRI itself."""
     iri = match[1]
     if not iri:
         return match[0]

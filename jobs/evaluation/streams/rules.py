@@ -145,6 +145,7 @@ class GeneratedJoin:
             yield {"b/2": (columns[0], columns[1]), "c/2": (columns[2], columns[3])}
 
     def _published_points(self) -> Iterator[PointRows]:
+        """Generate the rows of each point; each b(X,0) joins with c(0,0) alone."""
         half = self.facts // 2
         for point in range(self.points):
             number, zeros = np.arange(half) + half * (point % 2), np.zeros(half, np.int64)
@@ -191,7 +192,7 @@ class Grid:
     seed: int = option(0, "", minimum=0)
 
     def stream(self) -> GeneratedRules:
-        """Program and rows."""
+        """Generate the program and the rows of its stream."""
         first, second = (
             near_links(self.side) if self.links == "near" else random_links(self.side, self.seed)
         )

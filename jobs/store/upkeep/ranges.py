@@ -115,7 +115,7 @@ class _Renewal:
 
     @property
     def mean(self) -> int:
-        """Rows of a range."""
+        """Mean number of rows in a range."""
         return max(self.width, sum(file.rows for file in self.ranges) // max(len(self.ranges), 1))
 
     def changed_counts(self) -> Ints:
