@@ -67,7 +67,9 @@ def add_repairs(
         )
         return check(_changed_batch(batch, removed, added, search.base_assertions), settings)
 
-    plan = search.run(check_changed, partial(is_past, deadline))
+    now = time.monotonic()
+    half = None if deadline is None else now + (deadline - now) / 2
+    plan = search.run(check_changed, partial(is_past, deadline), partial(is_past, half))
     if plan.changes and isinstance(result.a_add, HasAddSet):
         suggest = SpellingSuggestions(signature, result.a_add.add_set.tbox)
         plan = _respell_literals(plan, suggest, check_changed, partial(is_past, deadline))
@@ -116,8 +118,13 @@ class _RepairSearch:
     base_assertions: set[Assertion] = field(default_factory=set)
     places: dict[Assertion, tuple[Place, ...]] = field(default_factory=dict)
 
-    def run(self, check: CheckChanged, is_over: Callable[[], bool]) -> RepairPlan:
-        """Search until a check says `consistent`, or give the reason why none did."""
+    def run(
+        self, check: CheckChanged, is_over: Callable[[], bool], is_late: Callable[[], bool]
+    ) -> RepairPlan:
+        """Search until a check says `consistent`, or give the reason why none did.
+
+        is_late: whether to look no more for a smallest repair, but for any.
+        """
         result, removed, is_smallest = self.first, frozenset[Assertion](), True
         for turn in range(MOST_ROUNDS):
             if is_over():
@@ -132,7 +139,7 @@ class _RepairSearch:
             fresh = [conflict for conflict in found if conflict.isdisjoint(removed)]
             if not fresh:
                 return RepairPlan(reason=_no_progress_reason(result))
-            if turn < MOST_EXACT_ROUNDS:
+            if turn < MOST_EXACT_ROUNDS and not is_late():
                 removed, is_smallest = self._break_conflicts(self.sentences)
             else:
                 more, _ = self._break_conflicts(fresh)
