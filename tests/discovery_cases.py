@@ -13,15 +13,15 @@ from shiq import model as owl
 from shiq.functional import axiom_text, parse_functional
 from shiq.model.ntriples import assertion_lines
 from shiq.streams.discovery.atomsets import (
-    ROOT,
+    ROOT_VARIABLE,
     Atom,
     AtomIndex,
-    Tree,
-    atoms_of,
-    bindings,
+    BodyTree,
+    add_branch,
+    add_class,
+    find_bindings,
+    tree_to_atoms,
     variable_count,
-    with_branch,
-    with_class,
 )
 from shiq.streams.discovery.counting import MiningLimits
 
@@ -209,20 +209,20 @@ def random_case(seed: int) -> tuple[owl.TBox, list[owl.Assertion], dict[int, lis
 
 def all_bodies(
     classes: Sequence[str], roles: Sequence[str], atoms: int, variables: int
-) -> set[Tree]:
+) -> set[BodyTree]:
     """Every tree of the language."""
-    found, level = set[Tree](), {Tree()}
+    found, level = set[BodyTree](), {BodyTree()}
     for _ in range(atoms):
         grown = set()
         for tree in level:
             for place in range(variable_count(tree)):
                 for name in classes:
-                    larger = with_class(tree, place, name)
-                    if len(set(atoms_of(larger))) == len(atoms_of(larger)):
+                    larger = add_class(tree, place, name)
+                    if len(set(tree_to_atoms(larger))) == len(tree_to_atoms(larger)):
                         grown.add(larger)
                 if variable_count(tree) < variables:
                     grown |= {
-                        with_branch(tree, place, role, inverse)
+                        add_branch(tree, place, role, inverse)
                         for role, inverse in product(roles, (False, True))
                     }
         found |= grown
@@ -235,10 +235,10 @@ def binding_pairs(
 ) -> set[tuple[int, str]]:
     """The snapshots and roots of all joint bindings, one after the other."""
     return {
-        (i, each[ROOT])
+        (i, each[ROOT_VARIABLE])
         for i, facts in enumerate(window)
         if facts is not None
-        for each in bindings(atoms, facts)
+        for each in find_bindings(atoms, facts)
     }
 
 
@@ -247,15 +247,15 @@ def brute_rules(
     classes: Sequence[str],
     roles: Sequence[str],
     limits: MiningLimits,
-) -> Iterator[tuple[Tree, str, int, int, int, int]]:
+) -> Iterator[tuple[BodyTree, str, int, int, int, int]]:
     """All rules of a window in all their spellings, those that T entails too."""
     least = limits.least_support(len(window))
     for tree in all_bodies(classes, roles, limits.max_atoms, limits.max_variables):
-        body = binding_pairs(atoms_of(tree), window)
+        body = binding_pairs(tree_to_atoms(tree), window)
         if len({i for i, _ in body}) < least:
             continue
         for head in classes:
-            both = binding_pairs((*atoms_of(tree), (head, ROOT)), window)
+            both = binding_pairs((*tree_to_atoms(tree), (head, ROOT_VARIABLE)), window)
             n, d = len({i for i, _ in both}), len({i for i, _ in body})
             if n >= least and limits.is_confident(n, d):
                 yield tree, head, n, d, len(both), len(body)

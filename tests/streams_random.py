@@ -13,8 +13,8 @@ from shiq.functional.writer import axiom_text
 from shiq.model.abox import abox_of
 from shiq.model.ntriples import assertion_lines
 from shiq.streams.consistency import StreamPlan, StreamResult, check_stream, plan
-from shiq.streams.consistency.dl_lite import dl_lite_view as view_of
-from shiq.streams.consistency.topology import possible_cuts
+from shiq.streams.consistency.dl_lite import build_dl_lite_view as view_of
+from shiq.streams.consistency.topology import list_cuts
 from tests.spec.streams_consistency import Timed, canonical
 
 NAMES = [owl.Class(f"urn:{letter}") for letter in "ABCDEFGHI"]
@@ -164,7 +164,7 @@ def every_plan(case: Drawn) -> list[StreamPlan]:
     base = [plan(case.tbox, case.window, strategy) for strategy in ("mask", "ntm")]
     for grouping in ("printed", "depth"):
         first = plan(case.tbox, case.window, "ltm", (), grouping)
-        every = possible_cuts(len(first.groups))
+        every = list_cuts(len(first.groups))
         # Of many groups some cuts are enough: each place, and all.
         chosen = (
             every

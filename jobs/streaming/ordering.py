@@ -213,7 +213,7 @@ class EventOrderer:
                 event,
                 found["problem"] or "",
             )
-            accepted[rank] = self.intake.accept(record) is not None
+            accepted[rank] = self.intake.read_and_admit(record) is not None
             if self.captured.rejects:
                 rejects.append((rank, (*self.captured.rejects.pop(), self.reject_times.pop())))
                 if found["text"] is None:

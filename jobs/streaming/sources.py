@@ -31,10 +31,10 @@ from shiq.jobs.streaming.buckets import ChunkRow
 from shiq.jobs.streaming.chunks import encode_chunks, texts_by_line
 from shiq.rdf.tables import TableFile, open_parquet, table_files
 from shiq.streams.front.event import Record
-from shiq.streams.front.kafka import NO_OPTIONS, KafkaOptions, kafka_address
+from shiq.streams.front.kafka import NO_OPTIONS, KafkaOptions, parse_kafka_address
 from shiq.streams.front.run import GC_THRESHOLD
-from shiq.streams.front.sources import EventTable, Folder, read_lines
-from shiq.streams.front.tables import file_rows
+from shiq.streams.front.sources import EventTableSource, FolderSource, read_lines
+from shiq.streams.front.tables import read_file_rows
 
 ArrowTask = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 #: How the names of sources begin that nothing can read twice.
@@ -141,7 +141,7 @@ def check_targets(targets: Sequence[str], options: KafkaOptions = NO_OPTIONS) ->
             "Give only files and tables, or only topics; or leave out --engine spark.",
         )
     for target in topics:
-        options.spark_options(kafka_address(target)[1])
+        options.spark_options(parse_kafka_address(target)[1])
 
 
 def tick_stream(session: SparkSession) -> DataFrame:
@@ -187,7 +187,7 @@ def _topic_stream(
     session: SparkSession, number: int, target: str, options: KafkaOptions
 ) -> DataFrame:
     """Stream of the messages of one topic."""
-    broker, topic = kafka_address(target)
+    broker, topic = parse_kafka_address(target)
     how = {
         "startingOffsets": "earliest",
         "maxOffsetsPerTrigger": str(_MESSAGES_PER_BATCH),
@@ -288,7 +288,7 @@ def _files_of_target(number: int, target: str, format: str, follow: bool) -> Ite
                     number, order, target, file.path, ROWS, parquet.metadata.num_rows, file.values
                 )
         return
-    for order, name in enumerate(Folder(path).files() if path.is_dir() else [path]):
+    for order, name in enumerate(FolderSource(path).list_files() if path.is_dir() else [path]):
         try:
             with open(name, "rb") as stream:
                 packed = packing_of(stream.read(MAGIC_BYTES)) is not None
@@ -386,9 +386,9 @@ def read_records(piece: FileRange, unit_of_time: str) -> Iterator[Record]:
     """
     unit = piece.file
     if unit.kind == ROWS:
-        table = EventTable(unit.name, unit_of_time)
-        rows = file_rows(TableFile(unit.path, unit.values), piece.low, piece.high)
-        return (table.record(number, values) for number, values in enumerate(rows, 1))
+        table = EventTableSource(unit.name, unit_of_time)
+        rows = read_file_rows(TableFile(unit.path, unit.values), piece.low, piece.high)
+        return (table.record_of_row(number, values) for number, values in enumerate(rows, 1))
     if unit.kind == PACKED:
         with open(unit.path, "rb") as stream:
             packing = packing_of(stream.read(MAGIC_BYTES))

@@ -1,6 +1,7 @@
-"""Consistency of streams against a DL-Lite TBox, window by window, exactly.
+"""Exact consistency checking of streams against a DL-Lite TBox, window by window.
 
-`plan` says how; `check_stream` does it in this process. The mathematics: docs/STREAMS.md.
+`plan` compiles the TBox; `check_stream` checks a stream in this process. The mathematics:
+docs/STREAMS.md.
 """
 
 from shiq.streams.consistency.embedded import check_stream

@@ -1,17 +1,15 @@
-"""The DL-Lite view of a TBox: inclusions between basic concepts and between roles, and what lies
-outside them, aloud.
+"""DL-Lite view of a TBox: its inclusions between basic concepts and roles, and its unsupported
+axioms.
 
-Read off the DL-clauses. One body label and one head is a positive inclusion, an empty head a
-negative one, a longer body a Horn rule. ∃R.B on the right is ∃W for a role W of its own, ∃W ⊑
-∃R, ∃W⁻ ⊑ ∃R⁻, ∃W⁻ ⊑ B. Roles are labels too, of the pair of two individuals: role inclusions and
-role disjointness are inclusions over them.
+The view is extracted from DL-clauses. A clause with one body label and one head is a positive
+inclusion; with an empty head it is a negative one; with a longer body it is a Horn rule. ∃R.B on
+the right becomes ∃W for a role W of its own, with ∃W ⊑ ∃R, ∃W⁻ ⊑ ∃R⁻ and ∃W⁻ ⊑ B. Roles are labels
+too, of pairs of individuals: role inclusions and disjointness are inclusions over them.
 
-How basic concepts and roles are written: a label is a name, ∃P, ∃P⁻, ∃U, or a role P, P⁻
-between the two of a pair.
-
-An IRI begins with a letter, so that none looks like a label of another kind. Some labels stand
-in for others and are shown as these: →P is P between the two of a pair, ↺P what P(a,a) has, !U
-what a value outside the range of U has; and ∃R.B belongs to witnesses alone.
+A label is the text of a basic concept or role: a class name, ∃P, ∃P⁻, ∃U, or a role P or P⁻ of a
+pair. IRIs begin with a letter, so no IRI looks like another label. Some auxiliary labels are
+displayed as the assertions that they stand for: →P is P on a pair, ↺P holds of a if P(a,a), and !U
+holds of individuals with a U-value outside the range of U.
 
 >>> existential(Role("urn:p", True)), display_label(loop_label("urn:p")), display_label(misfit_label("urn:u"))
 ('∃urn:p⁻', 'urn:p', '∃urn:u')
@@ -33,34 +31,34 @@ from shiq.model.roles import Role, reachable, role_box
 from shiq.simplify import simplify
 from shiq.simplify.inclusion import role_origins
 
-EXISTS, INVERSE, PAIR, LOOP, MISFIT = "∃", "⁻", "→", "↺", "!"
+EXISTS, INVERSE, PAIR, LOOP, OUT_OF_RANGE = "∃", "⁻", "→", "↺", "!"
 
 
 def role_label(role: Role) -> str:
-    """Return the label of a pair of a role."""
+    """Label of a pair of individuals in a role."""
     return PAIR + role.iri + INVERSE * role.is_inverse
 
 
-def existential(role: Role) -> str:
-    """Return the label of what has a successor by ``role``."""
+def existential_label(role: Role) -> str:
+    """Label of the individuals with a successor by ``role``."""
     return EXISTS + role.iri + INVERSE * role.is_inverse
 
 
 def loop_label(iri: str) -> str:
-    """Return the label of what a role links to itself."""
+    """Label of the individuals that a role links to themselves."""
     return LOOP + iri
 
 
-def misfit_label(iri: str) -> str:
-    """Return the label of a value outside the ranges of a data property."""
-    return MISFIT + iri
+def out_of_range_label(iri: str) -> str:
+    """Label of the individuals with a value outside the ranges of a data property."""
+    return OUT_OF_RANGE + iri
 
 
 def display_label(label: str) -> str:
-    """As rows show it: what was asserted."""
+    """Label as rows show it: the one that was asserted."""
     return (
         EXISTS + label[1:]
-        if label[0] == MISFIT
+        if label[0] == OUT_OF_RANGE
         else label[1:]
         if label[0] in (PAIR, LOOP)
         else label
@@ -75,30 +73,33 @@ Negative: TypeAlias = frozenset[str]
 
 @dataclass(frozen=True, eq=False)
 class DLLiteView:
-    """``positive``: (sub, sup) with origins; ``negative``: told; ``horn``: (body, head).
-    ``unsupported_axioms``: by axiom, why.
+    """DL-Lite view of a TBox.
 
-    ``vocabulary``: what can be asserted of an individual or, if any axiom speaks of them, a
-    pair; ``stand_ins``: labels that tell assertions apart, and are not counted. ``misfits``:
-    what data values may not be, as at-most restrictions by property; ``has_pair_labels``: whether roles
-    are looked at as labels of pairs.
+    positive: (subsumed, subsuming) label with the axioms it comes from.
+    negative: negative inclusions of the TBox, without entailed ones.
+    horn_rules: Horn rules (body, head).
+    unsupported_axioms: by index, the reason.
+    vocabulary: labels that can be asserted of an individual or, if axioms use them, of a pair.
+    auxiliary_labels: auxiliary labels, which are not counted.
+    range_limits: limits of data ranges, as at-most-0 restrictions on values outside.
+    has_pair_labels: whether roles are used as labels of pairs.
     """
 
     axioms: tuple[Axiom, ...]
     signature: Signature
     positive: Mapping[tuple[str, str], Origins]
     negative: Mapping[Negative, Origins]
-    horn: Mapping[tuple[Negative, str], Origins]
+    horn_rules: Mapping[tuple[Negative, str], Origins]
     unsupported_axioms: Mapping[int, str]
     vocabulary: frozenset[str]
-    stand_ins: frozenset[str]
-    misfits: Mapping[DataAtMost, Origins]
+    auxiliary_labels: frozenset[str]
+    range_limits: Mapping[DataAtMost, Origins]
     theory: DataTheory
     has_pair_labels: bool
 
     @cached_property
     def direct_superlabels(self) -> dict[str, list[str]]:
-        """What is told directly above, by sub."""
+        """Superlabels of each label by one positive inclusion."""
         steps: dict[str, list[str]] = {}
         for sub, sup in self.positive:
             steps.setdefault(sub, []).append(sup)
@@ -106,25 +107,24 @@ class DLLiteView:
 
     @cached_property
     def superlabels(self) -> dict[str, frozenset[str]]:
-        """⊑* by sub, for labels that occur in a positive inclusion."""
+        """⊑* by subsumed label: all superlabels of labels in positive inclusions."""
         return reachable(self.positive)
 
     @cached_property
     def sublabels(self) -> dict[str, frozenset[str]]:
+        """⊑* by subsuming label: all sublabels of labels in positive inclusions."""
         return reachable([(sup, sub) for sub, sup in self.positive])
 
     def ancestors(self, label: str) -> frozenset[str]:
-        """Return ``label`` and the labels above it in ⊑*."""
+        """``label`` and all its superlabels."""
         return self.superlabels.get(label) or frozenset((label,))
 
     def descendants(self, label: str) -> frozenset[str]:
-        """Return ``label`` and the labels below it in ⊑*."""
+        """``label`` and all its sublabels."""
         return self.sublabels.get(label) or frozenset((label,))
 
     def path_origins(self, label: str, tops: Iterable[str]) -> Origins:
-        """The axioms of shortest chains of inclusions from ``label`` to those of ``tops`` that
-        are above it.
-        """
+        """Axioms of shortest inclusion chains from ``label`` to those of ``tops`` that subsume it."""
         came: dict[str, str | None] = {label: None}
         queue = deque((label,))
         while queue:
@@ -143,7 +143,7 @@ class DLLiteView:
 
     @cached_property
     def existentials(self) -> tuple[tuple[str, str], ...]:
-        """(∃R, ∃R⁻) for each role, those of witnesses among them."""
+        """Pairs (∃R, ∃R⁻) of all roles, with those of witnesses."""
         known = self.vocabulary.union(*self.positive, *self.negative)
         inverses = {
             label: label[:-1] if label.endswith(INVERSE) else label + INVERSE
@@ -156,19 +156,18 @@ class DLLiteView:
         )
 
 
-def range_limits(
+def select_range_limits(
     property: str, misfits: Mapping[DataAtMost, Origins], theory: DataTheory
 ) -> dict[DataAtMost, Origins]:
-    """Those of ``misfits`` that speak of values of ``property``: its own, and those of
-    properties above it.
-    """
+    """Select the range limits for values of ``property``: its own and those of its superproperties."""
     above = theory.roles.data_superproperties(property)
     return {limit: origins for limit, origins in misfits.items() if limit.property in above}
 
 
 def assume_siblings_disjoint(seen: DLLiteView) -> DLLiteView:
-    """``seen``, with two names disjoint that are told directly below one name, or have no name
-    above them, unless some label is below both.
+    """Add the assumption that sibling classes are disjoint unless they have a common subclass.
+
+    Siblings are classes directly below the same class, or classes without superclass.
     """
     names = seen.signature.classes
     told = {
@@ -188,11 +187,11 @@ def assume_siblings_disjoint(seen: DLLiteView) -> DLLiteView:
 # out with a word on why.
 
 
-def dl_lite_view(tbox: TBox) -> DLLiteView:
-    """The DL-Lite view of ``tbox``. Raises: UsageError as `simplify` does."""
+def build_dl_lite_view(tbox: TBox) -> DLLiteView:
+    """Build the DL-Lite view of ``tbox``. Raises: UsageError as `simplify` does."""
     clauses = simplify(tbox).clauses
     reading = _ViewBuilder(
-        DataTheory(clauses.definitions, clauses.roles), dict(_data_ranges(clauses.clauses))
+        DataTheory(clauses.definitions, clauses.roles), dict(_find_range_limits(clauses.clauses))
     )
     for clause in clauses.clauses:
         reading.add_clause(clause)
@@ -200,7 +199,7 @@ def dl_lite_view(tbox: TBox) -> DLLiteView:
         reading.add_role_axiom(index, axiom)
     for role, steps in role_origins(tbox.axioms).steps.items():
         for above, index in steps:
-            reading.add_positive(existential(role), existential(above), {index})
+            reading.add_positive(existential_label(role), existential_label(above), {index})
     signature = tbox.signature
     for iri in sorted(signature.data_properties):
         reading.add_data_range(iri)
@@ -213,7 +212,7 @@ def dl_lite_view(tbox: TBox) -> DLLiteView:
     )
     concepts = {
         *signature.classes,
-        *map(existential, _signature_roles(signature)),
+        *map(existential_label, _signature_roles(signature)),
         *(EXISTS + iri for iri in signature.data_properties),
     }
     return DLLiteView(
@@ -225,7 +224,11 @@ def dl_lite_view(tbox: TBox) -> DLLiteView:
         dict(sorted(reading.unsupported_axioms.items())),
         frozenset({*concepts, *map(role_label, roles)}),
         frozenset(
-            {NOTHING.iri, *map(misfit_label, signature.data_properties), *map(loop_label, loops)}
+            {
+                NOTHING.iri,
+                *map(out_of_range_label, signature.data_properties),
+                *map(loop_label, loops),
+            }
         ),
         reading.misfits,
         reading.theory,
@@ -234,6 +237,7 @@ def dl_lite_view(tbox: TBox) -> DLLiteView:
 
 
 def _signature_roles(signature: Signature) -> list[Role]:
+    """All object properties and their inverses."""
     return [
         Role(iri, inverted)
         for iri in sorted(signature.object_properties)
@@ -241,8 +245,8 @@ def _signature_roles(signature: Signature) -> list[Role]:
     ]
 
 
-def _data_ranges(clauses: tuple[Clause, ...]) -> Iterator[tuple[DataAtMost, Origins]]:
-    """⊤ ⊑ ≤0 U.D: the value of U is outside D."""
+def _find_range_limits(clauses: tuple[Clause, ...]) -> Iterator[tuple[DataAtMost, Origins]]:
+    """Yield the range limits of clauses ⊤ ⊑ ≤0 U.D (no U-value in D) with their axioms."""
     for clause in clauses:
         match clause:
             case Clause(body=(), head=(DataAtMost(n=0) as limit,), role=None):
@@ -250,7 +254,7 @@ def _data_ranges(clauses: tuple[Clause, ...]) -> Iterator[tuple[DataAtMost, Orig
 
 
 class _ViewBuilder:
-    """What was read so far."""
+    """Builder of a DL-Lite view from clauses and role axioms."""
 
     def __init__(self, theory: DataTheory, misfits: dict[DataAtMost, Origins]) -> None:
         self.theory, self.misfits = theory, misfits
@@ -260,18 +264,21 @@ class _ViewBuilder:
         self.unsupported_axioms: dict[int, str] = {}
 
     def add_positive(self, sub: str, sup: str, origins: Origins | set[int] | tuple[()]) -> None:
+        """Add a positive inclusion."""
         if sub != sup:
             self.positive.setdefault((sub, sup), frozenset(origins))
 
     def add_negative(self, labels: set[str], origins: Origins | set[int]) -> None:
+        """Add a negative inclusion: no individual has all of ``labels``."""
         self.negative.setdefault(frozenset(labels), frozenset(origins))
 
     def mark_unsupported(self, origins: Origins | set[int], reason: str) -> None:
+        """Record axioms as unsupported, with the reason."""
         for index in origins:
             self.unsupported_axioms.setdefault(index, reason)
 
     def add_clause(self, clause: Clause) -> None:
-        """One clause, or a word on why it is none of ours."""
+        """Add a clause, or record why it is not supported."""
         if clause.at_most:
             return self.mark_unsupported(clause.origins, "it bounds a number of successors")
         body, heads = set(clause.body), list(clause.head)
@@ -282,11 +289,11 @@ class _ViewBuilder:
                         clause.origins, "it speaks of an individual and of its neighbours at once"
                     )
                 body, heads = (
-                    {existential(clause.role.inverse), *clause.branch_body},
+                    {existential_label(clause.role.inverse), *clause.branch_body},
                     list(clause.branch_head),
                 )
             else:
-                body.add(existential(clause.role))
+                body.add(existential_label(clause.role))
         for atom in [head for head in heads if isinstance(head, DataAtMost)]:
             if not body and len(heads) == 1 and not atom.n:
                 return None  # a range: see `add_data_range`
@@ -309,19 +316,22 @@ class _ViewBuilder:
         )
 
     def add_implication(self, body: set[str], head: object, origins: Origins) -> None:
+        """Add body ⊑ head as an inclusion or Horn rule."""
         match head:
             case str():
                 sup = head
             case AtLeast(1, role, None):
-                sup = existential(role)
+                sup = existential_label(role)
             case AtLeast(1, role, filler):
                 witness = Role(f"{role_label(role)}.{filler}")
-                sup = existential(witness)
-                self.add_positive(sup, existential(role), ())
-                self.add_positive(existential(witness.inverse), existential(role.inverse), ())
-                self.add_positive(existential(witness.inverse), str(filler), ())
+                sup = existential_label(witness)
+                self.add_positive(sup, existential_label(role), ())
+                self.add_positive(
+                    existential_label(witness.inverse), existential_label(role.inverse), ()
+                )
+                self.add_positive(existential_label(witness.inverse), str(filler), ())
             case DataAtLeast(1, property):
-                limits = range_limits(property, self.misfits, self.theory)
+                limits = select_range_limits(property, self.misfits, self.theory)
                 possible = self.theory.satisfiable([head], limits, ())
                 if possible is None:
                     self.mark_unsupported(origins, "whether there is such a value is not decided")
@@ -337,13 +347,14 @@ class _ViewBuilder:
         return None
 
     def add_data_range(self, property: str) -> None:
-        """What becomes of values of ``property`` outside its ranges; that there are none inside."""
-        self.add_positive(misfit_label(property), NOTHING.iri, ())
-        limits = range_limits(property, self.misfits, self.theory)
+        """Add the inclusions for values of ``property`` outside its ranges, and for empty ranges."""
+        self.add_positive(out_of_range_label(property), NOTHING.iri, ())
+        limits = select_range_limits(property, self.misfits, self.theory)
         if self.theory.satisfiable([DataAtLeast(1, property, TOP_DATATYPE)], limits, ()) is False:
             self.add_negative({EXISTS + property}, frozenset[int]().union(*limits.values()))
 
     def add_role_axiom(self, index: int, axiom: Axiom) -> None:
+        """Add the inclusions of a role axiom."""
         box = role_box((axiom,))
         for first, second in box.disjoint:
             self.add_negative({role_label(first), role_label(second)}, {index})
@@ -358,7 +369,7 @@ class _ViewBuilder:
             self.mark_unsupported({index}, "it compares values of two data properties")
 
     def add_pair_inclusions(self, tbox: TBox, signature: Signature) -> None:
-        """The role inclusions over labels of pairs; R(a,a) holds in both directions."""
+        """Add role inclusions over labels of pairs; a loop R(a,a) holds in both directions."""
         for role, steps in role_origins(tbox.axioms).steps.items():
             for above, index in steps:
                 self.add_positive(role_label(role), role_label(above), {index})

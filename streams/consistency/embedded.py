@@ -1,4 +1,4 @@
-"""Streams checked in this process."""
+"""Check the consistency of a stream in this process, optionally together with a store."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ import numpy as np
 from shiq.answers.verdict import Verdict
 from shiq.columns.arrays import Ints
 from shiq.errors import UsageError
-from shiq.streams.consistency.operator import BATCH, ConsistencyCollector, ConsistencySettings
+from shiq.streams.consistency.operator import (
+    EVENTS_PER_BATCH,
+    ConsistencyCollector,
+    ConsistencySettings,
+)
 from shiq.streams.consistency.plan import StreamPlan
 from shiq.streams.consistency.spans import Spans
 from shiq.streams.consistency.verdicts import ObservedEvent, QuarantineObserver, Row, StreamResult
@@ -37,9 +41,13 @@ if TYPE_CHECKING:
 
 @dataclass
 class StoreObserver:  # a `EventObserver`
-    """At each c that is a multiple of ``period`` (up to ``end``, if given) what came from c -
-    ``window`` to c is checked by ``session``, once nothing more can come. ``content``: triples
-    by time, as long as a window to come has them; ``next_check``: the next c, at least.
+    """Observer that checks the window's content against a store, in all of SHIQ(D).
+
+    So it finds contradictions outside DL-Lite. At each multiple c of ``period`` (up to ``end``),
+    ``session`` checks the triples from c - ``window`` to c, once no more can come.
+
+    content: triples by time, while a future window contains them.
+    next_check: earliest time of the next check.
     """
 
     session: Session
@@ -54,34 +62,35 @@ class StoreObserver:  # a `EventObserver`
     _last: tuple[frozenset[str], Result] | None = None
 
     def start(self, static: Spans) -> None:
-        """The store has what is static."""
+        """Ignore the static assertions: the store contains them."""
 
     def observe(self, text: str, event: ObservedEvent) -> None:
-        """Takes the triples of an event."""
+        """Store the triples of an event."""
         self.content.setdefault(event.t, []).extend(event.triples)
 
     def observe_rejected(self, text: str) -> None:
-        """Nothing of it is in any window."""
+        """Ignore a rejected record."""
 
     def needed_individuals(self) -> Ints:
+        """Return an empty array: the observer refers to no individuals by number."""
         return np.empty(0, np.int64)
 
     def renumber(self, numbers: Mapping[int, int]) -> None:
-        """Nothing here has a number."""
+        """Do nothing: the observer refers to no individuals by number."""
 
     def advance_watermark(self, upto: int) -> tuple[Sequence[Row], Sequence[int]]:
-        """What is found up to a time."""
+        """Check the windows up to a time; return rows of conflicts and times that stayed
+        undetermined.
+        """
         rows, unsure = list[Row](), list[int]()
-        for c, result in self._due_results(upto if self.end is None else min(upto, self.end)):
+        for c, result in self._check_due_windows(upto if self.end is None else min(upto, self.end)):
             rows += store_conflict_rows(c, result)
             if result.verdict is Verdict.UNDETERMINED:
                 unsure.append(c)
         return rows, unsure
 
-    def _due_results(self, upto: int) -> Iterator[tuple[int, Result]]:
-        """Each c that is due, and its result; where a window holds nothing, the store stands as
-        it is.
-        """
+    def _check_due_windows(self, upto: int) -> Iterator[tuple[int, Result]]:
+        """Yield each due time and its result; windows without triples are skipped."""
         while self.content:
             self.content = {
                 t: triples
@@ -104,6 +113,7 @@ class StoreObserver:  # a `EventObserver`
                 yield c, self._check_window(held)
 
     def _check_window(self, triples: frozenset[str]) -> Result:
+        """Check triples against the store; equal triples are not checked twice in a row."""
         if self._last is None or self._last[0] != triples:
             begun = perf_counter()
             with tempfile.TemporaryDirectory(prefix="shiq-window-") as folder:
@@ -115,18 +125,19 @@ class StoreObserver:  # a `EventObserver`
         return self._last[1]
 
     def state(self) -> Any:
-        """What `restore` takes, as JSON."""
+        """JSON state for a checkpoint; `restore` reads it."""
         return [self.next_check, self.checks, list(self.content.items())]
 
     def restore(self, state: Any) -> None:
-        """Goes on where another run was."""
+        """Continue from the `state` of another run."""
         self.next_check, self.checks, content = state
         self.content = dict(content)
 
 
 def store_conflict_rows(c: int, result: Result) -> list[Row]:
-    """Conflicts of the window's content with the store; ``store`` holds those of the store's own
-    assertions that are in one.
+    """Rows for conflicts between the window and the store.
+
+    Their member ``store`` lists the store's assertions in the conflict.
     """
     rows = []
     for conflict in result.conflicts if result.verdict is Verdict.INCONSISTENT else ():
@@ -146,20 +157,23 @@ def check_stream(
     end: int | None = None,
     lateness: int = 0,
     max_ahead: int = 100_000,
-    batch: int = BATCH,
+    batch: int = EVENTS_PER_BATCH,
     *,
     unit: str = "sec",
     allow: Collection[str] = (),
     heard: Callable[[list[Row]], None] = lambda rows: None,
 ) -> StreamResult:
-    """The contradictions of a stream with the TBox of ``plan``: which individuals, from when to
-    when, by what.
+    """Find the contradictions of a stream with the TBox of ``plan``: individuals, periods and
+    causes.
 
-    ``source``: a file, folder or other source by name, or events one by one (texts of JSON, or
-    what such a text says). ``static``: what holds at all times, as `read_assertions` takes it.
-    [``start``, ``end``]: the stream's ends, its first and last times unless given. ``batch``:
-    how many events are taken at once. ``allow``: kinds of leftovers that do not matter.
-    ``heard``: called with rows as they become final. Raises: UsageError, InputError.
+    source: a file, folder or other source by name, or events one by one (JSON texts or parsed
+    JSON).
+    static: assertions that hold at all times, as `read_assertions` takes them.
+    start, end: first and last time of the stream; by default those of its events.
+    batch: number of events processed at once.
+    allow: kinds of leftovers that do not affect the verdict.
+    heard: called with rows as they become final.
+    Raises: UsageError, InputError.
     """
     if min(batch, max_ahead, lateness + 1) < 1:
         raise UsageError(
@@ -188,9 +202,11 @@ def run_consistency(
     heard: Callable[[list[Row]], None] | None = None,
     drive: Callable[[StreamRun, ConsistencyCollector], StreamResult] | None = None,
 ) -> StreamResult:
-    """Checks the stream of ``run``, whose outputs are ``out``, ``verdicts``, ``accepted``,
-    ``quarantine``. ``checks``: a store that windows are checked against, and each how many
-    units; ``drive``: what feeds the watch, if not this process.
+    """Check the stream of ``run`` with the outputs ``out``, ``verdicts``, ``accepted``,
+    ``quarantine``.
+
+    checks: session of a store for checking windows, and the period of these checks.
+    drive: runner that feeds the collector, if not this process.
     """
     outputs = run.outputs
     tell = heard or outputs.writer_for("out")
@@ -205,7 +221,7 @@ def run_consistency(
     run.status.figures["inconsistent now"] = lambda: watch.inconsistent_count
     watch.load_static(static)
     if drive is None:
-        result = run.drive(LocalRunner(watch), follow=asked.follow)
+        result = run.feed_system(LocalRunner(watch), follow=asked.follow)
     else:
         result = drive(run, watch)
     outputs.write("verdicts", result.verdicts)
@@ -214,13 +230,14 @@ def run_consistency(
 
 @dataclass
 class InMemoryEvents:
-    """Events that a program has."""
+    """Source of events that a Python program holds in memory."""
 
     items: Iterable[Any]
     name: str = "events"
     position: int = 0
 
     def read(self, follow: bool) -> Iterator[Record]:
+        """Yield the events as records."""
         for number, item in enumerate(self.items, 1):
             self.position = number
             if isinstance(item, Event):

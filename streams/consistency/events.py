@@ -1,6 +1,6 @@
-"""From the triples of events to columns: who, which label, when; what is none is told, one by one.
+"""Encode the triples of events as columns of individual, label and time; report unusable triples.
 
-Individuals have numbers, and so have the pairs that role labels are of: the name of a pair is
+Individuals are numbered, and so are the pairs that have role labels. The name of a pair consists of
 both names, the smaller first.
 """
 
@@ -26,24 +26,26 @@ from shiq.rdf.lines import read_texts
 from shiq.rdf.triples import IRI, LITERAL, Triples
 from shiq.streams.consistency.dl_lite import (
     DLLiteView,
-    existential,
+    existential_label,
     loop_label,
-    misfit_label,
-    range_limits,
+    out_of_range_label,
     role_label,
+    select_range_limits,
 )
 from shiq.streams.consistency.negative_inclusions import RootMasks
 from shiq.streams.front.event import Event, Record
 
 _TYPE, _SAME, _DIFFERENT = owl.RDF + "type", owl.OWL + "sameAs", owl.OWL + "differentFrom"
 _ANNOTATIONS = {owl.RDFS + name for name in ("label", "comment", "seeAlso", "isDefinedBy")}
-_TEXT = owl.XSD + "string"
+_STRING_TYPE = owl.XSD + "string"
 #: Between the names of a pair; in no IRI.
 _PAIR_SEPARATOR = "\0"
-_CODES: dict[bool | None, int] = {True: 1, False: 0, None: 2}
+_FIT_CODES: dict[bool | None, int] = {True: 1, False: 0, None: 2}
 
 
 class EventColumns(NamedTuple):
+    """Columns of assertions: individual or pair (``key``), label and time, all as numbers."""
+
     key: Ints
     label: Ints
     time: Ints
@@ -55,12 +57,13 @@ RejectCallback = Callable[[int, str, str, str], None]
 
 @dataclass
 class IndividualNumbers:
-    """Numbers of individuals and pairs; numbers of those that are gone are given again by `retain`."""
+    """Numbers of individuals and pairs; `retain` frees the numbers of unused ones."""
 
     numbers: dict[str, int] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
 
     def number_of(self, name: str) -> int:
+        """Number of a name, assigned if it is new."""
         found = self.numbers.get(name)
         if found is None:
             found = self.numbers[name] = len(self.names)
@@ -68,7 +71,7 @@ class IndividualNumbers:
         return found
 
     def numbers_of(self, names: Iterable[str]) -> list[int]:
-        """The number of each of ``names``."""
+        """Numbers of names, assigned if they are new."""
         wanted = list(names)
         new = [name for name in dict.fromkeys(wanted) if name not in self.numbers]
         self.numbers.update(zip(new, range(len(self.names), len(self.names) + len(new))))
@@ -76,33 +79,37 @@ class IndividualNumbers:
         return list(map(self.numbers.__getitem__, wanted))
 
     def retain(self, numbers: Ints) -> dict[int, int]:
-        """Keeps those with ``numbers`` (ascending) alone; their new numbers, by old ones."""
+        """Keep only ``numbers`` (ascending) and renumber; return new numbers by old ones."""
         kept = numbers.tolist()
         self.reset([self.names[n] for n in kept])
         return {old: new for new, old in enumerate(kept)}
 
     def reset(self, names: list[str]) -> None:
-        """Knows ``names`` alone, in their order."""
+        """Replace all names by ``names``, numbered in their order."""
         self.names, self.numbers = names, {name: n for n, name in enumerate(names)}
 
     def to_column(self) -> npt.NDArray[np.uint8]:
-        """What `load_column` takes."""
+        """Serialise the names as one byte array for `load_column`."""
         return np.frombuffer("\n".join(self.names).encode("utf-8", "surrogatepass"), np.uint8)
 
     def load_column(self, column: npt.NDArray[np.uint8]) -> None:
-        """Knows the names of a `column` alone."""
+        """Replace all names by those of a byte array from `to_column`."""
         text = column.tobytes().decode("utf-8", "surrogatepass")
         self.reset(text.split("\n") if text else [])
 
     def pair_names(self, number: int) -> tuple[str, str | None]:
-        """An individual and None, or the two of a pair."""
+        """Names of the two individuals of a pair; of an individual, its name and None."""
         first, between, second = self.names[number].partition(_PAIR_SEPARATOR)
         return first, second if between else None
 
 
 @dataclass
 class TripleEncoder:
-    """Makes columns of triples. ``representatives``: the one name of individuals that have several."""
+    """Encoder of triples as columns.
+
+    representatives: canonical name of individuals with several names.
+    tuples: number of assertions encoded.
+    """
 
     view: DLLiteView
     masks: RootMasks
@@ -113,12 +120,12 @@ class TripleEncoder:
     _all_texts_possible: dict[str, bool] = field(default_factory=dict)
 
     def encode(self, texts: Sequence[str], times: Ints, tell: RejectCallback) -> EventColumns:
-        """The columns of N-Triples statements, each with its time."""
+        """Encode N-Triples statements with their times; report unusable ones to ``tell``."""
         triples = read_texts(texts, lambda at, why: tell(at, "malformed", why, texts[at]))
-        rows = _ints(triples.line) - 1
+        rows = _to_column(triples.line) - 1
         parts: list[EventColumns] = []
         subject, predicate, value = (
-            _ints(column) for column in (triples.subject, triples.predicate, triples.object)
+            _to_column(column) for column in (triples.subject, triples.predicate, triples.object)
         )
 
         def refuse(at: int, kind: str, reason: str) -> None:
@@ -127,29 +134,30 @@ class TripleEncoder:
         unknown = np.full(len(triples.terms), -1, np.int64)
         said = _BatchTriples(self, triples, subject, value, times[rows], refuse, unknown)
         for number in np.unique(predicate).tolist():
-            parts += said.predicate_columns(
+            parts += said.encode_predicate(
                 str(triples.terms[number]), np.flatnonzero(predicate == number)
             )
         return concatenate_columns(parts)
 
     def number_of(self, name: str) -> int:
+        """Number of an individual by its canonical name."""
         return self.names.number_of(self.representatives.get(name, name))
 
-    def label_column(self, label: str, key: Ints, time: Ints) -> list[EventColumns]:
-        """The label for all of ``key``; nothing where it is in no conflict."""
+    def encode_label(self, label: str, key: Ints, time: Ints) -> list[EventColumns]:
+        """Columns that assert a label of all ``key``; none if the label occurs in no conflict."""
         self.tuples += len(key)
-        number = self.masks.numbers.get(label)
+        number = self.masks.label_numbers.get(label)
         return (
             [] if number is None else [EventColumns(key, np.full(len(key), number, np.int64), time)]
         )
 
-    def role_columns(self, iri: str, subject: Ints, object: Ints, time: Ints) -> list[EventColumns]:
-        """A role's both ends, and the pairs where a role axiom speaks of it."""
-        parts = self.label_column(existential(Role(iri)), subject, time) + self.label_column(
-            existential(Role(iri, True)), object, time
+    def encode_role(self, iri: str, subject: Ints, object: Ints, time: Ints) -> list[EventColumns]:
+        """Columns of a role: both existential labels, and labels of pairs if role axioms need them."""
+        parts = self.encode_label(existential_label(Role(iri)), subject, time) + self.encode_label(
+            existential_label(Role(iri, True)), object, time
         )
         names = self.names.names
-        if self.view.has_pair_labels and not self.masks.numbers.keys().isdisjoint(
+        if self.view.has_pair_labels and not self.masks.label_numbers.keys().isdisjoint(
             (loop_label(iri), role_label(Role(iri)))
         ):
             ends = [(names[a], names[b]) for a, b in zip(subject.tolist(), object.tolist())]
@@ -164,20 +172,20 @@ class TripleEncoder:
                 (role_label(Role(iri, True)), backward),
                 (loop_label(iri), ~forward & ~backward),
             ):
-                parts += self.label_column(label, key[rows], time[rows])
+                parts += self.encode_label(label, key[rows], time[rows])
         return parts
 
     def is_possible_value(self, iri: str, literal: owl.Literal) -> bool | None:
-        """Whether the value is one that the property may have; None if that is not decided."""
+        """Whether a value lies in the property's range; None if undecided."""
         theory = self.view.theory
         if iri not in self._limits:
-            self._limits[iri] = list(range_limits(iri, self.view.misfits, theory))
+            self._limits[iri] = list(select_range_limits(iri, self.view.range_limits, theory))
             self._all_texts_possible[iri] = (
                 not self._limits[iri]
                 and theory.satisfiable((), (), [(iri, owl.Literal("a"))]) is True
             )
         if (
-            literal.datatype == _TEXT
+            literal.datatype == _STRING_TYPE
             and self._all_texts_possible[iri]
             and literal.lexical.isprintable()
         ):
@@ -185,11 +193,13 @@ class TripleEncoder:
         return theory.satisfiable((), self._limits[iri], [(iri, literal)])
 
 
-def _ints(column: Sequence[int]) -> Ints:
+def _to_column(column: Sequence[int]) -> Ints:
+    """Convert integers to a numpy column."""
     return np.array(column, np.int64)
 
 
 def concatenate_columns(parts: Sequence[EventColumns]) -> EventColumns:
+    """Concatenate columns of assertions."""
     return (
         EventColumns(*map(np.concatenate, zip(*parts)))
         if parts
@@ -199,8 +209,9 @@ def concatenate_columns(parts: Sequence[EventColumns]) -> EventColumns:
 
 @dataclass(frozen=True)
 class _BatchTriples:
-    """The triples of one batch; `predicate_columns` takes those of one predicate. ``numbers``: of individuals,
-    by term; -1 if not yet known.
+    """Parsed triples of one batch.
+
+    numbers: individual's number by term; -1 if not looked up yet.
     """
 
     encoder: TripleEncoder
@@ -211,14 +222,15 @@ class _BatchTriples:
     reject: Callable[[int, str, str], None]
     numbers: Ints
 
-    def predicate_columns(self, iri: str, rows: Ints) -> list[EventColumns]:
+    def encode_predicate(self, iri: str, rows: Ints) -> list[EventColumns]:
+        """Encode the triples with one predicate."""
         signature = self.encoder.view.signature
         is_literal = np.frombuffer(self.triples.kinds, np.uint8)[self.value[rows]] == LITERAL
         if iri in signature.data_properties:
             self._reject_rows(
                 rows[~is_literal], f"<{iri}> is a data property: its value is a literal"
             )
-            return self._data_columns(iri, rows[is_literal])
+            return self._encode_data_property(iri, rows[is_literal])
         if iri in signature.annotation_properties or iri in _ANNOTATIONS:
             return []
         if iri == _TYPE or iri in signature.object_properties:
@@ -228,10 +240,10 @@ class _BatchTriples:
             return [
                 part
                 for number in np.unique(self.value[rows]).tolist()
-                for part in self._class_columns(number, rows)
+                for part in self._encode_class(number, rows)
             ]
         if iri in signature.object_properties:
-            return self.encoder.role_columns(
+            return self.encoder.encode_role(
                 iri,
                 self._individual_numbers(self.subject[rows]),
                 self._individual_numbers(self.value[rows]),
@@ -252,11 +264,12 @@ class _BatchTriples:
         return []
 
     def _reject_rows(self, rows: Ints, reason: str, kind: str = "malformed") -> None:
+        """Reject triples with a reason."""
         for row in rows.tolist():
             self.reject(row, kind, reason)
 
     def _individual_numbers(self, ids: Ints) -> Ints:
-        """The numbers of individuals, each looked up once a batch."""
+        """Numbers of individuals, each looked up once per batch."""
         new = np.unique(ids[self.numbers[ids] < 0])
         names, same = (
             [str(self.triples.terms[i]) for i in new.tolist()],
@@ -267,12 +280,13 @@ class _BatchTriples:
         )
         return self.numbers[ids]
 
-    def _class_columns(self, number: int, rows: Ints) -> list[EventColumns]:
+    def _encode_class(self, number: int, rows: Ints) -> list[EventColumns]:
+        """Encode the class assertions of one class."""
         iri, rows = str(self.triples.terms[number]), rows[self.value[rows] == number]
         if self.triples.kinds[number] != IRI:
             self._reject_rows(rows, "an event's class must be a named class", "outside-dl-lite")
         elif iri in self.encoder.view.signature.classes or iri == owl.NOTHING.iri:
-            return self.encoder.label_column(
+            return self.encoder.encode_label(
                 iri, self._individual_numbers(self.subject[rows]), self.time[rows]
             )
         elif iri.startswith((owl.RDFS, owl.OWL)) and iri not in (
@@ -286,12 +300,13 @@ class _BatchTriples:
             self._reject_rows(rows, f"the TBox does not know the class <{iri}>", "undeclared")
         return []
 
-    def _data_columns(self, iri: str, rows: Ints) -> list[EventColumns]:
+    def _encode_data_property(self, iri: str, rows: Ints) -> list[EventColumns]:
+        """Encode the assertions of a data property."""
         used, places = np.unique(self.value[rows], return_inverse=True)
         literals = [self.triples.terms[i] for i in used.tolist()]
         fits = np.array(
             [
-                _CODES[self.encoder.is_possible_value(iri, lit)]
+                _FIT_CODES[self.encoder.is_possible_value(iri, lit)]
                 for lit in literals
                 if isinstance(lit, owl.Literal)
             ],
@@ -299,16 +314,16 @@ class _BatchTriples:
         )
         fits = fits[places] if len(rows) else fits
         self._reject_rows(
-            rows[fits == _CODES[None]],
+            rows[fits == _FIT_CODES[None]],
             f"whether <{iri}> may have this value is not decided",
             "outside-dl-lite",
         )
-        good, bad = rows[fits != _CODES[False]], rows[fits == _CODES[False]]
-        parts = self.encoder.label_column(
+        good, bad = rows[fits != _FIT_CODES[False]], rows[fits == _FIT_CODES[False]]
+        parts = self.encoder.encode_label(
             "∃" + iri, self._individual_numbers(self.subject[good]), self.time[good]
         )
-        return parts + self.encoder.label_column(
-            misfit_label(iri), self._individual_numbers(self.subject[bad]), self.time[bad]
+        return parts + self.encoder.encode_label(
+            out_of_range_label(iri), self._individual_numbers(self.subject[bad]), self.time[bad]
         )
 
 
@@ -317,15 +332,18 @@ class _BatchTriples:
 
 
 #: Points of time that are drawn where the stream is not followed.
-POINTS = 100
+RANDOM_POINTS = 100
 #: Individuals, for each event of a point.
-_SPREAD = 10
+_INDIVIDUALS_PER_EVENT = 10
 
 
 @dataclass
 class RandomEvents:
-    """``number`` events at each point of time: a class or a role of individuals. Followed, a
-    point is a second and there is no end; else all `POINTS` come at once. Position: events.
+    """Source ``rate://N``: random events over the vocabulary of a TBox, for trying things out.
+
+    Each point of time has ``number`` events, each a class or role assertion, always the same for a
+    TBox. If followed, a point lasts a second and the source is endless; otherwise it ends after
+    `RANDOM_POINTS` points. Position: events.
     """
 
     name: str
@@ -335,27 +353,30 @@ class RandomEvents:
     position: int = 0
 
     def read(self, follow: bool) -> Iterator[Record]:
+        """Yield the random events after ``position``."""
         first, done = divmod(self.position, self.number)
         begun = time.monotonic() - first
-        for t in itertools.count(first) if follow else range(first, POINTS):
+        for t in itertools.count(first) if follow else range(first, RANDOM_POINTS):
             if follow:
                 time.sleep(max(0.0, begun + t - time.monotonic()))
             draw = random.Random(f"0 {t}")
-            triples = [self._triple(draw) for _ in range(self.number)]
+            triples = [self._draw_triple(draw) for _ in range(self.number)]
             for triple in triples[done if t == first else 0 :]:
                 self.position += 1
                 yield Record(self.name, self.position, triple.encode(), Event(t, (triple,)))
 
-    def _triple(self, draw: random.Random) -> str:
-        who = f"<urn:shiq:rate#{draw.randrange(self.number * _SPREAD)}>"
+    def _draw_triple(self, draw: random.Random) -> str:
+        """Draw a random triple."""
+        who = f"<urn:shiq:rate#{draw.randrange(self.number * _INDIVIDUALS_PER_EVENT)}>"
         number = draw.randrange(len(self.classes) + len(self.roles))
         if number < len(self.classes):
             return f"{who} <{RDF}type> <{self.classes[number]}> ."
-        return f"{who} <{self.roles[number - len(self.classes)]}> <urn:shiq:rate#{draw.randrange(self.number * _SPREAD)}> ."
+        other = f"<urn:shiq:rate#{draw.randrange(self.number * _INDIVIDUALS_PER_EVENT)}>"
+        return f"{who} <{self.roles[number - len(self.classes)]}> {other} ."
 
 
-def rate_source(target: str, signature: Signature) -> RandomEvents:
-    """The source that ``rate://N`` names. Raises: UsageError."""
+def open_rate_source(target: str, signature: Signature) -> RandomEvents:
+    """Open the source that ``rate://N`` names. Raises: UsageError."""
     number = target.removeprefix("rate://")
     classes, roles = sorted(signature.classes), sorted(signature.object_properties)
     if not number.isdigit() or not int(number):
@@ -370,30 +391,38 @@ def rate_source(target: str, signature: Signature) -> RandomEvents:
 # What holds at all times: assertions as columns, and one name for individuals that have several.
 
 
-def static_columns(
+def encode_static(
     intake: TripleEncoder,
     assertions: Iterable[owl.Assertion],
     refuse: Callable[[owl.Assertion], None],
 ) -> EventColumns:
-    """The columns of assertions that hold at all times; the time in them means nothing."""
+    """Encode assertions that hold at all times; their time column is meaningless.
+
+    refuse: called with each assertion that cannot be encoded.
+    """
     parts: list[EventColumns] = []
     zero = np.zeros(1, np.int64)
 
-    def one(name: str) -> Ints:
+    def number_column(name: str) -> Ints:
+        """Number of an individual as a column of one row."""
         return np.array([intake.number_of(name)], np.int64)
 
     for assertion in assertions:
         match assertion:
             case owl.ClassAssertion(owl.Class(iri), individual):
-                parts += intake.label_column(iri, one(individual), zero)
+                parts += intake.encode_label(iri, number_column(individual), zero)
             case owl.ObjectPropertyAssertion(owl.ObjectProperty(iri), subject, object):
-                parts += intake.role_columns(iri, one(subject), one(object), zero)
+                parts += intake.encode_role(
+                    iri, number_column(subject), number_column(object), zero
+                )
             case owl.DataPropertyAssertion(owl.DataProperty(iri), subject, literal):
                 fits = intake.is_possible_value(iri, literal)
                 if fits is None:
                     refuse(assertion)
-                parts += intake.label_column(
-                    misfit_label(iri) if fits is False else "∃" + iri, one(subject), zero
+                parts += intake.encode_label(
+                    out_of_range_label(iri) if fits is False else "∃" + iri,
+                    number_column(subject),
+                    zero,
                 )
             case owl.SameIndividual():
                 pass  # `TripleEncoder.representatives` has it
@@ -407,7 +436,7 @@ def static_columns(
 
 
 def find_representatives(assertions: Iterable[owl.Assertion]) -> dict[str, str]:
-    """The smallest name of each individual that sameAs gives several."""
+    """Canonical (smallest) name of each individual that sameAs gives several names."""
     same: dict[str, str] = {}
 
     def name(of: str) -> str:

@@ -1,7 +1,8 @@
-"""Consistency of a stream as an operator, and its collector.
+"""Consistency checking as a stream system: an operator over buckets of individuals, and its
+collector.
 
-Columns of triples go by bucket of individuals; a bucket's live spans step to violations, as rows.
-What the operator finds becomes rows of outputs, and verdicts at the end.
+The operator encodes triples as columns by bucket. The state of a bucket turns its live spans into
+rows of violations. The collector writes these rows and computes the verdicts at the end.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from shiq.streams.consistency.events import (
     EventColumns,
     IndividualNumbers,
     TripleEncoder,
+    encode_static,
     find_representatives,
-    static_columns,
 )
 from shiq.streams.consistency.plan import StreamPlan
-from shiq.streams.consistency.spans import END, Spans, run_starts
+from shiq.streams.consistency.spans import END, Spans, find_run_starts
 from shiq.streams.consistency.state import StreamPartition
 from shiq.streams.consistency.verdicts import (
     EventObserver,
@@ -37,9 +38,9 @@ from shiq.streams.consistency.verdicts import (
     Row,
     StreamResult,
     VerdictTimeline,
-    observed_events,
+    make_observed_events,
 )
-from shiq.streams.consistency.violations import ViolationRows, Violations, row_order
+from shiq.streams.consistency.violations import ViolationRows, Violations, row_sort_key
 from shiq.streams.front.arrivals import EventIntake, EventLimits, StreamTime
 from shiq.streams.front.checkpoint import pack_state, unpack_state
 from shiq.streams.front.event import Event
@@ -57,7 +58,7 @@ _SPARE_NAMES = 10_000
 
 
 def bucket_numbers(names: Sequence[str], buckets: int) -> Ints:
-    """The bucket of each individual or pair."""
+    """Bucket of each individual or pair, by a hash of its name."""
     if buckets == 1:
         return np.zeros(len(names), np.int64)
     return np.array(
@@ -66,8 +67,11 @@ def bucket_numbers(names: Sequence[str], buckets: int) -> Ints:
 
 
 class StaticContent(NamedTuple):
-    """What holds at all times: the one name of each individual that has several; names, and by
-    row whose it is and its label.
+    """Assertions that hold at all times, as columns.
+
+    representatives: canonical name of individuals with several names.
+    names: individuals by number.
+    key, label: number of the individual, and label, of each assertion.
     """
 
     representatives: Mapping[str, str]
@@ -78,8 +82,10 @@ class StaticContent(NamedTuple):
 
 @dataclass(frozen=True)
 class ConsistencyOperator:
-    """`shiq.streams.front.operator.Operator`. ``follow``: conflicts are told when they open, too;
-    ``shows_events``: the collector is to see events.
+    """Operator of consistency checking (`shiq.streams.front.operator.Operator`).
+
+    follow: whether conflicts are reported already when they begin.
+    shows_events: whether the collector's observers get the events.
     """
 
     is_stateful: ClassVar[bool] = True
@@ -92,12 +98,13 @@ class ConsistencyOperator:
 
     @cached_property
     def _encoder(self) -> TripleEncoder:
+        """Encoder with the knowledge about data values that all chunks share."""
         return TripleEncoder(
             self.plan.view, self.plan.masks, representatives=self.static.representatives
         )
 
     def partition_events(self, events: Sequence[Event | None]) -> PartitionedEvents:
-        """Columns of the events' triples by bucket: who, label, t, and the event."""
+        """Encode the events' triples as columns by bucket: individual, label, time and event."""
         texts = [text for event in events if event is not None for text in event.triples]
         counts = [0 if event is None else len(event.triples) for event in events]
         owner = np.repeat(np.arange(len(events)), counts)
@@ -114,9 +121,13 @@ class ConsistencyOperator:
             refused.append((int(owner[place]), kind, reason, text))
 
         columns, names = encoder.encode(texts, owner, tell), encoder.names.names
-        seen = self._observed_columns(events, unused, columns, names) if self.shows_events else None
+        seen = (
+            self._make_observed_columns(events, unused, columns, names)
+            if self.shows_events
+            else None
+        )
         parts = {
-            bucket: _bucket_columns(own, times)
+            bucket: _pack_bucket_columns(own, times)
             for bucket, own in self._split_by_bucket(columns, names)
         }
         return PartitionedEvents(
@@ -126,27 +137,29 @@ class ConsistencyOperator:
     def _split_by_bucket(
         self, columns: EventColumns, names: Sequence[str]
     ) -> Iterator[tuple[int, tuple[EventColumns, Sequence[str]]]]:
-        """The columns of each bucket, with the texts of its individuals alone."""
+        """Split columns by bucket; each part has the names of only its individuals."""
         if self.buckets == 1 or not len(columns.key):
             yield 0, (columns, names)
             return
         bucket = bucket_numbers(names, self.buckets)[columns.key]
         at = np.argsort(bucket, kind="stable")
-        for rows in np.split(at, run_starts(bucket[at])[1:]):
+        for rows in np.split(at, find_run_starts(bucket[at])[1:]):
             who, which = np.unique(columns.key[rows], return_inverse=True)
             own = EventColumns(which, columns.label[rows], columns.time[rows])
             yield int(bucket[rows[0]]), (own, [names[n] for n in who.tolist()])
 
-    def _observed_columns(
+    def _make_observed_columns(
         self,
         events: Sequence[Event | None],
         unused: set[int],
         columns: EventColumns,
         names: Sequence[str],
     ) -> Columns:
-        """What observers make `ObservedEvent` of: the labels of an event, each with whom it is of."""
+        """Columns from which the collector makes each `ObservedEvent`: triples, individuals and
+        labels.
+        """
         whole = [event or Event(-1) for event in events]
-        seen = list(observed_events(whole, unused, columns.time, np.arange(len(columns.time))))
+        seen = list(make_observed_events(whole, unused, columns.time, np.arange(len(columns.time))))
         ends = np.cumsum([len(taken.codes) for taken in seen]).tolist()
         at = np.concatenate([columns.key[:0], *(taken.codes for taken in seen)])
         who, label = [names[n] for n in columns.key[at].tolist()], columns.label[at].tolist()
@@ -160,7 +173,7 @@ class ConsistencyOperator:
         }
 
     def open_state(self, bucket: int, state: bytes | None) -> ConsistencyState:
-        """Spans that are live, at first those that are static, and their names."""
+        """Open the state of a bucket, new with the static assertions or from its bytes."""
         found = ConsistencyState(self)
         if state is None:
             _, names, key, label = self.static
@@ -182,7 +195,8 @@ class ConsistencyOperator:
         return found
 
 
-def _bucket_columns(own: tuple[EventColumns, Sequence[str]], times: Ints) -> Columns:
+def _pack_bucket_columns(own: tuple[EventColumns, Sequence[str]], times: Ints) -> Columns:
+    """Columns of a bucket in the form in which they are sent."""
     columns, names = own
     return {
         "who": CodedTexts(columns.key.astype(np.int32), names),
@@ -193,9 +207,10 @@ def _bucket_columns(own: tuple[EventColumns, Sequence[str]], times: Ints) -> Col
 
 
 class ConsistencyState:
-    """The live spans of a bucket and the names of its individuals. ``inconsistent_count``: how many of
-    them contradict at the newest time, where that is followed; ``live_names``: the names that are left
-    where others were given up by the last step.
+    """State of a bucket: live spans and names of its individuals.
+
+    inconsistent_count: individuals in conflict at the newest time, if the stream is followed.
+    live_names: remaining names if the last step dropped others, else None.
     """
 
     def __init__(self, operator: ConsistencyOperator) -> None:
@@ -208,7 +223,9 @@ class ConsistencyState:
         self.live_names: set[str] | None = None
 
     def step(self, parts: Sequence[Columns], moment: StreamTime) -> list[Row]:
-        """Take columns; final rows, and where it is followed those of conflicts that opened."""
+        """Add columns; return final rows, and rows of beginning conflicts if the stream is
+        followed.
+        """
         taken = [
             (np.array(self.names.numbers_of(part["who"].texts), np.int64)[part["who"].codes], part)
             for part in parts
@@ -219,15 +236,15 @@ class ConsistencyState:
                 for columns in zip(*((key, part["label"], part["t"]) for key, part in taken))
             )
             self.partition.add_assertions(key, label, time)
-        rows = self.rows.final_rows(self.partition.retire(moment.watermark or 0))
+        rows = self.rows.final_rows(self.partition.remove_ended(moment.watermark or 0))
         if self.operator.follow and moment.newest is not None:
-            found = self.partition.open_violations()
+            found = self.partition.find_live_violations()
             now = (found.start <= moment.newest) & (found.end >= moment.newest)
             self.inconsistent_count = len(np.unique(found.key[now]))
             rows = [*rows, *self.rows.opening_rows(found, moment.first or 0, moment.newest)]
         self.live_names = None
         key = self.partition.individual_numbers()
-        if len(self.names.names) > 2 * len(live := key[run_starts(key)]) + _SPARE_NAMES:
+        if len(self.names.names) > 2 * len(live := key[find_run_starts(key)]) + _SPARE_NAMES:
             self._retain_individuals(live)
             self.live_names = {
                 name or "" for n in range(len(live)) for name in self.names.pair_names(n)
@@ -235,11 +252,11 @@ class ConsistencyState:
         return rows
 
     def _retain_individuals(self, live: Ints) -> None:
-        """Give the individuals that are ``live`` (ascending) new numbers; forget the others."""
+        """Renumber the ``live`` individuals (ascending) and forget the others."""
         self.partition.renumber(self.names.retain(live))
 
     def finish(self, moment: StreamTime) -> list[Row]:
-        """The rows that are left, within the ends of the stream."""
+        """Return the remaining rows, clipped to start and end of the stream."""
         limits, found = self.operator.limits, self.partition.finish()
         first = moment.first if limits.start is None else limits.start
         last = moment.newest if limits.end is None else limits.end
@@ -250,9 +267,9 @@ class ConsistencyState:
         return self.rows.final_rows(within)
 
     def to_bytes(self) -> bytes:
-        """The live spans and their names, and which open conflicts were told."""
+        """Serialise live spans, names and the reported open conflicts."""
         key, partition = self.partition.individual_numbers(), self.partition
-        self._retain_individuals(key[run_starts(key)])
+        self._retain_individuals(key[find_run_starts(key)])
         document = {
             "told": self.rows.open_starts,
             "evaluations": partition.strategy.evaluations,
@@ -266,20 +283,20 @@ class ConsistencyState:
 
 
 #: How many events are taken at once.
-BATCH = 20_000
+EVENTS_PER_BATCH = 20_000
 #: Individuals are kept in so many buckets, where these are spread over tasks.
-BUCKETS = 32
+BUCKETS_IN_TASKS = 32
 
 
 @dataclass(frozen=True)
 class ConsistencySettings:
-    """Of a run: the ends of the stream, how many events are taken at once, which leftovers do
-    not matter, and whether rows are to be told before they are final.
-    """
+    """Settings of a run: start and end, batch size, harmless leftovers, and whether it is followed."""
 
     start: int | None = None
     end: int | None = None
-    batch: int = option(BATCH, "Events in a batch; Spark takes all that are there.", minimum=1)
+    batch: int = option(
+        EVENTS_PER_BATCH, "Events in a batch; Spark takes all that are there.", minimum=1
+    )
     allow: Collection[str] = ()
     follow: bool = False
 
@@ -293,10 +310,11 @@ class ConsistencySettings:
 
 @dataclass
 class ConsistencyCollector:
-    """One stream being checked (`shiq.streams.front.operator.Collector`).
+    """Collector of one checked stream (`shiq.streams.front.operator.Collector`).
 
-    ``emit``: takes rows as they become known; ``inconsistent_count``: how many individuals and pairs
-    have a conflict at the newest time, where the stream is followed.
+    emit: receives rows as they become known.
+    inconsistent_count: individuals and pairs in conflict at the newest time, if the stream is
+    followed.
     """
 
     name: ClassVar[str] = "consistency"
@@ -324,7 +342,7 @@ class ConsistencyCollector:
         self._started_at = perf_counter()
 
     def load_static(self, static: Any) -> None:
-        """Takes what holds at all times: the ontology's own assertions, and ``static``."""
+        """Load the assertions that hold at all times: the ontology's own and ``static``."""
         assertions = list(self.plan.abox)
         if static is not None:
             sources = list(static) if isinstance(static, list | tuple) else [static]
@@ -341,7 +359,7 @@ class ConsistencyCollector:
             self.plan.view, self.plan.masks, representatives=find_representatives(assertions)
         )
         left: list[object] = []
-        columns = static_columns(encoder, assertions, left.append)
+        columns = encode_static(encoder, assertions, left.append)
         if left:
             reason = "a static assertion that is of neither a named class nor a property"
             self.leftovers.append(
@@ -361,39 +379,41 @@ class ConsistencyCollector:
         self._started_at = perf_counter()
 
     def operator(self, *, in_tasks: bool = False) -> ConsistencyOperator:
-        """What is done with events; what is static is handed over."""
+        """Operator with the static assertions, for this process or for tasks."""
         limits = self.intake.limits(self.settings.start, self.settings.end)
-        how = self.settings.follow, bool(self.observers), BUCKETS if in_tasks else 1
+        how = self.settings.follow, bool(self.observers), BUCKETS_IN_TASKS if in_tasks else 1
         return ConsistencyOperator(self.plan, self.static, limits, *how)
 
     @property
     def batch_size(self) -> int:
+        """Number of events in a step."""
         return self.settings.batch
 
     def _note_reject(self, kind: str, t: int | None) -> None:
+        """Make the verdict undetermined while a rejected event could be live."""
         if kind not in self.settings.allow:
             self.verdicts.add_unused(t)
 
     def flush(self) -> None:
-        """Rows do not wait."""
+        """Do nothing: rows are never buffered."""
 
     def observe_rejected(self, text: str) -> None:
-        """Takes the text of a record that is not used."""
+        """Show the text of a rejected record to the observers."""
         for one in self.observers:
             one.observe_rejected(text)
 
     def collect(self, report: BatchReport, rows: Iterable[Row]) -> None:
-        """Takes the figures, rejects and rows of a batch: final ones, then what is beside, then
-        those of conflicts that opened.
+        """Write the rows of a batch: final ones, those of observers, then those of beginning
+        conflicts.
         """
-        report.apply_to(self.intake, self.counts)
+        report.update_intake(self.intake, self.counts)
         self._notify_observers(
             [
                 dict(zip(report.collector_columns, of))
                 for of in zip(*report.collector_columns.values())
             ]
         )
-        found = sorted(rows, key=row_order)
+        found = sorted(rows, key=row_sort_key)
         for state in report.states:
             self.partition, self.inconsistent_count = state.partition, state.inconsistent_count
             if state.live_names is not None:
@@ -403,7 +423,7 @@ class ConsistencyCollector:
         self.emit([row for row in found if not row["final"]])
 
     def _notify_observers(self, rows: list[Row]) -> None:
-        """Shows what is beside the records of a batch."""
+        """Show the events of a batch to the observers."""
         who = self.names.numbers_of(name for row in rows for name in row["who"])
         label = [number for row in rows for number in row["label"]]
         codes = self.plan.masks.encode(np.array(who, np.int64), np.array(label, np.int64))
@@ -419,7 +439,7 @@ class ConsistencyCollector:
                     one.observe_rejected(row["text"])
 
     def _emit_final(self, rows: list[Row]) -> None:
-        """Tells final rows."""
+        """Write final rows and add them to the verdicts."""
         begun = perf_counter()
         self.emit(rows)
         self.verdicts.add_rows(rows)
@@ -427,7 +447,7 @@ class ConsistencyCollector:
         self.seconds["writing"] += perf_counter() - begun
 
     def _advance_observers(self, upto: int) -> None:
-        """Has what is beside do all up to a time, and let go of names."""
+        """Let the observers process all up to a time, and drop names that they no longer need."""
         for one in self.observers:
             begun = perf_counter()
             rows, unsure = one.advance_watermark(upto)
@@ -444,12 +464,12 @@ class ConsistencyCollector:
                 one.renumber(numbers)
 
     def finish(self, rows: Iterable[Row]) -> StreamResult:
-        """Takes the last rows; what is known."""
+        """Write the last rows and return the result."""
         newest, rejects = self.intake.tracker.newest, self.intake.rejects
         rejects.raise_if_all_rejected(newest is None)
         first = self.intake.first if self.settings.start is None else self.settings.start
         last = newest if self.settings.end is None else self.settings.end
-        found = sorted(rows, key=row_order)
+        found = sorted(rows, key=row_sort_key)
         self._advance_observers(END if last is None else last)
         self._emit_final(found)
         is_stream = first is not None and last is not None and first <= last
@@ -460,10 +480,13 @@ class ConsistencyCollector:
             is_blocking(leftover, self.settings.allow) for leftover in leftovers
         )
         verdict = stream_verdict(Verdict.INCONSISTENT.value in values, undetermined)
-        whole = tuple(sorted(self.rows, key=row_order))
-        return StreamResult(verdict, tuple(leftovers), self._statistics(), whole, tuple(runs))
+        whole = tuple(sorted(self.rows, key=row_sort_key))
+        return StreamResult(
+            verdict, tuple(leftovers), self._collect_statistics(), whole, tuple(runs)
+        )
 
-    def _statistics(self) -> dict[str, Any]:
+    def _collect_statistics(self) -> dict[str, Any]:
+        """Counts, sizes and seconds of the run."""
         self.seconds["reading"] = 0.0
         self.seconds["reading"] = perf_counter() - self._started_at - sum(self.seconds.values())
         counts = dict(self.counts)
@@ -483,7 +506,7 @@ class ConsistencyCollector:
         }
 
     def state(self) -> bytes:
-        """What `restore` takes."""
+        """State of the collector for a checkpoint; `restore` reads it."""
         document = {
             "arrivals": self.intake.state(),
             "verdicts": self.verdicts.state(),
@@ -493,7 +516,7 @@ class ConsistencyCollector:
         return pack_state(document, {"names": self.names.to_column()})
 
     def restore(self, state: bytes) -> None:
-        """Goes on where another watch was, which had begun with the same."""
+        """Continue from the `state` of another run with the same static assertions."""
         document, columns = unpack_state(state)
         if self.observers:
             self.names.load_column(columns["names"])
@@ -505,5 +528,5 @@ class ConsistencyCollector:
         self.counts = {"tuples": document.get("tuples", 0), **document["counts"]}
 
     def legacy_bucket_states(self, state: bytes) -> list[bytes]:
-        """The partition in a checkpoint of a version that kept all in one."""
+        """State of the only bucket in a checkpoint of versions without buckets."""
         return [state]

@@ -1,5 +1,7 @@
-"""How a TBox is to be watched: its negative inclusions closed and grouped, the bolts of a cut,
-what is left out. Frozen.
+"""Plan for checking streams against a TBox: closed and grouped negative inclusions, and bolts.
+
+A bolt is a stage of a pipeline that tests some groups of negative inclusions. A cut says after
+which groups bolts end.
 
 >>> from shiq.model import Class, DisjointClasses, TBox
 >>> watched = plan(TBox((DisjointClasses((Class("urn:A"), Class("urn:B"))),)), window=2)
@@ -23,14 +25,14 @@ from shiq.model import TBox
 from shiq.model.abox import ABox
 from shiq.rdf import read_ontology
 from shiq.streams.consistency.dl_lite import (
-    MISFIT,
+    OUT_OF_RANGE,
     DLLiteView,
     Negative,
     Origins,
     assume_siblings_disjoint,
+    build_dl_lite_view,
     display_label,
-    dl_lite_view,
-    range_limits,
+    select_range_limits,
 )
 from shiq.streams.consistency.negative_inclusions import (
     GROUPINGS,
@@ -40,21 +42,21 @@ from shiq.streams.consistency.negative_inclusions import (
     UnfoldingError,
     build_masks,
     close_negatives,
-    conflict_origins,
-    find_refuting,
-    negative_closure,
+    find_conflict_origins,
+    find_refuting_negative,
+    materialise_closure,
     select_roots,
 )
 from shiq.streams.consistency.topology import (
     Bolt,
     Cut,
+    add_expected_evaluations,
     build_bolts,
-    cheapest_cut,
     count_tests,
-    label_rates,
-    with_expected_evaluations,
+    estimate_label_rates,
+    find_cheapest_cut,
 )
-from shiq.streams.front.checkpoint import fingerprint
+from shiq.streams.front.checkpoint import hash_texts
 from shiq.support import pluralize
 
 STRATEGIES = ("mask", "ntm", "ltm")
@@ -64,15 +66,20 @@ Labels: TypeAlias = tuple[str, ...]
 
 
 class UnsupportedAxiom(NamedTuple):
+    """Axiom that is left out, with the reason."""
+
     axiom: str
     reason: str
 
 
 @dataclass(frozen=True)
 class StreamPlan:
-    """``negatives``: the closed ones with their axioms; ``root_groups``: their roots, group by
-    group; ``expected_tuples``: of a unit of time. What JSON shows has its names: `positive`, `negative`, `horn`, `left_out`,
-    `unsatisfiable`, `negative_closure`, `select_roots`, `groups`, `build_bolts`, `lanes`.
+    """Compiled TBox for checking streams; immutable.
+
+    negatives: the closed negative inclusions with their axioms.
+    root_groups: their roots by group.
+    expected_tuples: expected assertions per time unit.
+    Properties such as `positive` and `left_out` have the names of the JSON members.
     """
 
     view: DLLiteView
@@ -90,23 +97,24 @@ class StreamPlan:
 
     @cached_property
     def all_roots(self) -> Group:
+        """Roots of all groups."""
         return tuple(negative for group in self.root_groups for negative in group)
 
     @cached_property
     def masks(self) -> RootMasks:
-        """The masks of all roots."""
+        """Bit masks of all roots."""
         return build_masks(self.view, self.all_roots)
 
     @property
     def mask(self) -> dict[str, float] | None:
-        """What a mask costs: its labels, the sides of its roots, its bytes, and the evaluations
-        of a unit of time, one a tuple; None for bolts.
+        """Cost of the masks: labels, matrices, bytes, and expected evaluations per time unit; None
+        for bolts.
         """
         if self.strategy != "mask":
             return None
         sides = [
-            *self.masks.narrow_sides.words,
-            *(self.masks.wide_sides.words if self.masks.wide_roots else ()),
+            *self.masks.narrow_matrices.bit_matrices,
+            *(self.masks.wide_matrices.bit_matrices if self.masks.wide_roots else ()),
         ]
         return {
             "labels": len(self.masks.labels),
@@ -117,20 +125,23 @@ class StreamPlan:
 
     @property
     def roots(self) -> tuple[Labels, ...]:
+        """Roots as they are displayed."""
         return tuple(map(display_labels, self.all_roots))
 
     @property
     def groups(self) -> tuple[tuple[Labels, ...], ...]:
+        """Groups of roots as they are displayed."""
         return tuple(tuple(map(display_labels, group)) for group in self.root_groups)
 
     @property
     def lanes(self) -> int:
-        """Words of 64 roots that a mask has."""
+        """Number of 64-bit words that a mask needs."""
         return -(-len(self.all_roots) // 64)
 
     @property
     def positive(self) -> tuple[Labels, ...]:
-        special = self.view.stand_ins
+        """Positive inclusions as they are displayed."""
+        special = self.view.auxiliary_labels
         return tuple(
             sorted(
                 (display_label(x), display_label(y))
@@ -141,56 +152,62 @@ class StreamPlan:
 
     @property
     def negative(self) -> tuple[Labels, ...]:
+        """Negative inclusions of the TBox as they are displayed."""
         return tuple(sorted(map(display_labels, self.view.negative)))
 
     @property
     def horn(self) -> tuple[tuple[Labels, str], ...]:
-        return tuple(sorted((tuple(sorted(body)), head) for body, head in self.view.horn))
+        """Horn rules (body, head), sorted."""
+        return tuple(sorted((tuple(sorted(body)), head) for body, head in self.view.horn_rules))
 
     @cached_property
     def unsatisfiable(self) -> Labels:
-        labels = self.view.vocabulary - self.view.stand_ins
+        """Unsatisfiable labels as they are displayed."""
+        labels = self.view.vocabulary - self.view.auxiliary_labels
         return tuple(
             sorted(
                 display_label(label)
                 for label in labels
-                if find_refuting(self.view, label, self.all_roots)
+                if find_refuting_negative(self.view, label, self.all_roots)
             )
         )
 
     @property
     def left_out(self) -> tuple[UnsupportedAxiom, ...]:
+        """Axioms that are left out, with the reasons."""
         return tuple(
             UnsupportedAxiom(leftover.text or leftover.message, leftover.message)
             for leftover in self.leftovers
         )
 
     def conflict_axioms(self, conflict: Negative) -> tuple[str, ...]:
-        """The axioms by which labels contradict, as functional syntax, in their order."""
-        origins = conflict_origins(self.view, self.negatives, conflict)
+        """Axioms that make labels contradict, in functional syntax and in the ontology's order."""
+        origins = find_conflict_origins(self.view, self.negatives, conflict)
         for label in conflict:
-            if label[0] == MISFIT:
+            if label[0] == OUT_OF_RANGE:
                 origins = origins.union(
-                    *range_limits(label[1:], self.view.misfits, self.view.theory).values()
+                    *select_range_limits(
+                        label[1:], self.view.range_limits, self.view.theory
+                    ).values()
                 )
         return tuple(axiom_text(self.view.axioms[index]) for index in sorted(origins))
 
     @property
     def settings(self) -> dict[str, str]:
-        """What changes rows, as short texts."""
+        """Settings of a checkpoint that change rows, as short texts."""
         texts = (
             *map(axiom_text, self.view.axioms),
             *(" ".join(display_labels(labels)) for labels in self.view.negative),
         )
         return {
-            "tbox": fingerprint([*texts, *map(repr, self.abox)]),
+            "tbox": hash_texts([*texts, *map(repr, self.abox)]),
             "window": str(self.window),
             "strategy": self.strategy,
             "cut": ",".join(map(str, self.cut)) or "none",
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """As ``shiq stream plan --json`` writes it."""
+        """JSON value as ``shiq stream plan --json`` prints it."""
         return {name: getattr(self, name) for name in _JSON_FIELDS} | {
             "horn": [{"body": body, "head": head} for body, head in self.horn],
             "left_out": [item._asdict() for item in self.left_out],
@@ -217,6 +234,7 @@ _BOLT_FIELDS = ("groups", "conjunctions", "inferences", "expected_evaluations")
 
 
 def display_labels(labels: Negative) -> Labels:
+    """Labels of a negative inclusion as displayed and sorted: (B, B) for {B}."""
     ordered = tuple(sorted(map(display_label, labels)))
     return ordered * 2 if len(ordered) == 1 else ordered
 
@@ -233,36 +251,41 @@ def plan(
     most_cached: float | None = None,
     catalog: Catalogs | None = None,
 ) -> StreamPlan:
-    """How streams are watched for contradictions with ``tbox`` (a TBox, or what `read_ontology`
-    reads), in windows of ``window`` + 1 points.
+    """Plan how streams are checked for contradictions with ``tbox``, in windows of ``window`` + 1
+    points.
 
-    ``cut``: after which groups bolts end, () for one bolt, or ``auto``; it matters for ``ltm``
-    alone. ``rates``: events a unit by IRI; ``most_cached``: a bound for what ``auto`` may cache
-    of a unit. ``allow``: kinds of leftovers that are agreed on. ``catalog``: see `shiq.inputs.catalog`.
-    Raises: UsageError; InputError where ``tbox`` cannot be read.
+    tbox: a TBox, or anything that `read_ontology` reads.
+    cut: groups after which bolts end, () for one bolt, or ``auto``; only for the strategy ``ltm``.
+    rates: events per time unit by IRI.
+    most_cached: bound for the tuples per time unit that an automatic cut may cache.
+    allow: kinds of accepted leftovers.
+    catalog: see `shiq.inputs.catalog`.
+    Raises: UsageError; InputError if ``tbox`` cannot be read.
     """
     _check_settings(window, strategy, grouping, assume)
     known = read_catalog(catalog) if catalog else None
     reading = read_ontology(
         list(tbox) if isinstance(tbox, list | tuple) else [tbox], catalog=known, chains=False
     )
-    seen, negatives, leftovers = _close_view(dl_lite_view(reading.tbox), assume)
+    seen, negatives, leftovers = _close_view(build_dl_lite_view(reading.tbox), assume)
     kept = tuple(
         leftover for leftover in (*reading.leftovers, *leftovers) if is_blocking(leftover, allow)
     )
     groups = GROUPINGS[grouping](seen, select_roots(seen, negatives))
-    by_label = label_rates(seen, rates)
+    by_label = estimate_label_rates(seen, rates)
     if strategy != "ltm":
         chosen: Cut = ()
     elif cut == "auto":
-        chosen = cheapest_cut(seen, groups, by_label, most_cached)
+        chosen = find_cheapest_cut(seen, groups, by_label, most_cached)
     else:
         chosen = _check_cut(cut, len(groups))
-    complete = negative_closure(seen, (root for group in groups for root in group), seen.vocabulary)
+    complete = materialise_closure(
+        seen, (root for group in groups for root in group), seen.vocabulary
+    )
     pipeline = (
         ()
         if strategy == "mask"
-        else with_expected_evaluations(build_bolts(seen, groups, chosen), by_label)
+        else add_expected_evaluations(build_bolts(seen, groups, chosen), by_label)
     )
     return StreamPlan(
         seen,
@@ -283,8 +306,9 @@ def plan(
 def _close_view(
     seen: DLLiteView, assume: Sequence[str]
 ) -> tuple[DLLiteView, dict[Negative, Origins], list[Leftover]]:
-    """The view less Horn rules that unfold into too much, its negative inclusions closed, and
-    what is left out.
+    """Close the negative inclusions of a view; leave out Horn rules that unfold too far.
+
+    Returns: the view, its negative inclusions, and leftovers for what is left out.
     """
     if "siblings-disjoint" in assume:
         seen = assume_siblings_disjoint(seen)
@@ -292,8 +316,8 @@ def _close_view(
         negatives = close_negatives(seen)
     except UnfoldingError:
         reason = f"together with others it unfolds into more than {pluralize(MOST_UNFOLDED, 'set')} of labels"
-        more = {index: reason for origins in seen.horn.values() for index in origins}
-        seen = replace(seen, horn={}, unsupported_axioms={**seen.unsupported_axioms, **more})
+        more = {index: reason for origins in seen.horn_rules.values() for index in origins}
+        seen = replace(seen, horn_rules={}, unsupported_axioms={**seen.unsupported_axioms, **more})
         negatives = close_negatives(seen)
     leftovers = [
         Leftover(
@@ -308,6 +332,7 @@ def _close_view(
 
 
 def _check_settings(window: int, strategy: str, grouping: str, assume: Sequence[str]) -> None:
+    """Refuse unknown or malformed settings of a plan."""
     if isinstance(window, bool) or not isinstance(window, int) or not 0 <= window < 1 << 61:
         raise UsageError(f"{window!r} is no length of a window", "Give a whole number from 0 on.")
     for what, value, known in (
@@ -322,6 +347,7 @@ def _check_settings(window: int, strategy: str, grouping: str, assume: Sequence[
 
 
 def _check_cut(cut: Cut | str, groups: int) -> Cut:
+    """Refuse a malformed cut."""
     places = cut if not isinstance(cut, str) else ()
     if (
         isinstance(cut, str)

@@ -1,11 +1,8 @@
-"""Live spans as columns: points become spans, spans are joined, spans of contradicting labels
-are intersected.
+"""Live spans of assertions as columns: build them from points of time, and join them.
 
-A span [start, end] of a code (an individual and a label) is where an assertion is live: from t
-to t + window. Joined spans of one code neither overlap nor touch, so that an intersection of
-joined spans is a maximal span: nothing is to be joined again.
-
-THEORY, "Spans", has why.
+A span [start, end] of a code (an individual and a label) is the period in which an assertion is
+live: from t to t + window. Joined spans of one code neither overlap nor touch. So an intersection
+of joined spans is a maximal span, and needs no joining again. Proof: THEORY, "Spans".
 """
 
 from __future__ import annotations
@@ -24,23 +21,25 @@ BEGINNING, END = -1, (1 << 63) - 1
 
 
 class Spans(NamedTuple):
-    """Columns, sorted by code and start."""
+    """Columns of spans, sorted by code and start."""
 
     code: Ints
     start: Ints
     end: Ints
 
     def select(self, rows: Ints | Flags) -> Spans:
+        """Spans of these rows or flags."""
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows
         return Spans(self.code[rows], self.start[rows], self.end[rows])
 
 
 def empty_spans() -> Spans:
+    """Make an empty table of spans."""
     return Spans(*(np.empty(0, np.int64) for _ in range(3)))
 
 
-def live_spans(code: Ints, time: Ints, window: int) -> Spans:
-    """The joined spans of assertions at points of time, in any order."""
+def make_live_spans(code: Ints, time: Ints, window: int) -> Spans:
+    """Join the spans of assertions at points of time, in any order."""
     if not len(code):
         return empty_spans()
     low, width = int(time.min()), int(time.max() - time.min()).bit_length()
@@ -55,20 +54,20 @@ def live_spans(code: Ints, time: Ints, window: int) -> Spans:
     np.logical_or(code[1:] != code[:-1], time[1:] - time[:-1] > window + 1, out=begins[1:])
     first = np.flatnonzero(begins)
     last = np.append(first[1:], len(code)) - 1
-    return Spans(code[first], time[first], end_times(time[last], window))
+    return Spans(code[first], time[first], live_until(time[last], window))
 
 
-def end_times(time: Ints, window: int) -> Ints:
-    """Until when an assertion at ``time`` is live."""
+def live_until(time: Ints, window: int) -> Ints:
+    """Last time at which an assertion made at ``time`` is live."""
     return np.minimum(time, END - window) + window
 
 
 def join_spans(parts: Sequence[Spans]) -> Spans:
-    """All spans of ``parts``, what overlaps or touches within one code as one."""
+    """Join overlapping and touching spans of each code."""
     code, start, end = (np.concatenate(columns) for columns in zip(*parts))
     if not len(code):
         return empty_spans()
-    order = _sort_order(code, start)
+    order = _sort_by_code_and_start(code, start)
     code, start, end = code[order], start[order], end[order]
     begins = np.empty(len(code), bool)
     begins[0] = True
@@ -79,9 +78,9 @@ def join_spans(parts: Sequence[Spans]) -> Spans:
     return Spans(code[first], start[first], np.maximum.reduceat(end, first))
 
 
-def _sort_order(code: Ints, start: Ints) -> Ints:
-    """What sorts by code and start. The parts of what is joined are sorted, which a stable sort
-    makes use of.
+def _sort_by_code_and_start(code: Ints, start: Ints) -> Ints:
+    """Indexes that sort by code and start. A stable sort is fast here: the parts are sorted
+    already.
     """
     low, width = int(start.min()), int(start.max() - start.min()).bit_length()
     if int(code.max()).bit_length() + width < 64:
@@ -90,7 +89,7 @@ def _sort_order(code: Ints, start: Ints) -> Ints:
 
 
 def _running_maximum(begins: Flags, end: Ints) -> Ints:
-    """The greatest end so far in each group; ``begins``: where groups begin."""
+    """Running maximum of ``end`` within each group; ``begins`` flags the first row of a group."""
     low, group = int(end.min()), np.cumsum(begins, dtype=np.int64)
     wide = int(end.max()) - low + 1
     if int(group[-1]) * wide < 1 << 62:
@@ -100,8 +99,8 @@ def _running_maximum(begins: Flags, end: Ints) -> Ints:
     return values[_running_maximum(begins, ranks)]
 
 
-def run_starts(sorted_values: Ints) -> Ints:
-    """Where each run of equal values begins."""
+def find_run_starts(sorted_values: Ints) -> Ints:
+    """Index of the first row in each run of equal values."""
     if not len(sorted_values):
         return np.empty(0, np.int64)
     return np.flatnonzero(np.concatenate(([True], sorted_values[1:] != sorted_values[:-1])))

@@ -1,9 +1,12 @@
-"""One partition at work: the live spans of its individuals as columns; a batch comes in, what
-has ended goes out as violations.
+"""State of a bucket in consistency checking: live spans of individuals, from batches to violations.
 
-A span that ended before watermark - 1 can neither meet nor touch what is still to come. So when
-such spans go, the violations that they end are final; others stay, and are found when one of
-their spans goes: nothing is told twice, whatever the batches.
+A span that ended before watermark - 1 can neither meet nor touch a future one. When such spans are
+removed, the violations that end with them are final. Other violations are found when one of their
+own spans is removed. So each is reported once, whatever the batches.
+
+A strategy selects suspects: individuals whose live labels contradict at some time. `violations`
+then finds the exact labels and times. `MaskStrategy` uses bit masks over columns. `BoltStrategy`
+implements both published methods, tuple by tuple: NTM with one bolt and LTM with several.
 """
 
 from __future__ import annotations
@@ -24,10 +27,10 @@ from shiq.streams.consistency.spans import (
     Flags,
     Spans,
     empty_spans,
-    end_times,
+    find_run_starts,
     join_spans,
-    live_spans,
-    run_starts,
+    live_until,
+    make_live_spans,
 )
 from shiq.streams.consistency.topology import Bolt
 from shiq.streams.consistency.violations import ViolationFinder, Violations, concatenate_violations
@@ -41,36 +44,39 @@ from shiq.streams.consistency.violations import ViolationFinder, Violations, con
 
 
 #: Joined spans of a label.
-Live: TypeAlias = list[tuple[int, int]]
+LabelSpans: TypeAlias = list[tuple[int, int]]
 
 
-class Strategy:
-    """What looks at tuples, and counts what it evaluates, and the most spans that it caches itself;
-    one that keeps nothing itself only suspects.
+class SuspectStrategy:
+    """Base class of strategies, which select individuals that may be in a conflict.
+
+    evaluations: number of tests made.
+    most_cached: largest number of spans that the strategy itself stored.
     """
 
     evaluations: int = 0
     most_cached: int = 0
 
     def process(self, key: Ints, label: Ints, start: Ints, end: Ints) -> None:
-        """Looks at tuples that arrive."""
+        """Process arriving assertions."""
 
     def suspect_runs(self, key: Ints, label: Ints, starts: Ints) -> Flags:
-        """Which runs of the labels of individuals (``key`` at their starts) are to be looked at
-        closely.
+        """Flag the runs of labels, one run per individual, that may contradict.
+
+        starts: index of each run's first row in ``key`` and ``label``.
         """
         raise NotImplementedError
 
     def drop_before(self, before: int) -> None:
-        """Lets spans go that ended before a time."""
+        """Drop stored spans that ended before a time."""
 
     def renumber(self, numbers: Mapping[int, int]) -> None:
-        """Takes new numbers of the individuals that are left."""
+        """Apply the new numbers of the remaining individuals."""
 
 
 @dataclass
-class MaskStrategy(Strategy):
-    """Looks at what the state holds."""
+class MaskStrategy(SuspectStrategy):
+    """Strategy that tests all labels of an individual at once by bit masks."""
 
     masks: RootMasks
 
@@ -80,20 +86,20 @@ class MaskStrategy(Strategy):
 
 
 @dataclass
-class _RunningBolt:
-    """A bolt at work: ``partners`` of a label are the rests of its conjunctions, ``cache`` the
-    spans by individual and label.
+class _BoltState:
+    """State of a bolt: its tests and the live spans that it stores.
+
+    partners: by label, the other labels of each conjunction that contains it.
+    cache: spans by individual and label.
     """
 
     partners: Mapping[str, tuple[tuple[str, ...], ...]]
     lift: Mapping[str, tuple[str, ...]]
-    cache: dict[int, dict[str, Live]] = field(default_factory=lambda: defaultdict(dict))
+    cache: dict[int, dict[str, LabelSpans]] = field(default_factory=lambda: defaultdict(dict))
     cached_spans: int = 0
 
     def process(self, key: int, label: str, start: int, end: int) -> bool:
-        """Whether an arriving tuple meets all the others of a conjunction; it is cached in any
-        case.
-        """
+        """Store an assertion; return whether it contradicts stored ones by some conjunction."""
         partners = self.partners.get(label)
         if not partners:
             return False
@@ -106,9 +112,9 @@ class _RunningBolt:
 
 
 def _are_live_together(
-    live: Mapping[str, Live], others: Sequence[str], start: int, end: int
+    live: Mapping[str, LabelSpans], others: Sequence[str], start: int, end: int
 ) -> bool:
-    """Whether all ``others`` are live at one time from ``start`` to ``end``."""
+    """Whether all ``others`` are live at one common time between ``start`` and ``end``."""
     if not others:
         return True
     for s, e in live.get(others[0], ()):
@@ -121,8 +127,8 @@ def _are_live_together(
     return False
 
 
-def add_span(live: Live, start: int, end: int) -> Live:
-    """``live`` with one more span."""
+def add_span(live: LabelSpans, start: int, end: int) -> LabelSpans:
+    """Add a span to the joined spans of a label."""
     kept = []
     for s, e in live:
         if s - 1 <= end and e >= start - 1:
@@ -132,12 +138,12 @@ def add_span(live: Live, start: int, end: int) -> Live:
     return sorted([*kept, (start, end)]) if kept else [(start, end)]
 
 
-class BoltStrategy(Strategy):
-    """The tuples go through bolt after bolt, each time as what the bolt before handed them on as."""
+class BoltStrategy(SuspectStrategy):
+    """Strategy that passes each assertion from bolt to bolt, each time as a more general label."""
 
     def __init__(self, labels: Sequence[str], bolts: Sequence[Bolt], window: int) -> None:
         self._labels, self._window, self._dropped_before = labels, window, 0
-        self.stages = [_RunningBolt(_conjunction_partners(bolt), bolt.lift) for bolt in bolts]
+        self.stages = [_BoltState(_find_partners(bolt), bolt.lift) for bolt in bolts]
         self._suspects: set[int] = set()
 
     def process(self, key: Ints, label: Ints, start: Ints, end: Ints) -> None:
@@ -183,7 +189,8 @@ class BoltStrategy(Strategy):
             stage.cache.update(kept)
 
 
-def _conjunction_partners(bolt: Bolt) -> dict[str, tuple[tuple[str, ...], ...]]:
+def _find_partners(bolt: Bolt) -> dict[str, tuple[tuple[str, ...], ...]]:
+    """For each label, the other labels of each conjunction that contains it."""
     found: dict[str, list[tuple[str, ...]]] = {}
     for test in bolt.tests:
         for label in test:
@@ -191,12 +198,15 @@ def _conjunction_partners(bolt: Bolt) -> dict[str, tuple[tuple[str, ...], ...]]:
     return {label: tuple(sorted(others)) for label, others in found.items()}
 
 
-def make_strategy(name: str, masks: RootMasks, bolts: Sequence[Bolt], window: int) -> Strategy:
+def make_strategy(
+    name: str, masks: RootMasks, bolts: Sequence[Bolt], window: int
+) -> SuspectStrategy:
+    """Make the strategy with this name."""
     return MaskStrategy(masks) if name == "mask" else BoltStrategy(masks.labels, bolts, window)
 
 
 class StreamPartition:
-    """The state of some individuals, which are numbers from 0 on; codes are those of `RootMasks`."""
+    """Live spans of some individuals, which are numbered from 0; codes are those of `RootMasks`."""
 
     def __init__(self, plan: StreamPlan) -> None:
         self.masks = plan.masks
@@ -206,73 +216,72 @@ class StreamPartition:
         self.most_rows = self.most_bytes = 0
 
     def add_assertions(self, key: Ints, label: Ints, time: Ints) -> None:
-        """Takes the assertions of a batch, in any order."""
-        self.strategy.process(key, label, time, end_times(time, self.window))
-        self._add_spans(live_spans(self.masks.encode(key, label), time, self.window))
+        """Add the assertions of a batch, in any order."""
+        self.strategy.process(key, label, time, live_until(time, self.window))
+        self._add_spans(make_live_spans(self.masks.encode(key, label), time, self.window))
 
     def add_static(self, key: Ints, label: Ints) -> None:
-        """Takes what is live at all times."""
+        """Add assertions that are live at all times."""
         begin, end = np.full(len(key), BEGINNING, np.int64), np.full(len(key), END, np.int64)
         self.strategy.process(key, label, begin, end)
         self._add_spans(Spans(self.masks.encode(key, label), begin, end))
 
     def restore(self, spans: Spans) -> None:
-        """Goes on from the `spans` of another partition of the same plan, which had all that
-        this one has.
-        """
+        """Continue from the `spans` of another partition with the same plan."""
         self.strategy.process(*self.masks.decode(spans.code), spans.start, spans.end)
         self.spans = spans
 
     def _add_spans(self, spans: Spans) -> None:
+        """Join spans with the live ones and update the largest sizes."""
         self.spans = (
             join_spans([self.spans, spans]) if len(self.spans.code) else join_spans([spans])
         )
         self.most_rows = max(self.most_rows, len(self.spans.code))
         self.most_bytes = max(self.most_bytes, sum(column.nbytes for column in self.spans))
 
-    def retire(self, watermark: int) -> Violations:
-        """Lets go what is over, now that nothing before ``watermark`` can come; the violations
-        that are final by that.
-        """
+    def remove_ended(self, watermark: int) -> Violations:
+        """Remove spans that ended before ``watermark``; return the violations that became final."""
         before = watermark - 1
         ended = self.spans.end < before
         if not ended.any():
             return concatenate_violations([])
-        found = self._violations(self._spans_of_individuals(ended))
+        found = self._find_violations(self._spans_of_individuals(ended))
         self.spans = self.spans.select(~ended)
         self.strategy.drop_before(before)
         return found.select(found.end < before)
 
     def finish(self) -> Violations:
-        """All violations that are left."""
-        found, self.spans = self._violations(self.spans), empty_spans()
+        """Return all remaining violations."""
+        found, self.spans = self._find_violations(self.spans), empty_spans()
         return found
 
     def _spans_of_individuals(self, ended: Flags) -> Spans:
-        """All spans of the individuals that have one in ``ended``."""
-        starts = run_starts(key := self.individual_numbers())
+        """All spans of the individuals that have a span flagged in ``ended``."""
+        starts = find_run_starts(key := self.individual_numbers())
         touched = np.logical_or.reduceat(ended, starts)
         return self.spans.select(np.repeat(touched, np.diff(np.append(starts, len(key)))))
 
-    def _violations(self, spans: Spans) -> Violations:
+    def _find_violations(self, spans: Spans) -> Violations:
+        """Find the violations among spans: select suspects, then check them exactly."""
         if not len(spans.code):
             return concatenate_violations([])
         key, label = self.masks.decode(spans.code)
-        starts = run_starts(key)
+        starts = find_run_starts(key)
         suspected = self.strategy.suspect_runs(key, label, starts)
-        return self.finder.find(
+        return self.finder.find_violations(
             spans.select(np.repeat(suspected, np.diff(np.append(starts, len(key)))))
         )
 
-    def open_violations(self) -> Violations:
-        """The violations among all that is live, ended or not."""
-        return self._violations(self.spans)
+    def find_live_violations(self) -> Violations:
+        """Violations among all live spans, final or not."""
+        return self._find_violations(self.spans)
 
     def individual_numbers(self) -> Ints:
+        """Individual of each live span."""
         return self.masks.decode(self.spans.code)[0]
 
     def renumber(self, numbers: Mapping[int, int]) -> None:
-        """Gives the individuals new numbers, in the same order."""
+        """Apply new numbers of the individuals, in the same order."""
         key, label = self.masks.decode(self.spans.code)
         old = np.fromiter(numbers, np.int64, len(numbers))
         new = np.fromiter(numbers.values(), np.int64, len(numbers))

@@ -1,11 +1,12 @@
-"""The pipeline of a cut: bolts with their conjunctions and inferences, and which labels arrive
-where.
+"""Pipeline of bolts for a cut: their conjunctions, the labels that they pass on, and their costs.
 
-Bolt k tests the labels that arrive for its own groups, and hands each label on as the most
-specific of those that later bolts look at and that lie above it: so nothing is tested twice, and
-nothing that a later bolt needs is lost.
+Bolt k tests the arriving labels for its own groups. It passes each label on as its most specific
+superlabels among those that later bolts test. So nothing is tested twice and nothing that a later
+bolt needs is lost. Proof: THEORY, "What reaches a bolt".
 
-THEORY, "What reaches a bolt", has why.
+Costs: for each arriving assertion, a bolt evaluates the conjunctions with its label and caches it
+if there are any. Bolts run in parallel, so the busiest one limits the rate. Passing on costs too,
+and caching needs memory.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from itertools import chain, combinations, pairwise
 from typing import TypeAlias
 
 from shiq.streams.consistency.dl_lite import EXISTS, INVERSE, DLLiteView, Negative
-from shiq.streams.consistency.negative_inclusions import ABSURD, Group, negative_closure
+from shiq.streams.consistency.negative_inclusions import UNSATISFIABLE, Group, materialise_closure
 
 #: Where bolts end: after which groups, ascending; () for one bolt.
 Cut: TypeAlias = tuple[int, ...]
@@ -25,9 +26,12 @@ Cut: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Bolt:
-    """``groups``: how many; ``tests``: sets of arriving labels that contradict; ``lift``: what
-    each arriving label is handed on as, for those that are handed on. ``conjunctions`` and
-    ``inferences`` count them, over labels that are no stand-ins.
+    """Stage of the pipeline.
+
+    groups: number of its groups.
+    tests: sets of arriving labels that contradict.
+    lift: by arriving label, the labels as which it is passed on.
+    conjunctions, inferences: number of tests and of changed labels, without auxiliary labels.
     """
 
     groups: int
@@ -40,19 +44,23 @@ class Bolt:
 
 
 def build_bolts(view: DLLiteView, groups: Sequence[Group], cut: Cut) -> tuple[Bolt, ...]:
-    """One bolt for each run of groups between two places of ``cut``. ⊥, and values that cannot
-    be, are the first one's.
+    """Build one bolt for each run of groups between two places of ``cut``.
+
+    The first bolt also tests for ⊥ and for impossible data values.
     """
     runs = [tuple(chain(*groups[start:end])) for start, end in pairwise((0, *cut, len(groups)))]
-    made, arriving = list[Bolt](), view.vocabulary | view.stand_ins
+    made, arriving = list[Bolt](), view.vocabulary | view.auxiliary_labels
     for i, (run, length) in enumerate(
         zip(runs, (end - start for start, end in pairwise((0, *cut, len(groups)))))
     ):
         later = frozenset[str]().union(*chain(*runs[i + 1 :]))
         lift = {label: up for label in sorted(arriving) if (up := lift_label(view, label, later))}
-        tests = negative_closure(view, run if i else (*run, ABSURD), arriving)
+        tests = materialise_closure(view, run if i else (*run, UNSATISFIABLE), arriving)
         inferences = sum(
-            up != label for label, ups in lift.items() if label not in view.stand_ins for up in ups
+            up != label
+            for label, ups in lift.items()
+            if label not in view.auxiliary_labels
+            for up in ups
         )
         made.append(
             Bolt(length, arriving, frozenset(tests), lift, count_tests(view, tests), inferences)
@@ -62,11 +70,12 @@ def build_bolts(view: DLLiteView, groups: Sequence[Group], cut: Cut) -> tuple[Bo
 
 
 def count_tests(view: DLLiteView, tests: Iterable[Negative]) -> int:
-    return sum(view.stand_ins.isdisjoint(test) for test in tests)
+    """Number of tests without auxiliary labels."""
+    return sum(view.auxiliary_labels.isdisjoint(test) for test in tests)
 
 
 def lift_label(view: DLLiteView, label: str, wanted: frozenset[str]) -> tuple[str, ...]:
-    """The most specific of ``wanted`` above ``label``; of equivalent ones the first."""
+    """Most specific superlabels of ``label`` among ``wanted``; of equivalent ones the first."""
     above = view.ancestors(label) & wanted
 
     def is_spared(upper: str) -> bool:
@@ -94,9 +103,9 @@ MOST_GROUPS = 8
 
 
 @dataclass(frozen=True)
-class Cost:
-    """``evaluations``, ``arriving`` and ``cached_tuples`` tuples by bolt, and all ``forwarded_tuples`` ones
-    (of a unit of time).
+class PipelineCost:
+    """Cost of a pipeline per time unit: by bolt evaluations, arriving and cached tuples; forwarded
+    tuples.
     """
 
     evaluations: tuple[float, ...]
@@ -106,7 +115,9 @@ class Cost:
 
     @property
     def total(self) -> float:
-        """With equally many tasks for each cut: bolts × the busiest bolt, and the forwarding."""
+        """Total cost with equally many tasks for each cut: bolts × the busiest bolt, and the
+        forwarding.
+        """
         busiest = max(
             e + ARRIVAL * n + CACHING * c
             for e, n, c in zip(self.evaluations, self.arriving, self.cached_tuples)
@@ -114,11 +125,9 @@ class Cost:
         return len(self.evaluations) * busiest + FORWARDING * self.forwarded_tuples
 
 
-def label_rates(view: DLLiteView, rates: Mapping[str, float] | None) -> dict[str, float]:
-    """The rate of each label that can be asserted; each one alike where ``rates`` (by IRI) are
-    not known.
-    """
-    counted = view.vocabulary - view.stand_ins
+def estimate_label_rates(view: DLLiteView, rates: Mapping[str, float] | None) -> dict[str, float]:
+    """Rate of each label that can be asserted; the same for all if ``rates`` (by IRI) are unknown."""
+    counted = view.vocabulary - view.auxiliary_labels
     if rates is None:
         return dict.fromkeys(counted, 1.0)
     return {
@@ -126,8 +135,8 @@ def label_rates(view: DLLiteView, rates: Mapping[str, float] | None) -> dict[str
     }
 
 
-def pipeline_cost(pipeline: Sequence[Bolt], rates: Mapping[str, float]) -> Cost:
-    """The cost of one topology for tuples that come with ``rates``."""
+def estimate_pipeline_cost(pipeline: Sequence[Bolt], rates: Mapping[str, float]) -> PipelineCost:
+    """Estimate the cost of a pipeline for assertions that arrive with ``rates``."""
     evaluations, arrived, cached, forwarded, arriving = [], [], [], 0.0, dict(rates)
     for bolt in pipeline:
         partners = Counter(label for test in bolt.tests for label in test)
@@ -140,31 +149,33 @@ def pipeline_cost(pipeline: Sequence[Bolt], rates: Mapping[str, float]) -> Cost:
                 onward[upper] = onward.get(upper, 0.0) + rate
         forwarded += sum(onward.values())
         arriving = onward
-    return Cost(tuple(evaluations), tuple(arrived), tuple(cached), forwarded)
+    return PipelineCost(tuple(evaluations), tuple(arrived), tuple(cached), forwarded)
 
 
-def with_expected_evaluations(
+def add_expected_evaluations(
     pipeline: Sequence[Bolt], rates: Mapping[str, float]
 ) -> tuple[Bolt, ...]:
-    """``pipeline`` with what each bolt is expected to evaluate."""
-    found = pipeline_cost(pipeline, rates)
+    """Add the expected evaluations to each bolt of a pipeline."""
+    found = estimate_pipeline_cost(pipeline, rates)
     return tuple(
         replace(bolt, expected_evaluations=n) for bolt, n in zip(pipeline, found.evaluations)
     )
 
 
-def cheapest_cut(
+def find_cheapest_cut(
     view: DLLiteView,
     groups: Sequence[Group],
     rates: Mapping[str, float],
     most_cached: float | None = None,
 ) -> Cut:
-    """The cut of the least cost among those that cache at most ``most_cached`` tuples a unit (or
-    the least, if none does).
+    """Find the cut of least cost.
+
+    most_cached: bound for cached tuples per time unit; without a cut below it, the one that caches
+    least.
     """
     costs = {
-        cut: pipeline_cost(build_bolts(view, groups, cut), rates)
-        for cut in possible_cuts(len(groups))
+        cut: estimate_pipeline_cost(build_bolts(view, groups, cut), rates)
+        for cut in list_cuts(len(groups))
     }
     allowed = [
         cut
@@ -177,8 +188,8 @@ def cheapest_cut(
     )
 
 
-def possible_cuts(groups: int) -> list[Cut]:
-    """Every cut, the empty bolt before the first group among them."""
+def list_cuts(groups: int) -> list[Cut]:
+    """List all cuts, including those with an empty first bolt; at most two places for many groups."""
     places = range(groups + 1) if groups else range(0)
     lengths = range(groups + 2) if groups <= MOST_GROUPS else range(3)
     return [cut for length in lengths for cut in combinations(places, length)]

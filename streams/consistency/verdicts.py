@@ -1,10 +1,10 @@
-"""From rows to verdicts: for every point of time whether the content of its window agrees with
-the TBox. And events on two sides: accepted, or set aside because they contradict older ones.
+"""Verdicts of a stream for every point of time, and a quarantine for events that contradict older
+ones.
 
-Events are looked at in order of time, once none can come before them; of a conflict the newest
-is set aside. It is enough to look at c = t: later windows hold less of what is older. So the
-accepted side is consistent at every c, by itself and with what is static (THEORY, "The newest
-event is set aside").
+The quarantine decides events in order of time, behind the watermark, and rejects the newest event
+of a conflict. Checking the window at c = t is enough: later windows contain less of the older
+events. So the accepted events are consistent at every c, alone and with the static assertions
+(THEORY, "The newest event is set aside").
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 
 from shiq.columns.arrays import Ints
 from shiq.streams.consistency.negative_inclusions import RootMasks, Words
-from shiq.streams.consistency.spans import Spans, empty_spans, join_spans, live_spans
+from shiq.streams.consistency.spans import Spans, empty_spans, join_spans, make_live_spans
 from shiq.streams.front.event import Event
 from shiq.streams.front.operator import StreamAnswer, stream_verdict
 
@@ -28,11 +28,14 @@ Span: TypeAlias = tuple[int, int]
 
 @dataclass
 class VerdictTimeline:
-    """When individuals are inconsistent, and when something that was not used could be live (for
-    ``window`` more points than its time); ``is_always_undetermined``: at all times, as far as anybody knows.
+    """Periods in which individuals are inconsistent, and in which the verdict is in doubt.
 
-    The spans of an individual are joined while more of them may come; then only their ends
-    count: ``inconsistency_changes``, by time.
+    The verdict is in doubt while an event that was not used could be live (``window`` points more).
+    Spans of an individual are joined while more may come; afterwards only their ends are counted.
+
+    is_always_undetermined: whether it is in doubt at all times.
+    inconsistency_changes, doubt_changes: by time, the change of the number of inconsistent
+    individuals and of doubts.
     """
 
     window: int
@@ -42,29 +45,29 @@ class VerdictTimeline:
     spans: dict[str, list[Span]] = field(default_factory=dict)
 
     def add_unused(self, t: int | None) -> None:
-        """Something at ``t``, or at no known time, was not used."""
+        """Record that an event at ``t``, or without known time, was not used."""
         if t is None:
             self.is_always_undetermined = True
         else:
-            _add_spans(self.doubt_changes, [(t, t + self.window)])
+            _count_spans(self.doubt_changes, [(t, t + self.window)])
 
     def add_undecided(self, c: int) -> None:
-        """At ``c`` it could not be decided."""
-        _add_spans(self.doubt_changes, [(c, c)])
+        """Record that the check at ``c`` stayed undecided."""
+        _count_spans(self.doubt_changes, [(c, c)])
 
     def add_rows(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Takes rows that are final."""
+        """Add the spans of final rows."""
         for row in rows:
             for name in {row["individual"], row.get("other", row["individual"])}:
                 self.spans.setdefault(name, []).append((row["from"], row["to"]))
 
     def close_spans(self, live: Container[str] = ()) -> None:
-        """Counts the spans of individuals that are not ``live``."""
+        """Count the spans of individuals that are not ``live``."""
         for name in [name for name in self.spans if name not in live]:
-            _add_spans(self.inconsistency_changes, _join_spans(sorted(self.spans.pop(name))))
+            _count_spans(self.inconsistency_changes, _join_spans(sorted(self.spans.pop(name))))
 
     def verdict_runs(self, first: int, last: int) -> list[Row]:
-        """Runs of one verdict and one number of inconsistent individuals; they cover [first, last]."""
+        """Runs of equal verdict and number of inconsistent individuals, which cover [first, last]."""
         self.close_spans()
         times = sorted(
             {
@@ -97,7 +100,7 @@ class VerdictTimeline:
         return found
 
     def state(self) -> Any:
-        """What `restore` takes, as JSON."""
+        """JSON state for a checkpoint; `restore` reads it."""
         return [
             self.is_always_undetermined,
             list(self.inconsistency_changes.items()),
@@ -106,7 +109,7 @@ class VerdictTimeline:
         ]
 
     def restore(self, state: Any) -> None:
-        """Goes on where another run was."""
+        """Continue from the `state` of another run."""
         self.is_always_undetermined, changes, doubt, spans = state
         self.inconsistency_changes, self.doubt_changes = (
             Counter(dict(changes)),
@@ -116,6 +119,7 @@ class VerdictTimeline:
 
 
 def _join_spans(spans: Sequence[Span]) -> list[Span]:
+    """Join overlapping and touching spans, which are sorted."""
     joined: list[Span] = []
     for start, end in spans:
         if joined and start <= joined[-1][1] + 1:
@@ -125,7 +129,8 @@ def _join_spans(spans: Sequence[Span]) -> list[Span]:
     return joined
 
 
-def _add_spans(changes: Counter[int], spans: Iterable[Span]) -> None:
+def _count_spans(changes: Counter[int], spans: Iterable[Span]) -> None:
+    """Count the starts and ends of spans."""
     for start, end in spans:
         changes[start] += 1
         changes[end + 1] -= 1
@@ -133,7 +138,11 @@ def _add_spans(changes: Counter[int], spans: Iterable[Span]) -> None:
 
 @dataclass(frozen=True)
 class StreamResult(StreamAnswer):
-    """``spans``: the rows of ``--out``; ``verdicts``: runs that cover the stream."""
+    """Result of a checked stream.
+
+    spans: rows of ``--out``.
+    verdicts: runs of equal verdict, which cover the stream.
+    """
 
     spans: tuple[Row, ...]
     verdicts: tuple[Row, ...]
@@ -145,8 +154,11 @@ class StreamResult(StreamAnswer):
 
 @dataclass(frozen=True)
 class ObservedEvent:
-    """Of an event: those of its triples that are used, the codes (`RootMasks`) of what they
-    say, and whether that is all.
+    """Event as observers see it.
+
+    triples: its usable triples.
+    codes: assertions of the triples, as codes of `RootMasks`.
+    is_complete: whether all triples are usable.
     """
 
     t: int
@@ -156,42 +168,42 @@ class ObservedEvent:
 
 
 class EventObserver(Protocol):
-    """Looks at events."""
+    """Interface of an observer, which sees each used event and the progress of the watermark."""
 
     name: str
 
     def start(self, static: Spans) -> None:
-        """Takes what is live at all times."""
+        """Take the static assertions."""
 
     def observe(self, text: str, event: ObservedEvent) -> None:
-        """Takes an event within the stream's ends, whose record stood as ``text``."""
+        """Take an event between start and end of the stream; ``text``: its record."""
 
     def observe_rejected(self, text: str) -> None:
-        """Takes the text of a record that is not used."""
+        """Take the text of a record that is not used."""
 
     def advance_watermark(self, upto: int) -> tuple[Sequence[Row], Sequence[int]]:
-        """Nothing at ``upto`` or before it comes any more: final rows, and points of time at
-        which a verdict is open.
-        """
+        """Process all events up to ``upto``; return final rows and undecided times."""
 
     def needed_individuals(self) -> Ints:
-        """The numbers of individuals that are needed still."""
+        """Numbers of the individuals that the observer still refers to."""
 
     def renumber(self, numbers: Mapping[int, int]) -> None:
-        """Takes new numbers of the individuals that are left."""
+        """Apply the new numbers of the remaining individuals."""
 
     def state(self) -> Any:
-        """What `restore` takes, as JSON."""
+        """JSON state for a checkpoint; `restore` reads it."""
 
     def restore(self, state: Any) -> None:
-        """Goes on where another run was."""
+        """Continue from the `state` of another run."""
 
 
-def observed_events(
+def make_observed_events(
     events: Sequence[Event], unused: set[int], owner: Ints, codes: Ints
 ) -> Iterator[ObservedEvent]:
-    """The events of a batch as `EventObserver` takes them. ``unused``: which of their triples;
-    ``owner``: the event of each code.
+    """Yield the events of a batch as `EventObserver` takes them.
+
+    unused: indexes of unusable triples.
+    owner: index of the event of each code.
     """
     order = np.argsort(owner, kind="stable")
     begins = np.searchsorted(owner[order], np.arange(len(events) + 1))
@@ -205,8 +217,10 @@ def observed_events(
 
 @dataclass(frozen=True)
 class WaitingEvent:
-    """An event that is not decided: its number in order of arrival, its text, and what it says
-    of whom in ``codes``.
+    """Event that the quarantine has not decided yet.
+
+    number: position in order of arrival.
+    codes: its assertions.
     """
 
     t: int
@@ -217,8 +231,10 @@ class WaitingEvent:
 
 @dataclass
 class QuarantineObserver:  # a `EventObserver`
-    """Decides events. ``write_accepted`` and ``write_quarantined`` take their texts; ``spans``: what is live of
-    the accepted ones and of what is static.
+    """Observer that accepts events or sends them to quarantine if they contradict accepted ones.
+
+    write_accepted, write_quarantined: receive the texts of events.
+    spans: live spans of accepted events and static assertions.
     """
 
     masks: RootMasks
@@ -231,10 +247,11 @@ class QuarantineObserver:  # a `EventObserver`
     name: str = "sides"
 
     def start(self, static: Spans) -> None:
+        """Take the static assertions as accepted."""
         self.spans = static
 
     def observe(self, text: str, event: ObservedEvent) -> None:
-        """Takes an event; one of which a part is not used cannot be accepted."""
+        """Queue an event; one with an unusable triple goes to quarantine."""
         if not event.is_complete:
             return self.observe_rejected(text)
         self.last_number += 1
@@ -244,10 +261,11 @@ class QuarantineObserver:  # a `EventObserver`
         return None
 
     def observe_rejected(self, text: str) -> None:
+        """Send a record that is not used to quarantine."""
         self.write_quarantined([text])
 
     def advance_watermark(self, upto: int) -> tuple[Sequence[Row], Sequence[int]]:
-        """Decides the events up to a time."""
+        """Decide the events up to a time."""
         ready = sorted(
             (event for event in self.waiting if event.t <= upto),
             key=lambda event: (event.t, event.number),
@@ -269,12 +287,12 @@ class QuarantineObserver:  # a `EventObserver`
         self.write_accepted([event.text for event in accepted])
         times = np.array([event.t for event in accepted for _ in event.codes], np.int64)
         codes = np.array([code for event in accepted for code in event.codes], np.int64)
-        self.spans = join_spans([self.spans, live_spans(codes, times, self.window)])
+        self.spans = join_spans([self.spans, make_live_spans(codes, times, self.window)])
         self.spans = self.spans.select(self.spans.end > upto)
         return (), ()
 
     def _suspect_individuals(self, ready: list[WaitingEvent]) -> set[int]:
-        """The individuals of which all that is live or comes now contradicts, at whatever times."""
+        """Individuals whose live and new labels contradict if times are ignored."""
         codes = self._live_codes(ready)
         if not len(codes):
             return set()
@@ -283,7 +301,7 @@ class QuarantineObserver:  # a `EventObserver`
         return set(key[starts[self.masks.suspect_runs(label, starts)]].tolist())
 
     def _live_codes(self, events: list[WaitingEvent]) -> Ints:
-        """What is live of what was accepted, and what ``events`` say."""
+        """Codes of live accepted assertions and of ``events``."""
         return np.unique(
             np.concatenate(
                 [self.spans.code, np.array([c for event in events for c in event.codes], np.int64)]
@@ -291,7 +309,7 @@ class QuarantineObserver:  # a `EventObserver`
         )
 
     def _accept_if_consistent(self, event: WaitingEvent, known: dict[int, dict[int, int]]) -> bool:
-        """Whether the event brings no contradiction to what was accepted; then it is known."""
+        """Whether an event contradicts no accepted one; if so, add its labels to ``known``."""
         brought: dict[int, list[int]] = {}
         key, label = self.masks.decode(np.array(event.codes, np.int64))
         for x, n in zip(key.tolist(), label.tolist()):
@@ -307,22 +325,23 @@ class QuarantineObserver:  # a `EventObserver`
         return True
 
     def _violated_roots(self, labels: list[int]) -> Words:
-        """The roots that labels violate together."""
+        """Bits of the roots that labels violate together."""
         if not labels:
             return np.zeros(1, np.uint64)
         label, start = np.array(labels, np.int64), np.zeros(1, np.int64)
         return np.concatenate(
             [
-                self.masks.narrow_sides.violated_roots(label, start),
-                self.masks.wide_sides.violated_roots(label, start),
+                self.masks.narrow_matrices.violated_roots(label, start),
+                self.masks.wide_matrices.violated_roots(label, start),
             ]
         )
 
     def needed_individuals(self) -> Ints:
+        """Individuals of live spans and queued events."""
         return np.unique(self.masks.decode(self._live_codes(self.waiting))[0])
 
     def renumber(self, numbers: Mapping[int, int]) -> None:
-        """Takes new numbers of the individuals that are left."""
+        """Apply the new numbers of the remaining individuals."""
 
         def new(code: Ints) -> Ints:
             key, label = self.masks.decode(code)
@@ -340,12 +359,12 @@ class QuarantineObserver:  # a `EventObserver`
         ]
 
     def state(self) -> Any:
-        """What `restore` takes, as JSON."""
+        """JSON state for a checkpoint; `restore` reads it."""
         waiting = [[event.t, event.number, event.text, list(event.codes)] for event in self.waiting]
         return [self.last_number, waiting, [column.tolist() for column in self.spans]]
 
     def restore(self, state: Any) -> None:
-        """Goes on where another run was."""
+        """Continue from the `state` of another run."""
         self.last_number, waiting, columns = state
         self.waiting = [
             WaitingEvent(t, number, text, tuple(codes)) for t, number, text, codes in waiting

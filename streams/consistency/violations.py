@@ -1,6 +1,4 @@
-"""Which labels of an individual contradict, minimally, and when: exactly, for the few
-individuals that a strategy suspects.
-"""
+"""Find the exact minimal conflicts of suspected individuals and their times, and make rows of them."""
 
 from __future__ import annotations
 
@@ -14,17 +12,19 @@ import numpy as np
 from shiq.columns.arrays import Ints, ranges
 from shiq.streams.consistency.dl_lite import Negative, display_label
 from shiq.streams.consistency.events import IndividualNumbers
-from shiq.streams.consistency.negative_inclusions import RootMasks, conflicts_below
+from shiq.streams.consistency.negative_inclusions import RootMasks, find_conflicts_below
 from shiq.streams.consistency.plan import StreamPlan
-from shiq.streams.consistency.spans import Flags, Spans, run_starts
+from shiq.streams.consistency.spans import Flags, Spans, find_run_starts
 from shiq.streams.consistency.verdicts import Row
 
 #: How many pairs of spans are looked at at once.
-_AT_ONCE = 1 << 20
+_PAIRS_AT_ONCE = 1 << 20
 
 
 class Violations(NamedTuple):
-    """Columns: the individual, the conflict (see `ViolationFinder.conflict_labels`), and when."""
+    """Columns of violations: individual, conflict (`ViolationFinder.conflict_labels`), start and
+    end.
+    """
 
     key: Ints
     conflict: Ints
@@ -32,11 +32,13 @@ class Violations(NamedTuple):
     end: Ints
 
     def select(self, rows: Flags) -> Violations:
+        """Violations with a true flag."""
         places = np.flatnonzero(rows)
         return Violations(*(column[places] for column in self))
 
 
 def concatenate_violations(parts: list[Violations]) -> Violations:
+    """Concatenate tables of violations."""
     return (
         Violations(*map(np.concatenate, zip(*parts)))
         if parts
@@ -46,8 +48,10 @@ def concatenate_violations(parts: list[Violations]) -> Violations:
 
 @dataclass(frozen=True, eq=False)
 class ViolationFinder:
-    """Finds violations by the masks. A conflict of labels a ≤ b is the number a × labels + b;
-    wider ones come behind.
+    """Finder of violations by bit masks.
+
+    A conflict of labels a ≤ b has the number a × labels + b; conflicts of more labels have numbers
+    behind these.
     """
 
     masks: RootMasks
@@ -57,18 +61,16 @@ class ViolationFinder:
     )
 
     def conflict_labels(self, number: int) -> Negative:
-        """The labels that contradict."""
+        """Labels of a conflict by its number."""
         labels = self.masks.labels
         if number >= len(labels) ** 2:
             return self._wide_conflicts[number - len(labels) ** 2]
         return frozenset((labels[number // len(labels)], labels[number % len(labels)]))
 
-    def find(self, spans: Spans) -> Violations:
-        """All violations within ``spans``, all that is live of some individuals: maximal spans
-        of minimal conflicts.
-        """
+    def find_violations(self, spans: Spans) -> Violations:
+        """Find all violations within the spans of individuals: maximal spans of minimal conflicts."""
         key, label = self.masks.decode(spans.code)
-        alone = self.masks.self_violating[label]
+        alone = self.masks.self_violating_labels[label]
         own = Violations(
             key[alone],
             label[alone] * (len(self.masks.labels) + 1),
@@ -80,21 +82,22 @@ class ViolationFinder:
         return concatenate_violations([own, *self._find_pair_violations(rest), *wide])
 
     def _find_pair_violations(self, spans: Spans) -> Iterator[Violations]:
+        """Yield the violations of conflicts with two labels."""
         number = len(self.masks.labels)
         key, label = self.masks.decode(spans.code)
-        starts = run_starts(key)
+        starts = find_run_starts(key)
         if not len(starts):
             return
-        hits = self.masks.narrow_sides.violated_roots(label, starts)
-        left, right = self.masks.narrow_sides.words
+        hits = self.masks.narrow_matrices.violated_roots(label, starts)
+        left, right = self.masks.narrow_matrices.bit_matrices
         run = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(key))))
         meant: Flags = np.any((left | right)[:, label] & hits[:, run], axis=0)
         spans, key, label = spans.select(meant), key[meant], label[meant]
-        starts = run_starts(key)
+        starts = find_run_starts(key)
         begin = np.repeat(starts, np.diff(np.append(starts, len(key))))
         before = np.cumsum(np.arange(len(key)) - begin)
         cuts = np.searchsorted(
-            before, np.arange(0, int(before[-1]) + 1 if len(before) else 0, _AT_ONCE), "left"
+            before, np.arange(0, int(before[-1]) + 1 if len(before) else 0, _PAIRS_AT_ONCE), "left"
         )
         for low, high in zip(cuts, (*cuts[1:], len(key))):
             second = np.repeat(np.arange(low, high), np.arange(low, high) - begin[low:high])
@@ -108,12 +111,10 @@ class ViolationFinder:
             yield Violations(key[first], a * number + b, start, end).select(apart)
 
     def _find_wide_violations(self, spans: Spans) -> Violations:
-        """Those that roots of three and more labels make, individual by individual; such roots
-        are few.
-        """
+        """Find the violations of roots with three or more labels, individual by individual."""
         key, label = self.masks.decode(spans.code)
         rows: list[tuple[int, int, int, int]] = []
-        for low, high in zip(starts := run_starts(key).tolist(), [*starts[1:], len(key)]):
+        for low, high in zip(starts := find_run_starts(key).tolist(), [*starts[1:], len(key)]):
             live: dict[int, list[tuple[int, int]]] = {}
             for n, start, end in zip(
                 label[low:high].tolist(),
@@ -121,25 +122,30 @@ class ViolationFinder:
                 spans.end[low:high].tolist(),
             ):
                 live.setdefault(n, []).append((start, end))
-            for number, conflict in self._minimal_wide_conflicts(frozenset(live)):
-                parts = product(*(live[self.masks.numbers[member]] for member in conflict))
+            for number, conflict in self._find_minimal_wide_conflicts(frozenset(live)):
+                parts = product(*(live[self.masks.label_numbers[member]] for member in conflict))
                 times = ((max(s for s, _ in part), min(e for _, e in part)) for part in parts)
                 rows += [
                     (int(key[low]), number, start, end) for start, end in times if start <= end
                 ]
         return Violations(*np.array(rows, np.int64).reshape(-1, 4).T)
 
-    def _minimal_wide_conflicts(self, labels: frozenset[int]) -> tuple[tuple[int, Negative], ...]:
-        """The minimal conflicts among labels (none of which contradicts alone) that only wide
-        roots make.
-        """
+    def _find_minimal_wide_conflicts(
+        self, labels: frozenset[int]
+    ) -> tuple[tuple[int, Negative], ...]:
+        """Minimal conflicts of three or more labels among ``labels``, with their numbers."""
         if labels not in self._conflict_cache:
             names = frozenset(self.masks.labels[n] for n in labels)
             found = set[Negative]().union(
-                *(conflicts_below(self.masks.view, root, names) for root in self.masks.wide_roots)
+                *(
+                    find_conflicts_below(self.masks.view, root, names)
+                    for root in self.masks.wide_roots
+                )
             )
             minimal = [
-                c for c in found if not any(other < c for other in found) and not self._has_pair(c)
+                c
+                for c in found
+                if not any(other < c for other in found) and not self._contains_pair_conflict(c)
             ]
             for conflict in minimal:
                 if conflict not in self._wide_conflicts:
@@ -150,10 +156,10 @@ class ViolationFinder:
             )
         return self._conflict_cache[labels]
 
-    def _has_pair(self, conflict: Negative) -> bool:
-        """Whether two labels of it contradict by a root of two."""
-        label = np.array([self.masks.numbers[name] for name in sorted(conflict)], np.int64)
-        return bool(self.masks.narrow_sides.violated_roots(label, np.zeros(1, np.int64)).any())
+    def _contains_pair_conflict(self, conflict: Negative) -> bool:
+        """Whether two labels of a conflict contradict already."""
+        label = np.array([self.masks.label_numbers[name] for name in sorted(conflict)], np.int64)
+        return bool(self.masks.narrow_matrices.violated_roots(label, np.zeros(1, np.int64)).any())
 
 
 # Violations as rows: final ones once each, and, where a stream is followed, a row when a
@@ -162,8 +168,13 @@ class ViolationFinder:
 
 @dataclass
 class ViolationRows:
-    """Makes rows of violations. ``end``: where the stream ends, if that is known.
-    What is open and was told is kept in ``open_starts``: by whom and which labels, where it begins.
+    """Converter of violations to output rows.
+
+    A violation gives one final row and, in a followed stream, one row when it begins.
+
+    end: end of the stream if it is known.
+    open_starts: starts of the conflicts that were reported but are not final, by individual and
+    labels.
     """
 
     plan: StreamPlan
@@ -174,10 +185,10 @@ class ViolationRows:
     _conflicts: dict[int, tuple[list[str], list[str]]] = field(default_factory=dict)
 
     def final_rows(self, found: Violations) -> list[Row]:
-        """Tells violations that nothing can change any more."""
-        rows = self._rows(found, True)
+        """Rows for violations that cannot change any more."""
+        rows = self._make_rows(found, True)
         for row in rows if self.open_starts else ():
-            who = _conflict_key(row)
+            who = _make_conflict_key(row)
             left = [
                 start
                 for start in self.open_starts.pop(who, ())
@@ -188,30 +199,33 @@ class ViolationRows:
         return rows
 
     def opening_rows(self, found: Violations, first: int, newest: int) -> list[Row]:
-        """Tells those of violations that were not told yet; ``first``, ``newest``: the times of
-        the stream so far.
+        """Rows for violations that were not reported yet.
+
+        first, newest: first and newest time of the stream.
         """
         static = found._replace(start=np.maximum(found.start, first))
         rows = []
-        for row in self._rows(static, False):
-            told = self.open_starts.setdefault(_conflict_key(row), [])
+        for row in self._make_rows(static, False):
+            told = self.open_starts.setdefault(_make_conflict_key(row), [])
             if not any(row["from"] <= start <= row["to"] for start in told):
                 told.append(row["from"])
                 rows.append(row | {"to": min(row["to"], newest + self.plan.window)})
         return rows
 
-    def _rows(self, found: Violations, final: bool) -> list[Row]:
+    def _make_rows(self, found: Violations, final: bool) -> list[Row]:
+        """Rows for violations, sorted."""
         if self.end is not None:
             found = found._replace(end=np.minimum(found.end, self.end))
         return sorted(
             (
-                self._row(*values, final=final)
+                self._make_row(*values, final=final)
                 for values in zip(*(column.tolist() for column in found))
             ),
-            key=row_order,
+            key=row_sort_key,
         )
 
-    def _row(self, key: int, number: int, start: int, end: int, *, final: bool) -> Row:
+    def _make_row(self, key: int, number: int, start: int, end: int, *, final: bool) -> Row:
+        """Row for one violation."""
         if number not in self._conflicts:
             conflict = self.finder.conflict_labels(number)
             self._conflicts[number] = (
@@ -235,10 +249,11 @@ class ViolationRows:
         }
 
 
-def _conflict_key(row: Row) -> str:
+def _make_conflict_key(row: Row) -> str:
+    """Key of a row's individuals and labels in ``open_starts``."""
     return "\0".join((row["individual"], row.get("other", ""), *row["conflict"]))
 
 
-def row_order(row: Row) -> tuple[Any, ...]:
-    """By time, then by name."""
+def row_sort_key(row: Row) -> tuple[Any, ...]:
+    """Sort key of rows: time, then names."""
     return row["from"], row["to"], row["individual"], row.get("other", ""), row["conflict"]

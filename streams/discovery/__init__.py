@@ -1,4 +1,4 @@
-"""Rules learnt from ontology streams, kept exact while the window slides (docs/DISCOVERY.md).
+"""Learn rules from ontology streams, exactly updated while the window slides (docs/DISCOVERY.md).
 
 >>> from shiq.streams.discovery import RuleMiner
 """

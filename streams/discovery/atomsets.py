@@ -1,17 +1,14 @@
-"""Atomsets: atoms over variables and individuals, and the tree-shaped ones that bodies of rules
-are.
+"""Rule bodies as trees of atoms over variables, and their bindings in sets of ground atoms.
 
-An atom is a tuple of texts: a class expression and a term, or a role and two terms; terms are
-``?x0``, ``<iri>`` and ``_:b``. A body is a tree rooted at ?x0, with its branches sorted, so that
-atomsets that differ in names and order alone are one value.
+An atom is a tuple of texts: a class expression and a term, or a role and two terms. Terms are
+``?x0``, ``<iri>`` and ``_:b``. A body is a tree rooted at ?x0 with sorted branches, so bodies that
+differ only in variable names and order are equal values. Source: docs/DISCOVERY.md.
 
 >>> body = Tree(("<urn:A>",), (("<urn:r>", False, Tree(("<urn:B>",))),))
 >>> text_of(atoms_of(body))
 '<urn:r>(?x0, ?x1), <urn:A>(?x0), <urn:B>(?x1)'
 >>> tree_of(atoms_of(body)) == body
 True
-
-Source: docs/DISCOVERY.md.
 """
 
 from __future__ import annotations
@@ -23,12 +20,15 @@ from typing import Any, NamedTuple, TypeAlias
 Atom: TypeAlias = tuple[str, ...]
 Atoms: TypeAlias = tuple[Atom, ...]
 Binding: TypeAlias = dict[str, str]
-ROOT = "?x0"
+ROOT_VARIABLE = "?x0"
 
 
-class Tree(NamedTuple):
-    """What holds at a variable: its classes, sorted; and its branches: the role, whether it
-    leads to this variable, and the tree at its other end, sorted.
+class BodyTree(NamedTuple):
+    """Tree-shaped rule body, seen from a variable.
+
+    classes: class expressions at the variable, sorted.
+    branches: sorted triples of a role, whether it leads to this variable, and the tree at its other
+    end.
     """
 
     classes: tuple[str, ...] = ()
@@ -36,31 +36,30 @@ class Tree(NamedTuple):
 
 
 def term_text(individual: str) -> str:
-    """An individual as a text."""
+    """Text of an individual as a term."""
     return individual if individual.startswith(("_:", "?")) else f"<{individual}>"
 
 
-def iri_of(text: str) -> str:
-    """The individual or role that a text is of."""
+def strip_brackets(text: str) -> str:
+    """IRI in the text of an individual or role."""
     return text[1:-1] if text.startswith("<") else text
 
 
-def variable(number: int) -> str:
+def variable_name(number: int) -> str:
+    """Name of a variable by number."""
     return f"?x{number}"
 
 
 @lru_cache(1 << 16)
-def atoms_of(tree: Tree) -> Atoms:
-    """The atoms of a body: its roles, then its classes, variables numbered from the root down,
-    branch by branch.
-    """
+def tree_to_atoms(tree: BodyTree) -> Atoms:
+    """Atoms of a body: roles, then classes. Variables are numbered depth first from the root."""
     roles: list[Atom] = []
     classes: list[Atom] = []
     count = 0
 
-    def visit(at: Tree) -> str:
+    def visit(at: BodyTree) -> str:
         nonlocal count
-        own = variable(count)
+        own = variable_name(count)
         count += 1
         classes.extend((name, own) for name in at.classes)
         for role, inverse, below in at.branches:
@@ -73,88 +72,90 @@ def atoms_of(tree: Tree) -> Atoms:
     return (*roles, *classes)
 
 
-def nodes_of(tree: Tree) -> Iterator[Tree]:
-    """The tree at each of its variables, in the order of their numbers."""
+def subtrees_of(tree: BodyTree) -> Iterator[BodyTree]:
+    """Yield the subtree at each variable, in the order of their numbers."""
     yield tree
     for _, _, below in tree.branches:
-        yield from nodes_of(below)
+        yield from subtrees_of(below)
 
 
 @lru_cache(1 << 16)
-def atom_count(tree: Tree) -> int:
-    """How many atoms it has."""
+def atom_count(tree: BodyTree) -> int:
+    """Number of atoms of a body."""
     return len(tree.classes) + sum(1 + atom_count(below) for _, _, below in tree.branches)
 
 
 @lru_cache(1 << 16)
-def variable_count(tree: Tree) -> int:
-    """How many variables it has."""
+def variable_count(tree: BodyTree) -> int:
+    """Number of variables of a body."""
     return 1 + sum(variable_count(below) for _, _, below in tree.branches)
 
 
-def with_class(tree: Tree, place: int, name: str) -> Tree:
-    """``tree`` with one more class at the variable of number ``place``."""
+def add_class(tree: BodyTree, place: int, name: str) -> BodyTree:
+    """Add a class at the variable number ``place``."""
     if place == 0:
-        return Tree(tuple(sorted((*tree.classes, name))), tree.branches)
-    return _change_at(tree, place, lambda below, at: with_class(below, at, name))
+        return BodyTree(tuple(sorted((*tree.classes, name))), tree.branches)
+    return _change_subtree(tree, place, lambda below, at: add_class(below, at, name))
 
 
-def with_branch(tree: Tree, place: int, role: str, inverse: bool) -> Tree:
-    """``tree`` with one more variable, which ``role`` connects with that of number ``place``."""
+def add_branch(tree: BodyTree, place: int, role: str, inverse: bool) -> BodyTree:
+    """Add a variable connected by ``role`` to the variable number ``place``."""
     if place == 0:
-        return Tree(tree.classes, tuple(sorted((*tree.branches, (role, inverse, Tree())))))
-    return _change_at(tree, place, lambda below, at: with_branch(below, at, role, inverse))
+        return BodyTree(tree.classes, tuple(sorted((*tree.branches, (role, inverse, BodyTree())))))
+    return _change_subtree(tree, place, lambda below, at: add_branch(below, at, role, inverse))
 
 
-def _change_at(tree: Tree, place: int, change: Any) -> Tree:
+def _change_subtree(tree: BodyTree, place: int, change: Any) -> BodyTree:
+    """Replace the subtree that contains the variable number ``place``."""
     branches = list(tree.branches)
     place -= 1
     for i, (role, inverse, below) in enumerate(branches):
         if place < variable_count(below):
             branches[i] = (role, inverse, change(below, place))
-            return Tree(tree.classes, tuple(sorted(branches)))
+            return BodyTree(tree.classes, tuple(sorted(branches)))
         place -= variable_count(below)
     raise IndexError(place)
 
 
 @lru_cache(1 << 17)
-def smaller_bodies(tree: Tree) -> tuple[Tree, ...]:
-    """The bodies that lack one atom of it: a class, or a role to a variable of which nothing
-    else is said.
-    """
+def smaller_bodies(tree: BodyTree) -> tuple[BodyTree, ...]:
+    """Bodies with one atom less: without a class, or without a role to a bare variable."""
     return tuple(_remove_one_atom(tree))
 
 
 @lru_cache(1 << 17)
-def sub_bodies(tree: Tree) -> tuple[Tree, ...]:
-    """Those, and the bodies at its other variables: they all bind where it does."""
+def sub_bodies(tree: BodyTree) -> tuple[BodyTree, ...]:
+    """Smaller bodies and the subtrees at other variables: each binds in every snapshot where the
+    body does.
+    """
     return (
         *smaller_bodies(tree),
-        *(node for node in nodes_of(tree) if node is not tree and node != Tree()),
+        *(node for node in subtrees_of(tree) if node is not tree and node != BodyTree()),
     )
 
 
-def _remove_one_atom(tree: Tree) -> Iterator[Tree]:
+def _remove_one_atom(tree: BodyTree) -> Iterator[BodyTree]:
+    """Yield the bodies with one atom less."""
     for i in range(len(tree.classes)):
-        yield Tree(tree.classes[:i] + tree.classes[i + 1 :], tree.branches)
+        yield BodyTree(tree.classes[:i] + tree.classes[i + 1 :], tree.branches)
     for i, (role, inverse, below) in enumerate(tree.branches):
         rest = tree.branches[:i] + tree.branches[i + 1 :]
-        if below == Tree():
-            yield Tree(tree.classes, rest)
+        if below == BodyTree():
+            yield BodyTree(tree.classes, rest)
         for less in smaller_bodies(below):
-            yield Tree(tree.classes, tuple(sorted((*rest, (role, inverse, less)))))
+            yield BodyTree(tree.classes, tuple(sorted((*rest, (role, inverse, less)))))
 
 
-def tree_of(atoms: Iterable[Atom], root: str = ROOT) -> Tree | None:
-    """The tree that ``atoms`` are, seen from the variable ``root``; None where they are none:
-    with individuals, cycles, two roles between two variables, or parts that do not hang
-    together.
+def atoms_to_tree(atoms: Iterable[Atom], root: str = ROOT_VARIABLE) -> BodyTree | None:
+    """Convert atoms to the tree rooted at ``root``; None if they are not a tree.
+
+    That is, with individuals, cycles, two roles between the same variables, or unconnected parts.
     """
     left = set(atoms)
     if any(not term.startswith("?") for atom in left for term in atom[1:]):
         return None
 
-    def take(term: str) -> Tree | None:
+    def take(term: str) -> BodyTree | None:
         own = {atom for atom in left if len(atom) == 2 and atom[1] == term}
         edges = sorted(atom for atom in left if len(atom) == 3 and term in atom[1:])
         left.difference_update(own, edges)
@@ -166,32 +167,30 @@ def tree_of(atoms: Iterable[Atom], root: str = ROOT) -> Tree | None:
             branches.append((role, second == term, below))
         if len({first if second == term else second for _, first, second in edges}) < len(edges):
             return None
-        return Tree(tuple(sorted(atom[0] for atom in own)), tuple(sorted(branches)))
+        return BodyTree(tuple(sorted(atom[0] for atom in own)), tuple(sorted(branches)))
 
     found = take(root)
     return None if left else found
 
 
-def tree_from_any_root(atoms: Sequence[Atom]) -> Tree | None:
-    """A tree that binds where ``atoms`` do, seen from any of its variables; None if they are none."""
+def tree_from_any_root(atoms: Sequence[Atom]) -> BodyTree | None:
+    """Convert atoms to a tree rooted at some variable; None if they are not a tree."""
     root = next((term for atom in atoms for term in atom[1:] if term.startswith("?")), None)
-    return None if root is None else tree_of(atoms, root)
+    return None if root is None else atoms_to_tree(atoms, root)
 
 
-def text_of(atoms: Iterable[Atom]) -> str:
-    """Atoms as one text."""
+def atoms_to_text(atoms: Iterable[Atom]) -> str:
+    """Text of atoms, separated by commas."""
     return ", ".join(f"{atom[0]}({', '.join(atom[1:])})" for atom in atoms)
 
 
-def spelling_order(atoms: Atoms) -> tuple[int, str]:
-    """By what the minimal spelling of equivalent bodies is the first: fewest atoms, then least
-    text.
-    """
-    return len(atoms), text_of(atoms)
+def spelling_sort_key(atoms: Atoms) -> tuple[int, str]:
+    """Sort key of equivalent bodies: fewest atoms, then text; the smallest is reported."""
+    return len(atoms), atoms_to_text(atoms)
 
 
 class AtomIndex:
-    """Ground atoms, looked up by what they say."""
+    """Index of ground atoms by name and by each term."""
 
     def __init__(self, atoms: Iterable[Atom]) -> None:
         self.atoms = frozenset(atoms)
@@ -203,13 +202,11 @@ class AtomIndex:
                 self._atoms_by_term.setdefault((atom[0], i, term), []).append(atom)
 
     def members(self, name: str) -> frozenset[str]:
-        """The individuals of a class."""
+        """Individuals of a class."""
         return frozenset(atom[1] for atom in self._atoms_by_name.get(name, ()))
 
     def find_matching(self, pattern: Atom, binding: Mapping[str, str]) -> Sequence[Atom]:
-        """The atoms that ``pattern`` may be, as far as its terms are bound: those at the bound
-        term that has fewest.
-        """
+        """Ground atoms that match ``pattern`` under ``binding``."""
         known = [
             (i, term if term[0] != "?" else binding.get(term))
             for i, term in enumerate(pattern[1:], 1)
@@ -221,11 +218,11 @@ class AtomIndex:
         return [atom for atom in found if all(term is None or atom[i] == term for i, term in known)]
 
 
-def bindings(
+def find_bindings(
     atoms: Sequence[Atom], facts: AtomIndex, binding: Mapping[str, str] | None = None
 ) -> Iterator[Binding]:
-    """Each way to bind the variables of ``atoms`` jointly, so that all are among ``facts``; the
-    obvious way (docs/DISCOVERY.md).
+    """Yield all bindings of the variables that make ``atoms`` true in ``facts``, by plain
+    backtracking.
     """
     binding = dict(binding or {})
     if not atoms:
@@ -244,11 +241,11 @@ def bindings(
             for term, value in zip(pattern[1:], atom[1:])
             if term[0] == "?"
         ):
-            yield from bindings(rest, facts, extended)
+            yield from find_bindings(rest, facts, extended)
 
 
 def has_binding(
     atoms: Sequence[Atom], facts: AtomIndex, binding: Mapping[str, str] | None = None
 ) -> bool:
-    """Whether there is such a way."""
-    return next(bindings(atoms, facts, binding), None) is not None
+    """Whether some binding makes ``atoms`` true in ``facts``."""
+    return next(find_bindings(atoms, facts, binding), None) is not None

@@ -1,9 +1,12 @@
-"""Counts of bodies over the columns, kept between windows.
+"""Count the snapshots in which rule bodies bind, reusing counts between windows.
 
-A snapshot that is put changes a count by one at most, so most bodies are seen to be frequent or
-not, and most rules not to be confident, without counting; of those that must be known only the
-words that changed are counted anew. Since support is a sum over disjoint sets of snapshots, that
-is exact (THEORY, "Rules discovered in a stream").
+A new snapshot changes a count by at most one. So most decisions (frequent or not, confident or not)
+follow from old counts. Where a count is needed, only changed words are counted again. Support is a
+sum over disjoint sets of snapshots, so this is exact (THEORY, "Rules discovered in a stream").
+
+A body is an ELI concept over individuals. Its extension has the individuals that belong to the
+root's classes and have, for each branch, a neighbour in the extension of the subtree. The parts of
+a tree share only the root, so this is a joint binding of all variables (docs/DISCOVERY.md).
 """
 
 from __future__ import annotations
@@ -17,15 +20,15 @@ from typing import TypeAlias
 import numpy as np
 
 from shiq.columns.arrays import Ints
-from shiq.streams.discovery.atomsets import Binding, Tree, atom_count, variable
+from shiq.streams.discovery.atomsets import Binding, BodyTree, atom_count, variable_name
 from shiq.streams.discovery.columns import (
     Bits,
     Extension,
     RootEdges,
     SnapshotColumns,
+    count_bits,
+    count_row_bits,
     drop_empty_rows,
-    popcount,
-    row_counts,
 )
 
 # For whom a body holds, and when: joint bindings as semi-joins on bits.
@@ -37,9 +40,11 @@ from shiq.streams.discovery.columns import (
 
 
 class BodyExtensions:
-    """The extensions of bodies in some ``words`` of the columns, as these are now, in the
-    snapshots ``among`` alone if these are given. Those of classes and of branches of at most
-    ``cached_size`` atoms are kept. ``tag``: before the names of heads in the columns.
+    """Extensions of bodies in some ``words`` of the columns.
+
+    among: bits of the only snapshots that count; None for all.
+    kept: largest number of atoms of a branch whose extension is cached.
+    tag: prefix of head classes in the columns.
     """
 
     def __init__(
@@ -54,12 +59,12 @@ class BodyExtensions:
         self._snapshot_mask = None if among is None else among[words]
         self._joined_classes: tuple[Sequence[str], Ints, Ints, Bits] | None = None
         self._classes: dict[str, Extension] = {}
-        self._branches: dict[tuple[str, bool, Tree], Extension] = {}
+        self._branches: dict[tuple[str, bool, BodyTree], Extension] = {}
         self._edges: dict[tuple[str, bool], RootEdges] = {}
-        self._counterexamples: dict[tuple[Tree, str], Extension] = {}
+        self._counterexamples: dict[tuple[BodyTree, str], Extension] = {}
 
-    def body_extension(self, tree: Tree) -> Extension:
-        """Of a body with at least one atom."""
+    def body_extension(self, tree: BodyTree) -> Extension:
+        """Extension of a body with at least one atom."""
         parts = [self.branch_extension(*branch) for branch in tree.branches] + [
             self.class_extension(name) for name in tree.classes
         ]
@@ -70,7 +75,7 @@ class BodyExtensions:
         return found
 
     def class_extension(self, name: str) -> Extension:
-        """Of a class."""
+        """Extension of a class."""
         found = self._classes.get(name)
         if found is None:
             found = self.columns.class_extension(name, self.words)
@@ -79,9 +84,13 @@ class BodyExtensions:
             self._classes[name] = found
         return found
 
-    def joint_with_each(self, extension: Extension, names: Sequence[str]) -> tuple[Bits, Ints]:
-        """For each class in which snapshots something of an extension belongs to it, and how
-        many do in each word.
+    def intersect_with_classes(
+        self, extension: Extension, names: Sequence[str]
+    ) -> tuple[Bits, Ints]:
+        """Intersect an extension with each class.
+
+        Returns: by class, the bits of snapshots with a common individual, and the number of common
+        individuals by word.
         """
         if self._joined_classes is None or self._joined_classes[0] != names:
             each = [self.class_extension(self.tag + name) for name in names]
@@ -105,11 +114,11 @@ class BodyExtensions:
             both, of = bits[hit] & extension.bits[place[hit]], of[hit]
             starts = np.flatnonzero(np.concatenate([[True], of[1:] != of[:-1]]))
             joint[of[starts]] = np.bitwise_or.reduceat(both, starts, axis=0)
-            pairs[of[starts]] = np.add.reduceat(popcount(both), starts, axis=0)
+            pairs[of[starts]] = np.add.reduceat(count_bits(both), starts, axis=0)
         return joint, pairs
 
-    def branch_extension(self, role: str, inverse: bool, below: Tree) -> Extension:
-        """Of a role to something below."""
+    def branch_extension(self, role: str, inverse: bool, below: BodyTree) -> Extension:
+        """Extension of a branch: individuals with a role to the subtree ``below``."""
         key = (role, inverse, below)
         found = self._branches.get(key)
         if found is None:
@@ -119,7 +128,7 @@ class BodyExtensions:
         return found
 
     def role_edges(self, role: str, inverse: bool) -> RootEdges:
-        """Of a role, by its end at the root."""
+        """Edges of a role, sorted by their end at the root."""
         found = self._edges.get((role, inverse))
         if found is None:
             found = self.columns.role_edges(role, inverse, self.words)
@@ -130,25 +139,26 @@ class BodyExtensions:
             self._edges[role, inverse] = found
         return found
 
-    def _compute_branch(self, role: str, inverse: bool, below: Tree) -> Extension:
+    def _compute_branch(self, role: str, inverse: bool, below: BodyTree) -> Extension:
+        """Compute the extension of a branch."""
         near, far, bits = self.role_edges(role, inverse)
-        if below != Tree():
+        if below != BodyTree():
             other = self.body_extension(below)
-            hit, place = _positions_in(far, other.rows)
+            hit, place = _find_positions(far, other.rows)
             near, bits = near[hit], bits[hit] & other.bits[place]
         if not len(near):
             return Extension(near, bits)
         starts = np.flatnonzero(np.concatenate([[True], near[1:] != near[:-1]]))
         return drop_empty_rows(near[starts], np.bitwise_or.reduceat(bits, starts, axis=0))
 
-    def counterexamples(self, tree: Tree, name: str, bit: np.uint64) -> list[str]:
-        """Who a body holds of in the snapshot of ``bit`` (of the one word that is looked at),
-        without belonging to a class.
+    def counterexamples(self, tree: BodyTree, name: str, bit: np.uint64) -> list[str]:
+        """Individuals in a body but not in a class, in the snapshot of ``bit`` (only one word is
+        loaded).
         """
         found = self._counterexamples.get((tree, name))
         if found is None:
             body, own = self.body_extension(tree), self.class_extension(self.tag + name)
-            hit, place = _positions_in(body.rows, own.rows)
+            hit, place = _find_positions(body.rows, own.rows)
             bits = body.bits.copy()
             bits[hit] &= ~own.bits[place]
             found = self._counterexamples[tree, name] = drop_empty_rows(body.rows, bits)
@@ -158,8 +168,8 @@ class BodyExtensions:
         )
 
 
-def _positions_in(values: Ints, ordered: Ints) -> tuple[Ints, Ints]:
-    """Which of ``values`` are among ``ordered`` (ascending), and where."""
+def _find_positions(values: Ints, ordered: Ints) -> tuple[Ints, Ints]:
+    """Indexes of ``values`` that occur in ``ordered`` (ascending), and their positions there."""
     if not len(ordered) or not len(values):
         return np.empty(0, np.int64), np.empty(0, np.int64)
     place = np.searchsorted(ordered, values)
@@ -169,16 +179,14 @@ def _positions_in(values: Ints, ordered: Ints) -> tuple[Ints, Ints]:
 
 
 def intersect_extensions(first: Extension, second: Extension) -> Extension:
-    """Where both hold."""
-    hit, place = _positions_in(first.rows, second.rows)
+    """Intersection of two extensions."""
+    hit, place = _find_positions(first.rows, second.rows)
     return drop_empty_rows(first.rows[hit], first.bits[hit] & second.bits[place])
 
 
 @dataclass(frozen=True)
 class MiningLimits:
-    """What is mined: how much of the window supports a rule, how often it holds, how large
-    bodies are.
-    """
+    """Thresholds of mining: minimal support and confidence, size of bodies, number of rules."""
 
     min_support: Fraction = Fraction(2, 5)
     min_confidence: Fraction = Fraction(4, 5)
@@ -187,19 +195,23 @@ class MiningLimits:
     max_rules: int = 100_000
 
     def least_support(self, window: int) -> int:
-        """How many snapshots of ``window`` a rule needs."""
+        """Number of snapshots of a window that must support a rule."""
         return max(1, -(-self.min_support.numerator * window // self.min_support.denominator))
 
     def is_confident(self, joint: int, body: int) -> bool:
-        """γ > γmin, strictly, in integers."""
+        """Whether joint / body > ``min_confidence``, compared in integers."""
         return joint * self.min_confidence.denominator > self.min_confidence.numerator * body
 
 
 @dataclass(frozen=True, order=True)
 class MinedRule:
-    """A body and a class of its root, with n and d, and the same by binding."""
+    """Mined rule: body, head class, and its counts by snapshot and by binding of the root.
 
-    body: Tree
+    support, body_support: snapshots in which body and head, or the body, bind.
+    binding_support, binding_body: the same, counted by pairs of snapshot and individual.
+    """
+
+    body: BodyTree
     head: str
     support: int
     body_support: int
@@ -209,9 +221,11 @@ class MinedRule:
 
 @dataclass
 class BodyCounts:
-    """Of one body, as of ``version`` of the columns: in how many snapshots it binds
-    (``support``), by word in which, and how many pairs of snapshot and root there are; the same
-    jointly with each of some heads (``heads``: their rows).
+    """Counts of a body, valid for ``version`` of the columns.
+
+    support: number of snapshots in which it binds; ``body``: their bits.
+    pairs: by word, number of pairs of snapshot and root.
+    heads: row of each counted head in ``joint``, ``joint_pairs`` and ``joint_support``.
     """
 
     version: int
@@ -223,8 +237,8 @@ class BodyCounts:
     heads: dict[str, int] = field(default_factory=dict)
     joint_support: list[int] = field(default_factory=list)
 
-    def mined_rule(self, tree: Tree, head: str) -> MinedRule:
-        """The rule with ``head``, which was counted."""
+    def mined_rule(self, tree: BodyTree, head: str) -> MinedRule:
+        """Rule with a counted ``head``."""
         row = self.heads[head]
         return MinedRule(
             tree,
@@ -237,25 +251,26 @@ class BodyCounts:
 
 
 class BodyCounter:
-    """Counts of bodies over ``columns``, kept; of the snapshots ``among`` alone, as the columns
-    are now.
+    """Counter of bodies over columns, with cached counts.
+
+    among: bits of the only snapshots that count; None for all.
     """
 
     def __init__(self, columns: SnapshotColumns, among: Bits | None = None, tag: str = "") -> None:
         self.columns, self._snapshot_mask, self._tag = columns, among, tag
-        self.counts_by_body: dict[Tree, BodyCounts] = {}
+        self.counts_by_body: dict[BodyTree, BodyCounts] = {}
         #: Bodies of one atom more than a body, as long as those of one atom are the same.
-        self.larger_bodies: dict[Tree, Sequence[Tree]] = {}
+        self.larger_bodies: dict[BodyTree, Sequence[BodyTree]] = {}
         self.single_atoms: tuple[object, ...] = ()
         self._words = np.arange(columns.words) if among is None else np.flatnonzero(among)
         #: Each class that was asked for, by number.
         self._numbers: dict[str, int] = {}
-        self._requested: set[Tree] = set()
+        self._requested: set[BodyTree] = set()
         self._extensions: dict[bytes, BodyExtensions] = {}
         self._version = -1
 
-    def counts(self, tree: Tree, heads: Iterable[str] = ()) -> BodyCounts:
-        """The counts of a body with ``heads``, for the columns as they are."""
+    def counts(self, tree: BodyTree, heads: Iterable[str] = ()) -> BodyCounts:
+        """Current counts of a body and its joint counts with ``heads``."""
         columns = self.columns
         self._requested.add(tree)
         found = self.counts_by_body.get(tree)
@@ -285,38 +300,38 @@ class BodyCounter:
             self._recount(tree, found, self._words, old)
         return found
 
-    def _recount(self, tree: Tree, found: BodyCounts, words: Ints, first: int) -> None:
-        """Counts ``words`` anew, with the heads from a row on."""
+    def _recount(self, tree: BodyTree, found: BodyCounts, words: Ints, first: int) -> None:
+        """Count ``words`` again, with the heads from row ``first`` on."""
         support = self.extensions(words)
         extension = support.body_extension(tree)
         found.body[words] = np.bitwise_or.reduce(extension.bits, axis=0)
-        found.pairs[words] = popcount(extension.bits).sum(axis=0)
-        found.support = int(popcount(found.body).sum())
+        found.pairs[words] = count_bits(extension.bits).sum(axis=0)
+        found.support = int(count_bits(found.body).sum())
         if len(found.heads) > first:
-            joint, pairs = support.joint_with_each(extension, tuple(self._numbers))
+            joint, pairs = support.intersect_with_classes(extension, tuple(self._numbers))
             rows = [self._numbers[head] for head in list(found.heads)[first:]]
             found.joint[first:, words], found.joint_pairs[first:, words] = joint[rows], pairs[rows]
-            found.joint_support[first:] = row_counts(found.joint[first:]).tolist()
+            found.joint_support[first:] = count_row_bits(found.joint[first:]).tolist()
 
-    def slack(self, found: BodyCounts) -> int:
-        """By how much a count may differ from what it was: what was put since is one snapshot each."""
+    def largest_change(self, found: BodyCounts) -> int:
+        """Largest possible change of a count since it was made: one per new snapshot."""
         return self.columns.version - found.version
 
-    def counts_if_frequent(self, tree: Tree, least: int) -> BodyCounts | None:
-        """The counts of a body, maybe older ones, if at least so many snapshots bind it; nothing
-        is counted where that is clear.
+    def counts_if_frequent(self, tree: BodyTree, least: int) -> BodyCounts | None:
+        """Counts of a body if at least ``least`` snapshots bind it; possibly old ones if that is
+        certain.
         """
         found = self.counts_by_body.get(tree)
         self._requested.add(tree)
-        if found is None or abs(found.support - least + 0.5) < self.slack(found):
+        if found is None or abs(found.support - least + 0.5) < self.largest_change(found):
             found = self.counts(tree)
         return found if found.support >= least else None
 
     def frequent_heads(
-        self, tree: Tree, found: BodyCounts, heads: Iterable[str], least: int
+        self, tree: BodyTree, found: BodyCounts, heads: Iterable[str], least: int
     ) -> list[str]:
-        """Those of ``heads`` that at least so many snapshots have jointly with a body."""
-        heads, rows, slack = list(heads), found.heads, self.slack(found)
+        """Select the heads that bind jointly with a body in at least ``least`` snapshots."""
+        heads, rows, slack = list(heads), found.heads, self.largest_change(found)
         if any(
             head not in rows or abs(found.joint_support[rows[head]] - least + 0.5) < slack
             for head in heads
@@ -325,10 +340,10 @@ class BodyCounter:
         return [head for head in heads if found.joint_support[rows[head]] >= least]
 
     def confident_rules(
-        self, tree: Tree, found: BodyCounts, heads: Iterable[str], limits: MiningLimits
+        self, tree: BodyTree, found: BodyCounts, heads: Iterable[str], limits: MiningLimits
     ) -> list[MinedRule]:
-        """The rules of a body with those of ``heads`` that are confident enough."""
-        slack = self.slack(found)
+        """Rules of a body with those of ``heads`` that are confident enough."""
+        slack = self.largest_change(found)
         times, least = found.joint_support, max(found.support - slack, 1)
         maybe = [
             head for head in heads if limits.is_confident(times[found.heads[head]] + slack, least)
@@ -343,7 +358,7 @@ class BodyCounter:
         ]
 
     def extensions(self, words: Ints) -> BodyExtensions:
-        """Extensions in ``words``, which are worked out once for the columns as they are."""
+        """Extensions in ``words``, cached while the columns do not change."""
         if self._version != self.columns.version:
             self._extensions.clear()
             self._version = self.columns.version
@@ -355,7 +370,7 @@ class BodyCounter:
         return self._extensions[key]
 
     def drop_unused(self) -> None:
-        """Lets go what was not asked for since the last call."""
+        """Drop counts that were not requested since the last call."""
         self.counts_by_body = {
             tree: counts for tree, counts in self.counts_by_body.items() if tree in self._requested
         }
@@ -373,11 +388,16 @@ class BodyCounter:
 
 
 #: A role, whether it leads to the variable, the body at its other end.
-Branch: TypeAlias = tuple[str, bool, Tree]
+Branch: TypeAlias = tuple[str, bool, BodyTree]
 
 
 class SnapshotBindings:
-    """The first ``most`` bindings of bodies in snapshot ``index`` of the columns, as it is now."""
+    """First bindings of bodies in one snapshot, in the order of their texts.
+
+    Every partial binding can be completed, since each variable only takes individuals of its
+    subtree.
+    most: number of bindings.
+    """
 
     def __init__(self, columns: SnapshotColumns, index: int, most: int) -> None:
         self._most, place = most, index % columns.size
@@ -388,26 +408,27 @@ class SnapshotBindings:
         )
         self._classes: dict[str, set[int]] = {}
         self._edges: dict[tuple[str, bool], dict[int, list[int]]] = {}
-        self._starts: dict[Branch, set[int]] = {}
-        self._bodies: dict[Tree, set[int] | None] = {Tree(): None}
-        self._first: dict[Tree, list[Binding]] = {}
+        self._branch_starts: dict[Branch, set[int]] = {}
+        self._bodies: dict[BodyTree, set[int] | None] = {BodyTree(): None}
+        self._first_bindings: dict[BodyTree, list[Binding]] = {}
 
-    def first_bindings(self, tree: Tree) -> list[Binding]:
-        """Of a body, in order of the texts of ?x0, ?x1, …"""
-        if tree not in self._first:
-            self._first[tree] = list(
+    def first_bindings(self, tree: BodyTree) -> list[Binding]:
+        """First bindings of a body, ordered by the texts of ?x0, ?x1, …"""
+        if tree not in self._first_bindings:
+            self._first_bindings[tree] = list(
                 islice(self._bind_next([(tree, self._body_members(tree))], {}), self._most)
             )
-        return self._first[tree]
+        return self._first_bindings[tree]
 
     def _bind_next(
-        self, waiting: list[tuple[Tree, Iterable[int]]], binding: Binding
+        self, waiting: list[tuple[BodyTree, Iterable[int]]], binding: Binding
     ) -> Iterator[Binding]:
+        """Yield the bindings that extend ``binding`` to the ``waiting`` subtrees."""
         if not waiting:
             yield dict(binding)
             return
         (tree, choices), rest = waiting[0], waiting[1:]
-        own = variable(len(binding))
+        own = variable_name(len(binding))
         for x in choices:
             binding[own] = self._columns.individuals[x]
             yield from self._bind_next(
@@ -416,8 +437,8 @@ class SnapshotBindings:
             )
             del binding[own]
 
-    def _body_members(self, tree: Tree) -> list[int]:
-        """Of whom a body holds."""
+    def _body_members(self, tree: BodyTree) -> list[int]:
+        """Individuals in a body, sorted by text."""
         classes, branches = (
             map(self._class_members, tree.classes),
             map(self._branch_members, tree.branches),
@@ -425,32 +446,34 @@ class SnapshotBindings:
         return self._sort_by_text(set.intersection(*classes, *branches))
 
     def _branch_members(self, branch: Branch) -> set[int]:
-        """Of whom a branch holds."""
-        if branch not in self._starts:
+        """Individuals with a branch."""
+        if branch not in self._branch_starts:
             near, below = self._role_ends(*branch[:2]), self._filler_members(branch[2])
-            self._starts[branch] = {
+            self._branch_starts[branch] = {
                 x for x, ends in near.items() if below is None or not below.isdisjoint(ends)
             }
-        return self._starts[branch]
+        return self._branch_starts[branch]
 
-    def _filler_members(self, tree: Tree) -> set[int] | None:
-        """Of whom the body of a branch holds; None: of anybody."""
+    def _filler_members(self, tree: BodyTree) -> set[int] | None:
+        """Individuals in the body of a branch; None for all."""
         if tree not in self._bodies:
             self._bodies[tree] = set(self._body_members(tree))
         return self._bodies[tree]
 
-    def _branch_ends(self, x: int, role: str, inverse: bool, tree: Tree) -> Iterable[int]:
-        """Whom a branch leads to from x."""
+    def _branch_ends(self, x: int, role: str, inverse: bool, tree: BodyTree) -> Iterable[int]:
+        """Individuals to which a branch leads from ``x``."""
         ends, below = self._role_ends(role, inverse).get(x, ()), self._filler_members(tree)
         return ends if below is None else [y for y in ends if y in below]
 
     def _class_members(self, name: str) -> set[int]:
+        """Individuals in a class."""
         if name not in self._classes:
             rows, bits = self._columns.class_extension(name, self._words)
             self._classes[name] = set(rows[(bits[:, 0] & self._bit) != 0].tolist())
         return self._classes[name]
 
     def _role_ends(self, role: str, inverse: bool) -> dict[int, list[int]]:
+        """Ends of a role by start, sorted by text."""
         if (role, inverse) not in self._edges:
             near, far, bits = self._columns.role_edges(role, inverse, self._words)
             here = (bits[:, 0] & self._bit) != 0
@@ -461,4 +484,5 @@ class SnapshotBindings:
         return self._edges[role, inverse]
 
     def _sort_by_text(self, numbers: Iterable[int]) -> list[int]:
+        """Sort individuals by text."""
         return sorted(numbers, key=self._columns.individuals.__getitem__)

@@ -1,5 +1,6 @@
-"""Where the reports of a run go besides the JSON: rows, what snapshots entail, a folder to read;
-and the rules that nothing refutes as axioms of OWL, or as stream rules (ASP).
+"""Write the reports of a mining run: rows, entailments, a folder of tables, and exported rules.
+
+Rules that no snapshot refutes are exported as OWL axioms or as stream rules (ASP).
 """
 
 from __future__ import annotations
@@ -15,9 +16,15 @@ from typing import TYPE_CHECKING, Any
 from shiq import model as owl
 from shiq.files import write_atomically
 from shiq.functional import axiom_text
-from shiq.streams.discovery.atomsets import Atom, Tree, atoms_of, iri_of, text_of
-from shiq.streams.discovery.report import RuleFinding, WindowReport, rules_table
-from shiq.streams.discovery.sentences import rules_page
+from shiq.streams.discovery.atomsets import (
+    Atom,
+    BodyTree,
+    atoms_to_text,
+    strip_brackets,
+    tree_to_atoms,
+)
+from shiq.streams.discovery.report import RuleFinding, WindowReport, make_rules_table
+from shiq.streams.discovery.sentences import render_rules_page
 from shiq.streams.discovery.snapshots import MinerKnowledge, UndecidedEntailmentError
 from shiq.streams.front.arrivals import leftover_rows
 from shiq.support import pluralize
@@ -30,8 +37,10 @@ SCHEMA_VERSION = 1
 
 
 class ReportOutputs:
-    """Hands on the reports of ``miner``. ``rows``: takes what ``--out`` has; the others are file
-    names, None for none.
+    """Outputs of a mining run.
+
+    rows: receives the rows of ``--out``.
+    entailments, exported, folder: names of files, None for none.
     """
 
     def __init__(
@@ -48,32 +57,30 @@ class ReportOutputs:
         self._entailments: dict[int, list[str]] = {}
 
     def deliver(self, report: WindowReport) -> None:
-        """Hands on one report."""
+        """Write one report as a row and note the entailments of its window."""
         self.rows([report.to_dict()])
         self.last_report = report
         if self.entailments is not None:
             snapshots = self.miner.windows.snapshots
             for index in range(report.window[0], report.window[1] + 1):
                 found: Iterable[Atom] = snapshots.entailed_atoms(index) or ()
-                self._entailments[index] = sorted(text_of([atom]) for atom in found)
+                self._entailments[index] = sorted(atoms_to_text([atom]) for atom in found)
 
     def finish(self, result: MiningResult) -> list[str]:
-        """Writes the files; lines that say what was exported and what was not, which the
-        statistics count.
-        """
+        """Write the files; return lines for the user about exported rules."""
         if self.entailments is not None:
             self._write_entailments(self.entailments)
         if self.folder is not None:
             self._write_folder(Path(self.folder), result)
         if self.export_file is None:
             return []
-        text, export = export_text(self.miner, self.last_report, self.export_file.endswith(".lp"))
+        text, export = write_export(self.miner, self.last_report, self.export_file.endswith(".lp"))
         write_atomically(Path(self.export_file), text)
         result.statistics["export"] = export.counts()
         return export.summary_lines(self.miner.settings.report.min_share)
 
     def json_document(self, result: MiningResult) -> dict[str, Any]:
-        """As ``--json`` writes it."""
+        """JSON document as ``--json`` prints it."""
         return {
             "schema_version": SCHEMA_VERSION,
             "verdict": result.verdict.value,
@@ -85,6 +92,7 @@ class ReportOutputs:
         }
 
     def _write_entailments(self, file: str) -> None:
+        """Write the entailments of all snapshots to a Parquet file."""
         import pyarrow as pa  # type: ignore[import-untyped]
         import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
@@ -100,6 +108,7 @@ class ReportOutputs:
         write_atomically(Path(file), whole.getvalue())
 
     def _write_folder(self, folder: Path, result: MiningResult) -> None:
+        """Write windows and rules as Parquet tables and a page of sentences to a folder."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -108,29 +117,34 @@ class ReportOutputs:
             {name: value for name, value in window.items() if name != "rules"}
             for window in result.windows
         ]
-        flat = [{name: _table_value(value) for name, value in window.items()} for window in windows]
+        flat = [
+            {name: _to_table_value(value) for name, value in window.items()} for window in windows
+        ]
         names = sorted({name for row in flat for name in row})
         pq.write_table(
             pa.table({name: [row.get(name) for row in flat] for name in names}),
             folder / "windows.parquet",
         )
         tables = [
-            rules_table(window["rules"]).append_column(
+            make_rules_table(window["rules"]).append_column(
                 "window", pa.array([window["window"]] * len(window["rules"]), pa.list_(pa.int64()))
             )
             for window in result.windows
         ]
         whole = (
-            pa.concat_tables(tables, promote_options="permissive") if tables else rules_table([])
+            pa.concat_tables(tables, promote_options="permissive")
+            if tables
+            else make_rules_table([])
         )
         pq.write_table(whole, folder / "rules.parquet")
         write_atomically(
-            folder / "rules.md", rules_page(result, self.miner.ontology.labels, self.miner.settings)
+            folder / "rules.md",
+            render_rules_page(result, self.miner.ontology.labels, self.miner.settings),
         )
 
 
-def _table_value(value: Any) -> Any:
-    """A value as a table takes it: counts by number, and rules that are counted, as JSON."""
+def _to_table_value(value: Any) -> Any:
+    """Convert a JSON value for a table: objects and lists of objects become JSON texts."""
     import json
 
     return (
@@ -149,82 +163,85 @@ def _table_value(value: Any) -> Any:
 # and ∃ say it.
 
 
-_IRI = re.compile(r"<([^<>]*)>")
+_IRI_PATTERN = re.compile(r"<([^<>]*)>")
 #: Words that a literal may begin with.
-_WORDS = frozenset({"not"})
+_RESERVED_WORDS = frozenset({"not"})
 
 
 @dataclass
 class _PredicateNames:
-    """Names of classes and roles, told apart by arity: the last part of an IRI, with a number
-    where that is taken.
-    """
+    """Unique predicate names for classes and roles, from the last part of their IRIs."""
 
     _names: dict[tuple[str, int], str] = field(default_factory=dict)
     _used_names: set[tuple[str, int]] = field(default_factory=set)
 
     def predicate_name(self, text: str, arity: int) -> str:
-        """That of a class (its text) or a role (its IRI in brackets)."""
+        """Predicate name for a class expression or a role IRI in brackets."""
         found = self._names.get((text, arity))
         if found is None:
-            parts = [re.split("[#/:]", one)[-1] or one for one in _IRI.findall(text)] or [text]
+            parts = [re.split("[#/:]", one)[-1] or one for one in _IRI_PATTERN.findall(text)] or [
+                text
+            ]
             plain = re.sub("[^A-Za-z0-9_]", "_", "_".join(parts))
             stem = plain[0].lower() + plain[1:] if plain[0].isalpha() else f"n{plain}"
             found, number = stem, 1
-            while (found, arity) in self._used_names or found in _WORDS:
+            while (found, arity) in self._used_names or found in _RESERVED_WORDS:
                 number += 1
                 found = f"{stem}_{number}"
             self._used_names.add((found, arity))
             self._names[text, arity] = found
         return found
 
-    def atom_text(self, atom: Atom) -> str:
-        """An atom over variables or individuals."""
-        return (
-            f"{self.predicate_name(atom[0], len(atom) - 1)}({', '.join(map(_argument, atom[1:]))})"
-        )
+    def write_atom(self, atom: Atom) -> str:
+        """Atom as a stream rule has it."""
+        return f"{self.predicate_name(atom[0], len(atom) - 1)}({', '.join(map(_term_to_argument, atom[1:]))})"
 
 
-def _argument(text: str) -> str:
+def _term_to_argument(text: str) -> str:
+    """Term as a stream rule has it."""
     return (
         text[1:].upper() if text.startswith("?") else f'"{text}"' if text.startswith("_:") else text
     )
 
 
-def program_text(
+def rules_to_program(
     rules: Sequence[RuleFinding], knowledge: MinerKnowledge, window: tuple[int, int]
 ) -> str:
-    """``rules`` of a window as a program."""
+    """Write rules as a program of stream rules (docs/RULES.md).
+
+    Classes and roles are mapped by ``#rdf``, and static entailments are facts. A class expression
+    gets a predicate, with a rule if conjunctions and ∃ define it.
+    """
     predicates, written = _PredicateNames(), list[str]()
     used = {
         atom[0]: len(atom) - 1
         for each in rules
-        for atom in (*atoms_of(each.rule.body), (each.rule.head, "?x0"))
+        for atom in (*tree_to_atoms(each.rule.body), (each.rule.head, "?x0"))
     }
     definitions: list[str] = []
     for text in sorted(text for text in used if not text.startswith("<")):
         name, body = (
             predicates.predicate_name(text, 1),
-            _defining_atoms(knowledge.vocabulary[text], "?x0", iter(range(1, 1000))),
+            _find_defining_atoms(knowledge.vocabulary[text], "?x0", iter(range(1, 1000))),
         )
         definitions.append(f"% {name}/1 is {text}{'' if body else ': no rule says who is one'}")
         if body:
             used |= {atom[0]: len(atom) - 1 for atom in body}
-            definitions.append(f"{name}(X0) :- {', '.join(map(predicates.atom_text, body))}.")
+            definitions.append(f"{name}(X0) :- {', '.join(map(predicates.write_atom, body))}.")
     for found in rules:
         rule = found.rule
-        body_text = ", ".join(map(predicates.atom_text, atoms_of(rule.body)))
+        body_text = ", ".join(map(predicates.write_atom, tree_to_atoms(rule.body)))
         written.append(
             f"% {rule.support} of {rule.body_support} snapshots, {rule.binding_support} of {rule.binding_body} cases"
         )
-        written.append(f"{predicates.atom_text((rule.head, '?x0'))} :- {body_text}.")
+        written.append(f"{predicates.write_atom((rule.head, '?x0'))} :- {body_text}.")
     mapped = [
         f"#rdf {predicates.predicate_name(text, n)}/{n} = {text}."
         for text, n in sorted(used.items())
         if text.startswith("<")
     ]
     facts = sorted(
-        f"{predicates.atom_text(atom)}."
+        f"{predicates.write_atom(atom)}."
         for atom in knowledge.static_entailments or ()
         if used.get(atom[0]) == len(atom) - 1
     )
@@ -233,15 +250,15 @@ def program_text(
     )
 
 
-def _defining_atoms(
+def _find_defining_atoms(
     expression: owl.ClassExpression, own: str, numbers: Iterator[int]
 ) -> list[Atom] | None:
-    """The atoms that say that a variable is in a class expression; None where atoms do not."""
+    """Atoms that define membership in a class expression; None if atoms cannot."""
     match expression:
         case owl.Class(name):
             return [] if expression == owl.THING else [(f"<{name}>", own)]
         case owl.ObjectIntersectionOf(operands):
-            parts = [_defining_atoms(operand, own, numbers) for operand in operands]
+            parts = [_find_defining_atoms(operand, own, numbers) for operand in operands]
             return (
                 None
                 if any(part is None for part in parts)
@@ -249,37 +266,40 @@ def _defining_atoms(
             )
         case owl.ObjectSomeValuesFrom(role, filler):
             other = f"?x{next(numbers)}"
-            below = _defining_atoms(filler, other, numbers)
+            below = _find_defining_atoms(filler, other, numbers)
             ends = (other, own) if isinstance(role, owl.ObjectInverseOf) else (own, other)
             named = role.property if isinstance(role, owl.ObjectInverseOf) else role
             return None if below is None else [(f"<{named.iri}>", *ends), *below]
     return None
 
 
-def body_concept(tree: Tree, knowledge: MinerKnowledge) -> owl.ClassExpression:
-    """A body as an ELI concept."""
+def body_to_concept(tree: BodyTree, knowledge: MinerKnowledge) -> owl.ClassExpression:
+    """Convert a body to an ELI class expression."""
     parts: list[owl.ClassExpression] = [knowledge.vocabulary[name] for name in tree.classes]
     for role, inverse, below in tree.branches:
-        named = owl.ObjectProperty(iri_of(role))
-        filler = owl.THING if below == Tree() else body_concept(below, knowledge)
+        named = owl.ObjectProperty(strip_brackets(role))
+        filler = owl.THING if below == BodyTree() else body_to_concept(below, knowledge)
         parts.append(
             owl.ObjectSomeValuesFrom(owl.ObjectInverseOf(named) if inverse else named, filler)
         )
     return parts[0] if len(parts) == 1 else owl.ObjectIntersectionOf(tuple(parts))
 
 
-def rule_axiom(found: RuleFinding, knowledge: MinerKnowledge) -> owl.SubClassOf:
-    """A rule as an axiom."""
+def rule_to_axiom(found: RuleFinding, knowledge: MinerKnowledge) -> owl.SubClassOf:
+    """Convert a rule to a SubClassOf axiom."""
     return owl.SubClassOf(
-        body_concept(found.rule.body, knowledge), knowledge.vocabulary[found.rule.head]
+        body_to_concept(found.rule.body, knowledge), knowledge.vocabulary[found.rule.head]
     )
 
 
 @dataclass(frozen=True)
-class Export:
-    """The rules of a report that are exported, and how many are not since a snapshot refutes them,
-    since that is not known, or for their share of cases; ``contradicting_rules``: what the others do not
-    hold with, as texts.
+class RuleExport:
+    """Rules selected for export and counts of the others.
+
+    refuted_count: rules that a snapshot refutes.
+    unchecked_count: rules for which that is unknown.
+    weak_count: rules below the minimal share of cases.
+    contradicting_rules: rules that are inconsistent with stronger ones, as texts.
     """
 
     rules: Sequence[RuleFinding] = ()
@@ -289,7 +309,7 @@ class Export:
     contradicting_rules: Sequence[str] = ()
 
     def counts(self) -> dict[str, int]:
-        """As ``statistics.export`` of the JSON has them."""
+        """Counts as in ``statistics.export`` of the JSON document."""
         return {
             "rules": len(self.rules),
             "refuted": self.refuted_count,
@@ -299,7 +319,7 @@ class Export:
         }
 
     def summary_lines(self, share: float) -> list[str]:
-        """For a person; ``share``: the least that is exported."""
+        """Summary for the user; ``share``: minimal share of cases."""
         told = (
             (self.weak_count, f"held in less than {100 * share:g} % of the cases (--min-share)"),
             (self.refuted_count, "a snapshot contradicts"),
@@ -316,12 +336,12 @@ class Export:
         ]
 
 
-def select_exported(miner: RuleMiner, report: WindowReport | None) -> Export:
-    """The rules of a report that held in at least ``min_share`` of their cases, that no snapshot
-    refutes, and that hold together with T, A and each of its snapshots.
+def select_exported(miner: RuleMiner, report: WindowReport | None) -> RuleExport:
+    """Select unrefuted rules with a sufficient share that are jointly consistent with each
+    snapshot.
     """
     if report is None:
-        return Export()
+        return RuleExport()
     against = [
         each.refutations if isinstance(each, RuleFinding) else None for each in report.findings
     ]
@@ -343,7 +363,7 @@ def select_exported(miner: RuleMiner, report: WindowReport | None) -> Export:
     ]
 
     def holds(some: Sequence[RuleFinding]) -> bool:
-        together = knowledge.with_axioms([rule_axiom(each, knowledge) for each in some])
+        together = knowledge.with_axioms([rule_to_axiom(each, knowledge) for each in some])
         try:
             return together.is_consistent((), ()) and all(
                 together.is_consistent(told, ()) for told in snapshots
@@ -358,24 +378,27 @@ def select_exported(miner: RuleMiner, report: WindowReport | None) -> Export:
             middle = (low + high) // 2
             low, high = (middle, high) if holds(rules[:middle]) else (low, middle)
         weakest = rules.pop(low)
-        left_out.append(f"{text_of(atoms_of(weakest.rule.body))} => {weakest.rule.head}")
-    return Export(rules, sum(map(bool, against)), against.count(None), weak, left_out)
+        left_out.append(f"{atoms_to_text(tree_to_atoms(weakest.rule.body))} => {weakest.rule.head}")
+    return RuleExport(rules, sum(map(bool, against)), against.count(None), weak, left_out)
 
 
-def export_text(miner: RuleMiner, report: WindowReport | None, as_asp: bool) -> tuple[str, Export]:
-    """The document, and what is in it."""
+def write_export(
+    miner: RuleMiner, report: WindowReport | None, as_asp: bool
+) -> tuple[str, RuleExport]:
+    """Write the exported rules as ASP or OWL; also return the selection."""
     export = select_exported(miner, report)
     window = report.window if report is not None else (0, 0)
-    write = program_text if as_asp else _owl_text
+    write = rules_to_program if as_asp else _rules_to_ontology
     return write(export.rules, miner.windows.knowledge, window), export
 
 
-def _owl_text(
+def _rules_to_ontology(
     rules: Sequence[RuleFinding], knowledge: MinerKnowledge, window: tuple[int, int]
 ) -> str:
+    """Write rules as an ontology in functional syntax with annotations."""
     lines = ["Ontology("]
     for found in rules:
-        rule, axiom = found.rule, axiom_text(rule_axiom(found, knowledge))
+        rule, axiom = found.rule, axiom_text(rule_to_axiom(found, knowledge))
         cases = f"{rule.binding_support} of {rule.binding_body} cases"
         note = (
             f"{rule.support} of {rule.body_support} snapshots, {cases}, {window[0]} to {window[1]}"

@@ -1,10 +1,9 @@
-"""Ground rules, which itemset miners know: at most L assertions C(a) ⇒ C'(b); support is the AND
-of bit columns (docs/DISCOVERY.md).
+"""Mine ground rules C(a) ⇒ C'(b) over assertions, as itemset miners do, by bit columns.
 
-What T ∪ A alone entails is in no rule: it would be in all of them. Sets of assertions are rows
-of columns, a table for each size, and all of one size are counted together. T speaks of each
-individual by itself, since no roles are in them: a set is the least spelling iff what it says of
-each individual is.
+A body has at most L assertions; support is the AND of their bit columns (docs/DISCOVERY.md).
+Assertions that T ∪ A entails are left out: they would be in every rule. Sets of one size are a
+table and are counted together. There are no roles, so T constrains each individual separately.
+Hence a set has the minimal spelling exactly if its part about each individual has it.
 """
 
 from __future__ import annotations
@@ -18,18 +17,21 @@ import numpy as np
 import numpy.typing as npt
 
 from shiq.columns.arrays import Ints
-from shiq.streams.discovery.atomsets import Atom, Tree, text_of
-from shiq.streams.discovery.columns import Bits, SnapshotColumns, row_counts
+from shiq.streams.discovery.atomsets import Atom, BodyTree, atoms_to_text
+from shiq.streams.discovery.columns import Bits, SnapshotColumns, count_row_bits
 from shiq.streams.discovery.counting import MiningLimits
-from shiq.streams.discovery.ontology import Theory
+from shiq.streams.discovery.ontology import BodyTheory
 
 #: So many sets are counted at once.
-_AT_ONCE = 1 << 15
+_PAIRS_AT_ONCE = 1 << 15
 
 
 @dataclass(frozen=True)
 class GroundRule:
-    """``snapshot_bits``: the snapshots with body and head, as bits of the columns."""
+    """Mined ground rule with its counts.
+
+    snapshot_bits: bits of the snapshots with body and head.
+    """
 
     body: tuple[Atom, ...]
     head: Atom
@@ -40,10 +42,12 @@ class GroundRule:
 
 
 class FrequentSets(NamedTuple):
-    """Frequent sets of one size. ``parent``: the place, among those with an item less, of the
-    same without its last item; ``items``: of a row, ascending; ``statement``: what it says of the
-    individual of its last item (`Statements`); ``is_least_before``: whether what it says of the
-    individuals before is in the least spelling.
+    """Table of the frequent sets of one size.
+
+    parent: row of the set without its last item, in the table of the smaller size.
+    items: items of each set, ascending.
+    statement: number of the set's part about the individual of its last item (`StatementTable`).
+    is_least_before: whether the parts about earlier individuals have the minimal spelling.
     """
 
     parent: Ints
@@ -56,9 +60,10 @@ class FrequentSets(NamedTuple):
 
 @dataclass(frozen=True)
 class MinedGroundRules:
-    """See `shiq.streams.discovery.mining.MinedRules`. ``table``: a row for each rule, best first:
-    support, that of the body, head, body; the last two by places in ``atoms``, whose columns are
-    ``bits``; -1 is none.
+    """Ground rules of a window (`shiq.streams.discovery.mining.MinedRules`).
+
+    table: one row per rule, best first: support, body support, head, body items, padded with -1.
+    Items are indexes into ``atoms`` and ``bits``.
     """
 
     atoms: Sequence[Atom]
@@ -69,8 +74,8 @@ class MinedGroundRules:
 
     @property
     def rules(self) -> Iterator[GroundRule]:
-        """One after the other."""
-        whole = row_counts(self.bits).tolist()
+        """Yield the rules one by one."""
+        whole = count_row_bits(self.bits).tolist()
         for n, d, head, *texts in self.table.tolist():
             body = [item for item in texts if item >= 0]
             places = np.bitwise_and.reduce(self.bits[[*body, head]], axis=0)
@@ -79,17 +84,17 @@ class MinedGroundRules:
             )
 
 
-def mine_ground(
-    columns: SnapshotColumns, theory: Theory, limits: MiningLimits, window: int
+def mine_ground_rules(
+    columns: SnapshotColumns, theory: BodyTheory, limits: MiningLimits, window: int
 ) -> MinedGroundRules:
-    """The ground rules of the snapshots that ``columns`` hold."""
-    atoms, bits = _frequent_items(columns, theory, limits.least_support(window))
-    statements = Statements(atoms, theory)
-    levels, stopped = _frequent_sets(bits, statements, limits, window)
+    """Mine the ground rules of the snapshots in ``columns``."""
+    atoms, bits = _find_frequent_items(columns, theory, limits.least_support(window))
+    statements = StatementTable(atoms, theory)
+    levels, stopped = _find_frequent_sets(bits, statements, limits, window)
     found, by_tbox = list[Ints](), 0
     without = [np.zeros(len(atoms), np.int64)]
     for smaller, sets in pairwise(levels):
-        without = _subset_rows(without, smaller, sets, len(atoms))
+        without = _find_subset_rows(without, smaller, sets, len(atoms))
         least = smaller.is_least_before & statements.is_least[smaller.statement]
         for at, body in enumerate(without):
             entailed = least[body] & statements.entails_item(sets.items, at)
@@ -98,16 +103,16 @@ def mine_ground(
             confident = n * limits.min_confidence.denominator > limits.min_confidence.numerator * d
             rows = np.flatnonzero(least[body] & ~entailed & confident)
             none = np.full((len(rows), limits.max_atoms + 1 - sets.items.shape[1]), -1, np.int64)
-            texts = np.sort(statements.rank[np.delete(sets.items[rows], at, axis=1)], axis=1)
+            texts = np.sort(statements.text_rank[np.delete(sets.items[rows], at, axis=1)], axis=1)
             found.append(
                 np.column_stack(
-                    [n[rows], d[rows], statements.rank[sets.items[rows, at]], texts, none]
+                    [n[rows], d[rows], statements.text_rank[sets.items[rows, at]], texts, none]
                 )
             )
     rules = np.concatenate([np.empty((0, limits.max_atoms + 3), np.int64), *found])
     n, d, head = rules.T[:3]
     best = np.lexsort((head, *rules.T[:2:-1], -n, -n / d))
-    by_text = np.argsort(statements.rank)
+    by_text = np.argsort(statements.text_rank)
     atoms, bits = [atoms[i] for i in by_text.tolist()], bits[by_text]
     return MinedGroundRules(
         atoms,
@@ -118,25 +123,24 @@ def mine_ground(
     )
 
 
-def _frequent_items(
-    columns: SnapshotColumns, theory: Theory, least: int
+def _find_frequent_items(
+    columns: SnapshotColumns, theory: BodyTheory, least: int
 ) -> tuple[list[Atom], Bits]:
-    """The assertions that so many snapshots entail and T ∪ A does not, by individual and class;
-    and in which.
-    """
+    """Frequent assertions that T ∪ A does not entail, by individual and class, with their bits."""
     names = set(theory.classes)
     numbers = [i for i in columns.class_atoms().tolist() if columns.atoms[i][0] in names]
     bits = columns.atom_bits(np.array(numbers, np.int64))
-    often = np.flatnonzero(row_counts(bits) >= least)
+    often = np.flatnonzero(count_row_bits(bits) >= least)
     order = sorted(often.tolist(), key=lambda i: columns.atoms[numbers[i]][::-1])
     return [columns.atoms[numbers[i]] for i in order], bits[order]
 
 
-def _frequent_sets(
-    bits: Bits, statements: Statements, limits: MiningLimits, window: int
+def _find_frequent_sets(
+    bits: Bits, statements: StatementTable, limits: MiningLimits, window: int
 ) -> tuple[list[FrequentSets], bool]:
-    """The sets that enough snapshots have jointly, by size; whether there are too many of a size
-    to go on. A set grows by the last items of those that come later and have the same parent.
+    """Frequent sets by size, and whether there are too many to continue.
+
+    A set is extended by the last items of later sets with the same parent.
     """
     least, rows = limits.least_support(window), np.arange(len(bits))
     said = statements.extend(statements.empty_statement, rows)
@@ -144,7 +148,7 @@ def _frequent_sets(
         FrequentSets(
             np.zeros(len(bits), np.int64),
             rows[:, None],
-            row_counts(bits),
+            count_row_bits(bits),
             bits,
             said,
             np.ones(len(bits), bool),
@@ -159,7 +163,7 @@ def _frequent_sets(
         )
         starts = np.concatenate([[0], np.cumsum(later)])
         parts, many = list[tuple[Ints, Ints, Ints, Bits]](), 0
-        for low in range(0, int(starts[-1]), _AT_ONCE):
+        for low in range(0, int(starts[-1]), _PAIRS_AT_ONCE):
             parts.append(
                 _join_pairs(sets.bits, starts, low, least, keep=atoms + 1 < limits.max_atoms)
             )
@@ -188,23 +192,26 @@ def _frequent_sets(
 def _join_pairs(
     bits: Bits, starts: Ints, low: int, least: int, *, keep: bool
 ) -> tuple[Ints, Ints, Ints, Bits]:
-    """Of the pairs of sets from number ``low`` on, the frequent ones: both, how often, and where
-    if that is to be ``kept``. ``starts``: the numbers of the pairs that a set is the first of.
+    """Join pairs of sets from number ``low`` on; keep the frequent ones with support and bits.
+
+    starts: number of the first pair of each set.
+    keep: whether bits are needed.
     """
-    numbers = np.arange(low, min(low + _AT_ONCE, int(starts[-1])))
+    numbers = np.arange(low, min(low + _PAIRS_AT_ONCE, int(starts[-1])))
     first = np.searchsorted(starts, numbers, side="right") - 1
     second = first + 1 + numbers - starts[first]
     joint = bits[first] & bits[second]
-    support = row_counts(joint)
+    support = count_row_bits(joint)
     often = np.flatnonzero(support >= least)
     return first[often], second[often], support[often], joint[often] if keep else joint[:0]
 
 
-def _subset_rows(
+def _find_subset_rows(
     before: Sequence[Ints], smaller: FrequentSets, sets: FrequentSets, items: int
 ) -> list[Ints]:
-    """For each place the sets without the item there, as rows of ``smaller``, which ``before``
-    is the same of.
+    """Rows in ``smaller`` of each set without one item, for each position of the item.
+
+    before: the same for the next smaller size.
     """
     keys = smaller.parent * items + smaller.items[:, -1]
     last = sets.items[:, -1]
@@ -214,16 +221,17 @@ def _subset_rows(
     ]
 
 
-class Statements:
-    """What sets of ``atoms``, which are ordered by individual, say of one individual, by number.
-    Individuals that have the same classes have the same statements. ``is_least``: whether no
-    shorter or earlier one is equivalent under T.
+class StatementTable:
+    """Numbered sets of classes that a set of atoms asserts of one individual.
+
+    Individuals with the same candidate classes share statements.
+    is_least: whether no shorter or earlier statement is equivalent under T.
     """
 
-    def __init__(self, atoms: Sequence[Atom], theory: Theory) -> None:
+    def __init__(self, atoms: Sequence[Atom], theory: BodyTheory) -> None:
         self._theory = theory
-        self.rank = np.argsort(
-            np.array(sorted(range(len(atoms)), key=lambda i: text_of([atoms[i]])), np.int64)
+        self.text_rank = np.argsort(
+            np.array(sorted(range(len(atoms)), key=lambda i: atoms_to_text([atoms[i]])), np.int64)
         )
         groups, names = dict[tuple[str, ...], int](), list[tuple[int, int]]()
         self.individual = np.zeros(len(atoms), np.int64)
@@ -240,46 +248,52 @@ class Statements:
         self._statements: list[tuple[int, tuple[int, ...]]] = [
             (group, ()) for group in range(len(groups))
         ]
-        self._next: Ints = np.full((len(groups), self._places), -1, np.int64)
-        self._heads: npt.NDArray[np.bool_] = np.zeros((len(groups), self._places), bool)
+        self._extended_statements: Ints = np.full((len(groups), self._places), -1, np.int64)
+        self._entailed_classes: npt.NDArray[np.bool_] = np.zeros((len(groups), self._places), bool)
         self.is_least: npt.NDArray[np.bool_] = np.ones(len(groups), bool)
-        self._first: dict[tuple[int, frozenset[str]], int] = {}
+        self._first_equivalent: dict[tuple[int, frozenset[str]], int] = {}
 
     def extend(self, said: Ints, items: Ints) -> Ints:
-        """The statements that say also ``items``, whose individuals they are about; all smaller
-        ones are known.
+        """Statements extended by ``items`` of the same individuals; smaller ones are already
+        numbered.
         """
         place = self._class_place[items]
-        found = self._next[said, place]
+        found = self._extended_statements[said, place]
         codes = np.unique((said * self._places + place)[found < 0])
         if not len(codes):
             return found
         parts, places = np.divmod(codes, self._places)
-        self._next[parts, places] = np.arange(len(codes)) + len(self._statements)
-        self._next = np.concatenate([self._next, np.full((len(codes), self._places), -1, np.int64)])
+        self._extended_statements[parts, places] = np.arange(len(codes)) + len(self._statements)
+        self._extended_statements = np.concatenate(
+            [self._extended_statements, np.full((len(codes), self._places), -1, np.int64)]
+        )
         heads, least = zip(
             *(self._add_statement(*pair) for pair in zip(parts.tolist(), places.tolist()))
         )
-        self._heads = np.concatenate([self._heads, np.array(heads, bool)])
+        self._entailed_classes = np.concatenate([self._entailed_classes, np.array(heads, bool)])
         self.is_least = np.concatenate([self.is_least, np.array(least, bool)])
-        return self._next[said, place]
+        return self._extended_statements[said, place]
 
     def _add_statement(self, before: int, place: int) -> tuple[list[bool], bool]:
-        """Takes down a statement: which places T makes true of it, whether it is the least."""
+        """Number a statement; return the classes that T entails and whether it has the minimal
+        spelling.
+        """
         group, said = self._statements[before]
         number, classes = len(self._statements), self._classes[group]
         self._statements.append((group, (*said, place)))
-        heads = self._theory.root_classes(Tree(tuple(classes[at] for at in (*said, place))))
+        heads = self._theory.root_classes(BodyTree(tuple(classes[at] for at in (*said, place))))
         own = [at < len(classes) and classes[at] in heads for at in range(self._places)]
-        return own, self._first.setdefault((group, heads), number) == number
+        return own, self._first_equivalent.setdefault((group, heads), number) == number
 
     def entails_item(self, sets: Ints, at: int) -> npt.NDArray[np.bool_]:
-        """Of which of ``sets`` the others entail the item of number ``at``, with T."""
+        """Flags of the sets whose other items entail the item at position ``at`` under T."""
         head = sets[:, at]
         said = self.empty_statement[head]
         for place in range(sets.shape[1]):
             if place != at:
                 item = sets[:, place]
                 same = self.individual[item] == self.individual[head]
-                said = np.where(same, self._next[said, self._class_place[item] * same], said)
-        return self._heads[said, self._class_place[head]]
+                said = np.where(
+                    same, self._extended_statements[said, self._class_place[item] * same], said
+                )
+        return self._entailed_classes[said, self._class_place[head]]

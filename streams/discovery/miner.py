@@ -1,4 +1,4 @@
-"""Rules learnt from an ontology stream, window after window.
+"""Miner of rules from an ontology stream, window after window.
 
 >>> from shiq.model import Class, ClassAssertion, SubClassOf, TBox
 >>> from shiq.model.abox import abox_of
@@ -25,7 +25,7 @@ from shiq import model as owl
 from shiq.answers.verdict import Leftover
 from shiq.errors import UsageError
 from shiq.rdf import read_assertions
-from shiq.streams.discovery.ontology import Ontology, open_ontology
+from shiq.streams.discovery.ontology import MinerOntology, open_ontology
 from shiq.streams.discovery.report import WindowReport
 from shiq.streams.discovery.settings import MinerSettings, refuse_unknown_sources
 from shiq.streams.discovery.windows import WindowMiner
@@ -36,8 +36,9 @@ if TYPE_CHECKING:
 
 
 class RuleMiner:
-    """What goes with what in the last ``window`` snapshots; the options are those of `shiq
-    stream discover`.
+    """Miner of rules that hold in the last ``window`` snapshots of an ontology stream.
+
+    options: those of `shiq stream discover`.
     """
 
     def __init__(
@@ -56,16 +57,16 @@ class RuleMiner:
     ) -> None:
         ontology = (
             tbox
-            if isinstance(tbox, Ontology)
+            if isinstance(tbox, MinerOntology)
             else open_ontology(tbox, static, vocabulary, catalog, allow)
         )
         self.ontology, self.step, self.allow = ontology, step, tuple(allow)
-        self.settings = _settings(window, rules, eps, ontology, options)
+        self.settings = _make_settings(window, rules, eps, ontology, options)
         self.windows = WindowMiner(ontology, self.settings)
         self.leftovers: list[Leftover] = list(ontology.leftovers)
 
     def run(self, sources: Sequence[Any]) -> Iterator[WindowReport]:
-        """The report of each full window, first to last over all of ``sources`` (as `--source`)."""
+        """Yield the report of each full window over all ``sources`` (as `--source`), first to last."""
         from shiq.streams.front.local import LocalRunner
         from shiq.streams.front.run import open_run
         from shiq.streams.front.sources import open_source
@@ -89,7 +90,7 @@ class RuleMiner:
         self.leftovers += system.leftovers()
 
     def system(self, **more: Any) -> DiscoveryCollector:
-        """What takes the records of a stream for this miner."""
+        """Make a collector that mines the records of a stream."""
         from shiq.streams.discovery.stream import DiscoveryCollector
 
         return DiscoveryCollector(
@@ -97,12 +98,14 @@ class RuleMiner:
         )
 
     def partial_fit(self, index: int, sources: Any, stream: str = "") -> WindowReport | None:
-        """Unites snapshot ``index`` with what ``sources`` assert (a list, as `check_insertions`
-        takes it; empty: an empty snapshot); ``stream``: where that comes from, as
-        ``body_sources`` and ``head_sources`` name it.
+        """Add assertions to snapshot ``index``; return the report of the window that is due, or
+        None.
 
-        The report of the window that ends with the newest index, if it is full and due; of an
-        older index that of the newest window again; else None. Unseen snapshots are empty.
+        sources: a list, as `check_insertions` takes it; [] gives an empty snapshot.
+        stream: origin of the assertions, as named in ``body_sources`` and ``head_sources``.
+        Returns: the report of the window that ends with ``index`` if it is the newest; for an older
+        index that of the newest window again; None if no window is full and due. Snapshots that
+        never came are empty.
         """
         given = list(sources) if isinstance(sources, list | tuple) else [sources]
         assertions: Iterable[owl.Assertion] = ()
@@ -112,7 +115,7 @@ class RuleMiner:
             self.leftovers += reading.leftovers
             assertions = reading.abox
         newest = self.windows.newest_index
-        self.windows.put(index, assertions, stream)
+        self.windows.add_to_snapshot(index, assertions, stream)
         if newest is not None and index < newest:
             end = self.windows.last_window_end()
         else:
@@ -124,9 +127,7 @@ class RuleMiner:
         return report
 
     def merge(self, other: RuleMiner) -> RuleMiner:
-        """A miner over the snapshots of both, which have none in common, as if it had seen them
-        all.
-        """
+        """Merge two miners with disjoint snapshots, as if one had seen them all."""
         if (
             self.settings != other.settings
             or self.ontology.fingerprint != other.ontology.fingerprint
@@ -141,7 +142,7 @@ class RuleMiner:
                 "Merge miners whose method is exact or scratch.",
             )
         merged = self._empty_copy()
-        merged.windows.unite(self.windows, other.windows)
+        merged.windows.add_miners(self.windows, other.windows)
         merged.leftovers = [
             *self.leftovers,
             *(x for x in other.leftovers if x not in self.leftovers),
@@ -149,20 +150,20 @@ class RuleMiner:
         return merged
 
     def save(self, directory: str | PathLike[str]) -> None:
-        """Writes all that it knows to a directory."""
-        from shiq.streams.discovery.stream import save
+        """Save the miner's state to a directory."""
+        from shiq.streams.discovery.stream import save_miner
 
-        save(self, directory)
+        save_miner(self, directory)
 
     @classmethod
     def load(cls, directory: str | PathLike[str]) -> RuleMiner:
-        """The miner that `save` wrote. Raises: OperationalError."""
-        from shiq.streams.discovery.stream import load
+        """Load the miner that `save` wrote. Raises: OperationalError."""
+        from shiq.streams.discovery.stream import load_miner
 
-        return load(directory)
+        return load_miner(directory)
 
     def _empty_copy(self) -> RuleMiner:
-        """Of the same settings, without snapshots."""
+        """Copy with the same settings and without snapshots."""
         found = object.__new__(RuleMiner)
         found.ontology, found.step, found.allow, found.settings = (
             self.ontology,
@@ -177,9 +178,10 @@ class RuleMiner:
         return found
 
 
-def _settings(
-    window: int, rules: Any, eps: Any, ontology: Ontology, options: dict[str, Any]
+def _make_settings(
+    window: int, rules: Any, eps: Any, ontology: MinerOntology, options: dict[str, Any]
 ) -> MinerSettings:
+    """Validate the options of a miner."""
     from shiq.streams.discovery.settings import parse_eps, parse_tracked_rules, resolve_heads
 
     if isinstance(eps, str):

@@ -1,6 +1,7 @@
-"""The rules of a window, by three methods (docs/DISCOVERY.md): `mine_rules` goes by levels over kept
-counts, `mine_window` straight by the definitions, `CarriedRules` carries rules from window to
-window, as the source does.
+"""Mine the rules of a window by three methods (docs/DISCOVERY.md).
+
+`mine_rules` goes by levels over cached counts. `mine_window` follows the definitions directly.
+`CarriedRules` carries rules from window to window, as the source does.
 """
 
 from __future__ import annotations
@@ -13,32 +14,33 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from shiq.streams.discovery.atomsets import (
-    ROOT,
+    ROOT_VARIABLE,
     Atom,
     AtomIndex,
-    Tree,
+    BodyTree,
+    add_branch,
+    add_class,
     atom_count,
-    atoms_of,
-    bindings,
+    atoms_to_text,
+    find_bindings,
     smaller_bodies,
     sub_bodies,
-    text_of,
+    tree_to_atoms,
     variable_count,
-    with_branch,
-    with_class,
 )
-from shiq.streams.discovery.columns import HEAD, Bits, popcount
+from shiq.streams.discovery.columns import HEAD_TAG, Bits, count_bits
 from shiq.streams.discovery.counting import BodyCounter, BodyCounts, MinedRule, MiningLimits
-from shiq.streams.discovery.ontology import Theory
+from shiq.streams.discovery.ontology import BodyTheory
 
 #: Bodies with their counts, and heads.
-FrequentBodies: TypeAlias = dict[Tree, tuple[BodyCounts, frozenset[str]]]
+FrequentBodies: TypeAlias = dict[BodyTree, tuple[BodyCounts, frozenset[str]]]
 
 
 @dataclass(frozen=True)
 class MinedRules:
-    """The rules of a window, those that T entails only counted. ``is_truncated``: there are more than
-    the limit allows, or as many bodies.
+    """Rules of a window; those that T alone entails are only counted.
+
+    is_truncated: whether there are more rules or bodies than the limit.
     """
 
     rules: tuple[MinedRule, ...] = ()
@@ -48,8 +50,9 @@ class MinedRules:
 
 @dataclass(frozen=True)
 class MinedBodies:
-    """Bodies with their counts, each of equivalent ones once, and the heads that they have often
-    enough and not by T. ``entailed_by_tbox``: the pairs that T entails, counted alone.
+    """Frequent bodies in minimal spelling, with their counts and frequent heads.
+
+    entailed_by_tbox: number of pairs of body and head that T entails.
     """
 
     heads: FrequentBodies
@@ -58,10 +61,11 @@ class MinedBodies:
 
 
 def mine_rules(
-    counter: BodyCounter, theory: Theory, limits: MiningLimits, window: int
+    counter: BodyCounter, theory: BodyTheory, limits: MiningLimits, window: int
 ) -> MinedRules:
-    """The rules of the snapshots that ``counter`` looks at, ``window`` of them (inconsistent and
-    missing ones included).
+    """Mine the rules of the snapshots in ``counter``.
+
+    window: number of snapshots, with inconsistent and missing ones.
     """
     found = mine_bodies(counter, theory, limits, limits.least_support(window))
     rules = [
@@ -71,20 +75,20 @@ def mine_rules(
     ]
     counter.drop_unused()
     return MinedRules(
-        best_rules(rules, limits.max_rules),
+        select_best_rules(rules, limits.max_rules),
         found.entailed_by_tbox,
         found.is_truncated or len(rules) > limits.max_rules,
     )
 
 
-def best_rules(rules: Iterable[MinedRule], most: int) -> tuple[MinedRule, ...]:
-    """By confidence of bindings, support, text."""
+def select_best_rules(rules: Iterable[MinedRule], most: int) -> tuple[MinedRule, ...]:
+    """Best rules, ordered by confidence over bindings, then support, then text."""
 
     def order(rule: MinedRule) -> tuple[float, int, str, str]:
         return (
             -rule.binding_support / rule.binding_body,
             -rule.support,
-            text_of(atoms_of(rule.body)),
+            atoms_to_text(tree_to_atoms(rule.body)),
             rule.head,
         )
 
@@ -92,18 +96,18 @@ def best_rules(rules: Iterable[MinedRule], most: int) -> tuple[MinedRule, ...]:
 
 
 def mine_bodies(
-    counter: BodyCounter, theory: Theory, limits: MiningLimits, least: int
+    counter: BodyCounter, theory: BodyTheory, limits: MiningLimits, least: int
 ) -> MinedBodies:
-    """The bodies that at least ``least`` of the snapshots of ``counter`` have. Their counts may
-    be older, where that is clear.
+    """Find the bodies that bind in at least ``least`` snapshots; their counts may be old if that is
+    certain.
     """
-    frequent, stopped = _frequent_bodies(counter, theory, limits, least)
+    frequent, stopped = _find_frequent_bodies(counter, theory, limits, least)
 
-    def extension(tree: Tree) -> object:
+    def extension(tree: BodyTree) -> object:
         counts = counter.counts(tree)
         return counts.body.tobytes(), counts.pairs.tobytes()
 
-    kept = theory.minimal_spellings(frequent, extension)
+    kept = theory.select_minimal_spellings(frequent, extension)
     classes = frozenset(theory.classes)
     return MinedBodies(
         {tree: frequent[tree] for tree in kept},
@@ -112,22 +116,22 @@ def mine_bodies(
     )
 
 
-def _frequent_bodies(
-    counter: BodyCounter, theory: Theory, limits: MiningLimits, least: int
+def _find_frequent_bodies(
+    counter: BodyCounter, theory: BodyTheory, limits: MiningLimits, least: int
 ) -> tuple[FrequentBodies, bool]:
-    """The bodies none of whose atoms follows from the others, and of each the heads that so many
-    have jointly and T does not entail.
+    """Find frequent bodies without redundant atoms, and for each its frequent heads that T does not
+    entail.
     """
     found: FrequentBodies = {}
-    level = [Tree((name,)) for name in theory.classes]
+    level = [BodyTree((name,)) for name in theory.classes]
     roles = [
         name
-        for name in counter.columns.names()
-        if name not in theory.vocabulary and not name.startswith(HEAD)
+        for name in counter.columns.class_and_role_names()
+        if name not in theory.vocabulary and not name.startswith(HEAD_TAG)
     ]
     if limits.max_variables > 1:
         level += [
-            with_branch(Tree(), 0, role, inverse) for role in roles for inverse in (False, True)
+            add_branch(BodyTree(), 0, role, inverse) for role in roles for inverse in (False, True)
         ]
     for atoms in range(1, limits.max_atoms + 1):
         for tree in level:
@@ -156,29 +160,29 @@ def _frequent_bodies(
 
 def _grow_bodies(
     counter: BodyCounter,
-    level: Sequence[Tree],
+    level: Sequence[BodyTree],
     found: FrequentBodies,
-    theory: Theory,
+    theory: BodyTheory,
     variables: int,
-) -> list[Tree]:
-    """The bodies with one atom more than those of ``level``, all of whose parts were ``found``."""
+) -> list[BodyTree]:
+    """Bodies with one atom more than those of ``level`` whose sub-bodies are all frequent."""
     classes = tuple(tree.classes[0] for tree in found if atom_count(tree) == 1 and tree.classes)
     roles = tuple(tree.branches[0][:2] for tree in found if atom_count(tree) == 1 and tree.branches)
     if counter.single_atoms != (classes, roles):
         counter.single_atoms = (classes, roles)
         counter.larger_bodies.clear()
-    larger = set[Tree]()
+    larger = set[BodyTree]()
     for tree in level:
         if tree not in counter.larger_bodies:
             grown = [
-                with_class(tree, place, name)
+                add_class(tree, place, name)
                 for place in range(variable_count(tree))
                 for name in classes
                 if name not in theory.classes_at(tree, place)
             ]
             if variable_count(tree) < variables:
                 grown += [
-                    with_branch(tree, place, *role)
+                    add_branch(tree, place, *role)
                     for place in range(variable_count(tree))
                     for role in roles
                 ]
@@ -188,28 +192,30 @@ def _grow_bodies(
 
 
 #: What each snapshot of a window entails, None where it is inconsistent.
-Window: TypeAlias = Sequence[AtomIndex | None]
+WindowFacts: TypeAlias = Sequence[AtomIndex | None]
 #: For each individual, the snapshots in which something holds of it.
-Extent: TypeAlias = Mapping[str, int]
+SnapshotExtent: TypeAlias = Mapping[str, int]
 
 
-def mine_window(window: Window, theory: Theory, limits: MiningLimits, tag: str = "") -> MinedRules:
-    """The rules of a window; ``tag``: before the names of heads."""
+def mine_window(
+    window: WindowFacts, theory: BodyTheory, limits: MiningLimits, tag: str = ""
+) -> MinedRules:
+    """Mine the rules of a window directly by the definitions; ``tag``: prefix of head classes."""
     names = {name for own in theory.vocabulary for name in (own, tag + own)}
-    classes, roles = _snapshots_by_name(window, names)
+    classes, roles = _index_snapshots(window, names)
     least = limits.least_support(len(window))
-    extents: dict[Tree, Extent] = {}
-    level: Iterable[Tree] = [
-        *(Tree((name,)) for name in theory.classes),
+    extents: dict[BodyTree, SnapshotExtent] = {}
+    level: Iterable[BodyTree] = [
+        *(BodyTree((name,)) for name in theory.classes),
         *(
-            with_branch(Tree(), 0, role, inverse)
+            add_branch(BodyTree(), 0, role, inverse)
             for role in roles
             for inverse in (False, True)
             if limits.max_variables > 1
         ),
     ]
     for atoms in range(limits.max_atoms):
-        found = {tree: _body_extent(tree, classes, roles) for tree in level}
+        found = {tree: _find_body_extent(tree, classes, roles) for tree in level}
         found = {
             tree: extent for tree, extent in found.items() if _count_snapshots(extent) >= least
         }
@@ -220,45 +226,51 @@ def mine_window(window: Window, theory: Theory, limits: MiningLimits, tag: str =
                 for tree in found
                 for more in _extend_body(tree, theory.classes, sorted(roles), limits.max_variables)
             }
-    kept = theory.minimal_spellings(extents, lambda tree: tuple(sorted(extents[tree].items())))
+    kept = theory.select_minimal_spellings(
+        extents, lambda tree: tuple(sorted(extents[tree].items()))
+    )
     rules, by_tbox = [], 0
     for tree in kept:
         for head in theory.classes:
-            both = _intersect(extents[tree], classes.get(tag + head, {}))
+            both = _intersect_extents(extents[tree], classes.get(tag + head, {}))
             n, d = _count_snapshots(both), _count_snapshots(extents[tree])
-            if theory.entails(atoms_of(tree), ((head, ROOT),)):
+            if theory.entails(tree_to_atoms(tree), ((head, ROOT_VARIABLE),)):
                 by_tbox += 1
             elif n >= least and limits.is_confident(n, d):
                 rules.append(
                     MinedRule(tree, head, n, d, _count_pairs(both), _count_pairs(extents[tree]))
                 )
-    return MinedRules(best_rules(rules, limits.max_rules), by_tbox, len(rules) > limits.max_rules)
+    return MinedRules(
+        select_best_rules(rules, limits.max_rules), by_tbox, len(rules) > limits.max_rules
+    )
 
 
-def first_instances(
+def find_first_instances(
     rule: MinedRule, window: Mapping[int, AtomIndex | None], most: int, tag: str = ""
 ) -> list[tuple[int, dict[str, str]]]:
-    """The first bindings of a rule: by snapshot, then by the texts of ?x0, ?x1, …"""
+    """First bindings of a rule, ordered by snapshot and then by the texts of ?x0, ?x1, …"""
     found: list[tuple[int, dict[str, str]]] = []
-    atoms = (*atoms_of(rule.body), (tag + rule.head, ROOT))
+    atoms = (*tree_to_atoms(rule.body), (tag + rule.head, ROOT_VARIABLE))
     for index, facts in sorted(window.items()):
         if len(found) < most and facts is not None:
             found += [
                 (index, dict(each))
-                for each in sorted(sorted(binding.items()) for binding in bindings(atoms, facts))
+                for each in sorted(
+                    sorted(binding.items()) for binding in find_bindings(atoms, facts)
+                )
             ]
     return found[:most]
 
 
-def _snapshots_by_name(
-    window: Window, names: Collection[str]
+def _index_snapshots(
+    window: WindowFacts, names: Collection[str]
 ) -> tuple[dict[str, dict[str, int]], dict[str, dict[Atom, int]]]:
-    """The snapshots of each class and individual, and of each role and pair."""
+    """Bits of the snapshots by class and individual, and by role and pair."""
     classes: dict[str, dict[str, int]] = {}
     roles: dict[str, dict[Atom, int]] = {}
     for i, facts in enumerate(window):
         for atom in facts.atoms if facts is not None else ():
-            if len(atom) == 3 and not atom[0].startswith(HEAD):
+            if len(atom) == 3 and not atom[0].startswith(HEAD_TAG):
                 pairs = roles.setdefault(atom[0], {})
                 pairs[atom[1:]] = pairs.get(atom[1:], 0) | 1 << i
             elif atom[0] in names:
@@ -267,65 +279,74 @@ def _snapshots_by_name(
     return classes, roles
 
 
-def _body_extent(
-    tree: Tree, classes: Mapping[str, Extent], roles: Mapping[str, Mapping[Atom, int]]
-) -> Extent:
-    found: Extent | None = None
+def _find_body_extent(
+    tree: BodyTree, classes: Mapping[str, SnapshotExtent], roles: Mapping[str, Mapping[Atom, int]]
+) -> SnapshotExtent:
+    """Bits of the snapshots in which a body holds, by individual."""
+    found: SnapshotExtent | None = None
     for name in tree.classes:
-        found = classes.get(name, {}) if found is None else _intersect(found, classes.get(name, {}))
+        found = (
+            classes.get(name, {})
+            if found is None
+            else _intersect_extents(found, classes.get(name, {}))
+        )
     for role, inverse, below in tree.branches:
-        other = _body_extent(below, classes, roles) if below != Tree() else None
+        other = _find_body_extent(below, classes, roles) if below != BodyTree() else None
         reached: dict[str, int] = {}
         for (subject, object), bits in roles[role].items():
             near, far = (object, subject) if inverse else (subject, object)
             bits &= -1 if other is None else other.get(far, 0)
             if bits:
                 reached[near] = reached.get(near, 0) | bits
-        found = reached if found is None else _intersect(found, reached)
+        found = reached if found is None else _intersect_extents(found, reached)
     return found or {}
 
 
-def _intersect(first: Extent, second: Extent) -> Extent:
+def _intersect_extents(first: SnapshotExtent, second: SnapshotExtent) -> SnapshotExtent:
+    """Intersect two extents."""
     return {a: both for a, bits in first.items() if (both := bits & second.get(a, 0))}
 
 
-def _count_snapshots(extent: Extent) -> int:
+def _count_snapshots(extent: SnapshotExtent) -> int:
+    """Number of snapshots in an extent."""
     union = 0
     for bits in extent.values():
         union |= bits
     return union.bit_count()
 
 
-def _count_pairs(extent: Extent) -> int:
+def _count_pairs(extent: SnapshotExtent) -> int:
+    """Number of pairs of snapshot and individual in an extent."""
     return sum(bits.bit_count() for bits in extent.values())
 
 
 def _extend_body(
-    tree: Tree, classes: Sequence[str], roles: Sequence[str], variables: int
-) -> Iterable[Tree]:
+    tree: BodyTree, classes: Sequence[str], roles: Sequence[str], variables: int
+) -> Iterable[BodyTree]:
+    """Yield the bodies with one atom more."""
     for place in range(variable_count(tree)):
         yield from (
-            with_class(tree, place, name)
-            for name in classes
-            if name not in _classes_at(tree, place)
+            add_class(tree, place, name) for name in classes if name not in _classes_at(tree, place)
         )
         if variable_count(tree) < variables:
             yield from (
-                with_branch(tree, place, role, inverse)
+                add_branch(tree, place, role, inverse)
                 for role in roles
                 for inverse in (False, True)
             )
 
 
-def _classes_at(tree: Tree, place: int) -> tuple[str, ...]:
+def _classes_at(tree: BodyTree, place: int) -> tuple[str, ...]:
+    """Classes that a body states at a variable."""
     own = f"?x{place}"
-    return tuple(atom[0] for atom in atoms_of(tree) if atom[1:] == (own,))
+    return tuple(atom[0] for atom in tree_to_atoms(tree) if atom[1:] == (own,))
 
 
 @dataclass(frozen=True)
 class SlideGate:
-    """What is decided before a slide: ``similarity`` Φ(Δ⁻,Δ⁺), ``rarity`` ϱ₁(Δ⁺),
-    ``kept_similarity`` Φ(S,Δ⁺).
+    """Measures that decide before a slide whether rules are searched for.
+
+    similarity: Φ(Δ⁻,Δ⁺). rarity: ϱ₁(Δ⁺). kept_similarity: Φ(S,Δ⁺). None means undefined.
     """
 
     similarity: Fraction | None
@@ -333,8 +354,10 @@ class SlideGate:
     kept_similarity: Fraction | None
 
     def is_open(self, gate: str, max_similarity: Fraction, min_rarity: Fraction) -> bool:
-        """Whether rules are looked at. ``printed``: Φ < Φmin and ϱ₁ > ϱmin; ``prose``: Φ < Φmin
-        and 1 - ϱ₁ > ϱmin; ``off``: always. What has no basis stands in no way.
+        """Whether rules are searched for at this slide.
+
+        ``printed``: if Φ < Φmin and ϱ₁ > ϱmin; ``prose``: if Φ < Φmin and 1 - ϱ₁ > ϱmin; ``off``:
+        always. An undefined measure leaves the gate open.
         """
         if gate == "off":
             return True
@@ -344,29 +367,33 @@ class SlideGate:
 
 
 def apply_a1(counts: tuple[int, int], joint: int, body: int, sign: int) -> tuple[int, int]:
-    """A1: n and d of a rule after Δ left (-1) or came (+1), of which ``joint`` snapshots have
-    body and head and ``body`` the body. Always both: a snapshot with the body alone counts in d.
+    """Algorithm A1: update a rule's support n and body support d by snapshots that left or came.
+
+    joint, body: number of these snapshots with body and head, and with the body.
+    sign: -1 for snapshots that left, +1 for new ones.
     """
     return counts[0] + sign * joint, counts[1] + sign * body
 
 
-def rules_by_a2(
+def find_rules_by_a2(
     counter: BodyCounter,
     came: BodyCounter,
-    theory: Theory,
+    theory: BodyTheory,
     limits: MiningLimits,
     stayed: Bits,
     occurrences: Collection[int],
-) -> Iterable[tuple[Tree, str]]:
-    """A2: the rules with γ > γmin over the window of ``counter``, bound in Δ⁺, which ``came``
-    counts, of whose body and head one is not in S and the other so often as ``occurrences`` (E)
-    has it.
+) -> Iterable[tuple[BodyTree, str]]:
+    """Algorithm A2: find confident rules among the bodies bound in the new snapshots Δ⁺.
+
+    One of body and head must be absent from the snapshots that stayed (S), and the other must occur
+    there as often as ``occurrences`` (E) allows.
+    counter: counts of the window. came: counts of Δ⁺. stayed: bits of S.
     """
 
-    def times(tree: Tree) -> int:
-        return int(popcount(counter.counts(tree).body & stayed).sum())
+    def times(tree: BodyTree) -> int:
+        return int(count_bits(counter.counts(tree).body & stayed).sum())
 
-    heads = {name: times(Tree((name,))) for name in theory.classes}
+    heads = {name: times(BodyTree((name,))) for name in theory.classes}
     absent = frozenset(name for name, often in heads.items() if not often)
     for tree, (arrived, bound) in mine_bodies(came, theory, limits, 1).heads.items():
         if absent.isdisjoint(bound) and counter.counts_if_frequent(tree, arrived.support + 1):
@@ -387,25 +414,26 @@ def rules_by_a2(
 
 @dataclass
 class CarriedRules:
-    """The rules that are carried, with the counts of the window they belong to; what was last
-    reported.
+    """Rules carried from window to window by algorithm A3, with their counts.
+
+    last_reported: rules of the last report.
     """
 
-    rules: dict[tuple[Tree, str], tuple[int, int]] = field(default_factory=dict)
+    rules: dict[tuple[BodyTree, str], tuple[int, int]] = field(default_factory=dict)
     last_reported: MinedRules | None = None
     #: Of each rule, in which snapshots it bound when it was last counted.
-    bits: dict[tuple[Tree, str], tuple[Bits, Bits]] = field(default_factory=dict)
+    bits: dict[tuple[BodyTree, str], tuple[Bits, Bits]] = field(default_factory=dict)
     #: What was told of them: with lift, whether they are refuted, instances.
     findings: Sequence[Any] = ()
 
     def copy(self) -> CarriedRules:
-        """The same, which may go on by itself."""
+        """Independent copy."""
         return CarriedRules(dict(self.rules), self.last_reported, dict(self.bits), self.findings)
 
     def slide(
         self,
         counter: BodyCounter,
-        theory: Theory,
+        theory: BodyTheory,
         limits: MiningLimits,
         window: int,
         gate: SlideGate | None,
@@ -414,8 +442,10 @@ class CarriedRules:
         arrived: Bits,
         occurrences: Collection[int],
     ) -> MinedRules:
-        """A3: the rules of the next window. ``gate``: None for the first window, which is mined
-        from scratch; ``acts``: what it says.
+        """Algorithm A3: rules of the next window.
+
+        gate: None for the first window, which is mined from scratch.
+        acts: whether the gate is open.
         """
         if self.last_reported is None or gate is None:
             self.last_reported = mine_rules(counter, theory, limits, window)
@@ -428,12 +458,12 @@ class CarriedRules:
         self._update_counts(counter, list(self.rules))
         came = BodyCounter(counter.columns, arrived)
         more = (
-            set(rules_by_a2(counter, came, theory, limits, stayed, occurrences))
+            set(find_rules_by_a2(counter, came, theory, limits, stayed, occurrences))
             if gate.kept_similarity
             else set()
         )
         found = mine_bodies(
-            came, theory, limits, limits.least_support(int(popcount(arrived).sum()))
+            came, theory, limits, limits.least_support(int(count_bits(arrived).sum()))
         )
         for tree, (counts, heads) in found.heads.items():
             more.update(
@@ -449,16 +479,16 @@ class CarriedRules:
             if n >= least and limits.is_confident(n, d)
         ]
         self.last_reported = MinedRules(
-            best_rules(rules, limits.max_rules),
+            select_best_rules(rules, limits.max_rules),
             found.entailed_by_tbox,
             len(rules) > limits.max_rules,
         )
         counter.drop_unused()
         return self.last_reported
 
-    def _update_counts(self, counter: BodyCounter, keys: Sequence[tuple[Tree, str]]) -> None:
-        """Brings the counts of ``keys`` to the window that ``counter`` looks at: what left since
-        is taken away, what came is put to them (A1, composed).
+    def _update_counts(self, counter: BodyCounter, keys: Sequence[tuple[BodyTree, str]]) -> None:
+        """Update the counts of rules to the current window by the snapshots that left and came
+        (A1).
         """
         nothing = np.zeros(counter.columns.words, np.uint64)
         for key in keys:
@@ -475,11 +505,12 @@ class CarriedRules:
             )
             self.rules[key], self.bits[key] = counts, (joint, body)
 
-    def _mined_rule(self, counter: BodyCounter, key: tuple[Tree, str]) -> MinedRule:
+    def _mined_rule(self, counter: BodyCounter, key: tuple[BodyTree, str]) -> MinedRule:
+        """Carried rule with its current counts."""
         counts = counter.counts(key[0], [key[1]])
         return counts.mined_rule(*key)
 
 
 def _count_difference(bits: Bits, others: Bits) -> int:
-    """How many snapshots ``bits`` have and ``others`` have not."""
-    return int(popcount(bits & ~others).sum())
+    """Number of snapshots in ``bits`` but not in ``others``."""
+    return int(count_bits(bits & ~others).sum())

@@ -1,12 +1,9 @@
-"""T, A and the vocabulary of a miner, read and opened once.
+"""Ontology T, static data A and vocabulary V of a miner, entailment between bodies, and triple
+reading.
 
-What T says of bodies: which are one, and which heads they have by T alone.
-
-A body entails another under T if the other binds, root to root, in what its own atoms entail,
-taken as assertions about fresh individuals. Equivalent bodies have the same bindings in every
-consistent snapshot, so these questions are asked once and hold for all windows.
-
-Source: docs/DISCOVERY.md.
+A body entails another under T if the other binds, with the same root, in what its own atoms entail
+as assertions about fresh individuals. Equivalent bodies have the same bindings in every consistent
+snapshot. So entailments are computed once for all windows. Source: docs/DISCOVERY.md.
 """
 
 from __future__ import annotations
@@ -28,24 +25,28 @@ from shiq.rdf import read_assertions, read_ontology
 from shiq.rdf.lines import read_texts
 from shiq.rdf.triples import IRI, LITERAL, Triples
 from shiq.streams.discovery.atomsets import (
-    ROOT,
+    ROOT_VARIABLE,
     Atom,
     AtomIndex,
     Atoms,
-    Tree,
-    atoms_of,
+    BodyTree,
     has_binding,
-    spelling_order,
-    variable,
+    spelling_sort_key,
+    tree_to_atoms,
+    variable_name,
 )
 from shiq.streams.discovery.snapshots import MinerKnowledge
-from shiq.streams.front.checkpoint import fingerprint
+from shiq.streams.front.checkpoint import hash_texts
 
 
 @dataclass(frozen=True, eq=False)
-class Ontology:
-    """``tbox``: all of T, what lies outside SHIQ(D) too; ``classes``: V, by text; ``labels``: of
-    terms, by IRI; ``fingerprint``: a short name of T, A and V.
+class MinerOntology:
+    """Ontology, static data and vocabulary of a miner.
+
+    tbox: all of T, with axioms outside SHIQ(D).
+    static: the assertions A.
+    classes: vocabulary V by text.
+    labels: rdfs:label by IRI.
     """
 
     tbox: owl.TBox
@@ -56,17 +57,17 @@ class Ontology:
 
     @property
     def signature(self) -> owl.Signature:
-        """Of T."""
+        """Signature of T."""
         return self.tbox.signature
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """The roles of T, by text."""
+        """Roles of T as texts."""
         return tuple(f"<{iri}>" for iri in sorted(self.signature.object_properties))
 
     @property
     def spellings(self) -> dict[str, str]:
-        """V by how a class may be written: an IRI also without its brackets."""
+        """Vocabulary by accepted spelling: IRIs with or without brackets."""
         return {
             **{text.strip("<>"): text for text in self.classes if text.startswith("<")},
             **{text: text for text in self.classes},
@@ -74,16 +75,16 @@ class Ontology:
 
     @property
     def fingerprint(self) -> str:
-        """A short name of T, A and V."""
+        """Short hash of T, A and V."""
         texts = {axiom_text(axiom) for axiom in self.tbox.axioms}
-        return fingerprint(
+        return hash_texts(
             texts
             | {f"a {axiom_text(a)}" for a in self.static}
             | {f"v {text}" for text in self.classes}
         )
 
     def knowledge(self) -> MinerKnowledge:
-        """T and A, to be asked."""
+        """Reasoner over T and A."""
         return MinerKnowledge(
             self.tbox,
             self.static,
@@ -98,10 +99,12 @@ def open_ontology(
     vocabulary: Any = None,
     catalog: Catalogs | None = None,
     allow: Collection[str] = (),
-) -> Ontology:
-    """Reads T and A (each a source or a list of them); ``vocabulary``: a file of class
-    expressions, or these, instead of all named classes of T. What lies outside SHIQ(D) belongs
-    to T and A, unless ``allow`` leaves it out. Raises: InputError, UsageError.
+) -> MinerOntology:
+    """Read T and A, each a source or a list of sources.
+
+    vocabulary: a file or list of class expressions; by default all named classes.
+    allow: with "outside-shiq", axioms and assertions outside SHIQ(D) are left out.
+    Raises: InputError, UsageError.
     """
     known = read_catalog(catalog) if catalog else None
     reading = read_ontology(_as_list(tbox), catalog=known, chains=False)
@@ -118,16 +121,16 @@ def open_ontology(
         leftovers += data.leftovers
     whole = reading.tbox
     if "outside-shiq" not in allow:
-        axioms, more = _outside_shiq(leftovers)
+        axioms, more = _select_outside_shiq(leftovers)
         leftovers = [x for x in leftovers if x.kind != "outside-shiq" or not x.values]
-        whole = _with_axioms(whole, axioms)
+        whole = _add_axioms(whole, axioms)
         named = sorted({part for a in axioms for part in parts(a) if isinstance(part, str)})
         # Individuals that only T names bind, too.
         assertions += [*more, *(owl.ClassAssertion(owl.THING, name) for name in named)]
     classes = _named_classes(whole) if vocabulary is None else _read_expressions(vocabulary)
     if vocabulary is not None:
         _refuse_unknown(classes, whole.signature, signature_of(assertions))
-    return Ontology(
+    return MinerOntology(
         whole,
         tuple(dict.fromkeys(assertions)),
         {axiom_text(c): c for c in classes},
@@ -136,8 +139,10 @@ def open_ontology(
     )
 
 
-def _outside_shiq(leftovers: Iterable[Leftover]) -> tuple[list[owl.Axiom], list[owl.Assertion]]:
-    """The axioms and assertions among ``leftovers`` that lie outside SHIQ(D) alone."""
+def _select_outside_shiq(
+    leftovers: Iterable[Leftover],
+) -> tuple[list[owl.Axiom], list[owl.Assertion]]:
+    """Axioms and assertions among ``leftovers`` that are only outside SHIQ(D)."""
     axioms, assertions = dict[owl.Axiom, None](), dict[owl.Assertion, None]()
     for value in (value for x in leftovers if x.kind == "outside-shiq" for value in x.values):
         if isinstance(value, owl.Axiom):
@@ -147,29 +152,31 @@ def _outside_shiq(leftovers: Iterable[Leftover]) -> tuple[list[owl.Axiom], list[
     return [*axioms], [*assertions]
 
 
-def _with_axioms(tbox: owl.TBox, axioms: Sequence[owl.Axiom]) -> owl.TBox:
-    """``tbox`` with more ``axioms``."""
+def _add_axioms(tbox: owl.TBox, axioms: Sequence[owl.Axiom]) -> owl.TBox:
+    """TBox with more axioms."""
     signature = tbox.signature | signature_of(axioms)
     return replace(tbox, axioms=(*tbox.axioms, *axioms), signature=signature)
 
 
 def parse_ontology(text: str, place: str) -> tuple[owl.TBox, tuple[owl.Assertion, ...]]:
-    """The axioms and assertions of a text in functional syntax, outside SHIQ(D) too."""
+    """Parse axioms and assertions in functional syntax, also outside SHIQ(D)."""
     reading = parse_functional(text, place, "a")
-    axioms, assertions = _outside_shiq(reading.leftovers)
-    return _with_axioms(reading.tbox, axioms), (*reading.abox, *assertions)
+    axioms, assertions = _select_outside_shiq(reading.leftovers)
+    return _add_axioms(reading.tbox, axioms), (*reading.abox, *assertions)
 
 
 def _as_list(given: Any) -> list[Any]:
+    """Wrap a single value in a list."""
     return list(given) if isinstance(given, list | tuple) else [given]
 
 
 def _named_classes(tbox: owl.TBox) -> list[owl.ClassExpression]:
+    """Named classes of a TBox, sorted."""
     return [owl.Class(iri) for iri in sorted(tbox.signature.classes)]
 
 
 def _read_expressions(given: Any) -> list[owl.ClassExpression]:
-    """The class expressions of a file, one a line; or of a list of expressions and texts."""
+    """Read class expressions from a file, one a line, or from a list of expressions and texts."""
     if not isinstance(given, str | PathLike):
         return [
             parse_expression(one, "vocabulary") if isinstance(one, str) else one for one in given
@@ -190,9 +197,7 @@ def _read_expressions(given: Any) -> list[owl.ClassExpression]:
 
 
 def _refuse_unknown(classes: Iterable[owl.ClassExpression], *known: owl.Signature) -> None:
-    """Raises: UsageError for a class or property of ``classes`` that is in no ``known``
-    signature, mostly for a typo.
-    """
+    """Raise UsageError for a class or property that no signature contains, with the nearest name."""
     asked = signature_of(classes)
     for kind, title in (
         ("classes", "class"),
@@ -209,6 +214,7 @@ def _refuse_unknown(classes: Iterable[owl.ClassExpression], *known: owl.Signatur
 
 
 def parse_expression(text: str, place: str) -> owl.ClassExpression:
+    """Parse a class expression in functional syntax. Raises: UsageError."""
     axioms: Sequence[owl.Axiom] = ()
     try:
         axioms = parse_ontology(f"Ontology(SubClassOf({text} <urn:any>))", place)[0].axioms
@@ -227,25 +233,28 @@ Closure = Callable[[Atoms], Iterable[Atom]]
 
 
 @dataclass
-class Theory:
-    """T, asked by ``closure``. ``classes``: V, each of equivalent ones by the least text."""
+class BodyTheory:
+    """Entailment between bodies by T alone, with caches.
+
+    closure: entailments of atoms.
+    """
 
     closure: Closure
     vocabulary: tuple[str, ...]
     _facts: dict[Atoms, AtomIndex] = field(default_factory=dict)
     _least_spelling: dict[Atoms, Atoms] = field(default_factory=dict)
     _classes: tuple[str, ...] | None = None
-    _classes_by_place: dict[tuple[Tree, int], frozenset[str]] = field(default_factory=dict)
+    _classes_by_place: dict[tuple[BodyTree, int], frozenset[str]] = field(default_factory=dict)
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """V, of equivalent classes the one with the least text."""
+        """Vocabulary without equivalent classes: each by its first text."""
         if self._classes is None:
             kept: list[str] = []
             for name in sorted(self.vocabulary):
                 if not any(
-                    self.entails(((name, ROOT),), ((k, ROOT),))
-                    and self.entails(((k, ROOT),), ((name, ROOT),))
+                    self.entails(((name, ROOT_VARIABLE),), ((k, ROOT_VARIABLE),))
+                    and self.entails(((k, ROOT_VARIABLE),), ((name, ROOT_VARIABLE),))
                     for k in kept
                 ):
                     kept.append(name)
@@ -253,52 +262,59 @@ class Theory:
         return self._classes
 
     def entailed_facts(self, atoms: Atoms) -> AtomIndex:
-        """What ``atoms`` entail."""
+        """Index of the atoms that ``atoms`` entail."""
         found = self._facts.get(atoms)
         if found is None:
             found = self._facts[atoms] = AtomIndex((*self.closure(atoms), *atoms))
         return found
 
     def entails(self, body: Atoms, other: Atoms) -> bool:
-        """Whether whatever is bound to ?x0 by ``body`` is by ``other``."""
-        return has_binding(other, self.entailed_facts(body), {ROOT: ROOT})
+        """Whether ``body`` entails ``other``: each individual bound to ?x0 by the first is by the
+        second.
+        """
+        return has_binding(other, self.entailed_facts(body), {ROOT_VARIABLE: ROOT_VARIABLE})
 
-    def root_classes(self, tree: Tree) -> frozenset[str]:
-        """The classes that the root of a body has by T."""
+    def root_classes(self, tree: BodyTree) -> frozenset[str]:
+        """Classes that T entails for the root of a body."""
         return self.classes_at(tree, 0)
 
-    def classes_at(self, tree: Tree, place: int) -> frozenset[str]:
-        """The classes that the variable of number ``place`` has by T."""
+    def classes_at(self, tree: BodyTree, place: int) -> frozenset[str]:
+        """Classes that T entails for the variable number ``place``."""
         found = self._classes_by_place.get((tree, place))
         if found is None:
-            own, facts = variable(place), self.entailed_facts(atoms_of(tree))
+            own, facts = variable_name(place), self.entailed_facts(tree_to_atoms(tree))
             found = self._classes_by_place[tree, place] = frozenset(
                 atom[0] for atom in facts.atoms if atom[1:] == (own,)
             )
         return found
 
-    def minimal_spellings(
-        self, trees: Iterable[Tree], extension: Callable[[Tree], object]
-    ) -> list[Tree]:
-        """Of equivalent bodies the minimal spelling. Each comes with all its smaller spellings;
-        those with different extensions are known not to be equivalent, which is looked up where
-        a body is new.
+    def select_minimal_spellings(
+        self, trees: Iterable[BodyTree], extension: Callable[[BodyTree], object]
+    ) -> list[BodyTree]:
+        """Select the minimal spelling of equivalent bodies.
+
+        Bodies with different extensions are known not to be equivalent. All smaller spellings must
+        be among ``trees``.
         """
-        trees, groups = list(trees), dict[frozenset[str], list[Tree]]()
+        trees, groups = list(trees), dict[frozenset[str], list[BodyTree]]()
         for tree in trees:
             groups.setdefault(self.root_classes(tree), []).append(tree)
         for group in groups.values():
-            if any(atoms_of(tree) not in self._least_spelling for tree in group):
+            if any(tree_to_atoms(tree) not in self._least_spelling for tree in group):
                 self._find_least_spellings(group, extension)
-        return [tree for tree in trees if self._least_spelling[atoms_of(tree)] == atoms_of(tree)]
+        return [
+            tree
+            for tree in trees
+            if self._least_spelling[tree_to_atoms(tree)] == tree_to_atoms(tree)
+        ]
 
     def _find_least_spellings(
-        self, group: Iterable[Tree], extension: Callable[[Tree], object]
+        self, group: Iterable[BodyTree], extension: Callable[[BodyTree], object]
     ) -> None:
-        """Finds the least spelling of each."""
+        """Find the minimal spelling of each body in a group."""
         firsts: dict[object, list[Atoms]] = {}
-        for tree in sorted(group, key=lambda t: spelling_order(atoms_of(t))):
-            atoms, known = atoms_of(tree), firsts.setdefault(extension(tree), [])
+        for tree in sorted(group, key=lambda t: spelling_sort_key(tree_to_atoms(t))):
+            atoms, known = tree_to_atoms(tree), firsts.setdefault(extension(tree), [])
             if atoms not in self._least_spelling:
                 equal = (
                     first
@@ -320,25 +336,27 @@ _ANNOTATIONS = {owl.RDFS + name for name in ("label", "comment", "seeAlso", "isD
 _MOST_TEXTS = 2_000_000
 
 
-class Refusal(str):
-    """Why a triple was not used; ``kind`` is one of `shiq.answers.verdict.KINDS`."""
+class TripleRefusal(str):
+    """Reason why a triple was not used; ``kind`` is one of `shiq.answers.verdict.KINDS`."""
 
     kind = "malformed"
 
 
 @dataclass
 class AssertionReader:
-    """Assertions over a ``signature``, by text; None: an annotation, which says nothing here."""
+    """Reader of N-Triples as assertions over a ``signature``, which caches texts while snapshots
+    have them.
+
+    cache: by text, the assertion or refusal; None for an annotation.
+    """
 
     signature: owl.Signature
-    cache: dict[str, owl.Assertion | Refusal | None] = field(default_factory=dict)
+    cache: dict[str, owl.Assertion | TripleRefusal | None] = field(default_factory=dict)
 
     def read(
         self, texts: Sequence[str], tell: Callable[[str, str, str], None]
     ) -> list[owl.Assertion]:
-        """What N-Triples statements assert; ``tell`` hears of those that are not used: the kind,
-        why, the text.
-        """
+        """Read N-Triples statements; ``tell`` gets kind, reason and text of each unused one."""
         known = self.cache
         new = [text for text in dict.fromkeys(texts) if text not in known]
         if new:
@@ -349,21 +367,24 @@ class AssertionReader:
         found = []
         for text in texts:
             value = known[text]
-            if isinstance(value, Refusal):
+            if isinstance(value, TripleRefusal):
                 tell(value.kind, str(value), text)
             elif value is not None:
                 found.append(value)
         return found
 
     def _read_new(self, texts: Sequence[str]) -> None:
+        """Parse texts that are not cached."""
+
         def refuse(at: int, reason: str) -> None:
-            self.cache[texts[at]] = Refusal(reason)
+            self.cache[texts[at]] = TripleRefusal(reason)
 
         triples = read_texts(texts, refuse)
         for row, line in enumerate(triples.line):
-            self.cache[texts[line - 1]] = self._assertion(triples, row)
+            self.cache[texts[line - 1]] = self._make_assertion(triples, row)
 
-    def _assertion(self, triples: Triples, row: int) -> owl.Assertion | Refusal | None:
+    def _make_assertion(self, triples: Triples, row: int) -> owl.Assertion | TripleRefusal | None:
+        """Convert a triple to an assertion or refusal; None for an annotation."""
         subject, predicate = (
             str(triples.terms[triples.subject[row]]),
             str(triples.terms[triples.predicate[row]]),
@@ -373,47 +394,53 @@ class AssertionReader:
         if predicate in signature.data_properties:
             if isinstance(value, owl.Literal):
                 return owl.DataPropertyAssertion(owl.DataProperty(predicate), subject, value)
-            return _refusal(f"<{predicate}> is a data property: its value is a literal")
+            return _make_refusal(f"<{predicate}> is a data property: its value is a literal")
         if predicate in signature.annotation_properties or predicate in _ANNOTATIONS:
             return None
         if kind == LITERAL and (
             predicate in (_TYPE, _SAME, _DIFFERENT) or predicate in signature.object_properties
         ):
-            return _refusal(f"<{predicate}> has no literals as values")
+            return _make_refusal(f"<{predicate}> has no literals as values")
         if predicate in signature.object_properties:
             return owl.ObjectPropertyAssertion(owl.ObjectProperty(predicate), subject, str(value))
         if predicate == _TYPE:
-            return self._class_assertion(str(value), kind, subject)
+            return self._make_class_assertion(str(value), kind, subject)
         if predicate == _SAME:
             return owl.SameIndividual(subject, str(value))
         if predicate == _DIFFERENT:
             return owl.DifferentIndividuals(subject, str(value))
         if predicate.startswith((owl.RDFS, owl.OWL)):
-            return _refusal("an axiom among events: a stream cannot change the TBox", "tbox-axiom")
-        return _refusal(f"the TBox does not know the property <{predicate}>", "undeclared")
+            return _make_refusal(
+                "an axiom among events: a stream cannot change the TBox", "tbox-axiom"
+            )
+        return _make_refusal(f"the TBox does not know the property <{predicate}>", "undeclared")
 
-    def _class_assertion(
+    def _make_class_assertion(
         self, name: str, kind: int, subject: str
-    ) -> owl.Assertion | Refusal | None:
+    ) -> owl.Assertion | TripleRefusal | None:
+        """Convert a class assertion."""
         if kind == IRI and (name in self.signature.classes or name == owl.NOTHING.iri):
             return owl.ClassAssertion(owl.Class(name), subject)
         if name in (owl.THING.iri, owl.OWL + "NamedIndividual"):
             return None
         if kind != IRI:
-            return _refusal("an event's class must be a named class", "outside-shiq")
+            return _make_refusal("an event's class must be a named class", "outside-shiq")
         if name.startswith((owl.RDFS, owl.OWL)):
-            return _refusal("an axiom among events: a stream cannot change the TBox", "tbox-axiom")
-        return _refusal(f"the TBox does not know the class <{name}>", "undeclared")
+            return _make_refusal(
+                "an axiom among events: a stream cannot change the TBox", "tbox-axiom"
+            )
+        return _make_refusal(f"the TBox does not know the class <{name}>", "undeclared")
 
 
-def _refusal(reason: str, kind: str = "malformed") -> Refusal:
-    found = Refusal(reason)
+def _make_refusal(reason: str, kind: str = "malformed") -> TripleRefusal:
+    """Make a refusal of this kind."""
+    found = TripleRefusal(reason)
     found.kind = kind
     return found
 
 
-def statement_texts(assertions: Iterable[owl.Assertion]) -> list[str]:
-    """``assertions`` as statements that `AssertionReader` reads: what saved snapshots consist of."""
+def serialise_assertions(assertions: Iterable[owl.Assertion]) -> list[str]:
+    """Serialise assertions as N-Triples for `AssertionReader`, to save snapshots."""
     from shiq.model.ntriples import assertion_lines
 
     return [line for assertion in assertions for line in assertion_lines(assertion)]

@@ -1,4 +1,4 @@
-"""What was found of a window."""
+"""Report of a mined window: rules with their measures, changes, and JSON."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from shiq.streams.discovery.atomsets import ROOT, atoms_of
+from shiq.streams.discovery.atomsets import ROOT_VARIABLE, tree_to_atoms
 from shiq.streams.discovery.counting import MinedRule
 from shiq.streams.discovery.ground import GroundRule
 from shiq.streams.discovery.snapshots import Changes
@@ -18,9 +18,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RuleFinding:
-    """A rule, and what is told of it besides its counts: ``lift``, γ by the share of snapshots
-    with its head; ``refutations``; the first of its instances, each with its snapshot; ``case_lift``:
-    its share of cases by that of its head, None where an older version counted.
+    """Reported rule with measures and examples.
+
+    lift: confidence divided by the share of snapshots with the head.
+    case_lift: the same over cases (pairs of snapshot and individual); None from older versions.
+    refutations: number of snapshots that refute it; None if unknown.
+    instances: first bindings, each with its snapshot.
     """
 
     rule: MinedRule
@@ -31,20 +34,20 @@ class RuleFinding:
 
     @property
     def head(self) -> str:
-        """Its class."""
+        """Head class."""
         return self.rule.head
 
     @property
     def surprise(self) -> tuple[float, float]:
-        """Lift, then the share of its cases in which it held."""
+        """Sort key of reports: lift, then share of cases."""
         return self.lift, self.rule.binding_support / self.rule.binding_body
 
     def to_dict(self) -> dict[str, Any]:
-        """As the JSON has it."""
+        """JSON value of the rule."""
         rule = self.rule
         return {
-            "body": [list(atom) for atom in atoms_of(rule.body)],
-            "head": [[rule.head, ROOT]],
+            "body": [list(atom) for atom in tree_to_atoms(rule.body)],
+            "head": [[rule.head, ROOT_VARIABLE]],
             "support": rule.support,
             "body_support": rule.body_support,
             "confidence": rule.support / rule.body_support,
@@ -59,8 +62,10 @@ class RuleFinding:
 
 @dataclass(frozen=True)
 class GroundRuleFinding:
-    """A ground rule, the first snapshots that it holds in, and how many the window has; a
-    binding is a snapshot.
+    """Reported ground rule; a case is a snapshot.
+
+    snapshots: the first snapshots in which it holds.
+    window: number of snapshots in the window.
     """
 
     rule: GroundRule
@@ -69,17 +74,17 @@ class GroundRuleFinding:
 
     @property
     def head(self) -> str:
-        """Its class."""
+        """Head class."""
         return self.rule.head[0]
 
     @property
     def surprise(self) -> tuple[float, float]:
-        """Lift, then the share of its cases in which it held."""
+        """Sort key of reports: lift, then share of cases."""
         n, d = self.rule.support, self.rule.body_support
         return n * self.window / (d * self.rule.head_support), n / d
 
     def to_dict(self) -> dict[str, Any]:
-        """As the JSON has it."""
+        """JSON value of the rule."""
         rule, n, d = self.rule, self.rule.support, self.rule.body_support
         return {
             "body": [list(atom) for atom in rule.body],
@@ -100,11 +105,14 @@ class GroundRuleFinding:
 
 @dataclass(frozen=True)
 class WindowReport:
-    """A window, [first, last]. ``changes`` against the window before, ``basis``: of what they
-    are; ``by_count``: how many assertions are entailed in exactly so many snapshots;
-    ``is_truncated``: there are more rules than the limit allows; ``undecided_snapshots``: snapshots that are
-    left out since nothing decides what they entail; ``omitted_count``: how many rules were found besides,
-    which are not asked for; ``changed_assertions``: the assertions that are new, and obsolete, if asked for.
+    """Report of a window [first, last].
+
+    changes: changes of entailments since the window before; ``basis``: what they count.
+    by_count: number of assertions entailed in exactly that many snapshots.
+    is_truncated: whether there are more rules than the limit.
+    undecided_snapshots: snapshots left out since their entailments are undecided.
+    omitted_count: number of rules that the options filter out.
+    changed_assertions: new and obsolete assertions, if requested.
     """
 
     window: tuple[int, int]
@@ -124,7 +132,7 @@ class WindowReport:
     changed_assertions: Mapping[str, Sequence[str]] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """As the JSON has it."""
+        """JSON value of the report."""
         changes = None if self.changes is None else {**self.changes._asdict(), "basis": self.basis}
         stopped = {"stopped": True} if self.is_truncated else {}
         untold = {"untold": self.omitted_count} if self.omitted_count else {}
@@ -142,7 +150,7 @@ class WindowReport:
                 if self.changed_assertions is not None
                 else {}
             ),
-            "similarity": as_float(self.changes.similarity) if self.changes is not None else None,
+            "similarity": to_float(self.changes.similarity) if self.changes is not None else None,
             "rarity": {
                 "distinct": sum(self.by_count.values()),
                 "by_count": {str(e): n for e, n in self.by_count.items()},
@@ -161,17 +169,17 @@ class WindowReport:
 
     @property
     def rules(self) -> pa.Table:
-        """The rules as an Arrow table, columns as in the JSON."""
-        return rules_table([each.to_dict() for each in self.findings])
+        """Rules as an Arrow table with the columns of the JSON."""
+        return make_rules_table([each.to_dict() for each in self.findings])
 
 
-def as_float(share: Fraction | None) -> float | None:
-    """As JSON takes it."""
+def to_float(share: Fraction | None) -> float | None:
+    """Convert a fraction for JSON."""
     return None if share is None else float(share)
 
 
-def rules_table(rules: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """Rules as the JSON has them, as an Arrow table."""
+def make_rules_table(rules: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """Convert JSON rules to an Arrow table."""
     import pyarrow as pa
 
     names = sorted(

@@ -1,4 +1,4 @@
-"""What is mined, and how: the options of `shiq.streams.discovery.RuleMiner`."""
+"""Settings of a miner: the options of `shiq.streams.discovery.RuleMiner`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GATES = ("printed", "prose", "off")
 
 @dataclass(frozen=True)
 class TrackedRule:
-    """A rule that is counted whatever its counts are: any two atomsets."""
+    """Rule of --rules that is counted whether or not it holds: any two sets of atoms."""
 
     body: tuple[Atom, ...]
     head: tuple[Atom, ...]
@@ -31,7 +31,10 @@ class TrackedRule:
 
 @dataclass(frozen=True)
 class GateSettings:
-    """At which slides `inkd` looks for rules, and for which. ``eps``: E of A2, empty for 1 to |w|."""
+    """Settings for the slides at which the method inkd searches for rules.
+
+    eps: the set E of algorithm A2; empty for 1 to the window's size.
+    """
 
     gate: str = option(
         "printed", "For inkd: the slides at which it searches for rules; off: all.", choices=GATES
@@ -42,17 +45,17 @@ class GateSettings:
 
     @property
     def thresholds(self) -> tuple[Fraction, Fraction]:
-        """Φmin and ϱmin."""
+        """Thresholds Φmin and ϱmin as fractions."""
         return Fraction(str(self.max_similarity)), Fraction(str(self.min_rarity))
 
     def occurrences(self, window: int) -> range | frozenset[int]:
-        """E of A2."""
+        """The set E of algorithm A2."""
         return self.eps or range(1, window + 1)
 
 
 @dataclass(frozen=True)
 class ReportSettings:
-    """What a report tells of the rules that hold, and of what changed."""
+    """Settings for the content of a report."""
 
     min_lift: float = option(0.0, "Report rules with at least this lift.", takes=Takes.AMOUNT)
     head: tuple[str, ...] = option(
@@ -77,8 +80,9 @@ class ReportSettings:
 
 @dataclass(frozen=True)
 class MinerSettings:
-    """See `shiq stream discover --help`. ``body_sources``: from which streams a rule's body
-    comes, ``head_sources``: its head; empty for all.
+    """All settings of a miner (`shiq stream discover --help`).
+
+    body_sources, head_sources: streams from which bodies and heads of rules come; empty for all.
     """
 
     window: int
@@ -116,9 +120,7 @@ class MinerSettings:
 
     @classmethod
     def from_options(cls, window: int, **options: Any) -> MinerSettings:
-        """The settings with these ``options``, wherever they belong. Raises: TypeError for one
-        that is none.
-        """
+        """Make settings from flat ``options``. Raises: TypeError for an unknown one."""
         groups = {
             name: group(**{f.name: options.pop(f.name) for f in fields(group) if f.name in options})
             for name, group in _GROUPS.items()
@@ -163,12 +165,12 @@ class MinerSettings:
 
     @property
     def has_origins(self) -> bool:
-        """Whether it matters which stream an assertion came from."""
+        """Whether it matters from which stream an assertion came."""
         return bool(self.body_sources or self.head_sources)
 
     @property
     def limits(self) -> MiningLimits:
-        """Of mining; decimals are taken as written."""
+        """Thresholds of mining as exact fractions."""
         return MiningLimits(
             Fraction(str(self.min_support)),
             Fraction(str(self.min_confidence)),
@@ -178,7 +180,7 @@ class MinerSettings:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """As the JSON has it."""
+        """JSON value of the settings."""
         found = {name: getattr(self, name) for name in (f.name for f in fields(self))}
         for name in _GROUPS:
             found |= asdict(found.pop(name))
@@ -195,7 +197,7 @@ def source_place(name: str) -> str:
 
 
 def refuse_unknown_sources(settings: MinerSettings, sources: Sequence[str]) -> None:
-    """Raises: UsageError for a stream of ``--from`` or ``--to`` that is no source."""
+    """Raise UsageError if a stream of ``--from`` or ``--to`` is not a source."""
     named = (("--from", settings.body_sources), ("--to", settings.head_sources))
     for flag, name in ((flag, name) for flag, names in named for name in names):
         if source_place(name) not in map(source_place, sources):
@@ -207,7 +209,7 @@ def refuse_unknown_sources(settings: MinerSettings, sources: Sequence[str]) -> N
 
 
 def parse_eps(text: str) -> frozenset[int]:
-    """``1,2,4-9`` as numbers. Raises: UsageError.
+    """Parse numbers such as ``1,2,4-9``. Raises: UsageError.
 
     >>> sorted(parse_eps("1,2,4-6"))
     [1, 2, 4, 5, 6]
@@ -225,8 +227,9 @@ def parse_eps(text: str) -> frozenset[int]:
 
 
 def resolve_heads(given: Sequence[str], classes: Mapping[str, str]) -> tuple[str, ...]:
-    """``--head``: classes of the vocabulary, as rules have them. ``classes``: see `parse_tracked_rules`.
-    Raises: UsageError for one that is not known, with those whose last parts are nearest.
+    """Resolve the classes of ``--head`` in the vocabulary. Raises: UsageError with similar names.
+
+    classes: see `parse_tracked_rules`.
     """
 
     def last_part(text: str) -> str:
@@ -246,9 +249,10 @@ def resolve_heads(given: Sequence[str], classes: Mapping[str, str]) -> tuple[str
 def parse_tracked_rules(
     given: Any, classes: Mapping[str, str], roles: Sequence[str]
 ) -> tuple[TrackedRule, ...]:
-    """``--rules``: a list of ``{"body", "head"}``, each a list of atoms. ``classes``: V by how
-    it may be written. Raises: UsageError for a class or role that is not known, with the nearest
-    one.
+    """Parse the JSON of ``--rules``: a list of ``{"body", "head"}``, each a list of atoms.
+
+    classes: vocabulary by accepted spelling.
+    Raises: UsageError for an unknown class or role, with the nearest name.
     """
 
     def atoms(rule: Any, name: str) -> tuple[Atom, ...]:

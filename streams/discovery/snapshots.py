@@ -1,11 +1,8 @@
-"""The snapshots of a stream that still matter: what was asserted in each, and what T, A and that
-entail of named individuals, as ground atoms. `shiq.abox_ops.entailment` is asked, with a name for
-each class of V.
+"""Snapshots of a stream and their entailments as ground atoms; changes, similarity and rarity.
 
-Source: docs/DISCOVERY.md: changes and Φ are of the union of a window, rarity and
-support of its snapshots.
-
-Changes, similarity and rarity of what a stream entails (docs/DISCOVERY.md, Definitions 2 to 5).
+Entailments of T, static data A and a snapshot are computed by `shiq.abox_ops.entailment`, with a
+name for each class of the vocabulary V. Changes and Φ compare the unions of windows; rarity and
+support count snapshots (docs/DISCOVERY.md, Definitions 2 to 5).
 
 >>> count_changes({1, 2}, {2, 3, 4})
 Changes(new=2, obsolete=1, invariant=1)
@@ -31,11 +28,11 @@ from shiq.abox_ops.entailment.premises import Types
 from shiq.answers.verdict import Leftover, Verdict
 from shiq.errors import OperationalError, UsageError
 from shiq.functional.writer import axiom_text
-from shiq.streams.discovery.atomsets import Atom, Atoms, iri_of, term_text, text_of
+from shiq.streams.discovery.atomsets import Atom, Atoms, atoms_to_text, strip_brackets, term_text
 
 
 class Changes(NamedTuple):
-    """How many assertions are entailed in the second window alone, in the first alone, in both."""
+    """Numbers of assertions entailed only in the second window, only in the first, and in both."""
 
     new: int
     obsolete: int
@@ -43,24 +40,24 @@ class Changes(NamedTuple):
 
     @property
     def similarity(self) -> Fraction | None:
-        """Φ; None without a basis."""
+        """Similarity Φ of the windows; None if they entail nothing."""
         basis = sum(self)
         return Fraction(self.invariant, basis) if basis else None
 
 
 def count_changes(before: Set[Hashable], after: Set[Hashable]) -> Changes:
-    """Definition 2, of what two windows entail."""
+    """Count the changes between the entailments of two windows (Definition 2)."""
     return Changes(len(after - before), len(before - after), len(after & before))
 
 
 def count_by_frequency(snapshots: Iterable[Collection[Hashable]]) -> dict[int, int]:
-    """How many assertions exactly so many snapshots entail, by that number."""
+    """Number of assertions by the number of snapshots that entail them."""
     times = Counter(assertion for entailed in snapshots for assertion in entailed)
     return dict(sorted(Counter(times.values()).items()))
 
 
-def rarity(snapshots: Iterable[Collection[Hashable]], e: int) -> Fraction | None:
-    """ϱ_e: the share of assertions that exactly e snapshots entail; None if none entails any."""
+def compute_rarity(snapshots: Iterable[Collection[Hashable]], e: int) -> Fraction | None:
+    """Rarity ϱ_e: share of assertions that exactly e snapshots entail; None if none entails any."""
     by_count = count_by_frequency(snapshots)
     distinct = sum(by_count.values())
     return Fraction(by_count.get(e, 0), distinct) if distinct else None
@@ -72,8 +69,9 @@ Assertions = tuple[owl.Assertion, ...]
 
 @dataclass
 class WindowTally:
-    """What the snapshots of a window have, ``values`` of each, by how many of them; from window
-    to window what came and what left is counted.
+    """Tally of the values in a window's snapshots, updated by what came and left.
+
+    values: gives the values of a snapshot.
     """
 
     values: Callable[[int], Iterable[Any] | None]
@@ -81,7 +79,7 @@ class WindowTally:
     _counted_values: dict[int, Any] = field(default_factory=dict)
 
     def slide_to(self, window: Iterable[int]) -> Iterable[Any]:
-        """What they have, each once."""
+        """Move to another window; return the distinct values of its snapshots."""
         now = {index: self.values(index) or () for index in window}
         gone = [index for index, held in self._counted_values.items() if held is not now.get(index)]
         if len(gone) == len(self._counted_values):
@@ -100,7 +98,11 @@ class WindowTally:
 
 @dataclass
 class SnapshotStore:
-    """``knowledge`` is T and A. ``versions``: by index, which state of a snapshot it is."""
+    """Store of the snapshots' assertions and entailments.
+
+    knowledge: reasoner over T and A.
+    versions: by index, the number of the snapshot's current state.
+    """
 
     knowledge: MinerKnowledge
     assertions: dict[int, Assertions] = field(default_factory=dict)
@@ -119,8 +121,8 @@ class SnapshotStore:
     _interned_values: dict[object, object] = field(default_factory=dict)
     _texts: dict[int, tuple[int, bytes]] = field(default_factory=dict)
 
-    def put(self, index: int, assertions: Iterable[owl.Assertion]) -> None:
-        """Unites a snapshot with ``assertions``."""
+    def add_assertions(self, index: int, assertions: Iterable[owl.Assertion]) -> None:
+        """Add assertions to a snapshot."""
         same = self._interned_values
         before = self.assertions.get(index, ())
         united = tuple(dict.fromkeys((*before, *(same.setdefault(a, a) for a in assertions))))
@@ -136,8 +138,8 @@ class SnapshotStore:
             if not key[0] <= index <= key[1]
         }
 
-    def unite(self, *others: SnapshotStore) -> None:
-        """Takes the snapshots of ``others``. Raises: UsageError for one that two of them have."""
+    def add_snapshots(self, *others: SnapshotStore) -> None:
+        """Add the snapshots of other stores. Raises: UsageError if two have the same index."""
         for other in others:
             both = self.assertions.keys() & other.assertions.keys()
             if both:
@@ -145,14 +147,14 @@ class SnapshotStore:
                     f"both miners have snapshot {min(both)}", "Merge miners of disjoint snapshots."
                 )
             for index, assertions in other.assertions.items():
-                self.put(index, assertions)
+                self.add_assertions(index, assertions)
                 if index in other._entailments and index not in other._undecided_snapshots:
                     self._entailments[index] = other._entailments[index]
 
-    def packed_text(
+    def pack_snapshot(
         self, index: int, texts_of: Callable[[Iterable[owl.Assertion]], list[str]]
     ) -> bytes:
-        """What a snapshot asserts, as N-Triples, packed; made once for each of its states."""
+        """Compressed N-Triples of a snapshot, made once for each of its states."""
         known = self._texts.get(index)
         if known is None or known[0] != self.versions[index]:
             whole = "\n".join(texts_of(self.assertions[index])).encode("utf-8", "surrogatepass")
@@ -160,7 +162,7 @@ class SnapshotStore:
         return known[1]
 
     def drop_before(self, before: int) -> None:
-        """Lets the snapshots before an index go."""
+        """Drop the snapshots before an index."""
         gone = [index for index in self.assertions if index < before]
         for index in gone:
             del self.assertions[index]
@@ -178,8 +180,9 @@ class SnapshotStore:
                 self._interned_values = {value: value for value in live}
 
     def entailed_atoms(self, index: int) -> Atoms | None:
-        """What a snapshot entails, with T ∪ A, besides what T ∪ A does; None if it is
-        inconsistent or undecided. A missing one is empty.
+        """Atoms that T, A and a snapshot entail, without those of T and A alone.
+
+        Returns: None if it is inconsistent or undecided; () for a missing snapshot.
         """
         if index not in self.assertions:
             return ()
@@ -193,7 +196,7 @@ class SnapshotStore:
     def set_entailed(
         self, index: int, entailed: Iterable[Atom] | None, undecided: str | None = None
     ) -> None:
-        """Takes what a snapshot, as it is told now, entails; ``undecided``: why that is not known."""
+        """Store the entailments of a snapshot; ``undecided``: why they are unknown."""
         same = self._interned_values
         if undecided is not None:
             self._undecided_snapshots.add(index)
@@ -203,33 +206,35 @@ class SnapshotStore:
         )
 
     def forget_entailments(self, window: range) -> None:
-        """Forgets what was worked out of a window."""
+        """Forget the cached entailments of a window."""
         for index in window:
             self._forget_entailment(index)
         self._window_entailments.clear()
 
     def _forget_entailment(self, index: int) -> None:
+        """Forget the cached entailments of a snapshot."""
         self._entailments.pop(index, None)
         self._undecided_snapshots.discard(index)
 
     def inconsistent_and_undecided(
         self, window: Iterable[int]
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The snapshots of a window that are inconsistent, and those that are undecided."""
+        """Inconsistent and undecided snapshots of a window."""
         out = [index for index in window if self.entailed_atoms(index) is None]
         return tuple(i for i in out if i not in self._undecided_snapshots), tuple(
             i for i in out if i in self._undecided_snapshots
         )
 
     def consistent_snapshots(self, window: Iterable[int]) -> list[int]:
-        """The snapshots of a window that are consistent."""
+        """Consistent snapshots of a window."""
         return [index for index in window if self.entailed_atoms(index) is not None]
 
     def entailed_by_union(self, window: range) -> frozenset[Atom] | None:
-        """What the consistent snapshots of a window together entail of classes; None if they
-        contradict each other, or that is undecided.
+        """Class assertions entailed by the union of a window's consistent snapshots.
+
+        Returns: None if the union is inconsistent or undecided.
         """
-        key = (*_ends(window), "union")
+        key = (*_window_ends(window), "union")
         if key not in self._window_entailments:
             try:
                 found = self.knowledge.entailed_atoms(
@@ -240,17 +245,18 @@ class SnapshotStore:
                 self.knowledge.undecided_reasons[
                     f"snapshots {key[0]} to {key[1]} are not united"
                 ] = undecided.reason
-            self._window_entailments[key] = None if found is None else _class_atoms(found)
+            self._window_entailments[key] = None if found is None else _select_class_atoms(found)
         return self._window_entailments[key]
 
     def _assertions_if_consistent(self, index: int) -> Assertions | None:
+        """Assertions of a snapshot; None if it is inconsistent."""
         return None if self.entailed_atoms(index) is None else self.assertions.get(index)
 
     def entailed_by_some(self, window: range) -> frozenset[Atom]:
-        """What some consistent snapshot of a window entails of classes."""
-        key = (*_ends(window), "snapshots")
+        """Class assertions that some consistent snapshot of a window entails."""
+        key = (*_window_ends(window), "snapshots")
         if key not in self._window_entailments:
-            self._window_entailments[key] = _class_atoms(
+            self._window_entailments[key] = _select_class_atoms(
                 self._tally_values("snapshots", window, self.entailed_atoms)
             )
         return self._window_entailments[key] or frozenset()
@@ -258,17 +264,21 @@ class SnapshotStore:
     def _tally_values(
         self, basis: str, window: Sequence[int], values: Callable[[int], Iterable[Any] | None]
     ) -> Iterable[Any]:
+        """Distinct values of a window's snapshots, from the tally of this basis."""
         return self._tallies.setdefault((basis, len(window)), WindowTally(values)).slide_to(window)
 
     def entailed_by_each(self, window: Sequence[int]) -> list[frozenset[Atom]]:
-        """What each consistent snapshot of a window entails of classes."""
+        """Class assertions that each consistent snapshot of a window entails."""
         return [
-            _class_atoms(found) for found in map(self.entailed_atoms, window) if found is not None
+            _select_class_atoms(found)
+            for found in map(self.entailed_atoms, window)
+            if found is not None
         ]
 
     def comparable_entailments(self, *windows: range) -> tuple[list[frozenset[Atom]], str]:
-        """What each of ``windows`` entails of classes, and of what that is: of the ``entailed_by_union`` of
-        each, or of what some of its ``snapshots`` entails where some union is inconsistent.
+        """Class assertions entailed by each window, on a common basis, which is returned too.
+
+        The basis is "union", or "snapshots" (entailed by some snapshot) if a union is inconsistent.
         """
         unions = [
             union for window in windows if (union := self.entailed_by_union(window)) is not None
@@ -278,24 +288,26 @@ class SnapshotStore:
         return [self.entailed_by_some(window) for window in windows], "snapshots"
 
     def window_changes(self, before: range, after: range) -> tuple[Changes, str]:
-        """From one window to another, and of what (see `comparable_entailments`)."""
+        """Changes between two windows, and their basis (see `comparable_entailments`)."""
         (first, second), basis = self.comparable_entailments(before, after)
         return count_changes(first, second), basis
 
     def changed_assertions(self, before: range, after: range) -> dict[str, list[str]]:
-        """The assertions that are ``new`` and ``obsolete``, as texts."""
+        """Assertions that are ``new`` and ``obsolete`` between two windows, as texts."""
         (first, second), _ = self.comparable_entailments(before, after)
         return {
-            "new": sorted(text_of([atom]) for atom in second - first),
-            "obsolete": sorted(text_of([atom]) for atom in first - second),
+            "new": sorted(atoms_to_text([atom]) for atom in second - first),
+            "obsolete": sorted(atoms_to_text([atom]) for atom in first - second),
         }
 
 
-def _ends(window: range) -> tuple[int, int]:
+def _window_ends(window: range) -> tuple[int, int]:
+    """First and last index of a window."""
     return (window[0], window[-1]) if window else (0, -1)
 
 
-def _class_atoms(atoms: Iterable[Atom]) -> frozenset[Atom]:
+def _select_class_atoms(atoms: Iterable[Atom]) -> frozenset[Atom]:
+    """Atoms of classes."""
     return frozenset(atom for atom in atoms if len(atom) == 2)
 
 
@@ -306,22 +318,29 @@ def _class_atoms(atoms: Iterable[Atom]) -> frozenset[Atom]:
 # the first would leave a choice between D and ∀r.¬…. The names are new, so nothing else follows.
 
 
-_PREFIX = "urn:discovery:q"
+_NAME_PREFIX = "urn:discovery:q"
 
 
 @dataclass
 class LeftSideRewriter:
-    """Names what stands on the left of inclusions; ``axioms``: what the names are about."""
+    """Rewriter that names nested class expressions on the left of inclusions, to keep axioms Horn.
+
+    A ⊓ ∃r.(B ⊓ ∃s.C) ⊑ D becomes ∃s.C ⊑ Q₁, B ⊓ Q₁ ⊑ Q₂, ∃r.Q₂ ⊑ Q₃, A ⊓ Q₃ ⊑ D. As a clause of
+    SHIQ the original would leave a choice between D and ∀r.¬…. The names Qᵢ are new, so nothing
+    else is entailed.
+    axioms: definitions of the names.
+    """
 
     axioms: list[owl.Axiom] = field(default_factory=list)
     _names: dict[owl.ClassExpression, owl.Class] = field(default_factory=dict)
 
     def rewrite(self, given: Iterable[owl.Axiom]) -> list[owl.Axiom]:
-        """``given``, and the axioms of the names that it takes."""
+        """Rewrite axioms and add the definitions of new names."""
         found = [axiom for each in given for axiom in self._rewrite_axiom(each)]
         return [*found, *self.axioms]
 
     def _rewrite_axiom(self, axiom: owl.Axiom) -> Iterator[owl.Axiom]:
+        """Rewrite one axiom."""
         match axiom:
             case owl.SubClassOf(sub, sup):
                 yield owl.SubClassOf(self.rewrite_left_side(sub), sup)
@@ -334,7 +353,7 @@ class LeftSideRewriter:
                 yield axiom
 
     def rewrite_left_side(self, expression: owl.ClassExpression) -> owl.ClassExpression:
-        """An expression with no restriction inside another or a conjunction, which it includes."""
+        """Replace restrictions inside a conjunction or restriction by names."""
         match expression:
             case owl.ObjectIntersectionOf(operands):
                 return owl.ObjectIntersectionOf(tuple(map(self._name_restriction, operands)))
@@ -343,11 +362,12 @@ class LeftSideRewriter:
         return expression
 
     def _name_restriction(self, expression: owl.ClassExpression) -> owl.ClassExpression:
+        """Name a conjunction or restriction; leave other expressions."""
         if not isinstance(expression, owl.ObjectIntersectionOf | owl.ObjectSomeValuesFrom):
             return expression
         found = self._names.get(expression)
         if found is None:
-            found = self._names[expression] = owl.Class(f"{_PREFIX}:{len(self._names)}")
+            found = self._names[expression] = owl.Class(f"{_NAME_PREFIX}:{len(self._names)}")
             self.axioms.append(owl.SubClassOf(self.rewrite_left_side(expression), found))
         return found
 
@@ -356,9 +376,7 @@ _CLASS_PREFIX = "urn:discovery:v"
 
 
 class UndecidedEntailmentError(OperationalError):
-    """That it is not known what something entails; where T ∪ A is no part of it, it is left out
-    and named.
-    """
+    """Error: an entailment is undecided. A snapshot with this error is left out and reported."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(
@@ -370,8 +388,11 @@ class UndecidedEntailmentError(OperationalError):
 
 @dataclass
 class MinerKnowledge:
-    """T and A, and V as ``classes``; ``roles``: those that bind; ``undecided_reasons``: what was left
-    out, and why.
+    """Reasoner over ontology T and static data A for a miner.
+
+    classes: the vocabulary V.
+    roles: roles that bodies may use.
+    undecided_reasons: what was left out, and why.
     """
 
     tbox: owl.TBox
@@ -386,11 +407,11 @@ class MinerKnowledge:
 
     @cached_property
     def vocabulary(self) -> dict[str, owl.ClassExpression]:
-        """V by text."""
+        """Vocabulary V by text."""
         return {axiom_text(c): c for c in self.classes}
 
     def leftovers(self) -> list[Leftover]:
-        """What was left out since it is undecided."""
+        """Leftovers for everything that was undecided."""
         return [
             Leftover("undecided", f"{what}: {reason}")
             for what, reason in self.undecided_reasons.items()
@@ -398,13 +419,17 @@ class MinerKnowledge:
 
     @cached_property
     def static_entailments(self) -> frozenset[Atom] | None:
-        """What T ∪ A entails; None if it is inconsistent. Raises: UndecidedEntailmentError."""
+        """Atoms that T and A entail; None if they are inconsistent. Raises:
+        UndecidedEntailmentError.
+        """
         found = _require_decided(self._static_entailment)
         return None if found is None else frozenset(self._new_atoms(found, {}))
 
     def entailed_atoms(self, assertions: Iterable[owl.Assertion]) -> frozenset[Atom] | None:
-        """What T ∪ A ∪ ``assertions`` entails besides; None if it is inconsistent. Raises:
-        UndecidedEntailmentError.
+        """Atoms that T, A and assertions entail besides those of T and A alone; None if
+        inconsistent.
+
+        Raises: UndecidedEntailmentError.
         """
         base = self.static_entailments
         found = (
@@ -421,8 +446,8 @@ class MinerKnowledge:
         )
 
     def closure(self, atoms: Atoms) -> frozenset[Atom]:
-        """What ``atoms`` entail by T alone, their variables taken as individuals; nothing if
-        they contradict T.
+        """Atoms that T alone entails from ``atoms`` with variables as individuals; none if
+        inconsistent.
         """
         try:
             found = _require_decided(
@@ -434,18 +459,20 @@ class MinerKnowledge:
         return frozenset() if found is None else frozenset(self._new_atoms(found, {}))
 
     def to_assertions(self, atoms: Iterable[Atom]) -> list[owl.Assertion]:
-        """``atoms`` as assertions."""
+        """Convert atoms to assertions."""
         return [
-            owl.ClassAssertion(self.vocabulary[atom[0]], iri_of(atom[1]))
+            owl.ClassAssertion(self.vocabulary[atom[0]], strip_brackets(atom[1]))
             if len(atom) == 2
             else owl.ObjectPropertyAssertion(
-                owl.ObjectProperty(iri_of(atom[0])), iri_of(atom[1]), iri_of(atom[2])
+                owl.ObjectProperty(strip_brackets(atom[0])),
+                strip_brackets(atom[1]),
+                strip_brackets(atom[2]),
             )
             for atom in atoms
         ]
 
     def is_consistent(self, assertions: Iterable[owl.Assertion], atoms: Iterable[Atom]) -> bool:
-        """Whether T ∪ A ∪ ``assertions`` is consistent with some atoms more. Raises:
+        """Whether T, A, assertions and atoms together are consistent. Raises:
         UndecidedEntailmentError.
         """
         return (
@@ -458,7 +485,7 @@ class MinerKnowledge:
         )
 
     def with_axioms(self, axioms: Sequence[owl.Axiom]) -> MinerKnowledge:
-        """With more in T."""
+        """Copy with more axioms in T."""
         return MinerKnowledge(
             replace(self.tbox, axioms=(*self.tbox.axioms, *axioms)),
             self.static,
@@ -470,7 +497,7 @@ class MinerKnowledge:
 
     @cached_property
     def _axioms(self) -> list[owl.Axiom]:
-        """T, each class of V below its name, and the names that classes of V are asserted by."""
+        """Axioms of T and definitions of the names for classes of V, rewritten to stay Horn."""
         defined = [owl.SubClassOf(c, owl.Class(name)) for name, c in zip(self._names, self.classes)]
         return LeftSideRewriter().rewrite(
             (
@@ -482,24 +509,27 @@ class MinerKnowledge:
 
     @cached_property
     def _names(self) -> dict[str, str]:
-        """V by name."""
+        """Text of each class of V by its name."""
         return {f"{_CLASS_PREFIX}:{i}": text for i, text in enumerate(self.vocabulary)}
 
     @cached_property
     def _assertion_names(self) -> dict[owl.ClassExpression, owl.Class]:
-        """Names for the classes of V that have none, to assert them by."""
+        """Names by which complex classes of V are asserted."""
         complex_ = [c for c in self.classes if not isinstance(c, owl.Class)]
         return {c: owl.Class(f"{_CLASS_PREFIX}:asserted:{i}") for i, c in enumerate(complex_)}
 
     @cached_property
     def _static_entailer(self) -> Entailer:
+        """Entailment engine over T and A."""
         return self._make_entailer(self.static)
 
     @cached_property
     def _tbox_entailer(self) -> Entailer:
+        """Entailment engine over T alone."""
         return self._make_entailer(())
 
     def _make_entailer(self, static: Sequence[owl.Assertion]) -> Entailer:
+        """Make an entailment engine for the classes and roles."""
         premises = Premises.build(self._axioms, self._use_names(static))
         return Entailer(
             premises,
@@ -509,7 +539,7 @@ class MinerKnowledge:
         )
 
     def _use_names(self, assertions: Iterable[owl.Assertion]) -> list[owl.Assertion]:
-        """``assertions``, with classes of V by their names."""
+        """Replace complex classes of V in assertions by their names."""
         names = self._assertion_names
         return [
             owl.ClassAssertion(names[a.expression], a.individual)
@@ -522,14 +552,15 @@ class MinerKnowledge:
 
     @cached_property
     def _static_entailment(self) -> Entailment:
+        """Entailment of T and A."""
         return self._static_entailer.base_entailment()
 
     def _new_atoms(self, found: Entailment, before: Types) -> Iterator[Atom]:
-        """What was found, of classes less what was known ``before``."""
+        """Yield the atoms of an entailment, without class assertions known ``before``."""
         names, new = self._names, self._new_texts
         for types in (found.types, found.static_types):
             for individual, classes in types.items():
-                key = classes, before.get(individual, _NONE)
+                key = classes, before.get(individual, _NO_CLASSES)
                 if key not in new:
                     new[key] = tuple(names[name] for name in sorted(key[0] - key[1]))
                 if new[key]:
@@ -541,11 +572,11 @@ class MinerKnowledge:
                 yield f"<{role}>", term_text(first), term_text(second)
 
 
-_NONE: frozenset[str] = frozenset()
+_NO_CLASSES: frozenset[str] = frozenset()
 
 
 def _require_decided(found: Entailment) -> Entailment | None:
-    """What was found; None for a contradiction. Raises: UndecidedEntailmentError."""
+    """Return a consistent entailment; None if inconsistent. Raises: UndecidedEntailmentError."""
     if found.verdict is Verdict.UNDETERMINED:
         raise UndecidedEntailmentError(found.reason)
     return None if found.verdict is Verdict.INCONSISTENT else found

@@ -1,9 +1,9 @@
-"""A stream being mined: records in, the reports of windows out.
+"""Rule mining as a stream system: a collector with the miner, an operator with snapshots, and
+saving.
 
-A finite source may be read in any order: how far its lines are out of order is looked up first,
-where it can be read twice, and a window is reported when nothing can come to it any more. A
-source that is followed is reported as it comes; what is late is put in its place, for the
-windows to come. First the collector, then the operator, then what is saved of a miner.
+A finite source may be read in any order. If it can be read twice, its disorder is measured first. A
+window is reported when no event can change it any more. A followed source is reported as events
+come; a late event changes the snapshots of later windows.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from shiq.answers.verdict import Leftover, is_blocking
 from shiq.errors import OperationalError, UsageError
 from shiq.files import replace_file, report_write_errors
 from shiq.functional import ontology_text
-from shiq.streams.discovery.atomsets import Atom, Tree
+from shiq.streams.discovery.atomsets import Atom, BodyTree
 from shiq.streams.discovery.counting import MinedRule
 from shiq.streams.discovery.mining import CarriedRules, MinedRules
 from shiq.streams.discovery.ontology import (
     AssertionReader,
-    Ontology,
+    MinerOntology,
     parse_expression,
     parse_ontology,
-    statement_texts,
+    serialise_assertions,
 )
 from shiq.streams.discovery.report import RuleFinding, WindowReport
 from shiq.streams.discovery.settings import MinerSettings, TrackedRule
@@ -60,7 +60,7 @@ from shiq.streams.front.operator import (
     StreamAnswer,
     stream_verdict,
 )
-from shiq.streams.front.sources import Folder, LinesFile, Source, open_source
+from shiq.streams.front.sources import FolderSource, LinesFileSource, Source, open_source
 from shiq.support import bits
 
 if TYPE_CHECKING:
@@ -69,14 +69,16 @@ if TYPE_CHECKING:
 
 #: So many inconsistent snapshots are named.
 _MOST_NAMED = 20
-_T = re.compile(rb'\s*\{\s*"t"\s*:\s*(\d+)\s*[,}]')
+_TIME_PATTERN = re.compile(rb'\s*\{\s*"t"\s*:\s*(\d+)\s*[,}]')
 
 
 @dataclass(frozen=True)
 class MiningResult(StreamAnswer):
-    """What came of a stream: each report as the JSON has it, or the last alone, and what stands
-    beside them. ``inconsistent_snapshots``: the first snapshots that are; ``is_truncated``: some window has
-    more rules than the limit allows.
+    """Result of a mined stream.
+
+    windows: all reports as JSON, or only the last.
+    inconsistent_snapshots: the first inconsistent snapshots.
+    is_truncated: whether some window has more rules than the limit.
     """
 
     windows: list[dict[str, Any]]
@@ -86,9 +88,11 @@ class MiningResult(StreamAnswer):
 
 @dataclass
 class DiscoveryCollector:
-    """Mines windows (`shiq.streams.front.operator.Collector`). ``on_report``: takes reports as they are
-    made; ``max_disorder``: how many snapshots behind the newest one may still come, None for any number;
-    ``keeps_all_reports``: whether the result has all reports, not just the last.
+    """Collector that mines windows (`shiq.streams.front.operator.Collector`).
+
+    on_report: receives each report.
+    max_disorder: how far behind the newest snapshot an event may still come; None if unknown.
+    keeps_all_reports: whether the result contains all reports or only the last.
     """
 
     name: ClassVar[str] = "discover"
@@ -96,7 +100,7 @@ class DiscoveryCollector:
     steps_by_point: ClassVar[bool] = True
     max_wait_seconds: ClassVar[float] = inf
     windows: WindowMiner
-    ontology: Ontology
+    ontology: MinerOntology
     step: int = 1
     allow: Collection[str] = ()
     intake: EventIntake = field(
@@ -110,7 +114,7 @@ class DiscoveryCollector:
         self.assertion_reader = AssertionReader(self.ontology.signature)
         self.intake.step = self.step
         if self.windows.origin_snapshots:
-            self.intake.parse = event_with_source
+            self.intake.parse = parse_event_with_source
         self.intake.window = self.windows.settings.window
         self.last_reported_end: int | None = None
         self.reports: list[dict[str, Any]] = []
@@ -121,10 +125,8 @@ class DiscoveryCollector:
     def record_time_reader(
         self, sources: Sequence[Source], unit: str = "sec", format: str = "auto"
     ) -> Callable[[Record], int | None]:
-        """What gives the time of a record, to merge finite ``sources`` by; how far they are out
-        of order is looked up.
-        """
-        files = [source for source in sources if isinstance(source, LinesFile | Folder)]
+        """Function from a record to its time, for merging sources; measures the disorder of files."""
+        files = [source for source in sources if isinstance(source, LinesFileSource | FolderSource)]
         if len(files) == len(sources):
             self.max_disorder = max(
                 (
@@ -136,7 +138,8 @@ class DiscoveryCollector:
         return self._record_time
 
     def _record_time(self, record: Record) -> int | None:
-        found = _T.match(record.data)
+        """Index of a record's snapshot; None if it has no time."""
+        found = _TIME_PATTERN.match(record.data)
         if found is not None:
             return int(found[1]) // self.step
         try:
@@ -145,6 +148,7 @@ class DiscoveryCollector:
             return None
 
     def _measure_disorder(self, source: Source) -> int:
+        """Largest distance of a record's time behind the newest one before it."""
         newest = most = 0
         for record in source.read(False):
             t = self._record_time(record)
@@ -153,7 +157,7 @@ class DiscoveryCollector:
         return most
 
     def operator(self, *, in_tasks: bool = False) -> SnapshotOperator:
-        """What is done with events; for tasks all is worked out that is done once."""
+        """Operator for this process, or for tasks with precomputed static entailments."""
         knowledge, limits = self.windows.knowledge, self.intake.limits()
         if not in_tasks:
             return SnapshotOperator(self.ontology.signature, limits)
@@ -163,13 +167,11 @@ class DiscoveryCollector:
                 "Leave out --engine spark, or --from and --to.",
             )
         knowledge.entailed_atoms(())
-        return SnapshotOperator(self.ontology.signature, limits, knowledge, BUCKETS)
+        return SnapshotOperator(self.ontology.signature, limits, knowledge, BUCKETS_IN_TASKS)
 
     def collect(self, report: BatchReport, rows: Iterable[Row]) -> None:
-        """Put what came into snapshots, and report on the windows to which nothing can come any
-        more.
-        """
-        report.apply_to(self.intake, self.counts)
+        """Add a batch to the snapshots and report the windows that can no longer change."""
+        report.update_intake(self.intake, self.counts)
         for row in sorted(rows, key=lambda row: row["told"][0][0] if row["told"] else -1):
             self._add_to_snapshots(row)
         newest = report.stream_time.newest
@@ -177,12 +179,12 @@ class DiscoveryCollector:
             self.report_until(newest - self.max_disorder - 1)
 
     def _add_to_snapshots(self, row: Row) -> None:
-        """Put triples into snapshots, with what these entail where that was worked out."""
+        """Add triples to snapshots, with entailments if tasks computed them."""
         begun = perf_counter()
         snapshots = self.windows.snapshots
         for t, texts, *source in row["told"]:
             assertions = self.assertion_reader.read(texts, lambda *refused: None)
-            self.windows.put(t, assertions, *source)
+            self.windows.add_to_snapshot(t, assertions, *source)
         if "columns" in row:
             undecided = dict(row["out"])
             entailed: dict[int, list[Any]] = {t: [] for t, *_ in row["told"]}
@@ -195,7 +197,7 @@ class DiscoveryCollector:
         self.windows.seconds["reading"] += perf_counter() - begun
 
     def report_until(self, last: int) -> None:
-        """Tells the reports of the windows that end with ``last`` or before, each once."""
+        """Report each window that ends at ``last`` or before and was not reported yet."""
         settings, first = self.windows.settings, self.windows.first_index
         if first is None or self.windows.knowledge.static_entailments is None:
             return
@@ -226,10 +228,12 @@ class DiscoveryCollector:
             self.on_report(report)
 
     def flush(self) -> None:
-        """Nothing waits: a window is reported as time goes on."""
+        """Do nothing: windows are reported as time advances."""
 
     def finish(self, rows: Iterable[Row] = ()) -> MiningResult:
-        """Tells the rest; what came of it. Raises: InputError where no line was an event."""
+        """Report the remaining windows and return the result. Raises: InputError if no record was
+        an event.
+        """
         newest, rejects = self.windows.newest_index, self.intake.rejects
         rejects.raise_if_all_rejected(newest is None)
         if newest is not None:
@@ -258,7 +262,7 @@ class DiscoveryCollector:
         )
 
     def leftovers(self) -> list[Leftover]:
-        """What was not interpreted, of the ontology and of the stream."""
+        """Leftovers of the ontology, the reasoner and the stream."""
         return [
             *self.ontology.leftovers,
             *self.windows.knowledge.leftovers(),
@@ -266,8 +270,8 @@ class DiscoveryCollector:
         ]
 
     def state(self) -> bytes:
-        """What `restore` takes."""
-        document, columns = windows_state(self.windows)
+        """State of the collector for a checkpoint; `restore` reads it."""
+        document, columns = serialise_windows(self.windows)
         more = {
             "arrivals": self.intake.state(),
             "reported": self.last_reported_end,
@@ -278,7 +282,7 @@ class DiscoveryCollector:
         return pack_state({**document, **more}, columns)
 
     def restore(self, state: bytes) -> None:
-        """Goes on where another run was."""
+        """Continue from the `state` of another run."""
         document, columns = unpack_state(state)
         restore_windows(self.windows, self.assertion_reader, document, columns)
         self.intake.restore(document["arrivals"])
@@ -288,23 +292,24 @@ class DiscoveryCollector:
         self.windows.knowledge.undecided_reasons |= document["undecided"]
 
     def legacy_bucket_states(self, state: bytes) -> list[bytes]:
-        """Versions that kept all in one had nothing else."""
+        """Empty state of the only bucket: old versions had none."""
         return [b""]
 
 
 #: Fixed for a checkpoint; so many tasks work on a batch at most.
-BUCKETS: Final = 16
+BUCKETS_IN_TASKS: Final = 16
 #: Snapshots whose entailments are told together.
 SNAPSHOTS_PER_WORD: Final = 64
 
 #: What snapshots assert, as N-Triples, each once, by index.
-Texts = dict[int, dict[str, None]]
+SnapshotTexts = dict[int, dict[str, None]]
 
 
 @dataclass(frozen=True)
 class SnapshotOperator:
-    """`shiq.streams.front.operator.Operator`. ``knowledge``: what works out what is entailed,
-    opened, so that what it saturated once is sent along; None where that is not asked.
+    """Operator that groups triples by snapshot (`shiq.streams.front.operator.Operator`).
+
+    knowledge: reasoner that computes entailments in tasks; None if the collector does it.
     """
 
     shows_events: ClassVar[bool] = False
@@ -316,10 +321,11 @@ class SnapshotOperator:
 
     @cached_property
     def assertion_reader(self) -> AssertionReader:
+        """Reader of triples over the ontology's signature."""
         return AssertionReader(self.signature)
 
     def partition_events(self, events: Sequence[Event | None]) -> PartitionedEvents:
-        """The triples of events that can be used, by the word of their snapshot."""
+        """Split usable triples by bucket; 64 neighbouring snapshots share a bucket."""
         found, refused = dict[int, list[tuple[int, int, list[str], str]]](), list[RejectedEvent]()
         for number, event in enumerate(events):
             if event is None:
@@ -345,27 +351,25 @@ class SnapshotOperator:
         return PartitionedEvents(parts, refused)
 
     def open_state(self, bucket: int, state: bytes | None) -> SnapshotState:
-        """The snapshots of a bucket."""
+        """Open the snapshots of a bucket, new or from its bytes."""
         found = json.loads(zlib.decompress(state)) if state else ()
         return SnapshotState(self, {t: dict.fromkeys(texts) for t, texts in found})
 
 
 @dataclass(frozen=True)
 class SnapshotState:
-    """What the snapshots of a bucket assert, as long as they may change; nothing where it is not
-    asked what they entail.
-    """
+    """State of a bucket: triples of snapshots that may still change, if tasks compute entailments."""
 
     operator: SnapshotOperator
-    texts: Texts = field(default_factory=dict)
+    texts: SnapshotTexts = field(default_factory=dict)
 
     def step(self, parts: Sequence[Columns], moment: StreamTime) -> list[Row]:
-        """Unite snapshots with what came; a row for each word of which some changed."""
+        """Add triples to snapshots; return a row for each group of 64 snapshots with a change."""
         if self.operator.knowledge is None:
             each = (zip(part["t"].tolist(), part["texts"], part["source"]) for part in parts)
             return [{"told": [row for part in each for row in part]}]
         came = [(t, texts) for part in parts for t, texts in zip(part["t"].tolist(), part["texts"])]
-        held, new = self.texts, Texts()
+        held, new = self.texts, SnapshotTexts()
         for t, texts in came:
             if t not in held:
                 held[t], new[t] = {}, {}
@@ -374,17 +378,20 @@ class SnapshotState:
                 held[t].update(more)
                 new.setdefault(t, {}).update(more)
         rows = [
-            self._word_row(self.operator.knowledge, new, list(changed))
+            self._make_word_row(self.operator.knowledge, new, list(changed))
             for _, changed in groupby(sorted(new), lambda t: t // SNAPSHOTS_PER_WORD)
         ]
         for t in [t for t in held if moment.watermark is not None and t < moment.watermark]:
             del held[t]
         return rows
 
-    def _word_row(self, knowledge: MinerKnowledge, new: Texts, changed: Sequence[int]) -> Row:
-        """``told``: what is new of the snapshots that changed; ``out``: those that entail
-        nothing usable, and why that is not known; ``columns``: atoms, each with the bits of the
-        others that entail it.
+    def _make_word_row(
+        self, knowledge: MinerKnowledge, new: SnapshotTexts, changed: Sequence[int]
+    ) -> Row:
+        """Row of changed snapshots in a group of 64.
+
+        Its members: ``told``: new triples; ``out``: snapshots that are inconsistent or undecided,
+        with the reason; ``columns``: each entailed atom with the bits of its snapshots.
         """
         columns, out = dict[Atom, int](), list[tuple[int, str | None]]()
         for t in changed:
@@ -403,35 +410,40 @@ class SnapshotState:
         return {"told": told, "out": out, "columns": list(columns.items())}
 
     def finish(self, moment: StreamTime) -> Iterable[Row]:
-        """Nothing: all is told as it comes."""
+        """Return no rows: all were returned before."""
         return ()
 
     def to_bytes(self) -> bytes:
+        """Serialise the triples of the snapshots."""
         texts: Any = [[t, list(texts)] for t, texts in self.texts.items()]
         return zlib.compress(json.dumps(texts).encode(), 1) if texts else b""
 
 
-_NAME = "miner.npz"
+_MINER_FILE = "miner.npz"
 #: Before the names of columns: of all that snapshots assert, and of what bodies and heads come from.
-_PARTS = ("", "body_", "head_")
+_COLUMN_PREFIXES = ("", "body_", "head_")
 
 
-def event_with_source(record: Record, unit: str) -> Event:
-    """The event of a record, with the name of its source. Raises: EventError."""
+def parse_event_with_source(record: Record, unit: str) -> Event:
+    """Parse the event of a record and attach the name of its source. Raises: EventError."""
     return event_from_record(record, unit)._replace(raw=record.source)
 
 
-def windows_state(windows: WindowMiner) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What windows know, as JSON and columns of numbers."""
+def serialise_windows(windows: WindowMiner) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Serialise the state of a window miner as a JSON value and numeric columns."""
     columns: dict[str, Any] = {}
-    for name, snapshots in zip(_PARTS, (windows.snapshots, *windows.origin_snapshots)):
-        parts = [snapshots.packed_text(index, statement_texts) for index in snapshots.assertions]
+    for name, snapshots in zip(_COLUMN_PREFIXES, (windows.snapshots, *windows.origin_snapshots)):
+        parts = [
+            snapshots.pack_snapshot(index, serialise_assertions) for index in snapshots.assertions
+        ]
         columns |= {
             f"{name}indices": np.array(list(snapshots.assertions), np.int64),
             f"{name}lengths": np.array([len(part) for part in parts], np.int64),
             f"{name}texts": np.frombuffer(b"".join(parts), np.uint8),
         }
-    carried = {str(end): _carried_json(carried) for end, carried in windows.carried_rules.items()}
+    carried = {
+        str(end): _carried_to_json(carried) for end, carried in windows.carried_rules.items()
+    }
     return {
         "first": windows.first_index,
         "newest": windows.newest_index,
@@ -445,14 +457,16 @@ def restore_windows(
     document: Mapping[str, Any],
     columns: Mapping[str, Any],
 ) -> None:
-    """Lets windows know what `windows_state` gave."""
-    for name, snapshots in zip(_PARTS, (windows.snapshots, *windows.origin_snapshots)):
+    """Restore a window miner from `serialise_windows`."""
+    for name, snapshots in zip(_COLUMN_PREFIXES, (windows.snapshots, *windows.origin_snapshots)):
         whole, at = columns[f"{name}texts"].tobytes(), 0
         indices, lengths = columns[f"{name}indices"], columns[f"{name}lengths"]
         for index, length in zip(indices.tolist(), lengths.tolist()):
             text = zlib.decompress(whole[at : at + length]).decode("utf-8", "surrogatepass")
             at += length
-            snapshots.put(index, intake.read(text.split("\n") if text else [], _raise_damaged))
+            snapshots.add_assertions(
+                index, intake.read(text.split("\n") if text else [], _raise_damaged)
+            )
     windows.first_index, windows.newest_index = document["first"], document["newest"]
     windows.carried_rules = {
         int(end): _carried_from_json(found) for end, found in document["carried"].items()
@@ -460,16 +474,17 @@ def restore_windows(
 
 
 def _raise_damaged(kind: str, reason: str, text: str) -> None:
+    """Raise OperationalError for a saved assertion that cannot be read."""
     raise OperationalError(
         f"a saved assertion cannot be read: {text} ({reason})",
         "Remove what was saved and begin anew.",
     )
 
 
-def save(miner: RuleMiner, directory: str | PathLike[str]) -> None:
-    """See `RuleMiner.save`."""
+def save_miner(miner: RuleMiner, directory: str | PathLike[str]) -> None:
+    """Save a miner to a directory (`RuleMiner.save`)."""
     folder, ontology, settings = Path(directory), miner.ontology, miner.settings
-    document, columns = windows_state(miner.windows)
+    document, columns = serialise_windows(miner.windows)
     rules = [{"body": rule.body, "head": rule.head} for rule in settings.rules]
     more = {
         "ontology": ontology_text(ontology.tbox.axioms, ontology.static),
@@ -485,14 +500,14 @@ def save(miner: RuleMiner, directory: str | PathLike[str]) -> None:
     }
     with report_write_errors(folder, "Make room there, or name another directory."):
         folder.mkdir(parents=True, exist_ok=True)
-        replace_file(folder / _NAME, pack_state({**document, **more}, columns))
+        replace_file(folder / _MINER_FILE, pack_state({**document, **more}, columns))
 
 
-def load(directory: str | PathLike[str]) -> RuleMiner:
-    """See `RuleMiner.load`."""
+def load_miner(directory: str | PathLike[str]) -> RuleMiner:
+    """Load a miner from a directory (`RuleMiner.load`)."""
     from shiq.streams.discovery.miner import RuleMiner
 
-    file = Path(directory) / _NAME
+    file = Path(directory) / _MINER_FILE
     try:
         document, columns = unpack_state(file.read_bytes())
     except (OSError, ValueError, KeyError, json.JSONDecodeError) as error:
@@ -505,7 +520,7 @@ def load(directory: str | PathLike[str]) -> RuleMiner:
     )
     tbox = owl.TBox(parsed.axioms, parsed.signature | signature)
     classes = {text: parse_expression(text, str(file)) for text in document["classes"]}
-    ontology = Ontology(tbox, static, classes)
+    ontology = MinerOntology(tbox, static, classes)
     given = document["settings"]
     rules = tuple(
         TrackedRule(*(tuple(map(tuple, rule[part])) for part in ("body", "head")))
@@ -521,7 +536,8 @@ def load(directory: str | PathLike[str]) -> RuleMiner:
     return found
 
 
-def _carried_json(carried: CarriedRules) -> Any:
+def _carried_to_json(carried: CarriedRules) -> Any:
+    """Convert carried rules to JSON."""
     rules = [
         [
             tree,
@@ -550,6 +566,7 @@ def _carried_json(carried: CarriedRules) -> Any:
 
 
 def _carried_from_json(found: Mapping[str, Any]) -> CarriedRules:
+    """Parse the JSON of carried rules."""
     carried = CarriedRules()
     for tree, head, n, d, *texts in found["rules"]:
         key = _tree_from_json(tree), head
@@ -564,9 +581,10 @@ def _carried_from_json(found: Mapping[str, Any]) -> CarriedRules:
     return carried
 
 
-def _tree_from_json(found: Any) -> Tree:
+def _tree_from_json(found: Any) -> BodyTree:
+    """Parse the JSON of a rule body."""
     classes, branches = found
-    return Tree(
+    return BodyTree(
         tuple(classes),
         tuple((role, inverse, _tree_from_json(below)) for role, inverse, below in branches),
     )

@@ -1,4 +1,8 @@
-"""The windows of a stream: which are due, and what is found in each."""
+"""Miner of windows: which windows are due, their rules, changes and refutations.
+
+A snapshot refutes a rule if some individual of the body cannot be in the head. Under the open
+world, a missing head alone refutes nothing (docs/DISCOVERY.md).
+"""
 
 from __future__ import annotations
 
@@ -14,34 +18,34 @@ from shiq import model as owl
 from shiq.errors import InputError
 from shiq.streams.discovery import ground
 from shiq.streams.discovery.atomsets import (
-    ROOT,
+    ROOT_VARIABLE,
     Atom,
     AtomIndex,
-    Tree,
-    atoms_of,
-    bindings,
+    BodyTree,
+    add_class,
+    find_bindings,
     has_binding,
     tree_from_any_root,
-    with_class,
+    tree_to_atoms,
 )
-from shiq.streams.discovery.columns import HEAD, Bits, SnapshotColumns, popcount, tag_atom
+from shiq.streams.discovery.columns import HEAD_TAG, Bits, SnapshotColumns, count_bits, tag_atom
 from shiq.streams.discovery.counting import BodyCounter, MinedRule, SnapshotBindings
 from shiq.streams.discovery.mining import (
     CarriedRules,
     MinedRules,
     SlideGate,
-    first_instances,
+    find_first_instances,
     mine_rules,
     mine_window,
 )
-from shiq.streams.discovery.ontology import Ontology, Theory
-from shiq.streams.discovery.report import GroundRuleFinding, RuleFinding, WindowReport, as_float
+from shiq.streams.discovery.ontology import BodyTheory, MinerOntology
+from shiq.streams.discovery.report import GroundRuleFinding, RuleFinding, WindowReport, to_float
 from shiq.streams.discovery.settings import MinerSettings, TrackedRule, source_place
 from shiq.streams.discovery.snapshots import (
     SnapshotStore,
     UndecidedEntailmentError,
+    compute_rarity,
     count_by_frequency,
-    rarity,
 )
 
 # Which rules a snapshot contradicts: under the open world a missing head is no counterexample,
@@ -52,13 +56,16 @@ from shiq.streams.discovery.snapshots import (
 #: UndecidedEntailmentError.
 ConsistencyQuestion = Callable[[Sequence[Atom]], bool]
 #: Who is in a rule's body in a snapshot, and not in its head, by text.
-Counterexamples = Callable[[MinedRule], Iterable[str]]
+CounterexampleFunction = Callable[[MinedRule], Iterable[str]]
 
 
-def counterexamples_in(facts: AtomIndex, tag: str = "") -> Counterexamples:
-    """By what a snapshot entails, binding by binding; ``tag``: before the names of heads."""
+def make_counterexample_function(facts: AtomIndex, tag: str = "") -> CounterexampleFunction:
+    """Function from a rule to its body individuals outside the head, by a snapshot's entailments.
+
+    tag: prefix of head classes.
+    """
     return lambda rule: sorted(
-        {binding[ROOT] for binding in bindings(atoms_of(rule.body), facts)}
+        {binding[ROOT_VARIABLE] for binding in find_bindings(tree_to_atoms(rule.body), facts)}
         - facts.members(tag + rule.head)
     )
 
@@ -66,11 +73,12 @@ def counterexamples_in(facts: AtomIndex, tag: str = "") -> Counterexamples:
 def count_refutations_in(
     rules: Sequence[MinedRule],
     snapshots: SnapshotStore,
-    lacking_in: Callable[[int], Counterexamples],
+    lacking_in: Callable[[int], CounterexampleFunction],
     window: Iterable[int],
 ) -> list[int | None]:
-    """How many snapshots of a window refute each of ``rules``; ``lacking_in``: of a consistent
-    one. What is undecided is named among the leftovers.
+    """Count the snapshots of a window that refute each rule; undecided cases become leftovers.
+
+    lacking_in: gives the counterexample function of a snapshot.
     """
     knowledge = snapshots.knowledge
 
@@ -99,13 +107,14 @@ def count_refutations_in(
 
 
 def count_refutations(
-    rules: Sequence[MinedRule], snapshots: Iterable[tuple[Counterexamples, ConsistencyQuestion]]
+    rules: Sequence[MinedRule],
+    snapshots: Iterable[tuple[CounterexampleFunction, ConsistencyQuestion]],
 ) -> list[int | None]:
-    """How many snapshots refute each of ``rules``: have an individual of the body for which the
-    head is impossible. Each snapshot comes with who is in a rule's body there, and not in its
-    head. None: for some snapshot that is undecided.
+    """Count the snapshots that refute each rule; None if some snapshot is undecided.
 
-    Where all heads hold together none is impossible, so most snapshots take one question.
+    A snapshot refutes a rule if the head is impossible for an individual of the body. Each comes
+    with functions for individuals outside the head and for consistency. If all missing heads are
+    possible together, one consistency question decides the snapshot.
     """
     counts, unknown = [0] * len(rules), set[int]()
     for members, is_consistent in snapshots:
@@ -134,17 +143,17 @@ def count_refutations(
         if possible(list(dict.fromkeys(atom for own in heads for atom in own))) and not open_:
             continue
         for place, own in enumerate(heads):
-            if not _all_possible(own, possible, known):
+            if not _are_all_possible(own, possible, known):
                 counts[place] += 1
             elif not open_.isdisjoint(own):
                 unknown.add(place)
     return [None if place in unknown else count for place, count in enumerate(counts)]
 
 
-def _all_possible(
+def _are_all_possible(
     atoms: Sequence[Atom], possible: Callable[[Sequence[Atom]], bool], known: dict[Atom, bool]
 ) -> bool:
-    """Whether each of ``atoms`` is possible by itself."""
+    """Whether each atom is possible alone, by halving the set."""
     if any(known.get(atom) is False for atom in atoms):
         return False
     if possible(atoms):
@@ -152,25 +161,26 @@ def _all_possible(
     if len(atoms) == 1:
         return False
     half = len(atoms) // 2
-    return _all_possible(atoms[:half], possible, known) and _all_possible(
+    return _are_all_possible(atoms[:half], possible, known) and _are_all_possible(
         atoms[half:], possible, known
     )
 
 
 class WindowMiner:
-    """Snapshots are put in any order; a window is reported when it is asked for. ``first_index``,
-    ``newest_index``: of the indices seen.
+    """Miner that stores snapshots in any order and reports a window on request.
+
+    first_index, newest_index: smallest and largest index seen.
     """
 
-    def __init__(self, ontology: Ontology, settings: MinerSettings) -> None:
+    def __init__(self, ontology: MinerOntology, settings: MinerSettings) -> None:
         self.settings, self.knowledge = settings, ontology.knowledge()
         self.snapshots = SnapshotStore(self.knowledge)
         #: What the streams bring that bodies come from, and heads.
         self.origin_snapshots = tuple(
             SnapshotStore(self.knowledge) for _ in range(2 * self.settings.has_origins)
         )
-        self._tag = HEAD if self.origin_snapshots else ""
-        self.theory = Theory(self.knowledge.closure, tuple(ontology.classes))
+        self._tag = HEAD_TAG if self.origin_snapshots else ""
+        self.theory = BodyTheory(self.knowledge.closure, tuple(ontology.classes))
         self.first_index: int | None = None
         self.newest_index: int | None = None
         self.carried_rules: dict[int, CarriedRules] = {}
@@ -178,33 +188,36 @@ class WindowMiner:
         self._reset_columns()
 
     def _reset_columns(self) -> None:
+        """Empty the bit columns and counts."""
         self.columns = SnapshotColumns(self.settings.window)
         self.columns.set_static(self.knowledge.static_entailments or ())
         self.counter = BodyCounter(self.columns, tag=self._tag)
         self._place_states: dict[int, tuple[int, ...]] = {}
 
-    def put(self, index: int, assertions: Iterable[owl.Assertion], source: str = "") -> None:
-        """Unites a snapshot with ``assertions``, which the stream ``source`` brings."""
+    def add_to_snapshot(
+        self, index: int, assertions: Iterable[owl.Assertion], source: str = ""
+    ) -> None:
+        """Add assertions of the stream ``source`` to a snapshot."""
         self.first_index = index if self.first_index is None else min(self.first_index, index)
         self.newest_index = index if self.newest_index is None else max(self.newest_index, index)
         assertions = list(assertions)
-        self.snapshots.put(index, assertions)
+        self.snapshots.add_assertions(index, assertions)
         # Of a file, its folder is the source, too.
         places = {source_place(source), source_place(dirname(source) or ".")}
         wanted = self.settings.body_sources, self.settings.head_sources
         for names, snapshots in zip(wanted, self.origin_snapshots):
             if not names or not places.isdisjoint(map(source_place, names)):
-                snapshots.put(index, assertions)
+                snapshots.add_assertions(index, assertions)
 
     def is_window_end(self, index: int) -> bool:
-        """Whether a full window that is due ends there."""
+        """Whether a full window that is due ends at this snapshot."""
         past = (
             -1 if self.first_index is None else index - self.first_index + 1 - self.settings.window
         )
         return past >= 0 and past % self.settings.slide == 0
 
     def last_window_end(self) -> int | None:
-        """Where the newest window ends."""
+        """Last snapshot of the newest full window; None if there is none."""
         if (
             self.first_index is None
             or self.newest_index is None
@@ -217,13 +230,13 @@ class WindowMiner:
             % self.settings.slide
         )
 
-    def unite(self, *others: WindowMiner) -> None:
-        """Takes the snapshots of ``others``. Raises: UsageError for one that two of them have."""
-        self.snapshots.unite(*(other.snapshots for other in others))
+    def add_miners(self, *others: WindowMiner) -> None:
+        """Add the snapshots of other miners. Raises: UsageError if two have the same index."""
+        self.snapshots.add_snapshots(*(other.snapshots for other in others))
         for own, *theirs in zip(
             self.origin_snapshots, *(other.origin_snapshots for other in others)
         ):
-            own.unite(*theirs)
+            own.add_snapshots(*theirs)
         self.first_index = min(
             (other.first_index for other in others if other.first_index is not None), default=None
         )
@@ -234,7 +247,7 @@ class WindowMiner:
     # --- one window -------------------------------------------------------------------------------
 
     def report_window(self, end: int) -> WindowReport:
-        """What is found in the window that ends with a snapshot. Raises: InputError if T ∪ A is
+        """Mine and report the window that ends with a snapshot. Raises: InputError if T ∪ A is
         inconsistent.
         """
         if self.knowledge.static_entailments is None:
@@ -251,7 +264,7 @@ class WindowMiner:
         if settings.method == "scratch":
             for each in (snapshots, *self.origin_snapshots):
                 each.forget_entailments(window)
-            self.theory = Theory(self.knowledge.closure, self.theory.vocabulary)
+            self.theory = BodyTheory(self.knowledge.closure, self.theory.vocabulary)
         with self._measure_seconds("entailing"):
             inconsistent, undecided = snapshots.inconsistent_and_undecided(window)
             open_ = {
@@ -269,7 +282,7 @@ class WindowMiner:
             if has_before and settings.report.list_changes:
                 changed = snapshots.changed_assertions(before, window)
             gate = (
-                self._slide_gate(before, window)
+                self._compute_gate(before, window)
                 if has_before and settings.method == "inkd"
                 else None
             )
@@ -305,14 +318,16 @@ class WindowMiner:
     def _select_reported(
         self, found: Sequence[RuleFinding | GroundRuleFinding]
     ) -> list[RuleFinding | GroundRuleFinding]:
-        """The rules that are told, what surprises first. A head stands for its equals under T."""
+        """Select the rules that the options ask for, most surprising first; equivalent heads count
+        as equal.
+        """
         entails, asked = (
             self.theory.entails,
-            [((name, ROOT),) for name in self.settings.report.head],
+            [((name, ROOT_VARIABLE),) for name in self.settings.report.head],
         )
         heads = {
             atom[0]
-            for atom in ((name, ROOT) for name in self.theory.classes)
+            for atom in ((name, ROOT_VARIABLE) for name in self.theory.classes)
             if any(entails((atom,), other) and entails(other, (atom,)) for other in asked)
         }
         told = [
@@ -325,11 +340,13 @@ class WindowMiner:
 
     @contextmanager
     def _measure_seconds(self, what: str) -> Iterator[None]:
+        """Context manager that adds its duration to an activity's seconds."""
         begun = perf_counter()
         yield
         self.seconds[what] += perf_counter() - begun
 
-    def _slide_gate(self, before: range, window: range) -> SlideGate:
+    def _compute_gate(self, before: range, window: range) -> SlideGate:
+        """Compute the measures of the gate for a slide."""
         slide = self.settings.slide
         left, stayed, arrived = (
             before[:slide],
@@ -339,26 +356,24 @@ class WindowMiner:
         changes = self.snapshots.window_changes
         return SlideGate(
             changes(left, arrived)[0].similarity,
-            rarity(self.snapshots.entailed_by_each(arrived), 1),
+            compute_rarity(self.snapshots.entailed_by_each(arrived), 1),
             changes(stayed, arrived)[0].similarity,
         )
 
     def _load_columns(self, window: range) -> None:
-        """Puts the snapshots of a window into the columns, those that are not there yet, or have
-        changed.
-        """
+        """Load new and changed snapshots of a window into the columns."""
         for index in window:
             versions = (
                 each.versions.get(index, 0) for each in (self.snapshots, *self.origin_snapshots)
             )
             state = (index, *versions)
             if self._place_states.get(index % self.columns.size) != state:
-                self.columns.put(index, self._column_atoms(index))
+                self.columns.store_snapshot(index, self._column_atoms(index))
                 self._place_states[index % self.columns.size] = state
 
     def _column_atoms(self, index: int) -> Iterable[Atom] | None:
-        """What a snapshot entails for bodies, and, with the tag, for heads; None where it, or
-        what some of its streams entail, is not known.
+        """Atoms of a snapshot for bodies, and tagged ones for heads; None if inconsistent or
+        undecided.
         """
         found = self.snapshots.entailed_atoms(index)
         if found is None or not self.origin_snapshots:
@@ -369,17 +384,18 @@ class WindowMiner:
         return (*body, *(tag_atom(self._tag, atom) for atom in head))
 
     def _count_by_frequency(self, window: range) -> dict[int, int]:
+        """Number of assertions by the number of snapshots that entail them."""
         if self.settings.method == "scratch" or self.origin_snapshots:
             return count_by_frequency(self.snapshots.entailed_by_each(window))
         columns = self.columns
         numbers = columns.class_atoms()
-        times = popcount(columns.atom_bits(numbers)).sum(axis=1)
+        times = count_bits(columns.atom_bits(numbers)).sum(axis=1)
         return {e: n for e, n in enumerate(np.bincount(times).tolist()) if e and n}
 
     # --- rules that are counted whatever their counts are ----------------------------------------
 
     def _count_tracked(self, rule: TrackedRule, window: range) -> tuple[int, int]:
-        """n and d of any two atomsets: of trees from the columns, else snapshot by snapshot."""
+        """Count support and body support of a tracked rule, by columns if both are trees."""
         whole = (*rule.body, *(tag_atom(self._tag, atom) for atom in rule.head))
         if self.settings.method != "scratch":
             trees = [tree_from_any_root(atoms) for atoms in (whole, rule.body)]
@@ -395,8 +411,9 @@ class WindowMiner:
         return n, d
 
     def _snapshot_facts(self, index: int, names: frozenset[str] | None = None) -> AtomIndex:
-        """What a consistent snapshot entails, with T ∪ A; ``names``: the classes and roles that
-        matter.
+        """Index of all atoms that a consistent snapshot entails.
+
+        names: classes and roles to keep.
         """
         atoms = (*(self.knowledge.static_entailments or ()), *(self._column_atoms(index) or ()))
         return AtomIndex(atom for atom in atoms if names is None or atom[0] in names)
@@ -406,9 +423,13 @@ class WindowMiner:
     def _mine_window(
         self, window: range, gate: SlideGate | None
     ) -> tuple[Sequence[RuleFinding | GroundRuleFinding], int, bool, Any]:
+        """Mine a window by the chosen method and language.
+
+        Returns: findings, number of rules that T entails, whether truncated, and the gate's JSON.
+        """
         settings, theory, limits = self.settings, self.theory, self.settings.limits
         if settings.language == "ground":
-            mined = ground.mine_ground(self.columns, theory, limits, len(window))
+            mined = ground.mine_ground_rules(self.columns, theory, limits, len(window))
             shown_ground = [
                 GroundRuleFinding(
                     rule, self._first_snapshots(rule.snapshot_bits, window), len(window)
@@ -424,7 +445,7 @@ class WindowMiner:
             }
             found = mine_window(list(facts.values()), theory, limits, self._tag)
             shown = [
-                (rule, first_instances(rule, facts, settings.report.instances, self._tag))
+                (rule, find_first_instances(rule, facts, settings.report.instances, self._tag))
                 for rule in found.rules
             ]
             return (
@@ -445,7 +466,7 @@ class WindowMiner:
         looked_at: dict[int, SnapshotBindings] = {}
         told = self._make_findings(
             found,
-            [(rule, self._rule_instances(rule, window, looked_at)) for rule in found.rules],
+            [(rule, self._find_instances(rule, window, looked_at)) for rule in found.rules],
             window,
         )
         if carried is not None:
@@ -455,16 +476,14 @@ class WindowMiner:
     def _mine_incrementally(
         self, window: range, gate: SlideGate | None
     ) -> tuple[MinedRules, dict[str, Any] | None]:
-        """A3, from what was carried to the window before; of a window that was reported already,
-        again from there.
-        """
+        """Mine by algorithm A3 from the rules carried to the window before."""
         settings, end = self.settings, window[-1]
         older = max((at for at in self.carried_rules if at < end), default=None)
         carried = CarriedRules() if older is None else self.carried_rules[older].copy()
         acts = gate is not None and gate.is_open(settings.gating.gate, *settings.gating.thresholds)
         masks = (
-            self.columns.mask(window[: len(window) - settings.slide]),
-            self.columns.mask(window[len(window) - settings.slide :]),
+            self.columns.snapshot_mask(window[: len(window) - settings.slide]),
+            self.columns.snapshot_mask(window[len(window) - settings.slide :]),
         )
         found = carried.slide(
             self.counter,
@@ -482,9 +501,9 @@ class WindowMiner:
         if gate is None:
             return found, None
         return found, {
-            "similarity": as_float(gate.similarity),
-            "rarity": as_float(gate.rarity),
-            "kept_similarity": as_float(gate.kept_similarity),
+            "similarity": to_float(gate.similarity),
+            "rarity": to_float(gate.rarity),
+            "kept_similarity": to_float(gate.kept_similarity),
             "acted": acts,
         }
 
@@ -494,8 +513,9 @@ class WindowMiner:
         shown: Sequence[tuple[MinedRule, list[tuple[int, dict[str, str]]]]],
         window: range,
     ) -> list[RuleFinding]:
+        """Add lift, refutations and instances to rules."""
         heads = {
-            head: self.counter.counts(Tree((self._tag + head,)))
+            head: self.counter.counts(BodyTree((self._tag + head,)))
             for head in dict.fromkeys(rule.head for rule in mined.rules)
         }
         pairs, cases = {h: int(found.pairs.sum()) for h, found in heads.items()}, 0
@@ -504,7 +524,7 @@ class WindowMiner:
         against: Sequence[int | None] = [None] * len(mined.rules)
         if self.settings.report.refute:
             against = count_refutations_in(
-                mined.rules, self.snapshots, self._counterexamples, window
+                mined.rules, self.snapshots, self._make_counterexample_function, window
             )
         return [
             RuleFinding(
@@ -517,23 +537,24 @@ class WindowMiner:
             for i, (rule, instances) in enumerate(shown)
         ]
 
-    def _counterexamples(self, index: int) -> Counterexamples:
-        """By the columns, or for the reference by what the snapshot entails."""
+    def _make_counterexample_function(self, index: int) -> CounterexampleFunction:
+        """Function from a rule to its counterexamples in a snapshot."""
         if self.settings.method == "scratch":
-            return counterexamples_in(self._snapshot_facts(index), self._tag)
+            return make_counterexample_function(self._snapshot_facts(index), self._tag)
         place = index % self.columns.size
         support, bit = self.counter.extensions(np.array([place >> 6])), np.uint64(1 << (place & 63))
         return lambda rule: support.counterexamples(rule.body, rule.head, bit)
 
-    def _rule_instances(
+    def _find_instances(
         self, rule: MinedRule, window: range, snapshots: dict[int, SnapshotBindings]
     ) -> list[tuple[int, dict[str, str]]]:
-        """The first bindings of a rule: by snapshot, then by the texts of ?x0, ?x1, …
-        ``snapshots``: those looked at so far.
+        """First bindings of a rule, by snapshot and then by the texts of ?x0, ?x1, …
+
+        snapshots: cache of the bindings in snapshots.
         """
         counted, whole = (
             self.counter.counts(rule.body, [rule.head]),
-            with_class(rule.body, 0, self._tag + rule.head),
+            add_class(rule.body, 0, self._tag + rule.head),
         )
         most = self.settings.report.instances
         found: list[tuple[int, dict[str, str]]] = []
@@ -546,7 +567,7 @@ class WindowMiner:
         return found[:most]
 
     def _first_snapshots(self, places: Bits, window: range) -> list[int]:
-        """The first snapshots of some bits."""
+        """Indexes of the first snapshots with a set bit."""
         at = np.flatnonzero(np.unpackbits(places.astype("<u8").view(np.uint8), bitorder="little"))
         indices = (at - window[0]) % self.columns.size + window[0]
         return np.sort(indices)[: self.settings.report.instances].tolist()  # type: ignore[no-any-return]

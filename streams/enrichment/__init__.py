@@ -1,5 +1,7 @@
-"""Events enriched with every type that follows of an OWL 2 DL ontology, reasoned once a
-structure (docs/ENRICHMENT.md).
+"""Enrich events with every type that an OWL 2 DL ontology entails, reasoning once per event
+structure.
+
+Documentation: docs/ENRICHMENT.md.
 """
 
 from shiq.streams.enrichment.answers import EnrichedEvent

@@ -1,4 +1,4 @@
-"""What events are enriched with, and counts of them."""
+"""Answers of the enrichment: types of an event's individuals, counts, and output rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,13 @@ from shiq.streams.enrichment.statements import answer_name, individual_of, token
 
 
 class EnrichedEvent(NamedTuple):
-    """What an event is enriched with. ``hit``: whether its structure was met before."""
+    """Enrichment of an event: verdict and entailed types.
+
+    entry: the answer by position, shared by all events of the same structure.
+    order: individual or value at each position.
+    hit: whether the structure was in the cache.
+    lines: the event's N-Triples lines.
+    """
 
     entry: Entry
     order: Sequence[Any]
@@ -26,16 +32,18 @@ class EnrichedEvent(NamedTuple):
 
     @property
     def verdict(self) -> Verdict:
+        """Whether the event is consistent with ontology and static data."""
         return self.entry.verdict
 
     @property
     def reason(self) -> str:
+        """Reason of an undetermined verdict."""
         return self.entry.reason
 
     @property
     def types(self) -> dict[str, frozenset[str]]:
-        """The types of each individual of the event, asserted ones too, maybe none; nobody's
-        where it is not consistent.
+        """Types of each individual of the event, with asserted ones; empty unless the event is
+        consistent.
         """
         if self.entry.verdict is not Verdict.CONSISTENT:
             return {}
@@ -48,17 +56,15 @@ class EnrichedEvent(NamedTuple):
 
     @property
     def static_types(self) -> dict[str, frozenset[str]]:
-        """What static individuals that the event does not mention are with it, less what they
-        are by themselves.
-        """
+        """Types that the event adds to static individuals that it does not mention."""
         return dict(self.entry.static_types)
 
     def with_reason(self, reason: str) -> EnrichedEvent:
-        """This answer, with another reason."""
+        """Copy of this answer with another reason."""
         return self._replace(entry=replace(self.entry, reason=reason))
 
     def ntriples(self) -> list[str]:
-        """The event and the types, as N-Triples lines."""
+        """The event and its types as N-Triples lines."""
         said = dict.fromkeys(self.lines)
         found = (
             f"{token_of(one)} {TYPE} <{c}> ."
@@ -70,7 +76,10 @@ class EnrichedEvent(NamedTuple):
 
 @dataclass
 class EnrichmentCounts:
-    """What was done so far; ``seconds`` by what they went to."""
+    """Counts of events by outcome, and seconds by activity.
+
+    bypassed: events without a key, which are never cached.
+    """
 
     events: int = 0
     hits: int = 0
@@ -84,7 +93,9 @@ class EnrichmentCounts:
 
 
 def make_entry(found: Entailment, keyed: EventKey) -> Entry:
-    """``found`` by the positions of a key; of an event without one, by name."""
+    """Make a cache entry of entailed types: by position of the key, or by name if the event has no
+    key.
+    """
     if found.verdict is not Verdict.CONSISTENT:
         return Entry(found.verdict, reason=found.reason)
     places: Mapping[Any, int] = (
@@ -109,57 +120,60 @@ def make_entry(found: Entailment, keyed: EventKey) -> Entry:
 
 
 #: Lists of types as JSON; there are few, however many events.
-_LISTS: dict[frozenset[str], str] = {}
-_MOST_LISTS = 100_000
+_TYPE_SET_TEXTS: dict[frozenset[str], str] = {}
+_MOST_TYPE_SET_TEXTS = 100_000
 
 
-def row_text(found: EnrichedEvent, line: int, t: int | None, identifier: str | None) -> str:
-    """The row of an event."""
-    return join_row(line, found.hit, *row_parts(found, t, identifier))
+def serialise_row(found: EnrichedEvent, line: int, t: int | None, identifier: str | None) -> str:
+    """Serialise the output row of an event."""
+    return join_row(line, found.hit, *split_row(found, t, identifier))
 
 
-def row_parts(found: EnrichedEvent, t: int | None, identifier: str | None) -> tuple[str, str]:
-    """What `join_row` takes: a row but for its line, and whether it was a hit."""
+def split_row(found: EnrichedEvent, t: int | None, identifier: str | None) -> tuple[str, str]:
+    """The two texts of a row between which `join_row` puts line and hit."""
     entry = found.entry
     name = "null" if identifier is None else _quoted(identifier)
     first = f'"t": {"null" if t is None else t}, "id": {name}, "verdict": "{entry.verdict.value}"'
-    return first, f'{types_text(found)}, "reason": {_quoted(entry.reason)}}}'
+    return first, f'{serialise_types(found)}, "reason": {_quoted(entry.reason)}}}'
 
 
 def join_row(line: int, hit: bool, first: str, second: str) -> str:
+    """Join the parts of a row with its line number and whether it was a cache hit."""
     return f'{{"line": {line}, {first}, "hit": {"true" if hit else "false"}, {second}'
 
 
 def add_member(row: str, name: str, value: str) -> str:
-    """A row with one more member, at its end."""
+    """Add a member at the end of a row."""
     return f'{row[:-1]}, "{name}": {value}}}'
 
 
-def types_text(found: EnrichedEvent) -> str:
-    """The types of a row, sorted by whose they are."""
-    return f'"types": {_types_json(found.types)}, "static_types": {_types_json(found.entry.static_types)}'
+def serialise_types(found: EnrichedEvent) -> str:
+    """Serialise the types of a row, sorted by individual."""
+    return f'"types": {_serialise_types(found.types)}, "static_types": {_serialise_types(found.entry.static_types)}'
 
 
 def has_type(found: EnrichedEvent, only: Collection[str]) -> bool:
-    """Whether somebody is of one of the classes ``only``."""
+    """Whether some individual has one of the classes ``only``."""
     types = (*found.types.values(), *found.entry.static_types.values())
     return any(not names.isdisjoint(only) for names in types)
 
 
-def _types_json(types: Mapping[str, frozenset[str]]) -> str:
+def _serialise_types(types: Mapping[str, frozenset[str]]) -> str:
+    """Serialise types by individual."""
     if not types:
         return "{}"
     return (
         "{"
-        + ", ".join([f"{_quoted(one)}: {_list_json(types[one])}" for one in sorted(types)])
+        + ", ".join([f"{_quoted(one)}: {_serialise_type_set(types[one])}" for one in sorted(types)])
         + "}"
     )
 
 
-def _list_json(types: frozenset[str]) -> str:
-    found = _LISTS.get(types)
+def _serialise_type_set(types: frozenset[str]) -> str:
+    """Serialise a set of types; cached."""
+    found = _TYPE_SET_TEXTS.get(types)
     if found is None:
-        if len(_LISTS) >= _MOST_LISTS:
-            _LISTS.clear()
-        found = _LISTS[types] = json.dumps(sorted(types), ensure_ascii=False)
+        if len(_TYPE_SET_TEXTS) >= _MOST_TYPE_SET_TEXTS:
+            _TYPE_SET_TEXTS.clear()
+        found = _TYPE_SET_TEXTS[types] = json.dumps(sorted(types), ensure_ascii=False)
     return found

@@ -1,4 +1,11 @@
-"""What is known of events that came before, by their keys."""
+"""Cache of enrichments by event key, with eviction policies and sampled insertion when it is
+useless.
+
+If few look-ups of a full cache are hits, new entries only evict each other. Then for an interval
+only one in `SAMPLED_ONE_IN` is inserted, so that others live long enough to be hit. Afterwards all are
+inserted again. If that did not help, the next interval is twice as long. Caching is never switched
+off for good.
+"""
 
 from __future__ import annotations
 
@@ -17,25 +24,28 @@ from shiq.streams.enrichment.key import Key
 
 # Decide which new entries a full cache takes in, where hardly any look-up is a hit.
 #
-# Such entries only push each other out. So for an interval one in `SAMPLE` is taken in, which
+# Such entries only push each other out. So for an interval one in `SAMPLED_ONE_IN` is taken in, which
 # leaves the others time to be of use; then all are again, and if that did not help the next
 # interval is twice as long. Nothing is switched off for good.
 
 
 #: The look-ups that are judged together, and the share of hits below which a full cache samples.
 SAMPLE_WINDOW: Final = 1_000
-LEAST_SHARE: Final = 0.05
+LEAST_HIT_SHARE: Final = 0.05
 #: While a cache samples, one new entry of so many is kept.
-SAMPLE: Final = 20
+SAMPLED_ONE_IN: Final = 20
 #: The longest interval, in look-ups.
-LONGEST: Final = 64 * SAMPLE_WINDOW
+LONGEST_INTERVAL: Final = 64 * SAMPLE_WINDOW
 
 
 class InsertionSampler:
-    """Count look-ups, and choose the entries that a full cache keeps. ``interval``: look-ups of
-    the last one with a sample, 0 where there was none or hits came back; ``remaining``: of
-    these, how many are to come; ``skipped``: entries not kept. ``notify`` is called with a
-    sentence when sampling begins.
+    """Counter of look-ups that decides which new entries a full cache inserts.
+
+    interval: length in look-ups of the last interval with sampling; 0 if there was none or hits
+    came back.
+    remaining: look-ups left in the current interval.
+    skipped: number of entries not inserted.
+    notify: called with a sentence when sampling begins.
     """
 
     def __init__(self, notify: Callable[[str], None] = lambda sentence: None) -> None:
@@ -59,9 +69,9 @@ class InsertionSampler:
         self._hits += is_hit
 
     def admit(self) -> bool:
-        """Whether a full cache keeps the next new entry."""
+        """Whether a full cache inserts the next new entry."""
         if not self.remaining and len(self._recent) == SAMPLE_WINDOW:
-            if self._hits >= LEAST_SHARE * SAMPLE_WINDOW:
+            if self._hits >= LEAST_HIT_SHARE * SAMPLE_WINDOW:
                 self.interval = 0
             else:
                 self._begin_sampling()
@@ -69,24 +79,25 @@ class InsertionSampler:
             return True
         self._offer_count += 1
         # Not each 20th: of 20 events in turn that would be the same one for ever.
-        is_kept = crc32(self._offer_count.to_bytes(8, "little")) % SAMPLE == 0
+        is_kept = crc32(self._offer_count.to_bytes(8, "little")) % SAMPLED_ONE_IN == 0
         self.skipped += not is_kept
         return is_kept
 
     def _begin_sampling(self) -> None:
+        """Begin an interval in which only a sample is inserted."""
         is_first = not self.interval
-        self.interval = min(2 * self.interval, LONGEST) if self.interval else SAMPLE_WINDOW
+        self.interval = min(2 * self.interval, LONGEST_INTERVAL) if self.interval else SAMPLE_WINDOW
         self.remaining = self.interval
         if is_first:
             self.notify(
                 f"{self._hits:,} of the last {SAMPLE_WINDOW:,} events were in the cache, which is full: one new "
-                f"structure of {SAMPLE} "
+                f"structure of {SAMPLED_ONE_IN} "
                 f"is kept for {self.interval:,} events, then all for {SAMPLE_WINDOW:,}. "
                 f"A higher --capacity or --most-bytes keeps more."
             )
 
     def state(self) -> dict[str, Any]:
-        """What `restore` takes, as JSON."""
+        """JSON state for a checkpoint; `restore` reads it."""
         recent = "".join("01"[hit] for hit in self._recent)
         return {
             "recent": recent,
@@ -97,7 +108,7 @@ class InsertionSampler:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from the `state` of another."""
+        """Continue from the `state` of another sampler."""
         self._recent = deque((hit == "1" for hit in state["recent"]), maxlen=SAMPLE_WINDOW)
         self._hits = sum(self._recent)
         self.interval, self.remaining = state["interval"], state["remaining"]
@@ -106,10 +117,15 @@ class InsertionSampler:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The enrichment of all events of one key. ``types_at``: the types at each position (None: of a
-    value); ``named_types``: of those of K that the event mentions; ``static_types``: what others of K are
-    besides; ``touches``: whom of K it rests on, ``changes``: who of K can be something else by
-    it (`shiq.abox_ops.entailment.Entailment`), None: any of them.
+    """Enrichment of all events with the same key.
+
+    types_at: types at each position (None: a value).
+    named_types: types of the static individuals that the event mentions.
+    static_types: types that other static individuals gain.
+    touches: static individuals that the answer depends on.
+    changes: static individuals that the event may give other types
+    (`shiq.abox_ops.entailment.Entailment`).
+    None in ``touches`` or ``changes`` means any of them.
     """
 
     verdict: Verdict
@@ -122,9 +138,9 @@ class Entry:
 
 
 class EntryCache(Cache[Key, Entry]):
-    """Entries by key, up to ``capacity`` of them and ``most_bytes``. Only what is decided is
-    kept: all of it while there is room, and what ``sampler`` admits where an entry must make
-    room for it.
+    """Cache of decided entries by key, limited by ``capacity`` and ``most_bytes``.
+
+    Once it is full, ``sampler`` decides which new entries are inserted.
     """
 
     def __init__(self, capacity: int, policy: Policy, most_bytes: int | None = None) -> None:
@@ -134,7 +150,7 @@ class EntryCache(Cache[Key, Entry]):
         self.sampler = InsertionSampler()
 
     def find(self, key: Key) -> Entry | None:
-        """The entry of ``key``, if there is one."""
+        """Look up the entry of ``key``; None if there is none."""
         found = self.get(key)
         self.sampler.count(found is not None)
         return found
@@ -143,49 +159,51 @@ class EntryCache(Cache[Key, Entry]):
         return key in self._values
 
     def store(self, key: Key, entry: Entry) -> None:
-        """Keep what is decided, if the sampler admits it where the cache is full."""
+        """Insert a decided entry, unless the cache is full and the sampler refuses it."""
         if entry.verdict is Verdict.UNDETERMINED or not self.capacity:
             return
-        size = entry_size(key, entry)
+        size = estimate_entry_bytes(key, entry)
         if self.most_bytes is not None and size > self.most_bytes:
             return  # all others would go for it, and then it too
         if key in self._values or not self._is_full(size) or self.sampler.admit():
-            self._put(key, entry, size)
+            self._insert(key, entry, size)
 
     def _is_full(self, size: int) -> bool:
-        """Whether an entry would have to go for a new one of ``size`` bytes."""
+        """Whether inserting ``size`` bytes evicts an entry."""
         return len(self._values) >= self.capacity or (
             self.most_bytes is not None and self.bytes + size > self.most_bytes
         )
 
-    def _put(self, key: Key, entry: Entry, size: int) -> None:
+    def _insert(self, key: Key, entry: Entry, size: int) -> None:
+        """Insert an entry and evict others until the bytes fit."""
         known = self._values.get(key)
-        self.bytes += size - (entry_size(key, known) if known is not None else 0)
+        self.bytes += size - (estimate_entry_bytes(key, known) if known is not None else 0)
         self.put(key, entry)
         while self.most_bytes is not None and self.bytes > self.most_bytes and self._values:
             self._drop()
 
     def forget(self, touched: Iterable[str] | None = None) -> None:
-        """Forgets the entries that rest on somebody in ``touched``; None: all."""
+        """Drop the entries that depend on individuals in ``touched``; None drops all."""
         gone = None if touched is None else frozenset(touched)
         for key, entry in list(self._values.items()):
             if gone is None or entry.touches is None or not gone.isdisjoint(entry.touches):
-                self.bytes -= entry_size(key, entry)
+                self.bytes -= estimate_entry_bytes(key, entry)
                 del self._values[key]
 
     def state(self) -> dict[str, Any]:
-        """Beside the entries, what `restore` takes, as JSON."""
+        """JSON state besides the entries, for a checkpoint; `restore` reads it."""
         return {"evictions": self.evictions, "sampler": self.sampler.state()}
 
     def restore(
         self, state: dict[str, Any] | list[Any], entries: Iterable[tuple[Key, Entry]]
     ) -> None:
-        """Go on with what another had: ``entries`` in its order. A list is the state of versions
-        that switched keeping off for good; it is taken as on.
+        """Continue from the state and ``entries`` of another cache, in its order.
+
+        A list is the state of versions that could switch caching off; it is read as switched on.
         """
         self.forget()
         for key, entry in entries:
-            self._put(key, entry, entry_size(key, entry))
+            self._insert(key, entry, estimate_entry_bytes(key, entry))
         if isinstance(state, list):
             self.evictions = state[1]
         else:
@@ -196,12 +214,15 @@ class EntryCache(Cache[Key, Entry]):
         return iter(list(self._values.items()))
 
     def _drop(self) -> None:
+        """Evict an entry by the policy."""
         self.evictions += 1
-        self.bytes -= entry_size(*self._values.popitem(last=self.policy in ("lifo", "mru")))
+        self.bytes -= estimate_entry_bytes(
+            *self._values.popitem(last=self.policy in ("lifo", "mru"))
+        )
 
 
-def entry_size(key: Key, entry: Entry) -> int:
-    """The bytes of an entry and its key, but for the texts and sets that entries share."""
+def estimate_entry_bytes(key: Key, entry: Entry) -> int:
+    """Bytes of an entry and its key, without texts and sets that entries share."""
     nodes, edges, of_fixed = key
     parts: list[Any] = [
         key,
@@ -228,7 +249,7 @@ assert {*POLICIES} <= {*get_args(Policy)}
 
 
 def parse_policy(name: str) -> Policy:
-    """Raises: UsageError."""
+    """Validate the name of an eviction policy. Raises: UsageError."""
     for policy in POLICIES:
         if policy == name:
             return policy
@@ -236,7 +257,7 @@ def parse_policy(name: str) -> Policy:
 
 
 def parse_capacity(value: int | str | None) -> int:
-    """How many entries are kept; None and "none": any number. Raises: UsageError."""
+    """Parse a number of cached entries; None and "none" mean no limit. Raises: UsageError."""
     if value is None or value == "none":
         return sys.maxsize
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:

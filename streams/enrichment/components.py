@@ -1,8 +1,7 @@
-"""Windows in components, each known again by a key of its own: a slide makes keys of what
-changed (THEORY, "Entailment").
+"""Enrich windows of events component by component, so that a slide recomputes only what changed.
 
-Events are in one component that mention one individual, or where the answer to some rests on
-somebody whom others change.
+Two events are in the same component if they mention the same individual, or if the answer to one
+depends on an individual that the other changes (THEORY, "Entailment").
 """
 
 from __future__ import annotations
@@ -20,25 +19,28 @@ from shiq.streams.enrichment.cache import Entry
 from shiq.streams.enrichment.questions import EventQuestion, EventReader
 from shiq.streams.enrichment.statements import (
     UnkeyableEventError,
-    distinct_labels,
+    find_labels,
     join_events,
-    labels_of,
-    relabel,
+    make_labels_distinct,
+    rename_blank_nodes,
     split_lines,
 )
 from shiq.streams.front.event import Event
 from shiq.support import LazySequence
 
-_NUMBERS: Final = count(1)
+_EVENT_NUMBERS: Final = count(1)
 #: The numbers of the events of a component.
 _Group: TypeAlias = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class WindowEvent:
-    """An event in windows: its lines as ``given_lines``, and such with blank nodes of its own,
-    ``labels`` by what they are called there. ``mentioned_tokens``: the tokens of whom it mentions, and
-    maybe of others; None where a look at tokens does not tell.
+    """Event in a window, with blank nodes renamed to be unique.
+
+    given_lines: original lines.
+    lines: lines with unique blank nodes; ``labels`` maps original labels to unique ones.
+    mentioned_tokens: tokens of the individuals that it mentions, maybe of others too; None if
+    unknown.
     """
 
     number: int
@@ -49,16 +51,18 @@ class WindowEvent:
 
     @classmethod
     def from_lines(cls, given: Iterable[str]) -> WindowEvent:
-        """The event of these N-Triples lines."""
-        given, number = tuple(given), next(_NUMBERS)
-        labels = {label: f"w{number}.{label}" for label in sorted(labels_of(given))}
-        lines = tuple(relabel(line, labels) for line in given) if labels else given
-        return cls(number, given, lines, labels, _mentioned_tokens(lines))
+        """Make the event of N-Triples lines."""
+        given, number = tuple(given), next(_EVENT_NUMBERS)
+        labels = {label: f"w{number}.{label}" for label in sorted(find_labels(given))}
+        lines = tuple(rename_blank_nodes(line, labels) for line in given) if labels else given
+        return cls(number, given, lines, labels, _find_mentioned_tokens(lines))
 
 
 class WindowAnswerer:
-    """Answers about windows. ``answer``: the entry of a question, from the cache or reasoned;
-    keys of the components of the last window are kept, over one ``reader``.
+    """Answerer of windows, which remembers the keys of the last window's components.
+
+    answer: enriches a question, from the cache or by reasoning.
+    component_count: number of components of the last window.
     """
 
     def __init__(
@@ -75,10 +79,10 @@ class WindowAnswerer:
         )
 
     def enrich(self, events: Sequence[WindowEvent], reader: EventReader) -> EnrichedEvent:
-        """What follows of ``events`` together."""
+        """Enrich the union of ``events``."""
         if not events or any(event.mentioned_tokens is None for event in events):
             return self._answer(
-                reader.question(join_events(event.given_lines for event in events)), reader
+                reader.make_question(join_events(event.given_lines for event in events)), reader
             )
         self.component_count = 1
         last, known = self._last_window
@@ -92,7 +96,7 @@ class WindowAnswerer:
             groups = joined
             for group in groups:
                 if group not in answers:
-                    now[group] = known.get(group) or self._question(group, by_number, reader)
+                    now[group] = known.get(group) or self._make_question(group, by_number, reader)
                     answers[group] = self._answer(now[group], reader)
                     if answers[group].verdict is Verdict.INCONSISTENT:
                         return _combine_answers([answers[group]], events, answers.values())
@@ -100,15 +104,17 @@ class WindowAnswerer:
             joined = _join_dependent_groups(groups, [answers[group] for group in groups])
         return _combine_answers([answers[group] for group in groups], events, answers.values())
 
-    def _question(
+    def _make_question(
         self, group: _Group, events: Mapping[int, WindowEvent], reader: EventReader
     ) -> EventQuestion | EnrichedEvent:
-        return reader.question(
+        """Question for the events of a component."""
+        return reader.make_question(
             list(dict.fromkeys(line for number in group for line in events[number].lines))
         )
 
 
-def _mentioned_tokens(lines: Sequence[str]) -> frozenset[str] | None:
+def _find_mentioned_tokens(lines: Sequence[str]) -> frozenset[str] | None:
+    """Tokens of the individuals in N-Triples lines; None if a line is unusual."""
     try:
         statements = split_lines(lines)
     except UnkeyableEventError:
@@ -122,7 +128,7 @@ def _mentioned_tokens(lines: Sequence[str]) -> frozenset[str] | None:
 
 
 def _group_by_mentioned(events: Sequence[WindowEvent]) -> list[_Group]:
-    """``events`` by what hangs together by individuals that several mention."""
+    """Group events that are connected by the individuals that they mention."""
     names: Partition[str] = Partition()
     for event in events:
         names.union_all(event.mentioned_tokens or ())
@@ -138,7 +144,7 @@ def _group_by_mentioned(events: Sequence[WindowEvent]) -> list[_Group]:
 def _join_dependent_groups(
     groups: Sequence[_Group], found: Sequence[EnrichedEvent]
 ) -> list[_Group]:
-    """``groups``, those as one of which one rests on somebody whom another changes."""
+    """Join groups if one depends on a static individual that another one changes."""
     entries = [each.entry for each in found]
     if len(groups) > 1 and any(entry.touches is None or entry.changes is None for entry in entries):
         return [tuple(number for group in groups for number in group)]
@@ -159,10 +165,11 @@ def _join_dependent_groups(
 def _combine_answers(
     found: Sequence[EnrichedEvent], events: Sequence[WindowEvent], asked: Iterable[EnrichedEvent]
 ) -> EnrichedEvent:
-    """The answers of all components as one, a hit where all ``asked`` are; blank nodes are
-    called as `join_events` has them.
+    """Combine the answers of all components; a hit if all ``asked`` are.
+
+    Blank nodes are renamed as in `join_events`.
     """
-    named = distinct_labels([event.labels for event in events])
+    named = make_labels_distinct([event.labels for event in events])
     own = (
         (own, new.get(label, label))
         for event, new in zip(events, named)
@@ -175,7 +182,9 @@ def _combine_answers(
     lines = LazySequence(
         sum(len(event.given_lines) for event in events),
         lambda: [
-            relabel(line, new) for event, new in zip(events, named) for line in event.given_lines
+            rename_blank_nodes(line, new)
+            for event, new in zip(events, named)
+            for line in event.given_lines
         ],
     )
     entry = Entry(first.verdict, (), types, static, reason=first.reason)
@@ -187,7 +196,7 @@ def _combine_answers(
 
 
 class TimedWindowEvent(NamedTuple):
-    """An event in a window: its time, its line in the source."""
+    """Event in a window with its time and line number."""
 
     t: int
     line: int
@@ -196,9 +205,10 @@ class TimedWindowEvent(NamedTuple):
 
 @dataclass
 class EventWindows:
-    """The events of windows that are open. A window holds t from c - ``width`` to c, at c =
-    first t + width + j * ``slide``; it is decided when nothing that belongs to it can come any
-    more. ``last``: the c of the last that was.
+    """Events of the open windows.
+
+    A window contains the times from c - ``width`` to c, at c = first t + width + j * ``slide``. It
+    is decided when no event can enter it any more.
     """
 
     width: int
@@ -208,37 +218,38 @@ class EventWindows:
     is_any_decided: bool = False
 
     def add(self, event: Event, line: int) -> None:
-        """Take an event."""
+        """Add an event."""
         self.events.append(TimedWindowEvent(event.t, line, WindowEvent.from_lines(event.triples)))
         c = event.t + self.width
         if self.next_end is None or (c < self.next_end and not self.is_any_decided):
             self.next_end = c
 
-    def ended_before(self, watermark: int) -> Iterator[tuple[int, list[TimedWindowEvent]]]:
-        """The windows that end before a time, by their c, with their events by line."""
+    def take_ended_windows(self, watermark: int) -> Iterator[tuple[int, list[TimedWindowEvent]]]:
+        """Yield the windows that end before a time: their end c and their events by line."""
         while self.next_end is not None and self.next_end < watermark:
-            yield self._next_window()
+            yield self._take_next_window()
 
-    def remaining_windows(self, newest: int) -> Iterator[tuple[int, list[TimedWindowEvent]]]:
-        """The windows up to the one that holds the last event."""
+    def take_remaining_windows(self, newest: int) -> Iterator[tuple[int, list[TimedWindowEvent]]]:
+        """Yield the windows up to the one with the last event."""
         while self.next_end is not None and (
             self.next_end - self.slide < newest or not self.is_any_decided
         ):
-            yield self._next_window()
+            yield self._take_next_window()
 
-    def _next_window(self) -> tuple[int, list[TimedWindowEvent]]:
+    def _take_next_window(self) -> tuple[int, list[TimedWindowEvent]]:
+        """Take the next window and drop events that no later window contains."""
         assert self.next_end is not None
         c, self.next_end, self.is_any_decided = self.next_end, self.next_end + self.slide, True
         self.events = [held for held in self.events if held.t >= c - self.width]
         return c, sorted((held for held in self.events if held.t <= c), key=lambda held: held.line)
 
     def state(self) -> dict[str, Any]:
-        """What `restore` takes, as JSON."""
+        """JSON state for a checkpoint; `restore` reads it."""
         held = [(held.t, held.line, held.event.given_lines) for held in self.events]
         return {"held": held, "next": self.next_end}
 
     def restore(self, state: Mapping[str, Any], is_any_decided: bool) -> None:
-        """Go on from the `state` of another run."""
+        """Continue from the `state` of another run."""
         self.events = [
             TimedWindowEvent(t, line, WindowEvent.from_lines(given))
             for t, line, given in state["held"]

@@ -1,7 +1,6 @@
-"""Events enriched one by one: every type that (T, B ∪ E) entails of the individuals of E,
-exactly, reasoned once a structure.
+"""Enricher: every type that ontology T, static data B and an event E entail of E's individuals.
 
-An ontology and static data opened for events to be enriched.
+Answers are exact and reasoned once per event structure.
 
 >>> from shiq import model as owl
 >>> tbox = owl.TBox((owl.SubClassOf(owl.Class("urn:Cat"), owl.Class("urn:Animal")),), owl.Signature(frozenset(["urn:Cat"])))
@@ -40,8 +39,8 @@ from shiq.streams.enrichment.cache import POLICIES, Entry, EntryCache, parse_cap
 from shiq.streams.enrichment.components import WindowAnswerer, WindowEvent
 from shiq.streams.enrichment.entries import EntriesFile
 from shiq.streams.enrichment.key import IllTypedError, KeyMaker
-from shiq.streams.enrichment.knowledge import Realizer, StaticKnowledge, read_knowledge
-from shiq.streams.enrichment.prefill import Combinations, PrefillCounts
+from shiq.streams.enrichment.knowledge import EventReasoner, StaticKnowledge, read_knowledge
+from shiq.streams.enrichment.prefill import PrefillCounts, SampleRecords
 from shiq.streams.enrichment.questions import EventQuestion, EventReader, undetermined_answer
 from shiq.streams.enrichment.statements import (
     UnkeyableEventError,
@@ -56,22 +55,24 @@ from shiq.support import pluralize
 
 
 #: Seconds after which a line is written where none was.
-SILENT_SECONDS: Final = 8.0
+SECONDS_UNTIL_LINE: Final = 8.0
 
 
 class SlowReasoningLog:
-    """Entered for each event that is decided: has ``tell`` write a line where that, or many of
-    them, take ``silent`` seconds; ``before_reasoning`` is called first, so that rows that are ready do not
-    wait.
+    """Context manager around reasoning that prints a line when it takes long.
+
+    tell: prints a line.
+    before: called before reasoning, so that finished rows are written first.
+    silent: seconds without output after which a line is printed.
     """
 
     def __init__(
         self,
         tell: Callable[[str], None],
         before: Callable[[], None] = lambda: None,
-        silent: float = SILENT_SECONDS,
+        silent: float = SECONDS_UNTIL_LINE,
     ) -> None:
-        self._write_line, self.before_reasoning, self._silent = tell, before, silent
+        self._write_line, self.before_reasoning, self._seconds_until_line = tell, before, silent
         self._reasoning_since: float | None = None
         self._number = 0
         self._last_line = self._started_at = time.monotonic()
@@ -83,7 +84,7 @@ class SlowReasoningLog:
         self._number += 1
         self._reasoning_since = time.monotonic()
         if self._thread is None:
-            self._thread = threading.Thread(target=self._watch, daemon=True)
+            self._thread = threading.Thread(target=self._print_while_slow, daemon=True)
             self._thread.start()
 
     def __exit__(
@@ -94,29 +95,33 @@ class SlowReasoningLog:
     ) -> None:
         self._reasoning_since = None
 
-    def _watch(self) -> None:
-        while not self._stop_event.wait(self._silent / 8):
+    def _print_while_slow(self) -> None:
+        """Thread: print a line whenever reasoning takes long."""
+        while not self._stop_event.wait(self._seconds_until_line / 8):
             begun, now = self._reasoning_since, time.monotonic()
-            if begun is not None and now - self._last_line >= self._silent:
+            if begun is not None and now - self._last_line >= self._seconds_until_line:
                 self._last_line = now
                 self._write_line(
                     f"{now - self._started_at:6.1f} s  reasoning about structure {self._number:,}, for {now - begun:,.1f} s"
                 )
 
     def close(self) -> None:
-        """Ends it; it may be called twice."""
+        """Stop the thread; may be called twice."""
         self._stop_event.set()
         if self._thread is not None:
             self._thread.join()
 
 
 class Enricher:
-    """See `open_enricher`. ``slow_log`` is entered while an event is decided."""
+    """Enricher of events over an ontology and static data; opened by `open_enricher`.
+
+    slow_log: context manager around reasoning.
+    """
 
     def __init__(
         self,
         knowledge: StaticKnowledge,
-        realizer: Realizer,
+        realizer: EventReasoner,
         entries: EntryCache,
         file: EntriesFile | None = None,
         program: MappingProgram | None = None,
@@ -147,31 +152,33 @@ class Enricher:
 
     @property
     def knowledge(self) -> StaticKnowledge:
+        """Ontology and current static data."""
         return self.reader.knowledge
 
     @property
     def keys(self) -> KeyMaker:
+        """Maker of event keys."""
         return self.reader.keys
 
     def enrich(self, event: Any) -> EnrichedEvent:
-        """The enrichment of ``event``: N-Triples lines, an `ABox`, an rdflib Graph; with a
-        mapping a raw record, a dict.
+        """Enrich ``event``: N-Triples lines, an `ABox` or an rdflib Graph; with a mapping a raw
+        record (dict).
         """
         begun = perf_counter()
         reader = self.reader
-        found = self._answer(reader.question(event), reader)
+        found = self._answer(reader.make_question(event), reader)
         self.counts.seconds["keys"] += perf_counter() - begun
         return self.count_answer(found)
 
     def answer(self, asked: EventQuestion | EnrichedEvent, reader: EventReader) -> EnrichedEvent:
-        """The enrichment that a question of ``reader`` asks for."""
+        """Answer a question of ``reader`` and count it."""
         begun = perf_counter()
         found = self._answer(asked, reader)
         self.counts.seconds["keys"] += perf_counter() - begun
         return self.count_answer(found)
 
     def _answer(self, asked: EventQuestion | EnrichedEvent, reader: EventReader) -> EnrichedEvent:
-        """The entry of a question that ``reader`` made; it is reasoned about where none is known."""
+        """Answer a question of ``reader`` from the cache or by reasoning."""
         if type(asked) is EnrichedEvent:
             return asked
         assert type(asked) is EventQuestion
@@ -188,15 +195,15 @@ class Enricher:
         return EnrichedEvent(entry, order, False, asked.lines)
 
     def enrich_window(self, events: Iterable[Any]) -> EnrichedEvent:
-        """What follows of ``events`` together, of B and all of them; for several windows of one
-        stream see `enrich_next_window`.
+        """Enrich the union of ``events``; for successive windows of a stream use
+        `enrich_next_window`.
         """
         return self.enrich_next_window(
             [WindowEvent.from_lines(self.reader.lines_of(event)) for event in events]
         )
 
     def enrich_next_window(self, events: Sequence[WindowEvent]) -> EnrichedEvent:
-        """The same; events that were in the window before are known again."""
+        """Enrich the next window of a stream, reusing the components of the window before."""
         if not self.entries.capacity:
             return self.enrich(join_events(event.given_lines for event in events))
         begun = perf_counter()
@@ -205,11 +212,11 @@ class Enricher:
         return self.count_answer(found)
 
     def undetermined_answer(self, reason: str) -> EnrichedEvent:
-        """What is said of an event that cannot be read."""
+        """Count and return the answer for an event that cannot be read."""
         return self.count_answer(undetermined_answer(reason))
 
     def count_answer(self, found: EnrichedEvent) -> EnrichedEvent:
-        """Counts an answer."""
+        """Count an answer and return it."""
         counts, verdict = self.counts, found.entry.verdict
         counts.events += 1
         counts.hits += found.hit
@@ -219,7 +226,9 @@ class Enricher:
         return found
 
     def _reason_and_cache(self, asked: EventQuestion, reader: EventReader) -> Entry:
-        """The entry of an event not met before; kept, unless B has changed since its key was made."""
+        """Entry of an event by reasoning; cached unless the static data changed since its key was
+        made.
+        """
         entry = asked.entry
         if entry is None:
             with self.slow_log:
@@ -234,8 +243,10 @@ class Enricher:
     def explain(
         self, asked: EventQuestion, found: EnrichedEvent, classes: Iterable[str]
     ) -> list[dict[str, object]]:
-        """Why individuals are of those of ``classes`` that an answer tells: one minimal reason
-        each, as a row has it; None for one that nothing decides again.
+        """Explain the types of an answer that are in ``classes``: one minimal justification each.
+
+        Returns: one dict per type as in a row; without assertions and axioms if it cannot be
+        decided again.
         """
         begun = perf_counter()
         types, assertions = {**found.types, **found.static_types}, asked.assertions()
@@ -253,23 +264,24 @@ class Enricher:
         ]
 
     def prefill(self, limit: int | None = None) -> PrefillCounts:
-        """Reasons ahead about all that the mapping can make (docs/ENRICHMENT.md), up to
-        ``limit`` entries, and no more than there is room for. Raises: UsageError without a
-        mapping.
+        """Reason in advance about all events that the mapping can produce (docs/ENRICHMENT.md).
+
+        limit: most entries to make, besides the cache's room.
+        Raises: UsageError without a mapping.
         """
         if self.program is None:
             raise UsageError(
                 "there is no mapping that says what events there can be", "Give one by --mapping."
             )
         room = self.entries.capacity - len(self.entries)
-        combinations = Combinations(self.program, self.keys, self.knowledge)
+        combinations = SampleRecords(self.program, self.keys, self.knowledge)
         self.prefill_counts = combinations.decide_each(
             room if limit is None else min(room, limit), self._prefill_one
         )
         return self.prefill_counts
 
     def _prefill_one(self, statements: Sequence[Statement]) -> Verdict | None:
-        """The verdict on an event that did not come yet; None where there is nothing to find out."""
+        """Reason about a possible event; return its verdict, or None if it is cached or has no key."""
         try:
             keyed = self.keys.key_of_statements(statements)
         except (UnkeyableEventError, IllTypedError):
@@ -280,9 +292,10 @@ class Enricher:
         return self._reason_and_cache(asked, self.reader).verdict
 
     def update_static(self, insertions: object = None, deletions: object = None) -> None:
-        """Changes B, deletions first. Entries are forgotten that rest on somebody who changes by
-        it, and what is being decided is not kept. Raises: InputError where the new B and T
-        contradict each other; the old B stays then.
+        """Change the static data, deletions first, and drop the cached entries that depend on the
+        change.
+
+        Raises: InputError if the new data contradicts the ontology; the old data then stays.
         """
         before = self.knowledge
         middle = before if deletions is None else before.update(None, deletions)
@@ -304,7 +317,7 @@ class Enricher:
 
     @property
     def notes(self) -> list[str]:
-        """What there is to say besides."""
+        """Remarks for the user, as sentences."""
         found = [self.file.note] if self.file is not None and self.file.note else []
         if self.prefill_counts is not None:
             found.append(str(self.prefill_counts))
@@ -316,7 +329,7 @@ class Enricher:
 
     @property
     def statistics(self) -> dict[str, Any]:
-        """Counts, and seconds by what they went to."""
+        """Counts, and seconds by activity."""
         counts, entries = self.counts, self.entries
         return {
             "events": counts.events,
@@ -335,7 +348,7 @@ class Enricher:
         }
 
     def close(self) -> None:
-        """Lets the reasoners go, and puts the entries into their file; it may be called twice."""
+        """Close the reasoners and save the cache file; may be called twice."""
         self.realizer.close()
         if self.file is not None:
             self.file.save(self.entries)
@@ -347,8 +360,10 @@ DELETION_SUFFIX: Final = ".delete"
 
 @dataclass
 class StaticFolder:
-    """A folder of which each file that is new is an update of B, taken between events, in order
-    of names. ``file_hashes``: the hashes of those that were, by name; ``report`` hears of each.
+    """Folder whose new files are updates of the static data, applied between events by name.
+
+    file_hashes: hashes of the applied files by name.
+    report: called with a line for each file.
     """
 
     path: Path
@@ -356,7 +371,7 @@ class StaticFolder:
     file_hashes: dict[str, str] = field(default_factory=dict)
 
     def apply_new_files(self, enricher: Enricher) -> None:
-        """Take what is new. Raises: InputError."""
+        """Apply new files. Raises: InputError."""
         try:
             names = [entry.name for entry in os.scandir(self.path) if entry.is_file()]
         except OSError as error:
@@ -368,10 +383,10 @@ class StaticFolder:
                 self._apply_file(enricher, name)
 
     def restore(self, enricher: Enricher, taken: Mapping[str, str]) -> None:
-        """Take again what another run took. Raises: InputError where that is not there as it was."""
+        """Apply the files of another run again. Raises: InputError if one is missing or changed."""
         for name, hashed in taken.items():
             file = self.path / name
-            if not file.is_file() or _file_hash(file) != hashed:
+            if not file.is_file() or _hash_file(file) != hashed:
                 raise InputError(
                     f"{file} is not as it was when the checkpoint was written",
                     "Put it back as it was, or begin anew with another --checkpoint.",
@@ -379,6 +394,7 @@ class StaticFolder:
             self._apply_file(enricher, name)
 
     def _apply_file(self, enricher: Enricher, name: str) -> None:
+        """Insert or delete the assertions of a file."""
         file = self.path / name
         packed = file.suffix.lower() in SUFFIXES
         is_deleted = Path(file.stem if packed else name).stem.lower().endswith(DELETION_SUFFIX)
@@ -387,13 +403,14 @@ class StaticFolder:
             enricher.update_static(*((None, str(file)) if is_deleted else (str(file), None)))
         except InputError as error:
             raise InputError(f"{file}: {error.message}", error.remedy) from error
-        self.file_hashes[name] = _file_hash(file)
+        self.file_hashes[name] = _hash_file(file)
         gone = pluralize(before - len(enricher.knowledge.static), "assertion")
         told = f"taken out of the static data: {gone}" if is_deleted else "put into the static data"
         self.report(f"{file}: {told}")
 
 
-def _file_hash(file: Path) -> str:
+def _hash_file(file: Path) -> str:
+    """SHA-256 of a file."""
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
@@ -442,20 +459,19 @@ def open_enricher(
     catalog: Catalogs | None = None,
     **settings: Any,
 ) -> Enricher:
-    """Opens (``tbox``, ``static``), each as `shiq.check_insertions` takes it, for events to be
-    enriched.
+    """Open an ontology and static data, each as `shiq.check_insertions` takes it, for enriching
+    events.
 
-    allow: kinds of leftovers that do not matter.
-    policy: which entry goes where ``capacity`` are kept, or ``most_bytes`` (None: no bound).
-    mapping: RML for raw records. Of its sources ``stream`` is the stream's; the others are read
-        once, into B.
-    entries: file of entries (a Delta table if it ends in ``.delta``) that the next run over the same
-        T and B finds.
-    static_types: whether an answer has what an event makes of static individuals that it does not
-        mention.
-    timeout: seconds for an event not met before.
+    allow: kinds of accepted leftovers.
+    policy: which entry is evicted when ``capacity`` or ``most_bytes`` (None: no limit) is reached.
+    mapping: RML for raw records. Of its sources ``stream`` is the stream; the others are read once,
+        as static data.
+    entries: file that keeps entries for the next run over the same ontology and data (a Delta table
+        if it ends in ``.delta``).
+    static_types: whether to report types that events add to unmentioned static individuals.
+    timeout: seconds for reasoning about one structure.
 
-    Raises: InputError where T and B contradict each other, UsageError.
+    Raises: InputError if ontology and data contradict each other, UsageError.
     """
     asked = EnricherSettings(**settings)
     kept = EntryCache(parse_capacity(asked.capacity), parse_policy(asked.policy), asked.most_bytes)
@@ -466,7 +482,9 @@ def open_enricher(
             asked.mapping, asked.stream, lenient="missing-value" in knowledge.allow
         )
         knowledge = knowledge.with_lines(lines)
-    realizer = Realizer(knowledge, asked.reasoner, asked.timeout, asked.heap, asked.static_types)
+    realizer = EventReasoner(
+        knowledge, asked.reasoner, asked.timeout, asked.heap, asked.static_types
+    )
     try:
         realizer.require_consistent()
         path, digest = asked.entries, realizer.answers_digest
@@ -478,6 +496,7 @@ def open_enricher(
 
 
 def _open_entries_file(path: Path, digest: str) -> EntriesFile:
+    """Open a file or Delta table of entries."""
     if path.suffix != ".delta":
         return EntriesFile(path, digest)
     from shiq.streams.enrichment.entries_table import EntriesTable

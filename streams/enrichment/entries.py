@@ -1,9 +1,9 @@
-"""Entries as JSON texts, and a file of them that outlives the process: SQLite or a Delta table,
-under a hash of T, B and the program.
+"""Persistent cache entries: an SQLite file or Delta table, valid for one ontology, data and
+program.
 
-A file of another T or B, or one that is damaged in a single letter, is begun anew, and that is
-said: each row has a hash, since neither form has. What this program has not made is refused.
-Nothing in it is ever executed: it is JSON.
+A file of another ontology or data, or a damaged one, is replaced by a new one, with a note. Each
+row has a hash to detect damage. A file that this program did not make is refused. Its content is
+JSON and is never executed.
 """
 
 from __future__ import annotations
@@ -24,35 +24,38 @@ from shiq.streams.enrichment.cache import Entry
 from shiq.streams.enrichment.key import Key
 
 #: Of what is in the file, and of how keys are made.
-SCHEMA: Final = 3
+SCHEMA_VERSION: Final = 3
 #: How SQLite's files begin; by what a program marks its own, and where.
-_SQLITE: Final = b"SQLite format 3\0"
-_MARK: Final = b"shiq"
-_MARK_AT: Final = 68
-_BEGINNING: Final = (
-    f"pragma application_id = {int.from_bytes(_MARK, 'big')}",
+_SQLITE_HEADER: Final = b"SQLite format 3\0"
+_APPLICATION_MARK: Final = b"shiq"
+_MARK_OFFSET: Final = 68
+_CREATE_STATEMENTS: Final = (
+    f"pragma application_id = {int.from_bytes(_APPLICATION_MARK, 'big')}",
     "create table if not exists made (by text not null)",
     "create table if not exists entries (key text primary key, entry text not null, hash text not null) without rowid",
 )
 
 
-def key_text(key: Key) -> str:
+def serialise_key(key: Key) -> str:
+    """Serialise a key as JSON."""
     return json.dumps(key, ensure_ascii=False, separators=(",", ":"))
 
 
 def parse_key(text: str) -> Key:
+    """Parse the JSON of a key."""
     nodes, edges, of_fixed = json.loads(text)
     return tuple(map(tuple, nodes)), tuple(map(tuple, edges)), tuple(of_fixed)
 
 
-def entry_text(entry: Entry) -> str:
+def serialise_entry(entry: Entry) -> str:
+    """Serialise an entry as JSON."""
     at = [None if types is None else sorted(types) for types in entry.types_at]
     beside = [None if some is None else sorted(some) for some in (entry.touches, entry.changes)]
     held = [
         entry.verdict.value,
         at,
-        _sorted_lists(entry.named_types),
-        _sorted_lists(entry.static_types),
+        _to_sorted_lists(entry.named_types),
+        _to_sorted_lists(entry.static_types),
         *beside,
         entry.reason,
     ]
@@ -60,23 +63,26 @@ def entry_text(entry: Entry) -> str:
 
 
 def parse_entry(text: str) -> Entry:
+    """Parse the JSON of an entry."""
     verdict, at, named, static, touches, changes, reason = json.loads(text)
     return Entry(
         Verdict(verdict),
         tuple(None if types is None else frozenset(types) for types in at),
-        _frozen_sets(named),
-        _frozen_sets(static),
+        _to_frozen_sets(named),
+        _to_frozen_sets(static),
         None if touches is None else frozenset(touches),
         None if changes is None else frozenset(changes),
         reason,
     )
 
 
-def _sorted_lists(types: Mapping[str, frozenset[str]]) -> dict[str, list[str]]:
+def _to_sorted_lists(types: Mapping[str, frozenset[str]]) -> dict[str, list[str]]:
+    """Convert sets of types to sorted lists."""
     return {one: sorted(names) for one, names in sorted(types.items())}
 
 
-def _frozen_sets(types: Mapping[str, Any]) -> dict[str, frozenset[str]]:
+def _to_frozen_sets(types: Mapping[str, Any]) -> dict[str, frozenset[str]]:
+    """Convert lists of types to frozen sets."""
     return {one: frozenset(names) for one, names in types.items()}
 
 
@@ -85,17 +91,21 @@ EntryRow = tuple[str, str, str]
 
 
 class EntriesFile:
-    """The file at ``path``, made by ``digest`` and this program; ``note``: why it was begun
-    anew, if it was.
+    """SQLite file of cache entries, valid for ``digest`` and this version of the program.
 
-    Raises: UsageError where something else is there.
+    note: why the file was replaced, or "".
+    Raises: UsageError if another file is there.
     """
 
     #: What reading a damaged file raises.
     errors: tuple[type[Exception], ...] = (sqlite3.Error, ValueError, TypeError)
 
     def __init__(self, path: Path, digest: str) -> None:
-        self.path, self.digest, self.note = path, f"{digest} {shiq.__version__} {SCHEMA}", ""
+        self.path, self.digest, self.note = (
+            path,
+            f"{digest} {shiq.__version__} {SCHEMA_VERSION}",
+            "",
+        )
         self._saved_keys: set[Key] = set()
         if path.exists() and not self.is_entries_file():
             raise UsageError(
@@ -104,17 +114,17 @@ class EntriesFile:
             )
 
     def is_entries_file(self) -> bool:
-        """Whether what is there is empty, or was made by this program."""
+        """Whether the existing file is empty or was made by this program."""
         if not self.path.is_file():
             return False
         with self.path.open("rb") as file:
-            head = file.read(_MARK_AT + len(_MARK))
-        return not head or (head.startswith(_SQLITE) and head[_MARK_AT:] == _MARK)
+            head = file.read(_MARK_OFFSET + len(_APPLICATION_MARK))
+        return not head or (
+            head.startswith(_SQLITE_HEADER) and head[_MARK_OFFSET:] == _APPLICATION_MARK
+        )
 
     def load(self) -> Iterator[tuple[Key, Entry]]:
-        """What is in the file; nothing where it was made by another T or B, or is damaged: then
-        it is begun anew.
-        """
+        """Load all entries; a damaged or outdated file is removed and gives none."""
         found: list[tuple[Key, Entry]] = []
         if self.path.exists():
             try:
@@ -131,15 +141,16 @@ class EntriesFile:
     def _check_rows(
         self, made: Collection[str], rows: Sequence[EntryRow]
     ) -> list[tuple[Key, Entry]]:
+        """Verify digest and hashes of rows and parse them."""
         if {*made} != {self.digest}:
             self.note = f"{self.path} is of another ontology, other static data or another version: it is begun anew"
             return []
-        if any(self._row_hash(key, entry) != hashed for key, entry, hashed in rows):
+        if any(self._hash_row(key, entry) != hashed for key, entry, hashed in rows):
             raise ValueError("a row is not as it was written")
         return [(parse_key(key), parse_entry(entry)) for key, entry, _ in rows]
 
     def read_rows(self) -> tuple[Collection[str], list[EntryRow]]:
-        """By what it was made, and its rows in order of their keys."""
+        """Read the digests that made the file, and its rows by key."""
         with closing(sqlite3.connect(self.path)) as file:
             if file.execute("pragma quick_check").fetchone() != ("ok",):
                 raise ValueError("its pages do not fit together")
@@ -148,42 +159,42 @@ class EntriesFile:
                 "select key, entry, hash from entries order by key"
             ).fetchall()
 
-    def _row_hash(self, key: str, entry: str) -> str:
-        """Of a row of this file: one of another T or B has another."""
+    def _hash_row(self, key: str, entry: str) -> str:
+        """Hash of a row, which depends on the file's digest."""
         return hashlib.sha256(
             "\n".join((self.digest, key, entry)).encode("utf-8", "surrogatepass")
         ).hexdigest()
 
     def save(self, entries: Iterable[tuple[Key, Entry]]) -> None:
-        """Adds what is new of ``entries``, in one step. Raises: OperationalError."""
+        """Add new entries in one transaction. Raises: OperationalError."""
         new = {key: entry for key, entry in entries if key not in self._saved_keys}
-        texts = ((key_text(key), entry_text(entry)) for key, entry in new.items())
+        texts = ((serialise_key(key), serialise_entry(entry)) for key, entry in new.items())
         with report_write_errors(self.path):
-            self.append([(key, entry, self._row_hash(key, entry)) for key, entry in texts])
+            self.append([(key, entry, self._hash_row(key, entry)) for key, entry in texts])
         self._saved_keys.update(new)
 
     def append(self, rows: Sequence[EntryRow]) -> None:
-        """Adds rows, in one step. Raises: OSError."""
+        """Append rows in one transaction. Raises: OSError."""
         with _SqliteAsOSError(), closing(sqlite3.connect(self.path)) as file, file:
-            for statement in _BEGINNING:
+            for statement in _CREATE_STATEMENTS:
                 file.execute(statement)
             if file.execute("select by from made").fetchone() is None:
                 file.execute("insert into made values (?)", (self.digest,))
             file.executemany("insert or replace into entries values (?, ?, ?)", rows)
 
     def remove(self) -> None:
-        """Takes it away. Raises: OSError."""
+        """Delete the file. Raises: OSError."""
         with suppress(FileNotFoundError):
             self.path.unlink()
 
     def reset(self, digest: str) -> None:
-        """Empties the file, for another B."""
-        self.digest, self._saved_keys = f"{digest} {shiq.__version__} {SCHEMA}", set()
+        """Delete the file and continue with another digest, since the static data changed."""
+        self.digest, self._saved_keys = f"{digest} {shiq.__version__} {SCHEMA_VERSION}", set()
         self.remove()
 
 
 class _SqliteAsOSError:
-    """Errors of SQLite as such of files."""
+    """Context manager: raise errors of SQLite as OSError."""
 
     def __enter__(self) -> None: ...
 

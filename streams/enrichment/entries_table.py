@@ -1,7 +1,6 @@
-"""Entries as a Delta table: what a batch adds is one commit, and processes that run side by side
-may all append to it.
+"""Cache entries in a Delta table: one commit per batch, with concurrent appending processes.
 
-A key that two of them append stands there twice, with one entry, since a key has one answer.
+A key that two processes append occurs twice with equal entries.
 """
 
 from __future__ import annotations
@@ -21,31 +20,37 @@ from deltalake.exceptions import DeltaError
 from shiq.errors import UsageError
 from shiq.streams.enrichment.entries import EntriesFile, EntryRow
 
-_COLUMNS: Final = pa.schema(
+_TABLE_SCHEMA: Final = pa.schema(
     {"made_by": pa.string(), "key": pa.string(), "entry": pa.string(), "hash": pa.string()}
 )
-_LOG: Final = "_delta_log"
-_FILES: Final = ["add", "remove"]
+_LOG_FOLDER: Final = "_delta_log"
+_FILE_ACTIONS: Final = ["add", "remove"]
 
 
 class EntriesTable(EntriesFile):
-    """The Delta table at ``path``."""
+    """Delta table of cache entries."""
 
     errors = (DeltaError, OSError, pa.ArrowException, ValueError, TypeError)
 
     def is_entries_file(self) -> bool:
-        """See `EntriesFile.is_entries_file`: whether some file of its log names the columns."""
+        """Whether a file of the table's log contains the expected columns
+        (`EntriesFile.is_entries_file`).
+        """
         if not self.path.is_dir() or not any(self.path.iterdir()):
             return self.path.is_dir()
-        logs = (file.read_bytes() for file in sorted(self.path.glob(f"{_LOG}/*")) if file.is_file())
-        return any(all(name.encode() in log for name in _COLUMNS.names) for log in logs)
+        logs = (
+            file.read_bytes()
+            for file in sorted(self.path.glob(f"{_LOG_FOLDER}/*"))
+            if file.is_file()
+        )
+        return any(all(name.encode() in log for name in _TABLE_SCHEMA.names) for log in logs)
 
     def read_rows(self) -> tuple[Collection[str], list[EntryRow]]:
-        if not (self.path / _LOG).is_dir():
+        if not (self.path / _LOG_FOLDER).is_dir():
             return [self.digest], []
         table = DeltaTable(str(self.path.absolute()))
         names = table.schema().to_arrow().names
-        if names != _COLUMNS.names:
+        if names != _TABLE_SCHEMA.names:
             raise UsageError(
                 f"{self.path} is a table of {', '.join(names)}",
                 "Name another place for the entries.",
@@ -57,32 +62,40 @@ class EntriesTable(EntriesFile):
 
     def append(self, rows: Sequence[EntryRow]) -> None:
         if rows:
-            columns = zip(_COLUMNS.names, ([self.digest] * len(rows), *map(list, zip(*rows))))
+            columns = zip(_TABLE_SCHEMA.names, ([self.digest] * len(rows), *map(list, zip(*rows))))
             write_deltalake(
-                str(self.path.absolute()), pa.table(dict(columns), schema=_COLUMNS), mode="append"
+                str(self.path.absolute()),
+                pa.table(dict(columns), schema=_TABLE_SCHEMA),
+                mode="append",
             )
 
     def remove(self) -> None:
-        if (self.path / _LOG).is_dir():
-            own = _referenced_files(self.path / _LOG)
-            shutil.rmtree(self.path / _LOG)
+        if (self.path / _LOG_FOLDER).is_dir():
+            own = _find_referenced_files(self.path / _LOG_FOLDER)
+            shutil.rmtree(self.path / _LOG_FOLDER)
             for name in own:
                 (self.path / name).unlink(missing_ok=True)
 
 
-def _referenced_files(log: Path) -> set[str]:
-    """The files beside ``log`` that it names; what of it cannot be read names none."""
+def _find_referenced_files(log: Path) -> set[str]:
+    """Data files that the log refers to; unreadable log files are skipped."""
     found = set[str]()
     for file in log.iterdir():
         with suppress(OSError, ValueError, TypeError, KeyError, pa.ArrowException):
             if file.suffix == ".parquet":
-                columns = pq.read_table(file).select(_FILES).to_pylist()
+                columns = pq.read_table(file).select(_FILE_ACTIONS).to_pylist()
                 found |= {
-                    row[kind]["path"] for row in columns for kind in _FILES if row[kind] is not None
+                    row[kind]["path"]
+                    for row in columns
+                    for kind in _FILE_ACTIONS
+                    if row[kind] is not None
                 }
             else:
                 actions = map(json.loads, file.read_text().splitlines())
                 found |= {
-                    action[kind]["path"] for action in actions for kind in _FILES if kind in action
+                    action[kind]["path"]
+                    for action in actions
+                    for kind in _FILE_ACTIONS
+                    if kind in action
                 }
     return {name for name in found if Path(name).name == name}

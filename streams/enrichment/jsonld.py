@@ -1,5 +1,9 @@
-"""Records that are JSON-LD, each an object in a line: as N-Triples, by the reader of files
+"""Convert JSON-LD records, one object a line, to N-Triples by the reader of files
 (`shiq.rdf.jsonld`).
+
+A context list is applied member by member; null clears all terms; an IRI stands for a file of the
+catalog. Type-scoped contexts of the object's types follow. `@vocab` gives each word a meaning but
+defines no term. Contexts that the reader refuses are skipped here.
 
 >>> parse_jsonld_record('{"t": 5, "@context": {"@vocab": "urn:v:"}, "@id": "urn:tom", "age": 3}')
 JsonRecord(t=5, id='urn:tom', lines=['<urn:tom> <urn:v:age> "3"^^<http://www.w3.org/2001/XMLSchema#integer> .'])
@@ -34,12 +38,14 @@ from shiq.streams.front.event import EventError, parse_time
 
 
 #: No record has more contexts.
-_MOST: Final = 1000
+_MOST_CONTEXTS: Final = 1000
 
 
 class DefinedTerm(NamedTuple):
-    """``keyword``: what the term is another name of, "" for none; ``scoped_contexts``: the context that
-    it brings along, in a list.
+    """Term defined by a JSON-LD context.
+
+    keyword: keyword that it is an alias of, or "".
+    scoped_contexts: its scoped context in a list, or [].
     """
 
     keyword: str
@@ -50,8 +56,8 @@ class DefinedTerm(NamedTuple):
 Terms = Mapping[str, DefinedTerm]
 
 
-def defined_terms(found: Mapping[str, Any], catalog: Catalog | None) -> Terms:
-    """The terms that are defined for the members of the object ``found``. Raises: InputError."""
+def find_defined_terms(found: Mapping[str, Any], catalog: Catalog | None) -> Terms:
+    """Terms that the contexts of the object ``found`` define for its members. Raises: InputError."""
     contexts = _ContextReader(catalog)
     before = terms = contexts.apply({}, found.get("@context", {}))
     for key in sorted(found):
@@ -65,16 +71,18 @@ def defined_terms(found: Mapping[str, Any], catalog: Catalog | None) -> Terms:
 
 @dataclass
 class _ContextReader:
-    """``applied_count``: how many were."""
+    """Reader of JSON-LD contexts; ``applied_count`` limits their number."""
 
     catalog: Catalog | None
     applied_count: int = 0
 
     def apply(self, terms: Terms, context: Any, within: tuple[str, ...] = ()) -> Terms:
-        """The ``terms`` after ``context``, which the IRIs ``within`` led to. Raises: InputError."""
+        """Apply a context to ``terms``; ``within``: IRIs of the contexts that led to it. Raises:
+        InputError.
+        """
         self.applied_count += 1
-        if self.applied_count > _MOST:
-            raise InputError(f"over {_MOST} contexts", "Give it one context.")
+        if self.applied_count > _MOST_CONTEXTS:
+            raise InputError(f"over {_MOST_CONTEXTS} contexts", "Give it one context.")
         if context is None:
             return {}
         if isinstance(context, list):
@@ -85,7 +93,7 @@ class _ContextReader:
             return (
                 terms
                 if context in within
-                else self.apply(terms, self._load(context), (*within, context))
+                else self.apply(terms, self._load_from_catalog(context), (*within, context))
             )
         if not isinstance(context, dict):
             return terms
@@ -93,12 +101,15 @@ class _ContextReader:
         return {
             **terms,
             **{
-                key: DefinedTerm(_resolve_keyword(key, own, terms, ()), _scoped_contexts(value))
+                key: DefinedTerm(
+                    _resolve_keyword(key, own, terms, ()), _find_scoped_contexts(value)
+                )
                 for key, value in own.items()
             },
         }
 
-    def _load(self, iri: str) -> Any:
+    def _load_from_catalog(self, iri: str) -> Any:
+        """Load the context behind an IRI from the catalog; {} if it is missing or unreadable."""
         path = None if self.catalog is None else self.catalog.find(iri)
         with suppress(ValueError, OSError):
             found = {} if path is None else json.loads(path.read_text("utf-8-sig"))
@@ -106,7 +117,8 @@ class _ContextReader:
         return {}
 
 
-def _scoped_contexts(definition: Any) -> list[Any]:
+def _find_scoped_contexts(definition: Any) -> list[Any]:
+    """Scoped context of a term definition, in a list."""
     return (
         [definition["@context"]]
         if isinstance(definition, dict) and "@context" in definition
@@ -117,7 +129,7 @@ def _scoped_contexts(definition: Any) -> list[Any]:
 def _resolve_keyword(
     term: str, own: Mapping[str, Any], terms: Terms, within: tuple[str, ...]
 ) -> str:
-    """What a ``term`` is another name of, by its ``own`` context first."""
+    """Keyword that ``term`` is an alias of, looked up in its ``own`` context first; "" if none."""
     if term not in own or term in within:
         return terms[term].keyword if term in terms and term not in own else ""
     meant = own[term].get("@id") if isinstance(own[term], dict) else own[term]
@@ -126,21 +138,22 @@ def _resolve_keyword(
     return meant if meant.startswith("@") else _resolve_keyword(meant, own, terms, (*within, term))
 
 
-_JSON: Final = json.JSONDecoder()
+_JSON_DECODER: Final = json.JSONDecoder()
 #: How blank nodes begin that have a label in the record, and that have none.
 _LABELLED_PREFIX, _UNLABELLED_PREFIX = "_:e.", "_:e.."
 
 
-class _Document(FileSource):
-    """A document of which nothing is relative to a place."""
+class _InMemoryDocument(FileSource):
+    """In-memory document without a base IRI."""
 
     @property
     def iri(self) -> str:
+        """Base IRI that stands for no place."""
         return NOWHERE
 
 
 class JsonRecord(NamedTuple):
-    """``t``: its time, if it has one; ``id``: its ``@id``, or ``id``; ``lines``: its triples."""
+    """Parsed JSON-LD record: time or None, ``@id`` or ``id``, and N-Triples lines."""
 
     t: int | None
     id: str | None
@@ -150,9 +163,11 @@ class JsonRecord(NamedTuple):
 def parse_jsonld_record(
     text: str | bytes, unit: str = "sec", catalog: Catalog | None = None, *, lenient: bool = False
 ) -> JsonRecord:
-    """The record that is the object ``text``. Its ``t`` is its time, and no part of the document
-    unless its contexts define it. ``lenient``: what has no meaning is passed over. Raises:
-    EventError.
+    """Parse a JSON-LD object as a record.
+
+    Its ``t`` is the time, and no statement unless a context defines it.
+    lenient: skip members without meaning.
+    Raises: EventError.
     """
     triples, rejects = Triples(), Rejects("the record")
     t: int | None = None
@@ -162,14 +177,14 @@ def parse_jsonld_record(
         found = json.loads(text)
         if not isinstance(found, dict):
             raise EventError("a JSON object is needed")
-        t, given = _record_time(found.get("t"), unit), found.get("@id", found.get("id"))
+        t, given = _parse_record_time(found.get("t"), unit), found.get("@id", found.get("id"))
         name = given if isinstance(given, str) else None
-        is_kept = "t" in found and "t" in defined_terms(found, catalog)
-        members = [*_raw_members(text)]
+        is_kept = "t" in found and "t" in find_defined_terms(found, catalog)
+        members = [*_split_members(text)]
         if sum(key == "t" for key, _ in members) > 1:
             raise EventError('the member "t" is there twice')
         document = "{" + ",".join(said for key, said in members if key != "t" or is_kept) + "}"
-        source = _Document(
+        source = _InMemoryDocument(
             "the record", Path(), Format.JSONLD, content=document.encode("utf-8", "surrogatepass")
         )
         read_json(source, triples, numbered_labels("e"), rejects, catalog)
@@ -182,36 +197,37 @@ def parse_jsonld_record(
     if rejects.total and not lenient:
         first = rejects.examples[0]
         raise EventError(f"{first.message}{allow_hint(('malformed',))}", t, name)
-    return JsonRecord(t, name, _ntriples_lines(triples))
+    return JsonRecord(t, name, _write_ntriples(triples))
 
 
-def _raw_members(text: str) -> Iterator[tuple[str, str]]:
-    """The members of the object ``text``, which is one, by name, as they are written."""
+def _split_members(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the members of a JSON object: name, and text as written."""
     at = _skip_blanks(text, text.index("{") + 1)
     while text[at] != "}":
-        key, end = _JSON.raw_decode(text, at)
-        _, end = _JSON.raw_decode(text, _skip_blanks(text, text.index(":", end) + 1))
+        key, end = _JSON_DECODER.raw_decode(text, at)
+        _, end = _JSON_DECODER.raw_decode(text, _skip_blanks(text, text.index(":", end) + 1))
         yield key, text[at:end]
         at = _skip_blanks(text, end)
         at = _skip_blanks(text, at + 1) if text[at] == "," else at
 
 
 def _skip_blanks(text: str, at: int) -> int:
-    """The place of what comes from ``at`` on, but for blanks."""
+    """Position of the first non-blank character from ``at`` on."""
     while text[at] in " \t\r\n":
         at += 1
     return at
 
 
-def _record_time(t: object, unit: str) -> int | None:
+def _parse_record_time(t: object, unit: str) -> int | None:
+    """Parse a record's time; None if it has none."""
     try:
         return None if t is None else parse_time({"t": t}, unit)
     except EventError:
         return None
 
 
-def _ntriples_lines(triples: Triples) -> list[str]:
-    """The triples of all graphs; nodes without a label get one that nobody has."""
+def _write_ntriples(triples: Triples) -> list[str]:
+    """N-Triples lines of all graphs; unlabelled blank nodes get fresh labels."""
     written = {
         term.removeprefix(_LABELLED_PREFIX)
         for term in triples.terms

@@ -1,11 +1,12 @@
-"""Keys of events: equal where two events are one but for the names of their own individuals, and
-for values that T cannot tell apart; then they have the same enrichment (docs/ENRICHMENT.md;
-THEORY, "One enrichment for many events").
+"""Event keys: equal for events that differ only in names of own individuals and equivalent values.
 
-A key is the event written down: each individual of its own as what is said of it alone, with
-links to K by name and values by region; the links between them by position; and what is said of
-K. Values that may be counted are nodes like individuals. The positions are canonical: by what is
-said of each alone where that tells them apart, else as `shiq.model.canonical_graphs` has it.
+Values are equivalent if the ontology cannot distinguish them. Events with equal keys have the same
+enrichment (docs/ENRICHMENT.md; THEORY, "One enrichment for many events").
+
+A key has three parts: for each individual of the event its own statements, with static individuals
+by name and values by region; the links between individuals by position; the statements about static
+individuals. Values that may be counted are nodes like individuals. Positions are canonical: by own
+statements if these differ, otherwise by `shiq.model.canonical_graphs`.
 """
 
 from __future__ import annotations
@@ -27,20 +28,20 @@ from shiq.streams.enrichment.statements import (
     UnkeyableEventError,
     ValueRegions,
     Vocabulary,
-    class_atom,
+    class_key_text,
     parse_literal,
-    simple_statement,
+    simple_assertion_to_tokens,
     token_of,
 )
 
 # Assertions as tokens for keys: negative ones, and class expressions in a normal form.
 
 
-def key_statement(assertion: owl.Assertion) -> Statement:
-    """An assertion as tokens, those of complex ones made for keys alone."""
+def assertion_to_tokens(assertion: owl.Assertion) -> Statement:
+    """Convert an assertion to tokens; those of complex assertions occur in keys only."""
     match assertion:
         case owl.ClassAssertion(expression, one) if not isinstance(expression, owl.Class):
-            return token_of(one), TYPE, f"({normal_text(expression)})"
+            return token_of(one), TYPE, f"({normalise_expression(expression)})"
         case owl.ObjectPropertyAssertion(owl.ObjectInverseOf(property), one, other):
             return token_of(other), f"<{property.iri}>", token_of(one)
         case owl.NegativeObjectPropertyAssertion(owl.ObjectInverseOf(property), one, other):
@@ -49,24 +50,25 @@ def key_statement(assertion: owl.Assertion) -> Statement:
             return token_of(one), f"¬<{iri}>", token_of(other)
         case owl.NegativeDataPropertyAssertion(property, one, value):
             return token_of(one), f"¬<{property.iri}>", literal_text(value)
-    found = simple_statement(assertion)
+    found = simple_assertion_to_tokens(assertion)
     assert found is not None
     return found
 
 
-def individuals_in(assertion: owl.Assertion) -> list[str]:
-    """Whom the class expression of an assertion names."""
+def find_individuals(assertion: owl.Assertion) -> list[str]:
+    """Individuals that occur in the class expression of an assertion."""
     if not isinstance(assertion, owl.ClassAssertion):
         return []
     return [part for part in parts(assertion.expression) if isinstance(part, str)]
 
 
-def normal_text(expression: owl.ClassExpression) -> str:
-    """A class expression with the operands of sets in order, each once."""
+def normalise_expression(expression: owl.ClassExpression) -> str:
+    """Text of a class expression with sorted operands and without duplicates."""
     return axiom_text(rebuild(expression, _sort_operands))
 
 
 def _sort_operands(part: Any) -> Any:
+    """Sort the operands of an intersection, a union or an enumeration."""
     match part:
         case owl.ObjectIntersectionOf(operands) | owl.ObjectUnionOf(operands):
             members = {axiom_text(member): member for member in operands}
@@ -89,18 +91,23 @@ MOST_NODES: Final = 2_000
 
 
 class EventKey(NamedTuple):
-    """``key``: None for an event that is too symmetric to have one; ``order``: whose types are
-    at each position: a token, or a value, which has none.
+    """Key of an event with the order of its nodes.
+
+    key: None if the event is too symmetric for a key.
+    order: at each position the individual's token or the value.
     """
 
     key: Key | None
     order: Sequence[Any]
 
 
-def canonical_key(
+def make_canonical_key(
     nodes: dict[Any, list[str]], edges: list[tuple[str, Any, Any]], of_fixed: tuple[str, ...]
 ) -> EventKey:
-    """The nodes in canonical order, and the key by it."""
+    """Order the nodes canonically and build the key.
+
+    of_fixed: statements about static individuals.
+    """
     names = list(nodes)
     colours = [tuple(sorted(set(said).difference(("",)))) for said in nodes.values()]
     if len(names) < 2:
@@ -120,32 +127,35 @@ def canonical_key(
 
 
 #: Pairs of predicate and object that are remembered.
-_MOST_REMEMBERED: Final = 200_000
-_OF_VALUES = (owl.DataPropertyAssertion, owl.NegativeDataPropertyAssertion)
+_MOST_CACHED: Final = 200_000
+_DATA_ASSERTIONS = (owl.DataPropertyAssertion, owl.NegativeDataPropertyAssertion)
 
 
 class IllTypedError(ValueError):
-    """A literal that denotes nothing: the event contradicts."""
+    """Error: a literal has no value, so the event is inconsistent."""
 
 
 @dataclass(frozen=True, slots=True)
 class CountedValue:
-    """A value that may be counted, and what tells it from others."""
+    """Value that may be counted; ``atom``: the text that distinguishes it in keys."""
 
     value: DataValue
     atom: str
 
 
-class _Marker:
-    """In place of what is said: a link to an individual, or nothing that T sees."""
+class _StatementMarker:
+    """Marker for a statement that is a link to an individual or is irrelevant for the ontology."""
 
 
-_LINK, _IGNORED = _Marker(), _Marker()
+_LINK, _IGNORED = _StatementMarker(), _StatementMarker()
 
 
 class KeyMaker:
-    """The keys of events over one (T, B), with what T makes of the predicates and objects met so
-    far. ``pinned``: keys tell values by what they are, and these individuals (tokens) by name.
+    """Maker of event keys over one ontology and static data, with caches.
+
+    pinned: individuals (tokens) that keys identify by name; if given, values are identified exactly
+    too.
+    fixed_tokens: tokens of static individuals.
     """
 
     def __init__(
@@ -163,47 +173,54 @@ class KeyMaker:
         )
         self._knowledge, self._has_keys = knowledge, knowledge.has_keys
         self._kinds: dict[str, PredicateKind] = {}
-        self._known_statements: dict[tuple[str, str], str | CountedValue | _Marker] = {}
+        self._known_statements: dict[tuple[str, str], str | CountedValue | _StatementMarker] = {}
         self._patterns: dict[tuple[Any, ...], tuple[Key | None, list[int]]] = {}
         #: What literals among the objects stand for, where the statements were read already.
         self._literals: Mapping[str, owl.Literal] | None = None
 
     def key_of_statements(self, statements: Iterable[Statement]) -> EventKey:
-        """Raises: OddError for statements that are not plain, IllTypedError."""
-        return self._key_by_pattern(
+        """Key of statements as tokens. Raises: UnkeyableEventError for unusual statements,
+        IllTypedError.
+        """
+        return self._find_key_by_pattern(
             statements if isinstance(statements, list) else list(statements)
         )
 
     def key_of_assertions(self, assertions: Sequence[owl.Assertion]) -> EventKey:
-        """The key of assertions of any kind. Raises: IllTypedError."""
+        """Key of assertions of any kind. Raises: IllTypedError."""
         keys = self
         if not all(map(is_simple, assertions)):
             # What is said of whom an expression names is told by name, and what it may see of
             # values by the values themselves.
             pinned = frozenset(
-                token_of(part) for a in assertions if not is_simple(a) for part in individuals_in(a)
+                token_of(part)
+                for a in assertions
+                if not is_simple(a)
+                for part in find_individuals(a)
             )
             keys = KeyMaker(self._knowledge, self.regions, pinned)
         keys._literals = {
-            literal_text(a.literal): a.literal for a in assertions if isinstance(a, _OF_VALUES)
+            literal_text(a.literal): a.literal
+            for a in assertions
+            if isinstance(a, _DATA_ASSERTIONS)
         }
         try:
-            return keys._compute_key([key_statement(assertion) for assertion in assertions])
+            return keys._compute_key([assertion_to_tokens(assertion) for assertion in assertions])
         except UnkeyableEventError:
             return EventKey(None, ())
         finally:
             keys._literals = None
 
-    def _key_by_pattern(self, statements: Sequence[Statement]) -> EventKey:
-        """The key of statements in an order that was met before, individuals by their first
-        places, is known.
+    def _find_key_by_pattern(self, statements: Sequence[Statement]) -> EventKey:
+        """Key of statements, cached by their pattern: own individuals replaced by order of
+        occurrence.
         """
         known, fixed, seen = self._known_statements, self.fixed_tokens, dict[Any, int]()
         pattern: list[Any] = []
         for subject, predicate, object in statements:
             said = known.get((predicate, object))
             if said is None:
-                said = self.normalised_statement(predicate, object)
+                said = self.normalise_statement(predicate, object)
             if said is _IGNORED:
                 continue
             target: Any = None
@@ -223,7 +240,7 @@ class KeyMaker:
         found = self._patterns.get(code)
         if found is None:
             keyed = self._compute_key(statements)
-            if len(self._patterns) >= _MOST_REMEMBERED:
+            if len(self._patterns) >= _MOST_CACHED:
                 self._patterns.clear()
             self._patterns[code] = keyed.key, [seen[name] for name in keyed.order]
             return keyed
@@ -232,6 +249,7 @@ class KeyMaker:
         return EventKey(found[0], [names[i] for i in found[1]])
 
     def _compute_key(self, statements: Iterable[Statement]) -> EventKey:
+        """Compute the key of statements."""
         nodes: dict[Any, list[str]] = {}
         of_fixed: list[str] = []
         silent: list[str] = []
@@ -240,7 +258,7 @@ class KeyMaker:
         for subject, predicate, object in statements:
             said = known.get((predicate, object))
             if said is None:
-                said = self.normalised_statement(predicate, object)
+                said = self.normalise_statement(predicate, object)
             if type(said) is str:
                 mine = nodes.get(subject)
                 if mine is not None:
@@ -258,18 +276,23 @@ class KeyMaker:
                 for word in atom.split(" ")
             }
             of_fixed += [f"{name} " for name in silent if name not in mentioned]
-        return canonical_key(nodes, edges, tuple(sorted(set(of_fixed))))
+        return make_canonical_key(nodes, edges, tuple(sorted(set(of_fixed))))
 
     def _begin_node(self, nodes: dict[Any, list[str]], name: str) -> list[str]:
-        """The list for what is said of ``name``, a new node. Raises: OddError."""
+        """Add a node and return the list of its statements. Raises: UnkeyableEventError."""
         if self._literals is None and not is_resource(name):
             raise UnkeyableEventError
         # Keys of T speak of individuals that have IRIs.
         begun = nodes[name] = [name[:1]] if self._has_keys else []
         return begun
 
-    def normalised_statement(self, predicate: str, object: str) -> str | CountedValue | _Marker:
-        """What T makes of a predicate with an object. Raises: OddError, IllTypedError."""
+    def normalise_statement(
+        self, predicate: str, object: str
+    ) -> str | CountedValue | _StatementMarker:
+        """Text of a predicate and object in keys, a counted value, or a marker.
+
+        Raises: UnkeyableEventError, IllTypedError.
+        """
         kind = self._kinds.get(predicate)
         if kind is None:
             kind = self._kinds[predicate] = (
@@ -278,11 +301,13 @@ class KeyMaker:
                 else self.vocabulary.predicate_kind(predicate)
             )
         if kind is PredicateKind.TYPE:
-            said: str | CountedValue | _Marker = object if object[:1] == "(" else class_atom(object)
+            said: str | CountedValue | _StatementMarker = (
+                object if object[:1] == "(" else class_key_text(object)
+            )
         elif kind is PredicateKind.ANNOTATION:
             return _IGNORED
         elif object[:1] == '"':
-            said = self._value_statement(kind, predicate, object)
+            said = self._normalise_value(kind, predicate, object)
         elif kind in (PredicateKind.DATA, PredicateKind.COUNTED) or (
             kind is PredicateKind.DROPPED and self.vocabulary.has_literal_values(predicate)
         ):
@@ -292,14 +317,15 @@ class KeyMaker:
         else:
             return _LINK
         if kind is not PredicateKind.DROPPED:
-            if len(self._known_statements) >= _MOST_REMEMBERED:
+            if len(self._known_statements) >= _MOST_CACHED:
                 self._known_statements.clear()
             self._known_statements[predicate, object] = said
         return said
 
-    def _value_statement(
+    def _normalise_value(
         self, kind: PredicateKind, predicate: str, object: str
     ) -> str | CountedValue:
+        """Text of a data property with a value in keys, or the value if it may be counted."""
         is_negative = predicate[:1] == "¬"
         if kind is PredicateKind.EQUALITY or (
             not is_negative and self.vocabulary.has_literal_values(predicate) is False
@@ -310,10 +336,10 @@ class KeyMaker:
             raise IllTypedError(f"{literal_text(literal)} is no value of its datatype")
         if kind is PredicateKind.DROPPED:
             return ""
-        region = self.regions.region(literal)
+        region = self.regions.region_of(literal)
         if kind is PredicateKind.DATA:
             return f"{predicate} {region}"
-        value = self.regions.identity(literal)
+        value = self.regions.value_of(literal)
         name = f"{value.space} {value.key!r}" if self.is_exact else self.regions.name_of(literal)
         return CountedValue(value, f'"{region} {name}')
 
@@ -326,9 +352,9 @@ class KeyMaker:
         subject: str,
         predicate: str,
         object: str,
-        said: str | CountedValue | _Marker,
+        said: str | CountedValue | _StatementMarker,
     ) -> None:
-        """Takes a link between two nodes, or between one and somebody of K."""
+        """Add a link between two nodes, or between a node and a static individual."""
         target: Any = object
         if isinstance(said, CountedValue):
             target = said.value

@@ -1,7 +1,6 @@
-"""What events are enriched with: T with all that lies outside SHIQ(D), the static assertions B,
-and what of both keeps its name; and the reasoners that say what both and an event entail.
+"""Ontology T and static assertions B behind the enrichment, and the reasoning about events.
 
-Whatever of T and B was not understood makes every event undetermined, unless it is allowed.
+Everything in T and B that was not understood makes every event undetermined, unless it is allowed.
 """
 
 from __future__ import annotations
@@ -42,9 +41,13 @@ from shiq.simplify.locality import names_of, relevant_axioms
 
 @dataclass(frozen=True, eq=False)
 class StaticKnowledge:
-    """(T, B). ``tbox``: what SHIQ(D) can say of T; ``outside_axioms``: the rest of it; ``static``: B;
-    ``leftovers``: what of both was not understood; ``catalog``: catalogs that have what records
-    refer to.
+    """Ontology T and static assertions B.
+
+    tbox: the axioms of T within SHIQ(D).
+    outside_axioms: the other axioms of T.
+    static: the assertions B.
+    leftovers: what was not understood in T and B.
+    catalog: catalogs for documents that records refer to.
     """
 
     tbox: owl.TBox
@@ -57,12 +60,12 @@ class StaticKnowledge:
 
     @property
     def axioms(self) -> tuple[owl.Axiom, ...]:
-        """All of T."""
+        """All axioms of T."""
         return (*self.tbox.axioms, *self.outside_axioms)
 
     @cached_property
     def obstacle(self) -> str:
-        """Why no event can be decided; "" if one can."""
+        """Reason why no event can be decided; "" if there is none."""
         open_ = [x for x in self.leftovers if is_blocking(x, self.allow)]
         if not open_:
             return ""
@@ -72,12 +75,12 @@ class StaticKnowledge:
 
     @cached_property
     def complex_assertions(self) -> tuple[owl.Assertion, ...]:
-        """Those of B that are negative, or about class expressions."""
+        """Assertions of B that are negative or use class expressions."""
         return tuple(a for a in self.static if not is_simple(a))
 
     @cached_property
     def fixed_individuals(self) -> frozenset[str]:
-        """K: the individuals of B and of T, which keep their names (docs/ENRICHMENT.md)."""
+        """The set K: individuals of B and T, which keep their names in keys (docs/ENRICHMENT.md)."""
         named = {i for assertion in self.static for i in individuals_of(assertion)}
         named.update(
             part
@@ -89,12 +92,12 @@ class StaticKnowledge:
 
     @cached_property
     def used_names(self) -> frozenset[str]:
-        """The classes and properties that some axiom, or one of ``complex_assertions``, speaks of."""
+        """Classes and properties that occur in axioms or in ``complex_assertions``."""
         return frozenset(names_of((*self.axioms, *self.complex_assertions)))
 
     @cached_property
     def classes(self) -> frozenset[str]:
-        """The classes that T or B knows."""
+        """Classes that occur in T or B."""
         asserted = (
             part.iri
             for value in (*self.outside_axioms, *self.static)
@@ -105,11 +108,12 @@ class StaticKnowledge:
 
     @cached_property
     def has_keys(self) -> bool:
+        """Whether T has HasKey axioms."""
         return any(isinstance(axiom, owl.HasKey) for axiom in self.axioms)
 
     @cached_property
     def digest(self) -> str:
-        """A hash of T and B, and of what is allowed."""
+        """Hash of T, B and the allowed kinds of leftovers."""
         lines = sorted(line for assertion in self.static for line in assertion_lines(assertion))
         found = hashlib.sha256()
         for text in (*map(axiom_text, self.axioms), *lines, *sorted(self.allow)):
@@ -117,15 +121,16 @@ class StaticKnowledge:
         return found.hexdigest()
 
     def with_lines(self, lines: Iterable[str]) -> StaticKnowledge:
-        """With N-Triples lines more in B."""
+        """Copy with more N-Triples lines in B."""
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "static.nt"
             file.write_text("\n".join(lines) + "\n", encoding="utf-8", errors="surrogatepass")
             return self.update(file, None) if lines else self
 
     def update(self, insertions: object, deletions: object) -> StaticKnowledge:
-        """(T, (B less ``deletions``) ∪ ``insertions``), each as `shiq.check_insertions` takes
-        it. Raises: InputError.
+        """Copy with B changed by ``deletions`` and then ``insertions``.
+
+        Each is given as `shiq.check_insertions` takes it. Raises: InputError.
         """
         options, ontology = Options(), Reading(tbox=self.tbox, ontologies=self.ontologies)
         removed = (
@@ -151,13 +156,13 @@ class StaticKnowledge:
 
 
 def allow_hint(kinds: Iterable[str]) -> str:
-    """How to go on without what is left over of these ``kinds``."""
+    """Hint for users how to continue without leftovers of these ``kinds``."""
     named = " ".join(f"--allow {kind}" for kind in sorted(set(kinds)))
     return f"; {named} decides without it"
 
 
 def is_simple(assertion: owl.Assertion) -> bool:
-    """Whether it is positive, and on names alone."""
+    """Whether an assertion is positive and uses only named classes."""
     if isinstance(assertion, owl.ClassAssertion):
         return isinstance(assertion.expression, owl.Class)
     return not isinstance(
@@ -168,9 +173,9 @@ def is_simple(assertion: owl.Assertion) -> bool:
 def read_knowledge(
     tbox: object, static: object, allow: Iterable[str] = (), catalog: Catalogs | None = None
 ) -> StaticKnowledge:
-    """T and B as `shiq.check_insertions` takes them; ``static`` may be a `Session`, whose T
-    counts where ``tbox`` is None.
+    """Read T and B, each as `shiq.check_insertions` takes it.
 
+    static: may be a `Session`; its TBox is used if ``tbox`` is None.
     Raises: InputError, UsageError.
     """
     allowed = frozenset(allow)
@@ -220,10 +225,12 @@ def read_knowledge(
 
 
 def _allowed_assertions(abox: ABox, allow: frozenset[str]) -> Iterable[owl.Assertion]:
+    """Assertions without ill-typed literals if these are allowed."""
     return drop_ill_typed(abox)[0] if "ill-typed" in allow else abox
 
 
 def _outside_assertions(reading: Reading) -> list[owl.Assertion]:
+    """Assertions among the leftovers of a reading."""
     return [
         value for x in reading.leftovers for value in x.values if not isinstance(value, owl.Axiom)
     ]
@@ -234,9 +241,13 @@ REASONERS: Final = ("auto", "own", "hermit")
 
 
 @dataclass(frozen=True)
-class TypeReason:
-    """Why an individual is of a class: of the event, of B and of T what is needed for it;
-    ``is_minimal``: whether each part was found to be.
+class TypeJustification:
+    """Justification why an individual has a class.
+
+    assertions: necessary assertions of the event.
+    static: necessary assertions of B.
+    axioms: necessary axioms of T.
+    is_minimal: whether every part was found to be necessary.
     """
 
     assertions: tuple[owl.Assertion, ...]
@@ -245,8 +256,8 @@ class TypeReason:
     is_minimal: bool = True
 
     def to_dict(self, show: Callable[[str], str] = str) -> dict[str, object]:
-        """As a row has it: statements, which ``show`` names the event's blank nodes in, and
-        axioms in functional syntax.
+        """JSON value of a row; ``show`` renames the event's blank nodes, axioms are in functional
+        syntax.
         """
         event, static = (
             [show(line.strip()) for one in part for line in assertion_lines(one)]
@@ -261,9 +272,11 @@ class TypeReason:
 
 
 @dataclass
-class Realizer:
-    """Asks about one event after another; ``calls`` counts the questions, ``earlier_calls`` those of
-    a run that is gone on with. Reasoners stay warm until `close`."""
+class EventReasoner:
+    """Reasoner about one event after the other; reasoner processes stay warm until `close`.
+
+    earlier_calls: number of reasoner calls of the resumed run.
+    """
 
     knowledge: StaticKnowledge
     reasoner: str = "auto"
@@ -284,29 +297,33 @@ class Realizer:
         self._open_entailer()
 
     def _open_entailer(self) -> None:
+        """Open the entailment engine for the current knowledge."""
         premises = Premises.build(self.knowledge.axioms, self.knowledge.static)
         self._entailer = Entailer(premises, static=self.static, reasoners=self._reasoners)
 
     @property
     def calls(self) -> int:
+        """Number of reasoner calls."""
         return self.earlier_calls + self._reasoners.question_count
 
     @property
     def answers_digest(self) -> str:
-        """What answers rest on."""
+        """Hash of everything that answers depend on."""
         return f"{self.knowledge.digest} {self.static}"
 
     def use_knowledge(self, knowledge: StaticKnowledge) -> None:
-        """Goes on with another B."""
+        """Continue with other knowledge."""
         self.knowledge = knowledge
         self._open_entailer()
 
     def change_knowledge(
         self, before: StaticKnowledge, middle: StaticKnowledge, after: StaticKnowledge
     ) -> frozenset[str] | None:
-        """Goes on with ``after``, which has more in B than ``middle``, as ``before`` has. Who
-        changes between them: entries that rest on nobody else stay true (THEORY, "Entailment").
-        None: anybody may.
+        """Continue with the knowledge ``after``; return the individuals that the change affects.
+
+        middle: knowledge with only the assertions that ``before`` and ``after`` share.
+        Returns: None if any individual may be affected. Entries about other individuals stay true
+        (THEORY, "Entailment").
         """
         changed: list[frozenset[str] | None] = []
         for larger in (before, after):
@@ -319,18 +336,18 @@ class Realizer:
         return union_or_any(changed)
 
     def require_consistent(self) -> None:
-        """Raises InputError where (T, B) is inconsistent by itself: of it everything would follow."""
-        if self._entailer.is_consistent(self._deadline()).verdict is Verdict.INCONSISTENT:
+        """Raise InputError if (T, B) is inconsistent, since then everything is entailed."""
+        if self._entailer.is_consistent(self._next_deadline()).verdict is Verdict.INCONSISTENT:
             raise InputError(
                 "the ontology and its static data contradict each other",
                 "shiq certify says where; nothing can be enriched so.",
             )
 
     def entailed_types(self, assertions: Sequence[owl.Assertion]) -> Entailment:
-        """What (T, B) and the event entail of its individuals."""
+        """Types that (T, B) and the event entail for the event's individuals."""
         if self.knowledge.obstacle:
             return Entailment(Verdict.UNDETERMINED, reason=self.knowledge.obstacle)
-        deadline = self._deadline()
+        deadline = self._next_deadline()
         found = self._entailer.entailment(assertions, deadline)
         if (
             found.verdict is Verdict.UNDETERMINED
@@ -344,14 +361,16 @@ class Realizer:
 
     def explain(
         self, assertions: Sequence[owl.Assertion], individual: str, name: str
-    ) -> TypeReason | None:
-        """One minimal reason why ``individual`` is of the class ``name``, beside B and T; of B as
-        little as can be, then of the event, then of T. None where nothing decides that it is.
+    ) -> TypeJustification | None:
+        """Find one minimal justification why ``individual`` has the class ``name``; None if
+        undecided.
+
+        It minimises the assertions of B first, then those of the event, then the axioms.
         """
         denied = owl.Class(f"{PREFIX}explained")
         denial = owl.DisjointClasses((denied, owl.Class(name)))
         told = owl.ClassAssertion(denied, individual)
-        deadline, is_open = self._deadline(), False
+        deadline, is_open = self._next_deadline(), False
 
         def follows(part: Iterable[owl.Assertion], axioms: Iterable[owl.Axiom]) -> bool:
             nonlocal is_open
@@ -375,10 +394,12 @@ class Realizer:
                 axioms = minimal_sublist(candidates, lambda part: follows((*own, *static), part))
                 break
         self._last_explaining[name] = axioms
-        return TypeReason(tuple(own), tuple(static), tuple(axioms), is_minimal=not is_open)
+        return TypeJustification(tuple(own), tuple(static), tuple(axioms), is_minimal=not is_open)
 
-    def _deadline(self) -> float | None:
+    def _next_deadline(self) -> float | None:
+        """Time at which reasoning about the next event is cut off."""
         return None if self.timeout is None else time.monotonic() + self.timeout
 
     def close(self) -> None:
+        """Close the reasoner processes."""
         self._entailer.close()

@@ -1,9 +1,13 @@
-"""Records that stand for all that a mapping can make of one (T, B): one for each key, or more
-(docs/ENRICHMENT.md).
+"""Sample records that represent everything that a mapping can produce: at least one for each event
+key.
 
-Each reference of the mapping is given what tells keys apart: the names of K that it may fill and
-names of nobody, each as often as there are names; of a value one of each region (as many as are
-counted together). Some combinations have one key.
+Each reference of the mapping gets the values that keys distinguish: names of static individuals,
+new names, and one value per region (more if values are counted). Different combinations may have
+the same key (docs/ENRICHMENT.md).
+
+Sample literals: for numbers, truth values and times, one in each interval between the ontology's
+constants and the bounds of datatypes, and a whole number if it contains one. For other texts the
+constants, and one of each length that the ontology mentions.
 """
 
 from __future__ import annotations
@@ -44,7 +48,7 @@ from shiq.streams.enrichment.statements import UnkeyableEventError
 
 
 #: Bounds of the built-in datatypes of whole numbers.
-_BOUNDS: Final = [
+_DATATYPE_BOUNDS: Final = [
     0,
     *(
         sign * 2**n - shift
@@ -53,33 +57,34 @@ _BOUNDS: Final = [
         for shift in (0, 1)
     ),
 ]
-_FIXED: Final = ("", "true", "false", "NaN", "INF", "-INF", "-0.0", "text")
+_FIXED_SAMPLES: Final = ("", "true", "false", "NaN", "INF", "-INF", "-0.0", "text")
 #: Numbers of more digits, and texts that are longer, are left out.
 _MOST_DIGITS: Final = 400
 _MOST_LETTERS: Final = 1_000
 
 
 def sample_literals(constants: Collection[str]) -> Iterator[str]:
-    """Texts in all intervals and of all lengths that ``constants`` make, each once; the
-    constants too.
+    """Yield sample texts in all intervals and of all lengths that ``constants`` define, and the
+    constants.
     """
     return iter(
         dict.fromkeys(
             (
                 *sorted(constants),
-                *_number_samples(constants),
-                *_time_samples(constants),
-                *_length_samples(constants),
-                *_FIXED,
+                *_sample_numbers(constants),
+                *_sample_times(constants),
+                *_sample_lengths(constants),
+                *_FIXED_SAMPLES,
             )
         )
     )
 
 
-def _number_samples(constants: Iterable[str]) -> Iterator[str]:
+def _sample_numbers(constants: Iterable[str]) -> Iterator[str]:
+    """Yield sample numbers at, between and beyond the constants and bounds of datatypes."""
     with localcontext() as context:
         context.prec = 4 * _MOST_DIGITS
-        known = {Decimal(n) for n in _BOUNDS} | {
+        known = {Decimal(n) for n in _DATATYPE_BOUNDS} | {
             found for text in constants if (found := _parse_number(text)) is not None
         }
         points = sorted(known)
@@ -98,6 +103,7 @@ def _number_samples(constants: Iterable[str]) -> Iterator[str]:
 
 
 def _parse_number(text: str) -> Decimal | None:
+    """Parse a finite number of moderate size; None otherwise."""
     try:
         found = Decimal(text)
     except InvalidOperation:
@@ -109,7 +115,8 @@ def _parse_number(text: str) -> Decimal | None:
     )
 
 
-def _time_samples(constants: Iterable[str]) -> Iterator[str]:
+def _sample_times(constants: Iterable[str]) -> Iterator[str]:
+    """Yield sample times around and between the constants."""
     found = dict.fromkeys(time for text in constants if (time := _parse_time(text)) is not None)
     seconds, day = timedelta(seconds=1), timedelta(days=1)
     for time in found:
@@ -122,6 +129,7 @@ def _time_samples(constants: Iterable[str]) -> Iterator[str]:
 
 
 def _parse_time(text: str) -> datetime | None:
+    """Parse a date-time; None for other texts and years at the edge of the calendar."""
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
@@ -130,7 +138,8 @@ def _parse_time(text: str) -> datetime | None:
     return found if "-" in text and date(2, 1, 1) < found.date() < date(9998, 1, 1) else None
 
 
-def _length_samples(constants: Iterable[str]) -> Iterator[str]:
+def _sample_lengths(constants: Iterable[str]) -> Iterator[str]:
+    """Yield sample texts of the lengths that numeric constants mention."""
     for text in constants:
         yield text + "x"
         if text.isdecimal() and int(text) < _MOST_LETTERS:
@@ -142,9 +151,7 @@ _ABSENT: Final = object()
 
 
 class PrefillCounts(NamedTuple):
-    """What `Enricher.prefill` came to: entries ``new_entries``, ``undetermined_entries`` ones that were not;
-    combinations of values ``tried_combinations``, and how many are ``possible_combinations``.
-    """
+    """Counts of a prefill: new and undetermined entries, tried and possible combinations of values."""
 
     new_entries: int
     undetermined_entries: int
@@ -162,9 +169,10 @@ class PrefillCounts(NamedTuple):
 
 
 @dataclass
-class Combinations:
-    """Records of ``program``, by what ``keys`` tell apart: iterated, those whose subject is new
-    come first.
+class SampleRecords:
+    """Combinations of sample values for the references of a mapping, iterated as records.
+
+    Records with a new subject come first.
     """
 
     program: MappingProgram
@@ -173,39 +181,41 @@ class Combinations:
     _choices: dict[Path_, dict[Any, None]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        terms = list(self._record_terms())
+        terms = list(self._find_record_terms())
         names = {
             path
             for base, term, _ in terms
             if term.kind != "Literal"
-            for path in _references(base, term)
+            for path in _reference_paths(base, term)
         }
         counted = {
             path
             for base, term, _ in terms
             if term.kind == "Literal"
-            for path in _references(base, term)
+            for path in _reference_paths(base, term)
         }
         new = [f"new-{n}" for n in range(1, len(names) + 1)]
         # Subjects vary last, values first.
         ranked = sorted(terms, key=lambda found: (found[1].kind == "Literal", found[2] != ""))
         for base, term, predicate in ranked:
             if term.kind == "Literal":
-                self._add_choices(base, term, self._literal_choices(term, predicate, len(counted)))
+                self._add_choices(
+                    base, term, self._sample_literal_values(term, predicate, len(counted))
+                )
             elif predicate == "":
                 self._add_choices(
                     base,
                     term,
                     [
-                        *_reference_values(term, (), new),
-                        *_reference_values(term, self._known_names(predicate), ()),
+                        *_match_references(term, (), new),
+                        *_match_references(term, self._known_names(predicate), ()),
                     ],
                 )
             else:
                 self._add_choices(
-                    base, term, _reference_values(term, self._known_names(predicate), new)
+                    base, term, _match_references(term, self._known_names(predicate), new)
                 )
-        for base, join in self._record_joins():
+        for base, join in self._find_record_joins():
             for place, (path, _) in enumerate(join.conditions):
                 choices = self._choices.setdefault((*base, *path), {})
                 choices.update((texts[place], None) for texts in self.program.parent_subjects(join))
@@ -221,7 +231,7 @@ class Combinations:
     def decide_each(
         self, most: int, take: Callable[[Sequence[Statement]], Verdict | None]
     ) -> PrefillCounts:
-        """Has ``take`` decide about the statements of each record, until ``most`` were decided."""
+        """Call ``take`` with the statements of each record until it decided ``most`` of them."""
         verdicts: Counter[Verdict] = Counter()
         tried = 0
         for record in self:
@@ -241,12 +251,12 @@ class Combinations:
             record: Any = {}
             for path, value in zip(self._choices, values):
                 if value is not _ABSENT:
-                    record = _with_value(record, path, value)
+                    record = _set_value(record, path, value)
             yield record
 
     @cached_property
-    def _constants(self) -> frozenset[str]:
-        """The texts of the literals of T, and of those of B that are counted."""
+    def _constant_texts(self) -> frozenset[str]:
+        """Texts of the literals in T, and of counted literals in B."""
         known, counts = self.knowledge, self.keys.regions.is_counted
         found = {
             part.lexical
@@ -261,9 +271,9 @@ class Combinations:
         }
         return frozenset(found)
 
-    def _record_terms(self) -> Iterator[tuple[Path_, TermMap, str]]:
-        """The terms that records fill: where their rows are, and the predicate whose objects
-        they are ("": of a subject).
+    def _find_record_terms(self) -> Iterator[tuple[Path_, TermMap, str]]:
+        """Yield the term maps that records fill: path of the row, term map and predicate ("" for a
+        subject).
         """
         for triples_map in self.program.maps:
             iterator = triples_map.source.iterator
@@ -276,7 +286,8 @@ class Combinations:
                 elif isinstance(value, TermMap):
                     yield base, value, predicate.constant
 
-    def _record_joins(self) -> Iterator[tuple[Path_, MappingJoin]]:
+    def _find_record_joins(self) -> Iterator[tuple[Path_, MappingJoin]]:
+        """Yield the joins of the mapping, with the path of the row."""
         for triples_map in self.program.maps:
             iterator = triples_map.source.iterator
             base = iterator[1:] if iterator[:1] == (None,) else iterator
@@ -287,27 +298,30 @@ class Combinations:
             )
 
     def _known_names(self, predicate: str) -> list[str]:
-        """The IRIs that T and B tell from others at a place, as references have them."""
+        """IRIs that keys distinguish at a place: used names, or static individuals."""
         if predicate in (TYPE, "predicate"):
             return sorted(self.knowledge.used_names)
         return sorted(token[1:-1] for token in self.keys.fixed_tokens if token[:1] == "<")
 
     def _add_choices(self, base: Path_, term: TermMap, found: Iterable[Sequence[Any]]) -> None:
-        paths = _references(base, term)
+        """Add sample values for the references of a term map."""
+        paths = _reference_paths(base, term)
         for path in paths:
             self._choices.setdefault(path, {})
         for values in found:
             for path, value in zip(paths, values):
                 self._choices[path].setdefault(value)
 
-    def _literal_choices(self, term: TermMap, predicate: str, most: int) -> Iterator[Sequence[Any]]:
-        """Of each region one value, or ``most`` where T may count them."""
-        if len(_references((), term)) != 1:
-            yield from _reference_values(term, self._constants, [""])
+    def _sample_literal_values(
+        self, term: TermMap, predicate: str, most: int
+    ) -> Iterator[Sequence[Any]]:
+        """Yield one sample value per region, or ``most`` if values are counted."""
+        if len(_reference_paths((), term)) != 1:
+            yield from _match_references(term, self._constant_texts, [""])
             return
         by_itself = term.has_natural_datatype and not term.datatype and not term.language
         met: dict[str, set[Any]] = {}
-        for text in sample_literals(self._constants):
+        for text in sample_literals(self._constant_texts):
             for value in (
                 _json_values(text)
                 if by_itself and self.program.maps[0].source.form == "json"
@@ -317,7 +331,7 @@ class Combinations:
                     token = term_of(
                         term, [text_of(value, ())], natural_datatype(value) if by_itself else ""
                     )
-                    said = self.keys.normalised_statement(predicate, token)
+                    said = self.keys.normalise_statement(predicate, token)
                 except (UnkeyableEventError, IllTypedError):
                     continue
                 here = met.setdefault(
@@ -329,14 +343,15 @@ class Combinations:
                     yield (value,)
 
 
-def _references(base: Path_, term: TermMap) -> list[Path_]:
+def _reference_paths(base: Path_, term: TermMap) -> list[Path_]:
+    """Paths of the references in a term map."""
     return [(*base, *part) for part in term.parts if not isinstance(part, str)]
 
 
-def _reference_values(
+def _match_references(
     term: TermMap, known: Iterable[str], new: Sequence[str]
 ) -> Iterator[Sequence[str]]:
-    """The texts of the references of ``term`` that make one of ``known``; and new ones."""
+    """Yield values for the references of ``term`` that produce a text of ``known``, and new ones."""
     references = [part for part in term.parts if not isinstance(part, str)]
     is_whole = len(term.parts) == 2 and term.parts[0] == ""
     pattern = re.compile(
@@ -356,7 +371,7 @@ def _reference_values(
 
 
 def _json_values(text: str) -> Iterator[Any]:
-    """The values of JSON with this text."""
+    """Yield the JSON values that have this text."""
     yield text
     if re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?", text):
         yield Number(text)
@@ -364,17 +379,17 @@ def _json_values(text: str) -> Iterator[Any]:
         yield text == "true"
 
 
-def _with_value(held: Any, path: Path_, value: Any) -> Any:
-    """``held`` with ``value`` at ``path``; of all members there is one."""
+def _set_value(held: Any, path: Path_, value: Any) -> Any:
+    """Copy of a record with ``value`` at ``path``."""
     if not path:
         return value
     step, rest = path[0], path[1:]
     if isinstance(step, str):
         made = dict(held) if isinstance(held, Mapping) else {}
-        made[step] = _with_value(made.get(step), rest, value)
+        made[step] = _set_value(made.get(step), rest, value)
         return made
     place = step or 0
     members = list(held) if isinstance(held, list) else []
     members += [None] * (place + 1 - len(members))
-    members[place] = _with_value(members[place], rest, value)
+    members[place] = _set_value(members[place], rest, value)
     return members

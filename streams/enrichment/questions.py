@@ -1,6 +1,4 @@
-"""What an event asks: its key, and its assertions where it was not met before; or its answer,
-where nothing has to be asked.
-"""
+"""Parse records as questions: an event's key and how to get its assertions, or the answer at once."""
 
 from __future__ import annotations
 
@@ -41,8 +39,10 @@ from shiq.support import LazySequence
 
 
 class EventQuestion(NamedTuple):
-    """An event by its key; ``assertions`` are made where they are needed; ``entry``: the answer,
-    where it was found elsewhere.
+    """Question about an event, identified by its key.
+
+    assertions: function that makes the assertions when they are needed.
+    entry: the answer if it was found elsewhere.
     """
 
     event_key: EventKey
@@ -52,20 +52,21 @@ class EventQuestion(NamedTuple):
 
 
 class EventReader:
-    """Reads events over one (T, B); raw records by ``program``."""
+    """Reader of events over one ontology and static data; ``program``: mapping for raw records."""
 
     def __init__(self, knowledge: StaticKnowledge, program: MappingProgram | None = None) -> None:
         self.knowledge, self.program = knowledge, program
         self.keys = KeyMaker(knowledge)
         self.record_keys = None if program is None else MappedRecordKeys(program, self.keys)
 
-    def question(self, event: Any) -> EventQuestion | EnrichedEvent:
-        """Of N-Triples lines, an `ABox`, an rdflib Graph; of a dict: JSON-LD, and with a mapping
-        a raw record.
+    def make_question(self, event: Any) -> EventQuestion | EnrichedEvent:
+        """Make the question of an event: N-Triples lines, an `ABox`, an rdflib Graph, or a dict.
+
+        A dict is JSON-LD, or a raw record if there is a mapping.
         """
         # A dict at first sight: the general question costs as much as a look-up.
         if self.record_keys is not None and (type(event) is dict or isinstance(event, Mapping)):
-            return self._record_question(event, self.record_keys)
+            return self._make_record_question(event, self.record_keys)
         try:
             lines = event if type(event) is list else self.lines_of(event)
         except ValueError as error:
@@ -74,41 +75,43 @@ class EventReader:
             statements = split_lines(lines)
             keyed = self.keys.key_of_statements(statements)
         except UnkeyableEventError:
-            return self._complex_question(lines)
+            return self._make_complex_question(lines)
         except IllTypedError as error:
-            return self._ill_typed_question(lines, str(error))
+            return self._make_ill_typed_question(lines, str(error))
         return EventQuestion(keyed, lines, lambda: to_assertions(statements, self.keys.vocabulary))
 
     def lines_of(self, event: Any) -> list[str]:
-        """The N-Triples lines of an event. Raises: ValueError for a record that lacks a value."""
+        """N-Triples lines of an event. Raises: ValueError if a record lacks a value."""
         if not isinstance(event, Mapping):
             return event_lines(event)
         return (
             self.read_jsonld(json.dumps(event)).lines
             if self.program is None
-            else _ntriples_lines(self.program.statements(event))
+            else _to_ntriples(self.program.statements(event))
         )
 
     def read_jsonld(self, text: str | bytes, unit: str = "sec") -> JsonRecord:
-        """The record that is a JSON-LD object. Raises: EventError."""
+        """Parse a JSON-LD record. Raises: EventError."""
         return parse_jsonld_record(
             text, unit, self._catalog, lenient="malformed" in self.knowledge.allow
         )
 
     @cached_property
     def _catalog(self) -> Catalog | None:
+        """Catalog for JSON-LD contexts."""
         return read_catalog(self.knowledge.catalog) if self.knowledge.catalog else None
 
-    def _record_question(
+    def _make_record_question(
         self, record: Mapping[str, Any], direct: MappedRecordKeys
     ) -> EventQuestion | EnrichedEvent:
+        """Make the question of a raw record."""
         statements: Sequence[Statement]
         try:
-            found = direct.record_key(record) if direct.is_possible else None
+            found = direct.find_record_key(record) if direct.is_possible else None
             if found is not None:
                 keyed, tokens = found
                 lines = LazySequence(
-                    direct.size, lambda: _ntriples_lines(direct.statements(tokens))
+                    direct.statement_count, lambda: _to_ntriples(direct.statements(tokens))
                 )
                 return EventQuestion(
                     keyed,
@@ -121,26 +124,24 @@ class EventReader:
         except IllTypedError:
             statements = direct.program.statements(record)
         except UnkeyableEventError:
-            return self._complex_question(_ntriples_lines(direct.program.statements(record)))
-        return self.question(_ntriples_lines(statements))
+            return self._make_complex_question(_to_ntriples(direct.program.statements(record)))
+        return self.make_question(_to_ntriples(statements))
 
-    def _complex_question(self, lines: Sequence[str]) -> EventQuestion | EnrichedEvent:
-        """An event that is not of plain lines."""
+    def _make_complex_question(self, lines: Sequence[str]) -> EventQuestion | EnrichedEvent:
+        """Make the question of an event whose lines need the full RDF reader."""
         found = read_rdf(lines, self.knowledge)
         if found.reason:
             return undetermined_answer(found.reason, lines)
         try:
             keyed = self.keys.key_of_assertions(found.assertions)
         except IllTypedError as error:
-            return self._ill_typed_question(lines, str(error), found.assertions)
+            return self._make_ill_typed_question(lines, str(error), found.assertions)
         return EventQuestion(keyed, lines, lambda: found.assertions)
 
-    def _ill_typed_question(
+    def _make_ill_typed_question(
         self, lines: Sequence[str], reason: str, assertions: Sequence[owl.Assertion] | None = None
     ) -> EventQuestion | EnrichedEvent:
-        """An event with a literal that denotes nothing: it contradicts, unless such are to be
-        set aside.
-        """
+        """Make the question of an event with an ill-typed literal: inconsistent, unless allowed."""
         if "ill-typed" not in self.knowledge.allow:
             return EnrichedEvent(Entry(Verdict.INCONSISTENT, reason=reason), (), False, lines)
         from shiq.jobs.checking.inputs import drop_ill_typed
@@ -152,11 +153,12 @@ class EventReader:
 
 
 def undetermined_answer(reason: str, lines: Sequence[str] = ()) -> EnrichedEvent:
-    """What is said of an event that cannot be read."""
+    """Answer for an event that cannot be read."""
     return EnrichedEvent(Entry(Verdict.UNDETERMINED, reason=reason), (), False, lines)
 
 
-def _ntriples_lines(statements: Iterable[Statement]) -> list[str]:
+def _to_ntriples(statements: Iterable[Statement]) -> list[str]:
+    """N-Triples lines of statements."""
     return [f"{subject} {predicate} {object} ." for subject, predicate, object in statements]
 
 
@@ -164,8 +166,9 @@ def _ntriples_lines(statements: Iterable[Statement]) -> list[str]:
 
 
 class RecordEvent(NamedTuple):
-    """What a record gives: its time and name, if it has any, and what `EventReader.question`
-    takes; or the ``problem`` why it is no event, and its ``text``.
+    """Content of a record: time and name if it has them, and what `EventReader.make_question` takes.
+
+    problem: why the record is not an event, with its ``text``.
     """
 
     t: int | None
@@ -177,8 +180,11 @@ class RecordEvent(NamedTuple):
 
 @dataclass
 class RecordReader:
-    """``unit``: what date-times are floored to; ``form``: triples, jsonld, or of a mapping json
-    or csv; ``head``: the names of the columns, once they were met.
+    """Reader of the records of a source.
+
+    unit: unit to which date-times are rounded down.
+    form: triples, jsonld, or json or csv for a mapping.
+    head: names of CSV columns once they were read.
     """
 
     unit: str = "sec"
@@ -187,7 +193,7 @@ class RecordReader:
 
     @classmethod
     def for_reader(cls, reader: EventReader, unit: str, *, jsonld: bool = False) -> RecordReader:
-        """For what ``reader`` takes; ``jsonld``: records are such objects."""
+        """Make a record reader for what ``reader`` takes; ``jsonld``: records are JSON-LD."""
         return cls(
             unit,
             "jsonld"
@@ -197,19 +203,17 @@ class RecordReader:
             else reader.program.maps[0].source.form,
         )
 
-    def read_head(self, record: Record) -> bool:
-        """Whether the record names the columns of a table, and is no event."""
+    def read_header(self, record: Record) -> bool:
+        """Whether the record is the CSV header; if so, store the column names."""
         if self.form != "csv" or self.head is not None:
             return False
         self.head = next(csv.reader([record.data.decode("utf-8-sig", "backslashreplace")]))
         return True
 
-    def untimed_event(
+    def wrap_untimed(
         self, record: Record, unit: str = "", reader: EventReader | None = None
     ) -> Event:
-        """A record as an event whose time does not matter, whatever it holds; ``reader``: of
-        JSON-LD.
-        """
+        """Wrap a record as an event whose time is irrelevant, even if it is malformed."""
         try:
             found = self.read_record(record, reader)
         except EventError as error:
@@ -217,7 +221,7 @@ class RecordReader:
         return Event(0, (), (), None, found)
 
     def read_record(self, record: Record, reader: EventReader | None) -> RecordEvent:
-        """Raises: EventError."""
+        """Parse a record. Raises: EventError."""
         if record.problem or record.event is not None or self.form == "triples":
             event = event_from_record(record, self.unit)
             return RecordEvent(event.t, event.id, [*event.triples])
@@ -225,10 +229,10 @@ class RecordReader:
             assert reader is not None
             return RecordEvent(*reader.read_jsonld(record.data, self.unit))
         raw = self._parse_raw(record.data)
-        return RecordEvent(_record_time(raw, self.unit), _record_name(raw), raw)
+        return RecordEvent(_parse_record_time(raw, self.unit), _record_id(raw), raw)
 
-    def timed_event(self, record: Record, reader: EventReader) -> Event:
-        """A record that has a time, as an event. Raises: EventError."""
+    def parse_timed(self, record: Record, reader: EventReader) -> Event:
+        """Parse a record that must have a time as an event. Raises: EventError."""
         if self.form == "triples":
             return event_from_record(record, self.unit)
         t, name, event, *_ = self.read_record(record, reader)
@@ -240,6 +244,7 @@ class RecordReader:
             raise EventError(str(error)) from None
 
     def _parse_raw(self, data: bytes) -> dict[str, Any]:
+        """Parse a raw JSON or CSV record as a dict. Raises: EventError."""
         try:
             found: Any = (
                 parse_record(data)
@@ -257,8 +262,8 @@ class RecordReader:
         return {name: value for name, value in zip(self.head, found) if value != ""}
 
 
-def _record_time(raw: dict[str, Any], unit: str) -> int | None:
-    """The time of a raw record, if it has one."""
+def _parse_record_time(raw: dict[str, Any], unit: str) -> int | None:
+    """Time of a raw record; None if it has none."""
     t = raw.get("t")
     try:
         return (
@@ -268,43 +273,45 @@ def _record_time(raw: dict[str, Any], unit: str) -> int | None:
         return None
 
 
-def _record_name(raw: dict[str, Any]) -> str | None:
+def _record_id(raw: dict[str, Any]) -> str | None:
+    """Member ``id`` of a raw record if it is a text."""
     found = raw.get("id")
     return str(found) if isinstance(found, str) else None
 
 
 #: Literals of one term, and combinations of what a key rests on, that are remembered.
-_MOST_REMEMBERED: Final = 200_000
+_MOST_CACHED: Final = 200_000
 
 
 @dataclass(frozen=True)
-class _Slot:
-    """A term that differs from record to record: how it is made; of a literal, whose value it is."""
+class _TermSlot:
+    """Term that varies between records; ``make``: makes its token; ``predicate``: of a literal."""
 
     make: Callable[[Any], str]
     predicate: str
 
 
 class MappedRecordKeys:
-    """Keys of records of one mapping, from the names of K, the regions and the equalities among
-    what they bring.
+    """Fast keys for the records of a mapping, cached by the parts of a record that keys depend on.
+
+    These are names of static individuals, regions of values, and equalities between values.
     """
 
     def __init__(self, program: MappingProgram, keys: KeyMaker) -> None:
         self.program, self.keys = program, keys
-        self._slots, self._pattern = list[_Slot](), list[tuple[int | str, str, int | str]]()
+        self._slots, self._pattern = list[_TermSlot](), list[tuple[int | str, str, int | str]]()
         self.keys_by_code: dict[tuple[Hashable, ...], tuple[Any, tuple[int | str | None, ...]]] = {}
         self._codes: list[dict[str, Any] | None] = []
         self._constants: dict[Any, int] = {}
         self.is_possible = all(self._add_map(m, program) for m in program.maps)
 
     @property
-    def size(self) -> int:
-        """How many statements a record makes."""
+    def statement_count(self) -> int:
+        """Number of statements that a record gives."""
         return len(self._pattern)
 
     def _add_map(self, triples_map: TriplesMap, program: MappingProgram) -> bool:
-        """Whether records have one statement for each of the map's."""
+        """Add a triples map; whether each record gives exactly one statement for each of its parts."""
         if any(
             step is None for step in triples_map.source.iterator[1:]
         ) or triples_map.source.iterator not in ((), (None,)):
@@ -329,19 +336,20 @@ class MappedRecordKeys:
     def _add_term(
         self, term: TermMap | MappingJoin, program: MappingProgram, predicate: str
     ) -> int | str:
+        """Add a term map; return its slot number, or its constant."""
         if isinstance(term, TermMap) and term.constant:
             if term.kind == "IRI":
                 self._constants.setdefault(term.constant, -1 - len(self._constants))
             return term.constant
         is_literal = isinstance(term, TermMap) and term.kind == "Literal"
-        self._slots.append(_Slot(_token_maker(term, program), predicate if is_literal else ""))
+        self._slots.append(
+            _TermSlot(_make_token_function(term, program), predicate if is_literal else "")
+        )
         self._codes.append({} if is_literal else None)
         return len(self._slots) - 1
 
-    def record_key(self, record: Any) -> tuple[EventKey, list[str]] | None:
-        """The key of a record, and its tokens; None for one that does not have one value for
-        each reference.
-        """
+    def find_record_key(self, record: Any) -> tuple[EventKey, list[str]] | None:
+        """Key and tokens of a record; None unless each reference has exactly one value."""
         try:
             tokens = [slot.make(record) for slot in self._slots]
         except (LookupError, TypeError):
@@ -356,9 +364,9 @@ class MappedRecordKeys:
                 codes.append(said)
                 continue
             if said is None:
-                if len(memo) >= _MOST_REMEMBERED:
+                if len(memo) >= _MOST_CACHED:
                     memo.clear()
-                said = memo[token] = self.keys.normalised_statement(
+                said = memo[token] = self.keys.normalise_statement(
                     self._slots[len(codes)].predicate, token
                 )
             codes.append(
@@ -370,7 +378,7 @@ class MappedRecordKeys:
         found = self.keys_by_code.get(code)
         if found is None:
             keyed = self.keys.key_of_statements(self.statements(tokens))
-            if len(self.keys_by_code) >= _MOST_REMEMBERED:
+            if len(self.keys_by_code) >= _MOST_CACHED:
                 self.keys_by_code.clear()
             where = {token: i for i, token in reversed([*enumerate(tokens)])}
             order = tuple(
@@ -384,26 +392,31 @@ class MappedRecordKeys:
         ), tokens
 
     def statements(self, tokens: Sequence[str]) -> list[Statement]:
-        """The statements of a record with these tokens."""
+        """Statements of a record with these tokens."""
         return [(_token_at(s, tokens), p, _token_at(o, tokens)) for s, p, o in self._pattern]
 
 
 def _token_at(place: int | str, tokens: Sequence[str]) -> str:
+    """Token of a slot number, or a constant."""
     return tokens[place] if isinstance(place, int) else place
 
 
-def _token_maker(term: TermMap | MappingJoin, program: MappingProgram) -> Callable[[Any], str]:
-    """What makes the token of one row; raises LookupError where there is not one value of each."""
+def _make_token_function(
+    term: TermMap | MappingJoin, program: MappingProgram
+) -> Callable[[Any], str]:
+    """Make a function from a row to its token; it raises LookupError unless each reference has one
+    value.
+    """
     if isinstance(term, MappingJoin):
         index, paths = program.parent_subjects(term), [child for child, _ in term.conditions]
 
-        def joined(row: Any) -> str:
+        def join_row(row: Any) -> str:
             found = index[tuple([_row_text(row, path) for path in paths])]
             if len(found) != 1:
                 raise LookupError
             return found[0]
 
-        return joined
+        return join_row
     paths = [part for part in term.parts if not isinstance(part, str)]
     prefix, path = term.parts[0], paths[0]
     if len(term.parts) == 2 and term.kind == "IRI" and prefix and len(path) == 1:
@@ -448,6 +461,7 @@ def _token_maker(term: TermMap | MappingJoin, program: MappingProgram) -> Callab
 
 
 def _row_value(row: Any, path: Path_) -> Any:
+    """Value at a path of a row. Raises: LookupError."""
     for step in path:
         row = row[step]
     if row is None or isinstance(row, dict | list):
@@ -456,4 +470,5 @@ def _row_value(row: Any, path: Path_) -> Any:
 
 
 def _row_text(row: Any, path: Path_) -> str:
+    """Text of the value at a path of a row."""
     return text_of(_row_value(row, path), path)

@@ -1,8 +1,9 @@
-"""Events as they are given, read, and what T makes of their predicates and values.
+"""Read events as statements, and classify predicates and values by what the ontology can
+distinguish.
 
-Most events are a few lines that say one thing each: class, link or value of something. These are
-split into tokens of N-Triples and looked up, no more; whatever else a line may be is `UnkeyableEventError`,
-and left to the reader of RDF.
+Most events are a few simple lines: a class, link or value of an individual. They are split into
+N-Triples tokens and looked up. All other lines raise `UnkeyableEventError` and are left to the RDF
+reader.
 """
 
 from __future__ import annotations
@@ -34,24 +35,24 @@ from shiq.rdf import read_assertions
 from shiq.rml.model import TYPE, Statement, is_resource
 from shiq.streams.enrichment.knowledge import StaticKnowledge, allow_hint
 
-SAME, DIFFERENT = f"<{owl.OWL}sameAs>", f"<{owl.OWL}differentFrom>"
+SAME_AS, DIFFERENT_FROM = f"<{owl.OWL}sameAs>", f"<{owl.OWL}differentFrom>"
 _ANNOTATIONS: Final = frozenset(
     f"<{owl.RDFS}{name}>" for name in ("label", "comment", "seeAlso", "isDefinedBy")
 )
 #: Types that say nothing, and that say all.
-_TRIVIAL_TYPES, _FALSE = frozenset((f"<{owl.OWL}Thing>",)), f"<{owl.OWL}Nothing>"
+_TRIVIAL_TYPES, _NOTHING = frozenset((f"<{owl.OWL}Thing>",)), f"<{owl.OWL}Nothing>"
 
-_LITERAL = re.compile(
+_LITERAL_PATTERN = re.compile(
     r'"([^"\\\n\r]*)"(?:\^\^<([A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>"{}|^`\\]*)>|@([A-Za-z]+(?:-[A-Za-z0-9]+)*))?'
 )
 
 
 class UnkeyableEventError(Exception):
-    """Not of the plain kind."""
+    """Signal that an event is not made of simple lines and needs the RDF reader."""
 
 
 class PredicateKind(IntEnum):
-    """What T makes of a predicate; `DROPPED`: nothing, whatever its objects are."""
+    """Kind of a predicate for the ontology; `DROPPED`: without influence, whatever its objects."""
 
     TYPE = 0
     ROLE = 1
@@ -63,8 +64,9 @@ class PredicateKind(IntEnum):
 
 
 class Vocabulary:
-    """The predicates and terms of events, as T sees them. ``is_exact``: T sees every predicate,
-    and counts all values.
+    """Classifier of predicates by their role in the ontology.
+
+    is_exact: treat every predicate as used and all values as counted.
     """
 
     def __init__(
@@ -79,10 +81,10 @@ class Vocabulary:
         self._sees_all = is_exact or not TOP.isdisjoint(self._used_names)
 
     def predicate_kind(self, predicate: str) -> PredicateKind:
-        """Raises: OddError for a predicate that is for the reader."""
+        """Kind of a predicate. Raises: UnkeyableEventError for one that needs the RDF reader."""
         if predicate == TYPE:
             return PredicateKind.TYPE
-        if predicate in (SAME, DIFFERENT):
+        if predicate in (SAME_AS, DIFFERENT_FROM):
             return PredicateKind.EQUALITY
         if predicate in _ANNOTATIONS:
             return PredicateKind.ANNOTATION
@@ -104,6 +106,7 @@ class Vocabulary:
         return PredicateKind.ROLE if self._is_exact else PredicateKind.DROPPED
 
     def _data_kind(self, iri: str) -> PredicateKind:
+        """Kind of a data property."""
         if self._is_exact or self._regions.is_counted(iri):
             return PredicateKind.COUNTED
         return (
@@ -113,7 +116,7 @@ class Vocabulary:
         )
 
     def has_literal_values(self, predicate: str) -> bool | None:
-        """Whether its values are literals, and are no literals; None if T does not say."""
+        """Whether the values of a predicate are literals; None if the ontology does not declare it."""
         iri = predicate[1:-1]
         if iri in self._signature.data_properties:
             return True
@@ -121,8 +124,8 @@ class Vocabulary:
 
 
 def parse_literal(token: str) -> owl.Literal:
-    """Raises: OddError."""
-    match = _LITERAL.fullmatch(token)
+    """Parse the token of a literal. Raises: UnkeyableEventError."""
+    match = _LITERAL_PATTERN.fullmatch(token)
     if match is None:
         raise UnkeyableEventError
     text, datatype, tag = match.groups()
@@ -133,17 +136,19 @@ def parse_literal(token: str) -> owl.Literal:
     return owl.Literal(text, datatype or owl.XSD + "string")
 
 
-def class_atom(token: str) -> str:
-    """A class as the key has it; "" for one that says nothing. Raises: OddError."""
+def class_key_text(token: str) -> str:
+    """Text of a class in keys; "" for owl:Thing. Raises: UnkeyableEventError."""
     if token in _TRIVIAL_TYPES:
         return ""
-    if token != _FALSE and (token[:1] != "<" or not is_resource(token) or is_reserved(token[1:-1])):
+    if token != _NOTHING and (
+        token[:1] != "<" or not is_resource(token) or is_reserved(token[1:-1])
+    ):
         raise UnkeyableEventError
     return token
 
 
 def split_lines(lines: Iterable[str]) -> list[Statement]:
-    """The statements of plain lines. Raises: OddError for what is none at first sight."""
+    """Split simple N-Triples lines into tokens. Raises: UnkeyableEventError for other lines."""
     found = []
     for line in lines:
         try:
@@ -157,14 +162,14 @@ def split_lines(lines: Iterable[str]) -> list[Statement]:
 
 
 def to_assertions(statements: Sequence[Statement], vocabulary: Vocabulary) -> list[owl.Assertion]:
-    """The assertions that plain statements are."""
+    """Convert simple statements to assertions."""
     found: list[owl.Assertion] = []
     for subject, predicate, object in statements:
         kind, one = vocabulary.predicate_kind(predicate), individual_of(subject)
         if kind is PredicateKind.TYPE:
             found.append(owl.ClassAssertion(owl.Class(object[1:-1]), one))
         elif kind is PredicateKind.EQUALITY:
-            pair = owl.SameIndividual if predicate == SAME else owl.DifferentIndividuals
+            pair = owl.SameIndividual if predicate == SAME_AS else owl.DifferentIndividuals
             found.append(pair(one, individual_of(object)))
         elif kind is not PredicateKind.ANNOTATION:
             name = predicate[1:-1]
@@ -182,17 +187,17 @@ def to_assertions(statements: Sequence[Statement], vocabulary: Vocabulary) -> li
 
 
 def individual_of(token: str) -> str:
-    """Whom a token names."""
+    """Individual that a token names."""
     return token[1:-1] if token[:1] == "<" else token
 
 
 def token_of(individual: str) -> str:
-    """The token that names ``individual``."""
+    """Token of an individual."""
     return individual if individual.startswith("_:") else f"<{individual}>"
 
 
-def simple_statement(assertion: owl.Assertion) -> Statement | None:
-    """A positive assertion on names as tokens; None for others."""
+def simple_assertion_to_tokens(assertion: owl.Assertion) -> Statement | None:
+    """Convert a positive assertion on named classes and properties to tokens; None for others."""
     match assertion:
         case owl.ClassAssertion(owl.Class(iri), one):
             return token_of(one), TYPE, f"<{iri}>"
@@ -201,17 +206,19 @@ def simple_statement(assertion: owl.Assertion) -> Statement | None:
         case owl.DataPropertyAssertion(owl.DataProperty(iri), one, value):
             return token_of(one), f"<{iri}>", literal_text(value)
         case owl.SameIndividual(one, other):
-            return token_of(one), SAME, token_of(other)
+            return token_of(one), SAME_AS, token_of(other)
         case owl.DifferentIndividuals(one, other):
-            return token_of(one), DIFFERENT, token_of(other)
+            return token_of(one), DIFFERENT_FROM, token_of(other)
     return None
 
 
 @dataclass(frozen=True, eq=False)
 class ValueRegions:
-    """``ranges``: those of T and of class expressions in B, in an order of their own;
-    ``counted_properties``: the data properties that count values, all where ``counts_all``; ``named_values``: the
-    values that keep their names there.
+    """Partition of data values into regions that the ontology cannot distinguish further.
+
+    ranges: data ranges of T and of class expressions in B, sorted.
+    counted_properties: data properties whose values are counted; all if ``counts_all``.
+    named_values: values that keys identify exactly.
     """
 
     theory: DataTheory
@@ -224,6 +231,7 @@ class ValueRegions:
     def from_knowledge(
         cls, axioms: Iterable[owl.Axiom], static: Iterable[owl.Assertion]
     ) -> ValueRegions:
+        """Compute the regions from axioms and static assertions."""
         axioms, static = tuple(axioms), tuple(static)
         roles = role_box(axioms)
         definitions = {
@@ -235,8 +243,10 @@ class ValueRegions:
             for a in static
             if isinstance(a, owl.ClassAssertion) and not isinstance(a.expression, owl.Class)
         ]
-        ranges = dict.fromkeys(r for value in (*axioms, *expressions) for r in _data_ranges(value))
-        counting = _counted_properties((*axioms, *expressions), static, roles)
+        ranges = dict.fromkeys(
+            r for value in (*axioms, *expressions) for r in _find_data_ranges(value)
+        )
+        counting = _find_counted_properties((*axioms, *expressions), static, roles)
         counts_all = not counting.isdisjoint(TOP)
         literals = {
             part
@@ -253,9 +263,9 @@ class ValueRegions:
         named = frozenset(value for value in values if isinstance(value, DataValue))
         return cls(theory, tuple(sorted(ranges, key=axiom_text)), counting, named, counts_all)
 
-    def region(self, literal: owl.Literal) -> str:
-        """In which of ``ranges`` it lies, as text; the literal itself where that is not decided."""
-        value = self.identity(literal)
+    def region_of(self, literal: owl.Literal) -> str:
+        """Region of a literal as a text of bits; the literal itself if it is undecided."""
+        value = self.value_of(literal)
         row = [holds(formula, value) for formula in self._formulas]
         return (
             literal_text(literal) if None in row else "".join("01"[bool(inside)] for inside in row)
@@ -263,28 +273,29 @@ class ValueRegions:
 
     @cached_property
     def _formulas(self) -> list[Formula]:
+        """Formulas of the data ranges."""
         return [self.theory.formula(range) for range in self.ranges]
 
     def is_value(self, literal: owl.Literal) -> bool:
-        """Whether it denotes anything."""
+        """Whether a literal has a value."""
         plain = _CERTAIN_FORMS.get(literal.datatype)
         if plain is not None and plain.fullmatch(literal.lexical):
             return True
         return not isinstance(self.theory.value(literal), IllTyped)
 
     def is_counted(self, property: str) -> bool:
-        """Whether T can tell how many values of it something has."""
+        """Whether the ontology can count the values of a property."""
         return self.counts_all or property in self.counted_properties
 
-    def identity(self, literal: owl.Literal) -> DataValue:
-        """What it denotes. Opaque values are one only where the literals are."""
+    def value_of(self, literal: owl.Literal) -> DataValue:
+        """Value of a literal; unknown datatypes give equal values only for equal literals."""
         value = self.theory.value(literal)
         assert isinstance(value, DataValue)
         return value
 
     def name_of(self, literal: owl.Literal) -> str:
-        """Its value, where that keeps its name; else ""."""
-        value = self.identity(literal)
+        """Name of a literal's value if keys identify it exactly, else ""."""
+        value = self.value_of(literal)
         return (
             f"{value.space} {value.key!r}" if value in self.named_values or value.is_opaque else ""
         )
@@ -304,9 +315,9 @@ _CERTAIN_FORMS = {
 _DATA_ASSERTIONS = (owl.DataPropertyAssertion, owl.NegativeDataPropertyAssertion)
 
 
-def _data_ranges(value: object) -> Iterator[owl.DataRange]:
-    """The data ranges that restrictions and axioms in ``value`` speak of; a value is a range of
-    one.
+def _find_data_ranges(value: object) -> Iterator[owl.DataRange]:
+    """Yield the data ranges in restrictions and axioms; a constant is the range with only this
+    value.
     """
     for part in parts(value):
         match part:
@@ -329,9 +340,10 @@ def _data_ranges(value: object) -> Iterator[owl.DataRange]:
                 yield found
 
 
-def _counted_properties(
+def _find_counted_properties(
     values: Iterable[object], static: Iterable[owl.Assertion], roles: RoleBox
 ) -> frozenset[str]:
+    """Data properties whose values axioms or assertions can count, with super- and subproperties."""
     found: set[str] = set()
     for part in (part for value in values for part in parts(value)):
         match part:
@@ -351,23 +363,21 @@ def _counted_properties(
 
 
 #: Blank nodes of events are named after this, those of B after another.
-_SCOPE: Final = "e"
-_BLANK: Final = f"_:{_SCOPE}0."
-_LABEL: Final = re.compile(r"^_:(\S+)|(?<=> )_:(\S+)(?= *\.\s*$)")
+_BLANK_NODE_SCOPE: Final = "e"
+_BLANK_NODE_PREFIX: Final = f"_:{_BLANK_NODE_SCOPE}0."
+_BLANK_NODE_PATTERN: Final = re.compile(r"^_:(\S+)|(?<=> )_:(\S+)(?= *\.\s*$)")
 
 
 @dataclass(frozen=True)
 class EventReading:
-    """The assertions of an event; ``reason``: why it cannot be decided, if so."""
+    """Assertions of an event; ``reason``: why it cannot be decided, or ""."""
 
     assertions: tuple[owl.Assertion, ...]
     reason: str = ""
 
 
 def event_lines(event: Any) -> list[str]:
-    """The N-Triples lines of an event as callers give it: lines, an ABox, an rdflib Graph.
-    Raises: UsageError.
-    """
+    """N-Triples lines of an event given as lines, ABox or rdflib Graph. Raises: UsageError."""
     if isinstance(event, ABox):
         return [line for assertion in event for line in assertion_lines(assertion)]
     if isinstance(event, str | bytes):
@@ -378,7 +388,7 @@ def event_lines(event: Any) -> list[str]:
 
 
 def read_rdf(lines: Sequence[str], knowledge: StaticKnowledge) -> EventReading:
-    """The assertions of N-Triples ``lines`` of any kind."""
+    """Read N-Triples lines of any kind as assertions."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "event.nt"
         file.write_text(
@@ -392,7 +402,7 @@ def read_rdf(lines: Sequence[str], knowledge: StaticKnowledge) -> EventReading:
                 knowledge.tbox.signature,
                 ontologies=knowledge.ontologies,
                 axioms=knowledge.tbox.axioms,
-                scope=_SCOPE,
+                scope=_BLANK_NODE_SCOPE,
             )
         except InputError as error:
             return EventReading((), error.message.replace(str(file), "the event"))
@@ -417,35 +427,44 @@ def read_rdf(lines: Sequence[str], knowledge: StaticKnowledge) -> EventReading:
 
 
 def answer_name(individual: str) -> str:
-    """An individual of an event as its answer names it."""
-    return "_:" + individual.removeprefix(_BLANK) if individual.startswith(_BLANK) else individual
-
-
-def answer_line(line: str) -> str:
-    """A statement with blank nodes of the event as its answer names them."""
-    return relabel(line, {label: answer_name(f"_:{label}")[2:] for label in labels_of([line])})
-
-
-def labels_of(lines: Iterable[str]) -> frozenset[str]:
-    """The labels of the blank nodes in ``lines``."""
-    return frozenset(
-        match[1] or match[2] for line in lines if "_:" in line for match in _LABEL.finditer(line)
+    """Name of an event's individual in its answer."""
+    return (
+        "_:" + individual.removeprefix(_BLANK_NODE_PREFIX)
+        if individual.startswith(_BLANK_NODE_PREFIX)
+        else individual
     )
 
 
-def relabel(line: str, labels: Mapping[str, str]) -> str:
-    """``line`` with other ``labels`` for blank nodes."""
+def answer_line(line: str) -> str:
+    """Statement with blank nodes named as in the answer."""
+    return rename_blank_nodes(
+        line, {label: answer_name(f"_:{label}")[2:] for label in find_labels([line])}
+    )
+
+
+def find_labels(lines: Iterable[str]) -> frozenset[str]:
+    """Labels of the blank nodes in ``lines``."""
+    return frozenset(
+        match[1] or match[2]
+        for line in lines
+        if "_:" in line
+        for match in _BLANK_NODE_PATTERN.finditer(line)
+    )
+
+
+def rename_blank_nodes(line: str, labels: Mapping[str, str]) -> str:
+    """Rename blank nodes in a line."""
     return (
-        _LABEL.sub(lambda match: f"_:{labels.get(label := match[1] or match[2], label)}", line)
+        _BLANK_NODE_PATTERN.sub(
+            lambda match: f"_:{labels.get(label := match[1] or match[2], label)}", line
+        )
         if "_:" in line
         else line
     )
 
 
-def distinct_labels(labels: Sequence[Iterable[str]]) -> list[dict[str, str]]:
-    """What the ``labels`` of several events are called as those of one: where several have one,
-    by the event's place too.
-    """
+def make_labels_distinct(labels: Sequence[Iterable[str]]) -> list[dict[str, str]]:
+    """New labels for blank nodes of several events, so that no two events share one."""
     several = Counter(label for found in labels for label in found)
     taken, named = {*several}, list[dict[str, str]]()
     for number, found in enumerate(labels, 1):
@@ -458,9 +477,9 @@ def distinct_labels(labels: Sequence[Iterable[str]]) -> list[dict[str, str]]:
 
 
 def join_events(events: Iterable[Sequence[str]]) -> list[str]:
-    """The lines of several events as those of one. A label of blank nodes that several have is
-    of another node in each.
-    """
+    """Join the lines of several events, with blank nodes renamed apart."""
     given = [list(lines) for lines in events]
-    named = zip(given, distinct_labels([labels_of(lines) for lines in given]))
-    return list(dict.fromkeys(relabel(line, new) for lines, new in named for line in lines))
+    named = zip(given, make_labels_distinct([find_labels(lines) for lines in given]))
+    return list(
+        dict.fromkeys(rename_blank_nodes(line, new) for lines, new in named for line in lines)
+    )

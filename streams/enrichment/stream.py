@@ -1,6 +1,6 @@
-"""A stream enriched event by event, or window by window: one row a line of the source, in order;
-or one a window. First the collector, which has the cache and writes the rows; then the operators,
-which make the keys of events.
+"""Enrichment as a stream system: operators that make event keys, and a collector with the cache.
+
+The collector writes one row per record of the source, in order, or one row per window.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from shiq.streams.enrichment.answers import (
     add_member,
     has_type,
     make_entry,
-    row_text,
-    types_text,
+    serialise_row,
+    serialise_types,
 )
 from shiq.streams.enrichment.cache import Entry
 from shiq.streams.enrichment.components import EventWindows, TimedWindowEvent
 from shiq.streams.enrichment.enricher import Enricher
-from shiq.streams.enrichment.entries import entry_text, key_text, parse_entry, parse_key
+from shiq.streams.enrichment.entries import parse_entry, parse_key, serialise_entry, serialise_key
 from shiq.streams.enrichment.key import EventKey, Key
-from shiq.streams.enrichment.knowledge import Realizer, StaticKnowledge
+from shiq.streams.enrichment.knowledge import EventReasoner, StaticKnowledge
 from shiq.streams.enrichment.questions import EventQuestion, EventReader, RecordEvent, RecordReader
 from shiq.streams.front.arrivals import (
     MALFORMED,
@@ -60,8 +60,9 @@ from shiq.streams.front.operator import (
 
 @dataclass
 class RecordIntake(EventIntake):
-    """The intake of records: those of a table have a head, which is no event. ``has_times``: whether
-    their times and ids count.
+    """Intake of records for enrichment; the header of a CSV source is no event.
+
+    has_times: whether times and ids of records matter.
     """
 
     reader: RecordReader = field(default_factory=RecordReader)
@@ -69,11 +70,13 @@ class RecordIntake(EventIntake):
     has_times: bool = False
 
     def read_events(self, record: Record) -> tuple[Event | None, ...]:
-        """What is accepted of a record. Each is a point of time, after which it may be saved."""
-        if self.reader.read_head(record):
+        """Events accepted from a record. Each counts as a point of time, after which a checkpoint
+        may be saved.
+        """
+        if self.reader.read_header(record):
             return ()
         begun = perf_counter()
-        found = self.accept(record) if self.has_times else self.parse(record, self.unit)
+        found = self.read_and_admit(record) if self.has_times else self.parse(record, self.unit)
         self.seconds["reading"] += perf_counter() - begun
         self.points += 1
         return (found,)
@@ -81,7 +84,7 @@ class RecordIntake(EventIntake):
 
 @dataclass(frozen=True)
 class RowSettings:
-    """Which rows there are, and what they have besides."""
+    """Options for which rows are written and what they contain."""
 
     only: tuple[str, ...] = option(
         (), "Write only rows with such a type; repeatable.", is_repeatable=True, metavar="CLASS"
@@ -104,9 +107,13 @@ class RowSettings:
 
 @dataclass
 class EnrichmentCollector:
-    """Writes the rows of events (`shiq.streams.front.operator.Collector`). ``make_readable`` makes those
-    that were written readable at once; ``jsonld``: records are such objects; ``windows``: has one
-    row a window, ``tracker``: which events are in time for that.
+    """Collector that answers events and writes their rows
+    (`shiq.streams.front.operator.Collector`).
+
+    make_readable: flushes written rows for readers.
+    jsonld: whether records are JSON-LD.
+    windows: windows to be enriched, one row each; None for one row per event.
+    tracker: rejects events that are late for a window.
     """
 
     name: ClassVar[str] = "enrich"
@@ -130,7 +137,7 @@ class EnrichmentCollector:
 
     def __post_init__(self) -> None:
         self.records = RecordReader.for_reader(self.enricher.reader, self.unit, jsonld=self.jsonld)
-        read = self.records.untimed_event if self.windows is None else self.records.timed_event
+        read = self.records.wrap_untimed if self.windows is None else self.records.parse_timed
         self.intake = RecordIntake(
             self.tracker,
             self.rejects,
@@ -143,7 +150,7 @@ class EnrichmentCollector:
         )
 
     def operator(self, *, in_tasks: bool = False) -> Operator:
-        """What is done with events; what tasks need of the enricher is handed over."""
+        """Operator for this process, or for tasks with all that they need of the enricher."""
         if not in_tasks:
             limits = self.intake.limits()
             return LiveOperator(self.enricher, limits, measures_time=self.rows.timings)
@@ -155,20 +162,21 @@ class EnrichmentCollector:
         enricher, realizer = self.enricher, self.enricher.realizer
         program = None if enricher.program is None else enricher.program.load_joins()
         asking = realizer.reasoner, realizer.timeout, realizer.heap, realizer.static
-        known = {key_text(key): entry_text(entry) for key, entry in enricher.entries}
-        limits = EventLimits(self.unit, None, parse=self.records.untimed_event)
+        known = {serialise_key(key): serialise_entry(entry) for key, entry in enricher.entries}
+        limits = EventLimits(self.unit, None, parse=self.records.wrap_untimed)
         return KeyOperator(
             enricher.knowledge, program, asking, limits, known, enricher.entries.capacity
         )
 
     def observe_rejected(self, text: str) -> None:
-        """Nothing: what is no event, or late, is in no window."""
+        """Do nothing: a rejected record is in no window."""
 
     def collect(self, report: BatchReport, rows: Iterable[Row]) -> None:
-        """Write the rows of events, in order, or of the windows that are over. ``rows``: the
-        entries of keys, where tasks found them.
+        """Answer the events of a batch and write their rows, or the rows of ended windows.
+
+        rows: cache entries by key, if tasks made them.
         """
-        report.apply_to(self.intake, {})
+        report.update_intake(self.intake, {})
         self._save_entries()
         counts, begun = self.enricher.counts, perf_counter()
         entries, hits, spent = self._read_entries(rows), counts.hits, sum(counts.seconds.values())
@@ -184,10 +192,10 @@ class EnrichmentCollector:
         elif shown:
             for line, given, key in zip(shown["line"], shown["given"], shown["key"]):
                 self._write_answer(
-                    line, *_read_task_answer(given, key, entries), self.enricher.reader
+                    line, *_parse_task_answer(given, key, entries), self.enricher.reader
                 )
         if self.windows is not None and report.stream_time.watermark is not None:
-            self._write_windows(self.windows.ended_before(report.stream_time.watermark))
+            self._write_windows(self.windows.take_ended_windows(report.stream_time.watermark))
         report.counts["hits"] = counts.hits - hits
         if begun - self._last_shown >= self.max_wait_seconds:
             self.show_rows()
@@ -196,9 +204,7 @@ class EnrichmentCollector:
         counts.seconds["writing"] += perf_counter() - begun - answering
 
     def _read_entries(self, rows: Iterable[Row]) -> dict[str, Entry]:
-        """The entries of a batch by their keys as texts; those that are new are put aside for
-        the file of entries.
-        """
+        """Parse the entries that tasks made, by key text; keep new ones for the file of entries."""
         found = dict[str, Entry]()
         for row in rows:
             found[row["key"]] = parse_entry(row["entry"])
@@ -209,8 +215,9 @@ class EnrichmentCollector:
         return found
 
     def _save_entries(self) -> None:
-        """Put what tasks made of the batch before into the file of entries: the checkpoint has
-        that batch now, so that one that is done again does not find its own.
+        """Write the entries of the previous batch to the file of entries.
+
+        Its checkpoint is saved by now. So a replayed batch does not find its own entries.
         """
         made, self._unsaved_entries = self._unsaved_entries, []
         if made and self.enricher.file is not None:
@@ -219,7 +226,7 @@ class EnrichmentCollector:
     def _write_answer(
         self, line: int, raw: RecordEvent, asked: AskedQuestion, reader: Any, spent: float = 0.0
     ) -> None:
-        """Write the row of an event, of which ``spent`` seconds went to its key."""
+        """Answer an event and write its row; ``spent``: seconds spent on its key."""
         begun = perf_counter()
         found = (
             self.enricher.undetermined_answer(f"line {line}: {raw.problem}")
@@ -231,14 +238,14 @@ class EnrichmentCollector:
             return
         if found.reason.startswith("triple "):
             found = found.with_reason(f"line {line}, {found.reason}")
-        row = row_text(found, line, raw.t, raw.id)
+        row = serialise_row(found, line, raw.t, raw.id)
         if self.rows.explain and type(asked) is EventQuestion:
             reasons = self.enricher.explain(asked, found, self.rows.explain)
             row = add_member(row, "explanations", json.dumps(reasons, ensure_ascii=False))
         self.add_row(add_member(row, "seconds", f"{spent:.6f}") if self.rows.timings else row)
 
     def _write_windows(self, windows: Iterable[tuple[int, list[TimedWindowEvent]]]) -> None:
-        """Write the rows of windows."""
+        """Enrich windows and write their rows."""
         assert self.windows is not None
         for c, inside in windows:
             begun = perf_counter()
@@ -248,7 +255,7 @@ class EnrichmentCollector:
                 lines = json.dumps([held.line for held in inside])
                 reason = json.dumps(found.reason, ensure_ascii=False)
                 hit = "true" if found.hit else "false"
-                told = f'"verdict": "{found.verdict.value}", "hit": {hit}, {types_text(found)}, "reason": {reason}'
+                told = f'"verdict": "{found.verdict.value}", "hit": {hit}, {serialise_types(found)}, "reason": {reason}'
                 span = f"[{c - self.windows.width}, {c}]"
                 row = f'{{"window": {span}, "lines": {lines}, {told}}}'
                 self.add_row(
@@ -256,27 +263,27 @@ class EnrichmentCollector:
                 )
 
     def add_row(self, row: str) -> None:
-        """Take a row to be written."""
+        """Buffer a row and write the buffer when it is full."""
         self._rows.append(row)
         if len(self._rows) >= self.batch_size:
             self.flush()
 
     def flush(self) -> None:
-        """Writes the rows that wait."""
+        """Write the buffered rows."""
         if self._rows:
             self.write(self._rows)
             self._rows = []
 
     def show_rows(self) -> None:
-        """Writes the rows that wait, to be read at once."""
+        """Write the buffered rows and make them readable at once."""
         self.flush()
         self.make_readable()
 
     def state(self) -> bytes:
-        """What was counted and what is known, so that rows say the same of hits after a restart."""
+        """Counts, cache and windows, so that a resumed run writes the same rows."""
         enricher = self.enricher
         self.flush()
-        known = [[key_text(key), entry_text(entry)] for key, entry in enricher.entries]
+        known = [[serialise_key(key), serialise_entry(entry)] for key, entry in enricher.entries]
         found = {
             "counts": vars(enricher.counts),
             "arrivals": self.intake.state(),
@@ -291,7 +298,7 @@ class EnrichmentCollector:
         return json.dumps({**found, **windows}).encode()
 
     def restore(self, state: bytes) -> None:
-        """Goes on from the `state` of another run."""
+        """Continue from the `state` of another run."""
         found = json.loads(state)
         # Versions with a state for each runner had what is now one within it.
         found = {**found, **found.get("stream", {}), **found.get("own", {})}
@@ -312,16 +319,16 @@ class EnrichmentCollector:
             self.windows.restore(found, counts.events > 0)
 
     def legacy_bucket_states(self, state: bytes) -> list[bytes]:
-        """Versions that kept all in one had nothing else."""
+        """Empty state of the only bucket: old versions had none."""
         return [b""]
 
     def legacy_lines(self, state: bytes) -> dict[str, int]:
-        """How many lines each file had, in a checkpoint on Spark of versions without an order."""
+        """Number of lines read of each file, in a Spark checkpoint of versions without order."""
         found: dict[str, int] = json.loads(state)["lines"]
         return found
 
     def finish(self, rows: Iterable[Row]) -> StreamAnswer:
-        """What came of it all. Raises: InputError where no line could be read."""
+        """Write the last rows and return the result. Raises: InputError if no record could be read."""
         self._save_entries()
         counts, enricher = self.enricher.counts, self.enricher
         broken = self.rejects.counts[MALFORMED]
@@ -330,7 +337,9 @@ class EnrichmentCollector:
         else:
             counts.undetermined += broken
             if self.intake.stream_time.newest is not None:
-                self._write_windows(self.windows.remaining_windows(self.intake.stream_time.newest))
+                self._write_windows(
+                    self.windows.take_remaining_windows(self.intake.stream_time.newest)
+                )
         self.flush()
         leftovers = (
             *(x for x in enricher.knowledge.leftovers if is_blocking(x, enricher.knowledge.allow)),
@@ -340,39 +349,40 @@ class EnrichmentCollector:
         return StreamAnswer(verdict, leftovers, enricher.statistics)
 
 
-def _read_task_answer(
+def _parse_task_answer(
     given: str, text: str, entries: Mapping[str, Entry]
 ) -> tuple[RecordEvent, AskedQuestion]:
-    """What a task says of an event, with the entry of its key."""
+    """Combine what a task sent about an event with the entry of its key."""
     t, name, problem, names = json.loads(given)
     raw = RecordEvent(t, name, None, problem)
     if not text:
         return raw, None
-    if text.startswith(ANSWER):
-        return raw, EnrichedEvent(parse_entry(text[len(ANSWER) :]), (), False, ())
+    if text.startswith(ANSWER_PREFIX):
+        return raw, EnrichedEvent(parse_entry(text[len(ANSWER_PREFIX) :]), (), False, ())
     key = parse_key(text) if text.startswith("[") else None
     return raw, EventQuestion(EventKey(key, names), entry=entries[text])
 
 
 #: Keys are in so many buckets, where these are spread over tasks.
-BUCKETS: Final = 32
+BUCKETS_IN_TASKS: Final = 32
 #: How texts begin that are no keys: an answer, the lines of an event without a key. That of a
 #: record that is no event is empty.
-ANSWER, LINES = "=", "!"
+ANSWER_PREFIX, LINES_PREFIX = "=", "!"
 AskedQuestion = EventQuestion | EnrichedEvent | None
 
 
-def event_questions(
+def make_questions(
     events: Iterable[Event | None], reader: EventReader, spent: list[float] | None = None
 ) -> tuple[list[AskedQuestion], list[RejectedEvent]]:
-    """What each event asks, None where a record is none, or is asked about in a window; and
-    which records are no events. ``spent`` takes the seconds of each.
+    """Make the question of each event (None for malformed records), and list the malformed records.
+
+    spent: receives the seconds of each.
     """
     raws: list[RecordEvent | None] = [None if event is None else event.raw for event in events]
     asked = list[AskedQuestion]()
     begun = perf_counter()
     for raw in raws:
-        asked.append(None if raw is None or raw.problem else reader.question(raw.event))
+        asked.append(None if raw is None or raw.problem else reader.make_question(raw.event))
         if spent is not None:
             now = perf_counter()
             spent.append(now - begun)
@@ -387,9 +397,7 @@ def event_questions(
 
 @dataclass(frozen=True)
 class LiveOperator:
-    """`shiq.streams.front.operator.Operator` in this process: the collector is shown what each
-    event asks the ``enricher``.
-    """
+    """Operator in this process, which passes each event's question to the collector."""
 
     shows_events: ClassVar[bool] = True
     is_stateful: ClassVar[bool] = False
@@ -399,12 +407,12 @@ class LiveOperator:
     measures_time: bool = False
 
     def partition_events(self, events: Sequence[Event | None]) -> PartitionedEvents:
-        """The events, and what they ask, once what is new of the static data was taken."""
+        """Apply new static files, then make the questions of the events."""
         if self.enricher.static_folder is not None:
             self.enricher.static_folder.apply_new_files(self.enricher)
         begun, reader = perf_counter(), self.enricher.reader
         spent: list[float] | None = [] if self.measures_time else None
-        asked, refused = event_questions(events, reader, spent)
+        asked, refused = make_questions(events, reader, spent)
         self.enricher.counts.seconds["keys"] += perf_counter() - begun
         shown = {"event": events, "asked": asked, "reader": [reader] * len(asked)}
         return PartitionedEvents(
@@ -412,14 +420,17 @@ class LiveOperator:
         )
 
     def open_state(self, bucket: int, state: bytes | None) -> KeyState:
-        """Nothing is kept in buckets."""
+        """Open an unused state: this operator has nothing to keep in buckets."""
         return KeyState({}, 0, lambda lines: ("", 0))
 
 
 @dataclass(frozen=True)
 class KeyOperator:
-    """The same in tasks. ``reasoner_settings``: what a `Realizer` is opened with beside the knowledge;
-    ``initial_entries``: entries by key, as texts, to begin with; a bucket keeps ``capacity``.
+    """Operator in tasks, which makes keys and reasons about new ones, bucket by bucket.
+
+    reasoner_settings: arguments of the reasoner besides the knowledge.
+    initial_entries: entries known at the start, as texts.
+    capacity: number of entries in all buckets.
     """
 
     shows_events: ClassVar[bool] = True
@@ -430,31 +441,32 @@ class KeyOperator:
     limits: EventLimits
     initial_entries: dict[str, str]
     capacity: int
-    buckets: int = BUCKETS
+    buckets: int = BUCKETS_IN_TASKS
 
     @cached_property
     def reader(self) -> EventReader:
+        """Reader that makes questions of events."""
         return EventReader(self.knowledge, self.program)
 
     @cached_property
-    def realizer(self) -> Realizer:
-        """One a worker, whose reasoners stay warm."""
-        found = Realizer(self.knowledge, *self.reasoner_settings)
+    def event_reasoner(self) -> EventReasoner:
+        """Reasoner of this worker, whose processes stay warm."""
+        found = EventReasoner(self.knowledge, *self.reasoner_settings)
         finalize(self, found.close)
         return found
 
     def partition_events(self, events: Sequence[Event | None]) -> PartitionedEvents:
-        """Keys by bucket, each with the lines of an event; shown: the key, answer or lines of
-        each event, and what else its row has.
+        """Split keys by bucket, each with the lines of one event; the collector gets each event's
+        key.
         """
-        asked, refused = event_questions(events, self.reader)
+        asked, refused = make_questions(events, self.reader)
         codes, texts, given = list[int](), list[str](), list[str]()
         numbers, parts = dict[Any, int](), dict[int, dict[str, list[Any]]]()
         for place, (event, one) in enumerate(zip(events, asked)):
             key, order = one.event_key if isinstance(one, EventQuestion) else (None, ())
             code = numbers.get(key, len(texts))
             if code == len(texts):
-                texts.append(_question_text(one))
+                texts.append(_serialise_question(one))
                 if key is not None:
                     numbers[key] = code
                 if isinstance(one, EventQuestion):
@@ -470,10 +482,11 @@ class KeyOperator:
         return PartitionedEvents(parts, refused, collector_columns=shown)
 
     def bucket_number(self, text: str) -> int:
+        """Bucket of a key's text."""
         return zlib.crc32(text.encode("utf-8", "surrogatepass")) % self.buckets
 
     def open_state(self, bucket: int, state: bytes | None) -> KeyState:
-        """The entries of a bucket."""
+        """Open the entries of a bucket, new or from its bytes."""
         known = (
             json.loads(zlib.decompress(state))
             if state
@@ -486,24 +499,27 @@ class KeyOperator:
         return KeyState(known, self.capacity // self.buckets, self.reason_entry)
 
     def reason_entry(self, lines: Sequence[str]) -> tuple[str, int]:
-        """The entry of an event as text, and how many questions it took."""
-        asked, before = self.reader.question([*lines]), self.realizer.calls
+        """Entry of an event by reasoning, as text, and the number of reasoner calls."""
+        asked, before = self.reader.make_question([*lines]), self.event_reasoner.calls
         assert isinstance(asked, EventQuestion)
-        found = make_entry(self.realizer.entailed_types(asked.assertions()), asked.event_key)
-        return entry_text(found), self.realizer.calls - before
+        found = make_entry(self.event_reasoner.entailed_types(asked.assertions()), asked.event_key)
+        return serialise_entry(found), self.event_reasoner.calls - before
 
 
-def _question_text(asked: AskedQuestion) -> str:
+def _serialise_question(asked: AskedQuestion) -> str:
+    """Text for a question: its key, the lines of an event without key, an answer, or ""."""
     if isinstance(asked, EventQuestion):
         key = asked.event_key.key
-        return LINES + json.dumps([*asked.lines]) if key is None else key_text(key)
-    return "" if asked is None else ANSWER + entry_text(asked.entry)
+        return LINES_PREFIX + json.dumps([*asked.lines]) if key is None else serialise_key(key)
+    return "" if asked is None else ANSWER_PREFIX + serialise_entry(asked.entry)
 
 
 @dataclass
 class KeyState:
-    """The entries that a bucket knows, about ``capacity`` of them; ``reason_entry``: makes others. They
-    are no more than a memory: what is lost is reasoned about again.
+    """State of a bucket: its cached entries. A lost entry only costs reasoning again.
+
+    capacity: approximate number of entries.
+    reason_entry: makes an entry from an event's lines.
     """
 
     entries: dict[str, str]
@@ -511,7 +527,7 @@ class KeyState:
     reason_entry: Callable[[Sequence[str]], tuple[str, int]]
 
     def step(self, parts: Sequence[Columns], moment: StreamTime) -> list[Row]:
-        """The entry of each key; ``calls``: how many questions it took, None where it was known."""
+        """Rows with the entry of each key; ``calls``: its reasoner calls, None if it was cached."""
         rows: dict[str, Row] = {}
         for part in parts:
             for text, lines in zip(part["key"], part["lines"]):
@@ -525,14 +541,15 @@ class KeyState:
         return list(rows.values())
 
     def finish(self, moment: StreamTime) -> Iterable[Row]:
-        """Nothing: all is told as it comes."""
+        """Return no rows: all were returned before."""
         return ()
 
     def to_bytes(self) -> bytes:
+        """Serialise the cached entries."""
         return zlib.compress(json.dumps(self.entries).encode(), 1) if self.entries else b""
 
 
 def is_cacheable(row: Row) -> bool:
-    """Whether the entry of a row of `KeyState.step` is one of a key, and decided."""
+    """Whether a row of `KeyState.step` has a key and a decided entry."""
     undecided = f'["{Verdict.UNDETERMINED.value}"'
-    return not row["key"].startswith(LINES) and not row["entry"].startswith(undecided)
+    return not row["key"].startswith(LINES_PREFIX) and not row["entry"].startswith(undecided)

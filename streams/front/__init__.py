@@ -1,3 +1,1 @@
-"""What all stream commands share in one process: events, sources, sinks, rejects, lateness,
-checkpoints.
-"""
+"""Events, sources, sinks, rejects, watermarks and checkpoints: shared by all stream commands."""

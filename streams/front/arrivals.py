@@ -1,5 +1,7 @@
-"""Records that become events: read, none twice by its id, neither late nor too far ahead; the
-others are rejected, aloud: counted by kind, and written one JSON object a line.
+"""Turn records into accepted events; drop duplicates, and reject malformed, late or far-ahead
+records.
+
+Rejected records are counted by kind and written to the reject log, one JSON object a line.
 """
 
 from __future__ import annotations
@@ -23,8 +25,9 @@ _PRUNE_ABOVE: Final = 10_000
 
 @dataclass
 class RecentIds:
-    """The newest time of each id. ``span``, in each call: for how long an id is known, a window
-    and the lateness.
+    """Event ids seen recently, each with its newest time, to drop duplicates.
+
+    span: parameter of the methods, how long an id is remembered: the window plus the lateness.
 
     >>> ids = RecentIds()
     >>> ids.add("a", 5)
@@ -35,17 +38,17 @@ class RecentIds:
     times: dict[str, int] = field(default_factory=dict)
 
     def is_known(self, name: str | None, t: int, span: int) -> bool:
-        """Whether an event of this id came before, and can still matter at ``t``."""
+        """Whether an event with this id came at most ``span`` time units before ``t``."""
         before = None if name is None else self.times.get(name)
         return before is not None and t - before <= span
 
     def add(self, name: str | None, t: int) -> None:
-        """Note an event that was accepted."""
+        """Remember the id and time of an accepted event."""
         if name is not None:
             self.times[name] = t
 
-    def forget(self, watermark: int | None, span: int) -> None:
-        """Let ids go that no event from ``watermark`` on can be the second of."""
+    def drop_old(self, watermark: int | None, span: int) -> None:
+        """Drop ids too old to match any event from ``watermark`` on."""
         if len(self.times) >= _PRUNE_ABOVE and watermark is not None:
             kept = {name: t for name, t in self.times.items() if t >= watermark - span}
             if len(kept) < len(self.times) / 2:
@@ -57,9 +60,7 @@ class RecentIds:
 
 
 class StreamTime(NamedTuple):
-    """How far the stream is: the first and newest times accepted, and before what none is
-    accepted any more.
-    """
+    """Progress of a stream: first and newest accepted time, and the watermark."""
 
     first: int | None = None
     newest: int | None = None
@@ -68,9 +69,11 @@ class StreamTime(NamedTuple):
 
 @dataclass
 class WatermarkTracker:
-    """The newest time that was accepted, and what it lets in: t from newest - ``lateness`` to
-    newest + ``max_ahead``. Where the lateness is None nothing is late: a finite source may be
-    read in any order. Up to ``closed_until`` all is over, wherever the watermark is.
+    """Track the newest accepted time and reject events that are late or too far ahead.
+
+    An event is accepted from newest - ``lateness`` to newest + ``max_ahead``. With lateness None
+    nothing is late: a finite source may be read in any order. All times up to ``closed_until`` are
+    late, whatever the watermark.
 
     >>> tracker = WatermarkTracker(lateness=2, max_ahead=100)
     >>> [tracker.classify(t) for t in (10, 8, 7, 200, 11)], tracker.newest, tracker.watermark
@@ -83,8 +86,10 @@ class WatermarkTracker:
     closed_until: int | None = None
 
     def classify(self, t: int) -> str:
-        """The kind of reject that an event at ``t`` is now, "" if it is accepted, and time goes
-        on to it. The first always is.
+        """Return the reject kind of an event at ``t``; for "" accept it and advance the newest
+        time.
+
+        The first event is always accepted.
         """
         if self.closed_until is not None and t <= self.closed_until:
             return LATE
@@ -100,11 +105,11 @@ class WatermarkTracker:
 
     @property
     def watermark(self) -> int | None:
-        """Nothing before this time is accepted any more; None while that may be anything."""
+        """Time before which every event is late; None while there is no such time."""
         return None if self.newest is None or self.lateness is None else self.newest - self.lateness
 
     def explain_reject(self, t: int, kind: str) -> str:
-        """Why an event at ``t`` was not accepted, as a sentence."""
+        """Explain in a sentence why an event at ``t`` was rejected."""
         if kind == LATE and self.closed_until is not None and t <= self.closed_until:
             return f"t = {t} is not behind {self.closed_until}, a closed point"
         if kind == LATE:
@@ -119,9 +124,11 @@ class WatermarkTracker:
 
 @dataclass(frozen=True)
 class EventLimits:
-    """Which events are used: ``unit``, ``lateness``, ``max_ahead``, ``window`` and ``parse`` as
-    `EventIntake` has them; those outside [``start``, ``end``] are counted, and not used. Times are
-    divided by ``step``.
+    """Acceptance rules for events, to be applied by the tasks of a cluster.
+
+    unit, lateness, max_ahead, window, parse: as in `EventIntake`.
+    start, end: first and last time used; events outside are counted only.
+    step: divisor of times.
     """
 
     unit: str = "sec"
@@ -134,7 +141,7 @@ class EventLimits:
     step: int = 1
 
     def read_event(self, record: Record) -> Event:
-        """The event of a record, its time in steps. Raises: EventError."""
+        """Parse a record as an event, with its time divided by ``step``. Raises: EventError."""
         found = self.parse(record, self.unit)
         return found if self.step == 1 else found._replace(t=found.t // self.step)
 
@@ -145,13 +152,16 @@ class EventLimits:
 
 @dataclass
 class EventIntake:
-    """What becomes of records, one by one, in order of source and line.
+    """Admission of records, one by one: parse, drop duplicates, reject, and advance the watermark.
 
-    ``window``: for how long (and the lateness) an id is known, so that a second event of it is
-    dropped and counted in ``duplicates``; ``parse``: the event of a record, if it is not
-    in JSON; ``on_reject``: hears the kind and time of what is rejected; ``before_reject``: is called
-    before that. ``first``: the least time accepted; ``step``: times are divided by it;
-    ``points``: how often time went on.
+    window: an id is remembered for this long plus the lateness.
+    parse: reader of records that are not JSON events.
+    on_reject: called with the kind and time of each reject.
+    before_reject: called before a reject is logged.
+    first: smallest accepted time.
+    step: divisor of times.
+    points: number of times that the newest time advanced.
+    duplicates: number of events dropped because their id is known.
     """
 
     tracker: WatermarkTracker
@@ -168,11 +178,11 @@ class EventIntake:
     _ids: RecentIds = field(default_factory=RecentIds)
 
     def read_events(self, record: Record) -> Iterable[Event | None]:
-        """What is accepted of a record; None for what is not."""
-        return (self.accept(record),)
+        """Events accepted from a record; None stands for one that is not accepted."""
+        return (self.read_and_admit(record),)
 
-    def accept(self, record: Record) -> Event | None:
-        """The event of a record, if it is one that is used."""
+    def read_and_admit(self, record: Record) -> Event | None:
+        """Parse a record and admit its event; None if it is rejected or a duplicate."""
         try:
             event = self.parse(record, self.unit)
         except EventError as error:
@@ -183,7 +193,7 @@ class EventIntake:
         return self.admit(event, record)
 
     def admit(self, event: Event, record: Record) -> Event | None:
-        """The ``event`` that ``record`` holds, unless it came before, late, or too far ahead."""
+        """Admit an event unless its id is known, or it is late or too far ahead."""
         if self._ids.is_known(event.id, event.t, self._id_retention):
             self.duplicates += 1
             return None
@@ -195,33 +205,33 @@ class EventIntake:
         self._ids.add(event.id, event.t)
         if self.tracker.newest != before:
             self.points += 1
-            self._ids.forget(self.tracker.watermark, self._id_retention)
+            self._ids.drop_old(self.tracker.watermark, self._id_retention)
         self.first = event.t if self.first is None else min(self.first, event.t)
         return event
 
     def reject(self, kind: str, record: Record, reason: str, t: int | None) -> None:
-        """Takes down what is not used."""
+        """Log a record as rejected and call the callbacks."""
         self.before_reject()
         self.rejects.add(kind, record.source, record.line, reason, record.text)
         self.on_reject(kind, t)
 
     def limits(self, start: int | None = None, end: int | None = None) -> EventLimits:
-        """What is accepted, for records that are read elsewhere."""
+        """Acceptance rules of this intake, for tasks that read records themselves."""
         lateness, ahead = self.tracker.lateness, self.tracker.max_ahead
         return EventLimits(self.unit, lateness, ahead, self.window, start, end, step=self.step)
 
     @property
     def stream_time(self) -> StreamTime:
-        """How far the stream is."""
+        """First and newest accepted time, and the watermark."""
         return StreamTime(self.first, self.tracker.newest, self.tracker.watermark)
 
     @property
     def _id_retention(self) -> int:
-        """For how long an id is known."""
+        """Duration for which an event id is remembered."""
         return self.window + (self.tracker.lateness or 0)
 
     def state(self) -> Any:
-        """What `restore` takes, as JSON."""
+        """JSON state of the intake for a checkpoint; `restore` reads it."""
         return {
             "newest": self.tracker.newest,
             "closed": self.tracker.closed_until,
@@ -233,7 +243,7 @@ class EventIntake:
         }
 
     def restore(self, state: Any) -> None:
-        """Goes on where another run was."""
+        """Continue from the `state` of another run."""
         self.tracker.newest, self.first = state["newest"], state["first"]
         self.tracker.closed_until = state.get("closed")  # which older checkpoints do not have
         self.points, self.duplicates, self._ids = (
@@ -254,7 +264,7 @@ _MOST_SAMPLES = 20
 
 
 def leftover_rows(leftovers: Iterable[Leftover]) -> list[dict[str, Any]]:
-    """Leftovers as ``--json`` of the stream commands writes them."""
+    """Convert leftovers to JSON rows as ``--json`` of the stream commands prints them."""
     return [
         {
             "kind": x.kind,
@@ -270,8 +280,10 @@ def leftover_rows(leftovers: Iterable[Leftover]) -> list[dict[str, Any]]:
 
 @dataclass
 class RejectLog:
-    """The records that were not used. ``write``: takes each as a row; ``samples``: the first of
-    each kind, for results.
+    """Log of rejected records, with counts by kind and samples for results.
+
+    write: receives each reject as a JSON row.
+    samples: the first rejects of each kind.
     """
 
     write: Callable[[Sequence[str]], None] = lambda rows: None
@@ -279,7 +291,7 @@ class RejectLog:
     samples: list[Leftover] = field(default_factory=list)
 
     def add(self, kind: str, source: str, line: int, reason: str, text: str) -> None:
-        """Takes down one record."""
+        """Log one rejected record."""
         self.counts[kind] += 1
         if self.counts[kind] <= _MOST_SAMPLES:
             self.samples.append(Leftover(kind, reason, source, line, text[:200]))
@@ -287,14 +299,14 @@ class RejectLog:
         self.write([json.dumps(row, ensure_ascii=False)])
 
     def raise_if_all_rejected(self, is_all: bool) -> None:
-        """Raises: InputError where something was rejected, and nothing else came."""
+        """Raise InputError if ``is_all`` and some record was rejected: nothing usable was read."""
         if is_all and self.counts:
             raise InputError(
-                self.explain_none("an event"), "Check what it is: one JSON object a line."
+                self.explain_nothing_read("an event"), "Check what it is: one JSON object a line."
             )
 
-    def explain_none(self, thing: str) -> str:
-        """Say that no line of any source is a ``thing``, and why the first of them is not."""
+    def explain_nothing_read(self, thing: str) -> str:
+        """Explain that no input line is a ``thing``, with the problem of the first reject."""
         first = self.samples[0]
         sources = (
             ", ".join(dict.fromkeys(x.source for x in self.samples if x.source)) or "the source"
@@ -302,7 +314,9 @@ class RejectLog:
         return f"no line of {sources} is {thing} (line {first.line}: {first.message})"
 
     def leftovers(self) -> list[Leftover]:
-        """What to tell in a result: the first of each kind, and how many more there are."""
+        """Samples of the rejects as leftovers of a result, and one leftover with the rest's count
+        per kind.
+        """
         more = {
             kind: count - _MOST_SAMPLES
             for kind, count in self.counts.items()
@@ -317,11 +331,11 @@ class RejectLog:
         ]
 
     def state(self) -> Any:
-        """What `restore` takes, as JSON."""
+        """JSON state of the log for a checkpoint; `restore` reads it."""
         told = [[x.kind, x.message, x.source, x.line, x.text] for x in self.samples]
         return {"counts": self.counts, "shown": told}
 
     def restore(self, state: Any) -> None:
-        """Goes on where another run was."""
+        """Continue from the `state` of another run."""
         self.counts = Counter(state["counts"])
         self.samples = [Leftover(*told) for told in state["shown"]]

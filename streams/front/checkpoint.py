@@ -1,8 +1,8 @@
-"""Checkpoints: state, positions in the inputs and lengths of the outputs, put on disk in one step.
+"""Checkpoints: operator state, input positions and output offsets, replaced in one atomic step.
 
-A checkpoint directory holds ``checkpoint.json`` and the state that it names, ``state-N``; the
-step is the replacement of the former. One writer at a time. State is bytes that its owner can
-read back (Arrow or JSON, never pickle), with their CRC-32.
+A checkpoint directory holds ``checkpoint.json`` and the state file that it names, ``state-N``.
+Replacing the JSON file is the commit. There is one writer at a time. State is bytes (Arrow or JSON,
+never pickle) with their CRC-32.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from shiq.errors import OperationalError
 from shiq.files import replace_file, report_write_errors
 from shiq.jobs.store.files import hold_write_lock
 
-_NAME: Final = "checkpoint.json"
-_OUTPUT_START: Final = "begun.json"
-_SCHEMA: Final = 1
+_CHECKPOINT_FILE: Final = "checkpoint.json"
+_OUTPUT_START_FILE: Final = "begun.json"
+_SCHEMA_VERSION: Final = 1
 #: A checkpoint is due after so many points, or so many seconds.
-POINTS: Final = 100
-SECONDS: Final = 1.0
+POINTS_PER_CHECKPOINT: Final = 100
+SECONDS_PER_CHECKPOINT: Final = 1.0
 
 
 @dataclass(frozen=True)
 class CheckpointContent:
-    """What a checkpoint holds: ``positions`` by source, ``output_offsets`` by output, the ``state``."""
+    """Content of a checkpoint: positions by source, offsets by output, and the state as bytes."""
 
     positions: Mapping[str, Any]
     output_offsets: Mapping[str, Any]
@@ -44,30 +44,31 @@ class CheckpointContent:
 
 @dataclass
 class CheckpointInterval:
-    """When it is time to save, or to let rows be seen: each `POINTS` points of time, and each
-    `SECONDS`.
-    """
+    """Timer that says when a checkpoint is due: every `POINTS_PER_CHECKPOINT` points of time or `SECONDS_PER_CHECKPOINT`."""
 
     points: int = 0
     started_at: float = field(default_factory=time.monotonic)
 
     def is_due(self, points: int = 1) -> bool:
-        """Whether it is time, after ``points`` more points."""
+        """Count ``points`` more points of time; whether a checkpoint is due."""
         self.points += points
-        return self.points >= POINTS or time.monotonic() - self.started_at >= SECONDS
+        return (
+            self.points >= POINTS_PER_CHECKPOINT
+            or time.monotonic() - self.started_at >= SECONDS_PER_CHECKPOINT
+        )
 
     @property
     def is_overdue(self) -> bool:
-        """Whether it has been time for as long again."""
-        return time.monotonic() - self.started_at >= 2 * SECONDS
+        """Whether twice the interval in seconds has passed."""
+        return time.monotonic() - self.started_at >= 2 * SECONDS_PER_CHECKPOINT
 
     def restart(self) -> None:
-        """Counts from here."""
+        """Restart the timer after a checkpoint."""
         self.points, self.started_at = 0, time.monotonic()
 
 
 def pack_state(document: Any, columns: Mapping[str, np.ndarray[Any, Any]]) -> bytes:
-    """A JSON value and columns of numbers as one state."""
+    """Serialise a JSON value and numeric columns into one state."""
     held = BytesIO()
     text = np.frombuffer(json.dumps(document).encode(), np.uint8)
     assert not any(column.dtype.hasobject for column in columns.values()), (
@@ -78,7 +79,7 @@ def pack_state(document: Any, columns: Mapping[str, np.ndarray[Any, Any]]) -> by
 
 
 def unpack_state(state: bytes) -> tuple[Any, dict[str, np.ndarray[Any, Any]]]:
-    """What `pack_state` put together."""
+    """Read the JSON value and the columns that `pack_state` serialised."""
     with np.load(BytesIO(state), allow_pickle=False) as held:
         columns = {
             name.removeprefix("column-"): held[name] for name in held.files if name != "document"
@@ -86,8 +87,8 @@ def unpack_state(state: bytes) -> tuple[Any, dict[str, np.ndarray[Any, Any]]]:
         return json.loads(held["document"].tobytes()), columns
 
 
-def fingerprint(texts: Iterable[str]) -> str:
-    """A short name of ``texts`` in any order, for settings that are long, such as a TBox."""
+def hash_texts(texts: Iterable[str]) -> str:
+    """Short hash of ``texts``, independent of their order, for long settings such as a TBox."""
     digest = hashlib.sha256()
     for text in sorted(texts):
         digest.update(hashlib.sha256(text.encode("utf-8", "backslashreplace")).digest())
@@ -96,8 +97,10 @@ def fingerprint(texts: Iterable[str]) -> str:
 
 @dataclass
 class Checkpoint:
-    """A checkpoint directory of one run. ``settings``: whatever changes rows (TBox, program,
-    window, …), as short texts; a run with others is refused.
+    """Checkpoint directory of a run.
+
+    settings: everything that changes output rows (TBox, program, window, …), as short texts. A run
+    with other settings is refused.
     """
 
     path: Path
@@ -105,17 +108,18 @@ class Checkpoint:
     number: int = 0
 
     def load(self) -> CheckpointContent | None:
-        """What the last run saved; None if there was none. Raises: OperationalError for a run
-        with other settings, or damage.
+        """Load the content that the last run saved; None if there is none.
+
+        Raises: OperationalError if the settings differ or a file is damaged.
         """
-        file = self.path / _NAME
+        file = self.path / _CHECKPOINT_FILE
         if not file.exists():
             return None
         try:
             found = json.loads(file.read_bytes())
             self._require_same_settings(found["settings"])
             state = (self.path / found["state"]).read_bytes()
-            whole = found["schema_version"] == _SCHEMA and zlib.crc32(state) == found["crc"]
+            whole = found["schema_version"] == _SCHEMA_VERSION and zlib.crc32(state) == found["crc"]
             saved = CheckpointContent(found["positions"], found["lengths"], state)
             self.number = found["number"]
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -129,17 +133,17 @@ class Checkpoint:
         return saved
 
     def save_output_start(self, lengths: Mapping[str, Any]) -> None:
-        """Keeps the ``lengths`` with which outputs begin, before a row is sent. Raises:
+        """Save the offsets at which outputs begin, before the first row is sent. Raises:
         OperationalError.
         """
         with report_write_errors(self.path):
-            replace_file(self.path / _OUTPUT_START, json.dumps(dict(lengths)).encode())
+            replace_file(self.path / _OUTPUT_START_FILE, json.dumps(dict(lengths)).encode())
 
     def load_output_start(self) -> dict[str, Any]:
-        """What the run before was to `save_output_start` with, if it was killed before it saved anything;
-        else nothing.
+        """Load the saved start offsets of outputs, for a run killed before its first checkpoint; {}
+        if none.
         """
-        file = self.path / _OUTPUT_START
+        file = self.path / _OUTPUT_START_FILE
         try:
             return dict(json.loads(file.read_bytes())) if file.exists() else {}
         except (OSError, ValueError, TypeError) as error:
@@ -148,6 +152,7 @@ class Checkpoint:
             ) from error
 
     def _require_same_settings(self, found: Mapping[str, str]) -> None:
+        """Raise OperationalError if the checkpoint was made with other settings."""
         for name in sorted({*found, *self.settings}):
             before, now = found.get(name, "none"), self.settings.get(name, "none")
             if before != now:
@@ -157,12 +162,10 @@ class Checkpoint:
                 )
 
     def save(self, saved: CheckpointContent) -> None:
-        """Puts ``saved`` in the place of what was saved before, in one step. Raises:
-        OperationalError.
-        """
+        """Replace the saved content in one atomic step. Raises: OperationalError."""
         name = f"state-{self.number + 1}"
         document = {
-            "schema_version": _SCHEMA,
+            "schema_version": _SCHEMA_VERSION,
             "number": self.number + 1,
             "settings": dict(self.settings),
             "positions": dict(saved.positions),
@@ -174,7 +177,7 @@ class Checkpoint:
             self.path, "Make room, then start again: it goes on from the last checkpoint."
         ):
             replace_file(self.path / name, saved.state)
-            replace_file(self.path / _NAME, json.dumps(document).encode())
+            replace_file(self.path / _CHECKPOINT_FILE, json.dumps(document).encode())
             for old in self.path.glob("state-*"):
                 if old.name != name:
                     with contextlib.suppress(OSError):
@@ -184,7 +187,7 @@ class Checkpoint:
 
 @contextmanager
 def open_checkpoint(path: Path, settings: Mapping[str, str]) -> Iterator[Checkpoint]:
-    """Opens a checkpoint directory for one run, as its only writer. Raises: OperationalError."""
+    """Open a checkpoint directory as its only writer. Raises: OperationalError."""
     with report_write_errors(path):
         path.mkdir(parents=True, exist_ok=True)
     with hold_write_lock(path):

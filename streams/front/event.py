@@ -1,8 +1,8 @@
-"""Events: what one record of a stream says, and at which time.
+"""Events: the content and time of one record of a stream.
 
-An event is a JSON object: ``{"t": 5, "triples": ["<s> <p> <o> .", …], "id": "e7"}``; for stream
-rules ``atoms`` stands beside or instead of ``triples``. Other members are not read. ``t`` is an
-integer, or an ISO date-time, floored to the unit.
+An event is a JSON object: ``{"t": 5, "triples": ["<s> <p> <o> .", …], "id": "e7"}``. For stream
+rules, ``atoms`` may replace or accompany ``triples``. Other members are ignored. ``t`` is an
+integer or an ISO date-time, which is rounded down to the unit.
 
 >>> parse_event('{"t": 5, "triples": ["<urn:s> <urn:p> <urn:o> ."]}')
 Event(t=5, triples=('<urn:s> <urn:p> <urn:o> .',), atoms=(), id=None, raw=None)
@@ -23,9 +23,13 @@ from shiq.rml.model import RepeatedMemberError, unique_members
 
 
 class Record(NamedTuple):
-    """``data``: the bytes of a line or message, without its end; ``line``: 1-based, of a topic
-    the offset. ``event``: where the source is a table, what the row says; ``problem``: why the
-    bytes cannot be a whole record.
+    """One unread line, message or table row of a source.
+
+    source: name of the source.
+    line: 1-based line number; the offset in a topic.
+    data: bytes of the line or message, without line end.
+    event: the event of a table row.
+    problem: reason why the bytes cannot be a complete record, or "".
     """
 
     source: str
@@ -36,11 +40,12 @@ class Record(NamedTuple):
 
     @property
     def text(self) -> str:
+        """The bytes as text; invalid UTF-8 is escaped."""
         return self.data.decode("utf-8", "backslashreplace")
 
     @property
     def source_text(self) -> str:
-        """It as it stood; a row of a table as an event."""
+        """Original text of the record; for a table row, its event as JSON."""
         if self.event is None:
             return self.text
         return json.dumps({"t": self.event.t, "triples": self.event.triples}, ensure_ascii=False)
@@ -59,7 +64,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 class EventError(ValueError):
-    """Why a record is no event. ``t``, ``id``: what of it is known all the same."""
+    """Error: a record is not an event. ``t`` and ``id`` keep what could be read of it."""
 
     def __init__(self, message: str, t: int | None = None, id: str | None = None) -> None:
         super().__init__(message)
@@ -67,8 +72,10 @@ class EventError(ValueError):
 
 
 class Event(NamedTuple):
-    """What holds at the time ``t``: N-Triples statements, or atoms of a rule program. ``id``:
-    the sender's name for it; ``raw``: what a system's own reader made of its record.
+    """Content of one record at the time ``t``: N-Triples statements or atoms of a rule program.
+
+    id: the sender's identifier, to detect duplicates.
+    raw: result of a system's own record reader.
     """
 
     t: int
@@ -79,18 +86,18 @@ class Event(NamedTuple):
 
 
 def event_from_record(record: Record, unit: str = "sec") -> Event:
-    """The event that a record holds. Raises: EventError."""
+    """Parse the event of a record. Raises: EventError."""
     if record.problem:
         raise EventError(record.problem)
     return record.event or parse_event(record.data, unit)
 
 
 def parse_event(text: str | bytes, unit: str = "sec") -> Event:
-    """The event that a line of JSON holds. Raises: EventError."""
+    """Parse a JSON text as an event. Raises: EventError."""
     try:
         whole = text if isinstance(text, str) else text.decode()
         whole = whole.removeprefix("\ufeff").strip(" \t\r\n")
-        found, end = _SCAN(whole, 0)
+        found, end = _SCAN_JSON(whole, 0)
         if end < len(whole):
             raise EventError(f"no JSON: extra data: {whole[end:][:80]}")
     except StopIteration as at:
@@ -107,13 +114,16 @@ def parse_event(text: str | bytes, unit: str = "sec") -> Event:
     if "triples" not in found and "atoms" not in found:
         raise EventError('an event has a list "triples"')
     t = parse_time(found, unit)
-    return Event(t, _text_list(found, "triples"), _text_list(found, "atoms"), _identifier(found))
+    return Event(
+        t,
+        _parse_text_list(found, "triples"),
+        _parse_text_list(found, "atoms"),
+        _parse_identifier(found),
+    )
 
 
 def parse_time(members: Mapping[str, Any], unit: str = "sec") -> int:
-    """The time of an event, in units. Raises: EventError for one that has none, or none that is
-    a time.
-    """
+    """Parse the member ``t`` of an event as a time in units. Raises: EventError."""
     t = members.get("t")
     if type(t) is int and 0 <= t < END_OF_TIME:
         return t
@@ -131,6 +141,7 @@ def parse_time(members: Mapping[str, Any], unit: str = "sec") -> int:
 
 
 def _parse_datetime(text: str, unit: str) -> int:
+    """Convert an ISO date-time to a time in units."""
     try:
         moment = datetime.fromisoformat(text[:-1] + "+00:00" if text.endswith(("Z", "z")) else text)
     except ValueError:
@@ -139,7 +150,8 @@ def _parse_datetime(text: str, unit: str) -> int:
     return (moment - _EPOCH) // timedelta(microseconds=UNITS[unit])
 
 
-def _text_list(members: Mapping[str, Any], name: str) -> tuple[str, ...]:
+def _parse_text_list(members: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """Validate a member that is a list of texts; () if absent."""
     if name not in members:
         return ()
     found = members[name]
@@ -148,7 +160,8 @@ def _text_list(members: Mapping[str, Any], name: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _identifier(members: Mapping[str, Any]) -> str | None:
+def _parse_identifier(members: Mapping[str, Any]) -> str | None:
+    """Validate the member ``id`` and return it as a text."""
     found = members.get("id")
     if found is None or isinstance(found, str):
         return found
@@ -158,10 +171,11 @@ def _identifier(members: Mapping[str, Any]) -> str | None:
 
 
 def _reject_constant(text: str) -> None:
+    """Refuse NaN and Infinity, which are not JSON numbers."""
     raise EventError(f"{text} is no number of JSON")
 
 
 #: What `json.JSONDecoder.decode` calls.
-_SCAN: Final[Any] = json.JSONDecoder(
+_SCAN_JSON: Final[Any] = json.JSONDecoder(
     object_pairs_hook=unique_members, parse_constant=_reject_constant
 ).scan_once  # type: ignore[attr-defined]

@@ -1,10 +1,13 @@
-"""Kafka topics as sources and sinks (extra ``kafka``: confluent-kafka), and what `--source-option
-KEY=VALUE` says of the topics that are read, for the client of either engine.
+"""Kafka topics as sources and sinks (extra ``kafka``: confluent-kafka), and their
+``--source-option``.
 
-Keys are those of Spark's connector: ``kafka.NAME`` is a setting of the client, any other says
-how much is read, from where. The two clients have most settings in common. User and password,
-and a file of authorities, have each their own names in Java; both are understood by both
-engines. A secret may stand in a variable or a file, and is in nothing that is shown or written.
+``--source-option KEY=VALUE`` configures the topics that are read, with the keys of Spark's
+connector. ``kafka.NAME`` is a setting of the Kafka client; other keys say where reading starts and
+how much is read.
+
+Both clients, librdkafka and Java's, share most settings. User, password and certificate file have
+different names in Java and are translated. A secret may come from a variable or a file, and is
+never shown or written.
 """
 
 from __future__ import annotations
@@ -26,23 +29,23 @@ from shiq.streams.front.event import Record
 #: Whose values are never shown.
 SECRET: Final = "(?i)password|jaas|secret|token|keystore[.]key|key[.]pem"
 _IS_SECRET: Final = re.compile(SECRET)
-_STARTS: Final = "startingOffsets"
-#: What is for Spark alone; all but `_DELAY` are numbers.
-_DELAY: Final = "maxTriggerDelay"
+_STARTING_OFFSETS: Final = "startingOffsets"
+#: What is for Spark alone; all but `_MAX_TRIGGER_DELAY` are numbers.
+_MAX_TRIGGER_DELAY: Final = "maxTriggerDelay"
 _SPARK_KEYS: Final = (
     "maxOffsetsPerTrigger",
     "minOffsetsPerTrigger",
-    _DELAY,
+    _MAX_TRIGGER_DELAY,
     "minPartitions",
     "kafkaConsumer.pollTimeoutMs",
     "fetchOffset.numRetries",
     "fetchOffset.retryIntervalMs",
 )
-_CLIENT: Final = "kafka."
+_CLIENT_PREFIX: Final = "kafka."
 #: What sources and checkpoints decide, and what to say instead.
 _RESERVED_KEYS: Final = {
     "kafka.bootstrap.servers": "Name brokers in the source: kafka://HOST:PORT,HOST:PORT/TOPIC.",
-    "kafka.auto.offset.reset": f"Say --source-option {_STARTS}=earliest, latest, or JSON.",
+    "kafka.auto.offset.reset": f"Say --source-option {_STARTING_OFFSETS}=earliest, latest, or JSON.",
     "kafka.enable.auto.commit": "A checkpoint keeps offsets: --checkpoint DIR.",
     "kafka.enable.partition.eof": "Without --follow a topic is read to its end.",
     "kafka.sasl.mechanisms": "Say kafka.sasl.mechanism, which both engines know.",
@@ -59,37 +62,37 @@ LATEST: Final = -1
 
 @dataclass(frozen=True)
 class KafkaOptions:
-    """Settings by key, with their secrets; these are in no text of it."""
+    """Options of Kafka sources by key. Secrets are left out of its text form."""
 
     settings: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def checkpoint_settings(self) -> dict[str, str]:
-        """Those that change rows, for a checkpoint."""
+        """Options that change output rows, as settings of a checkpoint."""
         return {
             f"--source-option {key}": self.settings[key]
-            for key in (_STARTS, "kafka.isolation.level")
+            for key in (_STARTING_OFFSETS, "kafka.isolation.level")
             if key in self.settings
         }
 
     def hide_secrets(self, text: str) -> str:
-        """``text`` without the secrets."""
+        """Replace secrets in ``text`` by ``***``."""
         secrets = {value for key, value in self.settings.items() if _IS_SECRET.search(key)}
         secrets |= {
             login["password"] for login in map(_parse_jaas_login, secrets) if "password" in login
         }
-        secrets |= {*map(_escape, secrets)}
+        secrets |= {*map(_escape_quotes, secrets)}
         for secret in sorted(secrets - {""}, key=len, reverse=True):
             text = text.replace(secret, "***")
         return text
 
     def starting_offsets(self, topic: str) -> int | dict[int, int]:
-        """Where ``topic`` is read from: `EARLIEST`, `LATEST`, or an offset (or one of these) for
-        each partition.
+        """Start of reading ``topic``: `EARLIEST`, `LATEST`, or an offset or one of these by
+        partition.
 
         Raises: UsageError.
         """
-        text = self.settings.get(_STARTS, "earliest")
+        text = self.settings.get(_STARTING_OFFSETS, "earliest")
         if text.lower() in ("earliest", "latest"):
             return EARLIEST if text.lower() == "earliest" else LATEST
         try:
@@ -98,13 +101,13 @@ class KafkaOptions:
             }
         except (ValueError, KeyError, TypeError, AttributeError):
             raise UsageError(
-                f"{_STARTS} {text} does not say where {topic} is read from",
+                f"{_STARTING_OFFSETS} {text} does not say where {topic} is read from",
                 f'Write earliest, latest, or all of its partitions: {{"{topic}": {{"0": 17, "1": {EARLIEST}}}}}.',
             ) from None
 
     def librdkafka_settings(self) -> dict[str, str]:
-        """The settings of the client in this process (librdkafka). Raises: UsageError for what
-        Spark alone knows.
+        """Settings for librdkafka, the client of the local engine. Raises: UsageError for
+        Spark-only keys.
         """
         found = self._client_settings()
         idle = next((key for key in self.settings if key in _SPARK_KEYS), None)
@@ -127,8 +130,9 @@ class KafkaOptions:
         return {**found, _USER: login["username"], _PASSWORD: login["password"]}
 
     def spark_options(self, topic: str) -> dict[str, str]:
-        """The options of Spark's reader of ``topic``. Raises: UsageError for what cannot be said
-        to Java.
+        """Options for Spark's reader of ``topic``.
+
+        Raises: UsageError for settings that Java's client does not have.
         """
         client, starts = self._client_settings(), self.starting_offsets(topic)
         user, password, authorities = (
@@ -138,18 +142,21 @@ class KafkaOptions:
             client[_JAAS] = _jaas_config(client.get("sasl.mechanism", "").upper(), user, password)
         if authorities is not None:
             client |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": authorities}
-        found = {key: value for key, value in self.settings.items() if not key.startswith(_CLIENT)}
+        found = {
+            key: value for key, value in self.settings.items() if not key.startswith(_CLIENT_PREFIX)
+        }
         if isinstance(starts, dict):
-            found[_STARTS] = json.dumps(
+            found[_STARTING_OFFSETS] = json.dumps(
                 {topic: {str(partition): offset for partition, offset in starts.items()}}
             )
-        return {**found, **{f"{_CLIENT}{key}": value for key, value in client.items()}}
+        return {**found, **{f"{_CLIENT_PREFIX}{key}": value for key, value in client.items()}}
 
     def _client_settings(self) -> dict[str, str]:
+        """Settings of the Kafka client, without the prefix ``kafka.``."""
         found = {
-            key.removeprefix(_CLIENT): value
+            key.removeprefix(_CLIENT_PREFIX): value
             for key, value in self.settings.items()
-            if key.startswith(_CLIENT)
+            if key.startswith(_CLIENT_PREFIX)
         }
         if (_USER in found) != (_PASSWORD in found):
             raise UsageError(f"kafka.{_USER} and kafka.{_PASSWORD} go together", "Give both.")
@@ -160,9 +167,8 @@ class KafkaOptions:
 NO_OPTIONS: Final = KafkaOptions()
 
 
-def parse_options(texts: Iterable[str]) -> KafkaOptions:
-    """The options that ``texts`` say, each ``KEY=VALUE``; a secret may be ``env:NAME`` or
-    ``file:PATH``.
+def parse_kafka_options(texts: Iterable[str]) -> KafkaOptions:
+    """Parse ``KEY=VALUE`` texts as Kafka options; a secret may be ``env:NAME`` or ``file:PATH``.
 
     Raises: UsageError, which shows no value; InputError for a file that cannot be read.
     """
@@ -177,7 +183,11 @@ def parse_options(texts: Iterable[str]) -> KafkaOptions:
         found[key] = (
             read_secret(value, f"--source-option {key}") if _IS_SECRET.search(key) else value
         )
-        if key in _SPARK_KEYS and key != _DELAY and not re.fullmatch("[1-9][0-9]*", value):
+        if (
+            key in _SPARK_KEYS
+            and key != _MAX_TRIGGER_DELAY
+            and not re.fullmatch("[1-9][0-9]*", value)
+        ):
             raise UsageError(
                 f"--source-option {key}={value}: not a number from 1 on",
                 f"Write --source-option {key}=200000.",
@@ -186,52 +196,53 @@ def parse_options(texts: Iterable[str]) -> KafkaOptions:
 
 
 def _normalise_key(given: str) -> str:
-    """The key as the connector writes it; it and Spark take no notice of case."""
-    lower, known = given.lower(), {key.lower(): key for key in (_STARTS, *_SPARK_KEYS)}
+    """Spell an option key as Spark's connector does; refuse unknown and reserved keys."""
+    lower, known = given.lower(), {key.lower(): key for key in (_STARTING_OFFSETS, *_SPARK_KEYS)}
     if remedy := _RESERVED_KEYS.get(lower):
         raise UsageError(f"--source-option {given} is not yours to set", remedy)
-    if lower.startswith(_CLIENT) and lower != _CLIENT:
+    if lower.startswith(_CLIENT_PREFIX) and lower != _CLIENT_PREFIX:
         return lower
     if lower not in known:
-        near = difflib.get_close_matches(lower, [*known, f"{_CLIENT}{lower}"], 1, 0)[0]
+        near = difflib.get_close_matches(lower, [*known, f"{_CLIENT_PREFIX}{lower}"], 1, 0)[0]
         shown = known.get(near, near)
         raise UsageError(
             f"--source-option {given} is not known",
-            f"Did you mean {shown}? Settings of the client begin with {_CLIENT}",
+            f"Did you mean {shown}? Settings of the client begin with {_CLIENT_PREFIX}",
         )
     return known[lower]
 
 
 def _jaas_config(mechanism: str, user: str, password: str) -> str:
-    """What Java's client logs in by."""
+    """Build the JAAS login configuration of Java's client."""
     if mechanism != "PLAIN" and not mechanism.startswith("SCRAM-"):
         raise UsageError(
             f"kafka.{_USER} and kafka.{_PASSWORD} are for the mechanisms PLAIN and SCRAM",
             f"Say --source-option kafka.sasl.mechanism=PLAIN or SCRAM-SHA-512; for others give kafka.{_JAAS}.",
         )
     module = _PLAIN_LOGIN if mechanism == "PLAIN" else _SCRAM_LOGIN
-    return f'{module} required username="{_escape(user)}" password="{_escape(password)}";'
+    return f'{module} required username="{_escape_quotes(user)}" password="{_escape_quotes(password)}";'
 
 
 def _parse_jaas_login(jaas: str) -> dict[str, str]:
-    """User and password of what Java's client logs in by."""
+    """Extract user and password from a JAAS login configuration."""
     return {name: re.sub(r"\\(.)", r"\1", value) for name, value in _LOGIN.findall(jaas)}
 
 
-def _escape(text: str) -> str:
+def _escape_quotes(text: str) -> str:
+    """Escape quotes and backslashes for a JAAS configuration."""
     return re.sub(r'(["\\])', r"\\\1", text)
 
 
 #: Seconds that a broker is waited for.
-_TIMEOUT = 30.0
+_BROKER_TIMEOUT = 30.0
 #: The header that names the run of a row.
-_RUN: Final = "shiq-run"
+_RUN_HEADER: Final = "shiq-run"
 #: The library would log each attempt to reach a broker; what fails in the end is told once, by us.
 _NO_LOGGING: Final[dict[str, Any]] = {"log_level": 0, "error_cb": lambda error: None}
 
 
-def kafka_address(target: str) -> tuple[str, str]:
-    """Brokers and topic of ``kafka://HOST:PORT,HOST:PORT/TOPIC``. Raises: UsageError."""
+def parse_kafka_address(target: str) -> tuple[str, str]:
+    """Split ``kafka://HOST:PORT,HOST:PORT/TOPIC`` into brokers and topic. Raises: UsageError."""
     hosts, _, topic = target.removeprefix("kafka://").partition("/")
     topic = topic.strip("/")
     if "@" in hosts:
@@ -239,7 +250,7 @@ def kafka_address(target: str) -> tuple[str, str]:
             "an address of a topic with a user in it",
             "Say --source-option kafka.sasl.username=… kafka.sasl.password=env:NAME.",
         )
-    if not topic or "/" in topic or not all(map(_is_broker, hosts.split(","))):
+    if not topic or "/" in topic or not all(map(_is_host_and_port, hosts.split(","))):
         raise UsageError(
             f"{target}: not the address of a topic",
             "Write kafka://HOST:PORT/TOPIC, or HOST:PORT,HOST:PORT.",
@@ -247,7 +258,8 @@ def kafka_address(target: str) -> tuple[str, str]:
     return hosts.lower(), topic
 
 
-def _is_broker(text: str) -> bool:
+def _is_host_and_port(text: str) -> bool:
+    """Whether ``text`` has the form HOST:PORT."""
     try:
         found = urlsplit(f"//{text}")
         return bool(found.hostname and found.port) and not (
@@ -257,7 +269,8 @@ def _is_broker(text: str) -> bool:
         return False
 
 
-def _load_library() -> Any:
+def _import_confluent_kafka() -> Any:
+    """Import confluent_kafka, or raise OperationalError with the install command."""
     try:
         import confluent_kafka  # type: ignore[import-not-found,unused-ignore]
     except ImportError:
@@ -268,11 +281,10 @@ def _load_library() -> Any:
 
 
 class KafkaSource:
-    """The records of a topic, partition by partition as they come; position: the next offset of
-    each partition.
+    """Source that reads a topic. Its position is the next offset of each partition.
 
-    ``options``: the client's settings, and where to begin. Raises: UsageError for what they
-    cannot say to this client.
+    options: client settings and starting offsets. Raises: UsageError for options that librdkafka
+    does not have.
     """
 
     def __init__(self, broker: str, topic: str, options: KafkaOptions = NO_OPTIONS) -> None:
@@ -286,8 +298,8 @@ class KafkaSource:
         self.refusal = ""
 
     def read(self, follow: bool) -> Iterator[Record]:
-        """Without ``follow`` up to the offsets that the topic ends with now."""
-        kafka = _load_library()
+        """Yield the records of the topic; without ``follow`` stop at the offsets where it ends now."""
+        kafka = _import_confluent_kafka()
         settings = {
             "bootstrap.servers": self.broker,
             "group.id": "shiq",
@@ -303,38 +315,41 @@ class KafkaSource:
         except kafka.KafkaException as error:
             # Not with its cause, which may show a value.
             raise UsageError(
-                f"{self.name}: {self._failure_reason(error)}", "Look at what --source-option says."
+                f"{self.name}: {self._describe_failure(error)}",
+                "Look at what --source-option says.",
             ) from None
         try:
-            yield from self._read(kafka, consumer, follow)
+            yield from self._consume_partitions(kafka, consumer, follow)
         except kafka.KafkaException as error:
             consumer.poll(0)  # hears why, if the library knows
             raise OperationalError(
-                f"{self.name}: {self._failure_reason(error)}",
+                f"{self.name}: {self._describe_failure(error)}",
                 "See that the broker runs, has the topic, and lets you read it.",
             ) from None
         finally:
             consumer.close()
 
-    def _failure_reason(self, error: Any) -> str:
+    def _describe_failure(self, error: Any) -> str:
+        """Text of a client error without secrets; the broker's refusal if there was one."""
         return self.options.hide_secrets(self.refusal or error.args[0].str())
 
     def _record_refusal(self, codes: Any, error: Any) -> None:
-        """Remembers why a broker lets nobody in: what fails in the end is only that it does not
+        """Remember a login or TLS refusal: the later error only says that the broker does not
         answer.
         """
         if error.code() in (codes._AUTHENTICATION, codes._SSL):
             self.refusal = error.str()
 
-    def _read(self, kafka: Any, consumer: Any, follow: bool) -> Iterator[Record]:
-        metadata = consumer.list_topics(self.topic, timeout=_TIMEOUT).topics[self.topic]
+    def _consume_partitions(self, kafka: Any, consumer: Any, follow: bool) -> Iterator[Record]:
+        """Consume all partitions from their start positions."""
+        metadata = consumer.list_topics(self.topic, timeout=_BROKER_TIMEOUT).topics[self.topic]
         if metadata.error is not None:
             raise OperationalError(
                 f"{self.name}: {metadata.error.str()}", "Create the topic first."
             )
-        ends, assigned, starts = {}, [], self._partition_starts(metadata.partitions)
+        ends, assigned, starts = {}, [], self._partition_start_offsets(metadata.partitions)
         for partition in metadata.partitions:
-            low, high = _offset_range(kafka, consumer, self.topic, partition)
+            low, high = _fetch_offset_range(kafka, consumer, self.topic, partition)
             first = {EARLIEST: low, LATEST: high}.get(starts[partition], starts[partition])
             if not low <= first <= high:
                 raise OperationalError(
@@ -368,9 +383,11 @@ class KafkaSource:
                     del ends[partition]
                 yield Record(f"{self.name}/{partition}", offset, message.value() or b"")
 
-    def _partition_starts(self, partitions: Iterable[int]) -> dict[int, int]:
-        """Where partitions are begun; one that is new in a run that goes on, with its first
-        record. Raises: OperationalError.
+    def _partition_start_offsets(self, partitions: Iterable[int]) -> dict[int, int]:
+        """Start offset of each partition. A partition that is new since the checkpoint starts at
+        its first.
+
+        Raises: OperationalError if startingOffsets names other partitions.
         """
         starts = EARLIEST if self.position else self.starting_offsets
         if isinstance(starts, int):
@@ -384,10 +401,12 @@ class KafkaSource:
 
 
 class KafkaSink:
-    """A topic. Each row has its number as key and its run as header, so that a run that goes on
-    sees which rows behind its checkpoint were sent before it was killed, and sends each once.
-    ``saved``: of the checkpoint, how many rows it has, the run, and where each partition ended;
-    None for a run that begins anew.
+    """Sink that writes rows to a topic, each exactly once.
+
+    Each row carries its number as key and the run's id as header. So a resumed run finds rows that
+    were sent after its checkpoint and does not send them again.
+
+    saved: row count, run id and end offset of each partition in the checkpoint; None for a new run.
     """
 
     def __init__(self, broker: str, topic: str, saved: Any = None) -> None:
@@ -402,15 +421,15 @@ class KafkaSink:
         self.run_id: str = found["run"]
         self.end_offsets: dict[str, int] = dict(found["ends"])
         settings = {"bootstrap.servers": broker, "enable.idempotence": True, **_NO_LOGGING}
-        self.producer = _load_library().Producer(settings)
+        self.producer = _import_confluent_kafka().Producer(settings)
         self.failures: list[str] = []
         self.sent_rows = {*self._find_sent_rows(is_new=saved is None)}
 
     def _find_sent_rows(self, *, is_new: bool) -> Iterator[tuple[int, bytes]]:
-        """The rows of this run that the topic has behind the checkpoint, by number; of a new
-        one, where partitions end.
+        """Yield (number, data) of rows that this run sent after its checkpoint. A new run notes end
+        offsets.
         """
-        kafka = _load_library()
+        kafka = _import_confluent_kafka()
         settings = {
             "bootstrap.servers": self.broker,
             "group.id": "shiq",
@@ -420,9 +439,11 @@ class KafkaSink:
         consumer = kafka.Consumer({**settings, "enable.partition.eof": True})
         try:
             for number in (
-                consumer.list_topics(self.topic, timeout=_TIMEOUT).topics[self.topic].partitions
+                consumer.list_topics(self.topic, timeout=_BROKER_TIMEOUT)
+                .topics[self.topic]
+                .partitions
             ):
-                low, high = _offset_range(kafka, consumer, self.topic, number)
+                low, high = _fetch_offset_range(kafka, consumer, self.topic, number)
                 at = max(low, self.end_offsets.setdefault(str(number), high if is_new else low))
                 if at < high:
                     consumer.assign([kafka.TopicPartition(self.topic, number, at)])
@@ -435,9 +456,10 @@ class KafkaSink:
             consumer.close()
 
     def _read_run_rows(self, kafka: Any, consumer: Any) -> Iterator[tuple[int, bytes]]:
-        while (message := consumer.poll(_TIMEOUT)) is not None:
+        """Yield (number, data) of this run's rows up to the end of the assigned partition."""
+        while (message := consumer.poll(_BROKER_TIMEOUT)) is not None:
             if message.error() is None:
-                if (_RUN, self.run_id.encode()) in (message.headers() or ()):
+                if (_RUN_HEADER, self.run_id.encode()) in (message.headers() or ()):
                     yield int(message.key()), message.value()
             elif message.error().code() == kafka.KafkaError._PARTITION_EOF:
                 return
@@ -448,18 +470,19 @@ class KafkaSink:
         )
 
     def write(self, rows: Sequence[str]) -> None:
+        """Send rows, except those that the topic already has."""
         for row in rows:
             key, data, headers = (
                 str(self.row_count).encode(),
                 row.encode(),
-                [(_RUN, self.run_id.encode())],
+                [(_RUN_HEADER, self.run_id.encode())],
             )
             # What comes again of a source that nothing can read twice may be another row of the
             # same number.
             while (self.row_count, data) not in self.sent_rows:
                 try:
                     self.producer.produce(
-                        self.topic, data, key=key, headers=headers, on_delivery=self._on_delivery
+                        self.topic, data, key=key, headers=headers, on_delivery=self._note_delivery
                     )
                     break
                 except BufferError:
@@ -467,7 +490,8 @@ class KafkaSink:
             self.row_count += 1
         self.producer.poll(0)
 
-    def _on_delivery(self, error: Any, message: Any) -> None:
+    def _note_delivery(self, error: Any, message: Any) -> None:
+        """Note the end offset of a delivered row, or its failure."""
         if error is not None:
             self.failures.append(error.str())
         else:
@@ -475,24 +499,28 @@ class KafkaSink:
             self.end_offsets[end] = max(self.end_offsets.get(end, 0), message.offset() + 1)
 
     def flush(self) -> dict[str, Any]:
-        if self.producer.flush(_TIMEOUT) or self.failures:
+        """Wait until all rows are delivered; return the content for a checkpoint. Raises:
+        OperationalError.
+        """
+        if self.producer.flush(_BROKER_TIMEOUT) or self.failures:
             why = self.failures[0] if self.failures else "the broker does not answer"
             raise OperationalError(f"{self.name}: {why}", "See that the broker runs.")
         return {"rows": self.row_count, "run": self.run_id, "ends": dict(self.end_offsets)}
 
     def close(self) -> None:
+        """Wait until all rows are delivered. Raises: OperationalError."""
         self.flush()
 
 
-def _offset_range(kafka: Any, consumer: Any, topic: str, partition: int) -> tuple[int, int]:
-    """The first number of a partition, and the next one that it gives; a topic that was just
-    made has no leader at first.
+def _fetch_offset_range(kafka: Any, consumer: Any, topic: str, partition: int) -> tuple[int, int]:
+    """First offset of a partition and the next to be written; retried while a new topic has no
+    leader.
     """
-    end = time.monotonic() + _TIMEOUT
+    end = time.monotonic() + _BROKER_TIMEOUT
     while True:
         try:
             low, high = consumer.get_watermark_offsets(
-                kafka.TopicPartition(topic, partition), timeout=_TIMEOUT
+                kafka.TopicPartition(topic, partition), timeout=_BROKER_TIMEOUT
             )
             return low, high
         except kafka.KafkaException as error:
@@ -505,4 +533,5 @@ def _offset_range(kafka: Any, consumer: Any, topic: str, partition: int) -> tupl
 
 
 def _leaderless_codes(codes: Any) -> tuple[int, ...]:
+    """Error codes of a partition that has no leader at the moment."""
     return codes.LEADER_NOT_AVAILABLE, codes.NOT_LEADER_FOR_PARTITION

@@ -1,6 +1,4 @@
-"""The runner of an operator in this process: records through the intake, chunks through the
-operator, rows to the collector.
-"""
+"""Run an operator in this process: records go through the intake, chunks through the operator."""
 
 from __future__ import annotations
 
@@ -30,25 +28,30 @@ _MOST_TRIPLES: Final = 200_000
 
 
 class LocalCollector(Collector[R_co], Protocol[R_co]):
-    """A collector whose operator may run in this process, too. ``batch_size``: how many events are
-    taken at once; ``steps_by_point``: they are taken when time goes on, too, and before a reject;
-    ``max_wait_seconds``: how many seconds one waits at most; ``seconds``: what was spent, by what on.
+    """Collector whose operator may also run in this process.
+
+    batch_size: number of events in a step.
+    steps_by_point: whether to step also when time advances and before a reject is logged.
+    max_wait_seconds: longest time that an event waits for a step.
+    seconds: seconds spent, by activity.
     """
 
     max_wait_seconds: ClassVar[float]
     seconds: dict[str, float]
 
     @property
-    def batch_size(self) -> int: ...
+    def batch_size(self) -> int:
+        """Number of events in a step."""
 
     @property
-    def steps_by_point(self) -> bool: ...
+    def steps_by_point(self) -> bool:
+        """Whether to step also when time advances and before a reject is logged."""
 
     def flush(self) -> None:
-        """Write the rows that wait."""
+        """Write the buffered rows."""
 
     def legacy_bucket_states(self, state: bytes) -> list[bytes]:
-        """The states of buckets in a checkpoint of versions whose systems ran themselves."""
+        """Split the state of a checkpoint from before the operator model into states of buckets."""
 
 
 #: Gives the state of a bucket of an operator, at the beginning or as it was saved.
@@ -56,14 +59,15 @@ StateOpener: TypeAlias = Callable[[Any, int, bytes | None], BucketState]
 
 
 def open_state(operator: Operator, bucket: int, state: bytes | None) -> BucketState:
-    """The state of a bucket in this process."""
+    """Open the state of a bucket in this process."""
     return operator.open_state(bucket, state)
 
 
 @dataclass
 class LocalRunner(Generic[R_co]):
-    """Runs the operator of a collector in this process (`shiq.streams.front.run.StreamSystem`).
-    ``opener``: gives the state of a bucket of an operator.
+    """Runner of a collector's operator in this process (`shiq.streams.front.run.StreamSystem`).
+
+    opener: opens the state of a bucket.
     """
 
     collector: LocalCollector[R_co]
@@ -81,10 +85,11 @@ class LocalRunner(Generic[R_co]):
         self._last_step, self._max_wait = 0.0, self.collector.max_wait_seconds
 
     def _open_states(self, states: Iterable[bytes | None]) -> list[BucketState]:
+        """Open the state of each bucket."""
         return [self.opener(self.operator, bucket, state) for bucket, state in enumerate(states)]
 
     def process(self, record: Record) -> bool:
-        """Take a record, and step if enough wait; whether time went on by it."""
+        """Admit a record and step if enough events are buffered; return whether time advanced."""
         points = self.intake.points
         for event in self.intake.read_events(record):
             if event is None or not self.limits.contains(event.t):
@@ -105,11 +110,12 @@ class LocalRunner(Generic[R_co]):
         return self.intake.points > points
 
     def flush(self) -> None:
-        """Step with the events that wait, and write the rows."""
+        """Step with the buffered events and write the rows."""
         self._step_waiting()
         self.collector.flush()
 
     def _step_waiting(self) -> None:
+        """Step with the buffered events and hand rows and report to the collector."""
         if self.steps_by_point and not self._waiting:
             return
         waiting, records, self._last_step = self._waiting, self._records, perf_counter()
@@ -121,13 +127,13 @@ class LocalRunner(Generic[R_co]):
             self.intake.on_reject(kind, waiting[place].t)
         counts = {"events": len(waiting), "triples": self._triples, "outside": self._out_of_limits}
         self._triples = self._out_of_limits = 0
-        shown = {} if split.collector_columns is None else _collector_columns(split, records)
+        shown = {} if split.collector_columns is None else _make_collector_columns(split, records)
         moment = self.intake.stream_time
         report = BatchReport(moment, {}, {**counts, **split.counts}, [], shown, self.states)
-        self.collector.collect(report, self._step(split.parts, moment))
+        self.collector.collect(report, self._step_buckets(split.parts, moment))
 
-    def _step(self, parts: Mapping[int, Columns], moment: StreamTime) -> Iterator[Row]:
-        """Step all buckets; count the seconds that the rows take to be made."""
+    def _step_buckets(self, parts: Mapping[int, Columns], moment: StreamTime) -> Iterator[Row]:
+        """Step all buckets and yield their rows; count the seconds that this takes."""
         begun, seconds = perf_counter(), self.collector.seconds
         steps = [
             state.step([parts[bucket]] if bucket in parts else [], moment)
@@ -140,12 +146,12 @@ class LocalRunner(Generic[R_co]):
         seconds["deciding"] += perf_counter() - begun
 
     def state(self) -> bytes:
-        """All that is needed to go on from here: the collector, then each bucket."""
+        """Bytes of the collector's state and of each bucket, to continue from here."""
         parts = [self.collector.state(), *(state.to_bytes() for state in self.states)]
         return b"".join([json.dumps([len(part) for part in parts]).encode(), b"\n", *parts])
 
     def restore(self, state: bytes) -> None:
-        """Go on from the `state` of another run. Raises: OperationalError."""
+        """Continue from the `state` of another run. Raises: OperationalError."""
         if state[:1] == b"[":
             head, _, whole = state.partition(b"\n")
             ends = accumulate(json.loads(head), initial=0)
@@ -163,7 +169,7 @@ class LocalRunner(Generic[R_co]):
         self.states = self._open_states(buckets)
 
     def finish(self) -> R_co:
-        """Step to the end of the input; the result."""
+        """Process the end of the input and return the result."""
         self.flush()
         moment = self.intake.stream_time
         return self.collector.finish(
@@ -172,7 +178,7 @@ class LocalRunner(Generic[R_co]):
 
 
 def _rows_before_errors(steps: Iterable[Iterable[Row]]) -> Iterator[Row]:
-    """The rows of all buckets; where one fails, those of the others come before its error."""
+    """Yield the rows of all buckets; raise the first bucket's error only after the other rows."""
     failed = None
     for rows in steps:
         try:
@@ -183,7 +189,8 @@ def _rows_before_errors(steps: Iterable[Iterable[Row]]) -> Iterator[Row]:
         raise failed
 
 
-def _collector_columns(split: PartitionedEvents, records: list[Record]) -> Columns:
+def _make_collector_columns(split: PartitionedEvents, records: list[Record]) -> Columns:
+    """Columns that the collector is shown of each record: line, text if needed, and ``used``."""
     lines, is_used = [record.line for record in records], [True] * len(records)
     texts = {"text": [record.source_text for record in records]} if split.includes_text else {}
     return {**(split.collector_columns or {}), "line": lines, **texts, "used": is_used}

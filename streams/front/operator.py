@@ -1,10 +1,10 @@
-"""A stream system as its runners know it: an operator and a collector.
+"""Interfaces of a stream system: an operator that processes events and a collector of its rows.
 
-The *operator* says what becomes of events. `Operator.partition_events` takes those of a chunk apart into
-columns by bucket, and a bucket's state steps from what came to the rows that are final. It may
-run anywhere: in this process (`shiq.streams.front.local`), or in the tasks of Spark
-(`shiq.jobs.streaming`). The *collector* is on the driver: it takes the rows of all buckets to the
-outputs, and has the result. What comes out depends neither on batches nor on restarts.
+`Operator.partition_events` splits a chunk of events into columns by bucket. The state of a bucket
+steps over its columns and returns final rows. An operator runs in this process
+(`shiq.streams.front.local`) or in the tasks of Spark (`shiq.jobs.streaming`). The collector runs on
+the driver: it writes the rows of all buckets to the outputs and holds the result. Output depends
+neither on batches nor on restarts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 class CodedTexts(NamedTuple):
-    """A column of texts: each is ``texts[code]``."""
+    """Dictionary-encoded column of texts: row i is ``texts[codes[i]]``."""
 
     codes: Ints
     texts: Sequence[str]
@@ -35,9 +35,13 @@ class CodedTexts(NamedTuple):
 
 @dataclass(frozen=True)
 class PartitionedEvents:
-    """A chunk's events, taken apart: columns by bucket, of which ``event`` is the place of the
-    event; what was not used; figures to be summed up; what the collector is shown of each event,
-    ``includes_text`` of its record.
+    """Events of a chunk, split by bucket.
+
+    parts: columns by bucket; the column ``event`` is the event's index in the chunk.
+    rejects: events that were not used completely.
+    counts: figures to be summed over chunks.
+    collector_columns: columns that the collector is shown of each event.
+    includes_text: whether it is shown the record's text too.
     """
 
     parts: Mapping[int, Columns]
@@ -48,27 +52,28 @@ class PartitionedEvents:
 
 
 class BucketState(Protocol):
-    """What one bucket knows."""
+    """State of one bucket of an operator."""
 
     def step(self, parts: Sequence[Columns], moment: StreamTime) -> Iterable[Row]:
-        """Take parts of chunks, in order, and give the rows that are final by ``moment``."""
+        """Process parts of chunks in order and return the rows that are final at ``moment``."""
 
     def finish(self, moment: StreamTime) -> Iterable[Row]:
-        """The rows that the end of the input brings."""
+        """Return the rows that become final at the end of the input."""
 
     def to_bytes(self) -> bytes:
-        """What `Operator.open_state` goes on from; no pickle."""
+        """Serialise the state for `Operator.open_state`; without pickle."""
 
 
 class Operator(Protocol):
-    """Takes events apart, and has a state for each bucket. Workers get copies."""
+    """Splits events by bucket and opens a state for each bucket. Tasks get copies of it."""
 
     @property
-    def limits(self) -> EventLimits: ...
+    def limits(self) -> EventLimits:
+        """Acceptance rules for events."""
 
     @property
     def buckets(self) -> int:
-        """How many there are, from 0 on; fixed for a checkpoint."""
+        """Number of buckets, fixed for a checkpoint."""
 
     @property
     def shows_events(self) -> bool:
@@ -76,13 +81,13 @@ class Operator(Protocol):
 
     @property
     def is_stateful(self) -> bool:
-        """Whether rows depend on what buckets know; else it may be lost."""
+        """Whether rows depend on the states of buckets; a state without influence may be lost."""
 
     def partition_events(self, events: Sequence[Event | None]) -> PartitionedEvents:
-        """Take the events of a chunk apart; None stands where a record is not used."""
+        """Split the events of a chunk by bucket; None stands for a record that is not used."""
 
     def open_state(self, bucket: int, state: bytes | None) -> BucketState:
-        """The state of a bucket, at the beginning or as it was saved. Raises: OperationalError."""
+        """Open the state of a bucket, new or from its bytes. Raises: OperationalError."""
 
 
 #: A reject: kind, source, line, why, text; then its time, or None.
@@ -91,10 +96,14 @@ Reject = tuple[str, str, int, str, str, int | None]
 
 @dataclass
 class BatchReport:
-    """What became of the records of a batch. ``counts``: figures, to which the collector may add;
-    ``rejects``: those that the collector's intake does not have yet; ``collector_columns``: columns of
-    what the operator shows of each record, in order, with its ``line``, whether it is ``used``,
-    and maybe its ``text``; ``states``: those of the buckets, where they are in this process.
+    """Report on the records of a batch, for the collector.
+
+    stream_time: progress of the stream after the batch.
+    counts: figures to be added to the collector's.
+    rejects: rejects that the collector's intake has not logged yet.
+    collector_columns: columns that the operator shows of each record, with ``line``, ``used`` and
+    maybe ``text``.
+    states: states of the buckets if they are in this process.
     """
 
     stream_time: StreamTime
@@ -104,8 +113,8 @@ class BatchReport:
     collector_columns: Columns = field(default_factory=dict)
     states: Sequence[Any] = ()
 
-    def apply_to(self, arrivals: EventIntake, counts: dict[str, int]) -> None:
-        """Bring the intake of a collector, and its ``counts``, to where the stream is."""
+    def update_intake(self, arrivals: EventIntake, counts: dict[str, int]) -> None:
+        """Update a collector's intake and its ``counts`` by this report."""
         arrivals.first, arrivals.tracker.newest = self.stream_time.first, self.stream_time.newest
         arrivals.duplicates += self.counts.get("duplicates", 0)
         for name in counts.keys() & self.counts.keys():
@@ -116,31 +125,33 @@ class BatchReport:
 
 
 class Collector(Protocol[R_co]):
-    """Takes what the operator finds to the outputs of a run. ``name``: of the system, as Spark's
-    pages show it; ``intake``: the intake, which counts what came and what was rejected.
+    """Writes an operator's rows to the outputs of a run and holds the result.
+
+    name: the system's name in Spark's pages.
     """
 
     name: ClassVar[str]
 
     @property
-    def intake(self) -> EventIntake: ...
+    def intake(self) -> EventIntake:
+        """Intake that counts accepted and rejected records."""
 
     def operator(self, *, in_tasks: bool = False) -> Operator:
-        """What is done with events, in the tasks of a cluster or in this process. Raises:
-        UsageError for what cannot be done there.
+        """Operator for this process or for the tasks of a cluster. Raises: UsageError if it cannot
+        run there.
         """
 
     def collect(self, report: BatchReport, rows: Iterable[Row]) -> None:
-        """Take the rows of all buckets."""
+        """Write the rows of all buckets."""
 
     def state(self) -> bytes:
-        """What `restore` takes."""
+        """State of the collector for a checkpoint; `restore` reads it."""
 
     def restore(self, state: bytes) -> None:
-        """Go on where another run was."""
+        """Continue from the `state` of another run."""
 
     def finish(self, rows: Iterable[Row]) -> R_co:
-        """Take the rows that the end of the input brings; the result."""
+        """Write the rows of the end of the input and return the result."""
 
 
 # What came of a stream, as systems with a verdict tell it.
@@ -148,8 +159,10 @@ class Collector(Protocol[R_co]):
 
 @dataclass(frozen=True)
 class StreamAnswer:
-    """``leftovers``: what was not understood or not used; ``statistics``: counts, and seconds by
-    what they went to.
+    """Result of a stream system with a verdict.
+
+    leftovers: input that was not understood or not used.
+    statistics: counts, and seconds by activity.
     """
 
     verdict: Verdict
@@ -158,10 +171,11 @@ class StreamAnswer:
 
     @property
     def exit_code(self) -> int:
+        """Exit code of the verdict."""
         return EXIT_CODES[self.verdict]
 
     def to_dict(self) -> dict[str, Any]:
-        """As ``--json`` writes it."""
+        """JSON value as ``--json`` prints it."""
         return {
             "verdict": self.verdict.value,
             "leftovers": leftover_rows(self.leftovers),
@@ -170,7 +184,7 @@ class StreamAnswer:
 
 
 def stream_verdict(contradicted: bool, is_open: bool) -> Verdict:
-    """That of a stream in which something contradicts, or something could not be told."""
+    """Verdict of a stream: inconsistent if contradicted, else undetermined if a question is open."""
     return (
         Verdict.INCONSISTENT
         if contradicted

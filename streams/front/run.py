@@ -1,10 +1,9 @@
-"""A run of a stream system: records in, rows out, and checkpoints that take both and the state
-in one step.
+"""A run of a stream system: read records, write rows, and save checkpoints.
 
-What a process had done behind its last checkpoint when it died is done again by the next:
-records behind it are read again, and rows behind it are cut off the outputs (or, where a topic
-had them already, not sent again). So each row is there once, and none is lost. The end of an
-input is behind the last checkpoint too, so that a run may go on where a source has grown since.
+A process that dies loses its work since the last checkpoint; the next process repeats it. It reads
+those records again and truncates those rows in the outputs (a topic that already has them is not
+sent them again). So each row is written exactly once. The end of the input is processed after the
+last checkpoint, so a run can resume when a source has grown.
 """
 
 from __future__ import annotations
@@ -35,8 +34,8 @@ from shiq.streams.front.checkpoint import (
 )
 from shiq.streams.front.event import UNITS, Record
 from shiq.streams.front.kafka import KafkaSink
-from shiq.streams.front.sinks import LinesFile, Sink, open_sink, row_text
-from shiq.streams.front.sources import Input, Source
+from shiq.streams.front.sinks import LinesFileSink, Sink, open_sink, serialise_row
+from shiq.streams.front.sources import MergedInput, Source
 
 # What a followed run says of itself while it goes on: one moving line on a terminal, plain
 # lines elsewhere.
@@ -52,9 +51,12 @@ _CLEAR: Final = "\r\x1b[2K"
 
 @dataclass
 class RunStatus:
-    """``write``: takes text, None where nobody is told; ``is_moving``: on a terminal;
-    ``figures``: what is told beside the rate, by name (None: nothing yet); ``records``: how many
-    were read.
+    """Progress display of a followed run: one line redrawn on a terminal, plain lines elsewhere.
+
+    write: receives the text; None for no display.
+    is_moving: whether to redraw one line.
+    figures: getters of the figures that are shown beside the rate, by name.
+    records: number of records read.
     """
 
     write: Callable[[str], object] | None = None
@@ -69,7 +71,7 @@ class RunStatus:
         self._last = self.clock(), 0
 
     def update(self, records: int = 0) -> None:
-        """Counts ``records`` more, and tells how things are if that is due."""
+        """Count ``records`` more and print the status if it is due."""
         self.records += records
         if self.write is None:
             return
@@ -78,12 +80,12 @@ class RunStatus:
             return
         self._last = now, self.records
         told = {name: figure() for name, figure in self.figures.items()}
-        text = status_text((self.records - before) / (now - then), told)
+        text = format_status((self.records - before) / (now - then), told)
         self.write(f"{_CLEAR}{text}" if self.is_moving else f"{text}\n")
         self._is_shown = self.is_moving
 
     def clear(self) -> None:
-        """Clears a moving line, so that something else can be printed."""
+        """Erase the redrawn line so that other text can be printed."""
         if self.write is not None and self._is_shown:
             self.write(_CLEAR)
             self._is_shown = False
@@ -91,8 +93,8 @@ class RunStatus:
     def show_time(
         self, clock: WatermarkTracker, unit: str, now: Callable[[], float] = time.time
     ) -> None:
-        """Tells how far ``clock`` is, and, where its times are those of the day, how far behind
-        ``now``.
+        """Show the newest time and the watermark, and the lag behind ``now`` if times are clock
+        times.
         """
 
         def lag() -> int | None:
@@ -108,12 +110,12 @@ class RunStatus:
         }
 
     def show_rejects(self, rejects: RejectLog) -> None:
-        """Tells how many records were not used."""
+        """Show the number of rejected records."""
         self.figures["rejects"] = lambda: sum(rejects.counts.values())
 
 
-def status_text(rate: float, figures: Mapping[str, int | None]) -> str:
-    """How a run goes, in a line.
+def format_status(rate: float, figures: Mapping[str, int | None]) -> str:
+    """Format rate and figures of a run as one line.
 
     >>> status_text(1234.4, {"newest": 17, "lag in seconds": None, "rejects": 1000})
     '1,234 records/s, newest 17, rejects 1,000'
@@ -134,79 +136,83 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 class StreamSystem(Protocol[R_co]):
-    """What is made of a stream. Rows go to the outputs of its run whenever it likes; the same
-    records and state make the same.
+    """Interface of a system that a run feeds with records and saves in checkpoints.
+
+    It writes rows to the run's outputs at any time. The same records and state give the same rows.
     """
 
     def process(self, record: Record) -> bool:
-        """Takes a record; whether time went on by it."""
+        """Process a record; return whether time advanced."""
 
     def flush(self) -> None:
-        """Does now what waits to be done."""
+        """Process buffered records now."""
 
     def state(self) -> bytes:
-        """All that is needed to go on from here, after `flush`; no pickle
+        """State to continue from, after `flush`; without pickle
         (`shiq.streams.front.checkpoint.pack_state`).
         """
 
     def restore(self, state: bytes) -> None:
-        """Goes on from the `state` of another run."""
+        """Continue from the `state` of another run."""
 
     def finish(self) -> R_co:
-        """Does what the end of the input brings; the result."""
+        """Process the end of the input and return the result."""
 
 
 @dataclass
 class Outputs:
-    """Sinks by the names of their options; what goes to one that is not there goes nowhere."""
+    """Open sinks by option name; rows for an absent one are dropped."""
 
     sinks: Mapping[str, Sink]
 
     def write(self, name: str, rows: Iterable[Any]) -> None:
-        """Rows, each any JSON value, for the output ``name``."""
+        """Write rows, each any JSON value, to the output ``name``."""
         if name in self.sinks:
-            self.sinks[name].write([row_text(row) for row in rows])
+            self.sinks[name].write([serialise_row(row) for row in rows])
 
     def writer_for(self, name: str) -> Callable[[Iterable[Any]], None]:
-        """What takes rows for the output ``name``."""
+        """Function that writes rows to the output ``name``."""
         return partial(self.write, name)
 
     def text_writer(self, name: str) -> Callable[[Sequence[str]], None]:
-        """What takes rows that are texts already (as `RejectLog` needs it)."""
+        """Function that writes rows that are JSON texts already (as `RejectLog` needs it)."""
         return self.sinks[name].write if name in self.sinks else lambda rows: None
 
     def make_readable(self) -> None:
-        """Makes rows in files readable at once."""
+        """Make the rows in files visible to readers at once."""
         for sink in self.sinks.values():
-            if isinstance(sink, LinesFile):
+            if isinstance(sink, LinesFileSink):
                 sink.make_readable()
 
     def flush(self) -> dict[str, Any]:
-        """Makes all durable; the lengths."""
+        """Make all rows durable and return the offset of each output."""
         return {name: sink.flush() for name, sink in self.sinks.items()}
 
 
 @dataclass
 class StreamRun:
-    """One run: its input, its outputs, what a checkpoint of the run before holds, and who is
-    told how it goes.
+    """One run: its input, outputs, checkpoint and status display.
+
+    saved_content: content of the previous run's checkpoint.
     """
 
-    input: Input
+    input: MergedInput
     outputs: Outputs
     checkpoint: Checkpoint | None = None
     saved_content: CheckpointContent | None = None
     status: RunStatus = field(default_factory=RunStatus)
 
-    def drive(
+    def feed_system(
         self,
         system: StreamSystem[R_co],
         *,
         follow: bool = False,
         time: Callable[[Record], int | None] | None = None,
     ) -> R_co:
-        """Feeds ``system`` with all records, and saves as often as is due; its result. ``time``:
-        see `Input.read`. With ``follow`` Ctrl-C is the end of the input.
+        """Feed ``system`` with all records, save checkpoints when due, and return the result.
+
+        time: see `MergedInput.read`.
+        follow: read on as sources grow; Ctrl-C then ends the input.
         """
         if self.saved_content is not None:
             system.restore(self.saved_content.state)
@@ -222,7 +228,7 @@ class StreamRun:
                 # Rather behind a point than within it, whose rows would wait.
                 is_due = pace.is_due(went) and (went or pace.is_overdue)
                 if looks and changed and (is_due or record is None):
-                    self._save(system)
+                    self._save_checkpoint(system)
                     pace.restart()
                     changed = False
         except KeyboardInterrupt:
@@ -230,12 +236,13 @@ class StreamRun:
                 raise
         finally:
             gc.set_threshold(*thresholds)
-        self._save(system)
+        self._save_checkpoint(system)
         result = system.finish()
         self.outputs.flush()
         return result
 
-    def _save(self, system: StreamSystem[R_co]) -> None:
+    def _save_checkpoint(self, system: StreamSystem[R_co]) -> None:
+        """Flush system and outputs and save a checkpoint."""
         system.flush()
         lengths = self.outputs.flush()
         if self.checkpoint is not None:
@@ -250,12 +257,13 @@ def open_run(
     settings: Mapping[str, str] | None = None,
     status: RunStatus | None = None,
 ) -> Iterator[StreamRun]:
-    """A run from ``sources`` to ``targets`` (see `open_sink`; by the names of their options,
-    None for none).
+    """Open a run from ``sources`` to ``targets``.
 
-    ``settings``: whatever else changes rows, as short texts; a ``checkpoint`` directory of a run
-    with others is refused. ``status``: who is told how it goes. Raises: UsageError,
-    OperationalError.
+    targets: by option name, see `open_sink`; None for no output.
+    settings: everything else that changes rows, as short texts; a ``checkpoint`` with others is
+    refused.
+    status: the progress display.
+    Raises: UsageError, OperationalError.
     """
     wanted = {name: target for name, target in targets.items() if target is not None}
     refuse_shared_stdout([(f"--{name}", target) for name, target in wanted.items()])
@@ -288,7 +296,7 @@ def open_run(
         status = status or RunStatus()
         stack.callback(status.clear)
         yield StreamRun(
-            Input(sources, dict(saved.positions) if saved else {}),
+            MergedInput(sources, dict(saved.positions) if saved else {}),
             Outputs(sinks),
             kept,
             saved,
@@ -297,6 +305,7 @@ def open_run(
 
 
 def _require_resumable(targets: Mapping[str, str]) -> None:
+    """Refuse outputs that cannot be continued from a checkpoint."""
     for name, target in targets.items():
         if target.endswith(".parquet"):
             raise UsageError(

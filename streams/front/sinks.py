@@ -1,8 +1,8 @@
-"""Where rows go: a file of JSON lines, stdout, a Parquet or Delta table, a Kafka topic.
+"""Sinks of rows: a file of JSON lines, stdout, a Parquet or Delta table, a Kafka topic.
 
-A file can be cut back to a length that a checkpoint holds, so that a run that goes on writes
-each row once. Tables and topics are written when the sink is flushed; what a checkpoint counts
-of a table are its files, of a topic the rows that were sent.
+A file is truncated to its length in the checkpoint, so that a resumed run writes each row once.
+Tables and topics are written when the sink is flushed. The offset in a checkpoint is a table's
+number of commits or a topic's number of rows.
 """
 
 from __future__ import annotations
@@ -17,36 +17,38 @@ from typing import IO, Any, Protocol
 
 from shiq.errors import NO_ROOM, OperationalError, UsageError
 from shiq.files import is_device
-from shiq.streams.front.kafka import KafkaSink, kafka_address
+from shiq.streams.front.kafka import KafkaSink, parse_kafka_address
 
 
 class Sink(Protocol):
-    """Takes rows, each a JSON object as text."""
+    """Interface of an output for rows, each a JSON object as text."""
 
     def write(self, rows: Sequence[str]) -> None:
-        """Takes ``rows``. Raises: OperationalError."""
+        """Write ``rows``. Raises: OperationalError."""
 
     def flush(self) -> Any:
-        """Makes all rows durable; gives what `open_sink` takes as ``length`` to go on from here,
-        a JSON value.
+        """Make all rows durable; return the offset, a JSON value that `open_sink` takes as
+        ``length``.
 
         Raises: OperationalError.
         """
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Close the sink. Raises: OperationalError."""
 
 
 def open_sink(target: str, length: Any = None) -> Sink:
-    """The sink that ``target`` names: ``-`` stdout, ``kafka://HOST:PORT/TOPIC``, ``….parquet``,
-    ``….delta``, else a file of JSON lines. ``length``: what was written up to a checkpoint; all
-    behind it goes; None begins anew.
+    """Open the sink that ``target`` names.
 
-    Raises: OperationalError where it cannot be written, or is shorter than ``length``; UsageError.
+    target: ``-`` stdout, ``kafka://HOST:PORT/TOPIC``, ``….parquet``, ``….delta``, else a file of
+    JSON lines.
+    length: offset in a checkpoint, at which the output is truncated; None empties it.
+    Raises: OperationalError if it cannot be written or is shorter than ``length``; UsageError.
     """
     if target == "-":
-        return Stdout()
+        return StdoutSink()
     if target.startswith("kafka://"):
-        return KafkaSink(*kafka_address(target), length)
+        return KafkaSink(*parse_kafka_address(target), length)
     if "://" in target:
         raise UsageError(
             f"{target}: no such sink",
@@ -56,31 +58,34 @@ def open_sink(target: str, length: Any = None) -> Sink:
         from shiq.streams.front.tables import DeltaSink, ParquetSink
 
         return (ParquetSink if target.endswith(".parquet") else DeltaSink)(Path(target), length)
-    return LinesFile(Path(target), length)
+    return LinesFileSink(Path(target), length)
 
 
-class Stdout:
-    """Standard output; each batch of rows is seen at once."""
+class StdoutSink:
+    """Sink to standard output; each batch of rows is visible at once."""
 
     def __init__(self) -> None:
         self.row_count = 0
 
     def write(self, rows: Sequence[str]) -> None:
+        """Print ``rows``."""
         for row in rows:
             sys.stdout.write(row + "\n")
         self.row_count += len(rows)
         sys.stdout.flush()
 
     def flush(self) -> int:
+        """Flush stdout and return the number of rows."""
         sys.stdout.flush()
         return self.row_count
 
     def close(self) -> None:
+        """Flush stdout, which stays open."""
         sys.stdout.flush()
 
 
-class LinesFile:
-    """A file of one JSON object a line."""
+class LinesFileSink:
+    """Sink to a file with one JSON object a line."""
 
     def __init__(self, path: Path, length: int | None = None) -> None:
         self.path, self.byte_count = path, length or 0
@@ -91,6 +96,7 @@ class LinesFile:
                 self._truncate(length)
 
     def _truncate(self, length: int) -> None:
+        """Truncate the file to ``length`` bytes; raise OperationalError if it is shorter."""
         has = os.fstat(self.file.fileno()).st_size
         if has < length:
             raise OperationalError(
@@ -101,17 +107,19 @@ class LinesFile:
         self.file.seek(length)
 
     def write(self, rows: Sequence[str]) -> None:
+        """Append ``rows``. Raises: OperationalError."""
         data = "".join(row + "\n" for row in rows).encode("utf-8", "backslashreplace")
         with _explain_write_errors(self.path):
             self.file.write(data)
         self.byte_count += len(data)
 
     def make_readable(self) -> None:
-        """Makes all rows readable, not yet durable. Raises: OperationalError."""
+        """Flush rows to the file for readers, not yet durable. Raises: OperationalError."""
         with _explain_write_errors(self.path):
             self.file.flush()
 
     def flush(self) -> int:
+        """Make all rows durable and return the file's length in bytes. Raises: OperationalError."""
         self.make_readable()
         with _explain_write_errors(self.path):
             if not is_device(self.path):
@@ -119,12 +127,14 @@ class LinesFile:
         return self.byte_count
 
     def close(self) -> None:
+        """Close the file. Raises: OperationalError."""
         with _explain_write_errors(self.path):
             self.file.close()
 
 
 @contextmanager
 def _explain_write_errors(path: Path) -> Iterator[None]:
+    """Context manager: raise OSError as OperationalError with path and remedy."""
     try:
         yield
     except OSError as error:
@@ -138,6 +148,6 @@ def _explain_write_errors(path: Path) -> Iterator[None]:
         ) from error
 
 
-def row_text(row: Any) -> str:
-    """A row as every sink takes it: JSON on one line."""
+def serialise_row(row: Any) -> str:
+    """Serialise a row as JSON on one line."""
     return json.dumps(row, ensure_ascii=False, separators=(", ", ": "))

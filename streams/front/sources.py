@@ -1,9 +1,9 @@
-"""Where events come from: files of JSON lines (also packed), folders, stdin, sockets, tables,
-Kafka topics.
+"""Sources of events: files of JSON lines (also packed), folders, stdin, sockets, tables, Kafka
+topics.
 
-A source yields records in order. Its ``position`` is a JSON value that says how far the records
-yielded so far go, replaced and never changed; set before `read`, the records behind it come.
-Files keep it by line and, where they are not packed, by byte.
+A source yields records in order. Its ``position``, a JSON value, says how far the yielded records
+go. If it is set before `read`, reading starts there. It is replaced, never mutated. Files count
+lines and, if not packed, bytes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from shiq.inputs.compression import MAGIC_BYTES, packing_of
 from shiq.inputs.formats import Format
 from shiq.inputs.sources import FileSource, TableSource, table_kind
 from shiq.streams.front.event import EventError, Record, parse_time
-from shiq.streams.front.kafka import NO_OPTIONS, KafkaOptions, KafkaSource, kafka_address
+from shiq.streams.front.kafka import NO_OPTIONS, KafkaOptions, KafkaSource, parse_kafka_address
 
 #: Bytes of a line, at most; a longer one is told and passed over, so that no line fills the memory.
 LONGEST_LINE = 1 << 28
@@ -36,34 +36,37 @@ _POLL_SECONDS = 0.2
 
 
 class Source(Protocol):
-    """Yields the records of one ``--source``."""
+    """Interface of one ``--source`` that yields records."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Name of the source in messages and checkpoints."""
 
     position: Any
 
     def read(self, follow: bool) -> Iterator[Record]:
-        """The records behind ``position``; with ``follow`` those to come too. Raises:
-        InputError, OperationalError.
+        """Yield the records after ``position``; with ``follow`` wait for new ones too.
+
+        Raises: InputError, OperationalError.
         """
 
 
 def open_source(
     target: str, unit: str = "sec", format: str = "auto", options: KafkaOptions = NO_OPTIONS
 ) -> Source:
-    """The source that ``target`` names: a file, a folder, ``-``, a table,
-    ``kafka://HOST:PORT/TOPIC``, ``socket://HOST:PORT``. ``format``: ``table``, ``auto`` (a table
-    where it looks like one), or any other for lines; ``options``: of a topic.
+    """Open the source that ``target`` names.
 
-    Raises: InputError for a file that is not there, UsageError for an address that is none.
+    target: a file, a folder, ``-``, a table, ``kafka://HOST:PORT/TOPIC`` or ``socket://HOST:PORT``.
+    format: ``table``, ``auto`` (a table if it looks like one), or any other for lines.
+    options: of a topic.
+    Raises: InputError if a file does not exist, UsageError for a malformed address.
     """
     if target == "-":
-        return Pipe()
+        return StdinSource()
     if target.startswith("kafka://"):
-        return KafkaSource(*kafka_address(target), options)
+        return KafkaSource(*parse_kafka_address(target), options)
     if target.startswith("socket://"):
-        return Socket(target)
+        return SocketSource(target)
     if "://" in target:
         raise UsageError(
             f"{target}: no such source",
@@ -74,19 +77,21 @@ def open_source(
         raise InputError(f"{target} does not exist", "Check the path.")
     kind = table_kind(target) if format in ("auto", "table") else None
     if kind is not None:
-        return EventTable(target, unit)
+        return EventTableSource(target, unit)
     if format == "table":
         raise InputError(
             f"{target} is no table", "Give a Parquet file, a folder of them, or a Delta table."
         )
-    return Folder(path) if path.is_dir() else LinesFile(path)
+    return FolderSource(path) if path.is_dir() else LinesFileSource(path)
 
 
 def read_lines(
     stream: BinaryIO, name: str, before: int, wait: Callable[[], bool] = lambda: False
 ) -> Iterator[tuple[Record, int]]:
-    """The records of a stream of lines, and how many bytes each took; ``wait``: called at its
-    end, whether to look again.
+    """Yield the lines of a stream as records, each with its length in bytes.
+
+    before: number of lines read earlier.
+    wait: called at the end of the stream; returns whether to try again.
     """
     number, begun = before, b""
     while True:
@@ -113,13 +118,13 @@ def read_lines(
 
 
 def _nonblank_records(stream: BinaryIO, name: str) -> Iterator[Record]:
-    """The records of all lines but blank ones."""
+    """Yield the lines of a stream as records, without blank lines."""
     return (record for record, _ in read_lines(stream, name, 0) if record.data)
 
 
 @dataclass
-class LinesFile:
-    """A file of lines; packed ones are unpacked. Position: lines and bytes."""
+class LinesFileSource:
+    """Source that reads a file of lines, unpacking it if needed. Position: lines and bytes."""
 
     path: Path
     line: int = 0
@@ -127,10 +132,12 @@ class LinesFile:
 
     @property
     def name(self) -> str:
+        """Path of the file."""
         return str(self.path)
 
     @property
     def position(self) -> Any:
+        """Number of lines and bytes read."""
         return {"line": self.line, "byte": self.byte}
 
     @position.setter
@@ -138,6 +145,7 @@ class LinesFile:
         self.line, self.byte = at["line"], at["byte"]
 
     def read(self, follow: bool) -> Iterator[Record]:
+        """Yield the lines after ``position``; with ``follow`` wait for more."""
         with open(self.path, "rb") as stream:
             packing = packing_of(stream.read(MAGIC_BYTES))
         if packing is None:
@@ -151,6 +159,8 @@ class LinesFile:
                 yield record
 
     def _read_unpacked(self, follow: bool) -> Iterator[Record]:
+        """Yield the lines of a file that is not packed, from a byte position on."""
+
         def wait() -> bool:
             if follow:
                 time.sleep(_POLL_SECONDS)
@@ -171,9 +181,9 @@ class LinesFile:
 
 
 @dataclass
-class Folder:
-    """The files of a folder, in order of their names; with ``follow`` those that come later too.
-    Position: by file.
+class FolderSource:
+    """Source that reads the files of a folder by name; with ``follow`` new files too. Position: by
+    file.
     """
 
     path: Path
@@ -181,15 +191,17 @@ class Folder:
 
     @property
     def name(self) -> str:
+        """Path of the folder."""
         return str(self.path)
 
     def read(self, follow: bool) -> Iterator[Record]:
+        """Yield the lines of each file after ``position``."""
         while True:
             done = set(self.position["done"])
-            for file in self.files():
+            for file in self.list_files():
                 if file.name in done:
                     continue
-                lines = LinesFile(file)
+                lines = LinesFileSource(file)
                 if self.position["file"] == file.name:
                     lines.position = self.position["at"]
                 for record in lines.read(False):
@@ -208,8 +220,8 @@ class Folder:
                 return
             time.sleep(_POLL_SECONDS)
 
-    def files(self) -> list[Path]:
-        """Those there are now. Raises: InputError for a folder within."""
+    def list_files(self) -> list[Path]:
+        """List the files of the folder now, by name. Raises: InputError for a nested folder."""
         entries = sorted(
             entry for entry in self.path.iterdir() if not entry.name.startswith((".", "_"))
         )
@@ -223,28 +235,28 @@ class Folder:
 
 
 @dataclass
-class Pipe:
-    """Standard input, which nothing can read twice: a run that goes on reads what comes then."""
+class StdinSource:
+    """Source that reads standard input. A resumed run reads only what comes then."""
 
     name: str = "-"
     position: int = 0
 
     def read(self, follow: bool) -> Iterator[Record]:
+        """Yield the lines of standard input."""
         for record in _nonblank_records(sys.stdin.buffer, self.name):
             self.position = record.line
             yield record
 
 
 @dataclass
-class Socket:
-    """A server of lines, which we connect to. What it sent to a run that was killed is not sent
-    again.
-    """
+class SocketSource:
+    """Source that connects to a server of lines. Lines sent to a killed run are not sent again."""
 
     name: str
     position: int = 0
 
     def read(self, follow: bool) -> Iterator[Record]:
+        """Connect and yield the lines of the server."""
         found = urlsplit(self.name)
         if not found.hostname or not found.port:
             raise UsageError(
@@ -264,9 +276,10 @@ class Socket:
 
 
 @dataclass
-class EventTable:
-    """A Parquet or Delta table with the columns s, p, o, t, or atom, t: each row is an event.
-    Position: rows.
+class EventTableSource:
+    """Source that reads a Parquet or Delta table of events.
+
+    Its columns are s, p, o, t, or atom, t. Position: rows.
     """
 
     name: str
@@ -274,21 +287,22 @@ class EventTable:
     position: int = 0
 
     def read(self, follow: bool) -> Iterator[Record]:
-        from shiq.streams.front.tables import event_rows
+        """Yield the rows after ``position``."""
+        from shiq.streams.front.tables import read_event_rows
 
         kind = table_kind(self.name)
         if kind is None:
             raise InputError(f"{self.name} is no table", "Check the path.")
         for number, values in enumerate(
-            event_rows(TableSource(self.name, kind, Path(self.name))), 1
+            read_event_rows(TableSource(self.name, kind, Path(self.name))), 1
         ):
             if number <= self.position:
                 continue
             self.position = number
-            yield self.record(number, values)
+            yield self.record_of_row(number, values)
 
-    def record(self, number: int, values: dict[str, Any]) -> Record:
-        """The record of a row."""
+    def record_of_row(self, number: int, values: dict[str, Any]) -> Record:
+        """Convert a row to a record."""
         from shiq.streams.front.tables import event_from_row
 
         shown = " ".join(str(value) for value in values.values())
@@ -314,9 +328,11 @@ _QueuedRecord: TypeAlias = tuple[str, Record, Any]
 
 
 @dataclass
-class Input:
-    """The records of ``sources``, which have different names; ``start_positions``: where each goes on, by
-    source.
+class MergedInput:
+    """All sources of a run as one input: one after the other, merged by time, or followed.
+
+    sources: have different names.
+    start_positions: by source, where reading starts.
     """
 
     sources: Sequence[Source]
@@ -336,7 +352,7 @@ class Input:
 
     @property
     def positions(self) -> dict[str, Any]:
-        """How far the records yielded so far go, by source."""
+        """Positions after the records yielded so far, by source."""
         current = self._current
         return self.start_positions | (
             {current.name: current.position} if current is not None else {}
@@ -345,9 +361,11 @@ class Input:
     def read(
         self, follow: bool = False, time: Callable[[Record], int | None] | None = None
     ) -> Iterator[Record | None]:
-        """The records: source by source, in the order given. With ``time``: of what comes next
-        in each source, the one of the least time first; what has no time comes at once. With
-        ``follow`` as they come, and None where none came for a while.
+        """Yield the records of all sources, one source after the other.
+
+        time: if given, merge the sources by this time of a record; a record without time is yielded
+        at once.
+        follow: yield records as they come, and None when none came for a while.
         """
         if follow:
             yield from self._read_followed()
@@ -360,13 +378,12 @@ class Input:
                 self.start_positions = self.positions
 
     def _read_merged(self, time: Callable[[Record], int | None]) -> Iterator[Record]:
+        """Merge the sources by time; equal times in order of the sources."""
         readers = [source.read(False) for source in self.sources]
         heads: list[tuple[int, int, Record, Any]] = []
 
         def look(at: int) -> None:
-            """Puts what comes next in a source where it belongs; what is equal in time comes in
-            order of the sources.
-            """
+            """Push the next record of source ``at`` onto the heap."""
             record = next(readers[at], None)
             if record is not None:
                 when = time(record)
@@ -383,6 +400,7 @@ class Input:
             look(at)
 
     def _read_followed(self) -> Iterator[Record | None]:
+        """Yield records of all sources as they come, each source read by a thread."""
         arrived: Queue[_QueuedRecord | BaseException | None] = Queue(_QUEUE_SIZE)
         stopped = threading.Event()
 

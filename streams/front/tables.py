@@ -1,4 +1,4 @@
-"""Rows of Parquet and Delta tables as events."""
+"""Read events from Parquet and Delta tables, and write rows to them."""
 
 from __future__ import annotations
 
@@ -17,18 +17,21 @@ from shiq.streams.front.event import Event
 _TRIPLES, _ATOMS = ("s", "p", "o", "t"), ("atom", "t")
 
 
-def event_rows(source: TableSource) -> Iterator[dict[str, Any]]:
-    """The rows of a table, each a dict of its columns s, p, o, t or atom, t (and id). Raises:
-    InputError.
+def read_event_rows(source: TableSource) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a table of events as dicts of its columns. Raises: InputError.
+
+    Columns: s, p, o, t or atom, t, and id if it exists.
     """
     files, passed_over = table_files(source)
     del passed_over  # files that are no data by their names
     for file in files:
-        yield from file_rows(file)
+        yield from read_file_rows(file)
 
 
-def file_rows(file: TableFile, low: int = 0, high: int | None = None) -> Iterator[dict[str, Any]]:
-    """The rows of a table's file from number ``low`` to before ``high``. Raises: InputError."""
+def read_file_rows(
+    file: TableFile, low: int = 0, high: int | None = None
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of one file of a table from index ``low`` up to ``high``. Raises: InputError."""
     with open_parquet(file) as parquet:
         has = [*parquet.schema_arrow.names, *file.values]
         wanted = _ATOMS if "atom" in has else _TRIPLES
@@ -61,7 +64,7 @@ def file_rows(file: TableFile, low: int = 0, high: int | None = None) -> Iterato
 
 
 def event_from_row(values: dict[str, Any], t: int) -> Event:
-    """The event of a row. Its terms are looked at by who reads the statements."""
+    """Convert a row of a table to an event; its terms are validated later."""
     identifier = None if values.get("id") is None else str(values["id"])
     if "atom" in values:
         return Event(t, atoms=(str(values["atom"]),), id=identifier)
@@ -71,10 +74,8 @@ def event_from_row(values: dict[str, Any], t: int) -> Event:
 # Rows as tables: one Parquet file, or a Delta table to which each flush adds a commit.
 
 
-def _arrow_table(rows: Sequence[str]) -> Any:
-    """Rows as an Arrow table: texts, integers, booleans and lists of texts as they are; other
-    objects as JSON texts.
-    """
+def _make_arrow_table(rows: Sequence[str]) -> Any:
+    """Convert JSON rows to an Arrow table; objects become JSON texts."""
     import pyarrow as pa  # type: ignore[import-untyped]
 
     return pa.Table.from_pylist(
@@ -83,11 +84,14 @@ def _arrow_table(rows: Sequence[str]) -> Any:
 
 
 def _arrow_value(value: Any) -> Any:
+    """Serialise an object as JSON; leave other values."""
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else value
 
 
 class ParquetSink:
-    """One Parquet file, written whole when the sink is closed; it cannot go on from a checkpoint."""
+    """Sink to one Parquet file, written when the sink is closed; it cannot resume from a
+    checkpoint.
+    """
 
     def __init__(self, path: Path, length: int | None = None) -> None:
         if length:
@@ -98,21 +102,25 @@ class ParquetSink:
         self.path, self.rows = path, list[str]()
 
     def write(self, rows: Sequence[str]) -> None:
+        """Buffer ``rows``."""
         self.rows += rows
 
     def flush(self) -> int:
+        """Return 0: nothing is written before the end."""
         return 0
 
     def close(self) -> None:
+        """Write the file. Raises: OperationalError."""
         import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
         with report_write_errors(self.path):
-            pq.write_table(_arrow_table(self.rows), self.path)
+            pq.write_table(_make_arrow_table(self.rows), self.path)
 
 
 class DeltaSink:
-    """A Delta table. ``length`` counts its commits: those behind a checkpoint are taken back by
-    restoring that version.
+    """Sink to a Delta table, one commit per flush.
+
+    length: number of commits in the checkpoint; later ones are undone by restoring that version.
     """
 
     def __init__(self, path: Path, length: int | None = None) -> None:
@@ -127,9 +135,11 @@ class DeltaSink:
             ).delete()  # rows of another run, or behind the checkpoint
 
     def write(self, rows: Sequence[str]) -> None:
+        """Buffer ``rows``."""
         self.rows += rows
 
     def flush(self) -> int:
+        """Commit the buffered rows and return the number of commits. Raises: OperationalError."""
         from deltalake import DeltaTable, write_deltalake
 
         place = str(self.path.absolute())
@@ -137,7 +147,7 @@ class DeltaSink:
             with report_write_errors(self.path):
                 write_deltalake(
                     place,
-                    _arrow_table(self.rows),
+                    _make_arrow_table(self.rows),
                     mode="append" if self.has_rows else "overwrite",
                     schema_mode="merge" if self.has_rows else "overwrite",
                 )
@@ -145,4 +155,5 @@ class DeltaSink:
         return DeltaTable(place).version() + 1 if self.has_rows else 0
 
     def close(self) -> None:
+        """Commit the buffered rows. Raises: OperationalError."""
         self.flush()

@@ -1,4 +1,4 @@
-"""Rules over streams: stratified Datalog with windows, one model a point.
+"""Rules over streams: stratified Datalog with windows, one model per point of time.
 
 >>> program = Program.parse("alarm(X) :- hot(X) at least 2 in [3].")
 >>> [model.derived for model in program.run([(0, ["hot(a)"]), (2, ["hot(a)", "hot(b)"])])]

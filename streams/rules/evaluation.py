@@ -1,13 +1,14 @@
-"""The engine: a checked program, point by point, each point from what changed since the one before.
+"""Incremental engine of stream rules: update the model at each point of time by what changed.
 
-Strata are evaluated in order. Of a stratum without recursion, rules over streaming literals and
-comparisons are maintained: each head is kept with the number of its derivations, and what a
-point changes of it is the sum, over the literals, of the joins of one literal's change with what
-those before it are and those behind it were. Other rules (aggregates, functions, @now, counts
-that vary) are evaluated again where a literal of theirs changed. A recursive stratum is
-evaluated to its least fixpoint again where something that it uses changed, in semi-naive rounds
-over window literals too. What did not change is not touched. Source: docs/RULES.md;
-docs/THEORY.md, "Stream rules in columns".
+Strata are evaluated in order. In a stratum without recursion, rules over streaming literals and
+comparisons are maintained: each head is stored with the number of its derivations. A point changes
+this number by a sum of joins, one for each literal. Each joins the literal's change with the new
+content of earlier literals and the old content of later ones.
+
+Other rules (aggregates, functions, @now, varying counts) are evaluated again when one of their
+literals changed. A recursive stratum is evaluated to its least fixpoint again when its input
+changed, in semi-naive rounds over window literals too. Unchanged parts cost nothing. Source:
+docs/RULES.md; docs/THEORY.md, "Stream rules in columns".
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import numpy as np
 
 from shiq.columns.arrays import Ints, unique
 from shiq.errors import OperationalError
-from shiq.streams.rules.fixpoint import Recursion, maintain_counts, reevaluate
+from shiq.streams.rules.fixpoint import RecursiveStratum, maintain_counts, reevaluate_rule
 from shiq.streams.rules.model import (
     ColumnModel,
     MaintainedRule,
@@ -33,7 +34,7 @@ from shiq.streams.rules.model import (
 )
 from shiq.streams.rules.operators import Functions, PointBudget, StepContext
 from shiq.streams.rules.plan import Conjunct, Planner, StreamingPattern, make_conjuncts, uses_now
-from shiq.streams.rules.relations import FIRST, NONE, ConstantDictionary, Relation
+from shiq.streams.rules.relations import FIRST_CODE, NO_ROWS, ConstantDictionary, Relation
 from shiq.streams.rules.safety import global_variables
 from shiq.streams.rules.syntax import (
     MOST_DERIVED,
@@ -45,9 +46,9 @@ from shiq.streams.rules.syntax import (
     Stratum,
     StreamRule,
     WindowedLiteral,
-    variables,
+    term_variables,
 )
-from shiq.streams.rules.windows import NOW, History, WindowCounter, WindowView
+from shiq.streams.rules.windows import CURRENT_POINT, History, WindowCounter, WindowView
 
 # The state of an engine as bytes: JSON, and numpy arrays without objects.
 #
@@ -56,14 +57,14 @@ from shiq.streams.rules.windows import NOW, History, WindowCounter, WindowView
 # engine counts.
 
 
-_SCHEMA: Final = 1
-_HEAD: Final = "head"
+_SCHEMA_VERSION: Final = 1
+_HEADER_ENTRY: Final = "head"
 
 
-def engine_state(
+def serialise_state(
     origin: int | None, point: int, predicates: dict[str, Predicate], dictionary: ConstantDictionary
 ) -> bytes:
-    """The state as bytes."""
+    """Serialise the engine's state: time, and the rows of each predicate within its horizon."""
     arrays: dict[str, Ints] = {}
     names: list[str] = []
     used: list[Ints] = []
@@ -82,12 +83,12 @@ def engine_state(
         for i, column in enumerate(columns):
             arrays[f"{place}.{i}"] = column
     codes = (
-        unique(np.concatenate([column[column >= FIRST] for column in used]))
+        unique(np.concatenate([column[column >= FIRST_CODE] for column in used]))
         if used
         else np.zeros(0, np.int64)
     )
     head = {
-        "schema_version": _SCHEMA,
+        "schema_version": _SCHEMA_VERSION,
         "origin": origin,
         "point": point,
         "predicates": names,
@@ -95,25 +96,31 @@ def engine_state(
     }
     arrays["codes"] = codes
     file = io.BytesIO()
-    np.savez(file, **{_HEAD: np.frombuffer(json.dumps(head).encode(), np.uint8)}, **arrays)  # type: ignore[arg-type]
+    np.savez(file, **{_HEADER_ENTRY: np.frombuffer(json.dumps(head).encode(), np.uint8)}, **arrays)  # type: ignore[arg-type]
     return file.getvalue()
 
 
 def restore_histories(
     state: bytes, predicates: dict[str, Predicate], dictionary: ConstantDictionary
 ) -> tuple[int | None, int]:
-    """Fills the histories of ``predicates``; gives origin and point. Raises: OperationalError."""
+    """Fill the histories of ``predicates`` from a state; return origin and point.
+
+    Raises: OperationalError if it is not a state.
+    """
     try:
         with np.load(io.BytesIO(state), allow_pickle=False) as found:
-            head = json.loads(found[_HEAD].tobytes())
-            if head["schema_version"] != _SCHEMA:
+            head = json.loads(found[_HEADER_ENTRY].tobytes())
+            if head["schema_version"] != _SCHEMA_VERSION:
                 raise ValueError(f"schema_version {head['schema_version']}")
             codes, new = found["codes"], dictionary.encode(head["constants"])
             for place, name in enumerate(head["predicates"]):
                 predicate = predicates[name]
                 columns = [found[f"{place}.{i}"] for i in range(len(predicate.relation.columns))]
                 _fill_history(
-                    predicate, [_recode(column, codes, new) for column in columns], found, place
+                    predicate,
+                    [_recode_constants(column, codes, new) for column in columns],
+                    found,
+                    place,
                 )
             return head["origin"], int(head["point"])
     except (
@@ -130,13 +137,15 @@ def restore_histories(
         ) from error
 
 
-def _recode(column: Ints, codes: Ints, new: Ints) -> Ints:
-    texts = np.flatnonzero(column >= FIRST)
+def _recode_constants(column: Ints, codes: Ints, new: Ints) -> Ints:
+    """Replace the constant codes of a saved column by the codes of this dictionary, in place."""
+    texts = np.flatnonzero(column >= FIRST_CODE)
     column[texts] = new[np.searchsorted(codes, column[texts])]
     return column
 
 
 def _fill_history(predicate: Predicate, columns: list[Ints], found: Any, place: int) -> None:
+    """Restore the history of one predicate from saved arrays."""
     numbers = predicate.relation.add(columns)[found[f"{place}.rows"]]
     predicate.history.points = found[f"{place}.points"].tolist()
     predicate.history.rows = np.split(numbers, np.cumsum(found[f"{place}.lengths"])[:-1])
@@ -144,11 +153,11 @@ def _fill_history(predicate: Predicate, columns: list[Ints], found: Any, place: 
 
 #: Rows that are new since the last time that dead ones were looked for, beyond as many as were
 #: alive.
-_SPARE: Final = 4096
+_SPARE_ROWS: Final = 4096
 
 
 class Engine:
-    """Evaluates a checked program point by point (`syntax.Evaluator`)."""
+    """Engine that evaluates a checked program point by point in columns (`model.Evaluator`)."""
 
     def __init__(
         self,
@@ -166,20 +175,21 @@ class Engine:
         self.point = -1
         #: Views that tell of changes of this point.
         self._changed_views: list[WindowView] = []
-        self.strata: list[tuple[list[MaintainedRule], Recursion | None]] = []
+        self.strata: list[tuple[list[MaintainedRule], RecursiveStratum | None]] = []
         for stratum in checked.strata:
-            rules = [self._maintain_rule(rule) for rule in stratum.rules]
+            rules = [self._prepare_rule(rule) for rule in stratum.rules]
             self.strata.append(
-                (rules, self._recursion(stratum, rules) if stratum.is_recursive else None)
+                (rules, self._prepare_recursion(stratum, rules) if stratum.is_recursive else None)
             )
-        self._constants = len(self.dictionary)
-        self._texts = 0
+        self._program_constant_count = len(self.dictionary)
+        self._live_constant_count = 0
         for predicate, rows in checked.facts.items():
             self._add_facts(predicate, rows)
 
     # --- setting up -------------------------------------------------------------------------------
 
-    def predicate(self, name: str) -> Predicate:
+    def find_or_add_predicate(self, name: str) -> Predicate:
+        """Predicate with this name and arity (``"p/2"``), created when first used."""
         found = self.predicates.get(name)
         if found is None:
             relation = Relation(name, int(name.rpartition("/")[2]))
@@ -190,16 +200,18 @@ class Engine:
         return found
 
     def _add_facts(self, name: str, rows: Sequence[Row]) -> None:
-        predicate = self.predicate(name)
+        """Add the facts that the program states for a predicate."""
+        predicate = self.find_or_add_predicate(name)
         predicate.facts = predicate.relation.add_repeated(self._encode_rows(rows, predicate))
         predicate.relation.row_arrays["given"][predicate.facts] = True
         predicate.touched_rows.append(predicate.facts)
 
-    def _view(
+    def _window_view(
         self, literal: WindowedLiteral, operator: str, count: int, counted: bool
     ) -> WindowView:
-        predicate = self.predicate(literal.atom.predicate)
-        window = literal.window or NOW
+        """View of a predicate for an operator over a window, shared by equal literals."""
+        predicate = self.find_or_add_predicate(literal.atom.predicate)
+        window = literal.window or CURRENT_POINT
         counter = predicate.counters.get(window.intervals)
         if counter is None:
             counter = predicate.counters[window.intervals] = WindowCounter(
@@ -211,20 +223,23 @@ class Engine:
             view = predicate.views[key] = WindowView(counter, operator, count, counted)
         return view
 
-    def _conjuncts(self, body: Iterable[Literal], fresh: str = "#") -> list[Conjunct]:
-        return make_conjuncts(body, self._view, self._constant_code, fresh)
+    def _make_conjuncts(self, body: Iterable[Literal], fresh: str = "#") -> list[Conjunct]:
+        """Conjuncts of a body, with views and constant codes of this engine."""
+        return make_conjuncts(body, self._window_view, self._constant_code, fresh)
 
     def _constant_code(self, constant: Constant) -> int:
+        """Code of a constant in the dictionary."""
         return self.dictionary.code(constant.value)
 
-    def _maintain_rule(self, rule: StreamRule) -> MaintainedRule:
-        body = self._conjuncts(rule.body)
+    def _prepare_rule(self, rule: StreamRule) -> MaintainedRule:
+        """Prepare a rule for evaluation: conjuncts, planner and aggregate views."""
+        body = self._make_conjuncts(rule.body)
         inner: dict[int, list[Conjunct]] = {}
 
         def elements(literals: Iterable[Literal]) -> list[Conjunct]:
             literals = tuple(literals)
             if id(literals) not in inner:
-                inner[id(literals)] = self._conjuncts(literals, "##")
+                inner[id(literals)] = self._make_conjuncts(literals, "##")
             return inner[id(literals)]
 
         aggregates = [one for one in body if isinstance(one, Aggregate)]
@@ -235,10 +250,12 @@ class Engine:
             for one in elements(element.body)
         ]
         views = tuple(one.view for one in within if isinstance(one, StreamingPattern))
-        head = self.predicate(rule.head.predicate)
-        head.support_array(rule)
+        head = self.find_or_add_predicate(rule.head.predicate)
+        head.support_array_name(rule)
         wanted = frozenset(
-            variable.name for argument in rule.head.arguments for variable in variables(argument)
+            variable.name
+            for argument in rule.head.arguments
+            for variable in term_variables(argument)
         )
         now = uses_now(rule)
         incremental = not now and rule.frequency is None and has_countable_derivations(body)
@@ -253,17 +270,20 @@ class Engine:
             aggregate_views=views,
         )
 
-    def _recursion(self, stratum: Stratum, rules: list[MaintainedRule]) -> Recursion:
+    def _prepare_recursion(self, stratum: Stratum, rules: list[MaintainedRule]) -> RecursiveStratum:
+        """Prepare a recursive stratum for evaluation."""
         heads = [
-            self._conjuncts([WindowedLiteral(rule.head)], "#head")[0] for rule in stratum.rules
+            self._make_conjuncts([WindowedLiteral(rule.head)], "#head")[0] for rule in stratum.rules
         ]
         patterns = [pattern for pattern in heads if isinstance(pattern, StreamingPattern)]
-        return Recursion({name: self.predicates[name] for name in stratum.heads}, rules, patterns)
+        return RecursiveStratum(
+            {name: self.predicates[name] for name in stratum.heads}, rules, patterns
+        )
 
     # --- a point ----------------------------------------------------------------------------------
 
     def step(self, t: int, rows: Mapping[str, Any]) -> ColumnModel:
-        """The model of the point ``t``. Raises: EvaluationError."""
+        """Evaluate the point ``t`` and return its model. Raises: EvaluationError."""
         if self.origin is None:
             self.origin = t
         before, self.point = self.point, t - self.origin
@@ -274,13 +294,13 @@ class Engine:
         self._collect_garbage()
         rows = self.program.with_parts(rows)
         for name, given in rows.items():
-            self._set_input(self.predicate(name), given)
+            self._set_input(self.find_or_add_predicate(name), given)
         for name, predicate in self.predicates.items():
             if len(predicate.input_rows) and name not in rows:
                 self._set_input(predicate, [])
         for predicate in self.predicates.values():
             relation = predicate.relation
-            relation.gained_rows = relation.lost_rows = NONE
+            relation.gained_rows = relation.lost_rows = NO_ROWS
             for counter in predicate.counters.values():
                 counter.advance(predicate.history, before, self.point)
             if not predicate.supports:
@@ -288,17 +308,19 @@ class Engine:
         for rules, recursion in self.strata:
             before = self.context.budget.derived_count
             self._changed_views += (
-                recursion.evaluate(self.context, self.point) if recursion else self._evaluate(rules)
+                recursion.evaluate(self.context, self.point)
+                if recursion
+                else self._evaluate_stratum(rules)
             )
             self._count_derived(rules, before)
         for predicate in self.predicates.values():
             if predicate.history.horizon:
-                predicate.history.add_point(self.point, predicate.persistent())
+                predicate.history.add_point(self.point, predicate.persistent_rows())
                 predicate.history.drop_unobserved(self.point)
-        return self._model(t)
+        return self._make_model(t)
 
     def _encode_rows(self, rows: Any, predicate: Predicate) -> list[Ints]:
-        """The columns of rows, or of a tuple of columns."""
+        """Encode rows, or a tuple of columns, as columns of codes."""
         arity = predicate.relation.arity
         if _are_columns(rows):
             return [self.dictionary.encode(column) for column in rows]
@@ -307,12 +329,12 @@ class Engine:
         return (
             [self.dictionary.encode(column) for column in zip(*rows)]
             if len(rows)
-            else [NONE] * arity
+            else [NO_ROWS] * arity
         )
 
     def _set_input(self, predicate: Predicate, rows: Any) -> None:
-        """The input of a point."""
-        now = self._input_rows(predicate, rows)
+        """Replace the input rows of a predicate by those of this point."""
+        now = self._number_input_rows(predicate, rows)
         before, predicate.input_rows = predicate.input_rows, now
         given = predicate.relation.row_arrays["given"]
         new = now[~given[now]]
@@ -322,8 +344,8 @@ class Engine:
             touched for touched in (new, before[~given[before]]) if len(touched)
         ]
 
-    def _input_rows(self, predicate: Predicate, rows: Any) -> Ints:
-        """The numbers of input rows."""
+    def _number_input_rows(self, predicate: Predicate, rows: Any) -> Ints:
+        """Row numbers of input rows; new rows are added to the relation."""
         if _are_columns(rows) or len(rows) > 50_000:
             return predicate.relation.add_repeated(self._encode_rows(rows, predicate))
         number = predicate.row_numbers
@@ -338,13 +360,13 @@ class Engine:
 
     # --- strata -----------------------------------------------------------------------------------
 
-    def _evaluate(self, rules: Sequence[MaintainedRule]) -> list[WindowView]:
-        """A stratum without recursion; gives the views that changed."""
+    def _evaluate_stratum(self, rules: Sequence[MaintainedRule]) -> list[WindowView]:
+        """Evaluate a stratum without recursion and return the views that changed."""
         for rule in rules:
             if rule.is_incremental:
                 maintain_counts(self.context, rule)
             elif rule.is_due():
-                reevaluate(self.context, rule, self.point)
+                reevaluate_rule(self.context, rule, self.point)
         return [
             view
             for predicate in {id(rule.head): rule.head for rule in rules}.values()
@@ -352,8 +374,9 @@ class Engine:
         ]
 
     def _count_derived(self, rules: Sequence[MaintainedRule], before: int) -> None:
-        """Count what a stratum derives, ``before`` which the point had derived so much. Raises:
-        EvaluationError.
+        """Charge the atoms that a stratum derives to the point's budget. Raises: EvaluationError.
+
+        before: atoms that earlier strata derived at this point.
         """
         most, self.context.budget.derived_count = 0, before
         for rule in {id(rule.head): rule for rule in rules}.values():
@@ -366,21 +389,23 @@ class Engine:
     # --- states -----------------------------------------------------------------------------------
 
     def state(self) -> bytes:
-        """All that later points depend on."""
-        return engine_state(self.origin, self.point, self.predicates, self.dictionary)
+        """Serialise everything that later points depend on."""
+        return serialise_state(self.origin, self.point, self.predicates, self.dictionary)
 
     def restore(self, state: bytes) -> None:
-        """Puts an engine that has not begun where the one was that gave ``state``. Raises:
-        OperationalError.
+        """Continue from the ``state`` of another engine; this one must not have begun.
+
+        Raises: OperationalError.
         """
         self.origin, self.point = restore_histories(state, self.predicates, self.dictionary)
         for predicate in self.predicates.values():
             for counter in predicate.counters.values():
-                counter.refill(predicate.history, self.point)
+                counter.count_from_history(predicate.history, self.point)
 
     # --- models, what may be forgotten ------------------------------------------------------------
 
-    def _model(self, t: int) -> ColumnModel:
+    def _make_model(self, t: int) -> ColumnModel:
+        """Model of the current point over the held rows."""
         for predicate in self.predicates.values():
             relation, shown = predicate.relation, predicate.row_view
             if (
@@ -409,10 +434,10 @@ class Engine:
         )
 
     def _collect_garbage(self) -> None:
-        """Drops dead rows and constants, where there may be as many of them as live ones."""
-        full = len(self.dictionary) > 2 * self._texts + _SPARE
+        """Drop dead rows and constants when there may be more dead than live ones."""
+        full = len(self.dictionary) > 2 * self._live_constant_count + _SPARE_ROWS
         for predicate in self.predicates.values():
-            if full or predicate.relation.size > 2 * predicate.live_size + _SPARE:
+            if full or predicate.relation.size > 2 * predicate.live_size + _SPARE_ROWS:
                 compact_predicate(predicate)
         if full:
             used = [
@@ -420,10 +445,12 @@ class Engine:
                 for p in self.predicates.values()
                 for column in p.relation.columns
             ]
-            self.dictionary.retain([*used, np.arange(FIRST, FIRST + self._constants)])
-            self._texts = len(self.dictionary)
+            self.dictionary.free_unused(
+                [*used, np.arange(FIRST_CODE, FIRST_CODE + self._program_constant_count)]
+            )
+            self._live_constant_count = len(self.dictionary)
 
 
 def _are_columns(rows: Any) -> bool:
-    """Whether input is a tuple of columns, and not a sequence of rows."""
+    """Whether input is a tuple of columns instead of a sequence of rows."""
     return isinstance(rows, tuple) and bool(rows) and not isinstance(rows[0], tuple)

@@ -1,7 +1,7 @@
-"""Why an atom holds at a point: one well-founded derivation.
+"""Explain why an atom holds at a point by one well-founded derivation.
 
-Atoms are numbered as they were derived; each is explained by the rule that derived it first,
-whose body has only smaller numbers.
+Atoms are numbered in the order of their derivation. Each is explained by the rule that derived it
+first; the atoms of that rule's body have smaller numbers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from shiq.streams.rules.syntax import (
     Atom,
     ComparisonLiteral,
     Constant,
-    External,
+    FunctionCall,
     Literal,
     Position,
     Row,
@@ -37,9 +37,14 @@ from shiq.streams.rules.syntax import (
 
 @dataclass(frozen=True)
 class DerivationReason:
-    """A literal of a body as it held: its ground text; the ``points`` that a window counted, of
-    how many; what an aggregate ranged over; and why the atom holds now, where that is a
-    question.
+    """One body literal of a derivation, as it was true.
+
+    literal: its ground text.
+    points: times at which a window counted the atom.
+    observed_count: number of points in the window.
+    is_absent: whether the literal is negative.
+    tuples: rows that an aggregate ranged over.
+    derivation: why the literal's atom holds now.
     """
 
     literal: str
@@ -50,6 +55,7 @@ class DerivationReason:
     derivation: Derivation | None = None
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON value of the reason."""
         told: dict[str, Any] = {"literal": self.literal}
         if self.points is not None:
             told |= {"points": list(self.points), "observed": self.observed_count}
@@ -60,6 +66,7 @@ class DerivationReason:
         return told if self.derivation is None else {**told, "because": self.derivation.to_dict()}
 
     def text_lines(self, depth: int) -> list[str]:
+        """Lines of text for the reason, indented by ``depth``."""
         notes = []
         if self.is_absent:
             notes.append("absent" if self.points is None else "")
@@ -77,7 +84,11 @@ class DerivationReason:
 
 @dataclass(frozen=True)
 class Derivation:
-    """``source_kind``: input, fact or rule; ``place``: of the fact or rule."""
+    """Explanation of an atom: it is input, a fact, or derived by a rule from reasons.
+
+    source_kind: "input", "fact" or "rule".
+    place: position of the fact or rule.
+    """
 
     atom: str
     t: int
@@ -88,7 +99,7 @@ class Derivation:
     body: tuple[DerivationReason, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
+        """JSON value of the derivation."""
         told: dict[str, Any] = {"atom": self.atom, "t": self.t, "by": self.source_kind}
         if self.place is not None:
             told |= {"file": self.place.file, "line": self.place.line}
@@ -101,7 +112,7 @@ class Derivation:
         return told
 
     def text_lines(self, depth: int = 0) -> list[str]:
-        """As text; what an atom rests on stands below it."""
+        """Lines of text for the derivation, its reasons indented below."""
         before = "  " * depth
         if self.source_kind != "rule":
             where = f", {self.place.file} line {self.place.line}" if self.place else ""
@@ -118,9 +129,11 @@ class Derivation:
 
 @dataclass
 class ExplainingEvaluator(NaiveEvaluator):
-    """The naive evaluator, which remembers how the atoms of the point ``point`` were derived.
-    ``engine``: takes each point first, so that one which derives too much ends the run before
-    the slow evaluator begins with it.
+    """Naive evaluator that records how the atoms of one ``point`` were derived.
+
+    engine: evaluates each point first, so that a point with too many atoms fails before the slow
+    evaluation.
+    origins: number, rule and binding of each atom's first derivation.
     """
 
     point: int = 0
@@ -130,6 +143,7 @@ class ExplainingEvaluator(NaiveEvaluator):
     origins: dict[tuple[str, Row], tuple[int, StreamRule, Binding]] = field(default_factory=dict)
 
     def step(self, t: int, rows: Mapping[str, Any], heard: Any = None) -> NaiveModel:
+        """Evaluate ``t``; record derivations if it is the point to explain."""
         if t > self.point:
             return NaiveModel(t, {}, {})
         if self.engine is not None:
@@ -147,12 +161,13 @@ class ExplainingEvaluator(NaiveEvaluator):
         return self.model
 
     def explain_atom(self, program: Program, predicate: str, row: Row) -> Derivation | None:
-        """Why an atom holds at ``point``; None where it does not."""
+        """Derivation of an atom that holds at ``point``; None if it does not hold."""
         if self.model is None or row not in self.model.atoms.get(predicate, ()):
             return None
-        return self._explain(program, predicate, row)
+        return self._explain_held_atom(program, predicate, row)
 
-    def _explain(self, program: Program, predicate: str, row: Row) -> Derivation:
+    def _explain_held_atom(self, program: Program, predicate: str, row: Row) -> Derivation:
+        """Derivation of an atom that holds at ``point``."""
         name, _, arity = predicate.rpartition("/")
         text = str(Atom(name, tuple(map(Constant, row))))
         if row in self.input_rows.get(predicate, ()):
@@ -167,7 +182,7 @@ class ExplainingEvaluator(NaiveEvaluator):
             {name: set(rows) for name, rows in (self.model.atoms if self.model else {}).items()},
         )
         body = tuple(
-            self._literal_reason(program, step, rule, literal, binding, number)
+            self._explain_literal(program, step, rule, literal, binding, number)
             for literal in written_literals(rule.body)
         )
         shown = {
@@ -177,7 +192,7 @@ class ExplainingEvaluator(NaiveEvaluator):
         }
         return Derivation(text, self.point, "rule", rule.position, str(rule), shown, body)
 
-    def _literal_reason(
+    def _explain_literal(
         self,
         program: Program,
         step: _PointEvaluation,
@@ -186,6 +201,10 @@ class ExplainingEvaluator(NaiveEvaluator):
         binding: Binding,
         number: int,
     ) -> DerivationReason:
+        """Reason for a body literal under a binding. ``number``: number of the atom being
+        explained.
+        """
+
         def ground(term: Term) -> Term:
             value = step.term_value(term, binding)
             return term if value is None else Constant(value)
@@ -200,7 +219,7 @@ class ExplainingEvaluator(NaiveEvaluator):
                     )
                 )
             )
-        if isinstance(literal, External):
+        if isinstance(literal, FunctionCall):
             outputs = tuple(map(ground, literal.outputs))
             return DerivationReason(
                 str(replace(literal, inputs=tuple(map(ground, literal.inputs)), outputs=outputs))
@@ -208,7 +227,7 @@ class ExplainingEvaluator(NaiveEvaluator):
         if isinstance(literal, Aggregate):
             tuples = sorted(
                 ",".join(map(str, row))
-                for row in step.elements(rule, literal, binding, global_variables(rule))
+                for row in step.aggregate_tuples(rule, literal, binding, global_variables(rule))
             )
             guards = tuple((relation, ground(term)) for relation, term in literal.guards)
             return DerivationReason(str(replace(literal, guards=guards)), tuples=tuple(tuples))
@@ -217,7 +236,7 @@ class ExplainingEvaluator(NaiveEvaluator):
         count = None if literal.count is None else ground(literal.count)
         text, predicate = str(replace(literal, atom=atom, count=count)), atom.predicate
         now = self.origins.get((predicate, row))
-        times = step.times(literal)
+        times = step.window_times(literal)
         held = [
             t
             for t, point in zip(times, step.observed_points(literal))
@@ -234,7 +253,7 @@ class ExplainingEvaluator(NaiveEvaluator):
                 t for t in held if t != self.point or row in self.program.facts.get(predicate, ())
             ]
         because = (
-            self._explain(program, predicate, row)
+            self._explain_held_atom(program, predicate, row)
             if not literal.is_negated and self.point in held
             else None
         )

@@ -1,13 +1,10 @@
-"""Recursive strata: least fixpoints in semi-naive rounds, maintained by deleting and deriving
-again.
+"""Evaluate rules: maintain derivation counts, and recursive strata by deleting and deriving again.
 
-Each derived atom keeps one instance of a rule as its reason: the rows that the positive literals
-had when it was derived. They held before it did, so reasons never run in circles. What loses its
-reason is deleted, and what had that as a reason; then what can still be derived is, and what is
-new is added in rounds. The proof is in docs/THEORY.md, "Stream rules in columns".
-
-The heads of rules: counted by what changed, or all at once (docs/THEORY.md, "Stream rules in
-columns").
+Each derived atom of a recursive stratum stores one rule instance as its reason: the rows of the
+instance's positive literals. These held before the atom did, so reasons are never circular. An atom
+that loses its reason is deleted, and so is each atom that depends on it by reasons. Then the
+deleted atoms that still have a derivation are derived again, and new atoms are added in rounds. The
+proof is in docs/THEORY.md, "Stream rules in columns".
 """
 
 from __future__ import annotations
@@ -20,17 +17,18 @@ from typing import Final
 import numpy as np
 
 from shiq.columns.arrays import Ints, is_in
-from shiq.streams.rules.model import MaintainedRule, Predicate, derived_flags, find_derived_rows
+from shiq.streams.rules.model import MaintainedRule, Predicate, find_derived_rows, flag_derived_rows
 from shiq.streams.rules.operators import StepContext
 from shiq.streams.rules.plan import SIGN, Bindings, JoinPlan, StreamingPattern, seed_bindings
-from shiq.streams.rules.relations import NONE, Flags, first_of_each
+from shiq.streams.rules.relations import NO_ROWS, Flags, distinct_examples
 from shiq.streams.rules.windows import WindowView
-from shiq.streams.rules.worklist import NARROW, Worklist
+from shiq.streams.rules.worklist import MOST_NARROW_ROWS, Worklist
 
 
 def maintain_counts(context: StepContext, rule: MaintainedRule) -> None:
-    """Add and take away the derivations that changed. Raises: EvaluationError where the point
-    derives too many atoms.
+    """Update the derivation counts of a rule's heads by the changes of its literals.
+
+    Raises: EvaluationError if the point derives too many atoms.
     """
     head = rule.head
     # While nothing becomes false, no atom is derived on the way that is not in the end.
@@ -45,29 +43,32 @@ def maintain_counts(context: StepContext, rule: MaintainedRule) -> None:
             continue
         plan = rule.plan(i, delta=True)
         start = seed_bindings(pattern, np.concatenate([went, came]), plan.keep, len(went))
-        for columns, found in rule_instances(context, rule, plan, start):
+        for columns, found in find_instances(context, rule, plan, start):
             heads, signs = head.relation.add_repeated(columns), found.columns[SIGN]
             np.add.at(
-                head.relation.row_arrays[head.support_array(rule.rule)],
+                head.relation.row_arrays[head.support_array_name(rule.rule)],
                 heads,
                 signs if pattern.is_positive else -signs,
             )
             head.touched_rows.append(heads)
             derived += len(heads)
             if only_grows and context.budget.derived_count + derived > context.budget.most_derived:
-                derived = int(np.count_nonzero(derived_flags(head, np.arange(head.relation.size))))
+                derived = int(
+                    np.count_nonzero(flag_derived_rows(head, np.arange(head.relation.size)))
+                )
                 context.budget.check_derived(context.budget.derived_count + derived, rule.rule)
 
 
-def one_instance_each(
+def derive_distinct_heads(
     context: StepContext, rule: MaintainedRule, plan: JoinPlan, start: Bindings
 ) -> tuple[Ints, Bindings]:
-    """The heads that a plan derives, each once, and an instance for each. Raises:
-    EvaluationError where they are too many.
+    """Heads that a plan derives, each once, with one rule instance each.
+
+    Raises: EvaluationError if they are too many.
     """
-    heads, found = NONE, Bindings({}, 0)
-    for columns, part in rule_instances(context, rule, plan, start, once=True):
-        example = first_of_each(columns)
+    heads, found = NO_ROWS, Bindings({}, 0)
+    for columns, part in find_instances(context, rule, plan, start, once=True):
+        example = distinct_examples(columns)
         more = rule.head.relation.add([column[example] for column in columns])
         part = part.select(example, frozenset(part.columns))
         if not len(heads):
@@ -83,14 +84,15 @@ def one_instance_each(
     return heads, found
 
 
-def rule_instances(
+def find_instances(
     context: StepContext, rule: MaintainedRule, plan: JoinPlan, start: Bindings, once: bool = False
 ) -> Iterator[tuple[list[Ints], Bindings]]:
-    """The heads of the instances that a plan finds, and what is bound in them, in parts;
-    ``once``: how often each is derived does not matter.
+    """Yield the heads and bindings of the rule instances that a plan finds, in parts.
+
+    once: duplicates may be dropped.
     """
     for found in context.run_steps(plan.steps, start, rule.rule, once):
-        columns, valid = context.head_columns(rule.rule, found)
+        columns, valid = context.evaluate_head(rule.rule, found)
         if valid is not None:
             columns, found = (
                 [column[valid] for column in columns],
@@ -100,37 +102,39 @@ def rule_instances(
             yield columns or [np.zeros(found.count, np.int64)], found
 
 
-def all_heads(context: StepContext, rule: MaintainedRule, point: int) -> tuple[Ints, Bindings]:
-    """All heads of a rule at this point, each once, and an instance for each."""
+def derive_all_heads(
+    context: StepContext, rule: MaintainedRule, point: int
+) -> tuple[Ints, Bindings]:
+    """All heads of a rule at this point, each once, with one rule instance each."""
     frequency = rule.rule.frequency
     if frequency is not None and point % frequency:
-        return NONE, Bindings({}, 0)
+        return NO_ROWS, Bindings({}, 0)
     positive = [
-        (len(pattern.view.rows()), i) for i, pattern in rule.patterns if pattern.is_positive
+        (len(pattern.view.true_rows()), i) for i, pattern in rule.patterns if pattern.is_positive
     ]
     if not positive:
-        return one_instance_each(context, rule, rule.plan(None), Bindings({}, 1))
+        return derive_distinct_heads(context, rule, rule.plan(None), Bindings({}, 1))
     size, seed = min(positive)
     if not size:
-        return NONE, Bindings({}, 0)
+        return NO_ROWS, Bindings({}, 0)
     plan, pattern = rule.plan(seed), rule.body[seed]
     assert isinstance(pattern, StreamingPattern)
-    return one_instance_each(
-        context, rule, plan, seed_bindings(pattern, pattern.view.rows(), plan.keep)
+    return derive_distinct_heads(
+        context, rule, plan, seed_bindings(pattern, pattern.view.true_rows(), plan.keep)
     )
 
 
-def reevaluate(context: StepContext, rule: MaintainedRule, point: int) -> None:
-    """Evaluates a rule again."""
+def reevaluate_rule(context: StepContext, rule: MaintainedRule, point: int) -> None:
+    """Evaluate a rule from scratch and update the support of its old and new heads."""
     relation, name = rule.head.relation, ("by", rule.rule.number)
     relation.add_array(name, np.bool_)
-    new = all_heads(context, rule, point)[0]
+    new = derive_all_heads(context, rule, point)[0]
     rule.has_run = True
     derives = relation.row_arrays[name]
     old = np.flatnonzero(derives)
     derives[old] = False
     derives[new] = True
-    support = relation.row_arrays[rule.head.support_array(rule.rule)]
+    support = relation.row_arrays[rule.head.support_array_name(rule.rule)]
     support[old] -= 1
     support[new] += 1
     rule.head.touched_rows += [old, new]
@@ -141,8 +145,11 @@ _LEAST_NARROW_ROUNDS: Final = 32
 
 
 @dataclass(eq=False)
-class Recursion:
-    """A recursive stratum: the predicates of its ``heads``, and its rules."""
+class RecursiveStratum:
+    """Evaluator of a recursive stratum.
+
+    heads: the predicates that its rules derive, by name.
+    """
 
     heads: Mapping[str, Predicate]
     rules: Sequence[MaintainedRule]
@@ -163,9 +170,10 @@ class Recursion:
 
     @cached_property
     def is_maintained(self) -> bool:
-        """Whether changes are followed: bodies are streaming literals with fixed counts and
-        comparisons, each head has one kind of rules, and windows over the stratum's own
-        predicates see the past alone.
+        """Whether the stratum can be maintained by its changes instead of evaluated from scratch.
+
+        Required: bodies are comparisons and streaming literals with fixed counts; each head has one
+        kind of rules; windows over the stratum's own predicates see only the past.
         """
         return (
             all(
@@ -179,7 +187,7 @@ class Recursion:
 
     @cached_property
     def _own_views(self) -> set[WindowView]:
-        """The views that its rules have of its own predicates."""
+        """Views that the rules have of the stratum's own predicates."""
         own = {id(predicate.relation) for predicate in self.heads.values()}
         return {
             pattern.view
@@ -189,10 +197,8 @@ class Recursion:
         }
 
     @property
-    def _narrow_rounds(self) -> int:
-        """How many narrow rounds there are before rows are taken one by one: these cost about
-        what its look-ups will.
-        """
+    def _narrow_round_limit(self) -> int:
+        """Number of narrow rounds that cost as much as building the look-ups of a worklist."""
         relations = {
             id(pattern.view.relation): pattern.view.relation
             for rule in self.rules
@@ -201,7 +207,8 @@ class Recursion:
         return _LEAST_NARROW_ROUNDS + sum(relation.size for relation in relations.values()) // 64
 
     @cached_property
-    def _reasons(self) -> list[tuple[MaintainedRule, int, StreamingPattern]]:
+    def _reason_patterns(self) -> list[tuple[MaintainedRule, int, StreamingPattern]]:
+        """Positive patterns of all rules, whose rows are stored as reasons."""
         return [
             (rule, i, pattern)
             for rule in self.rules
@@ -210,8 +217,8 @@ class Recursion:
         ]
 
     def evaluate(self, context: StepContext, point: int) -> list[WindowView]:
-        """Brings the stratum to its least fixpoint, if something that it uses changed; gives the
-        views that changed.
+        """Bring the stratum to its least fixpoint if its input changed; return the views that
+        changed.
         """
         if not any(rule.is_due() for rule in self.rules) and not any(
             map(_is_touched, self.heads.values())
@@ -222,15 +229,16 @@ class Recursion:
         ]
         versions += [predicate.relation.version for predicate in self.heads.values()]
         if self.is_maintained and versions == self._versions:
-            return self._maintain(context)
+            return self._evaluate_changes(context)
         self._versions = versions
         return self._evaluate_afresh(context, point)
 
     # --- from nothing -----------------------------------------------------------------------------
 
     def _evaluate_afresh(self, context: StepContext, point: int) -> list[WindowView]:
+        """Evaluate the stratum from scratch."""
         masks = {
-            view: view.mask()[: view.relation.size].copy()
+            view: view.row_flags()[: view.relation.size].copy()
             for view in self._own_views
             if not view.is_current_point
         }
@@ -243,11 +251,11 @@ class Recursion:
             relation.held_rows = np.flatnonzero(of_row["holds"][: relation.size])
         for view in masks:
             view.test_all()
-        fresh = dict.fromkeys(self.heads, NONE)
+        fresh = dict.fromkeys(self.heads, NO_ROWS)
         for rule in self.rules:
             rule.has_run = True
-            self._derive(context, rule, all_heads(context, rule, point), fresh)
-        self._rounds(
+            self._record_heads(context, rule, derive_all_heads(context, rule, point), fresh)
+        self._run_rounds(
             context,
             fresh,
             [
@@ -264,17 +272,19 @@ class Recursion:
             relation.lost_rows = old[~relation.row_arrays["holds"][old]]
         return list(self._close_changes(masks))
 
-    def _rounds(
+    def _run_rounds(
         self, context: StepContext, fresh: dict[str, Ints], rules: Sequence[MaintainedRule]
     ) -> None:
-        """Derives what follows from ``fresh`` rows, which do not hold yet."""
+        """Derive all consequences of ``fresh`` rows, which are not marked as held yet, in
+        semi-naive rounds.
+        """
         narrow, patience = 0, 1
         while width := sum(map(len, fresh.values())):
-            narrow = narrow + 1 if width <= NARROW else 0
+            narrow = narrow + 1 if width <= MOST_NARROW_ROWS else 0
             if (
                 narrow > _LEAST_NARROW_ROUNDS
                 and self.is_maintained
-                and narrow > patience * self._narrow_rounds
+                and narrow > patience * self._narrow_round_limit
             ):
                 # What is left was wide: the look-ups were of little use, so they are made again
                 # later and later.
@@ -283,13 +293,13 @@ class Recursion:
                     0,
                     4 * patience,
                 )
-            deltas = self._hold_fresh(fresh)
-            fresh = dict.fromkeys(self.heads, NONE)
+            deltas = self._mark_fresh_held(fresh)
+            fresh = dict.fromkeys(self.heads, NO_ROWS)
             for rule in rules:
                 for i, pattern in rule.patterns:
                     if pattern.is_positive:
                         self._derive_from(
-                            context, rule, i, pattern, deltas.get(pattern.view, NONE), fresh
+                            context, rule, i, pattern, deltas.get(pattern.view, NO_ROWS), fresh
                         )
 
     def _derive_from(
@@ -301,33 +311,34 @@ class Recursion:
         rows: Ints,
         fresh: dict[str, Ints],
     ) -> None:
+        """Derive the heads of a rule's instances that use ``rows`` for literal ``i``."""
         if len(rows):
             plan = rule.plan(i)
-            self._derive(
+            self._record_heads(
                 context,
                 rule,
-                one_instance_each(context, rule, plan, seed_bindings(pattern, rows, plan.keep)),
+                derive_distinct_heads(context, rule, plan, seed_bindings(pattern, rows, plan.keep)),
                 fresh,
             )
 
-    def _derive(
+    def _record_heads(
         self,
         context: StepContext,
         rule: MaintainedRule,
         found: tuple[Ints, Bindings],
         fresh: dict[str, Ints],
     ) -> None:
-        """Notes heads of a rule, with their reasons where they had none; those that did not hold
-        yet are ``fresh``.
-        """
+        """Record derived heads and their reasons; add heads that did not hold yet to ``fresh``."""
         heads, instances = found
         if not len(heads):
             return
         relation, name = rule.head.relation, rule.rule.head.predicate
-        support = relation.row_arrays[rule.head.support_array(rule.rule)]
+        support = relation.row_arrays[rule.head.support_array_name(rule.rule)]
         if not self.is_maintained:
             context.budget.count_derived(
-                int(np.count_nonzero(~derived_flags(rule.head, heads))) if rule.rule.body else 0,
+                int(np.count_nonzero(~flag_derived_rows(rule.head, heads)))
+                if rule.rule.body
+                else 0,
                 rule.rule,
             )
         else:
@@ -350,8 +361,9 @@ class Recursion:
 
     # --- from what changed ------------------------------------------------------------------------
 
-    def _maintain(self, context: StepContext) -> list[WindowView]:
-        fresh, lost = dict.fromkeys(self.heads, NONE), dict.fromkeys(self.heads, NONE)
+    def _evaluate_changes(self, context: StepContext) -> list[WindowView]:
+        """Update the fixpoint by the changes of this point."""
+        fresh, lost = dict.fromkeys(self.heads, NO_ROWS), dict.fromkeys(self.heads, NO_ROWS)
         for view in self._own_views:
             if not view.is_current_point:
                 view.update(view.counter.changed_rows)
@@ -367,13 +379,13 @@ class Recursion:
                     touched[~given],
                 )
                 predicate.touched_rows = []
-        for name, rows in self._lost_by_negation(context):
+        for name, rows in self._heads_lost_by_negation(context):
             lost[name] = np.concatenate([lost[name], rows])
         suspects, gone = self._delete_unreasoned(lost)
         for name, predicate in self.heads.items():
             derived = predicate.derived_rows
             context.budget.derived_count += (
-                int(np.count_nonzero(derived_flags(predicate, derived)))
+                int(np.count_nonzero(flag_derived_rows(predicate, derived)))
                 if len(suspects[name])
                 else len(derived)
             )
@@ -382,10 +394,12 @@ class Recursion:
             rows = suspects[rule.rule.head.predicate]
             if len(rows):
                 plan = rule.head_plan(head)
-                self._derive(
+                self._record_heads(
                     context,
                     rule,
-                    one_instance_each(context, rule, plan, seed_bindings(head, rows, plan.keep)),
+                    derive_distinct_heads(
+                        context, rule, plan, seed_bindings(head, rows, plan.keep)
+                    ),
                     fresh,
                 )
             for i, pattern in rule.patterns:
@@ -399,7 +413,7 @@ class Recursion:
                         view.gained_rows if pattern.is_positive else view.lost_rows,
                         fresh,
                     )
-        self._rounds(context, fresh, self.rules)
+        self._run_rounds(context, fresh, self.rules)
         for name, predicate in self.heads.items():
             relation = predicate.relation
             added = relation.held_rows[kept[name] :]
@@ -409,13 +423,13 @@ class Recursion:
             )
         return list(self._close_changes({}))
 
-    def _lost_by_negation(self, context: StepContext) -> Iterator[tuple[str, Ints]]:
-        """The heads that had an instance with a negative literal that is no longer true."""
+    def _heads_lost_by_negation(self, context: StepContext) -> Iterator[tuple[str, Ints]]:
+        """Heads whose reason used a negative literal that is now false."""
         for rule in self.rules:
             for i, pattern in rule.patterns:
                 if not pattern.is_positive and len(pattern.view.gained_rows):
                     plan = rule.plan(i, delta=True)
-                    rows, _ = one_instance_each(
+                    rows, _ = derive_distinct_heads(
                         context,
                         rule,
                         plan,
@@ -428,19 +442,22 @@ class Recursion:
                     )
 
     def _delete_unreasoned(self, lost: dict[str, Ints]) -> tuple[dict[str, Ints], dict[str, Ints]]:
-        """Deletes what is ``lost`` and what had it as a reason; gives the heads without reason,
-        and those that hold no more.
+        """Delete ``lost`` rows and, transitively, the rows whose reason used them.
+
+        Returns: the rows left without a reason, and those of them that no longer hold.
         """
-        suspects, gone = dict.fromkeys(self.heads, NONE), dict.fromkeys(self.heads, NONE)
-        shrunk = {pattern.view for _, _, pattern in self._reasons if len(pattern.view.lost_rows)}
+        suspects, gone = dict.fromkeys(self.heads, NO_ROWS), dict.fromkeys(self.heads, NO_ROWS)
+        shrunk = {
+            pattern.view for _, _, pattern in self._reason_patterns if len(pattern.view.lost_rows)
+        }
         while True:
-            for rule, i, pattern in self._reasons:
+            for rule, i, pattern in self._reason_patterns:
                 if pattern.view in shrunk:
                     name, of_row = rule.rule.head.predicate, rule.head.relation.row_arrays
                     mine = rule.head.derived_rows[
                         of_row["by"][rule.head.derived_rows] == rule.rule.number + 1
                     ]
-                    rows = mine[~pattern.view.mask()[of_row["reason", i][mine]]]
+                    rows = mine[~pattern.view.row_flags()[of_row["reason", i][mine]]]
                     lost[name] = np.concatenate([lost[name], rows])
             shrunk = set()
             for name, predicate in self.heads.items():
@@ -457,7 +474,7 @@ class Recursion:
                     np.concatenate([suspects[name], rows]),
                     np.concatenate([gone[name], less]),
                 )
-                lost[name] = NONE
+                lost[name] = NO_ROWS
                 if len(less):
                     shrunk |= {
                         view
@@ -476,8 +493,8 @@ class Recursion:
 
     # --- what both do -----------------------------------------------------------------------------
 
-    def _hold_fresh(self, fresh: Mapping[str, Ints]) -> dict[WindowView, Ints]:
-        """Lets fresh rows hold; what each of its own views gained by that."""
+    def _mark_fresh_held(self, fresh: Mapping[str, Ints]) -> dict[WindowView, Ints]:
+        """Mark fresh rows as held; return the rows that each own view gained."""
         found: dict[WindowView, Ints] = {}
         for name, rows in fresh.items():
             if len(rows):
@@ -488,8 +505,9 @@ class Recursion:
         return found
 
     def _close_changes(self, masks: Mapping[WindowView, Flags]) -> Iterator[WindowView]:
-        """The views that changed, now that relations know what came and went; of those in
-        ``masks``, what was before is known.
+        """Record the changes of relations in their views and yield the views that changed.
+
+        masks: former masks of views whose changes are found by comparison.
         """
         for predicate in self.heads.values():
             predicate.touched_rows, predicate.derived_rows = [], find_derived_rows(predicate)
@@ -503,7 +521,7 @@ class Recursion:
 
 
 def _is_touched(predicate: Predicate) -> bool:
-    """Whether its input changed, or a window over it."""
+    """Whether a predicate's input or a window over it changed at this point."""
     return bool(predicate.touched_rows) or any(
         len(one.changed_rows) or one.is_longer for one in predicate.counters.values()
     )

@@ -1,4 +1,4 @@
-"""Atoms and literals, read from tokens (docs/RULES.md)."""
+"""Parser of terms, windows, atoms and literals (docs/RULES.md)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from shiq.streams.rules.syntax import (
     AT_LEAST,
     AT_MOST,
     COUNT,
-    FLIPPED,
-    LIMIT,
+    FLIPPED_RELATIONS,
+    INTEGER_LIMIT,
     NOW_PARTS,
     Aggregate,
     AggregateElement,
@@ -20,14 +20,14 @@ from shiq.streams.rules.syntax import (
     ComparisonLiteral,
     Constant,
     CurrentTime,
-    External,
+    FunctionCall,
     IntegerOverflow,
     Literal,
     Term,
     Variable,
     Window,
     WindowedLiteral,
-    arithmetic,
+    apply_arithmetic,
     make_window,
 )
 from shiq.streams.rules.tokens import (
@@ -50,17 +50,19 @@ from shiq.streams.rules.tokens import (
 #: Terms have no more operators and parentheses.
 _MOST_OPERATORS: Final = 100
 #: Windows reach no farther back, in timeline units.
-_FARTHEST: Final = 1 << 40
+_FARTHEST_OFFSET: Final = 1 << 40
 #: Intervals have no more numbers.
 MOST_IN_INTERVAL: Final = 1_000_000
 
 
 def read_term(tokens: Cursor) -> Term:
+    """Parse a term."""
     tokens.operators = 0
     return _read_sum(tokens)
 
 
 def _count_operator(tokens: Cursor, token: RuleToken) -> None:
+    """Count an operator of a term; raise TokenFault at the limit."""
     tokens.operators += 1
     if tokens.operators > _MOST_OPERATORS:
         raise TokenFault(
@@ -70,24 +72,27 @@ def _count_operator(tokens: Cursor, token: RuleToken) -> None:
 
 
 def _read_sum(tokens: Cursor) -> Term:
+    """Parse a sum or difference of products."""
     found = _read_product(tokens)
     while tokens.is_next("+") or tokens.is_next("-"):
-        found = _combine(tokens, tokens.take(), found, _read_product(tokens))
+        found = _apply_operator(tokens, tokens.take(), found, _read_product(tokens))
     return found
 
 
 def _read_product(tokens: Cursor) -> Term:
+    """Parse a product or quotient of factors."""
     found = _read_factor(tokens)
     while tokens.is_next("*") or tokens.is_next("/") or tokens.is_next("\\"):
-        found = _combine(tokens, tokens.take(), found, _read_factor(tokens))
+        found = _apply_operator(tokens, tokens.take(), found, _read_factor(tokens))
     return found
 
 
-def _combine(tokens: Cursor, operator: RuleToken, left: Term, right: Term) -> Term:
+def _apply_operator(tokens: Cursor, operator: RuleToken, left: Term, right: Term) -> Term:
+    """Apply an operator to two terms; constants are calculated at once."""
     _count_operator(tokens, operator)
     if isinstance(left, Constant) and isinstance(right, Constant):
         try:
-            value = arithmetic(operator.text, left.value, right.value)
+            value = apply_arithmetic(operator.text, left.value, right.value)
         except IntegerOverflow as error:
             raise TokenFault(operator, f"{error}; integers have 64 bits") from None
         if value is not None:
@@ -96,12 +101,13 @@ def _combine(tokens: Cursor, operator: RuleToken, left: Term, right: Term) -> Te
 
 
 def _read_factor(tokens: Cursor) -> Term:
+    """Parse a constant, a variable, @now, or a term in parentheses."""
     token = tokens.take()
     place = tokens.text.position(token.offset)
     if token.kind == INTEGER:
         return Constant(_parse_integer(token), place)
     if token.kind == VARIABLE:
-        return Variable(_fresh_name(tokens) if token.text == "_" else token.text, place)
+        return Variable(_make_anonymous_name(tokens) if token.text == "_" else token.text, place)
     if token.kind == NAME:
         if tokens.is_next("("):
             raise TokenFault(
@@ -122,7 +128,7 @@ def _read_factor(tokens: Cursor) -> Term:
         if token.text == "-":
             if tokens.peek().kind == INTEGER:
                 return Constant(_parse_integer(tokens.take(), -1), place)
-            return _combine(tokens, token, Constant(0, place), _read_factor(tokens))
+            return _apply_operator(tokens, token, Constant(0, place), _read_factor(tokens))
         found = _read_sum(tokens)
         if tokens.is_next(","):
             raise TokenFault(tokens.peek(), "tuples are not supported; use more arguments")
@@ -136,13 +142,14 @@ def _read_factor(tokens: Cursor) -> Term:
     raise TokenFault(token, f"expected a term, found {token}")
 
 
-def _fresh_name(tokens: Cursor) -> str:
+def _make_anonymous_name(tokens: Cursor) -> str:
+    """Name for an anonymous variable."""
     tokens.anonymous += 1
     return f"_{tokens.anonymous}"
 
 
 def read_term_or_interval(tokens: Cursor) -> Term:
-    """A term, or low..high: then a variable, which `intervals` has too."""
+    """Parse a term or an interval low..high; an interval becomes a variable listed in `intervals`."""
     token = tokens.peek()
     low = read_term(tokens)
     if not tokens.accept(".."):
@@ -168,7 +175,7 @@ def read_term_or_interval(tokens: Cursor) -> Term:
 
 
 def read_terms(tokens: Cursor, *ends: str) -> tuple[Term, ...]:
-    """Terms with commas between, up to one of ``ends``, which stays."""
+    """Parse terms separated by commas, up to one of the tokens ``ends``, which is not consumed."""
     found: list[Term] = []
     if any(map(tokens.is_next, ends)):
         return ()
@@ -182,6 +189,7 @@ def read_terms(tokens: Cursor, *ends: str) -> tuple[Term, ...]:
 
 
 def read_window(tokens: Cursor) -> Window:
+    """Parse a window: [length] or {offset, …}."""
     begun = tokens.take()
     if begun.text == "{" and begun.kind == PUNCTUATION:
         if tokens.is_next("}"):
@@ -205,12 +213,13 @@ def read_window(tokens: Cursor) -> Window:
 
 
 def _read_offset(tokens: Cursor) -> int:
+    """Parse an offset of a window."""
     token = tokens.take()
-    return _check_bound(tokens, token, _read_natural(tokens, token, "an offset, a natural number"))
+    return _check_offset(tokens, token, _read_natural(tokens, token, "an offset, a natural number"))
 
 
 def _read_natural(tokens: Cursor, token: RuleToken, what: str) -> int:
-    """The number that a token is or is the name of."""
+    """Natural number that a token states or names as a #const."""
     named = tokens.constants.get(token.text) if token.kind == NAME else None
     if isinstance(named, int) and named >= 0:
         return named
@@ -219,22 +228,22 @@ def _read_natural(tokens: Cursor, token: RuleToken, what: str) -> int:
     return _parse_integer(token)
 
 
-def _check_bound(tokens: Cursor, token: RuleToken, number: int) -> int:
-    if number > _FARTHEST:
+def _check_offset(tokens: Cursor, token: RuleToken, number: int) -> int:
+    """Refuse a number of time units beyond the farthest that a window may reach."""
+    if number > _FARTHEST_OFFSET:
         raise TokenFault(
-            token, f"{number} timeline units are too many; no window reaches beyond {_FARTHEST}"
+            token,
+            f"{number} timeline units are too many; no window reaches beyond {_FARTHEST_OFFSET}",
         )
     return number
 
 
 def read_duration(tokens: Cursor, end: str) -> tuple[int, str]:
-    """An integer with or without a unit, up to ``end``, which stays: in timeline units, and
-    as written.
-    """
+    """Parse an integer with optional unit, up to the token ``end``; return timeline units and text."""
     token = tokens.take()
     number = _read_natural(tokens, token, "a natural number")
     if tokens.is_next(end):
-        return _check_bound(tokens, token, number), str(number)
+        return _check_offset(tokens, token, number), str(number)
     unit = tokens.take()
     if unit.kind != NAME or unit.text not in UNITS:
         raise TokenFault(unit, f"unknown unit {unit}; the units are {', '.join(UNITS)}")
@@ -246,12 +255,13 @@ def read_duration(tokens: Cursor, end: str) -> tuple[int, str]:
         raise TokenFault(
             token, f"{said}; choose another --unit, or a whole number of at least 1 of them"
         )
-    return _check_bound(tokens, token, parts // UNITS[tokens.unit]), f"{number} {unit.text}"
+    return _check_offset(tokens, token, parts // UNITS[tokens.unit]), f"{number} {unit.text}"
 
 
 def _parse_integer(token: RuleToken, sign: int = 1) -> int:
-    number = int(token.text) if len(token.text) <= 20 else LIMIT * 2
-    if not -LIMIT <= sign * number < LIMIT:
+    """Convert an integer token; refuse values beyond 64 bits."""
+    number = int(token.text) if len(token.text) <= 20 else INTEGER_LIMIT * 2
+    if not -INTEGER_LIMIT <= sign * number < INTEGER_LIMIT:
         shown = (
             token.text
             if len(token.text) <= 40
@@ -264,14 +274,16 @@ def _parse_integer(token: RuleToken, sign: int = 1) -> int:
 RELATIONS: Final = {"=": "=", "!=": "!=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 #: Signs behind a name that is a term of a comparison, and no atom.
 _TERM_SIGNS: Final = frozenset({*RELATIONS, "+", "-", "*", "/", "\\", ".."})
-_FUNCTIONS: Final = ("#count", "#sum", "#min", "#max")
+_AGGREGATE_FUNCTIONS: Final = ("#count", "#sum", "#min", "#max")
 
 
 def is_between_statements(tokens: Cursor) -> bool:
+    """Whether all tokens read so far have been consumed."""
     return not tokens.lookahead
 
 
 def read_atom(tokens: Cursor) -> Atom:
+    """Parse an atom."""
     token = tokens.take()
     if token.kind != NAME or token.text == "not":
         if token.text == "-":
@@ -287,6 +299,7 @@ def read_atom(tokens: Cursor) -> Atom:
 
 
 def read_body(tokens: Cursor) -> tuple[Literal, ...]:
+    """Parse the literals of a rule body."""
     found = [read_literal(tokens)]
     while tokens.accept(","):
         found.append(read_literal(tokens))
@@ -294,7 +307,7 @@ def read_body(tokens: Cursor) -> tuple[Literal, ...]:
 
 
 def interval_literals(tokens: Cursor) -> list[WindowedLiteral]:
-    """Literals that bind the variables of `intervals`: each is about the facts of its interval."""
+    """Literals that bind the variables of `intervals` to the numbers of their interval."""
     return [
         WindowedLiteral(Atom(str(interval), (interval,), interval.position))
         for interval in tokens.intervals
@@ -302,12 +315,13 @@ def interval_literals(tokens: Cursor) -> list[WindowedLiteral]:
 
 
 def read_literal(tokens: Cursor) -> Literal:
+    """Parse a literal of a rule body."""
     begun = tokens.peek()
     negated = tokens.accept("not")
     if negated and tokens.is_next("not"):
         raise TokenFault(tokens.peek(), "not not is not supported; leave both away")
     if tokens.is_next("&"):
-        return _read_external(tokens, negated)
+        return _read_function_call(tokens, negated)
     if tokens.peek().kind == HASH:
         return _read_aggregate(tokens, negated, None, begun)
     if (
@@ -323,21 +337,22 @@ def read_literal(tokens: Cursor) -> Literal:
             tokens.peek(), "choice and cardinality atoms are not supported; count with #count"
         )
     if tokens.peek().kind == NAME and tokens.peek(1).text not in _TERM_SIGNS:
-        return _read_windowed(tokens, negated, begun)
+        return _read_windowed_literal(tokens, negated, begun)
     left = read_term_or_interval(tokens)
     token = tokens.peek()
     if token.text not in RELATIONS:
         raise TokenFault(token, f"expected a comparison (= != < <= > >=), found {token}")
     relation = RELATIONS[tokens.take().text]
     if tokens.peek().kind == HASH:
-        return _read_aggregate(tokens, negated, (FLIPPED[relation], left), begun)
+        return _read_aggregate(tokens, negated, (FLIPPED_RELATIONS[relation], left), begun)
     right = read_term_or_interval(tokens)
     if tokens.peek().text in RELATIONS:
         raise TokenFault(tokens.peek(), "a comparison has two sides; write two comparisons")
     return ComparisonLiteral(left, relation, right, negated, tokens.text.position(begun.offset))
 
 
-def _read_windowed(tokens: Cursor, negated: bool, begun: RuleToken) -> WindowedLiteral:
+def _read_windowed_literal(tokens: Cursor, negated: bool, begun: RuleToken) -> WindowedLiteral:
+    """Parse an atom with its counting operator and window."""
     place = tokens.text.position(begun.offset)
     atom = read_atom(tokens)
     if tokens.peek().text in RELATIONS:
@@ -347,11 +362,11 @@ def _read_windowed(tokens: Cursor, negated: bool, begun: RuleToken) -> WindowedL
     count: Term | None = Constant(1)
     operator = AT_LEAST
     if tokens.accept("at", "least"):
-        count = _read_counting(tokens, 1, AT_LEAST)
+        count = _read_count(tokens, 1, AT_LEAST)
     elif tokens.accept("at", "most"):
-        operator, count = AT_MOST, _read_counting(tokens, 0, AT_MOST)
+        operator, count = AT_MOST, _read_count(tokens, 0, AT_MOST)
     elif tokens.accept("count"):
-        operator, count = COUNT, _read_counting(tokens, 1, COUNT)
+        operator, count = COUNT, _read_count(tokens, 1, COUNT)
     elif tokens.accept("always"):
         operator, count = ALWAYS, None
     elif not tokens.is_next("in"):
@@ -366,7 +381,8 @@ def _read_windowed(tokens: Cursor, negated: bool, begun: RuleToken) -> WindowedL
     )
 
 
-def _read_counting(tokens: Cursor, least: int, operator: str) -> Term:
+def _read_count(tokens: Cursor, least: int, operator: str) -> Term:
+    """Parse the count of an operator; refuse integers below ``least``."""
     token = tokens.peek()
     found = read_term(tokens)
     if isinstance(found, Constant) and (isinstance(found.value, str) or found.value < least):
@@ -376,7 +392,8 @@ def _read_counting(tokens: Cursor, least: int, operator: str) -> Term:
     return found
 
 
-def _read_external(tokens: Cursor, negated: bool) -> External:
+def _read_function_call(tokens: Cursor, negated: bool) -> FunctionCall:
+    """Parse a call of a Python function: &name(inputs; outputs)."""
     place = tokens.text.position(tokens.take().offset)
     name = tokens.take()
     if name.kind != NAME:
@@ -389,16 +406,18 @@ def _read_external(tokens: Cursor, negated: bool) -> External:
         raise TokenFault(
             name, "not needs a function without outputs; leave them away, or compare them"
         )
-    return External(name.text, inputs, outputs, negated, place)
+    return FunctionCall(name.text, inputs, outputs, negated, place)
 
 
 def _read_aggregate(
     tokens: Cursor, negated: bool, guard: tuple[str, Term] | None, begun: RuleToken
 ) -> Aggregate:
+    """Parse an aggregate: #count, #sum, #min or #max over elements, with its guards."""
     token = tokens.take()
-    if token.text not in _FUNCTIONS:
+    if token.text not in _AGGREGATE_FUNCTIONS:
         raise TokenFault(
-            token, f"{token} is not supported here; the aggregates are {', '.join(_FUNCTIONS)}"
+            token,
+            f"{token} is not supported here; the aggregates are {', '.join(_AGGREGATE_FUNCTIONS)}",
         )
     tokens.expect("{", "'{'")
     elements = [_read_element(tokens)]
@@ -420,11 +439,12 @@ def _read_aggregate(
 
 
 def _read_element(tokens: Cursor) -> AggregateElement:
+    """Parse an element of an aggregate: terms and a condition."""
     outer, tokens.intervals = tokens.intervals, []
     terms = read_terms(tokens, ":", ";", "}")
     if not terms:
         raise TokenFault(tokens.peek(), f"expected a term, found {tokens.peek()}")
-    inner: list[WindowedLiteral | ComparisonLiteral | External] = []
+    inner: list[WindowedLiteral | ComparisonLiteral | FunctionCall] = []
     while tokens.accept(":" if not inner else ","):
         token = tokens.peek()
         literal = read_literal(tokens)

@@ -50,7 +50,14 @@ import numpy.typing as npt
 
 from shiq.columns.arrays import Ints, distinct
 from shiq.streams.rules.plan import Conjunct, JoinPlan, Planner, StreamingPattern
-from shiq.streams.rules.relations import FIRST, NONE, Flags, Relation, decode_codes, no_rows
+from shiq.streams.rules.relations import (
+    FIRST_CODE,
+    NO_ROWS,
+    Flags,
+    Relation,
+    decode_codes,
+    empty_rows,
+)
 from shiq.streams.rules.syntax import (
     ComparisonLiteral,
     Row,
@@ -63,63 +70,69 @@ from shiq.streams.rules.windows import History, WindowCounter, WindowView
 
 
 class PointModel(Protocol):
-    """The model of one point."""
+    """Interface of the model of one point of time."""
 
     @property
-    def t(self) -> int: ...
+    def t(self) -> int:
+        """Time of the point."""
 
     def predicates(self) -> Iterable[str]:
-        """Those that hold for something."""
+        """Predicates with at least one true atom."""
 
     def rows(self, predicate: str, derived: bool = False) -> Sequence[Row]:
-        """The rows of a predicate, each once; with ``derived`` only heads of rules with a body
-        (input may say them too).
-        """
+        """Rows of a predicate, without duplicates; ``derived``: only heads of rules with a body."""
 
     def texts(self, predicate: str, derived: bool = False) -> Sequence[str]:
-        """The same as texts of atoms."""
+        """Atoms of a predicate as texts, as for `rows`."""
 
     def columns(self, predicate: str, derived: bool = False) -> tuple[Any, ...]:
-        """The same as numpy arrays, one an argument: int64 where all are integers, else of
-        objects (the constants).
+        """Rows of a predicate as numpy arrays, one per argument: int64, or objects unless all are
+        integers.
         """
 
 
 class Evaluator(Protocol):
-    """Evaluates a checked program point by point."""
+    """Interface of an evaluator that computes a program's model point by point."""
 
     def step(self, t: int, rows: Mapping[str, Any]) -> PointModel:
-        """The model of the point ``t``. Raises: EvaluationError."""
+        """Evaluate the point ``t`` and return its model. Raises: EvaluationError."""
 
     def state(self) -> bytes:
-        """All that later points depend on."""
+        """Serialise everything that later points depend on."""
 
     def restore(self, state: bytes) -> None:
-        """Puts back what `state` gave. Raises: OperationalError where it is no such state."""
+        """Continue from the `state` of another evaluator. Raises: OperationalError if it is not
+        one.
+        """
 
 
 @dataclass(frozen=True)
 class Model:
-    """What holds at ``t``. ``shown``: the predicates of #show, None for all."""
+    """Model of a program at the time ``t``.
+
+    shown_predicates: the predicates of #show; None for all.
+    """
 
     point: PointModel
     shown_predicates: frozenset[str] | None = None
 
     @property
     def t(self) -> int:
+        """Time of the point."""
         return self.point.t
 
     @cached_property
     def atoms(self) -> list[str]:
-        """The whole model as sorted texts: input, facts, and what was derived."""
-        return self._texts(self.point.predicates(), False)
+        """All atoms of the model as sorted texts: input, facts and derived atoms."""
+        return self._shown_texts(self.point.predicates(), False)
 
     @cached_property
     def derived(self) -> list[str]:
-        """The heads of rules with a body, as sorted texts."""
-        return self._texts(self.point.predicates(), True)
+        """Atoms derived by rules with a body, as sorted texts."""
+        return self._shown_texts(self.point.predicates(), True)
 
-    def _texts(self, predicates: Iterable[str], derived: bool) -> list[str]:
+    def _shown_texts(self, predicates: Iterable[str], derived: bool) -> list[str]:
+        """Sorted texts of the shown atoms."""
         found: list[str] = []
         for predicate in predicates:
             if (
@@ -131,7 +144,7 @@ class Model:
         return sorted(found)
 
     def columns(self, predicate: str) -> tuple[Any, ...]:
-        """An array for each argument of ``p/2``; empty ones where nothing holds."""
+        """Rows of a predicate ``p/2`` as arrays, one per argument; empty if no atom of it is true."""
         return self.point.columns(predicate)
 
 
@@ -144,8 +157,12 @@ class Model:
 
 @dataclass(frozen=True)
 class PointRows:
-    """The rows that hold of a predicate, and those that rules with a body derive; ``row_cache`` and
-    ``text_cache`` have rows and texts that were once asked for."""
+    """Rows of a predicate at a point, decoded when needed and cached.
+
+    held_numbers: row numbers of all true rows.
+    derived_numbers: row numbers of those that rules with a body derive.
+    row_cache, text_cache: decoded rows and texts by row number.
+    """
 
     arity: int
     columns: Sequence[Ints]
@@ -158,17 +175,20 @@ class PointRows:
 
     @cached_property
     def all_rows(self) -> list[Row]:
-        return self._rows(self.held_numbers)
+        """All true rows."""
+        return self._decode_rows(self.held_numbers)
 
     @cached_property
     def derived_rows(self) -> list[Row]:
+        """Rows that rules with a body derive."""
         return (
             self.all_rows
             if self.derived_numbers is self.held_numbers
-            else self._rows(self.derived_numbers)
+            else self._decode_rows(self.derived_numbers)
         )
 
-    def _rows(self, numbers: Ints) -> list[Row]:
+    def _decode_rows(self, numbers: Ints) -> list[Row]:
+        """Decode rows by their numbers."""
         if not self.arity:
             return [()] * len(numbers)
         found = self.row_cache[numbers]
@@ -181,24 +201,30 @@ class PointRows:
             self.row_cache[numbers[new]] = found[new] = rows
         return found.tolist()  # type: ignore[no-any-return]
 
-    def texts(self, name: str, derived: bool) -> list[str]:
-        """The atoms as texts."""
+    def atom_texts(self, name: str, derived: bool) -> list[str]:
+        """Rows as texts of atoms."""
         if derived not in self.text_lists:
             numbers = self.derived_numbers if derived else self.held_numbers
             found = self.text_cache[numbers]
             new = np.flatnonzero(found == 0)
             if len(new):
                 self.text_cache[numbers[new]] = found[new] = [
-                    atom_text(name, row) for row in self._rows(numbers[new])
+                    atom_text(name, row) for row in self._decode_rows(numbers[new])
                 ]
             self.text_lists[derived] = found.tolist()
         return self.text_lists[derived]
 
     def take_columns(self, numbers: Ints) -> tuple[Any, ...]:
-        return tuple(self._column(column[numbers]) for column in self.columns) if self.arity else ()
+        """Columns of the rows with these numbers."""
+        return (
+            tuple(self._decode_column(column[numbers]) for column in self.columns)
+            if self.arity
+            else ()
+        )
 
-    def _column(self, codes: Ints) -> Any:
-        if not len(codes) or int(codes.max()) < FIRST:
+    def _decode_column(self, codes: Ints) -> Any:
+        """Decode a column of codes."""
+        if not len(codes) or int(codes.max()) < FIRST_CODE:
             return codes
         numbers, inverse, _ = distinct(codes)
         found = np.empty(len(numbers), object)
@@ -208,27 +234,29 @@ class PointRows:
 
 @dataclass(frozen=True)
 class ColumnModel:
-    """The model of the point ``t`` (`PointModel`)."""
+    """Model of the point ``t`` over the engine's columns (`PointModel`)."""
 
     t: int
     rows_by_predicate: Mapping[str, PointRows] = field(repr=False)
 
     def predicates(self) -> Iterable[str]:
-        """Those that hold for something."""
+        """Predicates with at least one true atom."""
         return [name for name, held in self.rows_by_predicate.items() if len(held.held_numbers)]
 
     def rows(self, predicate: str, derived: bool = False) -> Sequence[Row]:
-        """The rows of a predicate, each once; with ``derived`` only heads of rules with a body."""
+        """Rows of a predicate, without duplicates; ``derived``: only heads of rules with a body."""
         found = self.rows_by_predicate.get(predicate)
         return () if found is None else found.derived_rows if derived else found.all_rows
 
     def texts(self, predicate: str, derived: bool = False) -> Sequence[str]:
-        """The atoms of a predicate as texts."""
+        """Atoms of a predicate as texts."""
         found = self.rows_by_predicate.get(predicate)
-        return () if found is None else found.texts(predicate.rpartition("/")[0], derived)
+        return () if found is None else found.atom_texts(predicate.rpartition("/")[0], derived)
 
     def columns(self, predicate: str, derived: bool = False) -> tuple[Any, ...]:
-        """The same as arrays, one an argument: int64 where all are integers, else of constants."""
+        """Rows of a predicate as arrays, one per argument: int64, or objects unless all are
+        integers.
+        """
         found = self.rows_by_predicate.get(predicate)
         if found is None:
             return (np.zeros(0, np.int64),) * int(predicate.rpartition("/")[2])
@@ -237,34 +265,36 @@ class ColumnModel:
 
 @dataclass(eq=False)
 class Predicate:
-    """A relation with its windows: ``facts`` and this point's ``input_rows`` rows, ``derived_rows`` by
-    rules with a body.
+    """Relation of a predicate with its windows and its rows at the current point.
+
+    facts, input_rows, derived_rows: row numbers of facts, of this point's input, and of rows that
+    rules with a body derive.
     """
 
     relation: Relation
     history: History
     counters: dict[tuple[tuple[int, int], ...], WindowCounter] = field(default_factory=dict)
     views: dict[tuple[object, ...], WindowView] = field(default_factory=dict)
-    facts: Ints = field(default_factory=no_rows)
-    input_rows: Ints = field(default_factory=no_rows)
+    facts: Ints = field(default_factory=empty_rows)
+    input_rows: Ints = field(default_factory=empty_rows)
     #: Rows whose input changed, or their support by rules, each once or more.
     touched_rows: list[Ints] = field(default_factory=list)
     supports: list[tuple[str, bool, bool]] = field(default_factory=list)
-    derived_rows: Ints = field(default_factory=no_rows)
+    derived_rows: Ints = field(default_factory=empty_rows)
     live_size: int = 0
     row_numbers: dict[Row, int] = field(default_factory=dict)
     row_view: PointRows | None = None
 
-    def support_array(self, rule: StreamRule) -> tuple[str, bool, bool]:
-        """The name of the array with the number of derivations by rules like this one."""
+    def support_array_name(self, rule: StreamRule) -> tuple[str, bool, bool]:
+        """Name of the array that counts derivations by rules of this rule's kind."""
         name = "support", rule.is_temporary, bool(rule.body)
         if name not in self.supports:
             self.supports.append(name)
             self.relation.add_array(name, np.int64)
         return name
 
-    def persistent(self) -> Ints:
-        """The rows that later points see."""
+    def persistent_rows(self) -> Ints:
+        """Rows that later points see: all but those that only temporary rules derive."""
         held = self.relation.held_rows
         if not any(temporary for _, temporary, _ in self.supports):
             return held
@@ -276,7 +306,7 @@ class Predicate:
         return persistent
 
     def close_point(self) -> list[WindowView]:
-        """Says what holds now that its rules have been evaluated; gives the views that changed."""
+        """Determine the true rows once all rules are evaluated; return the views that changed."""
         relation = self.relation
         if self.touched_rows:
             touched = relation.distinct_numbers(np.concatenate(self.touched_rows))
@@ -299,7 +329,7 @@ class Predicate:
         return [view for view in self.views.values() if view.is_changed]
 
     def update_view(self, view: WindowView) -> None:
-        """Lets a view know what changed."""
+        """Report this point's changes of rows and counts to a view."""
         counter = view.counter
         parts = [
             counter.changed_rows,
@@ -311,14 +341,15 @@ class Predicate:
             if len(parts) > 1
             else parts[0]
             if parts
-            else NONE
+            else NO_ROWS
         )
 
 
 @dataclass(eq=False)
 class MaintainedRule:
-    """A rule with its conjuncts and plans. ``is_incremental``: its derivations are counted, literal
-    by literal.
+    """Rule prepared for evaluation, with its conjuncts and cached plans.
+
+    is_incremental: whether its derivations are counted, literal by literal.
     """
 
     rule: StreamRule
@@ -334,7 +365,7 @@ class MaintainedRule:
 
     @cached_property
     def patterns(self) -> list[tuple[int, StreamingPattern]]:
-        """The streaming literals of its body, by place."""
+        """Streaming literals of the body, with their indexes."""
         return [
             (i, conjunct)
             for i, conjunct in enumerate(self.body)
@@ -342,7 +373,7 @@ class MaintainedRule:
         ]
 
     def is_due(self) -> bool:
-        """Whether it may derive other heads than at the last point."""
+        """Whether the rule may derive other heads than at the last point."""
         if self.is_always_due or not self.has_run:
             return True
         return any(pattern.view.is_changed for _, pattern in self.patterns) or any(
@@ -350,22 +381,25 @@ class MaintainedRule:
         )
 
     def plan(self, seed: int | None, delta: bool = False) -> JoinPlan:
+        """Cached plan that begins with the literal ``seed``."""
         key = seed, delta
         if key not in self.plans:
             self.plans[key] = self.planner.plan(seed, delta=delta)
         return self.plans[key]
 
     def head_plan(self, head: StreamingPattern) -> JoinPlan:
-        """The plan that begins with heads, to find whether they are derived."""
+        """Cached plan that begins with given heads, to test whether they are derivable."""
         key = None, True
         if key not in self.plans:
-            self.plans[key] = self.planner.plan(bound=head.names, measured=True)
+            self.plans[key] = self.planner.plan(bound=head.variable_names, measured=True)
         return self.plans[key]
 
 
 def has_countable_derivations(body: Sequence[Conjunct]) -> bool:
-    """Whether derivations can be counted: there are only streaming literals, one of them
-    positive, and comparisons, and no negative literal asks for a count that varies.
+    """Whether derivations of a body can be maintained as counts.
+
+    Required: only comparisons and streaming literals, at least one of them positive, and no
+    negative literal with a varying count.
     """
     patterns = [one for one in body if isinstance(one, StreamingPattern)]
     plain = all(one.is_positive or one.threshold is None for one in patterns)
@@ -377,14 +411,14 @@ def has_countable_derivations(body: Sequence[Conjunct]) -> bool:
 
 
 def find_derived_rows(predicate: Predicate) -> Ints:
-    """The rows that rules with a body derive."""
+    """Rows of a predicate that rules with a body derive."""
     held = predicate.relation.held_rows
-    found = derived_flags(predicate, held)
+    found = flag_derived_rows(predicate, held)
     return held if found.all() else held[found]
 
 
-def derived_flags(predicate: Predicate, rows: Ints) -> Flags:
-    """Which ``rows`` rules with a body derive."""
+def flag_derived_rows(predicate: Predicate, rows: Ints) -> Flags:
+    """Flags of ``rows`` that rules with a body derive."""
     found = np.zeros(len(rows), np.bool_)
     for name in predicate.supports:
         if name[2]:
@@ -393,7 +427,9 @@ def derived_flags(predicate: Predicate, rows: Ints) -> Flags:
 
 
 def compact_predicate(predicate: Predicate) -> None:
-    """Keeps the rows that hold, are given or stated, and those of the history."""
+    """Drop the rows of a predicate that neither hold, nor are input or facts, nor occur in its
+    history.
+    """
     relation, history = predicate.relation, predicate.history
     alive = relation.row_arrays["holds"][: relation.size].copy()
     for rows in (predicate.facts, predicate.input_rows, *history.rows, *predicate.touched_rows):

@@ -1,7 +1,6 @@
-"""The naive evaluator, written from docs/RULES.md, alone: the obvious twin of the engine.
+"""Naive evaluator, written from docs/RULES.md alone, as the reference for the engine.
 
-A point is a set of atoms (predicate, row); each rule is tried on all of them, again and again
-until nothing is new.
+A point is a set of atoms. All rules are applied to it again and again until nothing new is derived.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from shiq.streams.rules.syntax import (
     Constant,
     CurrentTime,
     EvaluationError,
-    External,
+    FunctionCall,
     IntegerOverflow,
     Literal,
     Row,
@@ -35,14 +34,14 @@ from shiq.streams.rules.syntax import (
     Value,
     Variable,
     WindowedLiteral,
-    arithmetic,
+    apply_arithmetic,
     atom_text,
-    compare,
+    check_64_bits,
+    compare_constants,
     constant_order,
-    in_range,
-    too_many_derived,
+    too_many_derived_error,
 )
-from shiq.streams.rules.tokens import rows_to_columns, to_rows
+from shiq.streams.rules.tokens import list_rows, rows_to_columns
 
 Binding: TypeAlias = dict[str, Value]
 Point: TypeAlias = dict[str, set[Row]]
@@ -51,30 +50,39 @@ DerivationCallback: TypeAlias = Callable[[StreamRule, Row, Binding], None]
 
 @dataclass(frozen=True)
 class NaiveModel:
-    """The model of a point: all that holds, and what is the head of a rule with a body."""
+    """Model of a point as sets of rows by predicate: all atoms, and those derived by rules with a
+    body.
+    """
 
     t: int
     atoms: Mapping[str, set[Row]]
     derived_atoms: Mapping[str, set[Row]]
 
     def predicates(self) -> Iterable[str]:
+        """Predicates with at least one true atom."""
         return [predicate for predicate, rows in self.atoms.items() if rows]
 
     def rows(self, predicate: str, derived: bool = False) -> Sequence[Row]:
+        """Rows of a predicate; ``derived``: only heads of rules with a body."""
         return list((self.derived_atoms if derived else self.atoms).get(predicate, ()))
 
     def texts(self, predicate: str, derived: bool = False) -> Sequence[str]:
+        """Atoms of a predicate as texts."""
         return [
             atom_text(predicate.rpartition("/")[0], row) for row in self.rows(predicate, derived)
         ]
 
     def columns(self, predicate: str, derived: bool = False) -> tuple[Any, ...]:
+        """Rows of a predicate as arrays, one per argument."""
         return rows_to_columns(self.rows(predicate, derived), predicate)
 
 
 @dataclass
 class NaiveEvaluator:
-    """Evaluates a program point by point. ``points``: the persistent parts so far, by time."""
+    """Evaluator that recomputes each point from scratch.
+
+    points: persistent atoms of earlier points, by time.
+    """
 
     program: CheckedProgram
     functions: Functions = field(default_factory=dict)
@@ -86,12 +94,13 @@ class NaiveEvaluator:
     def step(
         self, t: int, rows: Mapping[str, Any], heard: DerivationCallback = lambda *_: None
     ) -> NaiveModel:
-        """R(P, Σ) at ``t``, and the persistent part for later points. ``heard``: called with
-        each new atom, in an order in which bodies are before heads.
+        """Evaluate R(P, Σ) at ``t`` and store the persistent atoms for later points.
+
+        heard: called with each new atom, with those of a rule's body before its head.
         """
         self.first_point = t if self.first_point is None else self.first_point
         given: Point = {
-            predicate: set(to_rows(found))
+            predicate: set(list_rows(found))
             for predicate, found in self.program.with_parts(rows).items()
         }
         for predicate, facts in self.program.facts.items():
@@ -100,12 +109,12 @@ class NaiveEvaluator:
         step = _PointEvaluation(self, t, now)
         heads: Point = {}
         for stratum in self.program.strata:
-            rules = [rule for rule in stratum.rules if step.is_applied(rule)]
+            rules = [rule for rule in stratum.rules if step.is_rule_applied(rule)]
             while True:
                 found = [
                     (rule, head, binding)
                     for rule in rules
-                    for head, binding in step.instances(rule)
+                    for head, binding in step.find_instances(rule)
                 ]
                 new = [one for one in found if one[1] not in now.get(one[0].head.predicate, ())]
                 for rule, head, binding in new:
@@ -115,7 +124,7 @@ class NaiveEvaluator:
                     if rule.body:
                         heads.setdefault(rule.head.predicate, set()).add(head)
                         if sum(map(len, heads.values())) > self.most_atoms:
-                            raise too_many_derived(rule, t, self.most_atoms)
+                            raise too_many_derived_error(rule, t, self.most_atoms)
                 if not new:
                     break
             for rule, head, _ in found:
@@ -126,19 +135,21 @@ class NaiveEvaluator:
         return NaiveModel(t, now, heads)
 
     def _drop_old_points(self, t: int) -> None:
+        """Drop points beyond the horizon of all windows."""
         horizon = max(self.program.horizons.values(), default=0)
         for past in [past for past in self.points if past < t - horizon]:
             del self.points[past]
 
     def state(self) -> bytes:
-        """The persistent parts, as JSON."""
+        """Serialise the persistent atoms as JSON."""
         points = {
-            t: {predicate: sorted(rows, key=_row_order) for predicate, rows in p.items()}
+            t: {predicate: sorted(rows, key=_row_sort_key) for predicate, rows in p.items()}
             for t, p in self.points.items()
         }
         return json.dumps({"first": self.first_point, "points": points}).encode()
 
     def restore(self, state: bytes) -> None:
+        """Continue from the `state` of another evaluator. Raises: OperationalError."""
         try:
             found = json.loads(state)
             self.first_point = found["first"]
@@ -152,27 +163,29 @@ class NaiveEvaluator:
             ) from error
 
 
-def _row_order(row: Row) -> list[tuple[int, int, str]]:
+def _row_sort_key(row: Row) -> list[tuple[int, int, str]]:
+    """Sort key of a row."""
     return [constant_order(value) for value in row]
 
 
 class _PointEvaluation:
-    """One point being evaluated: ``atoms`` is what is known of it."""
+    """Evaluation of one point; ``atoms``: the atoms known to hold at it so far."""
 
     def __init__(self, run: NaiveEvaluator, t: int, now: Point) -> None:
         self.run, self.t, self.atoms = run, t, now
         self.calls: dict[tuple[str, Row, int], Row | None] = {}
 
-    def is_applied(self, rule: StreamRule) -> bool:
+    def is_rule_applied(self, rule: StreamRule) -> bool:
+        """Whether a rule's frequency applies it at this point."""
         return (
             rule.frequency is None or (self.t - (self.run.first_point or 0)) % rule.frequency == 0
         )
 
-    def instances(self, rule: StreamRule) -> list[tuple[Row, Binding]]:
-        """The heads of all instances of ``rule`` whose bodies hold, with their bindings."""
+    def find_instances(self, rule: StreamRule) -> list[tuple[Row, Binding]]:
+        """Heads of all instances of ``rule`` whose bodies are true, with their bindings."""
         outer = global_variables(rule)
         try:
-            bindings = self.bindings(rule, rule.body, {}, outer)
+            bindings = self.extend_binding(rule, rule.body, {}, outer)
             found = (
                 (self.ground_row(rule.head.arguments, binding), binding) for binding in bindings
             )
@@ -182,31 +195,32 @@ class _PointEvaluation:
                 rule, f"at {self.t}: {error}", "Keep integers within 64 bits."
             ) from error
 
-    def bindings(
+    def extend_binding(
         self, rule: StreamRule, body: Sequence[Literal], binding: Binding, outer: set[str]
     ) -> Iterator[Binding]:
-        """The extensions of ``binding`` that make each literal true."""
+        """Extensions of ``binding`` that make each literal of ``body`` true."""
         if not body:
             yield binding
             return
         for found in self.match_literal(rule, body[0], binding, outer):
-            yield from self.bindings(rule, body[1:], found, outer)
+            yield from self.extend_binding(rule, body[1:], found, outer)
 
     def match_literal(
         self, rule: StreamRule, literal: Literal, binding: Binding, outer: set[str]
     ) -> Iterator[Binding]:
+        """Extensions of ``binding`` that make a literal true."""
         if isinstance(literal, WindowedLiteral):
             return self.match_windowed(literal, binding)
         if isinstance(literal, ComparisonLiteral):
             return self.match_comparison(literal, binding)
-        if isinstance(literal, External):
+        if isinstance(literal, FunctionCall):
             return self.match_external(rule, literal, binding)
         return self.match_aggregate(rule, literal, binding, outer)
 
     # --- terms
 
     def term_value(self, term: Term, binding: Binding) -> Value | None:
-        """The value of a term; None where arithmetic has none."""
+        """Value of a term; None if arithmetic has none."""
         if isinstance(term, Constant):
             return term.value
         if isinstance(term, Variable):
@@ -217,9 +231,12 @@ class _PointEvaluation:
             self.term_value(term.left_operand, binding),
             self.term_value(term.right_operand, binding),
         )
-        return None if left is None or right is None else arithmetic(term.operator, left, right)
+        return (
+            None if left is None or right is None else apply_arithmetic(term.operator, left, right)
+        )
 
     def ground_row(self, terms: Iterable[Term], binding: Binding) -> Row | None:
+        """Values of terms as a row; None if one has no value."""
         found: list[Value] = []
         for term in terms:
             value = self.term_value(term, binding)
@@ -229,9 +246,7 @@ class _PointEvaluation:
         return tuple(found)
 
     def match_row(self, terms: Sequence[Term], row: Row, binding: Binding) -> Binding | None:
-        """``binding`` with the variables of ``terms`` bound so that they are ``row``; None where
-        they cannot.
-        """
+        """Extend ``binding`` so that ``terms`` evaluate to ``row``; None if that is impossible."""
         found = dict(binding)
         for term, value in zip(terms, row):
             if isinstance(term, Variable) and found.setdefault(term.name, value) != value:
@@ -243,8 +258,8 @@ class _PointEvaluation:
 
     # --- streaming literals
 
-    def times(self, literal: WindowedLiteral) -> list[int]:
-        """The observed points of the literal's window: those from the first on."""
+    def window_times(self, literal: WindowedLiteral) -> list[int]:
+        """Times of a literal's window, from the first point of the stream on."""
         assert self.run.first_point is not None
         offsets = (
             [0]
@@ -254,17 +269,19 @@ class _PointEvaluation:
         return [self.t - d for d in offsets if self.t - d >= self.run.first_point]
 
     def observed_points(self, literal: WindowedLiteral) -> list[Point]:
-        """What is known of these points."""
+        """Atoms at the points of a literal's window."""
         return [
-            self.atoms if t == self.t else self.run.points.get(t, {}) for t in self.times(literal)
+            self.atoms if t == self.t else self.run.points.get(t, {})
+            for t in self.window_times(literal)
         ]
 
     def match_windowed(self, literal: WindowedLiteral, binding: Binding) -> Iterator[Binding]:
+        """Extensions of ``binding`` that make a streaming literal true."""
         points, terms = self.observed_points(literal), literal.atom.arguments
         seen = [point.get(literal.atom.predicate, set()) for point in points]
         if literal.is_negated or (literal.operator == AT_MOST and not literal.binds):
             row = self.ground_row(terms, binding)
-            if row is not None and self.is_true(
+            if row is not None and self.is_count_satisfied(
                 literal, sum(row in rows for rows in seen), len(points), binding
             ):
                 yield binding
@@ -276,11 +293,17 @@ class _PointEvaluation:
             m = sum(row in rows for rows in seen)
             if literal.operator == COUNT and isinstance(literal.count, Variable):
                 found.setdefault(literal.count.name, m)
-            if self.is_true(literal, m, len(points), found):
+            if self.is_count_satisfied(literal, m, len(points), found):
                 yield found
 
-    def is_true(self, literal: WindowedLiteral, m: int, n: int, binding: Binding) -> bool:
-        """The table of section 2."""
+    def is_count_satisfied(
+        self, literal: WindowedLiteral, m: int, n: int, binding: Binding
+    ) -> bool:
+        """Evaluate the counting operator of a literal: docs/RULES.md, table of section 2.
+
+        m: number of window points with the atom.
+        n: number of observed window points.
+        """
         if literal.operator == ALWAYS:
             size = 1 if literal.window is None else literal.window.size
             return (
@@ -291,15 +314,16 @@ class _PointEvaluation:
         if c is None:
             return False
         if literal.operator == AT_MOST:
-            return compare(m, "<=", c) != literal.is_negated
+            return compare_constants(m, "<=", c) != literal.is_negated
         relation = ">=" if literal.operator == AT_LEAST else "="
         if literal.is_negated:
-            return not compare(m, relation, c)
-        return isinstance(c, int) and c >= 1 and compare(m, relation, c)
+            return not compare_constants(m, relation, c)
+        return isinstance(c, int) and c >= 1 and compare_constants(m, relation, c)
 
     # --- other literals
 
     def match_comparison(self, literal: ComparisonLiteral, binding: Binding) -> Iterator[Binding]:
+        """Extensions of ``binding`` that make a comparison true."""
         for term, other in (
             (literal.left_term, literal.right_term),
             (literal.right_term, literal.left_term),
@@ -316,13 +340,14 @@ class _PointEvaluation:
         if (
             left is not None
             and right is not None
-            and compare(left, literal.relation, right) != literal.is_negated
+            and compare_constants(left, literal.relation, right) != literal.is_negated
         ):
             yield binding
 
     def match_external(
-        self, rule: StreamRule, literal: External, binding: Binding
+        self, rule: StreamRule, literal: FunctionCall, binding: Binding
     ) -> Iterator[Binding]:
+        """Extensions of ``binding`` that make a function call true."""
         inputs = self.ground_row(literal.inputs, binding)
         if inputs is None:
             return
@@ -339,14 +364,14 @@ class _PointEvaluation:
         ):
             yield found
 
-    def elements(
+    def aggregate_tuples(
         self, rule: StreamRule, literal: Aggregate, binding: Binding, outer: set[str]
     ) -> set[Row]:
-        """The set of tuples that an aggregate ranges over."""
+        """Set of tuples that an aggregate ranges over."""
         inner = {name: value for name, value in binding.items() if name in outer}
         tuples: set[Row] = set()
         for element in literal.elements:
-            for found in self.bindings(rule, element.body, inner, outer):
+            for found in self.extend_binding(rule, element.body, inner, outer):
                 row = self.ground_row(element.terms, found)
                 if row is not None:
                     tuples.add(row)
@@ -355,7 +380,8 @@ class _PointEvaluation:
     def match_aggregate(
         self, rule: StreamRule, literal: Aggregate, binding: Binding, outer: set[str]
     ) -> Iterator[Binding]:
-        value = _AGGREGATES[literal.function](self.elements(rule, literal, binding, outer))
+        """Extensions of ``binding`` that make an aggregate true."""
+        value = _AGGREGATES[literal.function](self.aggregate_tuples(rule, literal, binding, outer))
         if value is None:
             return
         found = dict(binding)
@@ -366,13 +392,18 @@ class _PointEvaluation:
         if any(side is None for _, side in sides):
             return
         if (
-            all(compare(value, relation, side) for relation, side in sides if side is not None)
+            all(
+                compare_constants(value, relation, side)
+                for relation, side in sides
+                if side is not None
+            )
             != literal.is_negated
         ):
             yield found
 
 
-def _extreme(choose: Callable[..., Row]) -> Callable[[set[Row]], Value | None]:
+def _make_extremum(choose: Callable[..., Row]) -> Callable[[set[Row]], Value | None]:
+    """Make an aggregate function that takes the minimum or maximum."""
     return lambda tuples: (
         choose(tuples, key=lambda row: constant_order(row[0]))[0] if tuples else None
     )
@@ -380,7 +411,7 @@ def _extreme(choose: Callable[..., Row]) -> Callable[[set[Row]], Value | None]:
 
 _AGGREGATES: Mapping[str, Callable[[set[Row]], Value | None]] = {
     "count": len,
-    "sum": lambda tuples: in_range(sum(row[0] for row in tuples if isinstance(row[0], int))),
-    "min": _extreme(min),
-    "max": _extreme(max),
+    "sum": lambda tuples: check_64_bits(sum(row[0] for row in tuples if isinstance(row[0], int))),
+    "min": _make_extremum(min),
+    "max": _make_extremum(max),
 }

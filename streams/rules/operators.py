@@ -1,11 +1,8 @@
-"""The steps of plans over columns: joins, tests, comparisons, functions, aggregates.
+"""Execute the steps of join plans over columns: joins, checks, comparisons, function calls,
+aggregates.
 
-Source: docs/RULES.md.
-
-Python functions that rules call: constants in, constants out.
-
-Integers come in as int, all others as str without quotes; an int comes back as an integer, a str
-as a string, a tuple or list as several outputs. Source: docs/RULES.md.
+Python functions that rules call get integers as int and other constants as str without quotes. They
+return an int, a str (a string), or a tuple or list of several outputs. Source: docs/RULES.md.
 """
 
 from __future__ import annotations
@@ -27,14 +24,14 @@ from shiq.streams.rules.plan import (
     CallStep,
     CheckStep,
     CompareStep,
+    CountThreshold,
     JoinStep,
     Step,
-    Threshold,
     and_flags,
     distinct_rows,
 )
 from shiq.streams.rules.relations import (
-    NONE,
+    NO_ROWS,
     ConstantDictionary,
     Flags,
     TooManyRows,
@@ -43,11 +40,11 @@ from shiq.streams.rules.relations import (
 from shiq.streams.rules.syntax import (
     AT_LEAST,
     AT_MOST,
-    LIMIT,
+    INTEGER_LIMIT,
     Constant,
     CurrentTime,
     EvaluationError,
-    External,
+    FunctionCall,
     IntegerOverflow,
     Row,
     StreamRule,
@@ -56,15 +53,15 @@ from shiq.streams.rules.syntax import (
     Variable,
     constant_content,
     string_constant,
-    too_many_derived,
+    too_many_derived_error,
 )
-from shiq.streams.rules.tokens import SURROGATE
+from shiq.streams.rules.tokens import SURROGATE_PATTERN
 
 Functions: TypeAlias = Mapping[str, Callable[..., Any]]
 
 
 def read_functions(path: str | Path) -> Functions:
-    """The functions that a Python file defines or imports. Raises: InputError."""
+    """Read the functions that a Python file defines or imports. Raises: InputError."""
     try:
         return load_functions(Path(path).read_text(encoding="utf-8-sig"), str(path))
     except (OSError, UnicodeDecodeError) as error:
@@ -76,7 +73,7 @@ def read_functions(path: str | Path) -> Functions:
 
 
 def load_functions(text: str, file: str = "functions") -> Functions:
-    """The functions of a Python text. Raises: InputError."""
+    """Execute a Python text and return its functions. Raises: InputError."""
     found: dict[str, Any] = {"__name__": "functions", "__file__": file}
     try:
         exec(compile(text, file, "exec"), found)
@@ -90,13 +87,12 @@ def load_functions(text: str, file: str = "functions") -> Functions:
 
 
 def call_function(
-    functions: Functions, rule: StreamRule, literal: External, inputs: Row
+    functions: Functions, rule: StreamRule, literal: FunctionCall, inputs: Row
 ) -> Row | None:
-    """The outputs for ``inputs``; of a literal without outputs, () where it is true and None
-    where not.
+    """Call a function with ``inputs``; without outputs, return () for true and None for false.
 
-    Raises: EvaluationError with rule, function and arguments, where the function fails or gives
-    what is no constant.
+    Raises: EvaluationError with rule, function and arguments if the call fails or returns no
+    constant.
     """
     given = [value if isinstance(value, int) else constant_content(value) for value in inputs]
     said = f"&{literal.function}({', '.join(map(repr, given))})"
@@ -107,7 +103,7 @@ def call_function(
             rule, f"{said} failed: {type(error).__name__}: {error}", "Mend the function."
         ) from error
     if not literal.outputs:
-        return () if _parse_truth(found, rule, said) else None
+        return () if _require_truth_value(found, rule, said) else None
     outputs = tuple(found) if isinstance(found, tuple | list) else (found,)
     if len(outputs) != len(literal.outputs):
         wanted = len(literal.outputs)
@@ -116,10 +112,11 @@ def call_function(
             f"{said} gave {len(outputs)} values, {wanted} are wanted",
             "Return a tuple of as many.",
         )
-    return tuple(_parse_output(value, rule, said) for value in outputs)
+    return tuple(_require_constant(value, rule, said) for value in outputs)
 
 
-def _parse_truth(found: Any, rule: StreamRule, said: str) -> bool:
+def _require_truth_value(found: Any, rule: StreamRule, said: str) -> bool:
+    """Convert the result of a function without outputs to a truth value."""
     if isinstance(found, int):
         return bool(found)
     raise EvaluationError(
@@ -127,15 +124,16 @@ def _parse_truth(found: Any, rule: StreamRule, said: str) -> bool:
     )
 
 
-def _parse_output(found: Any, rule: StreamRule, said: str) -> Value:
+def _require_constant(found: Any, rule: StreamRule, said: str) -> Value:
+    """Convert one output of a function to a constant."""
     if isinstance(found, str):
-        if SURROGATE.search(found):
+        if SURROGATE_PATTERN.search(found):
             raise EvaluationError(
                 rule, f"{said} gave {found!r}, half a character", "Return whole characters."
             )
         return string_constant(found)
     if isinstance(found, int):
-        if -LIMIT <= found < LIMIT:
+        if -INTEGER_LIMIT <= found < INTEGER_LIMIT:
             return int(found)
         raise EvaluationError(
             rule, f"{said} gave {found}, which is beyond 64 bits", "Return a string."
@@ -159,12 +157,12 @@ _LEAST_JOINED: Final = 10_000_000
 
 @dataclass
 class PointBudget:
-    """Count what a point costs.
+    """Budget of one point: atoms that it may derive and rows that its joins may produce.
 
-    most: the atoms that a point may derive.
-    now: its time.
-    derived: how many it has derived; of the stratum that is being evaluated, what is known so far.
-    left: the rows that its joins may still have.
+    most_derived: atoms that a point may derive.
+    time: time of the point.
+    derived_count: atoms derived so far at the point.
+    remaining_rows: rows that its joins may still produce.
     """
 
     most_derived: int
@@ -173,32 +171,33 @@ class PointBudget:
     remaining_rows: int = 0
 
     def begin_point(self, now: int) -> None:
-        """Begin a point."""
+        """Reset the budget for the point ``now``."""
         self.time, self.derived_count, self.remaining_rows = now, 0, self._most_joined
 
     @property
     def _most_joined(self) -> int:
+        """Rows that the joins of a point may produce."""
         return max(_JOINED_PER_ATOM * self.most_derived, _LEAST_JOINED)
 
     def count_joined(self, rows: int, rule: StreamRule) -> None:
-        """Count rows against what may be joined at a point. Raises: EvaluationError."""
+        """Charge joined rows to the budget. Raises: EvaluationError."""
         self.remaining_rows -= rows
         if self.remaining_rows < 0:
             raise self.join_error(rule)
 
     def count_derived(self, atoms: int, rule: StreamRule) -> None:
-        """Count atoms that a point derives. Raises: EvaluationError where they are too many."""
+        """Charge derived atoms to the budget. Raises: EvaluationError if they are too many."""
         self.derived_count += atoms
         if self.derived_count > self.most_derived:
             self.check_derived(self.derived_count, rule)
 
     def check_derived(self, atoms: int, rule: StreamRule) -> None:
-        """Raises: EvaluationError where the ``atoms`` that a point derives are too many."""
+        """Raise EvaluationError if a point derives too many ``atoms``."""
         if atoms > self.most_derived:
-            raise too_many_derived(rule, self.time, self.most_derived)
+            raise too_many_derived_error(rule, self.time, self.most_derived)
 
     def join_error(self, rule: StreamRule) -> EvaluationError:
-        """The error of joins that explode."""
+        """Error for a join that exceeds the budget."""
         return EvaluationError(
             rule,
             f"more than {self._most_joined:,} rows are joined at t = {self.time} (--max-atoms {self.most_derived})",
@@ -213,20 +212,22 @@ class PointBudget:
 def aggregate_groups(
     dictionary: ConstantDictionary, function: str, group: Ints, first: Ints, count: int
 ) -> tuple[Ints, Flags]:
-    """The value of each of ``count`` groups of distinct tuples, by their first components; and
-    which groups have one.
+    """Aggregate value of each group, and flags of the groups that have one.
+
+    group, first: group and first component of each distinct tuple.
+    count: number of groups.
     """
     size = np.bincount(group, minlength=count)
     if function == "count":
         return size, np.ones(count, np.bool_)
     if function == "sum":
-        numbers, are = dictionary.numbers(first)
+        numbers, are = dictionary.decode_numbers(first)
         if are is not None:
             group, numbers = group[are], numbers[are]
-        return dictionary.encode_numbers(_group_sums(group, numbers, count)), np.ones(
+        return dictionary.encode_numbers(_sum_groups(group, numbers, count)), np.ones(
             count, np.bool_
         )
-    (rank,) = dictionary.ranks(first)
+    (rank,) = dictionary.rank_constants(first)
     order = np.lexsort((rank if function == "min" else -rank, group))
     found = np.zeros(count, np.int64)
     begins = np.cumsum(size) - size
@@ -234,33 +235,34 @@ def aggregate_groups(
     return found, size > 0
 
 
-def _group_sums(group: Ints, numbers: Ints, count: int) -> Ints:
+def _sum_groups(group: Ints, numbers: Ints, count: int) -> Ints:
+    """Sum of each group's numbers. Raises: IntegerOverflow."""
     found = np.zeros(count, np.int64)
     if not len(numbers):
         return found
     largest = max(abs(int(numbers.min())), abs(int(numbers.max())))
-    if largest * len(numbers) < LIMIT:
+    if largest * len(numbers) < INTEGER_LIMIT:
         np.add.at(found, group, numbers)
         return found
     exact = [0] * count
     for i, number in zip(group.tolist(), numbers.tolist()):
         exact[i] += number
     for total in exact:
-        if not -LIMIT <= total < LIMIT:
+        if not -INTEGER_LIMIT <= total < INTEGER_LIMIT:
             raise IntegerOverflow(f"the sum {total} is beyond 64 bits")
     return np.array(exact, np.int64)
 
 
 #: Where more rows than these are joined, equal ones are dropped before what follows.
-_MANY: Final = 4096
+_MANY_ROWS: Final = 4096
 #: A join of more rows than these is made in parts, so that heads are counted while it goes on.
-_PART: Final = 1 << 20
+_ROWS_PER_PART: Final = 1 << 20
 
 
 @dataclass
 class StepContext:
-    """What steps need beside bindings: constants, functions with what they gave at this point,
-    and what it may still cost.
+    """Context for running plan steps: constants, functions with cached results, and the point's
+    budget.
     """
 
     dictionary: ConstantDictionary
@@ -269,34 +271,36 @@ class StepContext:
     results: dict[tuple[str, int, Row], Row | None] = field(default_factory=dict)
 
     def begin_point(self, now: int) -> None:
-        """A new point."""
+        """Reset budget and cached results for the point ``now``."""
         self.budget.begin_point(now)
         self.results.clear()
 
     def run_steps(
         self, steps: Sequence[Step], bindings: Bindings, rule: StreamRule, once: bool = False
     ) -> Iterator[Bindings]:
-        """The instances that ``steps`` leave, in parts; ``once``: how often each is derived does
-        not matter. Raises: EvaluationError.
+        """Run ``steps`` on bindings and yield the resulting instances in parts.
+
+        once: duplicates may be dropped.
+        Raises: EvaluationError.
         """
         for place, step in enumerate(steps):
             if not bindings.count:
                 return
-            found = self._try_apply(step, bindings, rule)
+            found = self._try_step(step, bindings, rule)
             if found is None:
                 for part in bindings.split_parts():
                     yield from self.run_steps(steps[place:], part, rule, once)
                 return
             bindings = found
-            if once and bindings.count > _MANY and isinstance(step, JoinStep):
+            if once and bindings.count > _MANY_ROWS and isinstance(step, JoinStep):
                 bindings = bindings.distinct()
         if bindings.count:
             yield bindings
 
-    def _try_apply(self, step: Step, bindings: Bindings, rule: StreamRule) -> Bindings | None:
-        """What a step leaves; None where it is to be taken in parts."""
+    def _try_step(self, step: Step, bindings: Bindings, rule: StreamRule) -> Bindings | None:
+        """Run a step; None if the bindings must be split into parts first."""
         try:
-            return self._apply(step, bindings, rule)
+            return self._run_step(step, bindings, rule)
         except IntegerOverflow as error:
             raise EvaluationError(rule, str(error), "Use smaller numbers.") from error
         except TooManyRows as error:
@@ -304,27 +308,31 @@ class StepContext:
                 raise self.budget.join_error(rule) from error
             return None
 
-    def head_columns(self, rule: StreamRule, bindings: Bindings) -> tuple[list[Ints], Flags | None]:
-        """The columns of a rule's heads, and which have a value. Raises: EvaluationError."""
+    def evaluate_head(
+        self, rule: StreamRule, bindings: Bindings
+    ) -> tuple[list[Ints], Flags | None]:
+        """Columns of a rule's heads, and flags of those that have a value. Raises: EvaluationError."""
         try:
-            return self.term_columns(rule.head.arguments, bindings)
+            return self.evaluate_terms(rule.head.arguments, bindings)
         except IntegerOverflow as error:
             raise EvaluationError(rule, str(error), "Use smaller numbers.") from error
 
-    def _apply(self, step: Step, bindings: Bindings, rule: StreamRule) -> Bindings:
+    def _run_step(self, step: Step, bindings: Bindings, rule: StreamRule) -> Bindings:
+        """Run a step by its kind."""
         if isinstance(step, JoinStep):
-            return self._join(step, bindings, rule)
+            return self._run_join(step, bindings, rule)
         if isinstance(step, CheckStep):
-            return self._check(step, bindings)
+            return self._run_check(step, bindings)
         if isinstance(step, CompareStep):
-            return self._compare(step, bindings)
+            return self._run_comparison(step, bindings)
         if isinstance(step, CallStep):
-            return self._call(step, bindings, rule)
-        return self._aggregate(step, bindings, rule)
+            return self._run_call(step, bindings, rule)
+        return self._run_aggregate(step, bindings, rule)
 
     # --- streaming literals -----------------------------------------------------------------------
 
-    def _join(self, step: JoinStep, bindings: Bindings, rule: StreamRule) -> Bindings:
+    def _run_join(self, step: JoinStep, bindings: Bindings, rule: StreamRule) -> Bindings:
+        """Join bindings with the rows of a view."""
         view = step.pattern.view
         relation = view.relation
         if step.is_seed:
@@ -332,17 +340,17 @@ class StepContext:
         most = (
             self.budget.remaining_rows
             if bindings.count == 1
-            else min(_PART, self.budget.remaining_rows)
+            else min(_ROWS_PER_PART, self.budget.remaining_rows)
         )
         if step.positions:
             keys = [bindings.column_of(source) for source in step.sources]
-            which, rows = relation.match_rows(step.positions, keys, most)
-            if step.reads_before or not view.has_all_rows:
-                ok = view.was_true(rows) if step.reads_before else view.mask()[rows]
+            which, rows = relation.find_matches(step.positions, keys, most)
+            if step.reads_before or not view.is_true_for_all_rows:
+                ok = view.flag_true_before(rows) if step.reads_before else view.row_flags()[rows]
                 if not ok.all():
                     which, rows = which[ok], rows[ok]
         else:
-            rows = view.rows_before() if step.reads_before else view.rows()
+            rows = view.true_rows_before() if step.reads_before else view.true_rows()
             if len(rows) * bindings.count > most:
                 raise TooManyRows
             which = np.repeat(np.arange(bindings.count), len(rows))
@@ -373,29 +381,36 @@ class StepContext:
         )
 
     def _keep_by_count(self, step: JoinStep, found: Bindings, m: Ints) -> Bindings:
-        """Those rows where ``m`` is as asked, or with ``m``."""
+        """Keep the bindings whose window count ``m`` passes the test, or bind ``m`` to the count
+        variable.
+        """
         if step.count:
             return Bindings({**found.columns, step.count: m}, found.count).filter(None, step.keep)
         assert step.pattern.threshold is not None
-        return found.filter(self._count_fits(step.pattern.threshold, m, found), step.keep)
+        return found.filter(self._flag_count_matches(step.pattern.threshold, m, found), step.keep)
 
-    def _check(self, step: CheckStep, bindings: Bindings) -> Bindings:
+    def _run_check(self, step: CheckStep, bindings: Bindings) -> Bindings:
+        """Keep the bindings whose row is in a view, or is not, or passes the test of its count."""
         pattern = step.pattern
         view = pattern.view
         rows = view.relation.find_rows([bindings.column_of(source) for source in pattern.arguments])
         known = rows >= 0
         if pattern.threshold is not None:
             m = np.where(known, view.counter.counts(rows), 0)
-            return bindings.filter(self._count_fits(pattern.threshold, m, bindings), step.keep)
-        found: Flags = known & (view.was_true(rows) if step.reads_before else view.mask()[rows])
+            return bindings.filter(
+                self._flag_count_matches(pattern.threshold, m, bindings), step.keep
+            )
+        found: Flags = known & (
+            view.flag_true_before(rows) if step.reads_before else view.row_flags()[rows]
+        )
         if pattern.trace in step.keep:
             bindings = Bindings({**bindings.columns, pattern.trace: rows}, bindings.count)
         return bindings.filter(found if pattern.is_positive else ~found, step.keep)
 
-    def _count_fits(self, asked: Threshold, m: Ints, bindings: Bindings) -> Flags:
-        """Where m is as the counting term wants it."""
-        wanted, valid = self.term_column(asked.term, bindings)
-        at_m, at_wanted = self.dictionary.ranks(m, wanted)
+    def _flag_count_matches(self, asked: CountThreshold, m: Ints, bindings: Bindings) -> Flags:
+        """Flags of bindings whose window count ``m`` satisfies the operator and counting term."""
+        wanted, valid = self.evaluate_term(asked.term, bindings)
+        at_m, at_wanted = self.dictionary.rank_constants(m, wanted)
         if asked.operator == AT_LEAST:
             fits = at_m >= at_wanted
         elif asked.operator == AT_MOST:
@@ -406,16 +421,17 @@ class StepContext:
             fits = ~fits
         elif asked.operator != AT_MOST:
             # No atom is invented: c is an integer from 1 on.
-            numbers, are = self.dictionary.numbers(wanted)
+            numbers, are = self.dictionary.decode_numbers(wanted)
             fits &= numbers >= 1
             fits = fits if are is None else fits & are
         return fits if valid is None else fits & valid
 
     # --- terms and comparisons --------------------------------------------------------------------
 
-    def term_column(self, term: Term, bindings: Bindings) -> tuple[Ints, Flags | None]:
-        """The codes of a term, and which rows it has a value for (None: all). Raises:
-        IntegerOverflow.
+    def evaluate_term(self, term: Term, bindings: Bindings) -> tuple[Ints, Flags | None]:
+        """Codes of a term, and flags of the rows in which it has a value (None: all).
+
+        Raises: IntegerOverflow.
         """
         if isinstance(term, Variable):
             return bindings.columns[term.name], None
@@ -428,8 +444,8 @@ class StepContext:
             return np.zeros(bindings.count, np.int64), np.zeros(bindings.count, np.bool_)
         sides, valid = [], None
         for side in (term.left_operand, term.right_operand):
-            codes, has = self.term_column(side, bindings)
-            numbers, are = self.dictionary.numbers(codes)
+            codes, has = self.evaluate_term(side, bindings)
+            numbers, are = self.dictionary.decode_numbers(codes)
             valid = and_flags(valid, and_flags(has, are))
             sides.append(numbers)
         left, right = sides
@@ -445,14 +461,15 @@ class StepContext:
             valid[rows[~has]] = False
         return found, valid
 
-    def _compare(self, step: CompareStep, bindings: Bindings) -> Bindings:
+    def _run_comparison(self, step: CompareStep, bindings: Bindings) -> Bindings:
+        """Keep the bindings that satisfy a comparison, or bind its variable."""
         asked = step.comparison
-        right, valid = self.term_column(asked.right_term, bindings)
-        if step.gives is not None:
-            return Bindings({**bindings.columns, step.gives: right}, bindings.count).filter(
-                valid, step.keep
-            )
-        left, has = self.term_column(asked.left_term, bindings)
+        right, valid = self.evaluate_term(asked.right_term, bindings)
+        if step.bound_variable is not None:
+            return Bindings(
+                {**bindings.columns, step.bound_variable: right}, bindings.count
+            ).filter(valid, step.keep)
+        left, has = self.evaluate_term(asked.left_term, bindings)
         fits = self.dictionary.compare_columns(left, asked.relation, right)
         valid = and_flags(valid, has)
         fits = ~fits if asked.is_negated else fits
@@ -460,9 +477,10 @@ class StepContext:
 
     # --- functions --------------------------------------------------------------------------------
 
-    def _call(self, step: CallStep, bindings: Bindings, rule: StreamRule) -> Bindings:
+    def _run_call(self, step: CallStep, bindings: Bindings, rule: StreamRule) -> Bindings:
+        """Call a Python function for each distinct input and bind or compare its outputs."""
         external = step.external
-        columns, valid = self.term_columns(external.inputs, bindings)
+        columns, valid = self.evaluate_terms(external.inputs, bindings)
         if valid is not None:
             bindings, columns = (
                 bindings.filter(valid, frozenset(bindings.columns)),
@@ -471,14 +489,14 @@ class StepContext:
         groups, inverse = distinct_rows(columns, bindings.count)
         found = (
             [
-                self._function_result(step, row, rule)
+                self._cached_function_result(step, row, rule)
                 for row in zip(*map(self.dictionary.decode, groups))
             ]
             if groups
             else []
         )
         if not groups and bindings.count:
-            found = [self._function_result(step, (), rule)]
+            found = [self._cached_function_result(step, (), rule)]
         true = (
             np.array([row is not None for row in found], np.bool_)[inverse]
             if found
@@ -489,12 +507,12 @@ class StepContext:
             output = (
                 self.dictionary.encode([0 if row is None else row[i] for row in found])[inverse]
                 if found
-                else NONE
+                else NO_ROWS
             )
             if isinstance(term, Variable) and term.name in step.new and term.name not in gained:
                 gained[term.name] = output
                 continue
-            wanted, has = self.term_column(
+            wanted, has = self.evaluate_term(
                 term, Bindings({**bindings.columns, **gained}, bindings.count)
             )
             true &= output == wanted
@@ -503,41 +521,45 @@ class StepContext:
         kept = ~true if external.is_negated else true
         return Bindings({**bindings.columns, **gained}, bindings.count).filter(kept, step.keep)
 
-    def _function_result(self, step: CallStep, inputs: Row, rule: StreamRule) -> Row | None:
+    def _cached_function_result(self, step: CallStep, inputs: Row, rule: StreamRule) -> Row | None:
+        """Cached result of a function for ``inputs`` at this point."""
         external = step.external
         key = external.function, len(external.outputs), inputs
         if key not in self.results:
             self.results[key] = call_function(self.functions, rule, external, inputs)
         return self.results[key]
 
-    def term_columns(
+    def evaluate_terms(
         self, terms: Sequence[Term], bindings: Bindings
     ) -> tuple[list[Ints], Flags | None]:
-        """The columns of some terms, and the rows where all have a value."""
+        """Columns of several terms, and flags of the rows in which all have a value."""
         columns, valid = [], None
         for term in terms:
-            codes, has = self.term_column(term, bindings)
+            codes, has = self.evaluate_term(term, bindings)
             columns.append(codes)
             valid = and_flags(valid, has)
         return columns, valid
 
     # --- aggregates -------------------------------------------------------------------------------
 
-    def _aggregate(self, step: AggregateStep, bindings: Bindings, rule: StreamRule) -> Bindings:
+    def _run_aggregate(self, step: AggregateStep, bindings: Bindings, rule: StreamRule) -> Bindings:
+        """Aggregate the elements of each distinct binding and test or bind the value."""
         shared, inverse = distinct_rows(
-            [bindings.columns[name] for name in step.shared], bindings.count
+            [bindings.columns[name] for name in step.shared_variables], bindings.count
         )
         count = len(shared[0]) if shared else 1
-        start = Bindings({**dict(zip(step.shared, shared)), GROUP: np.arange(count)}, count)
+        start = Bindings(
+            {**dict(zip(step.shared_variables, shared)), GROUP: np.arange(count)}, count
+        )
         tuples: dict[int, list[list[Ints]]] = {}
         for steps, terms in step.elements:
             for found in self.run_steps(steps, start, rule):
-                columns, valid = self.term_columns(terms, found)
+                columns, valid = self.evaluate_terms(terms, found)
                 rows = [found.columns[GROUP], *columns]
                 tuples.setdefault(len(terms), []).append(
                     rows if valid is None else [column[valid] for column in rows]
                 )
-        groups, firsts = [NONE], [NONE]
+        groups, firsts = [NO_ROWS], [NO_ROWS]
         for parts in tuples.values():
             joined = [np.concatenate(columns) for columns in zip(*parts)]
             if len(joined[0]):
@@ -552,10 +574,12 @@ class StepContext:
             count,
         )
         result = value[inverse]
-        after = Bindings({**bindings.columns, **dict.fromkeys(step.gives, result)}, bindings.count)
+        after = Bindings(
+            {**bindings.columns, **dict.fromkeys(step.bound_variables, result)}, bindings.count
+        )
         fits, valid = np.ones(bindings.count, np.bool_), None
         for relation, term in step.aggregate.guards:
-            wanted, has = self.term_column(term, after)
+            wanted, has = self.evaluate_term(term, after)
             fits &= self.dictionary.compare_columns(result, relation, wanted)
             valid = and_flags(valid, has)
         fits = (~fits if step.aggregate.is_negated else fits) & has_value[inverse]

@@ -1,14 +1,13 @@
-"""Plans: in which order the literals of a rule are joined, for each literal that a change may
-begin with; and the rows that come of it.
+"""Join plans: the order in which the literals of a rule are joined, for each literal to begin with.
 
-`Planner.plan` orders conjuncts greedily: what only filters comes first, then the join with the
-most bound arguments; functions and aggregates wait for joins that have one. Each step keeps only
-the columns that later ones need. `Bindings` are the instances of a body so far, as columns by
-variable; equal rows stay as often as they were derived.
+`Planner.plan` orders conjuncts greedily. Filters come first, then the join with the most bound
+arguments; functions and aggregates follow joins that have a bound argument. Each step keeps only
+the columns that later steps need. `Bindings` are partial instances of a body as columns by
+variable; duplicates count derivations.
 
-A body is first made of conjuncts: `StreamingPattern` (a streaming literal over constants and
-variables; arithmetic in arguments becomes a variable and an equation), comparisons, externals
-and aggregates. Source: docs/RULES.md.
+A body is first converted to conjuncts: `StreamingPattern` (a streaming literal over constants and
+variables), comparisons, externals and aggregates. Arithmetic in an argument becomes a variable and
+an equation. Source: docs/RULES.md.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from shiq.columns.arrays import Ints, distinct, row_codes
-from shiq.streams.rules.relations import NONE, Flags, first_of_each
-from shiq.streams.rules.safety import terms_of, variable_occurrences
+from shiq.streams.rules.relations import NO_ROWS, Flags, distinct_examples
+from shiq.streams.rules.safety import literal_terms, variable_occurrences
 from shiq.streams.rules.syntax import (
     ALWAYS,
     AT_LEAST,
@@ -31,14 +30,14 @@ from shiq.streams.rules.syntax import (
     ComparisonLiteral,
     Constant,
     CurrentTime,
-    External,
+    FunctionCall,
     Literal,
     StreamRule,
     Term,
     Variable,
     WindowedLiteral,
-    leaves,
-    names_in,
+    names_of_variables,
+    term_leaves,
 )
 from shiq.streams.rules.windows import WindowView
 
@@ -56,8 +55,8 @@ SIGN: Final = "@sign"
 
 
 @dataclass(frozen=True, eq=False)
-class Threshold:
-    """How m is tested where the counting term is no constant."""
+class CountThreshold:
+    """Test of a window count m against a counting term that varies."""
 
     operator: str
     term: Term
@@ -66,30 +65,38 @@ class Threshold:
 
 @dataclass(frozen=True, eq=False)
 class StreamingPattern:
-    """A streaming literal: rows that ``view`` has (``is_positive``) or has not, with their
-    ``arguments``.
+    """Streaming literal prepared for joins: arguments to match with the rows of a view.
+
+    is_positive: whether matching rows are in the view; otherwise none may be.
+    threshold: test of the window count, if it varies.
     """
 
     literal: WindowedLiteral
     view: WindowView
     arguments: tuple[Source, ...]
     is_positive: bool
-    threshold: Threshold | None = None
+    threshold: CountThreshold | None = None
     #: The name of the column with its rows, where these are wanted; no variable is called so.
     trace: str = ""
 
     @property
-    def names(self) -> set[str]:
+    def variable_names(self) -> set[str]:
+        """Names of the variables among the arguments."""
         return {source for source in self.arguments if isinstance(source, str)}
 
 
-Conjunct: TypeAlias = StreamingPattern | ComparisonLiteral | External | Aggregate
+Conjunct: TypeAlias = StreamingPattern | ComparisonLiteral | FunctionCall | Aggregate
 
 
 @dataclass(frozen=True, eq=False)
 class JoinStep:
-    """Rows of a view that agree with what is bound. ``equal``: positions with one new variable;
-    ``count``: the variable of m.
+    """Step that joins bindings with the rows of a view.
+
+    positions, sources: bound arguments by index, with their variable or code.
+    new: indexes and variables that the step binds.
+    equal: pairs of indexes with the same new variable.
+    count: variable of the window count m.
+    reads_before: whether to use the view as it was before this point.
     """
 
     pattern: StreamingPattern
@@ -106,7 +113,9 @@ class JoinStep:
 
 @dataclass(frozen=True, eq=False)
 class CheckStep:
-    """Whether a view has the bound row, or not; or the test of its m."""
+    """Step that keeps bindings whose row is in a view, or is not, or whose window count passes a
+    test.
+    """
 
     pattern: StreamingPattern
     reads_before: bool
@@ -115,44 +124,45 @@ class CheckStep:
 
 @dataclass(frozen=True, eq=False)
 class CompareStep:
-    """A comparison of bound terms; a variable ``gives`` its value to, if it is not bound."""
+    """Step that tests a comparison, or binds the unbound variable ``bound_variable`` to its value."""
 
     comparison: ComparisonLiteral
-    gives: str | None = None
+    bound_variable: str | None = None
     keep: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
 class CallStep:
-    """A function; outputs that are not bound are ``new``."""
+    """Step that calls a Python function; ``new``: output variables that it binds."""
 
-    external: External
+    external: FunctionCall
     new: frozenset[str]
     keep: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
 class AggregateStep:
-    """An aggregate: for each binding of ``shared``, the tuples of all elements; variables that
-    it ``gives`` its value to.
+    """Step that aggregates elements for each distinct binding of the variables ``shared_variables``.
+
+    bound_variables: variables that are bound to the value.
     """
 
     aggregate: Aggregate
-    shared: tuple[str, ...]
+    shared_variables: tuple[str, ...]
     elements: tuple[tuple[tuple[Step, ...], tuple[Term, ...]], ...]
-    gives: frozenset[str]
+    bound_variables: frozenset[str]
     keep: frozenset[str] = frozenset()
 
 
 Step: TypeAlias = JoinStep | CheckStep | CompareStep | CallStep | AggregateStep
 
-#: Which of the distinct ``shared`` bindings a row of an element belongs to.
+#: Which of the distinct ``shared_variables`` bindings a row of an element belongs to.
 GROUP: Final = "#group"
 
 
 @dataclass(frozen=True, eq=False)
 class JoinPlan:
-    """Steps that begin with rows of the ``seed`` (None: with nothing)."""
+    """Steps of a join that begins with rows of ``seed`` (None: with one empty binding)."""
 
     seed: StreamingPattern | None
     steps: tuple[Step, ...]
@@ -162,7 +172,12 @@ class JoinPlan:
 def make_conjuncts(
     body: Iterable[Literal], view: ViewLookup, code: Callable[[Constant], int], fresh: str = "#"
 ) -> list[Conjunct]:
-    """The conjuncts of a body; streaming literals come first, in their order."""
+    """Convert the literals of a body to conjuncts, streaming literals first.
+
+    view: look-up of a literal's view.
+    code: code of a constant.
+    fresh: prefix for the names of new variables.
+    """
     patterns: list[Conjunct] = []
     others: list[Conjunct] = []
     for literal in body:
@@ -179,14 +194,15 @@ def make_conjuncts(
                 name = f"{fresh}{len(patterns)}.{len(sources)}"
                 sources.append(name)
                 others.append(ComparisonLiteral(Variable(name), "=", argument))
-        pattern = _streaming_pattern(literal, tuple(sources) or (0,), view)
+        pattern = _make_streaming_pattern(literal, tuple(sources) or (0,), view)
         patterns.append(replace(pattern, trace=f"{TRACE}{len(patterns)}"))
     return patterns + others
 
 
-def _streaming_pattern(
+def _make_streaming_pattern(
     literal: WindowedLiteral, arguments: tuple[Source, ...], view: ViewLookup
 ) -> StreamingPattern:
+    """Convert a streaming literal to a pattern over a view."""
     operator, negated = literal.operator, literal.is_negated
     number = literal.count.value if isinstance(literal.count, Constant) else None
     if operator == ALWAYS:
@@ -205,28 +221,36 @@ def _streaming_pattern(
                 literal, view(literal, operator, number, False), arguments, not negated
             )
     assert literal.count is not None
-    threshold = Threshold(operator, literal.count, negated)
+    threshold = CountThreshold(operator, literal.count, negated)
     binds = not negated and (operator != AT_MOST or literal.binds)
     return StreamingPattern(literal, view(literal, AT_LEAST, 1, True), arguments, binds, threshold)
 
 
-def variable_names(conjunct: Conjunct) -> set[str]:
-    """The variables of a conjunct; of an aggregate, those of its elements too."""
+def conjunct_variables(conjunct: Conjunct) -> set[str]:
+    """Names of the variables in a conjunct, with those of an aggregate's elements."""
     if isinstance(conjunct, StreamingPattern):
-        return conjunct.names | (names_in(conjunct.threshold.term) if conjunct.threshold else set())
+        return conjunct.variable_names | (
+            names_of_variables(conjunct.threshold.term) if conjunct.threshold else set()
+        )
     return {variable.name for variable in variable_occurrences(conjunct)}
 
 
 def uses_now(rule: StreamRule) -> bool:
     """Whether @now occurs in a rule."""
-    terms = [*rule.head.arguments, *(term for literal in rule.body for term in terms_of(literal))]
-    return any(isinstance(leaf, CurrentTime) for term in terms for leaf in leaves(term))
+    terms = [
+        *rule.head.arguments,
+        *(term for literal in rule.body for term in literal_terms(literal)),
+    ]
+    return any(isinstance(leaf, CurrentTime) for term in terms for leaf in term_leaves(term))
 
 
 @dataclass(frozen=True, eq=False)
 class Planner:
-    """Plans over one list of conjuncts; ``elements`` gives those of an aggregate's element,
-    ``global_variables`` are global variables.
+    """Planner of joins over one list of conjuncts.
+
+    elements: conjuncts of an aggregate element's body.
+    wanted_variables: variables that the result must have.
+    global_variables: variables that occur outside aggregates.
     """
 
     body: Sequence[Conjunct]
@@ -241,15 +265,17 @@ class Planner:
         delta: bool = False,
         measured: bool = False,
     ) -> JoinPlan:
-        """Steps for all conjuncts but the ``seed``; with ``delta``, patterns behind it are as
-        they were before this point. ``measured``: of joins with equally many bound arguments,
-        that with the fewest rows for each comes first.
+        """Plan the join of all conjuncts but ``seed``.
+
+        bound: variables bound at the start.
+        delta: patterns after the seed are read as they were before this point.
+        measured: among joins with equally many bound arguments, prefer fewer rows per binding.
         """
         known = set(bound)
         first = self.body[seed] if seed is not None else None
         assert first is None or isinstance(first, StreamingPattern)
         if first is not None:
-            known |= first.names
+            known |= first.variable_names
         # The m of a seed is asked for again, in its turn.
         left = [
             i
@@ -260,7 +286,7 @@ class Planner:
         while left:
             chosen = self._choose_next(left, known, measured)
             left.remove(chosen)
-            step = self._step(chosen, known, delta and seed is not None and chosen > seed)
+            step = self._make_step(chosen, known, delta and seed is not None and chosen > seed)
             if chosen == seed and isinstance(step, JoinStep):
                 step = replace(step, is_seed=True)
             known |= _variables_given_by(step)
@@ -270,6 +296,7 @@ class Planner:
     def _trim_columns(
         self, seed: StreamingPattern | None, steps: list[Step], needed: set[str]
     ) -> JoinPlan:
+        """Restrict each step to the columns that later steps need."""
         needed = needed | self.wanted_variables
         trimmed: list[Step] = []
         for step in reversed(steps):
@@ -278,6 +305,7 @@ class Planner:
         return JoinPlan(seed, tuple(reversed(trimmed)), frozenset(needed))
 
     def _choose_next(self, left: Sequence[int], known: set[str], measured: bool) -> int:
+        """Index of the conjunct that is joined next."""
         ready = [
             (
                 *self._rank(self.body[i], known),
@@ -291,7 +319,7 @@ class Planner:
         return chosen
 
     def _mean_rows(self, conjunct: Conjunct, known: set[str]) -> float:
-        """How many rows a pattern has for what is bound, as a mean."""
+        """Mean number of rows of a pattern for one binding."""
         if not isinstance(conjunct, StreamingPattern):
             return 0.0
         return conjunct.view.relation.mean_matches(
@@ -299,14 +327,16 @@ class Planner:
         )
 
     def _rank(self, conjunct: Conjunct, known: set[str]) -> tuple[int, int]:
-        """Least first: what comes next."""
+        """Priority of a conjunct in the join order; smallest first, 9 if it cannot run yet."""
         if isinstance(conjunct, ComparisonLiteral):
-            return (0 if _is_ready(conjunct, known) else 9), 0
+            return (0 if _is_comparison_ready(conjunct, known) else 9), 0
         if isinstance(conjunct, StreamingPattern):
-            open_ = len(conjunct.names - known)
+            open_ = len(conjunct.variable_names - known)
             asked = conjunct.threshold
             unknown = (
-                names_in(asked.term) - known - (conjunct.names if conjunct.is_positive else set())
+                names_of_variables(asked.term)
+                - known
+                - (conjunct.variable_names if conjunct.is_positive else set())
                 if asked
                 else set()
             )
@@ -326,29 +356,30 @@ class Planner:
                 return 9, 0
             fixed = len(_bound_arguments(conjunct, known))
             return (2 if fixed else 5), -fixed
-        if isinstance(conjunct, External):
-            return (3 if names_in(*conjunct.inputs) <= known else 9), 0
-        shared = self._shared(conjunct)
+        if isinstance(conjunct, FunctionCall):
+            return (3 if names_of_variables(*conjunct.inputs) <= known else 9), 0
+        shared = self._shared_variables(conjunct)
         opens = _variables_bound_by(conjunct, known)
-        guards = names_in(*(term for _, term in conjunct.guards)) - opens
+        guards = names_of_variables(*(term for _, term in conjunct.guards)) - opens
         return (4 if shared | guards <= known else 9), 0
 
-    def _shared(self, aggregate: Aggregate) -> set[str]:
-        """The global variables of an aggregate."""
-        return variable_names(replace(aggregate, guards=())) & self.global_variables
+    def _shared_variables(self, aggregate: Aggregate) -> set[str]:
+        """Global variables that occur in an aggregate's elements."""
+        return conjunct_variables(replace(aggregate, guards=())) & self.global_variables
 
-    def _step(self, chosen: int, known: set[str], before: bool) -> Step:
+    def _make_step(self, chosen: int, known: set[str], before: bool) -> Step:
+        """Step for a conjunct. ``before``: read views as they were before this point."""
         conjunct = self.body[chosen]
         if isinstance(conjunct, StreamingPattern):
-            return _join(conjunct, known, before)
+            return _make_join_step(conjunct, known, before)
         if isinstance(conjunct, ComparisonLiteral):
-            return _compare(conjunct, known)
-        if isinstance(conjunct, External):
-            return CallStep(conjunct, frozenset(names_in(*conjunct.outputs) - known))
-        shared = tuple(sorted(self._shared(conjunct)))
+            return _make_compare_step(conjunct, known)
+        if isinstance(conjunct, FunctionCall):
+            return CallStep(conjunct, frozenset(names_of_variables(*conjunct.outputs) - known))
+        shared = tuple(sorted(self._shared_variables(conjunct)))
         elements = []
         for element in conjunct.elements:
-            wanted = frozenset({GROUP, *names_in(*element.terms)})
+            wanted = frozenset({GROUP, *names_of_variables(*element.terms)})
             inner = Planner(
                 self.elements(element.body), wanted, self.elements, self.global_variables
             )
@@ -358,27 +389,32 @@ class Planner:
         )
 
 
-def _is_ready(comparison: ComparisonLiteral, known: set[str]) -> bool:
+def _is_comparison_ready(comparison: ComparisonLiteral, known: set[str]) -> bool:
+    """Whether a comparison can be tested or can bind its variable."""
     return (
-        names_in(comparison.left_term, comparison.right_term) <= known
+        names_of_variables(comparison.left_term, comparison.right_term) <= known
         or _variable_bound_by(comparison, known) is not None
     )
 
 
 def _variable_bound_by(comparison: ComparisonLiteral, known: set[str]) -> str | None:
-    """The variable that a comparison binds."""
+    """Variable that a comparison binds, or None."""
     if comparison.relation == "=" and not comparison.is_negated:
         for one, other in (
             (comparison.left_term, comparison.right_term),
             (comparison.right_term, comparison.left_term),
         ):
-            if isinstance(one, Variable) and one.name not in known and names_in(other) <= known:
+            if (
+                isinstance(one, Variable)
+                and one.name not in known
+                and names_of_variables(other) <= known
+            ):
                 return one.name
     return None
 
 
 def _variables_bound_by(aggregate: Aggregate, known: set[str]) -> frozenset[str]:
-    """The variables that an aggregate binds."""
+    """Variables that an aggregate binds."""
     equal = [
         term for relation, term in aggregate.guards if relation == "=" and not aggregate.is_negated
     ]
@@ -387,7 +423,8 @@ def _variables_bound_by(aggregate: Aggregate, known: set[str]) -> frozenset[str]
     )
 
 
-def _compare(comparison: ComparisonLiteral, known: set[str]) -> CompareStep:
+def _make_compare_step(comparison: ComparisonLiteral, known: set[str]) -> CompareStep:
+    """Step for a comparison, with the variable that it binds on the left."""
     gives = _variable_bound_by(comparison, known)
     if gives is not None and not (
         isinstance(comparison.left_term, Variable) and comparison.left_term.name == gives
@@ -398,10 +435,13 @@ def _compare(comparison: ComparisonLiteral, known: set[str]) -> CompareStep:
     return CompareStep(comparison, gives)
 
 
-def _join(pattern: StreamingPattern, known: set[str], before: bool) -> JoinStep | CheckStep:
+def _make_join_step(
+    pattern: StreamingPattern, known: set[str], before: bool
+) -> JoinStep | CheckStep:
+    """Join or check step for a pattern."""
     asked = pattern.threshold
     if asked is None or not pattern.is_positive:
-        if pattern.names <= known:
+        if pattern.variable_names <= known:
             return CheckStep(pattern, before)
     fixed = _bound_arguments(pattern, known)
     new: list[tuple[int, str]] = []
@@ -427,7 +467,7 @@ def _join(pattern: StreamingPattern, known: set[str], before: bool) -> JoinStep 
 
 
 def _bound_arguments(pattern: StreamingPattern, known: set[str]) -> list[tuple[int, Source]]:
-    """The arguments that are bound, by place."""
+    """Bound arguments of a pattern, with their indexes."""
     return [
         (i, source)
         for i, source in enumerate(pattern.arguments)
@@ -436,37 +476,39 @@ def _bound_arguments(pattern: StreamingPattern, known: set[str]) -> list[tuple[i
 
 
 def _variables_given_by(step: Step) -> set[str]:
-    """The variables that a step binds."""
+    """Variables that a step binds."""
     if isinstance(step, JoinStep):
         return {name for _, name in step.new} | ({step.count} if step.count else set())
     if isinstance(step, CallStep):
         return set(step.new)
     if isinstance(step, AggregateStep):
-        return set(step.gives)
-    return {step.gives} if isinstance(step, CompareStep) and step.gives else set()
+        return set(step.bound_variables)
+    return {step.bound_variable} if isinstance(step, CompareStep) and step.bound_variable else set()
 
 
 def _variables_needed_by(step: Step) -> set[str]:
-    """The variables that a step needs."""
+    """Variables that a step reads."""
     if isinstance(step, JoinStep | CheckStep):
         own = isinstance(step, JoinStep) and step.is_seed
-        return variable_names(step.pattern) | ({COUNTED} if own else set())
+        return conjunct_variables(step.pattern) | ({COUNTED} if own else set())
     if isinstance(step, CompareStep):
-        return variable_names(step.comparison)
+        return conjunct_variables(step.comparison)
     if isinstance(step, CallStep):
-        return variable_names(step.external)
-    return set(step.shared) | names_in(*(term for _, term in step.aggregate.guards))
+        return conjunct_variables(step.external)
+    return set(step.shared_variables) | names_of_variables(
+        *(term for _, term in step.aggregate.guards)
+    )
 
 
 @dataclass(frozen=True)
 class Bindings:
-    """``count`` rows over the variables of ``columns``."""
+    """Table of ``count`` partial rule instances: one column of codes per variable."""
 
     columns: Mapping[str, Ints]
     count: int
 
     def column_of(self, source: Source) -> Ints:
-        """The column of a variable, or of a constant."""
+        """Column of a variable or a constant code."""
         return (
             self.columns[source]
             if isinstance(source, str)
@@ -474,19 +516,20 @@ class Bindings:
         )
 
     def select(self, rows: Ints, keep: frozenset[str]) -> Bindings:
+        """Rows with these indexes, restricted to the columns ``keep``."""
         return Bindings(
             {name: column[rows] for name, column in self.columns.items() if name in keep}, len(rows)
         )
 
     def split_parts(self) -> Iterator[Bindings]:
-        """The rows in a few parts, one after the other."""
+        """Yield the rows in at most eight parts."""
         size = -(-self.count // 8)
         for first in range(0, self.count, size):
             columns = {name: column[first : first + size] for name, column in self.columns.items()}
             yield Bindings(columns, min(size, self.count - first))
 
     def concatenate(self, other: Bindings) -> Bindings:
-        """The rows of both, over the same variables."""
+        """Append the rows of ``other``, which has the same variables."""
         columns = {
             name: np.concatenate([column, other.columns[name]])
             for name, column in self.columns.items()
@@ -494,14 +537,15 @@ class Bindings:
         return Bindings(columns, self.count + other.count)
 
     def distinct(self) -> Bindings:
-        """Each row once, with one trace of those that it has."""
+        """Drop duplicate rows; one of their traces is kept."""
         columns = [column for name, column in self.columns.items() if not name.startswith(TRACE)]
-        example = first_of_each(columns) if columns else np.zeros(1, np.int64)
+        example = distinct_examples(columns) if columns else np.zeros(1, np.int64)
         return Bindings(
             {name: column[example] for name, column in self.columns.items()}, len(example)
         )
 
     def filter(self, flags: Flags | None, keep: frozenset[str]) -> Bindings:
+        """Rows with a true flag, restricted to the columns ``keep``; None keeps all rows."""
         if flags is None or flags.all():
             return Bindings(
                 {name: column for name, column in self.columns.items() if name in keep}, self.count
@@ -510,11 +554,11 @@ class Bindings:
 
 
 def distinct_rows(columns: Sequence[Ints], count: int) -> tuple[list[Ints], Ints]:
-    """The distinct rows of columns, and which of them each of ``count`` rows is."""
+    """Distinct rows of columns, and the index of each row's equal among them."""
     if not columns:
         return [], np.zeros(count, np.int64)
     if not count:
-        return list(columns), NONE
+        return list(columns), NO_ROWS
     _, inverse, example = distinct(row_codes(*columns))
     return [column[example] for column in columns], inverse
 
@@ -522,7 +566,10 @@ def distinct_rows(columns: Sequence[Ints], count: int) -> tuple[list[Ints], Ints
 def seed_bindings(
     pattern: StreamingPattern, rows: Ints, keep: frozenset[str], gone: int = 0
 ) -> Bindings:
-    """The bindings that rows of a pattern give, of which the first ``gone`` are as they were."""
+    """Bindings that rows of a pattern give at the start of a plan.
+
+    gone: number of leading rows that were lost at this point.
+    """
     view, relation = pattern.view, pattern.view.relation
     more: dict[str, Ints] = {}
     if pattern.trace in keep:
@@ -552,6 +599,7 @@ def seed_bindings(
 
 
 def and_flags(one: Flags | None, other: Flags | None) -> Flags | None:
+    """Conjunction of two flag arrays, where None means all true."""
     if one is None or other is None:
         return other if one is None else one
     return one & other

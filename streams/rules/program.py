@@ -1,13 +1,14 @@
-"""Programs that were read and checked, ready to run; and the key by which shards evaluate one.
+"""Parsed and checked programs, ready to run, and the key by which a program is sharded.
 
 >>> program = Program.parse("d(X) :- b(X) in [1].")
 >>> [(model.t, model.derived) for model in program.run([(0, ["b(1)"]), (2, [])])]
 [(0, ['d(1)']), (1, ['d(1)']), (2, [])]
 
-A key is an argument position for each predicate, such that in every rule the head and all
-streaming literals hold one variable there: the model is then the union of those of its keys.
-Predicates of facts alone are apart: every shard has them whole. Each rule needs one positive
-literal with the variable, or shards would derive atoms of others' keys (docs/RULES.md).
+A key is an argument position for each predicate. In every rule, the head and all streaming literals
+have the same variable there. The model is then the union of the models of the key's values.
+Predicates defined only by facts need no key: every shard has all of their facts. Each rule needs a
+positive literal with the variable; otherwise a shard would derive atoms that belong to other shards
+(docs/RULES.md).
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ from shiq.streams.rules.safety import (
     project_anonymous,
     separate_predicates,
 )
-from shiq.streams.rules.splitting import Splitting, make_strata, split_program
+from shiq.streams.rules.splitting import DependencyGraphs, build_graphs, make_strata
 from shiq.streams.rules.syntax import (
     AT_MOST,
     Aggregate,
     Atom,
     CheckedProgram,
-    External,
+    FunctionCall,
     Position,
     ProgramError,
     ProgramProblem,
@@ -57,7 +58,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Program:
-    """A program that was checked. ``read``: as it was read, for the places of facts."""
+    """Checked program of stream rules, ready to run.
+
+    parsed_program: the program as parsed, for the positions of facts.
+    """
 
     checked_program: CheckedProgram
     functions: Functions
@@ -74,8 +78,9 @@ class Program:
         file: str = "program",
         at_most_binds: bool = False,
     ) -> Program:
-        """The program that ``text`` holds. Raises: ProgramError with every fault, UsageError for
-        an unknown unit.
+        """Parse and check the program in ``text``.
+
+        Raises: ProgramError with every fault, UsageError for an unknown unit.
         """
         return cls._from_texts(
             [(text, file)], {} if functions is None else functions, unit, at_most_binds
@@ -90,7 +95,10 @@ class Program:
         *,
         at_most_binds: bool = False,
     ) -> Program:
-        """The program of one file or several together. Raises: ProgramError, InputError."""
+        """Read and check the program in one file or in several files together.
+
+        Raises: ProgramError, InputError.
+        """
         paths = [path] if isinstance(path, str | Path) else list(path)
         functions = read_functions(python) if python is not None else {}
         return cls._from_texts(
@@ -101,6 +109,7 @@ class Program:
     def _from_texts(
         cls, texts: Iterable[tuple[str, str]], functions: Functions, unit: str, at_most_binds: bool
     ) -> Program:
+        """Parse and check a program of several texts."""
         if unit not in UNITS:
             raise UsageError(f"unknown unit {unit!r}", f"The units are {', '.join(UNITS)}.")
         found = read_programs(texts, unit)
@@ -108,17 +117,18 @@ class Program:
 
     @cached_property
     def key(self) -> ProgramKey:
-        """By which arguments the program can be split into shards, or what prevents it."""
+        """Arguments by which the program can be split into shards, or the obstacle."""
         return find_key(self.checked_program.rules, set(self.checked_program.facts))
 
     @property
     def horizon(self) -> int:
-        """How many units of time back the program looks at most."""
+        """Largest number of time units that the program looks back."""
         return max(self.checked_program.horizons.values(), default=0)
 
     def undefined_predicates(self, brought: Set[str]) -> list[str]:
-        """A sentence for each predicate of a body that neither rules, facts nor the input that
-        was ``brought`` have atoms of.
+        """Warn of each body predicate without rules, facts or input, in a sentence each.
+
+        brought: the predicates that the input had.
         """
         heads = {rule.head.predicate for rule in self.checked_program.rules}
         known = {
@@ -142,13 +152,13 @@ class Program:
         return found
 
     @cached_property
-    def splitting(self) -> Splitting:
-        """Dependency and component graphs, macro-nodes."""
-        return split_program(self.checked_program.rules)
+    def splitting(self) -> DependencyGraphs:
+        """Dependency graph, component graph and macro-nodes of the program."""
+        return build_graphs(self.checked_program.rules)
 
     @cached_property
     def digest(self) -> str:
-        """The same for programs that say the same, whatever their comments and places."""
+        """Hash of the program's content, independent of comments and positions."""
         told = [
             *map(str, self.checked_program.rules),
             *(f"{name}{row}" for name, rows in self.checked_program.facts.items() for row in rows),
@@ -164,8 +174,10 @@ class Program:
         ).hexdigest()[:16]
 
     def session(self, **options: Any) -> RuleSession:
-        """A run that rows are pushed into; options as those of
-        `shiq.streams.rules.session.EvaluationOptions`. Raises: UsageError.
+        """Open a session that rows are pushed into.
+
+        options: fields of `shiq.streams.rules.session.EvaluationOptions`.
+        Raises: UsageError.
         """
         from shiq.streams.rules.session import EvaluationOptions, RuleSession
 
@@ -179,15 +191,18 @@ class Program:
         return RuleSession(self, EvaluationOptions(**options))
 
     def run(self, events: Iterable[tuple[int, Any]], **options: Any) -> Iterator[Model]:
-        """The models of the points of ``events``, each (t, atoms) as `RuleSession.push` takes them."""
+        """Yield the models of the points of ``events``, each (t, atoms) as `RuleSession.push` takes
+        them.
+        """
         session = self.session(**options)
         for t, atoms in events:
             yield from session.push_lazily(t, atoms)
         yield from session.finish_lazily()
 
     def restore(self, path: str | Path) -> RuleSession:
-        """A session as `RuleSession.save` wrote it. Raises: OperationalError for one of another
-        program, or damage.
+        """Load a session that `RuleSession.save` wrote.
+
+        Raises: OperationalError if it is damaged or of another program.
         """
         from shiq.streams.rules.session import load_session
 
@@ -197,7 +212,10 @@ class Program:
 def check_program(
     found: ParsedProgram, functions: Mapping[str, Any], at_most_binds: bool = False
 ) -> CheckedProgram:
-    """What was read, as safe and stratified rules. Raises: ProgramError with every fault."""
+    """Check a parsed program: its rules must be safe and stratified.
+
+    Raises: ProgramError with every fault.
+    """
     problems = list(found.problems)
     rules = tuple(
         order_body(rule, at_most_binds, problems)
@@ -216,7 +234,7 @@ def check_program(
     horizons: dict[str, int] = {}
     for rule in rules:
         for literal in all_literals(rule.body):
-            if isinstance(literal, External) and literal.function not in functions:
+            if isinstance(literal, FunctionCall) and literal.function not in functions:
                 said = f"no file defines the function {literal.function}; name the file that defines it (--python)"
                 problems.append(ProgramProblem(literal.position, said))
         for windowed_literal, _ in streaming_literals(rule.body):
@@ -235,6 +253,7 @@ def check_program(
 
 
 def _read_text(path: Path) -> str:
+    """Read a UTF-8 file. Raises: InputError."""
     try:
         return path.read_bytes().decode("utf-8-sig")
     except OSError as error:
@@ -255,7 +274,9 @@ Key = Mapping[str, int]
 
 @dataclass(frozen=True)
 class ProgramKey:
-    """``key``: None where there is none, and ``obstacle`` says which rule prevents one."""
+    """Key of a program: argument position by predicate; None with the ``obstacle`` if there is
+    none.
+    """
 
     key: Key | None
     obstacle: str = ""
@@ -269,7 +290,7 @@ class ProgramKey:
 
 
 def shard_of(value: Value, shards: int) -> int:
-    """Which of ``shards`` has this key; the same on every machine.
+    """Shard of a key's value, the same on every machine.
 
     >>> shard_of(7, 3) == shard_of(7, 3) != shard_of("k4", 3)
     True
@@ -278,8 +299,9 @@ def shard_of(value: Value, shards: int) -> int:
 
 
 def find_key(rules: Sequence[StreamRule], facts: Set[str]) -> ProgramKey:
-    """A key of the program, or the rule that prevents one. ``facts``: the predicates that facts
-    are given of.
+    """Find a key of the program, or the rule that prevents one.
+
+    facts: predicates that have facts.
     """
     apart = facts - {rule.head.predicate for rule in rules}
     for rule in rules:
@@ -293,8 +315,8 @@ def find_key(rules: Sequence[StreamRule], facts: Set[str]) -> ProgramKey:
                 None, f"{rule.position}: {rule} has no positive literal that could hold it"
             )
     key: dict[str, int] = {}
-    for group in _predicate_groups([(rule, _keyed_atoms(rule, apart)) for rule in rules]):
-        found = _solve_group(group, apart)
+    for group in _group_rules([(rule, _keyed_atoms(rule, apart)) for rule in rules]):
+        found = _choose_key_positions(group, apart)
         if isinstance(found, StreamRule):
             return ProgramKey(
                 None,
@@ -305,23 +327,24 @@ def find_key(rules: Sequence[StreamRule], facts: Set[str]) -> ProgramKey:
 
 
 def _needs_present_atom(literal: WindowedLiteral) -> bool:
-    """Whether the literal is true of atoms in its window alone, so that no other shard than
-    theirs has it true.
-    """
+    """Whether the literal is true only of atoms in its window, so only in the shard of these atoms."""
     return not literal.is_negated and (literal.operator != AT_MOST or literal.binds)
 
 
 def _keyed_atoms(rule: StreamRule, apart: Set[str]) -> list[Atom]:
+    """Head and streaming atoms of a rule, without predicates that are defined only by facts
+    (``apart``).
+    """
     return [
         rule.head,
         *(x.atom for x, _ in streaming_literals(rule.body) if x.atom.predicate not in apart),
     ]
 
 
-def _predicate_groups(
+def _group_rules(
     rules: list[tuple[StreamRule, list[Atom]]],
 ) -> Iterator[list[tuple[StreamRule, list[Atom]]]]:
-    """The rules by groups that share predicates, in each one after those that it shares some with."""
+    """Group the rules that share predicates, each after one that it shares a predicate with."""
     having: dict[str, list[int]] = {}
     for number, (_, atoms) in enumerate(rules):
         for atom in atoms:
@@ -339,8 +362,10 @@ def _predicate_groups(
             yield [rules[number] for number in group]
 
 
-def _solve_group(group: list[tuple[StreamRule, list[Atom]]], apart: Set[str]) -> Key | StreamRule:
-    """The positions of the predicates of a group, or the rule farthest on that none agree with."""
+def _choose_key_positions(
+    group: list[tuple[StreamRule, list[Atom]]], apart: Set[str]
+) -> Key | StreamRule:
+    """Choose the key positions for a group of rules; return the obstructing rule if there are none."""
     waiting: list[tuple[int, dict[str, int]]] = [(0, {})]
     farthest = 0
     while waiting:
@@ -351,28 +376,31 @@ def _solve_group(group: list[tuple[StreamRule, list[Atom]]], apart: Set[str]) ->
         rule, atoms = group[at]
         for name in sorted(global_variables(rule), reverse=True):
             if not any(
-                _counts_over_keys(literal, name, apart)
+                _ranges_over_keys(literal, name, apart)
                 for literal in rule.body
                 if isinstance(literal, Aggregate)
             ):
                 waiting += [
-                    (at + 1, {**key, **chosen}) for chosen in _key_positions(atoms, name, key)
+                    (at + 1, {**key, **chosen}) for chosen in _position_choices(atoms, name, key)
                 ]
     return group[farthest][0]
 
 
-def _counts_over_keys(literal: Aggregate, name: str, apart: Set[str]) -> bool:
-    """Whether an aggregate counts over more than one key."""
+def _ranges_over_keys(literal: Aggregate, name: str, apart: Set[str]) -> bool:
+    """Whether an aggregate ranges over atoms of more than one value of the key variable ``name``."""
     inside = [
         x.atom
         for element in literal.elements
         for x in element.body
         if isinstance(x, WindowedLiteral)
     ]
-    return any(atom.predicate not in apart and not _positions_of(atom, name) for atom in inside)
+    return any(
+        atom.predicate not in apart and not _variable_positions(atom, name) for atom in inside
+    )
 
 
-def _positions_of(atom: Atom, name: str) -> list[int]:
+def _variable_positions(atom: Atom, name: str) -> list[int]:
+    """Positions of a variable among the arguments of an atom."""
     return [
         i
         for i, term in enumerate(atom.arguments)
@@ -380,17 +408,15 @@ def _positions_of(atom: Atom, name: str) -> list[int]:
     ]
 
 
-def _key_positions(
+def _position_choices(
     atoms: Sequence[Atom], name: str, key: Mapping[str, int]
 ) -> Iterator[dict[str, int]]:
-    """The ways to put the key of each atom's predicate where the variable is, in agreement with
-    ``key``.
-    """
+    """Yield all choices of a position of the variable in each atom that agree with ``key``."""
     if not atoms:
         yield {}
         return
     first, rest = atoms[0], atoms[1:]
-    for position in _positions_of(first, name):
+    for position in _variable_positions(first, name):
         if key.get(first.predicate, position) == position:
-            for chosen in _key_positions(rest, name, {**key, first.predicate: position}):
+            for chosen in _position_choices(rest, name, {**key, first.predicate: position}):
                 yield {first.predicate: position, **chosen}

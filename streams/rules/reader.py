@@ -1,4 +1,4 @@
-"""Programs, read from texts: every fault in one pass, each with its place (docs/RULES.md).
+"""Parser of programs; it reports every fault in one pass, with its position (docs/RULES.md).
 
 >>> read = read_programs([("a(X) :- b(X) always in [2].  b(1).", "program")], "sec")
 >>> str(read.rules[0]), list(read.facts["b/1"])
@@ -56,7 +56,7 @@ from shiq.streams.rules.tokens import (
 
 
 def read_constant_definition(tokens: Cursor) -> tuple[RuleToken, Term]:
-    """The name and the value of a ``#const``, which comes next. Raises: TokenFault."""
+    """Parse a ``#const`` definition as name and value. Raises: TokenFault."""
     tokens.take()
     name = tokens.take()
     if name.kind != NAME:
@@ -66,17 +66,16 @@ def read_constant_definition(tokens: Cursor) -> tuple[RuleToken, Term]:
 
 
 def read_constants(texts: Iterable[ProgramText], unit: str) -> dict[str, tuple[Value, Position]]:
-    """The values of all names that ``texts`` define, with their places; a value may use names
-    that are defined later.
+    """Evaluate all ``#const`` definitions; a value may use names that are defined later.
 
-    A definition with a fault is left out: who reads the statements tells it. Each round settles
-    a name at least, or is the last.
+    Definitions with a fault are skipped here and reported when statements are parsed. Each round
+    settles at least one name or is the last.
     """
     some = [text for text in texts if "#const" in text.text]
     found: dict[str, tuple[Value, Position]] = {}
     while some:
         known = {name: value for name, (value, _) in found.items()}
-        definitions = [one for text in some for one in _definitions(text, unit, known)]
+        definitions = [one for text in some for one in _read_definitions(text, unit, known)]
         names = {name for name, _, _ in definitions}
         before = len(found)
         for name, term, place in definitions:
@@ -87,9 +86,10 @@ def read_constants(texts: Iterable[ProgramText], unit: str) -> dict[str, tuple[V
     return found
 
 
-def _definitions(
+def _read_definitions(
     text: ProgramText, unit: str, known: Mapping[str, Value]
 ) -> list[tuple[str, Term, Position]]:
+    """Parse the ``#const`` definitions of a text: name, value and position."""
     tokens, found = Cursor(text, [], unit, known), []
     while tokens.peek().kind != END:
         if not tokens.is_next("#const"):
@@ -103,10 +103,10 @@ def _definitions(
     return found
 
 
-_CONSTANT: Final = r"(?:-?[0-9]{1,18}|[a-z][A-Za-z0-9_]*)"
+_CONSTANT_PATTERN: Final = r"(?:-?[0-9]{1,18}|[a-z][A-Za-z0-9_]*)"
 #: A fact of integers and symbols; programs have many.
-_FACT: Final = re.compile(
-    rf"\s*(?!not\s*\()([a-z][A-Za-z0-9_]*)\(\s*({_CONSTANT}(?:\s*,\s*{_CONSTANT})*)\s*\)\s*\.(?!\.)",
+_FACT_PATTERN: Final = re.compile(
+    rf"\s*(?!not\s*\()([a-z][A-Za-z0-9_]*)\(\s*({_CONSTANT_PATTERN}(?:\s*,\s*{_CONSTANT_PATTERN})*)\s*\)\s*\.(?!\.)",
     re.ASCII,
 )
 _DIRECTIVES: Final = "#temp, #trigger_frequency, #show, #rdf, #const"
@@ -114,8 +114,12 @@ _DIRECTIVES: Final = "#temp, #trigger_frequency, #show, #rdf, #const"
 
 @dataclass
 class ParsedProgram:
-    """What was read. ``facts``: rows by predicate, with their places; ``shown_predicates``: None where
-    nothing is said of it; ``constants``: the values of names, by ``#const``, with their places.
+    """Parsed program, not checked yet.
+
+    facts: rows by predicate, with their positions.
+    shown_predicates: predicates of #show; None without #show.
+    constants: values of ``#const`` names, with their positions.
+    problems: syntax errors.
     """
 
     rules: list[StreamRule] = field(default_factory=list)
@@ -127,25 +131,24 @@ class ParsedProgram:
 
 
 def read_programs(texts: Iterable[tuple[str, str]], unit: str) -> ParsedProgram:
-    """The program that several texts, each with the name of its file, hold together, with their
-    faults.
-    """
+    """Parse several texts, each with its file name, as one program; faults are in ``problems``."""
     found, parts = ParsedProgram(), [index_lines(text, file) for text, file in texts]
     found.constants = read_constants(parts, unit)
     for text in parts:
-        _StatementReader(text, unit, found).read()
+        _StatementReader(text, unit, found).read_statements()
     return found
 
 
 class _StatementReader:
-    """Reads statements."""
+    """Parser of the statements of one text."""
 
     def __init__(self, text: ProgramText, unit: str, program: ParsedProgram) -> None:
         values = {name: value for name, (value, _) in program.constants.items()}
         self.tokens = Cursor(text, program.problems, unit, values)
         self.program = program
 
-    def read(self) -> None:
+    def read_statements(self) -> None:
+        """Parse all statements; after a fault continue behind the statement."""
         while True:
             if is_between_statements(self.tokens):
                 self._read_simple_facts()
@@ -158,10 +161,11 @@ class _StatementReader:
                 self._recover(fault)
 
     def _read_simple_facts(self) -> None:
+        """Parse facts of integers and symbols quickly, by a regular expression."""
         source, facts = self.tokens.text.text, self.program.facts
-        while (found := _FACT.match(source, self.tokens.lexer.offset)) is not None:
+        while (found := _FACT_PATTERN.match(source, self.tokens.lexer.offset)) is not None:
             name, arguments = found.groups()
-            row = tuple(map(_parse_simple, arguments.split(",")))
+            row = tuple(map(_parse_constant, arguments.split(",")))
             if self.tokens.constants:
                 row = tuple(
                     self.tokens.constants.get(value, value) if isinstance(value, str) else value
@@ -173,8 +177,10 @@ class _StatementReader:
             self.tokens.lexer.offset = found.end()
 
     def _recover(self, fault: TokenFault) -> None:
-        """Tells a fault, and goes on behind the statement: with what begins a line where a dot
-        is missing, else behind a dot.
+        """Report a fault and skip the rest of the statement.
+
+        If a dot is missing, continue with the token that begins a line; otherwise behind the next
+        dot.
         """
         if fault.token.kind != WRONG:
             self.tokens.problems.append(
@@ -188,23 +194,26 @@ class _StatementReader:
         if (
             fault.token.text == "."
             and fault.token.kind == PUNCTUATION
-            and not self._is_ahead(fault.token)
+            and not self._is_unconsumed(fault.token)
         ):
             return
-        self._skip(".")
+        self._skip_past(".")
         if self.tokens.is_next("["):
-            self._skip("]")  # the weight of a weak constraint
+            self._skip_past("]")  # the weight of a weak constraint
 
-    def _skip(self, end: str) -> None:
+    def _skip_past(self, end: str) -> None:
+        """Skip tokens up to and including ``end``."""
         while self.tokens.peek().kind != END and not self.tokens.accept(end):
             self.tokens.take()
 
-    def _is_ahead(self, token: RuleToken) -> bool:
+    def _is_unconsumed(self, token: RuleToken) -> bool:
+        """Whether a token has been looked at but not consumed."""
         return any(waiting.offset == token.offset for waiting in self.tokens.lookahead)
 
     # --- statements
 
     def _read_statement(self, begun: RuleToken) -> None:
+        """Parse a directive, a rule or a fact."""
         self.tokens.begin_rule()
         if begun.text == "#show":
             self._read_show()
@@ -218,6 +227,7 @@ class _StatementReader:
             self._read_rule(begun)
 
     def _read_rule(self, begun: RuleToken) -> None:
+        """Parse a rule or fact, with its directives."""
         temporary, frequency = False, None
         while self.tokens.peek().kind == HASH:
             token = self.tokens.take()
@@ -227,7 +237,7 @@ class _StatementReader:
                 frequency = self._read_frequency(token)
             else:
                 raise TokenFault(token, f"expected an atom, found {token}")
-        self._refuse_heads()
+        self._refuse_other_heads()
         head = read_atom(self.tokens)
         self._refuse_after_head()
         body: tuple[Literal, ...] = ()
@@ -288,6 +298,7 @@ class _StatementReader:
             rows.setdefault(row, (self.tokens.text, begun.offset))
 
     def _read_const(self) -> None:
+        """Check a ``#const`` definition, whose value `read_constants` has found."""
         name, value = read_constant_definition(self.tokens)
         self.tokens.expect(".", "'.'")
         if not isinstance(value, Constant) or value.value in self.program.constants.keys() - {
@@ -304,6 +315,7 @@ class _StatementReader:
             )
 
     def _read_frequency(self, token: RuleToken) -> int:
+        """Parse the duration of #trigger_frequency."""
         self.tokens.expect("(", "'('")
         frequency, _ = read_duration(self.tokens, ")")
         self.tokens.take()
@@ -311,8 +323,8 @@ class _StatementReader:
             raise TokenFault(token, "#trigger_frequency(0): write a whole number of at least 1")
         return frequency
 
-    def _refuse_heads(self) -> None:
-        """What ASP-Core-2 has at the place of a head, and stream rules do not."""
+    def _refuse_other_heads(self) -> None:
+        """Refuse ASP-Core-2 heads that stream rules do not have: constraints and choices."""
         token = self.tokens.peek()
         if token.text == ":-":
             raise TokenFault(
@@ -331,6 +343,7 @@ class _StatementReader:
             )
 
     def _refuse_after_head(self) -> None:
+        """Refuse ASP-Core-2 syntax after a head that stream rules do not have."""
         token = self.tokens.peek()
         if token.text in ("|", ";") or (
             token.text == "v" and token.kind == NAME and self.tokens.peek(1).kind == NAME
@@ -352,6 +365,7 @@ class _StatementReader:
             raise TokenFault(token, "a head is an atom, no comparison")
 
     def _read_show(self) -> None:
+        """Parse a #show directive."""
         self.tokens.take()
         name = self.tokens.take()
         if name.kind != NAME:
@@ -366,12 +380,14 @@ class _StatementReader:
         self.tokens.accept(".")
 
     def _read_arity(self) -> int:
+        """Parse an arity."""
         token = self.tokens.take()
         if token.kind != INTEGER or len(token.text) > 4:
             raise TokenFault(token, f"expected an arity, found {token}")
         return int(token.text)
 
     def _read_rdf(self) -> None:
+        """Parse an #rdf directive, which maps a predicate to a class or property."""
         place = self.tokens.text.position(self.tokens.take().offset)
         name = self.tokens.take()
         if name.kind != NAME:
@@ -407,6 +423,7 @@ class _StatementReader:
         self.program.mappings[predicate] = mapped, place
 
 
-def _parse_simple(text: str) -> Value:
+def _parse_constant(text: str) -> Value:
+    """Convert the text of an integer or symbol to a constant."""
     text = text.strip()
     return text if text[0].isalpha() else int(text)

@@ -1,13 +1,11 @@
-"""What records of a source say: lines of logs, events, and the rows of other stream commands.
+"""Read records for rules: log lines, events, and rows of other stream commands; map RDF to atoms.
 
-A row of verdicts or conflicts of `shiq stream consistency` holds at each t from its ``from`` to
-its ``to``; a row of `shiq stream enrich` says of which classes the individuals of an event are.
+A verdict or conflict row of `shiq stream consistency` holds at each t from its ``from`` to its
+``to``. A row of `shiq stream enrich` states the classes of an event's individuals.
 
-RDF as atoms and back: what ``#rdf`` maps (docs/RULES.md, "RDF").
-
-An IRI is the constant <IRI>. Integers stay; decimals and floats are scaled, and refused where
-that is not exact; date-times become units of the timeline; other literals, and blank nodes,
-strings.
+``#rdf`` directives map RDF statements to atoms and back (docs/RULES.md, "RDF"). An IRI is the
+constant <IRI>. Integers are kept. Decimals and floats are scaled, and refused if the result is not
+an integer. Date-times become units of the timeline. Other literals and blank nodes become strings.
 
 >>> mapping = TripleMapping([PredicateMapping("temp/2", "urn:temp", 10), PredicateMapping("room/1", "urn:Room")], "sec")
 >>> mapping.triple_to_atom('<urn:r1> <urn:temp> "21.5"^^<http://www.w3.org/2001/XMLSchema#decimal> .')
@@ -37,10 +35,10 @@ from shiq.streams.front.event import (
     parse_event,
     parse_time,
 )
-from shiq.streams.front.sources import LinesFile, Source
+from shiq.streams.front.sources import LinesFileSource, Source
 from shiq.streams.rules.model import Model
 from shiq.streams.rules.syntax import (
-    LIMIT,
+    INTEGER_LIMIT,
     PredicateMapping,
     Row,
     Value,
@@ -49,15 +47,15 @@ from shiq.streams.rules.syntax import (
     constant_kind,
     string_constant,
 )
-from shiq.streams.rules.tokens import AtomError, read_line
+from shiq.streams.rules.tokens import AtomError, read_log_line
 
-_IRI: Final = r"""<[^\x00-\x20<>"{}|^`\\]*>"""
-_NODE: Final = rf"{_IRI}|_:[^\s<>\"]+"
-_TRIPLE: Final = re.compile(
-    rf"\s*({_NODE})\s*({_IRI})\s*(?:({_NODE})|\"((?:[^\"\\\r\n]|\\.)*)\"(?:\^\^({_IRI})|@[A-Za-z0-9-]+)?)\s*\.\s*(?:#.*)?"
+_IRI_PATTERN: Final = r"""<[^\x00-\x20<>"{}|^`\\]*>"""
+_NODE_PATTERN: Final = rf"{_IRI_PATTERN}|_:[^\s<>\"]+"
+_TRIPLE_PATTERN: Final = re.compile(
+    rf"\s*({_NODE_PATTERN})\s*({_IRI_PATTERN})\s*(?:({_NODE_PATTERN})|\"((?:[^\"\\\r\n]|\\.)*)\"(?:\^\^({_IRI_PATTERN})|@[A-Za-z0-9-]+)?)\s*\.\s*(?:#.*)?"
 )
-_ESCAPE: Final = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))")
-_ESCAPED: Final = {
+_ESCAPE_PATTERN: Final = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))")
+_ESCAPED_CHARACTERS: Final = {
     "t": "\t",
     "b": "\b",
     "n": "\n",
@@ -69,17 +67,18 @@ _ESCAPED: Final = {
 }
 _KINDS_OF_INTEGER: Final = """integer int long short byte nonNegativeInteger positiveInteger nonPositiveInteger negativeInteger
     unsignedLong unsignedInt unsignedShort unsignedByte"""
-_INTEGERS: Final = frozenset(XSD + name for name in _KINDS_OF_INTEGER.split())
-_FRACTIONS: Final = frozenset({XSD + "decimal", XSD + "double", XSD + "float"})
+_INTEGER_TYPES: Final = frozenset(XSD + name for name in _KINDS_OF_INTEGER.split())
+_FRACTION_TYPES: Final = frozenset({XSD + "decimal", XSD + "double", XSD + "float"})
 _BLANKS: Final = " \t\r\n"
-_TIMES: Final = frozenset({XSD + "dateTime", XSD + "dateTimeStamp"})
+_TIME_TYPES: Final = frozenset({XSD + "dateTime", XSD + "dateTimeStamp"})
 #: The graph of a point, and its time.
-GRAPH: Final = "<urn:shiq:point:{t}>"
+POINT_GRAPH: Final = "<urn:shiq:point:{t}>"
 
 
 class TripleMapping:
-    """Classes and properties as predicates, both ways. ``unmapped_count``: how many triples were of
-    others.
+    """Mapping between triples and atoms: classes and properties as predicates.
+
+    unmapped_count: number of triples without a mapping.
     """
 
     def __init__(self, mapped: Iterable[PredicateMapping], unit: str) -> None:
@@ -93,10 +92,11 @@ class TripleMapping:
         }
 
     def triple_to_atom(self, triple: str) -> str | None:
-        """The atom of an N-Triples statement; None for one that is not mapped. Raises: AtomError
-        for what is no statement, and for a number that is not exact.
+        """Convert an N-Triples statement to an atom; None if it is not mapped.
+
+        Raises: AtomError for a malformed statement or an inexact number.
         """
-        found = _TRIPLE.fullmatch(triple)
+        found = _TRIPLE_PATTERN.fullmatch(triple)
         if found is None:
             raise AtomError(f"{triple.strip()[:80]!r} is no N-Triples statement")
         subject, predicate, node, literal, datatype = found.groups()
@@ -107,28 +107,33 @@ class TripleMapping:
             self.unmapped_count += 1
             return None
         value = (
-            _node_constant(node)
+            _node_to_constant(node)
             if node is not None
             else self._literal_value(literal, (datatype or "")[1:-1], mapped)
         )
-        return f"{mapped.predicate[:-2]}({_node_constant(subject)},{value})"
+        return f"{mapped.predicate[:-2]}({_node_to_constant(subject)},{value})"
 
     def class_atom(self, iri: str, node: str) -> str | None:
-        """The atom that says of ``node`` (an <IRI> or _:label) that it is a member of a class."""
+        """Atom for the membership of ``node`` (an <IRI> or _:label) in a class; None if it is not
+        mapped.
+        """
         mapped = self.classes.get(iri)
         if mapped is None:
             self.unmapped_count += 1
             return None
-        return f"{mapped.predicate[:-2]}({_node_constant(node)})"
+        return f"{mapped.predicate[:-2]}({_node_to_constant(node)})"
 
     def _literal_value(self, literal: str, datatype: str, mapped: PredicateMapping) -> Value:
-        text = _ESCAPE.sub(_unescape, literal) if "\\" in literal else literal
-        if datatype in _INTEGERS | _FRACTIONS:
+        """Convert a literal to a constant. Raises: AtomError."""
+        text = _ESCAPE_PATTERN.sub(_unescape_character, literal) if "\\" in literal else literal
+        if datatype in _INTEGER_TYPES | _FRACTION_TYPES:
             if (wrong := ill_typed_reason(Literal(text, datatype))) is not None:
                 raise AtomError(wrong)
             number = text.strip(_BLANKS)
-            return _parse_bounded(number if datatype in _INTEGERS else _scale(number, mapped.scale))
-        if datatype in _TIMES:
+            return _parse_64_bit_integer(
+                number if datatype in _INTEGER_TYPES else _scale_number(number, mapped.scale)
+            )
+        if datatype in _TIME_TYPES:
             try:
                 return parse_time({"t": text}, self.unit)
             except EventError:
@@ -136,19 +141,19 @@ class TripleMapping:
         return string_constant(text)
 
     def atom_to_quad(self, predicate: str, row: Row, t: int) -> str | None:
-        """The N-Quads statement of an atom of a mapped predicate; None where its first argument
-        is no node.
-        """
-        mapped, subject = self.by_predicate[predicate], _constant_node(row[0])
+        """Convert an atom of a mapped predicate to N-Quads; None if its first argument is no node."""
+        mapped, subject = self.by_predicate[predicate], _constant_to_node(row[0])
         if subject is None:
             return None
-        graph = GRAPH.format(t=t)
+        graph = POINT_GRAPH.format(t=t)
         if len(row) == 1:
             return f"{subject} <{RDF}type> <{mapped.iri}> {graph} ."
-        return f"{subject} <{mapped.iri}> {_object_text(row[1], mapped.scale)} {graph} ."
+        return f"{subject} <{mapped.iri}> {_constant_to_object(row[1], mapped.scale)} {graph} ."
 
     def model_quads(self, model: Model, derived: bool) -> tuple[list[str], list[str]]:
-        """The statements of a model's mapped atoms, sorted; and the atoms that are none, as texts."""
+        """Convert a model's mapped atoms to sorted N-Quads; also return the atoms that cannot be
+        converted.
+        """
         quads: list[str] = []
         none: list[str] = []
         for predicate in (
@@ -165,11 +170,13 @@ class TripleMapping:
         return sorted(quads), sorted(none)
 
 
-def _node_constant(node: str) -> str:
+def _node_to_constant(node: str) -> str:
+    """Constant for an IRI or blank node."""
     return node if node.startswith("<") else string_constant(node)
 
 
-def _constant_node(value: Value) -> str | None:
+def _constant_to_node(value: Value) -> str | None:
+    """IRI or blank node for a constant; None for other constants."""
     if not isinstance(value, str):
         return None
     if constant_kind(value) == 3:
@@ -181,9 +188,10 @@ def _constant_node(value: Value) -> str | None:
     )
 
 
-def _object_text(value: Value, scale: int | None) -> str:
+def _constant_to_object(value: Value, scale: int | None) -> str:
+    """Object of a statement for a constant, unscaled."""
     if isinstance(value, str):
-        node = _constant_node(value)
+        node = _constant_to_node(value)
         return (
             node
             or '"'
@@ -201,17 +209,18 @@ def _object_text(value: Value, scale: int | None) -> str:
         return f'"{format(Decimal(value) / scale, "f")}"^^<{XSD}decimal>'
 
 
-def _unescape(found: re.Match[str]) -> str:
+def _unescape_character(found: re.Match[str]) -> str:
+    """Character for an escape sequence of N-Triples."""
     code = int(found[1] or found[2] or "0", 16)
     if code > 0x10FFFF or 0xD800 <= code < 0xE000:
         raise AtomError(f"{found[0]} is no character")
-    if found[3] and found[3] not in _ESCAPED:
+    if found[3] and found[3] not in _ESCAPED_CHARACTERS:
         raise AtomError(f"{found[0]} is no escape")
-    return _ESCAPED[found[3]] if found[3] else chr(code)
+    return _ESCAPED_CHARACTERS[found[3]] if found[3] else chr(code)
 
 
-def _scale(number: str, scale: int | None) -> str:
-    """``number`` times ``scale``, as an integer. Raises: AtomError where it is none."""
+def _scale_number(number: str, scale: int | None) -> str:
+    """Multiply a decimal number by ``scale``. Raises: AtomError if the result is no integer."""
     with localcontext() as exact:
         exact.prec = 200
         exact.traps[Inexact] = True
@@ -228,9 +237,10 @@ def _scale(number: str, scale: int | None) -> str:
     )
 
 
-def _parse_bounded(number: str) -> int:
-    found = int(number) if len(number) <= 40 else LIMIT
-    if not -LIMIT <= found < LIMIT:
+def _parse_64_bit_integer(number: str) -> int:
+    """Parse an integer; refuse values beyond 64 bits."""
+    found = int(number) if len(number) <= 40 else INTEGER_LIMIT
+    if not -INTEGER_LIMIT <= found < INTEGER_LIMIT:
         raise AtomError(f"the integer {number[:40]} is beyond 64 bits")
     return found
 
@@ -241,7 +251,10 @@ LONGEST_SPAN = 10_000_000
 
 @dataclass
 class RuleRecordReader:
-    """Reads records. ``format``: log, jsonl, or auto: a line that begins with { is JSON."""
+    """Reader of records for rule programs.
+
+    format: log, jsonl, or auto (a line that begins with { is JSON).
+    """
 
     triples: TripleMapping
     unit: str = "sec"
@@ -249,11 +262,11 @@ class RuleRecordReader:
 
     @staticmethod
     def for_texts(unit: str = "sec") -> RuleRecordReader:
-        """A reader for programs that map no triples."""
+        """Make a reader for programs without #rdf."""
         return RuleRecordReader(TripleMapping((), unit), unit)
 
     def read_events(self, record: Record) -> Iterator[Event]:
-        """What a record says, point by point. Raises: EventError."""
+        """Yield the events of a record, one per point of time. Raises: EventError."""
         if record.problem:
             raise EventError(record.problem)
         if record.event is not None:
@@ -264,7 +277,7 @@ class RuleRecordReader:
         except UnicodeDecodeError as error:
             raise EventError(f"no UTF-8: {error.reason} at byte {error.start}") from None
         if self.format == "log" or (self.format != "jsonl" and not text.lstrip().startswith("{")):
-            t, atoms = read_line(text, self.unit)
+            t, atoms = read_log_line(text, self.unit)
             yield Event(t, atoms=tuple(atoms))
             return
         row = _parse_row(text)
@@ -286,19 +299,20 @@ class RuleRecordReader:
                 yield Event(t, atoms=span)
 
     def record_time(self, record: Record) -> int | None:
-        """The (first) time of a record, by which sources are merged; None where it has none."""
+        """First time of a record, for merging sources; None if it has none."""
         try:
             return next(self.read_events(record)).t
         except (EventError, StopIteration):
             return None
 
     def _type_atoms(self, types: Any) -> tuple[str, ...]:
+        """Atoms for the classes of each individual."""
         if not isinstance(types, dict) or not all(
             isinstance(classes, list) for classes in types.values()
         ):
             raise EventError('"types" is an object of lists')
         found = (
-            self.triples.class_atom(str(iri), _node_text(name))
+            self.triples.class_atom(str(iri), _name_to_node(name))
             for name, classes in types.items()
             for iri in classes
         )
@@ -306,8 +320,9 @@ class RuleRecordReader:
 
 
 def parse_record(record: Record, unit: str = "sec") -> Event:
-    """The one event of a record, its types as triples. Raises: EventError for what is none, and
-    for a row that spans points.
+    """Parse a record as one event, with classes as triples.
+
+    Raises: EventError for a malformed record and for a row that spans several points.
     """
     text = record.data.decode("utf-8-sig", "backslashreplace")
     is_json = record.event is None and not record.problem and text.lstrip().startswith("{")
@@ -315,7 +330,7 @@ def parse_record(record: Record, unit: str = "sec") -> Event:
     if row is not None and "types" in row:
         types = row["types"] if isinstance(row["types"], dict) else {}
         triples = tuple(
-            f"{_node_text(name)} <{RDF}type> <{iri}> ."
+            f"{_name_to_node(name)} <{RDF}type> <{iri}> ."
             for name, classes in types.items()
             for iri in classes
         )
@@ -330,7 +345,7 @@ def parse_record(record: Record, unit: str = "sec") -> Event:
 
 
 def _parse_row(text: str) -> dict[str, Any] | None:
-    """A row of another stream command; None for anything else."""
+    """Parse a row of another stream command; None for anything else."""
     try:
         row = json.loads(text, object_pairs_hook=unique_members)
     except (ValueError, RecursionError):
@@ -342,7 +357,7 @@ def _parse_row(text: str) -> dict[str, Any] | None:
 
 
 def _span_atoms(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """The atoms of a run of verdicts, or of a final conflict."""
+    """Atoms of a verdict row or a final conflict row."""
     if "verdict" in row:
         return (f"verdict({row['verdict']})",)
     if not row.get("final", True):
@@ -350,22 +365,25 @@ def _span_atoms(row: Mapping[str, Any]) -> tuple[str, ...]:
     members = row.get("conflict")
     if not isinstance(row.get("individual"), str) or not isinstance(members, list):
         raise EventError("this is no event, no run of verdicts and no conflict")
-    who = _name_constant(row["individual"])
-    return tuple(f"conflict({who},{_name_constant(str(member))})" for member in members)
+    who = _name_to_constant(row["individual"])
+    return tuple(f"conflict({who},{_name_to_constant(str(member))})" for member in members)
 
 
-def _node_text(name: str) -> str:
+def _name_to_node(name: str) -> str:
+    """N-Triples text of a node name."""
     return name if name.startswith("_:") else f"<{name}>"
 
 
-def _name_constant(name: str) -> str:
+def _name_to_constant(name: str) -> str:
+    """Constant for the name of an individual or class."""
     return string_constant(name) if name.startswith(("_:", "∃")) else f"<{name}>"
 
 
 @dataclass
-class SortedSource:
-    """A finite source whose rows span points: what it says, sorted by time. Position: how many
-    of these.
+class ExpandedSource:
+    """Finite source with rows that span several points, expanded and sorted by time.
+
+    Position: number of expanded events.
     """
 
     source: Source
@@ -374,9 +392,11 @@ class SortedSource:
 
     @property
     def name(self) -> str:
+        """Name of the underlying source."""
         return self.source.name
 
     def read(self, follow: bool) -> Iterator[Record]:
+        """Yield the expanded events after ``position``."""
         found: list[tuple[int, int, Record]] = []
         for record in self.source.read(False):
             try:
@@ -402,7 +422,7 @@ class SortedSource:
 
 
 def has_spans(path: str) -> bool:
-    """Whether the first line of a file is a row that spans points."""
-    record = next(LinesFile(Path(path)).read(False), None)
+    """Whether the first line of a file is a row that spans several points."""
+    record = next(LinesFileSource(Path(path)).read(False), None)
     row = None if record is None else _parse_row(record.data.decode("utf-8-sig", "replace"))
     return row is not None and "from" in row

@@ -1,11 +1,12 @@
-"""Constants as integers, and relations of them in columns: rows by number, what is known of each,
-and indexes over them that grow with them.
+"""Column store of the rule engine: constants as integer codes, relations with row numbers and
+indexes.
 
-An integer between -`FIRST` and `FIRST` - 1 is its own code, so columns of numbers cost nothing;
-texts and larger integers have codes from `FIRST` on, given up once nothing holds them. A row
-keeps its number until `Relation.compact`; whether it holds now is one of the arrays of
-`Relation.row_arrays`. So windows, supports and masks are arrays over row numbers, indexes never
-shrink in between, and what held before a point and after it are two masks over the same rows.
+An integer between -`FIRST_CODE` and `FIRST_CODE` - 1 is its own code, so numeric columns need no encoding.
+Texts and larger integers get codes from `FIRST_CODE` on, which are freed when unused.
+
+A row keeps its number until `Relation.compact`. Whether it currently holds is a flag in
+`Relation.row_arrays`. So windows, derivation counts and masks are arrays over row numbers. Indexes
+only grow in between, and the states before and after a point are two masks over the same rows.
 Predicates without arguments have one column of zeros. Source: docs/RULES.md.
 """
 
@@ -20,30 +21,35 @@ import numpy as np
 import numpy.typing as npt
 
 from shiq.columns.arrays import Ints, distinct, numpy_ints, row_codes, runs, unique
-from shiq.streams.rules.syntax import COMPARISONS, LIMIT, IntegerOverflow, Value, constant_order
+from shiq.streams.rules.syntax import (
+    COMPARISONS,
+    INTEGER_LIMIT,
+    IntegerOverflow,
+    Value,
+    constant_order,
+)
 
 Flags = npt.NDArray[np.bool_]
 Columns = Sequence[Ints]
-NONE: Final = np.zeros(0, np.int64)
+NO_ROWS: Final = np.zeros(0, np.int64)
 
 
-def no_rows() -> Ints:
-    """No rows."""
-    return NONE
+def empty_rows() -> Ints:
+    """Return an empty array of row numbers."""
+    return NO_ROWS
 
 
 #: Where the numbers in a key lie so close together, they are looked up in a table.
-_SPREAD: Final = 16
-_ODD: Final = np.int64(-7046029254386353131)
+_TABLE_SPREAD: Final = 16
+_HASH_FACTOR: Final = np.int64(-7046029254386353131)
 
 
 @dataclass(frozen=True)
 class SortedRun:
-    """Some rows, in the order of some of their columns.
+    """Row numbers sorted by the keys of some columns.
 
-    ``pack`` has for each column its least value and the width of its range, and keys are exact;
-    what is out of a range has its width, which no row has. Without it keys are hashes, and what
-    they find must be compared.
+    pack: minimum and width of each column, for exact keys; values out of range get the width, which
+    no row has. Without it, keys are hashes and matches must be compared.
     """
 
     rows: Ints
@@ -52,8 +58,8 @@ class SortedRun:
     #: For each key from 0 on, where its rows begin; None where keys are spread too wide.
     starts: Ints | None
 
-    def find(self, columns: Columns) -> tuple[Ints, Ints]:
-        """Where the rows of each key begin and end."""
+    def find_ranges(self, columns: Columns) -> tuple[Ints, Ints]:
+        """Start and end of each key's rows in the run."""
         key = _hash_keys(columns) if self.pack is None else _pack_keys(columns, self.pack)
         if self.starts is None:
             return runs(self.keys, key)
@@ -61,25 +67,21 @@ class SortedRun:
 
     @cached_property
     def _row_by_key(self) -> Ints:
-        """For each key its row, -1 where there is none; keys are of whole rows, so each has one
-        at most.
-        """
+        """Row number of each key, -1 if there is none; for keys of complete rows."""
         assert self.starts is not None
         row = np.full(len(self.starts) - 1, -1, np.int64)
         row[self.keys] = self.rows
         return row
 
     def find_unique(self, columns: Columns) -> Ints:
-        """The row of each key, -1 where there is none."""
+        """Row number of each complete row, -1 if there is none."""
         assert self.pack is not None
         found: Ints = self._row_by_key[_pack_keys(columns, self.pack)]
         return found
 
 
-def sorted_run(columns: Columns, rows: Ints) -> SortedRun:
-    """A run of rows in the order of ``columns``. Sorted parts one after another are merged,
-    since the sort is stable.
-    """
+def sort_rows(columns: Columns, rows: Ints) -> SortedRun:
+    """Sort rows by ``columns``. The sort is stable, so already sorted parts are merged."""
     part = [column[rows] for column in columns]
     pack, size = [], 1
     for column in part:
@@ -93,14 +95,14 @@ def sorted_run(columns: Columns, rows: Ints) -> SortedRun:
     keys = _pack_keys(part, pack)
     order = np.argsort(keys, kind="stable")
     starts = None
-    if size <= _SPREAD * len(rows) + 1024:
+    if size <= _TABLE_SPREAD * len(rows) + 1024:
         starts = np.zeros(size + 1, np.int64)
         np.cumsum(np.bincount(keys, minlength=size), out=starts[1:])
     return SortedRun(rows[order], keys[order], tuple(pack), starts)
 
 
 def _pack_keys(columns: Columns, pack: Sequence[tuple[int, int]]) -> Ints:
-    """The keys of rows."""
+    """Combine columns into exact integer keys."""
     key: Any = None
     for column, (low, width) in zip(columns, pack):
         # Below the least is beyond the largest, as an unsigned number.
@@ -111,14 +113,15 @@ def _pack_keys(columns: Columns, pack: Sequence[tuple[int, int]]) -> Ints:
 
 
 def _hash_keys(columns: Columns) -> Ints:
+    """Combine columns into hash keys."""
     key = columns[0]
     for column in columns[1:]:
-        key = (key ^ (key >> 29)) * _ODD + column
+        key = (key ^ (key >> 29)) * _HASH_FACTOR + column
     return key
 
 
 class RowIndex:
-    """Rows by some of their columns: a large sorted run, and a small one with what came since."""
+    """Index of rows by some columns: a large sorted run and a small one for newer rows."""
 
     def __init__(self, positions: tuple[int, ...]) -> None:
         self.positions = positions
@@ -126,15 +129,15 @@ class RowIndex:
         self._base = self._covered = 0
 
     def sorted_runs(self, relation: Relation) -> list[SortedRun]:
-        """Runs over all rows of ``relation``."""
+        """Bring the index up to date and return its runs."""
         size = relation.size
         if size > self._covered:
             columns = [relation.columns[i] for i in self.positions]
             base = self._runs[: 1 if self._base else 0]
-            tail = sorted_run(columns, np.arange(self._base, size))
+            tail = sort_rows(columns, np.arange(self._base, size))
             if size - self._base > max(1024, self._base >> 6):
                 whole = np.concatenate([*(run.rows for run in base), tail.rows])
-                self._runs, self._base = [sorted_run(columns, whole) if base else tail], size
+                self._runs, self._base = [sort_rows(columns, whole) if base else tail], size
             else:
                 self._runs = [*base, tail]
             self._covered = size
@@ -142,13 +145,14 @@ class RowIndex:
 
 
 class TooManyRows(Exception):
-    """More rows than a join may give."""
+    """Signal that a join would produce more rows than allowed."""
 
 
 @dataclass(eq=False)
 class Relation:
-    """The rows of one predicate. ``row_arrays``: arrays with an entry a row, grown and compacted
-    with them.
+    """Rows of one predicate, in columns.
+
+    row_arrays: arrays with one entry per row, grown and compacted with the rows.
     """
 
     predicate: str
@@ -158,14 +162,14 @@ class Relation:
     row_arrays: dict[Hashable, Any] = field(default_factory=dict)
     #: The rows that hold now, those that came and went with this point; arrays that nobody writes
     #: to.
-    held_rows: Ints = field(default_factory=no_rows)
-    gained_rows: Ints = field(default_factory=no_rows)
-    lost_rows: Ints = field(default_factory=no_rows)
+    held_rows: Ints = field(default_factory=empty_rows)
+    gained_rows: Ints = field(default_factory=empty_rows)
+    lost_rows: Ints = field(default_factory=empty_rows)
     indexes: dict[tuple[int, ...], RowIndex] = field(default_factory=dict)
     #: How often rows have been renumbered.
     version: int = 0
     #: Where `held_rows` has room to grow, and how far it is written.
-    _held_buffer: Ints = field(default_factory=no_rows)
+    _held_buffer: Ints = field(default_factory=empty_rows)
     _held_end: int = -1
 
     def __post_init__(self) -> None:
@@ -174,25 +178,28 @@ class Relation:
         self.add_array("holds", np.bool_)
 
     def add_array(self, name: Hashable, kind: Any) -> None:
-        """Keeps an array of this kind in ``row_arrays``, with zeros for new rows."""
+        """Add an array of this dtype to ``row_arrays``; new rows get zero."""
         if name not in self.row_arrays:
             self.row_arrays[name] = np.zeros(len(self.columns[0]), kind)
 
     def row_index(self, positions: tuple[int, ...]) -> RowIndex:
+        """Index by these columns, created when first used."""
         found = self.indexes.get(positions)
         if found is None:
             found = self.indexes[positions] = RowIndex(positions)
         return found
 
-    def match_rows(
+    def find_matches(
         self, positions: tuple[int, ...], wanted: Columns, most: int
     ) -> tuple[Ints, Ints]:
-        """For each of the ``wanted`` keys at ``positions`` the rows that have it: which key,
-        which row. Raises: TooMany.
+        """Find the rows that match each of the ``wanted`` keys at ``positions``.
+
+        Returns: indexes of keys, and the row numbers that match them.
+        Raises: TooManyRows if there are more than ``most``.
         """
         which, rows = [], []
         for run in self.row_index(positions).sorted_runs(self):
-            low, high = run.find(wanted)
+            low, high = run.find_ranges(wanted)
             lengths = high - low
             total = int(lengths.sum())
             if total > most:
@@ -211,10 +218,10 @@ class Relation:
             rows.append(row)
         if len(which) == 1:
             return which[0], rows[0]
-        return (np.concatenate(which), np.concatenate(rows)) if which else (NONE, NONE)
+        return (np.concatenate(which), np.concatenate(rows)) if which else (NO_ROWS, NO_ROWS)
 
     def mean_matches(self, positions: tuple[int, ...]) -> float:
-        """How many rows a key at ``positions`` has, as a mean."""
+        """Mean number of rows per key at ``positions``."""
         if not positions or not self.size:
             return float(self.size)
         return self.size / sum(
@@ -222,22 +229,22 @@ class Relation:
         )
 
     def find_rows(self, rows: Columns) -> Ints:
-        """The numbers of rows, -1 for those that are not there."""
+        """Numbers of rows; -1 for unknown rows."""
         if self.size and len(rows[0]):
             runs = self._rows.sorted_runs(self)
             if len(runs) == 1 and runs[0].starts is not None:
                 return runs[0].find_unique(rows)
         found = np.full(len(rows[0]), -1, np.int64)
         which, row = (
-            self.match_rows(self._rows.positions, rows, 1 << 62)
+            self.find_matches(self._rows.positions, rows, 1 << 62)
             if self.size and len(found)
-            else (NONE, NONE)
+            else (NO_ROWS, NO_ROWS)
         )
         found[which] = row
         return found
 
     def distinct_numbers(self, rows: Ints) -> Ints:
-        """The distinct numbers among ``rows``."""
+        """Distinct numbers among ``rows``."""
         if self.size > 64 * len(rows) + 1024:
             return unique(rows)
         there = np.zeros(self.size, np.bool_)
@@ -245,22 +252,22 @@ class Relation:
         return there.nonzero()[0]
 
     def add_repeated(self, rows: Columns) -> Ints:
-        """As `add`, of rows that may be there several times."""
+        """Add rows as `add` does, for rows with duplicates."""
         found = self.find_rows(rows)
         new = (found < 0).nonzero()[0]
         if len(new):
             columns = [column[new] for column in rows]
-            self.add([column[first_of_each(columns)] for column in columns])
+            self.add([column[distinct_examples(columns)] for column in columns])
             found[new] = self.find_rows(columns)
         return found
 
     def add(self, rows: Columns) -> Ints:
-        """The numbers of distinct rows; those that were not there are now."""
+        """Add rows without duplicates, unless known, and return their numbers."""
         found = self.find_rows(rows)
         new = (found < 0).nonzero()[0]
         if len(new):
             first, end = self.size, self.size + len(new)
-            self._reserve(end)
+            self._grow_to(end)
             for mine, column in zip(self.columns, rows):
                 mine[first:end] = column[new]
             found[new] = np.arange(first, end)
@@ -268,8 +275,8 @@ class Relation:
         return found
 
     def mark_held(self, rows: Ints) -> None:
-        """Let ``rows`` hold, which did not. What `held_rows` was stays as it is: they are written
-        behind it.
+        """Mark ``rows`` as held. Former arrays `held_rows` stay unchanged: new rows are written
+        behind them.
         """
         self.row_arrays["holds"][rows] = True
         before, size = len(self.held_rows), len(self.held_rows) + len(rows)
@@ -282,7 +289,8 @@ class Relation:
         self._held_buffer[before:size] = rows
         self.held_rows, self._held_end = self._held_buffer[:size], size
 
-    def _reserve(self, size: int) -> None:
+    def _grow_to(self, size: int) -> None:
+        """Grow columns and arrays to at least ``size`` rows."""
         capacity = len(self.columns[0])
         if size > capacity:
             more = max(size, 2 * capacity) - capacity
@@ -295,11 +303,11 @@ class Relation:
             }
 
     def columns_at(self, rows: Ints) -> list[Ints]:
-        """The columns of some rows."""
+        """Columns of some rows."""
         return [column[rows] for column in self.columns]
 
     def compact(self, alive: Flags) -> Callable[[Ints], Ints]:
-        """Drops the rows that are not ``alive``; gives the map from old numbers to new ones."""
+        """Drop the rows that are not ``alive``; return a function from old to new row numbers."""
         kept = np.flatnonzero(alive[: self.size])
         number = np.full(self.size, -1, np.int64)
         number[kept] = np.arange(len(kept))
@@ -310,20 +318,20 @@ class Relation:
             for name, array in self.row_arrays.items()
         }
         self.size = len(kept)
-        self.held_rows, self.gained_rows, self.lost_rows = number[self.held_rows], NONE, NONE
+        self.held_rows, self.gained_rows, self.lost_rows = number[self.held_rows], NO_ROWS, NO_ROWS
         self.indexes.clear()
         self._rows = self.row_index(self._rows.positions)
         self.version += 1
         return lambda rows: number[rows]
 
 
-def first_of_each(columns: Columns) -> Ints:
-    """Where an example of each distinct row is."""
+def distinct_examples(columns: Columns) -> Ints:
+    """Index of one example of each distinct row."""
     if len(columns[0]) < 2:
         return np.arange(len(columns[0]))
     code = columns[0] if len(columns) == 1 else row_codes(*columns)
     low, high = int(code.min()), int(code.max())
-    if high - low > _SPREAD * len(code):
+    if high - low > _TABLE_SPREAD * len(code):
         return distinct(code)[2]
     example = np.full(high - low + 1, -1, np.int64)
     example[code - low] = np.arange(len(code))
@@ -331,12 +339,13 @@ def first_of_each(columns: Columns) -> Ints:
     return found
 
 
-FIRST: Final = 1 << 61
+FIRST_CODE: Final = 1 << 61
 
 
 class ConstantDictionary:
-    """Codes of constants. `decode` of codes that were forgotten is undefined; a list that
-    `values` gave stays as it was.
+    """Dictionary between constants and integer codes.
+
+    `decode` of freed codes is undefined. A list obtained from `values` stays unchanged.
     """
 
     def __init__(self) -> None:
@@ -350,16 +359,16 @@ class ConstantDictionary:
         return len(self._code)
 
     def code(self, value: Value) -> int:
-        """The code of a constant, which may be new."""
-        if not isinstance(value, str) and -FIRST <= value < FIRST:
+        """Code of a constant, assigned if it is new."""
+        if not isinstance(value, str) and -FIRST_CODE <= value < FIRST_CODE:
             return int(value)
         found = self._code.get(value)
         if found is None:
             if self._free:
                 found = self._free.pop()
-                self.values[found - FIRST] = value
+                self.values[found - FIRST_CODE] = value
             else:
-                found = FIRST + len(self.values)
+                found = FIRST_CODE + len(self.values)
                 self.values.append(value)
             self._code[value] = found
             if not isinstance(value, str):
@@ -367,7 +376,7 @@ class ConstantDictionary:
         return found
 
     def encode(self, column: Any) -> Ints:
-        """The codes of a column of constants: a sequence, a numpy array or an Arrow array."""
+        """Codes of a column of constants: a sequence, a numpy array or an Arrow array."""
         if isinstance(column, np.ndarray) and column.dtype.kind in "iu":
             return self.encode_numbers(column.astype(np.int64, copy=False))
         if hasattr(column, "to_pylist"):
@@ -388,19 +397,21 @@ class ConstantDictionary:
         return np.array(codes, np.int64)
 
     def encode_numbers(self, numbers: Ints) -> Ints:
-        """The codes of integers."""
-        if not len(numbers) or (int(numbers.min()) >= -FIRST and int(numbers.max()) < FIRST):
+        """Codes of integers."""
+        if not len(numbers) or (
+            int(numbers.min()) >= -FIRST_CODE and int(numbers.max()) < FIRST_CODE
+        ):
             return numbers
-        beyond = np.flatnonzero((numbers < -FIRST) | (numbers >= FIRST))
+        beyond = np.flatnonzero((numbers < -FIRST_CODE) | (numbers >= FIRST_CODE))
         numbers = numbers.copy()
         numbers[beyond] = [self.code(number) for number in numbers[beyond].tolist()]
         return numbers
 
-    def numbers(self, codes: Ints) -> tuple[Ints, Flags | None]:
-        """The integers that ``codes`` are, and which are integers at all (None: all are)."""
-        if not len(codes) or int(codes.max()) < FIRST:
+    def decode_numbers(self, codes: Ints) -> tuple[Ints, Flags | None]:
+        """Integers behind ``codes``, and flags of the codes that are integers (None: all)."""
+        if not len(codes) or int(codes.max()) < FIRST_CODE:
             return codes, None
-        is_number = codes < FIRST
+        is_number = codes < FIRST_CODE
         if self._large:
             codes = codes.copy()
             for i in np.flatnonzero(~is_number).tolist():
@@ -408,9 +419,9 @@ class ConstantDictionary:
                     codes[i], is_number[i] = found, True
         return codes, None if is_number.all() else is_number
 
-    def ranks(self, *columns: Ints) -> tuple[Ints, ...]:
-        """Numbers that are ordered as the constants of all ``columns`` are (`syntax.order`)."""
-        if all(not len(column) or int(column.max()) < FIRST for column in columns):
+    def rank_constants(self, *columns: Ints) -> tuple[Ints, ...]:
+        """Integers in the same order as the constants of all ``columns`` (`syntax.constant_order`)."""
+        if all(not len(column) or int(column.max()) < FIRST_CODE for column in columns):
             return columns
         joined = np.concatenate(columns)
         found, inverse, _ = distinct(joined)
@@ -421,41 +432,44 @@ class ConstantDictionary:
         return tuple(np.split(joined, np.cumsum([len(column) for column in columns])[:-1]))
 
     def compare_columns(self, left: Ints, relation: str, right: Ints) -> Flags:
-        """Where one constant stands to the other as ``relation`` says."""
+        """Flags of the rows where left and right satisfy the comparison ``relation``."""
         if relation not in ("=", "!="):
-            left, right = self.ranks(left, right)
+            left, right = self.rank_constants(left, right)
         found: Flags = COMPARISONS[relation](left, right)
         return found
 
     def decode(self, codes: Ints) -> list[Value]:
-        """The constants with these codes."""
+        """Constants with these codes."""
         return decode_codes(self.values, codes)
 
-    def retain(self, used: Iterable[Ints]) -> None:
-        """Gives up all codes that are in none of the ``used`` columns."""
+    def free_unused(self, used: Iterable[Ints]) -> None:
+        """Free all codes that none of the ``used`` columns contain."""
         kept = np.zeros(len(self.values), np.bool_)
         for column in used:
-            kept[unique(column[column >= FIRST] - FIRST)] = True
+            kept[unique(column[column >= FIRST_CODE] - FIRST_CODE)] = True
         # What was handed out before keeps the old list.
         self.values = [value if alive else None for value, alive in zip(self.values, kept.tolist())]
-        self._code = {value: FIRST + i for i, value in enumerate(self.values) if value is not None}
-        self._free = (np.flatnonzero(~kept) + FIRST).tolist()
+        self._code = {
+            value: FIRST_CODE + i for i, value in enumerate(self.values) if value is not None
+        }
+        self._free = (np.flatnonzero(~kept) + FIRST_CODE).tolist()
         self._large = {
             code: value for value, code in self._code.items() if not isinstance(value, str)
         }
 
 
 def decode_codes(values: Sequence[Value | None], codes: Ints) -> list[Any]:
-    """The constants with these codes, by a list of ``values``."""
-    if not len(codes) or int(codes.max()) < FIRST:
+    """Constants with these codes, looked up in a list of ``values``."""
+    if not len(codes) or int(codes.max()) < FIRST_CODE:
         found: list[Any] = codes.tolist()
         return found
-    return [code if code < FIRST else values[code - FIRST] for code in codes.tolist()]
+    return [code if code < FIRST_CODE else values[code - FIRST_CODE] for code in codes.tolist()]
 
 
 def calculate_columns(operator: str, left: Ints, right: Ints) -> tuple[Ints, Flags | None]:
-    """left operator right, and which have a value (None: all), for integers. Raises:
-    IntegerOverflow.
+    """Apply an arithmetic operator to integers; flags of the rows with a value (None: all).
+
+    Raises: IntegerOverflow.
     """
     if operator == "\\":
         has_value = right != 0
@@ -463,13 +477,13 @@ def calculate_columns(operator: str, left: Ints, right: Ints) -> tuple[Ints, Fla
     if operator == "/":
         has_value = right != 0
         divisor = np.where(has_value, right, 1)
-        if ((left == -LIMIT) & (divisor == -1)).any():
-            raise IntegerOverflow(f"{LIMIT} is beyond 64 bits")
+        if ((left == -INTEGER_LIMIT) & (divisor == -1)).any():
+            raise IntegerOverflow(f"{INTEGER_LIMIT} is beyond 64 bits")
         quotient = left // divisor
         quotient += (quotient < 0) & (quotient * divisor != left)
         return quotient, None if has_value.all() else has_value
     if operator == "*":
-        return _multiply(left, right), None
+        return _multiply_columns(left, right), None
     found = left + right if operator == "+" else left - right
     other = right if operator == "+" else ~right
     # A sum is wrong where it has another sign than both of its terms.
@@ -480,14 +494,15 @@ def calculate_columns(operator: str, left: Ints, right: Ints) -> tuple[Ints, Fla
     return found, None
 
 
-def _multiply(left: Ints, right: Ints) -> Ints:
+def _multiply_columns(left: Ints, right: Ints) -> Ints:
+    """Multiply columns. Raises: IntegerOverflow."""
     largest = [
         max(abs(int(side.min())), abs(int(side.max()))) if len(side) else 0
         for side in (left, right)
     ]
-    if largest[0] * largest[1] >= LIMIT:
+    if largest[0] * largest[1] >= INTEGER_LIMIT:
         for a, b in zip(left.tolist(), right.tolist()):
-            if not -LIMIT <= a * b < LIMIT:
+            if not -INTEGER_LIMIT <= a * b < INTEGER_LIMIT:
                 raise IntegerOverflow(f"{a} * {b} is beyond 64 bits")
     found: Ints = left * right
     return found

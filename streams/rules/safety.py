@@ -1,11 +1,10 @@
-"""Safety: every variable that must be bound is, and in which order of the body (docs/RULES.md); and
-the rewriting that comes before.
+"""Safety check of rules and the order of their literals, and rewriting before it (docs/RULES.md).
 
-`order_body` gives the body in an order in which, from left to right, each literal has what it
-needs. The engine and the reference take it as it is. `project_anonymous` rewrites ``_`` under ``not`` and
-``at most``, `separate_predicates` predicates whose arguments tell their rules apart. Both add predicates
-that no program can name: ``p#x_`` is p without its second argument; ``p#1`` is what of p rule 1,
-input and facts give. docs/THEORY.md, "Stream rules in columns", has what is shown of them.
+`order_body` orders a body so that, from left to right, each literal finds its variables bound. Both
+evaluators rely on this order. `project_anonymous` rewrites ``_`` under ``not`` and ``at most``.
+`separate_predicates` splits predicates whose rules are distinguished by their arguments. Both add
+predicates that no program can name: ``p#x_`` is p without its second argument; ``p#1`` contains the
+atoms of p from rule 1, input and facts. Proofs: docs/THEORY.md, "Stream rules in columns".
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ from shiq.streams.rules.splitting import dependency_arcs, ordered_components
 from shiq.streams.rules.syntax import (
     AT_MOST,
     COUNT,
-    FLIPPED,
+    FLIPPED_RELATIONS,
     Aggregate,
     AggregateElement,
     Atom,
     ComparisonLiteral,
     Constant,
-    External,
+    FunctionCall,
     Literal,
     ProgramProblem,
     StreamRule,
@@ -31,31 +30,31 @@ from shiq.streams.rules.syntax import (
     Value,
     Variable,
     WindowedLiteral,
-    compare,
-    names_in,
-    variables,
+    compare_constants,
+    names_of_variables,
+    term_variables,
 )
 
 
-def terms_of(literal: Literal) -> list[Term]:
-    """The terms of a literal; of an aggregate those of its elements, then of its guards."""
+def literal_terms(literal: Literal) -> list[Term]:
+    """Terms of a literal; for an aggregate those of its elements, then of its guards."""
     if isinstance(literal, WindowedLiteral):
         return [*literal.atom.arguments, *([literal.count] if literal.count else [])]
     if isinstance(literal, ComparisonLiteral):
         return [literal.left_term, literal.right_term]
-    if isinstance(literal, External):
+    if isinstance(literal, FunctionCall):
         return [*literal.inputs, *literal.outputs]
     inside = (term for element in literal.elements for term in element_terms(element))
     return [*inside, *(term for _, term in literal.guards)]
 
 
 def element_terms(element: AggregateElement) -> list[Term]:
-    """The terms of an element of an aggregate, those of its body too."""
-    return [*element.terms, *(term for literal in element.body for term in terms_of(literal))]
+    """Terms of an aggregate element, with those of its body."""
+    return [*element.terms, *(term for literal in element.body for term in literal_terms(literal))]
 
 
 def all_literals(body: Iterable[Literal]) -> Iterator[Literal]:
-    """The literals of a body, and those inside its aggregates."""
+    """Yield the literals of a body and those inside its aggregates."""
     for literal in body:
         yield literal
         if isinstance(literal, Aggregate):
@@ -64,41 +63,44 @@ def all_literals(body: Iterable[Literal]) -> Iterator[Literal]:
 
 
 def variable_occurrences(literal: Literal) -> list[Variable]:
-    """The variables of a literal, as they occur in its text."""
-    found = [variable for term in terms_of(literal) for variable in variables(term)]
+    """Occurrences of variables in a literal, in text order."""
+    found = [variable for term in literal_terms(literal) for variable in term_variables(term)]
     if isinstance(literal, Aggregate):
         found.sort(key=lambda variable: variable.position)
     return found
 
 
 def _element_variables(element: AggregateElement) -> list[Variable]:
-    return [variable for term in element_terms(element) for variable in variables(term)]
+    """Occurrences of variables in an aggregate element."""
+    return [variable for term in element_terms(element) for variable in term_variables(term)]
 
 
 def global_variables(rule: StreamRule) -> set[str]:
-    """The variables that occur outside the elements of aggregates."""
-    found = names_in(*rule.head.arguments)
+    """Variables that occur outside the elements of aggregates."""
+    found = names_of_variables(*rule.head.arguments)
     for literal in rule.body:
         if isinstance(literal, Aggregate):
-            found |= names_in(*(term for _, term in literal.guards))
+            found |= names_of_variables(*(term for _, term in literal.guards))
         else:
             found |= {variable.name for variable in variable_occurrences(literal)}
     return found
 
 
 def _variable_names(terms: Iterable[Term]) -> set[str]:
+    """Names of the terms that are variables."""
     return {term.name for term in terms if isinstance(term, Variable)}
 
 
 def needed_and_bound(literal: Literal, outer: Set[str]) -> tuple[set[str], set[str]]:
-    """The variables that must be bound before ``literal`` is reached, and those that it binds;
-    of an equation where either side may be bound, those of the right. ``outer``: the global
-    variables of the rule.
+    """Variables that must be bound before ``literal`` and those that it binds.
+
+    For an equation that can bind either term, see `is_literal_ready`.
+    outer: global variables of the rule.
     """
     if isinstance(literal, WindowedLiteral):
         arguments, counted = (
-            names_in(*literal.atom.arguments),
-            names_in(*([literal.count] if literal.count else [])),
+            names_of_variables(*literal.atom.arguments),
+            names_of_variables(*([literal.count] if literal.count else [])),
         )
         if literal.is_negated or (literal.operator == AT_MOST and not literal.binds):
             return arguments | counted, set()
@@ -107,10 +109,10 @@ def needed_and_bound(literal: Literal, outer: Set[str]) -> tuple[set[str], set[s
             return arguments - bound, bound | counted
         return (arguments | counted) - bound, bound
     if isinstance(literal, ComparisonLiteral):
-        return names_in(literal.left_term, literal.right_term), set()
-    if isinstance(literal, External):
-        outputs = names_in(*literal.outputs)
-        return names_in(*literal.inputs) | (
+        return names_of_variables(literal.left_term, literal.right_term), set()
+    if isinstance(literal, FunctionCall):
+        outputs = names_of_variables(*literal.outputs)
+        return names_of_variables(*literal.inputs) | (
             outputs - _variable_names(literal.outputs)
         ), _variable_names(literal.outputs)
     inside = {
@@ -122,18 +124,21 @@ def needed_and_bound(literal: Literal, outer: Set[str]) -> tuple[set[str], set[s
         if relation == "=" and isinstance(term, Variable) and not literal.is_negated:
             bound.add(term.name)
         else:
-            needed |= names_in(term)
+            needed |= names_of_variables(term)
     return needed, bound - needed
 
 
-def is_ready(literal: Literal, bound: Set[str], outer: Set[str]) -> bool:
-    """Whether ``literal`` has what it needs."""
+def is_literal_ready(literal: Literal, bound: Set[str], outer: Set[str]) -> bool:
+    """Whether the variables that ``literal`` needs are among ``bound``."""
     if (
         isinstance(literal, ComparisonLiteral)
         and literal.relation == "="
         and not literal.is_negated
     ):
-        left, right = names_in(literal.left_term) - bound, names_in(literal.right_term) - bound
+        left, right = (
+            names_of_variables(literal.left_term) - bound,
+            names_of_variables(literal.right_term) - bound,
+        )
         if not right and left:
             return isinstance(literal.left_term, Variable)
         if not left and right:
@@ -141,51 +146,53 @@ def is_ready(literal: Literal, bound: Set[str], outer: Set[str]) -> bool:
     return needed_and_bound(literal, outer)[0] <= bound
 
 
-def safe_order(
+def order_literals(
     body: Sequence[Literal], bound: Set[str], outer: Set[str]
 ) -> tuple[list[Literal], list[Literal], set[str]]:
-    """``body`` in an order in which each literal is ready, tests first; the literals that never
-    are; what is bound then.
+    """Order ``body`` so that each literal is ready, tests first.
+
+    Returns: the order, the literals that never become ready, and the variables bound at the end.
     """
     order: list[Literal] = []
     waiting, known = list(body), set(bound)
     while True:
-        ready = [literal for literal in waiting if is_ready(literal, known, outer)]
+        ready = [literal for literal in waiting if is_literal_ready(literal, known, outer)]
         if not ready:
             return order, waiting, known
         following = next(
-            (literal for literal in ready if not _bound_after(literal, outer) - known), ready[0]
+            (literal for literal in ready if not _variables_bound_after(literal, outer) - known),
+            ready[0],
         )
         order.append(following)
         waiting.remove(following)
-        known |= _bound_after(following, outer)
+        known |= _variables_bound_after(following, outer)
 
 
-def _bound_after(literal: Literal, outer: Set[str]) -> set[str]:
-    """The variables that are bound once ``literal`` held."""
+def _variables_bound_after(literal: Literal, outer: Set[str]) -> set[str]:
+    """Variables that are bound once ``literal`` is true."""
     if isinstance(literal, Aggregate):
         return needed_and_bound(literal, outer)[1]
     return {variable.name for variable in variable_occurrences(literal)}
 
 
 def order_body(rule: StreamRule, at_most_binds: bool, problems: list[ProgramProblem]) -> StreamRule:
-    """``rule`` with its body in order; its unsafe variables are told to ``problems``, each where
-    it occurs first.
+    """Order the body of ``rule`` and report unsafe variables to ``problems``, at their first
+    occurrence.
 
-    ``at_most_binds``: a positive at most whose variables nothing else binds ranges over the
-    atoms with m ≥ 1.
+    at_most_binds: a positive "at most" with otherwise unbound variables ranges over the atoms with
+    m ≥ 1.
     """
     outer = global_variables(rule)
-    order, stuck, known = safe_order(rule.body, set(), outer)
+    order, stuck, known = order_literals(rule.body, set(), outer)
     while at_most_binds and (binding := _find_binding_literal(stuck)) is not None:
         marked = [
             replace(binding, binds=True) if literal is binding else literal
             for literal in (*order, *stuck)
         ]
-        order, stuck, known = safe_order(marked, set(), outer)
+        order, stuck, known = order_literals(marked, set(), outer)
     needed = (needed_and_bound(literal, outer)[0] for literal in stuck)
-    unsafe = names_in(*rule.head.arguments).union(*needed) - known
-    whole = [variable for term in rule.head.arguments for variable in variables(term)]
+    unsafe = names_of_variables(*rule.head.arguments).union(*needed) - known
+    whole = [variable for term in rule.head.arguments for variable in term_variables(term)]
     could = {
         variable.name
         for literal in stuck
@@ -206,6 +213,7 @@ def order_body(rule: StreamRule, at_most_binds: bool, problems: list[ProgramProb
 
 
 def _find_binding_literal(stuck: Iterable[Literal]) -> WindowedLiteral | None:
+    """First "at most" literal that could bind its variables."""
     return next(
         (
             literal
@@ -217,22 +225,24 @@ def _find_binding_literal(stuck: Iterable[Literal]) -> WindowedLiteral | None:
 
 
 def _may_bind(literal: Literal) -> bool:
-    """Whether it is an at most that could bind its variables, and does not."""
+    """Whether the literal is an "at most" that could bind its variables but does not."""
     if not isinstance(literal, WindowedLiteral):
         return False
     return literal.operator == AT_MOST and not literal.is_negated and not literal.binds
 
 
 def _order_elements(literal: Literal, known: Set[str], problems: list[ProgramProblem]) -> Literal:
-    """An aggregate with the bodies of its elements in order."""
+    """Order the bodies of an aggregate's elements."""
     if not isinstance(literal, Aggregate):
         return literal
     elements = []
     for element in literal.elements:
-        order, stuck, bound = safe_order(element.body, known, set())
+        order, stuck, bound = order_literals(element.body, known, set())
         needed = (needed_and_bound(inner, set())[0] for inner in stuck)
         _report_unsafe(
-            names_in(*element.terms).union(*needed) - bound, _element_variables(element), problems
+            names_of_variables(*element.terms).union(*needed) - bound,
+            _element_variables(element),
+            problems,
         )
         body = tuple(inner for inner in order if not isinstance(inner, Aggregate))
         elements.append(replace(element, body=body))
@@ -245,8 +255,9 @@ def _report_unsafe(
     problems: list[ProgramProblem],
     could: Set[str] = frozenset(),
 ) -> None:
-    """Name the ``unsafe`` variables, each where it is first; ``could``: those that an at most
-    would bind if it might.
+    """Report ``unsafe`` variables at their first occurrence.
+
+    could: variables that "at most" would bind with the option --at-most-binds.
     """
     for name in sorted(unsafe):
         first = min(
@@ -274,12 +285,10 @@ Change = Callable[[WindowedLiteral, Mapping[str, Sequence[Bound]]], WindowedLite
 
 
 def rewrite_literals(rule: StreamRule, change: Change) -> StreamRule:
-    """``rule`` with each streaming literal changed, those of aggregates too, by what bounds its
-    variables.
-    """
+    """Apply ``change`` to each streaming literal of a rule, with the bounds of its variables."""
     outer = _variable_bounds(rule.body)
 
-    def changed(literal: Literal) -> Literal:
+    def change_literal(literal: Literal) -> Literal:
         if isinstance(literal, WindowedLiteral):
             return change(literal, outer)
         if not isinstance(literal, Aggregate):
@@ -294,19 +303,17 @@ def rewrite_literals(rule: StreamRule, change: Change) -> StreamRule:
             elements.append(replace(element, body=body))
         return replace(literal, elements=tuple(elements))
 
-    return replace(rule, body=tuple(map(changed, rule.body)))
+    return replace(rule, body=tuple(map(change_literal, rule.body)))
 
 
 def _variable_bounds(body: Iterable[Literal]) -> dict[str, list[Bound]]:
-    """What the comparisons of a body say of single variables; a counted variable is an integer
-    from 1 on.
-    """
+    """Bounds of variables by comparisons with constants; a counted variable is at least 1."""
     found: dict[str, list[Bound]] = {}
     for literal in body:
         if isinstance(literal, ComparisonLiteral) and not literal.is_negated:
             for one, other, relation in (
                 (literal.left_term, literal.right_term, literal.relation),
-                (literal.right_term, literal.left_term, FLIPPED[literal.relation]),
+                (literal.right_term, literal.left_term, FLIPPED_RELATIONS[literal.relation]),
             ):
                 if isinstance(one, Variable) and isinstance(other, Constant):
                     found.setdefault(one.name, []).append((relation, other.value))
@@ -326,15 +333,14 @@ def _variable_bounds(body: Iterable[Literal]) -> dict[str, list[Bound]]:
 def project_anonymous(
     rules: Iterable[StreamRule], at_most_binds: bool, problems: list[ProgramProblem]
 ) -> list[StreamRule]:
-    """``rules`` in which no negated literal and no at most has ``_`` as an argument: they are
-    about projections.
+    """Replace literals with ``_`` under not and "at most" by literals over projections.
 
-    ``at_most_binds``: an at most ranges over atoms, and stays as it is.
+    at_most_binds: leave "at most" unchanged, since it ranges over atoms.
     """
     rules, added = list(rules), dict[str, StreamRule]()
     temporary = {rule.head.predicate for rule in rules if rule.is_temporary}
 
-    def projected(literal: WindowedLiteral, _: object) -> WindowedLiteral:
+    def project_literal(literal: WindowedLiteral, _: object) -> WindowedLiteral:
         arguments = literal.atom.arguments
         anonymous = [
             isinstance(argument, Variable) and argument.is_anonymous for argument in arguments
@@ -362,7 +368,7 @@ def project_anonymous(
             )
         return replace(literal, atom=replace(literal.atom, name=name, arguments=kept))
 
-    return [*(rewrite_literals(rule, projected) for rule in rules), *added.values()]
+    return [*(rewrite_literals(rule, project_literal) for rule in rules), *added.values()]
 
 
 # --- predicates by their arguments ----------------------------------------------------------------
@@ -370,8 +376,9 @@ def project_anonymous(
 
 @dataclass
 class SeparatedRules:
-    """``rules`` with parts of predicates in the place of these; ``parts``: for each predicate
-    those that hold its input, too.
+    """Rules with split predicates.
+
+    parts: by predicate, the parts that receive its input and facts.
     """
 
     rules: list[StreamRule]
@@ -379,8 +386,9 @@ class SeparatedRules:
 
 
 def separate_predicates(rules: Sequence[StreamRule]) -> SeparatedRules:
-    """``rules`` in which a literal on a cycle is about a part of its predicate, where its
-    arguments exclude some rules' heads.
+    """Split recursive predicates whose arguments exclude some rules' heads for a literal.
+
+    A literal on a cycle then uses the part from the rules that can match it.
     """
     recursive = _recursive_predicates(rules)
     by_head: dict[str, list[StreamRule]] = {}
@@ -389,7 +397,9 @@ def separate_predicates(rules: Sequence[StreamRule]) -> SeparatedRules:
     heads = {rule.number: _variable_bounds(rule.body) for rule in rules}
     wanted: dict[tuple[str, tuple[int, ...]], str] = {}
 
-    def divided(literal: WindowedLiteral, bounds: Mapping[str, Sequence[Bound]]) -> WindowedLiteral:
+    def choose_part(
+        literal: WindowedLiteral, bounds: Mapping[str, Sequence[Bound]]
+    ) -> WindowedLiteral:
         own = by_head.get(literal.atom.predicate, [])
         fitting = tuple(
             rule.number
@@ -411,7 +421,7 @@ def separate_predicates(rules: Sequence[StreamRule]) -> SeparatedRules:
         )
         return replace(literal, atom=replace(literal.atom, name=name))
 
-    found = SeparatedRules([rewrite_literals(rule, divided) for rule in rules])
+    found = SeparatedRules([rewrite_literals(rule, choose_part) for rule in rules])
     by_number = {rule.number: rule for rule in found.rules}
     for (predicate, fitting), name in wanted.items():
         part = f"{name}/{predicate.rpartition('/')[2]}"
@@ -425,7 +435,7 @@ def separate_predicates(rules: Sequence[StreamRule]) -> SeparatedRules:
 
 
 def _recursive_predicates(rules: Sequence[StreamRule]) -> set[str]:
-    """The predicates on cycles."""
+    """Predicates on cycles of the dependency graph."""
     following: dict[str, list[str]] = {}
     every = dependency_arcs(rules)
     for arc in every:
@@ -442,17 +452,16 @@ def _may_be_equal(
     other: Term,
     others: Mapping[str, Sequence[Bound]],
 ) -> bool:
-    """Whether two arguments may have one value, by the constants that they are or are compared
-    with.
-    """
+    """Whether two arguments may be equal, given the constants that they are or are compared with."""
     if isinstance(one, Constant) and isinstance(other, Constant):
         return one.value == other.value
     if isinstance(one, Constant) and isinstance(other, Variable):
-        return _satisfies_bounds(one.value, others.get(other.name, ()))
+        return _satisfies_all(one.value, others.get(other.name, ()))
     if isinstance(one, Variable) and isinstance(other, Constant):
-        return _satisfies_bounds(other.value, bounds.get(one.name, ()))
+        return _satisfies_all(other.value, bounds.get(one.name, ()))
     return True
 
 
-def _satisfies_bounds(value: Value, bounds: Collection[Bound]) -> bool:
-    return all(compare(value, relation, bound) for relation, bound in bounds)
+def _satisfies_all(value: Value, bounds: Collection[Bound]) -> bool:
+    """Whether a constant satisfies all comparisons."""
+    return all(compare_constants(value, relation, bound) for relation, bound in bounds)

@@ -1,4 +1,4 @@
-"""Runs of a program: rows in, points closed as time goes on, models out.
+"""Sessions of a rule program: push rows, close points as time advances, get models.
 
 Timelines, lateness and the closing of points: docs/RULES.md.
 """
@@ -25,9 +25,9 @@ from shiq.streams.rules.syntax import MOST_DERIVED, CheckedProgram, Row
 from shiq.streams.rules.tokens import (
     END_OF_POINT,
     AtomError,
+    list_rows,
     parse_columns,
     read_atom,
-    to_rows,
 )
 
 if TYPE_CHECKING:
@@ -38,25 +38,27 @@ if TYPE_CHECKING:
 
 
 def shard_programs(program: CheckedProgram, key: Key, shards: int) -> list[CheckedProgram]:
-    """The program for each shard: with the facts of its keys, and all those that have none."""
+    """Split a program by its key into a program per shard, with the facts that the shard needs."""
     facts = [shard_rows(program.facts, key, shard, shards) for shard in range(shards)]
     return [replace(program, facts=own) for own in facts]
 
 
 def shard_rows(rows: Mapping[str, Any], key: Key, shard: int, shards: int) -> dict[str, list[Row]]:
-    """The rows that a shard needs: those of its keys, and those of predicates without key."""
+    """Rows that a shard needs: rows with its keys, and rows of predicates without key."""
     found = {}
     for predicate, given in rows.items():
-        at, every = key.get(predicate), to_rows(given)
+        at, every = key.get(predicate), list_rows(given)
         found[predicate] = (
             every if at is None else [row for row in every if shard_of(row[at], shards) == shard]
         )
     return found
 
 
-def legacy_shard_sessions(state: bytes, key: Key, shards: int) -> list[bytes]:
-    """The session of each shard, from the `RuleSession.state` of a version that had one session
-    over the evaluators of all. Raises: OperationalError.
+def split_legacy_session(state: bytes, key: Key, shards: int) -> list[bytes]:
+    """Split a `RuleSession.state` of versions with one session for all shards into a state per
+    shard.
+
+    Raises: OperationalError.
     """
     head, _, rest = state.partition(b"\n")
     try:
@@ -73,14 +75,14 @@ def legacy_shard_sessions(state: bytes, key: Key, shards: int) -> list[bytes]:
 
 
 TIMELINES: Final = ("dense", "on-input")
-_SCHEMA: Final = 1
+_SCHEMA_VERSION: Final = 1
 #: Texts of atoms, or columns by predicate.
 Atoms: TypeAlias = Iterable[str] | Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class EvaluationOptions:
-    """What changes models, beside the program."""
+    """Options that change the models of a program."""
 
     timeline: str = option(
         "dense", "The times that are points: of events, or all.", choices=TIMELINES
@@ -108,14 +110,17 @@ class EvaluationOptions:
             )
 
     def settings(self, program: Program) -> dict[str, str]:
-        """What a checkpoint of ``program`` holds for, as texts."""
+        """Program digest and options as texts, as settings of a checkpoint."""
         options = {name: str(value) for name, value in asdict(self).items()}
         return {"program": program.digest, **options}
 
 
 @dataclass
 class RuleSession:
-    """One run. ``points``, ``atoms``: how many were."""
+    """Session that evaluates a program over pushed rows.
+
+    points, atoms: number of points evaluated and of input atoms.
+    """
 
     program: Program
     options: EvaluationOptions = field(default_factory=EvaluationOptions)
@@ -133,20 +138,22 @@ class RuleSession:
 
     @property
     def last_closed(self) -> int | None:
-        """The last point that was evaluated, or passed."""
+        """Last point that was evaluated or skipped."""
         return self.tracker.closed_until
 
     def push(self, t: int, atoms: Atoms = (), source: str = "push", line: int = 0) -> list[Model]:
-        """Takes rows of the point ``t``: texts of atoms, or columns by predicate. Gives the
-        models of the points that are closed by it. What is late, too far ahead, or no atom goes
-        to ``rejects``. Raises: EvaluationError, InputError.
+        """Add rows to the point ``t`` and return the models of the points that are closed by this.
+
+        atoms: texts of atoms, or columns by predicate. Late, far-ahead or malformed ones go to
+        ``rejects``.
+        Raises: EvaluationError, InputError.
         """
         return list(self.push_lazily(t, atoms, source, line))
 
     def push_lazily(
         self, t: int, atoms: Atoms = (), source: str = "push", line: int = 0, text: str = ""
     ) -> Iterator[Model]:
-        """As `push`, but the models one by one: many points may lie between two rows."""
+        """Add rows as `push` does, but yield the models one by one: many points may be closed."""
         t = _parse_time(t)
         if isinstance(atoms, str):
             raise UsageError(f"the text {atoms[:80]!r} instead of a list of texts", "Write [text].")
@@ -158,18 +165,18 @@ class RuleSession:
                 raise UsageError(f"atoms {atoms!r:.80}", "Atoms are texts.")
         if kind := self.tracker.classify(t):
             reason = self.tracker.explain_reject(t, kind)
-            self.rejects.add(kind, source, line, reason, text or _reject_text(t, atoms))
+            self.rejects.add(kind, source, line, reason, text or _describe_reject(t, atoms))
             return
         ended = self._add_to_point(self._open_points.setdefault(t, {}), atoms, source, line)
         watermark = self.tracker.watermark or 0
         yield from self.close_points(max(watermark, t + 1) if ended else watermark)
 
     def _add_to_point(self, point: dict[str, Any], atoms: Atoms, source: str, line: int) -> bool:
-        """Adds rows to an open point; whether they say that it ends."""
+        """Add rows to an open point; return whether they contain `@end`."""
         if isinstance(atoms, Mapping):
             for predicate, columns in atoms.items():
                 if predicate in point:
-                    point[predicate] = [*to_rows(point[predicate]), *to_rows(columns)]
+                    point[predicate] = [*list_rows(point[predicate]), *list_rows(columns)]
                 else:
                     point[predicate] = columns
                 self.atoms += len(columns[0])
@@ -178,13 +185,13 @@ class RuleSession:
         for predicate, row in read:
             rows = point.get(predicate)
             if type(rows) is not list:
-                rows = point[predicate] = [] if rows is None else to_rows(rows)
+                rows = point[predicate] = [] if rows is None else list_rows(rows)
             rows.append(row)
         self.atoms += len(read)
         return END_OF_POINT in atoms
 
     def _read_atoms(self, atoms: Iterable[str], source: str, line: int) -> list[tuple[str, Row]]:
-        """Predicates and rows; what is none goes to ``rejects``."""
+        """Parse atoms as predicates and rows; malformed ones go to ``rejects``."""
         try:
             return list(map(read_atom, atoms))
         except (AtomError, TypeError):
@@ -194,28 +201,29 @@ class RuleSession:
                 try:
                     found.append(read_atom(text))
                 except AtomError as error:
-                    self.rejects.add(MALFORMED, source, line, str(error), encodable_text(text))
+                    self.rejects.add(MALFORMED, source, line, str(error), escape_surrogates(text))
         return found
 
     def finish(self) -> list[Model]:
-        """The models of the points that are still open."""
+        """Close all open points and return their models."""
         return list(self.finish_lazily())
 
     def finish_lazily(self) -> Iterator[Model]:
-        """As `finish`, one by one."""
+        """Close all open points and yield their models one by one."""
         if self.tracker.newest is not None:
             yield from self.close_points(self.tracker.newest + 1)
 
     def add_atom(self, t: int, atom: str | tuple[str, Row]) -> None:
-        """Takes an atom, its text or its predicate and row, of a point that is open; "" for none."""
+        """Add an atom (a text, or predicate and row) to an open point; "" only opens the point."""
         point = self._open_points.setdefault(t, {})
         if atom:
             predicate, row = read_atom(atom) if isinstance(atom, str) else atom
             point.setdefault(predicate, []).append(row)
 
     def close_points(self, before: int, first: int | None = None) -> Iterator[Model]:
-        """Evaluates the points before ``before``; the stream begins with ``first``, if not with
-        what came first.
+        """Evaluate the points before ``before`` and yield their models.
+
+        first: first point of the stream, if not that of the first row.
         """
         if self.options.timeline == "dense":
             begin = min(self._open_points, default=before) if first is None else first
@@ -235,9 +243,9 @@ class RuleSession:
     # --- kept on disk
 
     def state(self) -> bytes:
-        """All that later models depend on."""
+        """Serialise everything that later models depend on."""
         points = {
-            t: {name: to_rows(rows) for name, rows in point.items()}
+            t: {name: list_rows(rows) for name, rows in point.items()}
             for t, point in self._open_points.items()
         }
         told: dict[str, Any] = {
@@ -254,7 +262,7 @@ class RuleSession:
         )
 
     def restore(self, state: bytes) -> None:
-        """Puts the session where the one was that gave ``state``. Raises: OperationalError."""
+        """Continue from the ``state`` of another session. Raises: OperationalError."""
         told, _, rest = state.partition(b"\n")
         try:
             found = json.loads(told)
@@ -274,10 +282,10 @@ class RuleSession:
         self.evaluator.restore(rest)
 
     def save(self, path: str | Path) -> None:
-        """Writes the session to a file, in one step. Raises: OperationalError."""
+        """Write the session to a file in one atomic step. Raises: OperationalError."""
         state = self.state()
         head = {
-            "schema_version": _SCHEMA,
+            "schema_version": _SCHEMA_VERSION,
             "program": self.program.digest,
             "options": asdict(self.options),
             "crc": zlib.crc32(state),
@@ -287,26 +295,29 @@ class RuleSession:
 
 
 def _parse_time(t: Any) -> int:
+    """Convert a time to int, or raise UsageError."""
     try:
         return index(t)
     except TypeError:
         raise UsageError(f"the time {t!r}", "Give an integer, in units of the timeline.") from None
 
 
-def encodable_text(text: str) -> str:
-    """A text as a file can hold it."""
+def escape_surrogates(text: str) -> str:
+    """Replace halves of characters (surrogates) in a text by escapes, so that a file can hold it."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _reject_text(t: int, atoms: Atoms) -> str:
-    return encodable_text(
+def _describe_reject(t: int, atoms: Atoms) -> str:
+    """Text of rejected input for the reject log."""
+    return escape_surrogates(
         f"{t} {', '.join(atoms) if isinstance(atoms, Mapping) else '; '.join(map(str, atoms))}"
     )
 
 
 def load_session(program: Program, path: Path) -> RuleSession:
-    """The session of ``program`` that `RuleSession.save` wrote to ``path``. Raises:
-    OperationalError.
+    """Load the session of ``program`` that `RuleSession.save` wrote to ``path``.
+
+    Raises: OperationalError.
     """
     try:
         head, _, state = path.read_bytes().partition(b"\n")
@@ -333,7 +344,7 @@ def load_session(program: Program, path: Path) -> RuleSession:
 
 
 def make_evaluator(program: Program, options: EvaluationOptions) -> Evaluator:
-    """The engine that evaluates the points of a program."""
+    """Make the engine for a program and options."""
     return Engine(
         program.checked_program, program.functions, options.complete_windows, options.max_atoms
     )

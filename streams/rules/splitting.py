@@ -1,14 +1,12 @@
-"""How a program is rewritten and split: flat rewriting, stream dependency and component graphs,
+"""Dependencies of a program: strata, flat rewriting, stream dependency and component graph,
 macro-nodes.
 
-Source: docs/RULES.md, with the slips of the paper put right (docs/papers/CORRECTIONS.md): orders
-satisfy all arcs; all pairs of a run are compared; a non-harmless use of a recursive component
+Source: docs/RULES.md, with errors of the paper corrected (docs/papers/CORRECTIONS.md): orders
+satisfy all arcs; all pairs in a run are compared; a non-harmless use of a recursive component
 separates as "<" does.
 
-Strata: components of predicates in an order of evaluation; cycles through non-harmless
-literals are refused.
-
-Source: docs/RULES.md.
+Strata are components of predicates in an order of evaluation. Cycles through non-harmless literals
+are refused.
 """
 
 from __future__ import annotations
@@ -32,8 +30,10 @@ from shiq.streams.rules.syntax import (
 
 
 @dataclass(frozen=True)
-class Arc:
-    """``source`` is in the body of ``rule``, whose head is ``target``."""
+class DependencyArc:
+    """Dependency between predicates: ``source`` occurs in the body of ``rule``, whose head is
+    ``target``.
+    """
 
     source: str
     target: str
@@ -42,10 +42,10 @@ class Arc:
     rule: StreamRule
 
 
-def dependency_arcs(rules: Iterable[StreamRule]) -> list[Arc]:
-    """What each rule says of how predicates depend on each other."""
+def dependency_arcs(rules: Iterable[StreamRule]) -> list[DependencyArc]:
+    """Dependencies between predicates, one per streaming literal of a rule."""
     return [
-        Arc(literal.atom.predicate, rule.head.predicate, literal, harmless, rule)
+        DependencyArc(literal.atom.predicate, rule.head.predicate, literal, harmless, rule)
         for rule in rules
         for literal, harmless in streaming_literals(rule.body)
     ]
@@ -54,7 +54,7 @@ def dependency_arcs(rules: Iterable[StreamRule]) -> list[Arc]:
 def ordered_components(
     nodes: Iterable[str], successors: Mapping[str, Sequence[str]]
 ) -> list[tuple[str, ...]]:
-    """The strongly connected components, each before those that it leads to."""
+    """Strongly connected components in topological order."""
     every = {node: successors.get(node, ()) for node in nodes}
     every |= {
         target: successors.get(target, ())
@@ -66,8 +66,8 @@ def ordered_components(
 
 
 def make_strata(rules: Sequence[StreamRule], problems: list[ProgramProblem]) -> tuple[Stratum, ...]:
-    """The rules by components, in an order of evaluation. Cycles that a non-harmless literal is
-    on are told to ``problems``.
+    """Group rules into strata in an order of evaluation; report cycles through non-harmless
+    literals.
     """
     every = dependency_arcs(rules)
     heads = list(dict.fromkeys(rule.head.predicate for rule in rules))
@@ -84,17 +84,17 @@ def make_strata(rules: Sequence[StreamRule], problems: list[ProgramProblem]) -> 
     told = set[frozenset[str]]()
     for arc in every:
         if not arc.is_harmless and place.get(arc.source) == place[arc.target]:
-            cycle = _cycle(arc, every)
+            cycle = _find_cycle(arc, every)
             passed = frozenset(other.target for other in cycle)
             if passed not in told:
-                problems.append(_cycle_problem(cycle))
+                problems.append(_describe_cycle(cycle))
             told.add(passed)
     return tuple(found)
 
 
-def _cycle(arc: Arc, every: Sequence[Arc]) -> list[Arc]:
-    """The cycle that ``arc`` closes, by a shortest path from its target back to its source."""
-    came: dict[str, Arc] = {}
+def _find_cycle(arc: DependencyArc, every: Sequence[DependencyArc]) -> list[DependencyArc]:
+    """Shortest cycle that contains ``arc``."""
+    came: dict[str, DependencyArc] = {}
     waiting = [arc.target]
     while arc.source not in (*came, arc.target):
         node = waiting.pop(0)
@@ -102,14 +102,15 @@ def _cycle(arc: Arc, every: Sequence[Arc]) -> list[Arc]:
             if other.source == node and other.target not in came:
                 came[other.target] = other
                 waiting.append(other.target)
-    back, node = list[Arc](), arc.source
+    back, node = list[DependencyArc](), arc.source
     while node != arc.target:
         back.insert(0, came[node])
         node = came[node].source
     return [arc, *back]
 
 
-def _cycle_problem(cycle: Sequence[Arc]) -> ProgramProblem:
+def _describe_cycle(cycle: Sequence[DependencyArc]) -> ProgramProblem:
+    """Problem that reports a cycle without strata."""
     path = " → ".join([cycle[0].source, *(arc.target for arc in cycle)])
     shown = "; ".join(
         f"line {arc.rule.position.line}: {arc.literal} in {arc.rule}" for arc in cycle
@@ -123,8 +124,9 @@ LabelledGraph = Mapping[tuple[int, int], bool]
 
 
 def flatten_rules(rules: Sequence[StreamRule]) -> tuple[tuple[StreamRule, ...], dict[str, str]]:
-    """The flat rewriting: a fresh predicate for each non-degenerate streaming atom, equal ones
-    sharing; and the map of which is which, by names with arity.
+    """Flat rewriting: replace each non-degenerate streaming atom by a fresh predicate.
+
+    Equal atoms share one. Also returns the atom behind each fresh predicate (name with arity).
     """
     fresh: dict[tuple[object, ...], str] = {}
     used = {
@@ -138,6 +140,7 @@ def flatten_rules(rules: Sequence[StreamRule]) -> tuple[tuple[StreamRule, ...], 
     described: dict[str, str] = {}
 
     def name_of(literal: WindowedLiteral) -> tuple[str, tuple[Term, ...]]:
+        """Predicate and arguments of the atom that replaces a streaming literal."""
         arguments = literal.atom.arguments
         varies = literal.count is not None and isinstance(literal.count, Variable)
         extra: tuple[Term, ...] = (literal.count,) if varies and literal.count is not None else ()
@@ -159,7 +162,8 @@ def flatten_rules(rules: Sequence[StreamRule]) -> tuple[tuple[StreamRule, ...], 
             described[f"{name}/{len(arguments) + len(extra)}"] = str(shown)
         return fresh[of], (*arguments, *extra)
 
-    def rewritten(literal: Literal) -> Literal:
+    def rewrite_literal(literal: Literal) -> Literal:
+        """Replace a non-degenerate streaming literal by its fresh atom."""
         if not isinstance(literal, WindowedLiteral) or literal.window is None:
             return literal
         name, arguments = name_of(literal)
@@ -169,15 +173,18 @@ def flatten_rules(rules: Sequence[StreamRule]) -> tuple[tuple[StreamRule, ...], 
             position=literal.position,
         )
 
-    flattened = tuple(replace(rule, body=tuple(map(rewritten, rule.body))) for rule in rules)
+    flattened = tuple(replace(rule, body=tuple(map(rewrite_literal, rule.body))) for rule in rules)
     return flattened, described
 
 
 @dataclass(frozen=True)
-class Splitting:
-    """``labels``: the stream dependency graph, arcs p → q between heads' predicates, True for
-    "<"; ``members``: the nodes of the stream component graph; ``separated_components``: (i, j) where a rule
-    of component j has a non-harmless literal about the recursive i.
+class DependencyGraphs:
+    """Dependency graphs of a program.
+
+    labels: the stream dependency graph between head predicates; True for an arc "<".
+    members: predicates of each node of the stream component graph.
+    separated_components: (i, j) where a rule of component j has a non-harmless literal about the
+    recursive component i.
     """
 
     labels: Mapping[tuple[str, str], bool]
@@ -186,7 +193,7 @@ class Splitting:
 
     @cached_property
     def graph(self) -> LabelledGraph:
-        """The stream component graph."""
+        """Stream component graph."""
         place = self._component_numbers
         found: dict[tuple[int, int], bool] = {}
         for (p, q), label in self.labels.items():
@@ -197,16 +204,19 @@ class Splitting:
 
     @cached_property
     def _component_numbers(self) -> dict[str, int]:
+        """Number of each predicate's component."""
         return {predicate: i for i, members in enumerate(self.members) for predicate in members}
 
     @cached_property
     def precedes(self) -> frozenset[tuple[int, int]]:
-        """≺: pairs with a path that has an arc "<"."""
+        """The relation ≺: pairs of components with a path that has an arc "<"."""
         return frozenset(self._paths_through({arc for arc, label in self.graph.items() if label}))
 
     @cached_property
     def separated_pairs(self) -> frozenset[tuple[int, int]]:
-        """Pairs that no macro-node may hold: ≺, and non-harmless uses of recursive components."""
+        """Pairs of components that no macro-node may contain: ≺, and non-harmless uses of recursive
+        ones.
+        """
         return frozenset(
             self._paths_through(
                 {arc for arc, label in self.graph.items() if label} | self.separated_components
@@ -214,6 +224,7 @@ class Splitting:
         )
 
     def _paths_through(self, strict: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+        """Yield the pairs of components with a path through one of the ``strict`` arcs."""
         strict, size = set(strict), len(self.members)
         following: dict[int, set[int]] = {}
         for i, j in self.graph:
@@ -230,14 +241,14 @@ class Splitting:
             yield from ((start, node) for node, passed in seen if passed)
 
     def ready_components(self, done: Sequence[int]) -> list[int]:
-        """The components that may come next."""
+        """Components whose predecessors are all ``done``."""
         blocked = {j for (i, j) in self.graph if i not in done}
         return [
             node for node in range(len(self.members)) if node not in done and node not in blocked
         ]
 
     def macro_nodes_of(self, order: Iterable[int]) -> tuple[tuple[int, ...], ...]:
-        """The macro-nodes of an order: runs of components no two of which are apart."""
+        """Macro-nodes of an order: maximal runs of components without a separated pair."""
         found: list[tuple[int, ...]] = []
         for node in order:
             if found and not any((before, node) in self.separated_pairs for before in found[-1]):
@@ -248,7 +259,7 @@ class Splitting:
 
     @cached_property
     def macro_nodes(self) -> tuple[tuple[int, ...], ...]:
-        """Those of one order, which goes on with components that join the run."""
+        """Macro-nodes of an order that extends each run as long as possible."""
         done: list[int] = []
         run: list[int] = []
         while len(done) < len(self.members):
@@ -277,8 +288,8 @@ class Splitting:
         )
 
 
-def split_program(rules: Sequence[StreamRule]) -> Splitting:
-    """The graphs of a program."""
+def build_graphs(rules: Sequence[StreamRule]) -> DependencyGraphs:
+    """Compute the dependency graphs of a program."""
     heads = list(dict.fromkeys(rule.head.predicate for rule in rules))
     every = [arc for arc in dependency_arcs(rules) if arc.source in heads]
     labels: dict[tuple[str, str], bool] = {}
@@ -298,28 +309,24 @@ def split_program(rules: Sequence[StreamRule]) -> Splitting:
         for arc in every
         if not arc.is_harmless and place[arc.source] in recursive
     )
-    return Splitting(labels, members, separated)
+    return DependencyGraphs(labels, members, separated)
 
 
-def graphviz_text(found: Splitting) -> str:
-    """The stream dependency graph for Graphviz: components are boxes, macro-nodes are boxes
-    around them.
-    """
+def render_graphviz(found: DependencyGraphs) -> str:
+    """Stream dependency graph in Graphviz's language, with boxes for components and macro-nodes."""
 
-    def quoted(text: str) -> str:
+    def quote(text: str) -> str:
         return '"' + text.replace('"', "'") + '"'
 
     lines = ["digraph rules {", "  rankdir=LR;"]
     for number, nodes in enumerate(found.macro_nodes, 1):
         lines.append(f'  subgraph cluster_{number} {{ label="macro-node {number}";')
         for node in nodes:
-            inner = " ".join(quoted(predicate) + ";" for predicate in found.members[node])
+            inner = " ".join(quote(predicate) + ";" for predicate in found.members[node])
             lines.append(
                 f'    subgraph cluster_{number}_{node} {{ label=""; style=rounded; {inner} }}'
             )
         lines.append("  }")
     for (p, q), label in sorted(found.labels.items()):
-        lines.append(
-            f"  {quoted(p)} -> {quoted(q)}{' [label=' + quoted('<') + ']' if label else ''};"
-        )
+        lines.append(f"  {quote(p)} -> {quote(q)}{' [label=' + quote('<') + ']' if label else ''};")
     return "\n".join([*lines, "}", ""])

@@ -1,7 +1,7 @@
-"""Stream rules as an operator, and its collector: atoms by key in buckets, an evaluator each; a
-row a point.
+"""Stream rules as a stream system: an operator with an evaluator per bucket, and its collector.
 
-A program without a key has one bucket; one without input has its points all the same.
+Atoms go to buckets by the program's key; without a key there is one bucket. Each point gives a row.
+A dense timeline has points without input.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from shiq.streams.front.arrivals import (
 )
 from shiq.streams.front.event import Event, EventError, Record
 from shiq.streams.front.operator import BatchReport, Columns, PartitionedEvents, RejectedEvent, Row
-from shiq.streams.front.sinks import row_text
+from shiq.streams.front.sinks import serialise_row
 from shiq.streams.rules.model import Evaluator
 from shiq.streams.rules.operators import load_functions
 from shiq.streams.rules.program import Program, shard_of
@@ -38,19 +38,23 @@ from shiq.streams.rules.records import RuleRecordReader, TripleMapping, parse_re
 from shiq.streams.rules.session import (
     EvaluationOptions,
     RuleSession,
-    encodable_text,
-    legacy_shard_sessions,
+    escape_surrogates,
     shard_programs,
+    split_legacy_session,
 )
 from shiq.streams.rules.tokens import END_OF_POINT, AtomError, read_atom
 
 
 @dataclass(frozen=True)
 class RulesOperator:
-    """`shiq.streams.front.operator.Operator`. ``shown_atoms``: derived or all; ``quads``: rows are
-    N-Quads; ``python``: the text of the program's functions, for where it is sent without them;
-    ``evaluator``: what evaluates the one bucket, if not an engine. ``in_tasks``: of a cluster:
-    atoms are sent as texts, and `@end` closes nothing.
+    """Operator of stream rules (`shiq.streams.front.operator.Operator`).
+
+    shown_atoms: derived or all.
+    quads: whether rows are N-Quads.
+    python: text of the program's functions, for tasks that get the program without them.
+    evaluator: evaluator for the single bucket, instead of an engine.
+    in_tasks: whether it runs in the tasks of a cluster: atoms are sent as texts, and `@end` is
+    ignored.
     """
 
     shows_events: ClassVar[bool] = False
@@ -67,7 +71,7 @@ class RulesOperator:
 
     @cached_property
     def programs(self) -> list[Program]:
-        """The program of each bucket."""
+        """Program of each bucket."""
         whole = self.program
         if self.python is not None and not whole.functions:
             whole = replace(whole, functions=load_functions(self.python))
@@ -80,10 +84,11 @@ class RulesOperator:
 
     @cached_property
     def mapping(self) -> TripleMapping:
+        """Mapping between triples and atoms by the program's #rdf directives."""
         return TripleMapping(self.program.checked_program.mappings, self.program.unit)
 
     def partition_events(self, events: Sequence[Event | None]) -> PartitionedEvents:
-        """Atoms by bucket, by event; an atom "" says that there is a point."""
+        """Split atoms by bucket; the atom "" marks a point."""
         key, every = (self.program.key.key or {}) if self.buckets > 1 else {}, range(self.buckets)
         found: list[list[tuple[int, int, Any]]] = [[] for _ in every]
         refused, atoms, before = list[RejectedEvent](), 0, self.mapping.unmapped_count
@@ -108,7 +113,7 @@ class RulesOperator:
                         continue
                     parsed = read_atom(atom)
                 except AtomError as error:
-                    refused.append((number, MALFORMED, str(error), encodable_text(text)))
+                    refused.append((number, MALFORMED, str(error), escape_surrogates(text)))
                     continue
                 atoms += 1
                 at = key.get(parsed[0])
@@ -124,7 +129,7 @@ class RulesOperator:
         )
 
     def open_state(self, bucket: int, state: bytes | None) -> RulesState:
-        """The session of a bucket."""
+        """Open the session of a bucket."""
         session = RuleSession(self.programs[bucket], self.options)
         if self.evaluator is not None:
             session.evaluator = self.evaluator
@@ -135,18 +140,18 @@ class RulesOperator:
 
 @dataclass(frozen=True)
 class RulesState:
-    """The open points of a bucket, and its evaluator."""
+    """State of a bucket: the session with its open points and evaluator."""
 
     operator: RulesOperator
     session: RuleSession
 
     @property
     def seen_predicates(self) -> set[str]:
-        """The predicates that input has had atoms of."""
+        """Predicates that occurred in the input."""
         return self.session.seen_predicates
 
     def step(self, parts: Sequence[Columns], moment: StreamTime) -> Iterator[Row]:
-        """Take atoms, and evaluate the points before the watermark, or up to one that ended."""
+        """Add atoms and yield the rows of points before the watermark or up to an `@end`."""
         before = moment.watermark
         for part in parts:
             for t, atom in zip(map(int, part["t"]), part["atom"]):
@@ -154,13 +159,14 @@ class RulesState:
                     before = max(before or 0, t + 1)
                 else:
                     self.session.add_atom(t, atom)
-        return iter(()) if before is None else self._rows(before, moment)
+        return iter(()) if before is None else self._model_rows(before, moment)
 
     def finish(self, moment: StreamTime) -> Iterator[Row]:
-        """The points that are open."""
-        return iter(()) if moment.newest is None else self._rows(moment.newest + 1, moment)
+        """Yield the rows of all open points."""
+        return iter(()) if moment.newest is None else self._model_rows(moment.newest + 1, moment)
 
-    def _rows(self, before: int, moment: StreamTime) -> Iterator[Row]:
+    def _model_rows(self, before: int, moment: StreamTime) -> Iterator[Row]:
+        """Evaluate the points before ``before`` and yield their rows."""
         derived = self.operator.shown_atoms == "derived"
         for model in self.session.close_points(before, moment.first):
             if self.operator.quads:
@@ -170,27 +176,28 @@ class RulesState:
                 yield {"t": model.t, "atoms": model.derived if derived else model.atoms}
 
     def to_bytes(self) -> bytes:
+        """Serialise the session."""
         return self.session.state()
 
 
-_MOST_WAITING: Final = 500
-NO_NODE: Final = "its first argument is no node, so it is no statement of N-Quads"
+_MOST_BUFFERED_ROWS: Final = 500
+NO_NODE_REASON: Final = "its first argument is no node, so it is no statement of N-Quads"
 
 
 @dataclass(frozen=True)
 class RulesResult:
-    """What came of a stream."""
+    """Result of a stream of rules."""
 
     leftovers: tuple[Leftover, ...]
     statistics: dict[str, Any]
 
     @property
     def exit_code(self) -> int:
-        """3 where something was rejected or late."""
+        """Exit code: 3 if something was rejected or late."""
         return 3 if self.leftovers else 0
 
     def to_dict(self) -> dict[str, Any]:
-        """As ``--json`` writes it."""
+        """JSON value as ``--json`` prints it."""
         return {
             "verdict": None,
             "leftovers": leftover_rows(self.leftovers),
@@ -200,8 +207,10 @@ class RulesResult:
 
 @dataclass
 class RuleIntake(EventIntake):
-    """The intake of stream rules: a record may hold several events. ``reader``: reads them;
-    ``records``, ``broken_records``: how many came, and held none.
+    """Intake of stream rules, where a record may hold several events.
+
+    reader: parser of records.
+    records, broken_records: number of records read and of those without an event.
     """
 
     reader: RuleRecordReader = field(default_factory=RuleRecordReader.for_texts)
@@ -209,6 +218,7 @@ class RuleIntake(EventIntake):
     broken_records: int = 0
 
     def read_events(self, record: Record) -> Iterator[Event | None]:
+        """Yield the admitted events of a record; reject a malformed record."""
         self.records += 1
         try:
             for event in self.reader.read_events(record):
@@ -222,9 +232,10 @@ class RuleIntake(EventIntake):
 
 @dataclass
 class RulesCollector:
-    """Makes rows of models (`shiq.streams.front.operator.Collector`). ``base_operator``: what is done
-    with events, but for the limits; ``make_readable`` makes rows that were written readable: where it is
-    given, each point that is closed is written at once.
+    """Collector that writes the models of points as rows (`shiq.streams.front.operator.Collector`).
+
+    base_operator: the operator without acceptance limits.
+    make_readable: flushes written rows for readers; if given, each closed point is written at once.
     """
 
     name: ClassVar[str] = "rules"
@@ -248,7 +259,7 @@ class RulesCollector:
         self._started_at = perf_counter()
 
     def operator(self, *, in_tasks: bool = False) -> RulesOperator:
-        """What is done with events; functions are sent to tasks as text."""
+        """Operator for this process or for tasks, which get the functions as text."""
         limits = self.intake.limits()
         if not in_tasks:
             return replace(self.base_operator, limits=limits)
@@ -257,17 +268,18 @@ class RulesCollector:
         return replace(self.base_operator, program=program, limits=limits, in_tasks=True)
 
     def collect(self, report: BatchReport, rows: Iterable[Row]) -> None:
-        """Write the rows of points, each as it is known where this process makes them."""
-        report.apply_to(self.intake, self.counts)
+        """Write the rows of points; without buffering if each point must be readable."""
+        report.update_intake(self.intake, self.counts)
         before, self._states = self.points, report.states
-        self._write(rows)
+        self._write_rows(rows)
         if not self._states:
             self.flush()  # a batch of tasks is saved whole
         elif self.make_readable is not None and self.points > before:
             self.flush()
             self.make_readable()
 
-    def _write(self, rows: Iterable[Row]) -> None:
+    def _write_rows(self, rows: Iterable[Row]) -> None:
+        """Write the rows of all buckets; write earlier rows before an error is raised."""
         try:
             for row in unite_buckets(rows, self.base_operator.buckets):
                 begun = perf_counter()
@@ -278,49 +290,52 @@ class RulesCollector:
             raise
 
     def _add_row(self, row: Row) -> None:
+        """Buffer the row of a point and log atoms that N-Quads cannot express."""
         self.points += 1
         if self._states:
             self.intake.tracker.closed_until = row["t"]
         for atom in row.get("unwritable", ()):
-            self.intake.rejects.add(UNWRITABLE, f"point {row['t']}", 0, NO_NODE, atom)
-        self._rows += row["atoms"] if self.base_operator.quads else [row_text(row)]
-        if len(self._rows) >= _MOST_WAITING:
+            self.intake.rejects.add(UNWRITABLE, f"point {row['t']}", 0, NO_NODE_REASON, atom)
+        self._rows += row["atoms"] if self.base_operator.quads else [serialise_row(row)]
+        if len(self._rows) >= _MOST_BUFFERED_ROWS:
             self.flush()
 
     def flush(self) -> None:
-        """Write the rows that wait."""
+        """Write the buffered rows."""
         if self._rows:
             self.write(self._rows)
             self._rows = []
 
     def state(self) -> bytes:
-        """What `restore` takes."""
+        """State of the collector for a checkpoint; `restore` reads it."""
         found = {"arrivals": self.intake.state(), "points": self.points, "counts": self.counts}
         more = {"records": self.intake.records, "broken": self.intake.broken_records}
         return json.dumps({**found, **more}).encode()
 
     def restore(self, state: bytes) -> None:
-        """Go on from the `state` of another run."""
+        """Continue from the `state` of another run."""
         found, arrivals = _read_legacy_state(state), self.intake
         arrivals.records, arrivals.broken_records = found.get("records", 0), found.get("broken", 0)
         self.points, self.counts = found["points"], found["counts"]
         arrivals.restore(found["arrivals"])
 
     def legacy_bucket_states(self, state: bytes) -> list[bytes]:
-        """The sessions in a checkpoint of a version that kept all in one."""
+        """Split the state of a checkpoint with one session for all buckets."""
         session, key = state.partition(b"\n")[2], self.base_operator.program.key.key
         if self.base_operator.buckets == 1 or key is None:
             return [session]
-        return legacy_shard_sessions(session, key, self.base_operator.buckets)
+        return split_legacy_session(session, key, self.base_operator.buckets)
 
     def finish(self, rows: Iterable[Row]) -> RulesResult:
-        """Write the points that are open. Raises: InputError where no record could be read."""
-        self._write(rows)
+        """Write the open points and return the result. Raises: InputError if no record could be
+        read.
+        """
+        self._write_rows(rows)
         self.flush()
         arrivals, rejects = self.intake, self.intake.rejects
         if arrivals.records and arrivals.broken_records == arrivals.records:
             raise InputError(
-                rejects.explain_none("an event or a line of atoms"),
+                rejects.explain_nothing_read("an event or a line of atoms"),
                 "Write `time atom; atom; …` a line, or JSON.",
             )
         key, spent = self.base_operator.program.key.key, perf_counter() - self._started_at
@@ -335,7 +350,7 @@ class RulesCollector:
             "unmapped": self.counts["unmapped"] + arrivals.reader.triples.unmapped_count,
             "unwritable": rejects.counts[UNWRITABLE],
             "seconds": {name: round(spent, 3) for name, spent in seconds.items()},
-            "peak_mb": peak_mb(),
+            "peak_mb": peak_memory_mb(),
             "shards": self.base_operator.buckets,
             "key": None if key is None else dict(key),
         }
@@ -346,7 +361,7 @@ class RulesCollector:
 
 
 def unite_buckets(rows: Iterable[Row], buckets: int) -> Iterator[Row]:
-    """The points that all buckets gave, each as soon as it is whole; the atoms of each together."""
+    """Unite the rows of a point from all buckets, and yield it when all are there."""
     points = defaultdict[int, list[Row]](list)
     for row in rows:
         parts = points[row["t"]]
@@ -366,7 +381,7 @@ def unite_buckets(rows: Iterable[Row], buckets: int) -> Iterator[Row]:
 
 
 def _read_legacy_state(state: bytes) -> dict[str, Any]:
-    """A `RulesCollector.state`, also of versions that had a state for each runner."""
+    """Parse a collector's state, including those of versions with a state per runner."""
     head, _, rest = state.partition(b"\n")
     found: dict[str, Any] = json.loads(head)
     if "arrivals" in found:
@@ -388,8 +403,8 @@ def _read_legacy_state(state: bytes) -> dict[str, Any]:
     return {**found, "arrivals": arrivals, "points": session["points"], "counts": counts}
 
 
-def peak_mb() -> float:
-    """The most memory that this process has had, in MB; 0 where it is not counted (Windows)."""
+def peak_memory_mb() -> float:
+    """Peak memory of this process in MB; 0 if the platform does not measure it (Windows)."""
     try:
         import resource
     except ImportError:

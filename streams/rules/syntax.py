@@ -1,18 +1,13 @@
-"""Programs as values: terms, atoms, windows, literals, rules, each with the place where it was
-read.
+"""Abstract syntax of rule programs: constants, terms, atoms, windows, literals, rules, with
+positions.
 
-Source: docs/RULES.md. The text of each is what `str` gives.
+`str` gives the text of each. Source: docs/RULES.md.
 
-Constants: integers, symbols, strings, IRIs; their texts, their total order, arithmetic.
-
-A constant is an int, or the text by which it is written: ``on`` a symbol, ``"on"`` a string,
-``<urn:on>`` an IRI. So equal constants are equal values, and what is written out needs no work.
-Source: docs/RULES.md.
+A constant is an int or its text: ``on`` is a symbol, ``"on"`` a string, ``<urn:on>`` an IRI. So
+equal constants are equal values and need no conversion for output.
 
 >>> sorted(['"a"', 'b', 7, '<urn:a>', 'a', -1], key=constant_order)
 [-1, 7, 'a', 'b', '"a"', '<urn:a>']
-
-Faults of programs and of their runs: each says where, what, and what to do.
 """
 
 from __future__ import annotations
@@ -31,7 +26,7 @@ MOST_DERIVED: Final = 1_000_000
 
 
 class Position(NamedTuple):
-    """Where a token begins; lines and columns count from 1."""
+    """Position of a token in a program; lines and columns count from 1."""
 
     file: str = "program"
     line: int = 1
@@ -43,17 +38,19 @@ class Position(NamedTuple):
 
 @dataclass(frozen=True)
 class ProgramProblem:
-    """One fault of a program; ``message`` says what, and what to do."""
+    """One fault of a program; ``message`` states the problem and the remedy."""
 
     position: Position
     message: str
 
     @property
     def line(self) -> int:
+        """Line of the fault."""
         return self.position.line
 
     @property
     def column(self) -> int:
+        """Column of the fault."""
         return self.position.column
 
     def __str__(self) -> str:
@@ -61,7 +58,7 @@ class ProgramProblem:
 
 
 class ProgramError(InputError):
-    """A program that is refused; ``problems`` has every fault, in order of place."""
+    """Error: a program is refused. ``problems`` lists every fault in order of position."""
 
     def __init__(self, problems: Iterable[ProgramProblem]) -> None:
         self.problems = sorted(
@@ -74,17 +71,15 @@ class ProgramError(InputError):
 
 
 class EvaluationError(OperationalError):
-    """A rule that cannot be evaluated at some point: overflow, a function that fails, too many
-    atoms.
-    """
+    """Error: a rule cannot be evaluated at a point (overflow, failing function, too many atoms)."""
 
     def __init__(self, rule: StreamRule | str, message: str, remedy: str = "") -> None:
         where = rule if isinstance(rule, str) else f"{rule.position}: {rule}"
         super().__init__(f"{where}\n  {message}", remedy)
 
 
-def too_many_derived(rule: StreamRule, t: int, most: int) -> EvaluationError:
-    """The error of a point that derives more than ``most`` atoms."""
+def too_many_derived_error(rule: StreamRule, t: int, most: int) -> EvaluationError:
+    """Error for a point that derives more than ``most`` atoms."""
     return EvaluationError(
         rule,
         f"more than {most:,} atoms are derived at t = {t} (--max-atoms {most})",
@@ -97,9 +92,9 @@ Value: TypeAlias = int | str
 Row: TypeAlias = tuple[Value, ...]
 
 #: Integers are from -LIMIT to LIMIT - 1.
-LIMIT: Final = 1 << 63
+INTEGER_LIMIT: Final = 1 << 63
 #: Relations as they are from the other side.
-FLIPPED: Final = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+FLIPPED_RELATIONS: Final = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 #: What relations say of numbers and places in the order, and of arrays of them.
 COMPARISONS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "=": operator.eq,
@@ -109,16 +104,16 @@ COMPARISONS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-_ESCAPED: Final = re.compile(r'\\(["\\n])')
-_SPECIAL: Final = {"n": "\n", '"': '"', "\\": "\\"}
+_ESCAPE_PATTERN: Final = re.compile(r'\\(["\\n])')
+_ESCAPED_CHARACTERS: Final = {"n": "\n", '"': '"', "\\": "\\"}
 
 
 class IntegerOverflow(ArithmeticError):
-    """A result that 64 bits do not hold."""
+    """Error: a result does not fit into 64 bits."""
 
 
 def atom_text(name: str, row: Row) -> str:
-    """A ground atom, without blanks.
+    """Text of a ground atom, without blanks.
 
     >>> atom_text("p", (1, "a", '"b c"')), atom_text("q", ())
     ('p(1,a,"b c")', 'q')
@@ -127,7 +122,7 @@ def atom_text(name: str, row: Row) -> str:
 
 
 def string_constant(content: str) -> str:
-    r"""The string constant with this content.
+    r"""String constant with this content, quoted and escaped.
 
     >>> print(string_constant('say "a"'))
     "say \"a\""
@@ -136,15 +131,19 @@ def string_constant(content: str) -> str:
 
 
 def constant_content(value: str) -> str:
-    """What a symbol, string or IRI says: without quotes, escapes and angle brackets."""
+    """Content of a symbol, string or IRI, without quotes, escapes and angle brackets."""
     if value[:1] == '"':
         inner = value[1:-1]
-        return _ESCAPED.sub(lambda found: _SPECIAL[found[1]], inner) if "\\" in inner else inner
+        return (
+            _ESCAPE_PATTERN.sub(lambda found: _ESCAPED_CHARACTERS[found[1]], inner)
+            if "\\" in inner
+            else inner
+        )
     return value[1:-1] if value[:1] == "<" else value
 
 
 def constant_kind(value: Value) -> int:
-    """0 for integers, 1 symbols, 2 strings, 3 IRIs."""
+    """Kind of a constant: 0 for integers, 1 symbols, 2 strings, 3 IRIs."""
     if not isinstance(value, str):
         return 0
     first = value[:1]
@@ -152,7 +151,7 @@ def constant_kind(value: Value) -> int:
 
 
 def constant_order(value: Value) -> tuple[int, int, str]:
-    """The place in the total order: integers, symbols, strings, IRIs; then by value or code point."""
+    """Sort key of a constant: integers, symbols, strings, IRIs; then by value or code point."""
     return (
         (0, value, "")
         if not isinstance(value, str)
@@ -160,17 +159,17 @@ def constant_order(value: Value) -> tuple[int, int, str]:
     )
 
 
-def compare(left: Value, relation: str, right: Value) -> bool:
-    """Whether ``left`` stands to ``right`` as =, !=, <, <=, >, >= says; defined on all constants."""
+def compare_constants(left: Value, relation: str, right: Value) -> bool:
+    """Whether ``left`` and ``right`` satisfy a comparison operator; defined for all constants."""
     if relation in ("=", "!="):
         return (left == right) is (relation == "=")
     found: bool = COMPARISONS[relation](constant_order(left), constant_order(right))
     return found
 
 
-def arithmetic(operator: str, left: Value, right: Value) -> int | None:
-    r"""left operator right; None where it has no value: not of integers, or a division by zero.
-    Raises: IntegerOverflow.
+def apply_arithmetic(operator: str, left: Value, right: Value) -> int | None:
+    r"""Apply an arithmetic operator; None for non-integers and division by zero. Raises:
+    IntegerOverflow.
 
     >>> arithmetic("/", -7, 2), arithmetic("\\", -7, 2), arithmetic("/", 7, 0), arithmetic("+", 1, "a")
     (-3, -1, None, None)
@@ -187,14 +186,13 @@ def arithmetic(operator: str, left: Value, right: Value) -> int | None:
         found = (
             left + right if operator == "+" else left - right if operator == "-" else left * right
         )
-    return in_range(found)
+    return check_64_bits(found)
 
 
 def date_part(microseconds: int, part: str) -> int | None:
-    """A part of a date in UTC, by the time since 1970: year, month, day, hour, minute, second or
-    weekday (Monday is 1).
+    """Part of the UTC date at a time since 1970; None if the calendar ends before.
 
-    None where no calendar has the date.
+    part: year, month, day, hour, minute, second or weekday (Monday is 1).
 
     >>> date_part(90_061_000_000, "hour"), date_part(0, "weekday"), date_part(-1, "year"), date_part(1 << 63, "year")
     (1, 4, 1969, None)
@@ -206,14 +204,14 @@ def date_part(microseconds: int, part: str) -> int | None:
     return date.isoweekday() if part == "weekday" else int(getattr(date, part))
 
 
-def in_range(number: int) -> int:
-    """``number``. Raises: IntegerOverflow where 64 bits do not hold it."""
-    if not -LIMIT <= number < LIMIT:
+def check_64_bits(number: int) -> int:
+    """Return ``number``, or raise IntegerOverflow if it does not fit into 64 bits."""
+    if not -INTEGER_LIMIT <= number < INTEGER_LIMIT:
         raise IntegerOverflow(f"{number} is beyond 64 bits")
     return number
 
 
-_NOWHERE: Final = Position()
+_NO_POSITION: Final = Position()
 #: What is asked of the date of a point; Monday is weekday 1.
 NOW_PARTS: Final = tuple(
     f"@now.{part}" for part in ("year", "month", "day", "hour", "minute", "second", "weekday")
@@ -225,10 +223,10 @@ NOW_PARTS: Final = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A constant."""
+    """Constant term."""
 
     value: Value
-    position: Position = field(default=_NOWHERE, compare=False, repr=False)
+    position: Position = field(default=_NO_POSITION, compare=False, repr=False)
 
     def __str__(self) -> str:
         return str(self.value)
@@ -236,13 +234,14 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable; ``_`` is numbered; that of an interval is called ``1..3#0``."""
+    """Variable; ``_`` is numbered, and the variable of an interval is named ``1..3#0``."""
 
     name: str
-    position: Position = field(default=_NOWHERE, compare=False, repr=False)
+    position: Position = field(default=_NO_POSITION, compare=False, repr=False)
 
     @property
     def is_anonymous(self) -> bool:
+        """Whether it was written as ``_``."""
         return self.name.startswith("_")
 
     def __str__(self) -> str:
@@ -251,16 +250,17 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class CurrentTime:
-    """``@now``, the time of the point; ``@now.hour``: a ``part`` of its date, in UTC. ``unit``:
-    microseconds of a time unit.
+    """Term ``@now``, the time of the point, or ``@now.hour``: a ``part`` of its UTC date.
+
+    unit: microseconds of a time unit.
     """
 
     part: str = ""
     unit: int = 1
-    position: Position = field(default=_NOWHERE, compare=False, repr=False)
+    position: Position = field(default=_NO_POSITION, compare=False, repr=False)
 
     def value_at(self, t: int) -> int | None:
-        """The value at the time ``t``; None for a part where no calendar has the date."""
+        """Value at the time ``t``; None for a part if the calendar ends before."""
         return date_part(t * self.unit, self.part) if self.part else t
 
     def __str__(self) -> str:
@@ -269,28 +269,31 @@ class CurrentTime:
 
 @dataclass(frozen=True, slots=True)
 class Arithmetic:
-    """left operator right, with + - * / \\; ``-term`` is 0 - term."""
+    r"""Term "left operator right" with + - * / \\; ``-term`` is 0 - term."""
 
     operator: str
     left_operand: Term
     right_operand: Term
-    position: Position = field(default=_NOWHERE, compare=False, repr=False)
+    position: Position = field(default=_NO_POSITION, compare=False, repr=False)
 
     def __str__(self) -> str:
         if self.operator == "-" and self.left_operand == Constant(0):
-            return f"-{_inner(self.right_operand)}"
-        return f"{_inner(self.left_operand)}{self.operator}{_inner(self.right_operand)}"
+            return f"-{_operand_text(self.right_operand)}"
+        return (
+            f"{_operand_text(self.left_operand)}{self.operator}{_operand_text(self.right_operand)}"
+        )
 
 
 Term: TypeAlias = Constant | Variable | CurrentTime | Arithmetic
 
 
-def _inner(term: Term) -> str:
+def _operand_text(term: Term) -> str:
+    """Text of an operand, in parentheses if it is arithmetic."""
     return f"({term})" if isinstance(term, Arithmetic) else str(term)
 
 
-def leaves(term: Term) -> list[Constant | Variable | CurrentTime]:
-    """What arithmetic is about, as it occurs."""
+def term_leaves(term: Term) -> list[Constant | Variable | CurrentTime]:
+    """Constants, variables and @now in a term, in text order."""
     found, waiting = list[Constant | Variable | CurrentTime](), [term]
     while waiting:
         last = waiting.pop()
@@ -301,14 +304,14 @@ def leaves(term: Term) -> list[Constant | Variable | CurrentTime]:
     return found
 
 
-def variables(term: Term) -> list[Variable]:
-    """The variables of a term, as they occur."""
-    return [leaf for leaf in leaves(term) if isinstance(leaf, Variable)]
+def term_variables(term: Term) -> list[Variable]:
+    """Occurrences of variables in a term, in text order."""
+    return [leaf for leaf in term_leaves(term) if isinstance(leaf, Variable)]
 
 
-def names_in(*terms: Term) -> set[str]:
-    """The names of the variables in ``terms``."""
-    return {variable.name for term in terms for variable in variables(term)}
+def names_of_variables(*terms: Term) -> set[str]:
+    """Names of the variables in ``terms``."""
+    return {variable.name for term in terms for variable in term_variables(term)}
 
 
 # --- atoms and literals ---------------------------------------------------------------------------
@@ -316,15 +319,15 @@ def names_in(*terms: Term) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """name(arguments)."""
+    """Atom: name(arguments)."""
 
     name: str
     arguments: tuple[Term, ...] = ()
-    position: Position = field(default=_NOWHERE, compare=False, repr=False)
+    position: Position = field(default=_NO_POSITION, compare=False, repr=False)
 
     @property
     def predicate(self) -> str:
-        """Name and arity: predicates of one name and different arities are different."""
+        """Name and arity: the same name with another arity is another predicate."""
         return f"{self.name}/{len(self.arguments)}"
 
     def __str__(self) -> str:
@@ -338,8 +341,10 @@ class Atom:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Offsets into the past, as maximal disjoint intervals (from, to), ascending, in timeline
-    units. ``text``: as written.
+    """Set of offsets into the past, as maximal disjoint intervals (from, to), ascending, in time
+    units.
+
+    text: as written.
     """
 
     intervals: tuple[tuple[int, int], ...]
@@ -347,12 +352,12 @@ class Window:
 
     @property
     def size(self) -> int:
-        """|D|."""
+        """Number of offsets, |D|."""
         return sum(high - low + 1 for low, high in self.intervals)
 
     @property
     def horizon(self) -> int:
-        """The largest offset."""
+        """Largest offset."""
         return self.intervals[-1][1]
 
     def __contains__(self, offset: int) -> bool:
@@ -363,7 +368,7 @@ class Window:
 
 
 def make_window(offsets: Iterable[int]) -> Window:
-    """The window of these offsets.
+    """Make a window of offsets.
 
     >>> make_window([3, 0, 1]).intervals
     ((0, 1), (3, 3))
@@ -385,7 +390,13 @@ COUNT: Final = "count"
 
 @dataclass(frozen=True, slots=True)
 class WindowedLiteral:
-    """A streaming literal; see the head of this file."""
+    """Streaming literal: an atom with a counting operator over a window (semantics: head of
+    `model`).
+
+    window: None for the current point only.
+    count: the counting term; None for "always".
+    binds: whether "at most" ranges over the atoms in the window and binds its variables.
+    """
 
     atom: Atom
     operator: str = AT_LEAST
@@ -393,11 +404,11 @@ class WindowedLiteral:
     window: Window | None = None
     is_negated: bool = False
     binds: bool = False
-    position: Position = field(default=_NOWHERE, compare=False, repr=False)
+    position: Position = field(default=_NO_POSITION, compare=False, repr=False)
 
     @property
     def is_harmless(self) -> bool:
-        """Positive, and at least or always: more atoms now make it no less true."""
+        """Whether more atoms now never make it false: it is positive, and "at least" or "always"."""
         return not self.is_negated and self.operator in (AT_LEAST, ALWAYS)
 
     def __str__(self) -> str:
@@ -412,13 +423,13 @@ class WindowedLiteral:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonLiteral:
-    """left relation right; relation is one of = != < <= > >=."""
+    """Comparison: left relation right, with one of = != < <= > >=."""
 
     left_term: Term
     relation: str
     right_term: Term
     is_negated: bool = False
-    position: Position = field(default=_NOWHERE, compare=False, repr=False)
+    position: Position = field(default=_NO_POSITION, compare=False, repr=False)
 
     def __str__(self) -> str:
         return (
@@ -427,14 +438,14 @@ class ComparisonLiteral:
 
 
 @dataclass(frozen=True, slots=True)
-class External:
-    """&function(inputs; outputs): without outputs a truth value."""
+class FunctionCall:
+    """Call of a Python function: &function(inputs; outputs); a truth value without outputs."""
 
     function: str
     inputs: tuple[Term, ...]
     outputs: tuple[Term, ...] = ()
     is_negated: bool = False
-    position: Position = field(default=_NOWHERE, compare=False, repr=False)
+    position: Position = field(default=_NO_POSITION, compare=False, repr=False)
 
     def __str__(self) -> str:
         inputs, outputs = ",".join(map(str, self.inputs)), ",".join(map(str, self.outputs))
@@ -442,16 +453,12 @@ class External:
 
 
 def is_user_predicate(predicate: str) -> bool:
-    """Whether a program can name ``predicate``: it is not about an interval, a projection or a
-    part (`rewriting`).
-    """
+    """Whether a program can name ``predicate``: it is no interval, projection or part (`safety`)."""
     return "#" not in predicate and ".." not in predicate
 
 
 def written_literals(body: Iterable[Literal]) -> list[Literal]:
-    """The literals of a body, but for those that bind the variables of intervals: an interval
-    stands where its variable does.
-    """
+    """Literals of a body as written, without those that bind the variables of intervals."""
     return [
         literal
         for literal in body
@@ -461,10 +468,10 @@ def written_literals(body: Iterable[Literal]) -> list[Literal]:
 
 @dataclass(frozen=True, slots=True)
 class AggregateElement:
-    """terms : body, of an aggregate."""
+    """Element of an aggregate: terms : body."""
 
     terms: tuple[Term, ...]
-    body: tuple[WindowedLiteral | ComparisonLiteral | External, ...] = ()
+    body: tuple[WindowedLiteral | ComparisonLiteral | FunctionCall, ...] = ()
 
     def __str__(self) -> str:
         terms, body = (
@@ -475,15 +482,13 @@ class AggregateElement:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """function{elements} relation term, for each of ``guards``; function is one of count, sum,
-    min, max.
-    """
+    """Aggregate: function{elements} relation term, for each of ``guards``; count, sum, min or max."""
 
     function: str
     elements: tuple[AggregateElement, ...]
     guards: tuple[tuple[str, Term], ...]
     is_negated: bool = False
-    position: Position = field(default=_NOWHERE, compare=False, repr=False)
+    position: Position = field(default=_NO_POSITION, compare=False, repr=False)
 
     def __str__(self) -> str:
         inner = ";".join(map(str, self.elements))
@@ -493,7 +498,7 @@ class Aggregate:
         return f"{'not ' if self.is_negated else ''}{guards}"
 
 
-Literal: TypeAlias = WindowedLiteral | ComparisonLiteral | External | Aggregate
+Literal: TypeAlias = WindowedLiteral | ComparisonLiteral | FunctionCall | Aggregate
 
 
 # --- rules and programs ---------------------------------------------------------------------------
@@ -501,8 +506,11 @@ Literal: TypeAlias = WindowedLiteral | ComparisonLiteral | External | Aggregate
 
 @dataclass(frozen=True, slots=True)
 class StreamRule:
-    """head :- body. ``number``: its place in the program, from 0; ``is_temporary``: of form 2;
-    ``frequency``: in timeline units.
+    """Rule: head :- body.
+
+    number: index in the program.
+    is_temporary: whether it has #temp, so that later points do not see its heads.
+    frequency: of #trigger_frequency, in time units.
     """
 
     head: Atom
@@ -510,7 +518,7 @@ class StreamRule:
     is_temporary: bool = False
     frequency: int | None = None
     number: int = 0
-    position: Position = field(default=_NOWHERE, compare=False, repr=False)
+    position: Position = field(default=_NO_POSITION, compare=False, repr=False)
 
     def __str__(self) -> str:
         before = "#temp " if self.is_temporary else ""
@@ -522,9 +530,7 @@ class StreamRule:
 
 @dataclass(frozen=True)
 class PredicateMapping:
-    """``#rdf name/arity = <iri> [scale K]``: a class (arity 1) or property (arity 2) as a
-    predicate.
-    """
+    """Directive ``#rdf name/arity = <iri> [scale K]``: a class or property as a predicate."""
 
     predicate: str
     iri: str
@@ -533,21 +539,23 @@ class PredicateMapping:
 
 @dataclass(frozen=True)
 class Stratum:
-    """Rules that are evaluated together; ``is_recursive``: some use what others of them define."""
+    """Rules that are evaluated together; ``is_recursive``: some use predicates that others define."""
 
     rules: tuple[StreamRule, ...]
     is_recursive: bool = False
 
     @property
     def heads(self) -> frozenset[str]:
+        """Predicates of the rules' heads."""
         return frozenset(rule.head.predicate for rule in self.rules)
 
 
 @dataclass(frozen=True)
 class CheckedProgram:
-    """A program that was checked: see the head of this file. ``shown_predicates``: the predicates of #show,
-    None where there is none. ``parts``: predicates that hold all input of another one, by that
-    one.
+    """Program that is safe, stratified, and has its units converted (interface: head of `model`).
+
+    shown_predicates: predicates of #show; None without #show.
+    parts: by predicate, its parts that receive all of its input.
     """
 
     rules: tuple[StreamRule, ...]
@@ -559,7 +567,7 @@ class CheckedProgram:
     parts: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def with_parts(self, rows: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The input of a point, for the parts of predicates too."""
+        """Input of a point, copied to the parts of its predicates."""
         if not self.parts:
             return rows
         return {
@@ -574,7 +582,7 @@ class CheckedProgram:
 
 
 def streaming_literals(body: Iterable[Literal]) -> list[tuple[WindowedLiteral, bool]]:
-    """The streaming literals of a body, those inside aggregates too; True for harmless ones."""
+    """Streaming literals of a body, with those inside aggregates; True marks harmless ones."""
     found: list[tuple[WindowedLiteral, bool]] = []
     for literal in body:
         if isinstance(literal, WindowedLiteral):

@@ -1,6 +1,4 @@
-"""Tokens of programs and of ground atoms, with their places.
-
-Ground atoms as texts: those of input, and lines of logs.
+"""Lexer of programs, and parsers of ground atoms, log lines and columns of input.
 
 >>> read_atom(' p( 1, "a b" ) '), read_atom("q")
 (('p/2', (1, '"a b"')), ('q/0', ()))
@@ -23,42 +21,44 @@ import numpy as np
 from shiq.errors import InputError
 from shiq.streams.front.event import EventError, parse_time
 from shiq.streams.rules.syntax import (
-    LIMIT,
+    INTEGER_LIMIT,
     IntegerOverflow,
     Position,
     ProgramProblem,
     Row,
     Value,
     Variable,
-    in_range,
+    check_64_bits,
 )
 
 INTEGER, NAME, VARIABLE, STRING, IRI, AT, HASH, PUNCTUATION, WRONG, END = (
     "integer", "name", "variable", "string", "IRI", "@", "#", "punctuation", "wrong", "end"
 )  # fmt: skip
 #: A string, and an IRI, wherever they stand.
-_STRING: Final = r'"(?:[^"\\\n]|\\["\\n])*"'
-_IRI_TEXT: Final = r"""<[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>"{}|^`\\]*>"""
-_WORDS: Final = rf"""
+_STRING_REGEX: Final = r'"(?:[^"\\\n]|\\["\\n])*"'
+_IRI_REGEX: Final = r"""<[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>"{}|^`\\]*>"""
+_WORDS_REGEX: Final = rf"""
     (?P<blank>(?:\s|%\*(?:[^*]|\*(?!%))*\*%|%(?!\*)[^\n]*)+)
   | (?P<integer>[0-9]+(?![A-Za-z_]))
   | (?P<name>[a-z][A-Za-z0-9_]*)
   | (?P<variable>[A-Z][A-Za-z0-9_]*|_(?![A-Za-z0-9_]))
-  | (?P<string>{_STRING})
+  | (?P<string>{_STRING_REGEX})
   | (?P<at>@now\.(?:year|month|day|hour|minute|second|weekday)(?![A-Za-z0-9_(])|@[a-z]*)
   | (?P<hash>\#[a-z_]*)
 """
-_PUNCTUATION: Final = r"(?P<punctuation>:-|:~|<=|>=|<>|!=|\.\.|[-+*/=<>,.;:|(){}\[\]&?\\])"
+_PUNCTUATION_REGEX: Final = r"(?P<punctuation>:-|:~|<=|>=|<>|!=|\.\.|[-+*/=<>,.;:|(){}\[\]&?\\])"
 #: `<` begins an IRI only where no comparison can stand: not behind an operand.
-_IRI: Final = f"(?P<iri>{_IRI_TEXT})"
-_PLAIN: Final = re.compile(f"{_WORDS} | {_PUNCTUATION}", re.VERBOSE | re.ASCII)
-_WITH_IRI: Final = re.compile(f"{_WORDS} | {_IRI} | {_PUNCTUATION}", re.VERBOSE | re.ASCII)
-_KINDS: Final = {"at": AT, "hash": HASH, "iri": IRI}
-_OPERANDS: Final = frozenset({INTEGER, NAME, VARIABLE, STRING, IRI, AT, ")", "}"})
+_IRI_GROUP_REGEX: Final = f"(?P<iri>{_IRI_REGEX})"
+_TOKEN_PATTERN: Final = re.compile(f"{_WORDS_REGEX} | {_PUNCTUATION_REGEX}", re.VERBOSE | re.ASCII)
+_TOKEN_OR_IRI_PATTERN: Final = re.compile(
+    f"{_WORDS_REGEX} | {_IRI_GROUP_REGEX} | {_PUNCTUATION_REGEX}", re.VERBOSE | re.ASCII
+)
+_TOKEN_KINDS: Final = {"at": AT, "hash": HASH, "iri": IRI}
+_OPERAND_KINDS: Final = frozenset({INTEGER, NAME, VARIABLE, STRING, IRI, AT, ")", "}"})
 
 
 class RuleToken(NamedTuple):
-    """``text`` is as written, "" at the end."""
+    """Token of a program; ``text``: as written, "" at the end."""
 
     kind: str
     text: str
@@ -70,26 +70,27 @@ class RuleToken(NamedTuple):
 
 @dataclass(frozen=True)
 class ProgramText:
-    """The text of a file, and where its lines begin."""
+    """Text of a file with the offsets of its lines."""
 
     file: str
     text: str
     starts: tuple[int, ...]
 
     def position(self, offset: int) -> Position:
-        """The position of a character."""
+        """Line and column of an offset."""
         line = bisect_right(self.starts, offset)
         return Position(self.file, line, offset - self.starts[line - 1] + 1)
 
 
 def index_lines(text: str, file: str) -> ProgramText:
-    """``text`` with the places of its lines."""
+    """Make a `ProgramText` with the offsets of its lines."""
     return ProgramText(file, text, (0, *(found.end() for found in re.finditer("\n", text))))
 
 
 class Lexer:
-    """The tokens of a text, one by one. Characters that begin none are told to ``problems``, and
-    are a token of kind WRONG.
+    """Lexer of a text.
+
+    Unknown characters give a token of kind WRONG and are reported to ``problems``.
     """
 
     def __init__(self, text: ProgramText, problems: list[ProgramProblem]) -> None:
@@ -97,19 +98,23 @@ class Lexer:
         self._before = ""
 
     def next_token(self) -> RuleToken:
+        """Read the next token; of kind END at the end."""
         source = self.text.text
         while self.offset < len(source):
-            found = (_PLAIN if self._before in _OPERANDS else _WITH_IRI).match(source, self.offset)
+            found = (
+                _TOKEN_PATTERN if self._before in _OPERAND_KINDS else _TOKEN_OR_IRI_PATTERN
+            ).match(source, self.offset)
             if found is None:
-                return self._wrong_token(source, self.offset)
+                return self._report_wrong_token(source, self.offset)
             offset, self.offset = self.offset, found.end()
             if found.lastgroup != "blank":
-                kind = _KINDS.get(str(found.lastgroup), str(found.lastgroup))
+                kind = _TOKEN_KINDS.get(str(found.lastgroup), str(found.lastgroup))
                 self._before = found[0] if kind == PUNCTUATION else kind
                 return RuleToken(kind, found[0], offset)
         return RuleToken(END, "", len(source.rstrip()))
 
-    def _wrong_token(self, source: str, offset: int) -> RuleToken:
+    def _report_wrong_token(self, source: str, offset: int) -> RuleToken:
+        """Report characters that begin no token, and skip them."""
         first = source[offset]
         if first == '"':
             rest = re.compile(r'"(?:[^"\\\n]|\\["\\n])*').match(source, offset)
@@ -140,23 +145,25 @@ class Lexer:
 
 
 class TokenFault(Exception):
-    """What is wrong with a token; ``expected``: which one was wanted, if a certain one was."""
+    """Syntax error at a token; ``expected``: the token that should stand there, if only one could."""
 
     def __init__(self, token: RuleToken, message: str, expected: str = "") -> None:
         super().__init__(message)
         self.token, self.message, self.expected = token, message, expected
 
 
-NO_CONSTANTS: Final[Mapping[str, Value]] = MappingProxyType({})
+EMPTY_CONSTANTS: Final[Mapping[str, Value]] = MappingProxyType({})
 
 
 class Cursor:
-    """The tokens of a text, with some looked at before they are taken, and what reading a
-    statement needs to know.
+    """Token stream of a text with lookahead, and context for parsing a statement.
 
-    ahead: tokens looked at. unit: of the timeline. constants: by name, the value of a ``#const``.
-    intervals: variables that stand for the intervals of the statement or aggregate element.
-    operators: in the term so far; anonymous: variables without a name in the statement so far.
+    lookahead: tokens that were read but not consumed.
+    unit: of the timeline.
+    constants: values of ``#const`` names.
+    intervals: variables for the intervals of the current statement or aggregate element.
+    operators: number of operators in the current term.
+    anonymous: number of anonymous variables in the current statement.
     """
 
     def __init__(
@@ -164,7 +171,7 @@ class Cursor:
         text: ProgramText,
         problems: list[ProgramProblem],
         unit: str = "s",
-        constants: Mapping[str, Value] = NO_CONSTANTS,
+        constants: Mapping[str, Value] = EMPTY_CONSTANTS,
     ) -> None:
         self.text, self.problems, self.lexer = text, problems, Lexer(text, problems)
         self.lookahead: list[RuleToken] = []
@@ -173,16 +180,18 @@ class Cursor:
         self.operators = self.anonymous = 0
 
     def begin_rule(self) -> None:
-        """Forget variables and intervals of the statement before."""
+        """Reset the variables and intervals of a statement."""
         self.anonymous = 0
         self.intervals = []
 
     def peek(self, places: int = 0) -> RuleToken:
+        """Return a token ahead without consuming it."""
         while len(self.lookahead) <= places:
             self.lookahead.append(self.lexer.next_token())
         return self.lookahead[places]
 
     def take(self) -> RuleToken:
+        """Consume the next token."""
         token = self.peek()
         del self.lookahead[0]
         return token
@@ -195,12 +204,14 @@ class Cursor:
         )
 
     def accept(self, *texts: str) -> bool:
+        """Consume the next tokens if they are ``texts``; return whether they are."""
         found = self.is_next(*texts)
         for _ in texts if found else ():
             self.take()
         return found
 
     def expect(self, text: str, what: str) -> RuleToken:
+        """Consume the token ``text``, or raise TokenFault that ``what`` is expected."""
         if not self.is_next(text):
             raise TokenFault(self.peek(), f"expected {what}, found {self.peek()}", text)
         return self.take()
@@ -208,44 +219,44 @@ class Cursor:
 
 #: Said among atoms, it closes the point.
 END_OF_POINT: Final = "@end"
-_CONSTANT: Final = rf"(?:-?[0-9]+|[a-z][A-Za-z0-9_]*|{_STRING}|{_IRI_TEXT})"
-_ONE: Final = re.compile(_CONSTANT, re.ASCII)
-_ATOM: Final = re.compile(
-    rf"\s*(?!not\b)([a-z][A-Za-z0-9_]*)\s*(?:\(\s*({_CONSTANT}(?:\s*,\s*{_CONSTANT})*)?\s*\))?\s*\.?\s*",
+_CONSTANT_REGEX: Final = rf"(?:-?[0-9]+|[a-z][A-Za-z0-9_]*|{_STRING_REGEX}|{_IRI_REGEX})"
+_CONSTANT_PATTERN: Final = re.compile(_CONSTANT_REGEX, re.ASCII)
+_ATOM_PATTERN: Final = re.compile(
+    rf"\s*(?!not\b)([a-z][A-Za-z0-9_]*)\s*(?:\(\s*({_CONSTANT_REGEX}(?:\s*,\s*{_CONSTANT_REGEX})*)?\s*\))?\s*\.?\s*",
     re.ASCII,
 )
-_PARTS: Final = re.compile(rf'(?:[^;"<]|{_STRING}|{_IRI_TEXT}|["<])+', re.ASCII)
+_ATOM_LIST_PATTERN: Final = re.compile(rf'(?:[^;"<]|{_STRING_REGEX}|{_IRI_REGEX}|["<])+', re.ASCII)
 #: Python's texts may hold halves of characters; no file does.
-SURROGATE: Final = re.compile("[\ud800-\udfff]")
-_PREDICATE: Final = re.compile(r"(?!not/)[a-z][A-Za-z0-9_]*/[1-9][0-9]*", re.ASCII)
-_VARIABLE: Final = re.compile(r"[(,]\s*([A-Z_]\w*)\s*[,)]")
+SURROGATE_PATTERN: Final = re.compile("[\ud800-\udfff]")
+_PREDICATE_PATTERN: Final = re.compile(r"(?!not/)[a-z][A-Za-z0-9_]*/[1-9][0-9]*", re.ASCII)
+_VARIABLE_PATTERN: Final = re.compile(r"[(,]\s*([A-Z_]\w*)\s*[,)]")
 
 
 class AtomError(ValueError):
-    """Why a text is no ground atom."""
+    """Error: a text is not a ground atom."""
 
 
 @lru_cache(maxsize=1 << 14)
 def read_atom(text: str) -> tuple[str, Row]:
-    """Predicate and row of a ground atom. Raises: AtomError."""
-    found = _ATOM.fullmatch(text)
+    """Parse a ground atom as predicate and row. Raises: AtomError."""
+    found = _ATOM_PATTERN.fullmatch(text)
     if found is None:
         raise AtomError(_explain_non_atom(text))
-    if not text.isascii() and SURROGATE.search(text):
+    if not text.isascii() and SURROGATE_PATTERN.search(text):
         raise AtomError(f"{text[:80]!r} has half a character (a surrogate)")
     name, arguments = found.groups()
-    row = tuple(map(_parse_constant, _ONE.findall(arguments))) if arguments else ()
+    row = tuple(map(_parse_constant, _CONSTANT_PATTERN.findall(arguments))) if arguments else ()
     return f"{name}/{len(row)}", row
 
 
 def is_predicate(text: str) -> bool:
-    """Whether a text names a predicate with arguments, as in p/2."""
-    return _PREDICATE.fullmatch(text) is not None
+    """Whether a text names a predicate with arguments, as p/2 does."""
+    return _PREDICATE_PATTERN.fullmatch(text) is not None
 
 
 def read_constant(text: str) -> Value:
-    """A constant as it is written. Raises: AtomError."""
-    if _ONE.fullmatch(text) is None:
+    """Parse a constant as written. Raises: AtomError."""
+    if _CONSTANT_PATTERN.fullmatch(text) is None:
         raise AtomError(
             f'{text[:80]!r} is no constant; write an integer, a symbol, a "string" or an <IRI>'
         )
@@ -253,24 +264,26 @@ def read_constant(text: str) -> Value:
 
 
 def _parse_constant(text: str) -> Value:
+    """Convert the text of a constant; refuse integers beyond 64 bits."""
     if text[0] not in "-0123456789":
         return text
-    number = int(text) if len(text) <= 20 else LIMIT
-    if not -LIMIT <= number < LIMIT:
+    number = int(text) if len(text) <= 20 else INTEGER_LIMIT
+    if not -INTEGER_LIMIT <= number < INTEGER_LIMIT:
         raise AtomError(f"the integer {text[:40]}{'…' if len(text) > 40 else ''} is beyond 64 bits")
     return number
 
 
 def _explain_non_atom(text: str) -> str:
-    variable = _VARIABLE.search(text)
+    """Explain why a text is not a ground atom."""
+    variable = _VARIABLE_PATTERN.search(text)
     if variable is not None:
         return f"{variable[1]} is a variable; atoms of input are ground"
     shown = text.strip()[:80]
     return f'{shown!r} is no ground atom, as in p(1,a,"b")' if shown else "an atom is missing"
 
 
-def read_line(line: str, unit: str = "sec") -> tuple[int, list[str]]:
-    """Time and atoms of a line of a log: ``time atom; atom; …``. Raises: EventError."""
+def read_log_line(line: str, unit: str = "sec") -> tuple[int, list[str]]:
+    """Parse a log line ``time atom; atom; …`` as time and texts of atoms. Raises: EventError."""
     word, _, rest = (
         line.strip().partition(" ")
         if "\t" not in line
@@ -281,7 +294,9 @@ def read_line(line: str, unit: str = "sec") -> tuple[int, list[str]]:
     t = parse_time(
         {"t": int(word) if word.isascii() and word.isdigit() and len(word) < 20 else word}, unit
     )
-    parts = rest.split(";") if '"' not in rest and "<" not in rest else _PARTS.findall(rest)
+    parts = (
+        rest.split(";") if '"' not in rest and "<" not in rest else _ATOM_LIST_PATTERN.findall(rest)
+    )
     return t, [part.strip() for part in parts if part.strip()]
 
 
@@ -291,7 +306,9 @@ def read_line(line: str, unit: str = "sec") -> tuple[int, list[str]]:
 def parse_columns(
     given: Mapping[str, Any],
 ) -> Iterator[tuple[str, tuple[np.ndarray[Any, Any], ...]]]:
-    """For each predicate ``p/2`` its columns: int64, or objects (constants). Raises: InputError."""
+    """Yield each predicate ``p/2`` with its columns: int64, or objects (constants). Raises:
+    InputError.
+    """
     for predicate, columns in given.items():
         if not is_predicate(predicate) or int(predicate.rpartition("/")[2]) != len(columns):
             raise InputError(
@@ -307,6 +324,7 @@ def parse_columns(
 
 
 def _parse_column(predicate: str, column: Any) -> np.ndarray[Any, Any]:
+    """Convert a numpy or Arrow column to int64 or constants. Raises: InputError."""
     array = (
         column.to_numpy(zero_copy_only=False)
         if hasattr(column, "to_pylist")
@@ -329,7 +347,7 @@ def _parse_column(predicate: str, column: Any) -> np.ndarray[Any, Any]:
     found = np.empty(len(array), object)
     try:
         found[:] = [
-            read_constant(value) if isinstance(value, str) else in_range(int(value))
+            read_constant(value) if isinstance(value, str) else check_64_bits(int(value))
             for value in array.tolist()
         ]
     except (AtomError, IntegerOverflow) as error:
@@ -340,7 +358,7 @@ def _parse_column(predicate: str, column: Any) -> np.ndarray[Any, Any]:
 
 
 def rows_to_columns(rows: Sequence[Row], predicate: str) -> tuple[np.ndarray[Any, Any], ...]:
-    """The columns of rows, one an argument: int64 where all are integers, else of objects."""
+    """Convert rows to columns, one per argument: int64, or objects unless all are integers."""
     columns = list(zip(*rows)) if rows else [()] * int(predicate.rpartition("/")[2])
     return tuple(
         np.array(column, object if any(isinstance(value, str) for value in column) else np.int64)
@@ -348,8 +366,8 @@ def rows_to_columns(rows: Sequence[Row], predicate: str) -> tuple[np.ndarray[Any
     )
 
 
-def to_rows(rows: Any) -> list[Row]:
-    """Rows, from rows or a tuple of columns."""
+def list_rows(rows: Any) -> list[Row]:
+    """Convert a tuple of columns to rows; rows are copied."""
     if isinstance(rows, tuple):
         return list(zip(*(column.tolist() for column in rows)))
     found: Sequence[Row] = rows

@@ -1,9 +1,8 @@
-"""Fixpoints row by row, where each round has a few rows: a round of columns would cost the same
-for one row as for hundreds.
+"""Fixpoint row by row, for rounds with few rows: a round over columns has a high fixed cost.
 
-The rows that are new are taken from a list, one after the other; what follows from one and from
-those taken before is put at its end. A rule becomes a chain of functions over one assignment of
-its variables. Rows are tuples of constants here.
+New rows are taken from a worklist one by one; the rows derived from them and from earlier rows are
+appended. A rule becomes a chain of functions over one assignment of its variables. Rows are tuples
+of constants here.
 """
 
 from __future__ import annotations
@@ -30,16 +29,16 @@ from shiq.streams.rules.syntax import (
     Term,
     Value,
     Variable,
-    arithmetic,
-    compare,
+    apply_arithmetic,
+    compare_constants,
 )
 from shiq.streams.rules.windows import WindowView
 
 #: A round with no more rows than these is narrow, and one with more than the second, or with so
 #: many rows joined, is wide.
-NARROW: Final = 32
-_WIDE: Final = 512
-_MOST_JOINED: Final = 512
+MOST_NARROW_ROWS: Final = 32
+_MOST_PENDING_ROWS: Final = 512
+_MOST_JOINED_ROWS: Final = 512
 
 #: Values of variables, and the number of the row of each literal.
 Assignment: TypeAlias = dict[str, Any]
@@ -47,22 +46,21 @@ Assignment: TypeAlias = dict[str, Any]
 Continuation: TypeAlias = Callable[[Assignment], None]
 
 
-class Lookup:
-    """Rows, with their numbers, by the values at some of their positions."""
+class RowLookup:
+    """Hash index of rows and their numbers by the values at some positions."""
 
     def __init__(self, positions: Sequence[int]) -> None:
         self.key: Callable[[Row], Any] = itemgetter(*positions) if positions else lambda row: ()
         self.rows: defaultdict[Any, list[tuple[Row, int]]] = defaultdict(list)
 
     def add(self, row: Row, number: int) -> None:
+        """Add a row with its number."""
         self.rows[self.key(row)].append((row, number))
 
 
 @dataclass(eq=False)
 class HeadReasons:
-    """The heads that a rule gives a reason to, by number, and the rows of its positive literals
-    that are the reason.
-    """
+    """Heads that a rule derived first, by number, and the body rows that are the reason of each."""
 
     rule: MaintainedRule
     places: list[tuple[int, str]]
@@ -72,9 +70,12 @@ class HeadReasons:
 
 @dataclass(eq=False)
 class GrowingRelation:
-    """The relation of a head, while rows are added. ``numbers``: of all rows; the rest by
-    number: whether they hold or are in the list, and whether a rule derives them. ``held_numbers``:
-    those that began to hold.
+    """Relation of a head while rows are added.
+
+    numbers: number of every row.
+    holds: by number, whether the row holds or is in the worklist.
+    is_derived: by number, whether a rule derives the row.
+    held_numbers: rows that began to hold.
     """
 
     relation: Relation
@@ -83,14 +84,15 @@ class GrowingRelation:
     is_derived: bytearray
     rows: list[Row] = field(default_factory=list)
     held_numbers: list[int] = field(default_factory=list)
-    lookups: dict[tuple[int, ...], Lookup] = field(default_factory=dict)
+    lookups: dict[tuple[int, ...], RowLookup] = field(default_factory=dict)
     seeds: list[Callable[[Row, int], None]] = field(default_factory=list)
     held_rows: dict[Row, int] = field(default_factory=dict)
 
 
 class Worklist:
-    """A maintained recursion (`fixpoint.Recursion.is_maintained`) brought to its fixpoint row by
-    row. ``own_views``: the views that its rules have of its own predicates.
+    """Row-by-row evaluation of a recursive stratum that is maintained (`fixpoint`).
+
+    own_views: views that its rules have of its own predicates.
     """
 
     def __init__(
@@ -101,37 +103,38 @@ class Worklist:
         own: set[WindowView],
     ) -> None:
         self.context, self.dictionary, self.own_views = context, context.dictionary, own
-        self.relations = {
-            name: self._growing_relation(predicate) for name, predicate in heads.items()
-        }
+        self.relations = {name: self._copy_relation(predicate) for name, predicate in heads.items()}
         self._by_relation = {id(one.relation): one for one in self.relations.values()}
-        self._fixed_lookups: dict[tuple[WindowView, tuple[int, ...]], Lookup] = {}
-        self._members: dict[WindowView, dict[Row, int]] = {}
+        self._fixed_lookups: dict[tuple[WindowView, tuple[int, ...]], RowLookup] = {}
+        self._fixed_view_rows: dict[WindowView, dict[Row, int]] = {}
         self._pending: list[tuple[GrowingRelation, Row, int]] = []
         self._reasons: list[HeadReasons] = []
         self._join_count = 0
         for rule in rules:
-            emit = self._head_emitter(rule)
+            emit = self._compile_head(rule)
             for i, pattern in rule.patterns:
                 if pattern.is_positive and self._is_growing(pattern.view):
                     self._by_relation[id(pattern.view.relation)].seeds.append(
-                        self._seed_function(rule, i, pattern, emit)
+                        self._compile_rule(rule, i, pattern, emit)
                     )
 
     def run(self, fresh: Mapping[str, Ints]) -> dict[str, Ints]:
-        """Derive what follows from ``fresh`` rows, which do not hold yet. Give those of a round
-        that is wide, if there is one.
+        """Derive the consequences of ``fresh`` rows, which do not hold yet.
 
-        Raises: EvaluationError.
+        Stops when a round has many rows and returns them. Raises: EvaluationError.
         """
         for name, numbers in fresh.items():
             one = self.relations[name]
             for row, number in zip(
-                _constant_rows(self.dictionary, one.relation, numbers), numbers.tolist()
+                _decode_rows(self.dictionary, one.relation, numbers), numbers.tolist()
             ):
                 one.holds[number] = True
                 self._pending.append((one, row, number))
-        while self._pending and len(self._pending) <= _WIDE and self._join_count <= _MOST_JOINED:
+        while (
+            self._pending
+            and len(self._pending) <= _MOST_PENDING_ROWS
+            and self._join_count <= _MOST_JOINED_ROWS
+        ):
             level, self._pending, self._join_count = self._pending, [], 0
             for place, (one, row, number) in enumerate(level, 1):
                 one.held_numbers.append(number)
@@ -140,19 +143,20 @@ class Worklist:
                     lookup.add(row, number)
                 for seed in one.seeds:
                     seed(row, number)
-                if self._join_count > _MOST_JOINED:
+                if self._join_count > _MOST_JOINED_ROWS:
                     self._pending = level[place:] + self._pending
                     break
         return self._write_back()
 
     # --- what is known when it begins -------------------------------------------------------------
 
-    def _growing_relation(self, predicate: Predicate) -> GrowingRelation:
+    def _copy_relation(self, predicate: Predicate) -> GrowingRelation:
+        """Copy a predicate's relation into dicts and byte arrays."""
         relation = predicate.relation
         numbers = {
             row: n
             for n, row in enumerate(
-                _constant_rows(self.dictionary, relation, np.arange(relation.size))
+                _decode_rows(self.dictionary, relation, np.arange(relation.size))
             )
         }
         holds = bytearray(relation.row_arrays["holds"][: relation.size].tobytes())
@@ -164,43 +168,44 @@ class Worklist:
         return one
 
     def _is_growing(self, view: WindowView) -> bool:
+        """Whether a view shows the current rows of a predicate of the stratum."""
         return view.is_current_point and view in self.own_views
 
-    def _lookup(
+    def _find_or_fill_lookup(
         self, view: WindowView, positions: tuple[int, ...]
     ) -> Mapping[Any, list[tuple[Row, int]]]:
-        """The rows of a view by ``positions``; of one that grows, they grow."""
+        """Index of a view's rows by ``positions``, which grows with the view."""
         if self._is_growing(view):
             one = self._by_relation[id(view.relation)]
             if positions not in one.lookups:
-                one.lookups[positions] = _fill_lookup(Lookup(positions), one.held_rows.items())
+                one.lookups[positions] = _fill_lookup(RowLookup(positions), one.held_rows.items())
             return one.lookups[positions].rows
         if (view, positions) not in self._fixed_lookups:
             self._fixed_lookups[view, positions] = _fill_lookup(
-                Lookup(positions), self._view_rows(view).items()
+                RowLookup(positions), self._view_rows(view).items()
             )
         return self._fixed_lookups[view, positions].rows
 
     def _view_rows(self, view: WindowView) -> Mapping[Row, int]:
-        """The rows of a view, with their numbers."""
+        """Rows of a view with their numbers."""
         if self._is_growing(view):
             return self._by_relation[id(view.relation)].held_rows
-        if view not in self._members:
-            numbers = view.rows()
-            self._members[view] = dict(
-                zip(_constant_rows(self.dictionary, view.relation, numbers), numbers.tolist())
+        if view not in self._fixed_view_rows:
+            numbers = view.true_rows()
+            self._fixed_view_rows[view] = dict(
+                zip(_decode_rows(self.dictionary, view.relation, numbers), numbers.tolist())
             )
-        return self._members[view]
+        return self._fixed_view_rows[view]
 
     # --- rules as functions -----------------------------------------------------------------------
 
-    def _seed_function(
+    def _compile_rule(
         self, rule: MaintainedRule, i: int, pattern: StreamingPattern, emit: Continuation
     ) -> Callable[[Row, int], None]:
-        """What is done with a row of the ``pattern``, which is literal ``i`` of the rule."""
+        """Function that evaluates a rule for one row of ``pattern``, its literal ``i``."""
         go = emit
         for step in reversed(rule.plan(i).steps):
-            go = self._step(step, go)
+            go = self._compile_step(step, go)
         names, trace = tuple(pattern.arguments), pattern.trace
         first = {
             source: place
@@ -234,18 +239,23 @@ class Worklist:
 
         return take
 
-    def _step(self, step: Step, go: Continuation) -> Continuation:
+    def _compile_step(self, step: Step, go: Continuation) -> Continuation:
+        """Function for a plan step, which calls ``go`` for each assignment that passes."""
         if isinstance(step, JoinStep):
-            return self._join(step, go)
+            return self._compile_join(step, go)
         if isinstance(step, CheckStep):
-            return self._check(step, go)
+            return self._compile_check(step, go)
         assert isinstance(step, CompareStep), (
             "a maintained recursion has streaming literals and comparisons alone"
         )
-        return self._compare(step, go)
+        return self._compile_comparison(step, go)
 
-    def _join(self, step: JoinStep, go: Continuation) -> Continuation:
-        found, key = self._lookup(step.pattern.view, step.positions), self._key(step.sources)
+    def _compile_join(self, step: JoinStep, go: Continuation) -> Continuation:
+        """Function for a join step."""
+        found, key = (
+            self._find_or_fill_lookup(step.pattern.view, step.positions),
+            self._compile_key(step.sources),
+        )
         new, equal, trace = step.new, step.equal, step.pattern.trace
 
         def join(values: Assignment) -> None:
@@ -261,13 +271,14 @@ class Worklist:
 
         return join
 
-    def _check(self, step: CheckStep, go: Continuation) -> Continuation:
+    def _compile_check(self, step: CheckStep, go: Continuation) -> Continuation:
+        """Function for a check step."""
         members, trace, positive = (
             self._view_rows(step.pattern.view),
             step.pattern.trace,
             step.pattern.is_positive,
         )
-        sources = [self._source(source) for source in step.pattern.arguments]
+        sources = [self._compile_source(source) for source in step.pattern.arguments]
 
         def check(values: Assignment) -> None:
             number = members.get(tuple([source(values) for source in sources]))
@@ -277,9 +288,10 @@ class Worklist:
 
         return check
 
-    def _compare(self, step: CompareStep, go: Continuation) -> Continuation:
-        asked, gives = step.comparison, step.gives
-        left, right = _term(asked.left_term), _term(asked.right_term)
+    def _compile_comparison(self, step: CompareStep, go: Continuation) -> Continuation:
+        """Function for a comparison step."""
+        asked, gives = step.comparison, step.bound_variable
+        left, right = _compile_term(asked.left_term), _compile_term(asked.right_term)
         relation, negated = asked.relation, asked.is_negated
 
         def give(values: Assignment) -> None:
@@ -290,19 +302,23 @@ class Worklist:
 
         def test(values: Assignment) -> None:
             one, other = left(values), right(values)
-            if one is not None and other is not None and compare(one, relation, other) != negated:
+            if (
+                one is not None
+                and other is not None
+                and compare_constants(one, relation, other) != negated
+            ):
                 go(values)
 
         return test if gives is None else give
 
-    def _head_emitter(self, rule: MaintainedRule) -> Continuation:
-        """What is done with an instance of a rule."""
+    def _compile_head(self, rule: MaintainedRule) -> Continuation:
+        """Function that records the head of a rule instance and adds a new row to the worklist."""
         one, budget, body = (
             self.relations[rule.rule.head.predicate],
             self.context.budget,
             bool(rule.rule.body),
         )
-        terms = [_term(argument) for argument in rule.rule.head.arguments]
+        terms = [_compile_term(argument) for argument in rule.rule.head.arguments]
         reasons = HeadReasons(
             rule, [(i, pattern.trace) for i, pattern in rule.patterns if pattern.is_positive]
         )
@@ -339,28 +355,30 @@ class Worklist:
 
         return emit
 
-    def _key(self, sources: Sequence[Source]) -> Callable[[Assignment], Any]:
-        """The key of a `Lookup`, from an assignment."""
+    def _compile_key(self, sources: Sequence[Source]) -> Callable[[Assignment], Any]:
+        """Function from an assignment to the key of a `RowLookup`."""
         if not sources:
             return lambda values: ()
-        parts = [self._source(source) for source in sources]
+        parts = [self._compile_source(source) for source in sources]
         if len(parts) == 1:
             return parts[0]
         return lambda values: tuple([part(values) for part in parts])
 
-    def _source(self, source: Source) -> Callable[[Assignment], Any]:
+    def _compile_source(self, source: Source) -> Callable[[Assignment], Any]:
+        """Function from an assignment to the value of a variable or constant."""
         if isinstance(source, str):
             return itemgetter(source)
         value = self._decode_code(source)
         return lambda values: value
 
     def _decode_code(self, code: int) -> Value:
+        """Constant with this code."""
         return self.dictionary.decode(np.array([code], np.int64))[0]
 
     # --- back into columns ------------------------------------------------------------------------
 
     def _write_back(self) -> dict[str, Ints]:
-        """Put what was found into the relations; the rows that are still in the list."""
+        """Write rows and reasons back to the relations; return the rows left in the worklist."""
         left: dict[str, Ints] = {}
         for name, one in self.relations.items():
             if one.rows:
@@ -375,38 +393,46 @@ class Worklist:
             if reasons.heads:
                 rule, heads = reasons.rule, np.array(reasons.heads, np.int64)
                 of_row, bodies = rule.head.relation.row_arrays, np.array(reasons.bodies, np.int64)
-                of_row[rule.head.support_array(rule.rule)][heads] = 1
+                of_row[rule.head.support_array_name(rule.rule)][heads] = 1
                 of_row["by"][heads] = rule.rule.number + 1
                 for column, (i, _) in enumerate(reasons.places):
                     of_row["reason", i][heads] = bodies[:, column]
         return left
 
 
-def _constant_rows(
+def _decode_rows(
     dictionary: ConstantDictionary, relation: Relation, numbers: Ints
 ) -> Iterable[Row]:
-    """Rows of a relation as tuples of constants."""
+    """Decode rows of a relation to tuples of constants."""
     return zip(*map(dictionary.decode, relation.columns_at(numbers)))
 
 
-def _fill_lookup(lookup: Lookup, rows: Iterable[tuple[Row, int]]) -> Lookup:
+def _fill_lookup(lookup: RowLookup, rows: Iterable[tuple[Row, int]]) -> RowLookup:
+    """Add rows to a look-up and return it."""
     for row, number in rows:
         lookup.add(row, number)
     return lookup
 
 
-def _term(term: Term) -> Callable[[Assignment], Value | None]:
-    """The value of a term, None where it has none. Raises (when called): IntegerOverflow."""
+def _compile_term(term: Term) -> Callable[[Assignment], Value | None]:
+    """Function from an assignment to the value of a term; None without value.
+
+    The function raises IntegerOverflow.
+    """
     if isinstance(term, Variable):
         return itemgetter(term.name)
     if isinstance(term, Constant):
         value = term.value
         return lambda values: value
     assert isinstance(term, Arithmetic), "a maintained recursion has no @now"
-    operator, left, right = term.operator, _term(term.left_operand), _term(term.right_operand)
+    operator, left, right = (
+        term.operator,
+        _compile_term(term.left_operand),
+        _compile_term(term.right_operand),
+    )
 
-    def calculated(values: Assignment) -> Value | None:
+    def calculate(values: Assignment) -> Value | None:
         one, other = left(values), right(values)
-        return None if one is None or other is None else arithmetic(operator, one, other)
+        return None if one is None or other is None else apply_arithmetic(operator, one, other)
 
-    return calculated
+    return calculate

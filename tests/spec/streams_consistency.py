@@ -18,11 +18,11 @@ from shiq.streams.consistency.dl_lite import (
     PAIR,
     DLLiteView,
     display_label,
-    existential,
+    existential_label,
     loop_label,
-    misfit_label,
-    range_limits,
+    out_of_range_label,
     role_label,
+    select_range_limits,
 )
 
 #: Of one individual, or of a pair.
@@ -81,12 +81,12 @@ def _labels(view: DLLiteView, assertion: owl.Assertion) -> Iterable[tuple[Key, s
         case owl.ClassAssertion(owl.Class(iri), individual):
             yield (individual,), iri
         case owl.DataPropertyAssertion(owl.DataProperty(iri), individual, literal):
-            limits = range_limits(iri, view.misfits, view.theory)
+            limits = select_range_limits(iri, view.range_limits, view.theory)
             bad = view.theory.satisfiable((), limits, [(iri, literal)]) is False
-            yield (individual,), misfit_label(iri) if bad else "∃" + iri
+            yield (individual,), out_of_range_label(iri) if bad else "∃" + iri
         case owl.ObjectPropertyAssertion(owl.ObjectProperty(iri), a, b):
-            yield (a,), existential(Role(iri))
-            yield (b,), existential(Role(iri, True))
+            yield (a,), existential_label(Role(iri))
+            yield (b,), existential_label(Role(iri, True))
             if view.has_pair_labels:
                 yield (
                     (min(a, b), max(a, b)),
@@ -113,7 +113,7 @@ def _remembering(view: DLLiteView) -> Callable[[frozenset[str]], bool]:
         found, more = set(labels), list(labels)
         while more:
             label = more.pop()
-            heads = [head for (body, head) in view.horn if body <= found]
+            heads = [head for (body, head) in view.horn_rules if body <= found]
             new = {*steps.get(label, ()), *heads} - found
             found |= new
             more += new

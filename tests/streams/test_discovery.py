@@ -18,9 +18,9 @@ from shiq.streams.discovery import RuleMiner
 from shiq.streams.discovery.atomsets import AtomIndex, has_binding
 from shiq.streams.discovery.columns import SnapshotColumns
 from shiq.streams.discovery.counting import BodyCounter, MiningLimits
-from shiq.streams.discovery.mining import SlideGate, apply_a1, mine_bodies, rules_by_a2
-from shiq.streams.discovery.ontology import Ontology
-from shiq.streams.discovery.snapshots import SnapshotStore, rarity
+from shiq.streams.discovery.mining import SlideGate, apply_a1, find_rules_by_a2, mine_bodies
+from shiq.streams.discovery.ontology import MinerOntology
+from shiq.streams.discovery.snapshots import SnapshotStore, compute_rarity
 from tests.command_line import shiq
 from tests.discovery_cases import (
     ADJ,
@@ -45,9 +45,9 @@ from tests.discovery_cases import (
 METHODS = ("exact", "scratch")
 
 
-def city(with_events: bool = True) -> Ontology:
+def city(with_events: bool = True) -> MinerOntology:
     classes = V_PQR if with_events else V_QR
-    return Ontology(
+    return MinerOntology(
         tbox(CITY), tuple(ADJ) if with_events else (), {axiom_text(c): c for c in classes}
     )
 
@@ -55,7 +55,7 @@ def city(with_events: bool = True) -> Ontology:
 def snapshots(stream: dict[int, Any], with_events: bool = True) -> SnapshotStore:
     found = SnapshotStore(city(with_events).knowledge())
     for index, assertions in stream.items():
-        found.put(index, assertions)
+        found.add_assertions(index, assertions)
     return found
 
 
@@ -106,19 +106,19 @@ def test_changes_and_similarity() -> None:
 def test_similarity_without_a_basis_is_null() -> None:
     found = snapshots({5: []}, with_events=False)
     assert found.window_changes(range(5, 6), range(6, 7))[0].similarity is None
-    assert rarity([], 1) is None
+    assert compute_rarity([], 1) is None
 
 
 def test_rarity() -> None:
     found = snapshots(QR, with_events=False)
-    assert [rarity(found.entailed_by_each(range(6, 8)), e) for e in (1, 2)] == [
+    assert [compute_rarity(found.entailed_by_each(range(6, 8)), e) for e in (1, 2)] == [
         Fraction(1, 3),
         Fraction(2, 3),
     ]
-    assert [rarity(found.entailed_by_each(range(5, 7)), e) for e in (1, 2)] == [1, 0]
-    assert rarity(found.entailed_by_each([7]), 1) == 1
+    assert [compute_rarity(found.entailed_by_each(range(5, 7)), e) for e in (1, 2)] == [1, 0]
+    assert compute_rarity(found.entailed_by_each([7]), 1) == 1
     whole = snapshots(PQR).entailed_by_each(range(6, 8))
-    assert [rarity(whole, e) for e in (1, 2)] == [Fraction(8, 19), Fraction(11, 19)]
+    assert [compute_rarity(whole, e) for e in (1, 2)] == [Fraction(8, 19), Fraction(11, 19)]
     assert len(set().union(*whole)) == 19
 
 
@@ -157,10 +157,10 @@ def filled(stream: dict[int, Any], window: tuple[int, ...]) -> tuple[BodyCounter
     knowledge, columns = ontology.knowledge(), SnapshotColumns(len(window))
     columns.set_static(knowledge.static_entailments or ())
     for i in window:
-        columns.put(i, knowledge.entailed_atoms(stream[i]))
-    from shiq.streams.discovery.ontology import Theory
+        columns.store_snapshot(i, knowledge.entailed_atoms(stream[i]))
+    from shiq.streams.discovery.ontology import BodyTheory
 
-    return BodyCounter(columns), Theory(knowledge.closure, tuple(ontology.classes))
+    return BodyCounter(columns), BodyTheory(knowledge.closure, tuple(ontology.classes))
 
 
 def place(index: int) -> Any:
@@ -174,7 +174,9 @@ def test_a2_expands_what_was_there_by_what_is_new(min_confidence: Fraction, kept
     counter, theory = filled(PQR, (6, 7))
     limits = MiningLimits(Fraction(1, 2), min_confidence, 3, 3)
     found = set(
-        rules_by_a2(counter, BodyCounter(counter.columns, place(7)), theory, limits, place(6), {1})
+        find_rules_by_a2(
+            counter, BodyCounter(counter.columns, place(7)), theory, limits, place(6), {1}
+        )
     )
     stop = axiom_text(some("travel", "Stop"))
     # The body of the rule across streams, seen from ?x2.
@@ -294,7 +296,7 @@ def jam_options(**more: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_joint_bindings(method: str) -> None:
-    ontology = Ontology(
+    ontology = MinerOntology(
         tbox(JAM),
         tuple(STREETS),
         {f"<urn:{c}>": some("r", c).filler for c in ("Event", "Jam", "Slow")},

@@ -15,9 +15,16 @@ import pytest
 from shiq import model as owl
 from shiq.model.abox import abox_of
 from shiq.streams.discovery import RuleMiner
-from shiq.streams.discovery.atomsets import ROOT, AtomIndex, Tree, atoms_of, spelling_order, text_of
+from shiq.streams.discovery.atomsets import (
+    ROOT_VARIABLE,
+    AtomIndex,
+    BodyTree,
+    atoms_to_text,
+    spelling_sort_key,
+    tree_to_atoms,
+)
 from shiq.streams.discovery.counting import MiningLimits
-from shiq.streams.discovery.ontology import Ontology, Theory
+from shiq.streams.discovery.ontology import BodyTheory, MinerOntology
 from tests.discovery_cases import (
     all_bodies,
     binding_pairs,
@@ -37,9 +44,9 @@ OPTIONS: dict[str, Any] = {
 }
 
 
-def ontology_of(seed: int) -> tuple[Ontology, dict[int, list[owl.Assertion]]]:
+def ontology_of(seed: int) -> tuple[MinerOntology, dict[int, list[owl.Assertion]]]:
     tbox, static, stream = random_case(seed)
-    return Ontology(
+    return MinerOntology(
         tbox, tuple(static), {f"<{iri}>": owl.Class(iri) for iri in sorted(tbox.signature.classes)}
     ), stream
 
@@ -55,7 +62,7 @@ def reports_of(
 
 
 def expected_rules(
-    ontology: Ontology, stream: dict[int, Any], window: range
+    ontology: MinerOntology, stream: dict[int, Any], window: range
 ) -> set[tuple[Any, ...]]:
     """The rules of a window by the definitions: each spelling counted by its bindings, then one
     of each class under T.
@@ -67,39 +74,43 @@ def expected_rules(
     for i in window:
         found = knowledge.entailed_atoms(stream.get(i, ()))
         snapshots.append(None if found is None else AtomIndex(base | found))
-    theory = Theory(knowledge.closure, tuple(ontology.classes))
+    theory = BodyTheory(knowledge.closure, tuple(ontology.classes))
     limits = MiningLimits(
         Fraction(1, 2), Fraction(1, 2), OPTIONS["max_atoms"], OPTIONS["max_variables"]
     )
     rules = list(brute_rules(snapshots, sorted(ontology.classes), ontology.roles, limits))
-    least: dict[Tree, Tree] = {}
-    ordered = sorted({rule[0] for rule in rules}, key=lambda tree: spelling_order(atoms_of(tree)))
+    least: dict[BodyTree, BodyTree] = {}
+    ordered = sorted(
+        {rule[0] for rule in rules}, key=lambda tree: spelling_sort_key(tree_to_atoms(tree))
+    )
     for tree in ordered:
-        atoms = atoms_of(tree)
+        atoms = tree_to_atoms(tree)
         same = (
             t
             for t in least.values()
-            if theory.entails(atoms, atoms_of(t)) and theory.entails(atoms_of(t), atoms)
+            if theory.entails(atoms, tree_to_atoms(t)) and theory.entails(tree_to_atoms(t), atoms)
         )
         least[tree] = next(same, tree)
     return {
-        (text_of(atoms_of(tree)), head, *counts)
+        (atoms_to_text(tree_to_atoms(tree)), head, *counts)
         for tree, head, *counts in rules
         if least[tree] == tree
         and head in theory.classes
-        and not theory.entails(atoms_of(tree), ((head, ROOT),))
+        and not theory.entails(tree_to_atoms(tree), ((head, ROOT_VARIABLE),))
     }
 
 
 def found_rules(report: dict[str, Any]) -> set[tuple[Any, ...]]:
     names = ("support", "body_support", "binding_support", "binding_body")
     return {
-        (text_of(map(tuple, r["body"])), r["head"][0][0], *(r[name] for name in names))
+        (atoms_to_text(map(tuple, r["body"])), r["head"][0][0], *(r[name] for name in names))
         for r in report["rules"]
     }
 
 
-def check_case_lifts(report: dict[str, Any], ontology: Ontology, stream: dict[int, Any]) -> None:
+def check_case_lifts(
+    report: dict[str, Any], ontology: MinerOntology, stream: dict[int, Any]
+) -> None:
     """Cases counted one by one: a snapshot, and an individual of which it entails something."""
     knowledge, cases, held = ontology.knowledge(), set(), set()
     for i in range(report["window"][0], report["window"][1] + 1):
@@ -141,7 +152,7 @@ def check(seed: int, folder: Path) -> int:
 
 
 def _check_late_merged_saved(
-    ontology: Ontology, stream: dict[int, Any], dice: Random, folder: Path, exact: list[Any]
+    ontology: MinerOntology, stream: dict[int, Any], dice: Random, folder: Path, exact: list[Any]
 ) -> None:
     """Snapshots in pieces and out of order, half in one miner and half in another, one saved and
     loaded between.
@@ -197,13 +208,13 @@ def test_all_ways_agree_on_many(start: int, tmp_path: Path) -> None:
 
 
 def rules_across(
-    ontology: Ontology, streams: Sequence[dict[int, Any]], window: range
+    ontology: MinerOntology, streams: Sequence[dict[int, Any]], window: range
 ) -> set[tuple[Any, ...]]:
     """The rules of a window whose body holds by one stream and whose head by another, each body
     counted by its bindings in every spelling.
     """
     knowledge = ontology.knowledge()
-    theory = Theory(knowledge.closure, tuple(ontology.classes))
+    theory = BodyTheory(knowledge.closure, tuple(ontology.classes))
     base = knowledge.static_entailments or frozenset()
     bodies: list[AtomIndex | None] = []
     heads: list[set[Any]] = []
@@ -214,13 +225,17 @@ def rules_across(
         heads.append(set() if whole is None else set(own[1] or ()))
     found = set()
     for tree in all_bodies(sorted(ontology.classes), ontology.roles, 2, 2):
-        atoms = atoms_of(tree)
+        atoms = tree_to_atoms(tree)
         body = binding_pairs(atoms, bodies)
         for head in theory.classes:
             both = {(place, x) for place, x in body if (head, x) in heads[place]}
             n, d = len({place for place, _ in both}), len({place for place, _ in body})
-            if 2 * n >= len(window) and 2 * n > d and not theory.entails(atoms, ((head, ROOT),)):
-                found.add((text_of(atoms), head, n, d, len(both), len(body)))
+            if (
+                2 * n >= len(window)
+                and 2 * n > d
+                and not theory.entails(atoms, ((head, ROOT_VARIABLE),))
+            ):
+                found.add((atoms_to_text(atoms), head, n, d, len(both), len(body)))
     return found
 
 
@@ -275,12 +290,12 @@ def test_rules_from_one_stream_to_another(seeds: Sequence[int], tmp_path: Path) 
 
 
 def ground_expected(
-    ontology: Ontology, stream: dict[int, Any], window: range, most: int = 2
+    ontology: MinerOntology, stream: dict[int, Any], window: range, most: int = 2
 ) -> set[tuple[Any, ...]]:
     from itertools import combinations
 
     knowledge = ontology.knowledge()
-    theory = Theory(knowledge.closure, tuple(ontology.classes))
+    theory = BodyTheory(knowledge.closure, tuple(ontology.classes))
     held = [knowledge.entailed_atoms(stream.get(i, ())) for i in window]
     each = [
         frozenset()
@@ -296,7 +311,7 @@ def ground_expected(
     bodies = [
         b for k in range(1, most + 1) for b in combinations(items, k) if times(b) * 2 >= len(window)
     ]
-    bodies.sort(key=spelling_order)
+    bodies.sort(key=spelling_sort_key)
     closures: dict[frozenset[Any], Any] = {}
     for body in bodies:
         closures.setdefault(
@@ -307,7 +322,7 @@ def ground_expected(
         for head in items:
             n, d = times((*body, head)), times(body)
             if head not in theory.entailed_facts(body).atoms and n * 2 >= len(window) and n * 2 > d:
-                found.add((text_of(body), text_of([head]), n, d))
+                found.add((atoms_to_text(body), atoms_to_text([head]), n, d))
     return found
 
 
@@ -331,14 +346,17 @@ def test_ground_rules(seed: int, tmp_path: Path) -> None:
 def ground_found(report: dict[str, Any]) -> set[tuple[Any, ...]]:
     names = ("support", "body_support")
     return {
-        (*(text_of(map(tuple, r[part])) for part in ("body", "head")), *(r[name] for name in names))
+        (
+            *(atoms_to_text(map(tuple, r[part])) for part in ("body", "head")),
+            *(r[name] for name in names),
+        )
         for r in report["rules"]
     }
 
 
 def strength(rule: dict[str, Any]) -> tuple[Any, ...]:
     """By what of too many ground rules the first are kept."""
-    texts = (text_of(map(tuple, rule[part])) for part in ("body", "head"))
+    texts = (atoms_to_text(map(tuple, rule[part])) for part in ("body", "head"))
     return -rule["confidence"], -rule["support"], *texts
 
 

@@ -21,7 +21,7 @@ import pytest
 from shiq import model as owl
 from shiq.streams.discovery import RuleMiner
 from shiq.streams.discovery.delivery import ReportOutputs
-from shiq.streams.discovery.ontology import Ontology
+from shiq.streams.discovery.ontology import MinerOntology
 from shiq.streams.front.arrivals import EventIntake, RejectLog, WatermarkTracker
 from shiq.streams.front.local import LocalRunner
 from shiq.streams.front.run import open_run
@@ -65,9 +65,9 @@ def events() -> list[str]:
     return [*found[:50], "no json", *found[50:]]
 
 
-def ontology() -> Ontology:
+def ontology() -> MinerOntology:
     tbox, static, _ = random_case(SEED)
-    return Ontology(
+    return MinerOntology(
         tbox, tuple(static), {f"<{iri}>": owl.Class(iri) for iri in sorted(tbox.signature.classes)}
     )
 
@@ -108,7 +108,7 @@ def ran(
             )
         else:
             time = None if follow else system.record_time_reader(run.input.sources)
-            result = run.drive(LocalRunner(system), follow=follow, time=time)
+            result = run.feed_system(LocalRunner(system), follow=follow, time=time)
         document = delivery.json_document(result)
     return cleaned(document), sorted(rejected.read_text().splitlines())
 

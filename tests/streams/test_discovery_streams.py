@@ -18,9 +18,9 @@ from shiq.functional import parse_functional
 from shiq.model import RDF
 from shiq.model.abox import abox_of
 from shiq.streams.discovery import RuleMiner, mining
-from shiq.streams.discovery.atomsets import text_of
+from shiq.streams.discovery.atomsets import atoms_to_text
 from shiq.streams.discovery.mining import SlideGate
-from shiq.streams.discovery.ontology import Ontology
+from shiq.streams.discovery.ontology import MinerOntology
 from shiq.streams.rules import Program
 from tests.command_line import shiq
 from tests.conftest import ROOT
@@ -667,12 +667,14 @@ INKD: dict[str, Any] = {
 
 
 def texts(report: dict[str, Any]) -> set[tuple[str, str]]:
-    return {(text_of(map(tuple, rule["body"])), rule["head"][0][0]) for rule in report["rules"]}
+    return {
+        (atoms_to_text(map(tuple, rule["body"])), rule["head"][0][0]) for rule in report["rules"]
+    }
 
 
 def both(seed: int, **options: Any) -> tuple[list[Any], list[Any]]:
     found, static, stream = random_case(seed)
-    ontology = Ontology(
+    ontology = MinerOntology(
         found,
         tuple(static),
         {f"<{iri}>": owl.Class(iri) for iri in sorted(found.signature.classes)},
@@ -733,7 +735,7 @@ def differences() -> int:
             wrong += first["rules"] != [
                 r
                 for r in second["rules"]
-                if (text_of(map(tuple, r["body"])), r["head"][0][0]) in texts(first)
+                if (atoms_to_text(map(tuple, r["body"])), r["head"][0][0]) in texts(first)
             ]
     return wrong
 
@@ -798,7 +800,7 @@ def test_after_a_shut_gate_counts_are_bridged() -> None:
     that were skipped.
     """
     found, static, stream = random_case(4)
-    ontology = Ontology(
+    ontology = MinerOntology(
         found,
         tuple(static),
         {f"<{iri}>": owl.Class(iri) for iri in sorted(found.signature.classes)},
@@ -810,8 +812,8 @@ def test_after_a_shut_gate_counts_are_bridged() -> None:
         acting = dice.choice(([4, 7], [6], [5, 8]))
         for t in range(9):
             told_now = [abox_of(stream.get(t % (max(stream) + 1), []))]
-            miner.windows.put(t, told_now[0])
-            exact.windows.put(t, told_now[0])
+            miner.windows.add_to_snapshot(t, told_now[0])
+            exact.windows.add_to_snapshot(t, told_now[0])
         miner.windows.report_window(3)
         for end in range(4, 9):
             if end in acting:

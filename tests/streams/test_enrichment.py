@@ -680,10 +680,10 @@ def test_a_slide_makes_keys_of_what_changed(monkeypatch: pytest.MonkeyPatch) -> 
             )
             for n in range(12)
         ]
-        made, question = list[int](), EventReader.question
+        made, question = list[int](), EventReader.make_question
         monkeypatch.setattr(
             EventReader,
-            "question",
+            "make_question",
             lambda self, event: made.append(len(event)) or question(self, event),
         )
         found = [enricher.enrich_next_window(events[n : n + 6]) for n in range(6)]

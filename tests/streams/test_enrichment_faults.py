@@ -30,7 +30,7 @@ from shiq.streams.enrichment.stream import EnrichmentCollector
 from shiq.streams.front.arrivals import RejectLog
 from shiq.streams.front.event import Record
 from shiq.streams.front.local import LocalRunner
-from shiq.streams.front.sinks import LinesFile
+from shiq.streams.front.sinks import LinesFileSink
 
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 HEAD = "Prefix(:=<urn:t#>) Prefix(xsd:=<http://www.w3.org/2001/XMLSchema#>) Ontology("
@@ -306,7 +306,7 @@ def test_a_slow_miss_is_told_and_rows_before_it_are_there(tmp_path: Path) -> Non
     ]
     with (
         _opened(PLAIN) as enricher,
-        closing(LinesFile(out)) as file,
+        closing(LinesFileSink(out)) as file,
         closing(SlowReasoningLog(told.append, silent=0.02)) as waiting,
     ):
         collector = EnrichmentCollector(

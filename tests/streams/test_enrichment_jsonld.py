@@ -17,7 +17,11 @@ from shiq.model import RDF, XSD
 from shiq.rdf.jsonld import read_json
 from shiq.rdf.triples import Rejects, Triples, numbered_labels
 from shiq.streams.enrichment import open_enricher
-from shiq.streams.enrichment.jsonld import _Document, defined_terms, parse_jsonld_record
+from shiq.streams.enrichment.jsonld import (
+    _InMemoryDocument,
+    find_defined_terms,
+    parse_jsonld_record,
+)
 from shiq.streams.front.event import EventError
 from tests import air_quality as air
 from tests.command_line import shiq
@@ -162,7 +166,7 @@ def test_random_contexts_define_what_the_reader_takes_for_defined(tmp_path: Path
             key: chance.choice(["A", ["A"], ["p", "urn:B"]])
             for key in chance.sample(types, chance.randrange(3))
         }
-        source = _Document("r", Path(), Format.JSONLD, content=json.dumps(record).encode())
+        source = _InMemoryDocument("r", Path(), Format.JSONLD, content=json.dumps(record).encode())
         rejects = Rejects("r")
         try:
             read_json(source, Triples(), numbered_labels("e"), rejects, catalog)
@@ -171,7 +175,7 @@ def test_random_contexts_define_what_the_reader_takes_for_defined(tmp_path: Path
         told = [reject.message for reject in rejects.examples]
         if all("no context says what" in message for message in told):
             is_defined = not any("what 't' means" in message for message in told)
-            assert ("t" in defined_terms(record, catalog)) == is_defined, seed
+            assert ("t" in find_defined_terms(record, catalog)) == is_defined, seed
             ways[is_defined] += 1
     assert ways[True] > 200 < ways[False]
 

@@ -107,7 +107,7 @@ def test_direct_keys_are_those_of_the_triples(opened: Enricher, folder: Path) ->
     assert opened.reader.record_keys is not None and opened.reader.record_keys.is_possible
     for line in (folder / "readings.jsonl").read_text().splitlines():
         record = parse_record(line)
-        found = opened.reader.record_keys.record_key(record)
+        found = opened.reader.record_keys.find_record_key(record)
         assert found is not None
         statements = opened.reader.record_keys.program.statements(record)
         expected = opened.keys.key_of_statements(statements)
@@ -144,7 +144,7 @@ def test_equal_names_and_counted_values_are_in_direct_keys(tmp_path: Path) -> No
                 for name in "vw"
             }
             record = {"a": str(rng.randrange(2)), "b": str(rng.randrange(2)), **texts}
-            found = enricher.reader.record_keys.record_key(record)
+            found = enricher.reader.record_keys.find_record_key(record)
             assert (
                 found is not None
                 and found[0].key

@@ -20,7 +20,7 @@ from shiq.streams.enrichment import components, key
 from shiq.streams.enrichment.cache import EntryCache, parse_capacity
 from shiq.streams.enrichment.enricher import Enricher
 from shiq.streams.enrichment.key import Key
-from shiq.streams.enrichment.knowledge import Realizer, StaticKnowledge
+from shiq.streams.enrichment.knowledge import EventReasoner, StaticKnowledge
 from shiq.streams.enrichment.statements import ValueRegions
 from tests.tools.enrichment import (
     Case,
@@ -147,10 +147,10 @@ def _with_ranges(regions: ValueRegions) -> ValueRegions:
 
 
 def _inclusive(patch: pytest.MonkeyPatch) -> None:
-    region = ValueRegions.region
+    region = ValueRegions.region_of
     patch.setattr(
         ValueRegions,
-        "region",
+        "region_of",
         lambda self, value: region(self, Literal(str(int(value.lexical) + 1), value.datatype)),
     )
 
@@ -160,7 +160,7 @@ def _no_wiring(patch: pytest.MonkeyPatch) -> None:
 
 
 def _by_text(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(ValueRegions, "identity", lambda self, value: DataValue("text", value.lexical))
+    patch.setattr(ValueRegions, "value_of", lambda self, value: DataValue("text", value.lexical))
 
 
 def _empty_is_a_miss(patch: pytest.MonkeyPatch) -> None:
@@ -174,13 +174,13 @@ def _empty_is_a_miss(patch: pytest.MonkeyPatch) -> None:
 
 
 def _together(patch: pytest.MonkeyPatch) -> None:
-    types, seen = Realizer.entailed_types, list[Any]()
+    types, seen = EventReasoner.entailed_types, list[Any]()
 
-    def planted(self: Realizer, assertions: Any) -> Any:
+    def planted(self: EventReasoner, assertions: Any) -> Any:
         seen.extend(assertions)
         return types(self, tuple(dict.fromkeys(seen)))
 
-    patch.setattr(Realizer, "entailed_types", planted)
+    patch.setattr(EventReasoner, "entailed_types", planted)
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,9 @@ def test_an_entry_kept_past_an_update_is_seen(
 
     def types() -> Any:
         enricher = Enricher(
-            case.knowledge, Realizer(case.knowledge, "own"), EntryCache(parse_capacity(None), "lru")
+            case.knowledge,
+            EventReasoner(case.knowledge, "own"),
+            EntryCache(parse_capacity(None), "lru"),
         )
         enricher.enrich(case.events[0].lines)
         enricher.update_static(more)

@@ -78,7 +78,7 @@ def is_entailed(
 
 def check_reasons(enricher: Enricher, lines: Sequence[str], name: str) -> int:
     """Whether the reasons of all that is ``name`` by an event entail it, and no part of one does."""
-    question, found, checked = enricher.reader.question(lines), enricher.enrich(lines), 0
+    question, found, checked = enricher.reader.make_question(lines), enricher.enrich(lines), 0
     assert isinstance(question, EventQuestion) and found.verdict is Verdict.CONSISTENT
     for one in (one for one, names in found.types.items() if name in names):
         reason = enricher.realizer.explain(question.assertions(), one, name)
@@ -110,7 +110,7 @@ def test_a_reason_entails_the_type_and_no_part_of_it_does(tmp_path: Path) -> Non
         assert enricher.realizer.explain((), "urn:x", "urn:G") is None
         # Of blanks more than one the reader of RDF has to tell; names stay those of the event.
         odd = [f"_:b   <{air.TYPE}>  <urn:A> .", "_:b <urn:r> <urn:k> ."]
-        question = enricher.reader.question(odd)
+        question = enricher.reader.make_question(odd)
         assert isinstance(question, EventQuestion)
         (reason,) = enricher.explain(question, enricher.enrich(odd), ["urn:G"])
         assert reason["individual"] == "_:b"

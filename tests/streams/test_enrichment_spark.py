@@ -71,7 +71,7 @@ def ran(
             enricher, run.outputs.text_writer("out"), RejectLog(run.outputs.text_writer("rejects"))
         )
         if session is None:
-            result = run.drive(LocalRunner(stream))
+            result = run.feed_system(LocalRunner(stream))
         else:
             how: dict[str, Any] = {"session": session, "batch_bytes": batch_bytes}
             result = run_on_spark(stream, run, [str(source)], **how)
@@ -130,7 +130,7 @@ def test_chunks_in_any_cut_are_one_process(
     entry = KeyOperator.reason_entry
 
     def asking(self: KeyOperator, lines: Any) -> Any:
-        asked.append(str(self.reader.question(list(lines)).event_key.key))  # type: ignore[union-attr]
+        asked.append(str(self.reader.make_question(list(lines)).event_key.key))  # type: ignore[union-attr]
         return entry(self, lines)
 
     monkeypatch.setattr(KeyOperator, "reason_entry", asking)

@@ -11,7 +11,12 @@ from typing import Any
 import pytest
 
 from shiq.errors import InputError, OperationalError, UsageError
-from shiq.streams.front.kafka import KafkaOptions, KafkaSource, kafka_address, parse_options
+from shiq.streams.front.kafka import (
+    KafkaOptions,
+    KafkaSource,
+    parse_kafka_address,
+    parse_kafka_options,
+)
 from tests.command_line import shiq
 
 SASL = (
@@ -23,7 +28,7 @@ JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required usernam
 
 
 def test_user_and_password_are_handed_to_both_clients_as_each_knows_them() -> None:
-    options = parse_options(
+    options = parse_kafka_options(
         (
             *SASL,
             'KAFKA.sasl.password=a"b\\c',
@@ -46,7 +51,7 @@ def test_user_and_password_are_handed_to_both_clients_as_each_knows_them() -> No
         "kafka.ssl.truststore.type": "PEM",
         "kafka.ssl.truststore.location": "/etc/ca.pem",
     }
-    jaas = parse_options(("kafka.sasl.mechanism=PLAIN", f"kafka.sasl.jaas.config={JAAS}"))
+    jaas = parse_kafka_options(("kafka.sasl.mechanism=PLAIN", f"kafka.sasl.jaas.config={JAAS}"))
     assert jaas.librdkafka_settings() == {
         "sasl.mechanism": "PLAIN",
         "sasl.username": "me",
@@ -56,7 +61,7 @@ def test_user_and_password_are_handed_to_both_clients_as_each_knows_them() -> No
 
 
 def test_topics_are_begun_where_it_is_said() -> None:
-    options = parse_options(
+    options = parse_kafka_options(
         ('startingOffsets={"a": {"0": 7, "1": -2}, "b": {"0": -1}}', "maxOffsetsPerTrigger=500")
     )
     assert options.starting_offsets("a") == {0: 7, 1: -2}
@@ -87,7 +92,7 @@ def test_topics_are_begun_where_it_is_said() -> None:
 )
 def test_what_would_do_nothing_is_refused(texts: tuple[str, ...], said: str) -> None:
     with pytest.raises(UsageError) as refused:
-        parse_options(texts)
+        parse_kafka_options(texts)
     assert said in str(refused.value) and "hunter2" not in str(refused.value)
 
 
@@ -100,7 +105,7 @@ def test_what_would_do_nothing_is_refused(texts: tuple[str, ...], said: str) -> 
 )
 def test_what_cannot_be_said_to_java_is_refused(texts: tuple[str, ...]) -> None:
     with pytest.raises(UsageError):
-        parse_options(texts).spark_options("t")
+        parse_kafka_options(texts).spark_options("t")
 
 
 def test_secrets_come_from_variables_and_files(
@@ -113,7 +118,7 @@ def test_secrets_come_from_variables_and_files(
         f"kafka.ssl.keystore.password=file:{tmp_path}/secret",
         "kafka.client.id=env:X",
     )
-    options = parse_options((*SASL, *given))
+    options = parse_kafka_options((*SASL, *given))
     settings = options.librdkafka_settings()
     assert [settings[key] for key in ("sasl.password", "ssl.keystore.password", "client.id")] == [
         "hunter2",
@@ -122,7 +127,7 @@ def test_secrets_come_from_variables_and_files(
     ]
     assert "hunter" not in repr(options) and "hunter" not in str(options.checkpoint_settings)
     with pytest.raises(InputError, match="gone cannot be read"):
-        parse_options((f"kafka.sasl.password=file:{tmp_path}/gone",))
+        parse_kafka_options((f"kafka.sasl.password=file:{tmp_path}/gone",))
 
 
 @pytest.mark.parametrize(
@@ -131,7 +136,7 @@ def test_secrets_come_from_variables_and_files(
 )
 def test_no_text_shows_a_secret(key: str) -> None:
     value = JAAS if "jaas" in key else 'a"b\\c'
-    options = parse_options((f"kafka.{key}={value}", "kafka.client.id=seen"))
+    options = parse_kafka_options((f"kafka.{key}={value}", "kafka.client.id=seen"))
     shown = options.hide_secrets(f'seen {value} and a"b\\c and a\\"b\\\\c')
     assert "seen" in shown and "a" not in shown.replace("seen", "").replace("and", "")
 
@@ -145,7 +150,7 @@ def test_no_text_shows_a_secret(key: str) -> None:
     ],
 )
 def test_several_brokers_are_named(address: str, broker: str) -> None:
-    assert kafka_address(address) == (broker, "t")
+    assert parse_kafka_address(address) == (broker, "t")
 
 
 @pytest.mark.parametrize(
@@ -154,12 +159,12 @@ def test_several_brokers_are_named(address: str, broker: str) -> None:
 )
 def test_an_address_that_is_none_is_refused(address: str) -> None:
     with pytest.raises(UsageError, match="HOST:PORT,HOST:PORT"):
-        kafka_address(address)
+        parse_kafka_address(address)
 
 
 def test_a_password_in_an_address_is_refused_unseen() -> None:
     with pytest.raises(UsageError) as refused:
-        kafka_address("kafka://me:hunter2@h:1/t")
+        parse_kafka_address("kafka://me:hunter2@h:1/t")
     assert "hunter2" not in str(refused.value)
 
 
@@ -219,7 +224,7 @@ def reading(
     monkeypatch: pytest.MonkeyPatch, options: KafkaOptions, position: Any = None, problem: str = ""
 ) -> Library:
     library = Library(problem)
-    monkeypatch.setattr("shiq.streams.front.kafka._load_library", lambda: library)
+    monkeypatch.setattr("shiq.streams.front.kafka._import_confluent_kafka", lambda: library)
     source = KafkaSource("h:1", "t", options)
     source.position = position or {}
     with pytest.raises(RuntimeError, match="StopIteration"):
@@ -229,7 +234,7 @@ def reading(
 
 def test_the_client_of_one_process_has_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = reading(
-        monkeypatch, parse_options((*SASL, "kafka.sasl.password=p", "kafka.group.id=mine"))
+        monkeypatch, parse_kafka_options((*SASL, "kafka.sasl.password=p", "kafka.group.id=mine"))
     ).settings
     assert (
         settings["sasl.username"] == "me"
@@ -237,7 +242,7 @@ def test_the_client_of_one_process_has_the_settings(monkeypatch: pytest.MonkeyPa
         and settings["group.id"] == "mine"
     )
     assert settings["bootstrap.servers"] == "h:1" and settings["enable.auto.commit"] is False
-    assert "group.id" in reading(monkeypatch, parse_options(())).settings
+    assert "group.id" in reading(monkeypatch, parse_kafka_options(())).settings
 
 
 @pytest.mark.parametrize(
@@ -252,7 +257,7 @@ def test_the_client_of_one_process_has_the_settings(monkeypatch: pytest.MonkeyPa
 def test_one_process_begins_there(
     starts: str, position: Any, at: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    library = reading(monkeypatch, parse_options((f"startingOffsets={starts}",)), position)
+    library = reading(monkeypatch, parse_kafka_options((f"startingOffsets={starts}",)), position)
     assert library.assigned == [*enumerate(at)]
 
 
@@ -263,16 +268,18 @@ def test_one_process_begins_there(
 def test_one_process_refuses_to_begin_elsewhere(
     starts: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shiq.streams.front.kafka._load_library", Library)
+    monkeypatch.setattr("shiq.streams.front.kafka._import_confluent_kafka", Library)
     with pytest.raises(OperationalError, match=said):
-        list(KafkaSource("h:1", "t", parse_options((f"startingOffsets={starts}",))).read(False))
+        list(
+            KafkaSource("h:1", "t", parse_kafka_options((f"startingOffsets={starts}",))).read(False)
+        )
 
 
 def test_a_setting_that_the_library_refuses_shows_no_secret(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     secret = "x".join("abc")
-    options = parse_options((*SASL, f"kafka.sasl.password={secret}"))
+    options = parse_kafka_options((*SASL, f"kafka.sasl.password={secret}"))
     with pytest.raises(UsageError, match=r"refused \*\*\*") as refused:
         reading(monkeypatch, options, problem=f"refused {secret}")
     assert secret not in "".join(traceback.format_exception(refused.value))
@@ -319,7 +326,7 @@ def test_sparks_reader_has_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
         sources, "lit", lambda value: type("L", (), {"alias": lambda self, name: value})()
     )
     known = ("security.protocol", "sasl.mechanism", "sasl.jaas.config", "fetch.max.bytes")
-    options = parse_options(
+    options = parse_kafka_options(
         (*SASL, "kafka.sasl.password=p", "kafka.fetch.max.bytes=99", "maxOffsetsPerTrigger=7")
     )
     for given in (KafkaOptions(), options):
@@ -335,7 +342,7 @@ def test_sparks_reader_has_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
     reader = Reader(known)
     with pytest.raises(UsageError, match=r"kafka\.fetch\.max\.bytes\?"):
         sources.message_stream(
-            reader, ["kafka://h:1/t"], parse_options(("kafka.fetch.max.byte=9",))
+            reader, ["kafka://h:1/t"], parse_kafka_options(("kafka.fetch.max.byte=9",))
         )
     assert not reader.told
 
@@ -360,7 +367,7 @@ def test_an_error_of_spark_that_shows_a_secret_is_not_passed_on(
 
     context = SimpleNamespace(broadcast=lambda _: SimpleNamespace(destroy=lambda: None))
     given: Any = SimpleNamespace(sparkContext=context, saved_content=None, checkpoint=None)
-    options = parse_options(
+    options = parse_kafka_options(
         (
             *(setting for setting in SASL if "password" not in setting),
             f"kafka.sasl.password={password}",

@@ -453,7 +453,7 @@ class Killed(BaseException):
 def test_a_run_that_dies_anywhere_writes_the_same(
     program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shiq.streams.front.checkpoint.POINTS", 7)
+    monkeypatch.setattr("shiq.streams.front.checkpoint.POINTS_PER_CHECKPOINT", 7)
     log(tmp_path / "in", 60)
     whole = tmp_path / "whole"
     whole.mkdir()

@@ -21,13 +21,13 @@ from shiq.streams.front.event import Record
 from shiq.streams.front.local import LocalRunner
 from shiq.streams.rules import Program
 from shiq.streams.rules.evaluation import Engine
-from shiq.streams.rules.fixpoint import Recursion, maintain_counts
+from shiq.streams.rules.fixpoint import RecursiveStratum, maintain_counts
 from shiq.streams.rules.model import MaintainedRule
 from shiq.streams.rules.naive_evaluation import NaiveEvaluator
 from shiq.streams.rules.operators import StepContext
 from shiq.streams.rules.relations import (
-    FIRST,
-    NONE,
+    FIRST_CODE,
+    NO_ROWS,
     ConstantDictionary,
     Relation,
     calculate_columns,
@@ -95,13 +95,13 @@ def _never_again(rule: MaintainedRule) -> bool:
 
 
 def _no_growth(view: WindowView, fresh: Any) -> Any:
-    return _grow(view, fresh) if view.is_current_point else NONE
+    return _grow(view, fresh) if view.is_current_point else NO_ROWS
 
 
-_between, _moved, _grow = History.rows_between, WindowCounter._shift, WindowView.add_fresh
+_between, _moved, _grow = History.rows_between, WindowCounter._apply_arrivals, WindowView.add_fresh
 FAULTS = {
     "a window off by one": (History, "rows_between", _shifted),
-    "departures not counted": (WindowCounter, "_shift", _staying),
+    "departures not counted": (WindowCounter, "_apply_arrivals", _staying),
     "changes of negative literals dropped": (
         "shiq.streams.rules.evaluation",
         "maintain_counts",
@@ -111,7 +111,7 @@ FAULTS = {
     "window literals without delta in recursion": (WindowView, "add_fresh", _no_growth),
     "constants forgotten though they are held": (
         ConstantDictionary,
-        "retain",
+        "free_unused",
         lambda dictionary, used: _forget_all(dictionary),
     ),
 }
@@ -124,7 +124,7 @@ def _forget_all(dictionary: ConstantDictionary) -> None:
 @pytest.mark.parametrize("fault", FAULTS)
 def test_planted_faults_are_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     where, name, wrong = FAULTS[fault]
-    monkeypatch.setattr("shiq.streams.rules.evaluation._SPARE", -1)
+    monkeypatch.setattr("shiq.streams.rules.evaluation._SPARE_ROWS", -1)
     if isinstance(where, str):
         monkeypatch.setattr(f"{where}.{name}", wrong)
     else:
@@ -136,7 +136,7 @@ def test_planted_faults_are_found(fault: str, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_everything_may_be_forgotten_at_each_point(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shiq.streams.rules.evaluation._SPARE", -1)
+    monkeypatch.setattr("shiq.streams.rules.evaluation._SPARE_ROWS", -1)
     for seed in range(1000, 1025):
         assert disagreement(random_case(seed), False, Tally()) is None, f"seed {seed}"
 
@@ -216,9 +216,11 @@ def _graphs(seed: int, points: int) -> list[tuple[int, dict[str, list[tuple[int,
 @pytest.mark.parametrize("rules", RECURSIONS, ids=range(len(RECURSIONS)))
 def test_recursion_follows_what_changed(rules: str, monkeypatch: pytest.MonkeyPatch) -> None:
     anew: list[int] = []
-    real = Recursion._evaluate_afresh
+    real = RecursiveStratum._evaluate_afresh
     monkeypatch.setattr(
-        Recursion, "_evaluate_afresh", lambda self, *rest: (anew.append(1), real(self, *rest))[1]
+        RecursiveStratum,
+        "_evaluate_afresh",
+        lambda self, *rest: (anew.append(1), real(self, *rest))[1],
     )
     for seed in range(2):
         agree(rules, _graphs(seed, 20), restart=13)
@@ -230,21 +232,21 @@ def test_recursion_follows_what_changed(rules: str, monkeypatch: pytest.MonkeyPa
     "fault", ["reasons are kept", "what may be derived again is not", "denied instances are kept"]
 )
 def test_faults_of_recursion_are_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def kept(self: Recursion, lost: dict[str, Any]) -> Any:
-        monkeypatch.setattr(self, "_reasons", [], raising=False)
+    def kept(self: RecursiveStratum, lost: dict[str, Any]) -> Any:
+        monkeypatch.setattr(self, "_reason_patterns", [], raising=False)
         return deleted(self, lost)
 
-    def lost_for_good(self: Recursion, lost: dict[str, Any]) -> Any:
+    def lost_for_good(self: RecursiveStratum, lost: dict[str, Any]) -> Any:
         suspects, gone = deleted(self, lost)
         return {name: rows[:0] for name, rows in suspects.items()}, gone
 
-    deleted = Recursion._delete_unreasoned
+    deleted = RecursiveStratum._delete_unreasoned
     if fault == "reasons are kept":
-        monkeypatch.setattr(Recursion, "_delete_unreasoned", kept)
+        monkeypatch.setattr(RecursiveStratum, "_delete_unreasoned", kept)
     elif fault == "denied instances are kept":
-        monkeypatch.setattr(Recursion, "_lost_by_negation", lambda *_: ())
+        monkeypatch.setattr(RecursiveStratum, "_heads_lost_by_negation", lambda *_: ())
     else:
-        monkeypatch.setattr(Recursion, "_delete_unreasoned", lost_for_good)
+        monkeypatch.setattr(RecursiveStratum, "_delete_unreasoned", lost_for_good)
     with pytest.raises(AssertionError):
         for seed in range(6):
             agree(RECURSIONS[0], _graphs(seed, 25))
@@ -329,10 +331,10 @@ def test_constants_are_ordered_and_forgotten() -> None:
     values = [5, "b", '"a"', 1 << 62, "a", -(1 << 63), "<urn:a>", 0]
     codes = dictionary.encode(values)
     assert dictionary.decode(codes) == values
-    (ranks,) = dictionary.ranks(codes)
+    (ranks,) = dictionary.rank_constants(codes)
     assert [values[i] for i in np.argsort(ranks)] == sorted(values, key=constant_order)
-    dictionary.retain([codes[1:2]])
-    assert (len(dictionary), dictionary.code("b"), dictionary.code("new") >= FIRST) == (
+    dictionary.free_unused([codes[1:2]])
+    assert (len(dictionary), dictionary.code("b"), dictionary.code("new") >= FIRST_CODE) == (
         1,
         codes[1],
         True,
@@ -350,7 +352,7 @@ def test_relations_find_rows_whatever_their_keys() -> None:
     assert relation.size == len(known)
     columns = [np.array(column) for column in zip(*known)]
     assert relation.find_rows(columns).tolist() == list(known.values())
-    which, found = relation.match_rows((1,), [columns[1]], 1 << 40)
+    which, found = relation.find_matches((1,), [columns[1]], 1 << 40)
     assert set(zip(which.tolist(), found.tolist())) >= {
         (i, number) for i, number in enumerate(known.values())
     }

@@ -22,7 +22,7 @@ from shiq.streams.front.arrivals import RejectLog, WatermarkTracker
 from shiq.streams.front.event import Record
 from shiq.streams.front.local import LocalRunner
 from shiq.streams.front.run import open_run
-from shiq.streams.front.sources import Input
+from shiq.streams.front.sources import MergedInput
 from shiq.streams.rules import Program
 from shiq.streams.rules.session import EvaluationOptions
 from shiq.streams.rules.stream import RuleIntake, RulesCollector, RulesOperator
@@ -178,7 +178,7 @@ def test_a_point_that_is_closed_is_out_before_the_next_record_is_read(tmp_path: 
     """With ``--follow`` no row waits for a checkpoint, or for more points."""
     out, program = tmp_path / "out", Program.parse("p(X) :- b(X).")
 
-    class Feed(Input):
+    class Feed(MergedInput):
         def read(self, follow: bool = False, time: object = None) -> Iterator[Record | None]:
             for t in range(5):
                 yield Record("s", 2 * t, f"{t} b({t})".encode())
@@ -198,4 +198,4 @@ def test_a_point_that_is_closed_is_out_before_the_next_record_is_read(tmp_path: 
             write,
             make_readable=run.outputs.make_readable,
         )
-        assert run.drive(LocalRunner(stream), follow=True).statistics["points"] == 5
+        assert run.feed_system(LocalRunner(stream), follow=True).statistics["points"] == 5

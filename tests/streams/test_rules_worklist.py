@@ -16,7 +16,7 @@ import pytest
 
 from shiq.streams.rules import Program, fixpoint, operators, worklist
 from shiq.streams.rules.evaluation import Engine
-from shiq.streams.rules.fixpoint import Recursion
+from shiq.streams.rules.fixpoint import RecursiveStratum
 from shiq.streams.rules.naive_evaluation import NaiveEvaluator
 from shiq.streams.rules.syntax import EvaluationError
 from shiq.streams.rules.worklist import Worklist
@@ -91,9 +91,9 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         return left
 
     monkeypatch.setattr(Worklist, "run", counted)
-    monkeypatch.setattr(Recursion, "_narrow_rounds", 0)
+    monkeypatch.setattr(RecursiveStratum, "_narrow_round_limit", 0)
     monkeypatch.setattr(fixpoint, "_LEAST_NARROW_ROUNDS", 0)
-    monkeypatch.setattr(operators, "_PART", 3)
+    monkeypatch.setattr(operators, "_ROWS_PER_PART", 3)
     return told
 
 
@@ -101,7 +101,7 @@ def test_row_by_row_is_as_the_reference_has_it(
     counts: Counter[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for seed in range(50):
-        monkeypatch.setattr(worklist, "_WIDE", 1 + seed % 7)
+        monkeypatch.setattr(worklist, "_MOST_PENDING_ROWS", 1 + seed % 7)
         text, points = drawn(seed)
         agree(text, points, restart=4 if seed % 3 == 0 else None)
     assert counts["lists"] > 100 and counts["wide"] > 15 and counts["derived"] > 200, counts
@@ -188,13 +188,13 @@ def test_planted_faults_are_found(
 def test_a_long_chain_is_taken_row_by_row_in_rounds_that_do_not_grow_with_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    rounds, grown = Counter[str](), Recursion._hold_fresh
+    rounds, grown = Counter[str](), RecursiveStratum._mark_fresh_held
 
-    def counted(self: Recursion, fresh: Any) -> Any:
+    def counted(self: RecursiveStratum, fresh: Any) -> Any:
         rounds["columns"] += 1
         return grown(self, fresh)
 
-    monkeypatch.setattr(Recursion, "_hold_fresh", counted)
+    monkeypatch.setattr(RecursiveStratum, "_mark_fresh_held", counted)
     text = "p(X) :- s(X). p(Y) :- p(X), e(X,Y), not f(Y)."
     engine = Engine(Program.parse(text).checked_program, {})
     for t, links in enumerate((1_000, 4_000)):
@@ -203,7 +203,7 @@ def test_a_long_chain_is_taken_row_by_row_in_rounds_that_do_not_grow_with_it(
             t, {"e/2": [(n, n + 1) for n in range(links)], "s/1": [(0,)], "f/1": [(3_500,)]}
         )
         assert len(found.rows("p/1", True)) == min(links + 1, 3_500)
-        assert rounds["columns"] <= 2 * fixpoint.NARROW + links // 16
+        assert rounds["columns"] <= 2 * fixpoint.MOST_NARROW_ROWS + links // 16
 
 
 def test_a_rule_without_end_is_told_with_its_line_and_what_earlier_points_gave_is_written(

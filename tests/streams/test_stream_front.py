@@ -34,7 +34,7 @@ from shiq.streams.front.arrivals import (
     WatermarkTracker,
 )
 from shiq.streams.front.checkpoint import (
-    POINTS,
+    POINTS_PER_CHECKPOINT,
     Checkpoint,
     CheckpointContent,
     CheckpointInterval,
@@ -43,10 +43,10 @@ from shiq.streams.front.checkpoint import (
     unpack_state,
 )
 from shiq.streams.front.event import Event, EventError, Record, parse_event
-from shiq.streams.front.kafka import KafkaSource, _offset_range
+from shiq.streams.front.kafka import KafkaSource, _fetch_offset_range
 from shiq.streams.front.run import LINE_SECONDS, RunStatus, StreamRun, open_run
-from shiq.streams.front.sinks import LinesFile, open_sink
-from shiq.streams.front.sources import Input, open_source
+from shiq.streams.front.sinks import LinesFileSink, open_sink
+from shiq.streams.front.sources import MergedInput, open_source
 from shiq.streams.rules.records import parse_record as rules_record
 from tests.command_line import shiq
 
@@ -206,7 +206,7 @@ def test_sources_that_are_none(target: str, error: type[Exception]) -> None:
 
 
 def test_rejects_are_counted_shown_and_written(tmp_path: Path) -> None:
-    sink = LinesFile(tmp_path / "rejects.jsonl")
+    sink = LinesFileSink(tmp_path / "rejects.jsonl")
     rejects = RejectLog(sink.write)
     for line in range(50):
         rejects.add(LATE, "s", line, "too late", "text")
@@ -293,7 +293,9 @@ def test_a_checkpoint_is_one_step_of_one_run(tmp_path: Path) -> None:
 
 def test_a_checkpoint_is_due_each_hundred_points() -> None:
     pace = CheckpointInterval()
-    assert [pace.is_due() for _ in range(POINTS)] == [False] * (POINTS - 1) + [True]
+    assert [pace.is_due() for _ in range(POINTS_PER_CHECKPOINT)] == [False] * (
+        POINTS_PER_CHECKPOINT - 1
+    ) + [True]
 
 
 def test_a_state_is_json_and_columns_and_never_a_pickle() -> None:
@@ -319,7 +321,7 @@ class Summing:
 
     def process(self, record: Record) -> bool:
         points = self.arrivals.points
-        event = self.arrivals.accept(record)
+        event = self.arrivals.read_and_admit(record)
         if event is not None:
             self.sum += event.t
             self.tell([{"t": event.t, "sum": self.sum}])
@@ -369,7 +371,7 @@ def _summed(
         system = Summing(run)
         if after is not None:
             system.process = _dying(system.process, after)  # type: ignore[method-assign]
-        return run.drive(
+        return run.feed_system(
             system, time=(lambda record: parse_event(record.data).t) if by_time else None
         )
 
@@ -378,7 +380,7 @@ def _summed(
 def test_a_run_that_dies_anywhere_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_time: bool
 ) -> None:
-    monkeypatch.setattr("shiq.streams.front.checkpoint.POINTS", 3)
+    monkeypatch.setattr("shiq.streams.front.checkpoint.POINTS_PER_CHECKPOINT", 3)
     names = ["a.jsonl", "b.jsonl.gz", "c"]
     (tmp_path / "c").mkdir()
     _lines(tmp_path / "a.jsonl", range(4))
@@ -421,7 +423,7 @@ def test_runs_that_are_refused(tmp_path: Path) -> None:
     ):
         _summed(tmp_path, ["a.jsonl", "b.jsonl"])
     with pytest.raises(UsageError, match="given twice"):
-        Input([open_source(str(tmp_path / "b.jsonl"))] * 2)
+        MergedInput([open_source(str(tmp_path / "b.jsonl"))] * 2)
     (tmp_path / "in").mkdir()
     kept = (tmp_path / "b.jsonl").read_bytes()
     for source, targets in (
@@ -457,7 +459,7 @@ def test_sources_merged_by_time(tmp_path: Path) -> None:
     def time(record: Record) -> int | None:
         return None if record.data == b"broken" else parse_event(record.data).t
 
-    merged = Input([open_source(str(tmp_path / name)) for name in "abc"])
+    merged = MergedInput([open_source(str(tmp_path / name)) for name in "abc"])
     read = [
         (Path(record.source).name, time(record))
         for record in merged.read(time=time)
@@ -469,7 +471,7 @@ def test_sources_merged_by_time(tmp_path: Path) -> None:
 def test_what_is_followed_comes_as_it_comes(tmp_path: Path) -> None:
     _lines(tmp_path / "a.jsonl", range(3))
     _lines(tmp_path / "b.jsonl", range(2))
-    followed = Input([open_source(str(tmp_path / name)) for name in ("a.jsonl", "b.jsonl")])
+    followed = MergedInput([open_source(str(tmp_path / name)) for name in ("a.jsonl", "b.jsonl")])
     reading, seen = followed.read(follow=True), list[str]()
     while len(seen) < 5:
         record = next(reading)
@@ -493,7 +495,7 @@ def test_ids_are_known_for_the_window_and_the_lateness(monkeypatch: pytest.Monke
 
     def accepted(t: int, name: str) -> bool:
         return (
-            arrivals.accept(
+            arrivals.read_and_admit(
                 Record("s", 1, json.dumps({"t": t, "triples": [], "id": name}).encode())
             )
             is not None
@@ -550,7 +552,7 @@ def test_a_broker_that_is_not_there_is_told_once(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("confluent_kafka", reason="the extra 'kafka' is not installed")
-    monkeypatch.setattr("shiq.streams.front.kafka._TIMEOUT", 0.5)
+    monkeypatch.setattr("shiq.streams.front.kafka._BROKER_TIMEOUT", 0.5)
     with pytest.raises(OperationalError, match="kafka://localhost:1/events: "):
         next(open_source("kafka://localhost:1/events").read(False))
     assert capfd.readouterr().err == ""
@@ -577,10 +579,10 @@ def test_a_partition_without_a_leader_is_asked_again_by_its_code(
 
     if name.startswith("TOPIC"):
         with pytest.raises(kafka.KafkaException):
-            _offset_range(kafka, Consumer(), "topic", 0)
+            _fetch_offset_range(kafka, Consumer(), "topic", 0)
         assert len(asked) == 1
     else:
-        assert _offset_range(kafka, Consumer(), "topic", 0) == (0, 7) and len(asked) == 3
+        assert _fetch_offset_range(kafka, Consumer(), "topic", 0) == (0, 7) and len(asked) == 3
 
 
 def test_a_source_without_an_event_is_named_with_its_first_line(tmp_path: Path) -> None:
@@ -626,4 +628,4 @@ def test_records_that_were_deleted_before_they_were_read_end_the_run(
     with pytest.raises(
         OperationalError, match="the records 5 to 8 were deleted before they were read"
     ):
-        next(source._read(kafka, Consumer(), follow=False))
+        next(source._consume_partitions(kafka, Consumer(), follow=False))

@@ -108,8 +108,8 @@ def test_sides_that_forget_too_early_are_seen(
 ) -> None:
     monkeypatch.setattr(
         module,
-        "live_spans",
-        lambda codes, times, window: spans.live_spans(codes, times, max(window - 1, 0)),
+        "make_live_spans",
+        lambda codes, times, window: spans.make_live_spans(codes, times, max(window - 1, 0)),
     )
     assert disagreements(tmp_path, 30)[0]
 
@@ -271,11 +271,11 @@ def test_drawn_events_are_the_same_each_time(
 
 
 def test_drawn_events_go_on() -> None:
-    from shiq.streams.consistency.events import rate_source
+    from shiq.streams.consistency.events import open_rate_source
 
-    whole = [record.data for record in rate_source("rate://3", BOB.signature).read(False)]
+    whole = [record.data for record in open_rate_source("rate://3", BOB.signature).read(False)]
     for stop in (1, 3, 4):
-        first, second = (rate_source("rate://3", BOB.signature) for _ in range(2))
+        first, second = (open_rate_source("rate://3", BOB.signature) for _ in range(2))
         begun = first.read(False)
         read_first = [next(begun).data for _ in range(stop)]
         second.position = first.position

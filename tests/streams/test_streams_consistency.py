@@ -113,14 +113,14 @@ def _early_roots(view: Any, negatives: Any) -> Any:
     return _ROOTS(view, dict(view.negative))
 
 
-_LIVE, _JOINED, _ROOTS = spans.live_spans, spans.join_spans, negative_inclusions.select_roots
+_LIVE, _JOINED, _ROOTS = spans.make_live_spans, spans.join_spans, negative_inclusions.select_roots
 PLAN = sys.modules[plan.__module__]
 
 
 @pytest.mark.parametrize(
     ("where", "what", "bug"),
     [
-        (spans, "end_times", _short),
+        (spans, "live_until", _short),
         (negative_inclusions, "_apply_role_step", lambda view, negatives: ()),
         (state, "add_span", lambda live, start, end: live or [(start, end)]),
         (state, "join_spans", _dropped),
@@ -480,7 +480,9 @@ def test_a_partition_goes_on_where_another_one_stopped(strategy: str) -> None:
         partition, found = state.StreamPartition(watched), list[tuple[int, ...]]()
         for part in np.array_split(np.arange(300), 10):
             partition.add_assertions(key[part], label[part], time[part])
-            found += zip(*(column.tolist() for column in partition.retire(int(time[part[-1]]))))
+            found += zip(
+                *(column.tolist() for column in partition.remove_ended(int(time[part[-1]])))
+            )
             if restarts:
                 held, partition = partition.spans, state.StreamPartition(watched)
                 partition.restore(held)

@@ -14,7 +14,12 @@ from shiq import model as owl
 from shiq.errors import UsageError
 from shiq.streams.consistency import StreamPlan, plan
 from shiq.streams.consistency.state import BoltStrategy
-from shiq.streams.consistency.topology import build_bolts, label_rates, pipeline_cost, possible_cuts
+from shiq.streams.consistency.topology import (
+    build_bolts,
+    estimate_label_rates,
+    estimate_pipeline_cost,
+    list_cuts,
+)
 
 
 def name(word: str) -> owl.Class:
@@ -127,21 +132,21 @@ def test_npd(data_path: Path) -> None:
 def evaluations(found: StreamPlan, cut: tuple[int, ...]) -> tuple[float, float]:
     """What a cut is expected to evaluate, and what it does where a tuple of each label comes."""
     labels = [
-        found.masks.numbers[label]
+        found.masks.label_numbers[label]
         for label in sorted(found.view.vocabulary)
-        if label in found.masks.numbers
+        if label in found.masks.label_numbers
     ]
     one, pipeline = np.ones(len(labels), np.int64), build_bolts(found.view, found.root_groups, cut)
     strategy = BoltStrategy(found.masks.labels, pipeline, 1)
     strategy.process(one, np.array(labels), one, one)
     return sum(
-        pipeline_cost(pipeline, label_rates(found.view, None)).evaluations
+        estimate_pipeline_cost(pipeline, estimate_label_rates(found.view, None)).evaluations
     ), strategy.evaluations
 
 
 def test_what_is_expected_is_what_bolts_evaluate() -> None:
     found = plan(EXAMPLE, strategy="ltm")
-    for cut in possible_cuts(len(found.root_groups)):
+    for cut in list_cuts(len(found.root_groups)):
         expected, evaluated = evaluations(found, cut)
         assert expected == evaluated > 0
 
@@ -154,9 +159,9 @@ def test_auto_minimises_time_and_not_evaluations(data_path: Path) -> None:
         1562,
         1562,
     )
-    rates = label_rates(found.view, None)
+    rates = estimate_label_rates(found.view, None)
     two, five = (
-        pipeline_cost(build_bolts(found.view, found.root_groups, cut), rates)
+        estimate_pipeline_cost(build_bolts(found.view, found.root_groups, cut), rates)
         for cut in ((2,), (0, 1, 3, 4))
     )
     assert (sum(two.arriving), sum(two.cached_tuples)) == (1336, 702) and (
@@ -260,10 +265,10 @@ def test_cuts() -> None:
         plan(EXAMPLE, strategy="ltm", cut=(2, 1))
     with pytest.raises(UsageError):
         plan(EXAMPLE, strategy="ltm", cut=(4,))
-    assert len(possible_cuts(3)) == 16
+    assert len(list_cuts(3)) == 16
     found = plan(EXAMPLE, strategy="ltm")
-    every = [plan(EXAMPLE, strategy="ltm", cut=cut) for cut in possible_cuts(3)]
-    assert found.cut in possible_cuts(3)
+    every = [plan(EXAMPLE, strategy="ltm", cut=cut) for cut in list_cuts(3)]
+    assert found.cut in list_cuts(3)
     assert max(bolt.expected_evaluations for bolt in found.bolts) <= max(
         b.expected_evaluations for b in every[0].bolts
     )

@@ -77,7 +77,7 @@ def watched(
                 return take(record)
 
             runner.process = taken  # type: ignore[method-assign]
-        run.outputs.write("verdicts", run.drive(runner).verdicts)
+        run.outputs.write("verdicts", run.feed_system(runner).verdicts)
 
 
 def undisturbed(found: StreamPlan, folder: Path, end: int | None, batch: int) -> list[list[str]]:
@@ -103,7 +103,9 @@ def disagreement(seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> st
     stream += [event(case.end + 20, "no triple", id="a")] * 2 + [event(0, id="b")]
     lines(folder / "events.jsonl", *stream)
     batch, end = draw.choice((1, 3, 100)), draw.choice((None, case.end))
-    monkeypatch.setattr("shiq.streams.front.checkpoint.POINTS", draw.choice((1, 2, 5)))
+    monkeypatch.setattr(
+        "shiq.streams.front.checkpoint.POINTS_PER_CHECKPOINT", draw.choice((1, 2, 5))
+    )
     want = undisturbed(found, folder, end, batch)
     for _ in range(3):
         with suppress(Killed):
@@ -214,7 +216,7 @@ def test_open_conflicts_are_told_when_they_open(tmp_path: Path) -> None:
             ended.set()
 
         threading.Thread(target=more, daemon=True).start()
-        run.drive(LocalRunner(watch), follow=True)
+        run.feed_system(LocalRunner(watch), follow=True)
         assert (run.status.records, watch.inconsistent_count) == (6, 0)
     assert ended.is_set() and now == [1]
     assert [(row["individual"], row["from"], row["to"], row["final"]) for row in rows] == [
@@ -316,7 +318,7 @@ def test_a_full_disk_is_said_and_the_next_run_goes_on(
 
     found = plan(BOB, 2)
     lines(tmp_path / "events.jsonl", *_conflicts(400))
-    monkeypatch.setattr(module, "POINTS", 5)
+    monkeypatch.setattr(module, "POINTS_PER_CHECKPOINT", 5)
     want = undisturbed(found, tmp_path, None, 10)
     replace, room = module.replace_file, iter(range(12))
 

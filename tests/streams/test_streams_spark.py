@@ -568,7 +568,7 @@ def _obvious(
     used = []
     for number, line in enumerate(lines, 1):
         record = Record("f", number, line)
-        event = arrivals.accept(record) if line else None
+        event = arrivals.read_and_admit(record) if line else None
         if event is not None and (limits.start or 0) <= event.t <= (limits.end or event.t):
             used.append(event.t)
             if event.triples:

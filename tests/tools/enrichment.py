@@ -34,7 +34,7 @@ from shiq.model.walk import parts, rewrite_parts, signature_of
 from shiq.streams.enrichment.cache import POLICIES, EntryCache, parse_capacity
 from shiq.streams.enrichment.components import WindowEvent
 from shiq.streams.enrichment.enricher import Enricher
-from shiq.streams.enrichment.knowledge import Realizer, StaticKnowledge
+from shiq.streams.enrichment.knowledge import EventReasoner, StaticKnowledge
 from shiq.streams.enrichment.statements import answer_name, join_events, read_rdf
 from tests.outside_random import random_owl
 from tests.spec.entailment import denied_entailment
@@ -275,7 +275,7 @@ def differences(
         Twin(case, reasoners, static=static),
         None if hermit is None else Proof(case, hermit),
     )
-    realizer = Realizer(case.knowledge, reasoner, static=static)
+    realizer = EventReasoner(case.knowledge, reasoner, static=static)
     rng, found, met = random.Random(f"order {seed}"), [], Counter[str]()
     places, known = range(len(case.events)), dict[int, Answer]()
     is_outside = not twin.premises.is_in_shiq
@@ -329,7 +329,7 @@ def update_differences(
     """
     rng, found, met = random.Random(f"updates {seed}"), [], Counter[str]()
     pool = [a for event in case.events[::4] for a in event.assertions]
-    realizer = Realizer(case.knowledge, reasoner, static=static)
+    realizer = EventReasoner(case.knowledge, reasoner, static=static)
     enricher = Enricher(case.knowledge, realizer, EntryCache(parse_capacity(None), POLICIES[0]))
     reasoners = Reasoners(reasoner)
     try:
@@ -398,7 +398,7 @@ def window_differences(
     reasoners = Reasoners(reasoner)
     twin, realizer = (
         Twin(case, reasoners, static=static),
-        Realizer(case.knowledge, reasoner, static=static),
+        EventReasoner(case.knowledge, reasoner, static=static),
     )
     enricher = Enricher(case.knowledge, realizer, EntryCache(parse_capacity(None), POLICIES[0]))
     try:
@@ -428,7 +428,7 @@ def window_differences(
     return found, met
 
 
-def _without_hits(case: Case, realizer: Realizer, seed: int) -> list[str]:
+def _without_hits(case: Case, realizer: EventReasoner, seed: int) -> list[str]:
     enricher = Enricher(case.knowledge, realizer, EntryCache(parse_capacity(None), POLICIES[0]))
     found = []
     for place, event in enumerate(case.events):

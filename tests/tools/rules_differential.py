@@ -31,7 +31,7 @@ from shiq.streams.front.arrivals import RejectLog, WatermarkTracker
 from shiq.streams.front.event import Record
 from shiq.streams.front.local import LocalRunner
 from shiq.streams.rules import Program, fixpoint, operators, worklist
-from shiq.streams.rules.fixpoint import Recursion
+from shiq.streams.rules.fixpoint import RecursiveStratum
 from shiq.streams.rules.naive_evaluation import NaiveEvaluator
 from shiq.streams.rules.session import EvaluationOptions, RuleSession
 from shiq.streams.rules.stream import RuleIntake, RulesCollector, RulesOperator
@@ -85,10 +85,10 @@ def engine(case: Case) -> Answer:
 def in_parts(case: Case) -> Answer:
     """What a session says whose joins are made in small parts, and whose recursions go row by row."""
     with ExitStack() as stack:
-        stack.enter_context(patch.object(operators, "_PART", 2))
-        stack.enter_context(patch.object(Recursion, "_narrow_rounds", case.seed % 3))
+        stack.enter_context(patch.object(operators, "_ROWS_PER_PART", 2))
+        stack.enter_context(patch.object(RecursiveStratum, "_narrow_round_limit", case.seed % 3))
         stack.enter_context(patch.object(fixpoint, "_LEAST_NARROW_ROUNDS", 0))
-        stack.enter_context(patch.object(worklist, "_WIDE", 2 + case.seed % 5))
+        stack.enter_context(patch.object(worklist, "_MOST_PENDING_ROWS", 2 + case.seed % 5))
         return engine(case)
 
 

@@ -58,6 +58,7 @@ FIRST_WORDS = _words("What Which Who Whose Whoever That Those How Where")
 
 _JSON = "a key of exported JSON"
 _OPTION = "named as its option"
+_CHECKPOINT = "a key of checkpoints"
 #: Names that stay, as NAME or CLASS.NAME, each with the reason.
 ALLOWED = {
     "GateAnswer.accepted": _JSON,
@@ -67,6 +68,8 @@ ALLOWED = {
     "Certificate.known": _JSON,
     "ComparedRow.gone": _JSON,
     "ComparedRow.known": _JSON,
+    "EnrichmentCounts.bypassed": _CHECKPOINT,
+    "EnrichmentCounts.undetermined": _CHECKPOINT,
     "Evidence.allowed": _JSON,
     "Evidence.decided": _JSON,
     "Evidence.sent": _JSON,
@@ -92,8 +95,10 @@ ALLOWED = {
     "TableVersion.removed": _JSON,
     "WideningFigures.closed": _JSON,
     "GateOptions.aside": _OPTION,
+    "Model.derived": "a value of an exported class",
     "Options.known": _OPTION,
     "Options.outside": _OPTION,
+    "RowSettings.only": _OPTION,
     "StreamArguments.out": _OPTION,
     "StreamArguments.rejected": _OPTION,
 }

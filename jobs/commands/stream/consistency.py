@@ -25,7 +25,7 @@ from shiq.jobs.commands.stream.options import (
 from shiq.jobs.text.results import SHOWN, escape_controls, leftovers_text, seconds_text
 from shiq.streams.consistency import plan as planned
 from shiq.streams.consistency.embedded import run_consistency
-from shiq.streams.consistency.events import rate_source
+from shiq.streams.consistency.events import open_rate_source
 from shiq.streams.consistency.operator import ConsistencySettings
 from shiq.streams.consistency.plan import Labels, StreamPlan
 from shiq.streams.consistency.verdicts import StreamResult
@@ -136,7 +136,7 @@ def consistency(
         }
         files = {"verdicts": verdicts, "accepted": accepted, "quarantine": quarantine}
         made = {
-            name: rate_source(name, found.view.signature)
+            name: open_rate_source(name, found.view.signature)
             for name in feed.sources
             if name.startswith("rate://")
         }

@@ -23,7 +23,7 @@ from shiq.jobs.outputs import OutputKind
 from shiq.jobs.text.results import SHOWN, escape_controls, leftovers_text, seconds_text
 from shiq.streams.discovery.delivery import ReportOutputs
 from shiq.streams.discovery.miner import RuleMiner
-from shiq.streams.discovery.sentences import rule_sentence
+from shiq.streams.discovery.sentences import describe_rule
 from shiq.streams.discovery.settings import (
     GateSettings,
     MinerSettings,
@@ -253,7 +253,7 @@ def discovery_text(
         )
         shown = last["rules"] if verbose else last["rules"][:SHOWN]
         lines += [
-            f"    {escape_controls(rule_sentence(rule, miner.ontology.labels))}" for rule in shown
+            f"    {escape_controls(describe_rule(rule, miner.ontology.labels))}" for rule in shown
         ]
     if result.is_truncated:
         lines.append(f"  stopped at {miner.settings.max_rules:,} rules (--max-rules)")

@@ -34,7 +34,7 @@ from shiq.streams.consistency.negative_inclusions import GROUPINGS
 from shiq.streams.consistency.plan import ASSUMPTIONS, STRATEGIES
 from shiq.streams.front.arrivals import EventIntake, RejectLog, WatermarkTracker
 from shiq.streams.front.event import UNITS
-from shiq.streams.front.kafka import NO_OPTIONS, KafkaOptions, parse_options
+from shiq.streams.front.kafka import NO_OPTIONS, KafkaOptions, parse_kafka_options
 from shiq.streams.front.local import LocalRunner, StateOpener, open_state
 from shiq.streams.front.run import RunStatus, StreamRun, open_run
 from shiq.streams.front.sources import Source, open_source
@@ -183,7 +183,7 @@ class StreamArguments:
         opener: opens the states of buckets in this process.
         """
         if self.engine != "spark":
-            return run.drive(LocalRunner(collector, opener), follow=self.follow, time=time)
+            return run.feed_system(LocalRunner(collector, opener), follow=self.follow, time=time)
         from shiq.jobs.streaming.session import run_on_spark
 
         how = {"format": self.format, "follow": self.follow, "master": self.master}
@@ -258,7 +258,7 @@ def stream_options(
 
         changes: dict[str, dict[str, Any]] = {
             "sources": {"required": required},
-            "options": {"callback": lambda context, parameter, texts: parse_options(texts)},
+            "options": {"callback": lambda context, parameter, texts: parse_kafka_options(texts)},
             "format": {"type": NearestChoice(formats), "default": formats[0]},
             "unit": {"default": unit},
         }

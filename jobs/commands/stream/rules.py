@@ -25,13 +25,13 @@ from shiq.streams.front.sources import open_source
 from shiq.streams.rules import Program
 from shiq.streams.rules.evaluation import Engine
 from shiq.streams.rules.explanation import ExplainingEvaluator
-from shiq.streams.rules.fixpoint import Recursion
+from shiq.streams.rules.fixpoint import RecursiveStratum
 from shiq.streams.rules.model import MaintainedRule
 from shiq.streams.rules.operators import Functions
 from shiq.streams.rules.plan import CallStep, CheckStep, CompareStep, JoinPlan, JoinStep, Step
-from shiq.streams.rules.records import RuleRecordReader, SortedSource, TripleMapping, has_spans
+from shiq.streams.rules.records import ExpandedSource, RuleRecordReader, TripleMapping, has_spans
 from shiq.streams.rules.session import EvaluationOptions, make_evaluator
-from shiq.streams.rules.splitting import flatten_rules, graphviz_text
+from shiq.streams.rules.splitting import flatten_rules, render_graphviz
 from shiq.streams.rules.stream import (
     RuleIntake,
     RulesCollector,
@@ -129,7 +129,7 @@ def rules(
             f"{', '.join(programs)}: no rule in it", "Check that it is the program: docs/RULES.md."
         )
     if graph is not None:
-        write_atomically(Path(graph), graphviz_text(program.splitting))
+        write_atomically(Path(graph), render_graphviz(program.splitting))
     if explain:
         click.echo(program_text(program))
     if not feed.sources:
@@ -311,7 +311,7 @@ def _print_proof(
         asked = RulesOperator(program, options, evaluator=explaining)
         stream = _make_stream(feed, run, asked, reader)
         time = reader.record_time if len(feed.sources) > 1 else None
-        result = run.drive(LocalRunner(stream), time=time)
+        result = run.feed_system(LocalRunner(stream), time=time)
     if explaining.model is None:
         raise InputError(
             f"the stream has no point {when}", "Name one from its first time to its last."
@@ -352,7 +352,7 @@ def _make_reader(
         if not feed.follow and Path(name).is_file() and has_spans(name)
     ]
     return reader, {
-        name: SortedSource(open_source(name, feed.unit, feed.format), reader) for name in wide
+        name: ExpandedSource(open_source(name, feed.unit, feed.format), reader) for name in wide
     }
 
 
@@ -376,7 +376,7 @@ def plan_lines(checked: CheckedProgram, functions: Functions) -> Iterator[str]:
                 yield f"  {_join_plan_line(rule.plan(first), 'all of')}"
 
 
-def _method_of_evaluation(rule: MaintainedRule, recursion: Recursion | None) -> str:
+def _method_of_evaluation(rule: MaintainedRule, recursion: RecursiveStratum | None) -> str:
     """Method by which a rule is evaluated."""
     if recursion:
         anew = "deleted and derived again" if recursion.is_maintained else "all anew"
@@ -400,8 +400,8 @@ def _join_step_text(step: Step) -> str:
         return f"test {step.pattern.literal}" + (" (as it was)" if step.reads_before else "")
     if isinstance(step, CompareStep):
         return (
-            f"{step.gives} = {step.comparison.right_term}"
-            if step.gives
+            f"{step.bound_variable} = {step.comparison.right_term}"
+            if step.bound_variable
             else f"test {step.comparison}"
         )
     return f"call {step.external}" if isinstance(step, CallStep) else f"aggregate {step.aggregate}"

@@ -27,8 +27,8 @@ from shiq.jobs.evaluation.peers import miners
 from shiq.jobs.evaluation.peers.install import MINERS, python_of
 from shiq.jobs.evaluation.streams.dublin import RATES, generate
 from shiq.streams.discovery import RuleMiner
-from shiq.streams.discovery.atomsets import ROOT, text_of
-from shiq.streams.discovery.ground import mine_ground
+from shiq.streams.discovery.atomsets import ROOT_VARIABLE, atoms_to_text
+from shiq.streams.discovery.ground import mine_ground_rules
 
 _LIMITS: Final[dict[str, Any]] = {"max_atoms": 2, "max_variables": 2}
 #: A ground language has a rule for each road: so many roads and body atoms are what miners stand.
@@ -82,7 +82,11 @@ def generalise_individuals(rules: Iterable[str]) -> frozenset[str]:
     for rule in rules:
         body, head = json.loads(rule)
         if all(len(atom) == 2 and atom[1] == head[0][1] for atom in body):
-            found.add(json.dumps([[[name, ROOT] for name, _ in body], [[head[0][0], ROOT]]]))
+            found.add(
+                json.dumps(
+                    [[[name, ROOT_VARIABLE] for name, _ in body], [[head[0][0], ROOT_VARIABLE]]]
+                )
+            )
     return frozenset(found)
 
 
@@ -336,7 +340,7 @@ def mine_ground_again(miner: RuleMiner, atoms: int, window: int) -> tuple[float,
     """Mine the last window in the ground language: CPU seconds, and how many rules."""
     limits = replace(miner.settings.limits, max_atoms=atoms, max_rules=10_000_000)
     begun = process_time()
-    mined = mine_ground(miner.windows.columns, miner.windows.theory, limits, window)
+    mined = mine_ground_rules(miner.windows.columns, miner.windows.theory, limits, window)
     return process_time() - begun, len(mined.table)
 
 
@@ -358,7 +362,7 @@ def itemset_miners(miner: RuleMiner, atoms: int, window: int) -> dict[str, float
         for index in range(last - window + 1, last + 1)
     )
     transactions = [
-        [text_of([atom]) for atom in atoms if len(atom) == 2 and atom[0] in names]
+        [atoms_to_text([atom]) for atom in atoms if len(atom) == 2 and atom[0] in names]
         for atoms in entailed
     ]
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:

@@ -34,9 +34,9 @@ from shiq.streams.consistency.topology import (
     Bolt,
     Cut,
     build_bolts,
-    cheapest_cut,
-    label_rates,
-    possible_cuts,
+    estimate_label_rates,
+    find_cheapest_cut,
+    list_cuts,
 )
 
 WINDOW: Final = 8
@@ -50,9 +50,9 @@ def draw_tuples(
     """Draw so many tuples: their individuals, labels and times."""
     draw, found = np.random.default_rng(seed), build_masks(watched.view, watched.all_roots)
     labels = [
-        found.numbers[label]
-        for label in sorted(watched.view.vocabulary - watched.view.stand_ins)
-        if label in found.numbers
+        found.label_numbers[label]
+        for label in sorted(watched.view.vocabulary - watched.view.auxiliary_labels)
+        if label in found.label_numbers
     ]
     time = np.arange(number) // per_point
     return (
@@ -176,7 +176,7 @@ def _sizes(name: str, watched: StreamPlan | None) -> Iterator[Row]:
     }[name]
     ours: tuple[int | None, ...] = (None,) * len(published)
     if watched is not None:
-        labels = watched.view.vocabulary - watched.view.stand_ins
+        labels = watched.view.vocabulary - watched.view.auxiliary_labels
         ours = (
             len(labels),
             len(watched.positive),
@@ -271,7 +271,7 @@ def _several_bolts(
     name: str, watched: StreamPlan, stream: tuple[Ints, Ints, Ints], ntm: BoltRun
 ) -> Iterator[Row]:
     for many in (3, 4, 5):
-        some = [cut for cut in possible_cuts(len(watched.root_groups)) if len(cut) == many - 1]
+        some = [cut for cut in list_cuts(len(watched.root_groups)) if len(cut) == many - 1]
         if not some:
             continue
         pipelines = {cut: build_bolts(watched.view, watched.root_groups, cut) for cut in some}
@@ -303,7 +303,7 @@ def _rates(name: str, watched: StreamPlan, settings: PaperSettings) -> Iterator[
             at = (place[0] + np.arange(count)) % many
             laps = (place[0] + np.arange(count)) // many * (int(time[-1]) + 1)
             partition.add_assertions(key[at], label[at], time[at] + laps)
-            partition.retire(int((time[at] + laps)[-1]))
+            partition.remove_ended(int((time[at] + laps)[-1]))
             place[0] += count
 
         found = 60 * sustained_rate(take, min(0.5, 2 * settings.size))
@@ -321,7 +321,9 @@ def _with_strategy(watched: StreamPlan, strategy: str, cut: Cut | None) -> Strea
     """Return the plan with another strategy; cut: None for the cheapest one."""
     chosen = cut
     if chosen is None:
-        chosen = cheapest_cut(watched.view, watched.root_groups, label_rates(watched.view, None))
+        chosen = find_cheapest_cut(
+            watched.view, watched.root_groups, estimate_label_rates(watched.view, None)
+        )
     pipeline = build_bolts(watched.view, watched.root_groups, chosen)
     return replace(watched, strategy=strategy, cut=chosen, bolts=pipeline)
 

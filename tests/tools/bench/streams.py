@@ -22,14 +22,14 @@ from shiq.jobs.evaluation.papers.streams import (
 )
 from shiq.jobs.evaluation.streams.lubm import StreamRecipe, generate
 from shiq.streams.consistency import StreamPlan, check_stream, plan
-from shiq.streams.consistency.negative_inclusions import build_masks, negative_closure
+from shiq.streams.consistency.negative_inclusions import build_masks, materialise_closure
 from shiq.streams.consistency.state import StreamPartition, make_strategy
 from shiq.streams.consistency.topology import (
     Cut,
     build_bolts,
-    cheapest_cut,
-    label_rates,
-    possible_cuts,
+    estimate_label_rates,
+    find_cheapest_cut,
+    list_cuts,
 )
 from tests.tools.bench.process import NotMeasured
 from tests.tools.bench.record import Figure
@@ -68,7 +68,7 @@ def columns_to_spans(
     for begin in range(0, len(stream[0]), batch):
         key, label, time = (column[begin : begin + batch] for column in stream)
         partition.add_assertions(key, label, time)
-        partition.retire(int(time[-1]))
+        partition.remove_ended(int(time[-1]))
     partition.finish()
     return partition
 
@@ -78,7 +78,7 @@ def every_cut(
 ) -> dict[Cut, tuple[float, float]]:
     """Return `BoltRun.pace` (the least of three) and `BoltRun.load` of each cut."""
     measured = {}
-    for cut in possible_cuts(len(watched.root_groups)):
+    for cut in list_cuts(len(watched.root_groups)):
         pipeline = build_bolts(watched.view, watched.root_groups, cut)
         runs = [BoltRun(watched, pipeline, stream) for _ in range(TIMES)]
         spent = [min(times) for times in zip(*(run.spent for run in runs))]
@@ -116,7 +116,9 @@ def _in_turns(
 def _compare_cuts(repeat: Repeat, name: str, watched: StreamPlan) -> None:
     stream = draw_tuples(watched, FEW, repeat.seed, 300, 50)
     measured = every_cut(watched, stream)
-    auto = cheapest_cut(watched.view, watched.root_groups, label_rates(watched.view, None))
+    auto = find_cheapest_cut(
+        watched.view, watched.root_groups, estimate_label_rates(watched.view, None)
+    )
     for place, what in enumerate(("time", "evaluations")):
         best = min(found[place] for found in measured.values())
         repeat.values[f"best ltm cut over ntm, {what}: {name}"] = measured[()][place] / best
@@ -172,7 +174,7 @@ def _larger_closure(repeat: Repeat, watched: StreamPlan) -> None:
             signature=replace(view.signature, classes=view.signature.classes | below),
         ),
     )
-    grown = len(negative_closure(larger.view, larger.all_roots, larger.view.vocabulary)) / max(
+    grown = len(materialise_closure(larger.view, larger.all_roots, larger.view.vocabulary)) / max(
         watched.closure, 1
     )
     plain, wide = (draw_tuples(p, MANY, repeat.seed, 200_000, 10_000) for p in (watched, larger))
@@ -201,7 +203,7 @@ def _state(repeat: Repeat, watched: StreamPlan) -> None:
     for begin in range(0, len(stream[0]), 500):
         key, label, time = (column[begin : begin + 500] for column in stream)
         partition.add_assertions(key, label, time)
-        partition.retire(int(time[-1]))
+        partition.remove_ended(int(time[-1]))
         sizes.append(float(sum(column.nbytes for column in partition.spans)))
         held.append(sizes[-1] / max(1, len(np.unique(partition.spans.code))))
     tenth = len(sizes) // 10

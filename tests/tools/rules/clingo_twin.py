@@ -22,7 +22,7 @@ from shiq.streams.rules.syntax import (
     ComparisonLiteral,
     Constant,
     CurrentTime,
-    External,
+    FunctionCall,
     Literal,
     Row,
     StreamRule,
@@ -133,7 +133,7 @@ class _Step:
         if isinstance(literal, ComparisonLiteral):
             left, right = self._term(literal.left_term), self._term(literal.right_term)
             return [f"{'not ' if literal.is_negated else ''}{left}{literal.relation}{right}"]
-        if isinstance(literal, External):
+        if isinstance(literal, FunctionCall):
             return self._external(literal)
         elements = ";".join(
             f"{','.join(map(self._term, element.terms))}:{','.join(p for inner in element.body for p in self._literal(inner))}"
@@ -152,7 +152,7 @@ class _Step:
         assert len(guards) == 1
         return [*some, f"not {guards[0]}"]
 
-    def _external(self, literal: External) -> list[str]:
+    def _external(self, literal: FunctionCall) -> list[str]:
         inputs = ",".join(map(self._term, literal.inputs))
         outputs = [self._term(term) for term in literal.outputs]
         if not outputs:
@@ -248,7 +248,7 @@ class _Context:
             if isinstance(plain, bool):
                 return clingo.Number(int(plain))
             width = len(plain) if isinstance(plain, tuple) else 1
-            literal = External(name, (), tuple(Variable("X") for _ in range(width)))
+            literal = FunctionCall(name, (), tuple(Variable("X") for _ in range(width)))
             outputs = call_function(functions, rule, literal, inputs)
             assert outputs is not None
             return clingo.Tuple_([clingo.parse_term(str(value)) for value in outputs])
