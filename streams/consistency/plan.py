@@ -18,6 +18,7 @@ from os import PathLike
 from typing import Any, NamedTuple, TypeAlias
 
 from shiq.answers.verdict import Leftover, is_blocking
+from shiq.deprecation import RenamedAttribute
 from shiq.errors import UsageError
 from shiq.functional.writer import axiom_text
 from shiq.inputs.catalog import Catalogs, read_catalog
@@ -94,6 +95,11 @@ class StreamPlan:
     leftovers: tuple[Leftover, ...] = ()
     abox: ABox = field(default_factory=ABox)
     expected_tuples: float = 0.0
+
+    # Old names, until 0.3.
+    grouped = RenamedAttribute("root_groups")
+    root_set = RenamedAttribute("all_roots")
+    axioms_of = RenamedAttribute("conflict_axioms")
 
     @cached_property
     def all_roots(self) -> Group:

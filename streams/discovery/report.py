@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from shiq.deprecation import RenamedAttribute
 from shiq.streams.discovery.atomsets import ROOT_VARIABLE, tree_to_atoms
 from shiq.streams.discovery.counting import MinedRule
 from shiq.streams.discovery.ground import GroundRule
@@ -31,6 +32,9 @@ class RuleFinding:
     refutations: int | None
     instances: Sequence[tuple[int, Mapping[str, str]]]
     case_lift: float | None = None
+
+    # Old names, until 0.3.
+    refuted = RenamedAttribute("refutations")
 
     @property
     def head(self) -> str:
@@ -71,6 +75,9 @@ class GroundRuleFinding:
     rule: GroundRule
     snapshots: Sequence[int]
     window: int
+
+    # Old names, until 0.3.
+    held = RenamedAttribute("snapshots")
 
     @property
     def head(self) -> str:
@@ -130,6 +137,14 @@ class WindowReport:
     undecided_snapshots: tuple[int, ...] = ()
     omitted_count: int = 0
     changed_assertions: Mapping[str, Sequence[str]] | None = None
+
+    # Old names, until 0.3.
+    tracked = RenamedAttribute("tracked_counts")
+    found = RenamedAttribute("findings")
+    stopped = RenamedAttribute("is_truncated")
+    undecided = RenamedAttribute("undecided_snapshots")
+    untold = RenamedAttribute("omitted_count")
+    changed = RenamedAttribute("changed_assertions")
 
     def to_dict(self) -> dict[str, Any]:
         """JSON value of the report."""

@@ -11,6 +11,7 @@ from functools import lru_cache
 from os.path import realpath
 from typing import Any
 
+from shiq.deprecation import RenamedAttribute
 from shiq.errors import UsageError
 from shiq.jobs.option_fields import Takes, option
 from shiq.streams.discovery.atomsets import Atom
@@ -42,6 +43,9 @@ class GateSettings:
     min_rarity: float = option(0.0, "Bound of the gate.", takes=Takes.FRACTION)
     max_similarity: float = option(0.6, "Bound of the gate.", takes=Takes.FRACTION)
     eps: frozenset[int] = frozenset()
+
+    # Old names, until 0.3.
+    shares = RenamedAttribute("thresholds")
 
     @property
     def thresholds(self) -> tuple[Fraction, Fraction]:
@@ -117,6 +121,9 @@ class MinerSettings:
     )
     gating: GateSettings = field(default_factory=GateSettings)
     report: ReportSettings = field(default_factory=ReportSettings)
+
+    # Old names, until 0.3.
+    of = RenamedAttribute("from_options")
 
     @classmethod
     def from_options(cls, window: int, **options: Any) -> MinerSettings:

@@ -26,6 +26,7 @@ from typing import Any, Final
 
 from shiq.abox_ops.entailment.premises import mentioned_individuals
 from shiq.answers.verdict import Verdict
+from shiq.deprecation import RenamedAttribute
 from shiq.errors import InputError, UsageError
 from shiq.inputs.catalog import Catalogs
 from shiq.inputs.compression import SUFFIXES
@@ -117,6 +118,14 @@ class Enricher:
 
     slow_log: context manager around reasoning.
     """
+
+    # Old names, until 0.3.
+    prefilled = RenamedAttribute("prefill_counts")
+    folder = RenamedAttribute("static_folder")
+    waiting = RenamedAttribute("slow_log")
+    window = RenamedAttribute("enrich_next_window")
+    undecided = RenamedAttribute("undetermined_answer")
+    told = RenamedAttribute("count_answer")
 
     def __init__(
         self,

@@ -26,6 +26,7 @@ from urllib.parse import unquote
 
 from shiq import model as owl
 from shiq.answers.verdict import Verdict
+from shiq.deprecation import RenamedAttribute
 from shiq.model.walk import parts
 from shiq.rml.model import TYPE, MappingJoin, Path_, Statement, TermMap
 from shiq.rml.program import (
@@ -157,6 +158,12 @@ class PrefillCounts(NamedTuple):
     undetermined_entries: int
     tried_combinations: int
     possible_combinations: int
+
+    # Old names, until 0.3.
+    kept = RenamedAttribute("new_entries", "kept")
+    undetermined = RenamedAttribute("undetermined_entries", "undetermined")
+    tried = RenamedAttribute("tried_combinations", "tried")
+    possible = RenamedAttribute("possible_combinations", "possible")
 
     def __str__(self) -> str:
         more = f", {self.undetermined_entries:,} undetermined" if self.undetermined_entries else ""

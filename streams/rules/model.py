@@ -49,6 +49,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shiq.columns.arrays import Ints, distinct
+from shiq.deprecation import RenamedAttribute, accept_old_arguments
 from shiq.streams.rules.plan import Conjunct, JoinPlan, Planner, StreamingPattern
 from shiq.streams.rules.relations import (
     FIRST_CODE,
@@ -106,6 +107,7 @@ class Evaluator(Protocol):
         """
 
 
+@accept_old_arguments(shown="shown_predicates")
 @dataclass(frozen=True)
 class Model:
     """Model of a program at the time ``t``.
@@ -115,6 +117,9 @@ class Model:
 
     point: PointModel
     shown_predicates: frozenset[str] | None = None
+
+    # Old names, until 0.3.
+    shown = RenamedAttribute("shown_predicates")
 
     @property
     def t(self) -> int:

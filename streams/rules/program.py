@@ -22,6 +22,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shiq.deprecation import RenamedAttribute, accept_old_arguments
 from shiq.errors import InputError, UsageError
 from shiq.streams.front.event import UNITS
 from shiq.streams.rules.model import Model
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from shiq.streams.rules.session import RuleSession
 
 
+@accept_old_arguments(checked="checked_program", read_as="parsed_program")
 @dataclass(frozen=True)
 class Program:
     """Checked program of stream rules, ready to run.
@@ -67,6 +69,11 @@ class Program:
     functions: Functions
     unit: str
     parsed_program: ParsedProgram
+
+    # Old names, until 0.3.
+    checked = RenamedAttribute("checked_program")
+    read_as = RenamedAttribute("parsed_program")
+    undefined = RenamedAttribute("undefined_predicates")
 
     @classmethod
     def parse(
@@ -272,6 +279,7 @@ def _read_text(path: Path) -> str:
 Key = Mapping[str, int]
 
 
+@accept_old_arguments(why="obstacle")
 @dataclass(frozen=True)
 class ProgramKey:
     """Key of a program: argument position by predicate; None with the ``obstacle`` if there is
@@ -280,6 +288,9 @@ class ProgramKey:
 
     key: Key | None
     obstacle: str = ""
+
+    # Old names, until 0.3.
+    why = RenamedAttribute("obstacle")
 
     def __str__(self) -> str:
         if self.key is None:

@@ -14,6 +14,7 @@ from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from shiq.deprecation import RenamedAttribute, accept_old_arguments
 from shiq.errors import OperationalError, UsageError
 from shiq.files import replace_file, report_write_errors
 from shiq.jobs.option_fields import option
@@ -115,6 +116,7 @@ class EvaluationOptions:
         return {"program": program.digest, **options}
 
 
+@accept_old_arguments(brought="seen_predicates")
 @dataclass
 class RuleSession:
     """Session that evaluates a program over pushed rows.
@@ -129,6 +131,16 @@ class RuleSession:
     seen_predicates: set[str] = field(default_factory=set)
     points: int = 0
     atoms: int = 0
+
+    # Old names, until 0.3.
+    brought = RenamedAttribute("seen_predicates")
+    clock = RenamedAttribute("tracker")
+    closed = RenamedAttribute("last_closed")
+    taken = RenamedAttribute("push_lazily")
+    finished = RenamedAttribute("finish_lazily")
+    add = RenamedAttribute("add_atom")
+    close = RenamedAttribute("close_points")
+    put_back = RenamedAttribute("restore")
 
     def __post_init__(self) -> None:
         self.tracker = WatermarkTracker(self.options.lateness, self.options.max_ahead)

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from shiq.deprecation import RenamedAttribute
 from shiq.model.roles import components
 from shiq.streams.rules.syntax import (
     Atom,
@@ -190,6 +191,12 @@ class DependencyGraphs:
     labels: Mapping[tuple[str, str], bool]
     members: tuple[tuple[str, ...], ...]
     separated_components: frozenset[tuple[int, int]]
+
+    # Old names, until 0.3.
+    separated = RenamedAttribute("separated_components")
+    apart = RenamedAttribute("separated_pairs")
+    ready = RenamedAttribute("ready_components")
+    runs = RenamedAttribute("macro_nodes_of")
 
     @cached_property
     def graph(self) -> LabelledGraph:
