@@ -67,8 +67,8 @@ class CountThreshold:
 class StreamingPattern:
     """Streaming literal prepared for joins: arguments to match with the rows of a view.
 
-    is_positive: whether matching rows are in the view; otherwise none may be.
-    threshold: test of the window count, if it varies.
+    is_positive: whether matching rows are in the view; otherwise none may be. threshold: test of
+    the window count, if it varies.
     """
 
     literal: WindowedLiteral
@@ -92,11 +92,10 @@ Conjunct: TypeAlias = StreamingPattern | ComparisonLiteral | FunctionCall | Aggr
 class JoinStep:
     """Step that joins bindings with the rows of a view.
 
-    positions, sources: bound arguments by index, with their variable or code.
-    new: indexes and variables that the step binds.
-    equal: pairs of indexes with the same new variable.
-    count: variable of the window count m.
-    reads_before: whether to use the view as it was before this point.
+    positions, sources: bound arguments by index, with their variable or code. new: indexes and
+    variables that the step binds. equal: pairs of indexes with the same new variable.
+    count: variable of the window count m. reads_before: whether the view is read as it was before
+    this point.
     """
 
     pattern: StreamingPattern
@@ -142,9 +141,8 @@ class CallStep:
 
 @dataclass(frozen=True, eq=False)
 class AggregateStep:
-    """Step that aggregates elements for each distinct binding of the variables ``shared_variables``.
-
-    bound_variables: variables that are bound to the value.
+    """Step that aggregates elements for each distinct binding of the variables
+    ``shared_variables``, and binds ``bound_variables`` to the value.
     """
 
     aggregate: Aggregate
@@ -174,9 +172,8 @@ def make_conjuncts(
 ) -> list[Conjunct]:
     """Convert the literals of a body to conjuncts, streaming literals first.
 
-    view: look-up of a literal's view.
-    code: code of a constant.
-    fresh: prefix for the names of new variables.
+    view: look-up of a literal's view. code: code of a constant. fresh: prefix for names of new
+    variables.
     """
     patterns: list[Conjunct] = []
     others: list[Conjunct] = []
@@ -248,8 +245,8 @@ def uses_now(rule: StreamRule) -> bool:
 class Planner:
     """Planner of joins over one list of conjuncts.
 
-    elements: conjuncts of an aggregate element's body.
-    wanted_variables: variables that the result must have.
+    elements: conjuncts of an aggregate element's body. wanted_variables: variables that the result
+    must have.
     global_variables: variables that occur outside aggregates.
     """
 
@@ -265,9 +262,8 @@ class Planner:
         delta: bool = False,
         measured: bool = False,
     ) -> JoinPlan:
-        """Plan the join of all conjuncts but ``seed``.
+        """Plan the join of all conjuncts but ``seed``. ``bound``: variables bound at the start.
 
-        bound: variables bound at the start.
         delta: patterns after the seed are read as they were before this point.
         measured: among joins with equally many bound arguments, prefer fewer rows per binding.
         """
@@ -566,9 +562,8 @@ def distinct_rows(columns: Sequence[Ints], count: int) -> tuple[list[Ints], Ints
 def seed_bindings(
     pattern: StreamingPattern, rows: Ints, keep: frozenset[str], gone: int = 0
 ) -> Bindings:
-    """Bindings that rows of a pattern give at the start of a plan.
-
-    gone: number of leading rows that were lost at this point.
+    """Bindings of rows of a pattern at the start of a plan; the first ``gone`` rows were lost at
+    this point.
     """
     view, relation = pattern.view, pattern.view.relation
     more: dict[str, Ints] = {}
