@@ -26,7 +26,7 @@ from shiq.errors import OperationalError
 from shiq.files import replace_file
 from shiq.jobs.building.worker import skip_repeated_imports
 from shiq.jobs.streaming.chunks import FOR_DRIVER, HEADER, TIMES, decode_table, table_to_columns
-from shiq.streams.front.arrivals import StreamTime
+from shiq.streams.front.intake import StreamTime
 from shiq.streams.front.operator import BucketState, Columns, Operator
 
 #: A row of a chunk: its bucket, or what it is; its place; what it has.

@@ -27,8 +27,8 @@ from shiq.columns.arrays import (
     one_array,
     stored_ints,
 )
-from shiq.streams.front.arrivals import EventLimits
 from shiq.streams.front.event import Event, EventError, Record
+from shiq.streams.front.intake import EventLimits
 from shiq.streams.front.operator import CodedTexts, Columns, Operator
 
 #: The columns of chunks; heads, times and what the driver is shown of records have numbers of their

@@ -22,8 +22,8 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from shiq.columns.arrays import Ints
 from shiq.jobs.streaming.chunks import ChunkHeader, TimeSpan
-from shiq.streams.front.arrivals import EventIntake, EventLimits, RejectLog, WatermarkTracker
 from shiq.streams.front.event import Event, Record
+from shiq.streams.front.intake import EventIntake, EventLimits, RejectLog, WatermarkTracker
 from shiq.streams.front.operator import BatchReport, Reject
 
 

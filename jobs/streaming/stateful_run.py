@@ -68,8 +68,8 @@ from shiq.jobs.streaming.sources import (
     read_message_texts,
     tick_stream,
 )
-from shiq.streams.front.arrivals import StreamTime
 from shiq.streams.front.checkpoint import CheckpointContent
+from shiq.streams.front.intake import StreamTime
 from shiq.streams.front.kafka import NO_OPTIONS, KafkaOptions
 from shiq.streams.front.operator import CodedTexts, Collector, Columns, Operator, Row
 from shiq.streams.front.run import StreamRun

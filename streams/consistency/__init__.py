@@ -4,7 +4,7 @@
 docs/STREAMS.md.
 """
 
-from shiq.streams.consistency.embedded import check_stream
+from shiq.streams.consistency.check import check_stream
 from shiq.streams.consistency.plan import StreamPlan, plan
 from shiq.streams.consistency.verdicts import StreamResult
 

@@ -41,9 +41,9 @@ from shiq.streams.consistency.verdicts import (
     make_observed_events,
 )
 from shiq.streams.consistency.violations import ViolationRows, Violations, row_sort_key
-from shiq.streams.front.arrivals import EventIntake, EventLimits, StreamTime
 from shiq.streams.front.checkpoint import pack_state, unpack_state
 from shiq.streams.front.event import Event
+from shiq.streams.front.intake import EventIntake, EventLimits, StreamTime
 from shiq.streams.front.operator import (
     BatchReport,
     CodedTexts,

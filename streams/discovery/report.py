@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from shiq.deprecation import RenamedAttribute
 from shiq.streams.discovery.atomsets import ROOT_VARIABLE, tree_to_atoms
 from shiq.streams.discovery.counting import MinedRule
-from shiq.streams.discovery.ground import GroundRule
+from shiq.streams.discovery.ground_rules import GroundRule
 from shiq.streams.discovery.snapshots import Changes
 
 if TYPE_CHECKING:

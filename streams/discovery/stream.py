@@ -42,15 +42,15 @@ from shiq.streams.discovery.report import RuleFinding, WindowReport
 from shiq.streams.discovery.settings import MinerSettings, TrackedRule
 from shiq.streams.discovery.snapshots import MinerKnowledge, UndecidedEntailmentError
 from shiq.streams.discovery.windows import WindowMiner
-from shiq.streams.front.arrivals import (
+from shiq.streams.front.checkpoint import pack_state, unpack_state
+from shiq.streams.front.event import Event, EventError, Record, event_from_record, parse_event
+from shiq.streams.front.intake import (
     EventIntake,
     EventLimits,
     RejectLog,
     StreamTime,
     WatermarkTracker,
 )
-from shiq.streams.front.checkpoint import pack_state, unpack_state
-from shiq.streams.front.event import Event, EventError, Record, event_from_record, parse_event
 from shiq.streams.front.operator import (
     BatchReport,
     Columns,

@@ -16,7 +16,7 @@ import numpy as np
 
 from shiq import model as owl
 from shiq.errors import InputError
-from shiq.streams.discovery import ground
+from shiq.streams.discovery import ground_rules
 from shiq.streams.discovery.atomsets import (
     ROOT_VARIABLE,
     Atom,
@@ -429,7 +429,7 @@ class WindowMiner:
         """
         settings, theory, limits = self.settings, self.theory, self.settings.limits
         if settings.language == "ground":
-            mined = ground.mine_ground_rules(self.columns, theory, limits, len(window))
+            mined = ground_rules.mine_ground_rules(self.columns, theory, limits, len(window))
             shown_ground = [
                 GroundRuleFinding(
                     rule, self._first_snapshots(rule.snapshot_bits, window), len(window)

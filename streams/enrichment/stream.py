@@ -36,7 +36,8 @@ from shiq.streams.enrichment.entries import parse_entry, parse_key, serialise_en
 from shiq.streams.enrichment.key import EventKey, Key
 from shiq.streams.enrichment.knowledge import EventReasoner, StaticKnowledge
 from shiq.streams.enrichment.questions import EventQuestion, EventReader, RecordEvent, RecordReader
-from shiq.streams.front.arrivals import (
+from shiq.streams.front.event import Event, Record
+from shiq.streams.front.intake import (
     MALFORMED,
     EventIntake,
     EventLimits,
@@ -44,7 +45,6 @@ from shiq.streams.front.arrivals import (
     StreamTime,
     WatermarkTracker,
 )
-from shiq.streams.front.event import Event, Record
 from shiq.streams.front.operator import (
     BatchReport,
     CodedTexts,

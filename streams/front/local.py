@@ -10,8 +10,8 @@ from time import perf_counter
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeAlias
 
 from shiq.errors import OperationalError
-from shiq.streams.front.arrivals import StreamTime
 from shiq.streams.front.event import Event, Record
+from shiq.streams.front.intake import StreamTime
 from shiq.streams.front.operator import (
     BatchReport,
     BucketState,

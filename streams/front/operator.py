@@ -15,8 +15,8 @@ from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from shiq.answers.verdict import EXIT_CODES, Leftover, Verdict
 from shiq.columns.arrays import Ints
-from shiq.streams.front.arrivals import EventIntake, EventLimits, StreamTime, leftover_rows
 from shiq.streams.front.event import Event
+from shiq.streams.front.intake import EventIntake, EventLimits, StreamTime, leftover_rows
 
 Row = dict[str, Any]
 #: Columns by name, of one length: numpy arrays of numbers, `CodedTexts`, or lists.

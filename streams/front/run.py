@@ -25,7 +25,6 @@ from shiq.jobs.outputs import (
     refuse_shared_stdout,
     rows_kind,
 )
-from shiq.streams.front.arrivals import RejectLog, WatermarkTracker
 from shiq.streams.front.checkpoint import (
     Checkpoint,
     CheckpointContent,
@@ -33,6 +32,7 @@ from shiq.streams.front.checkpoint import (
     open_checkpoint,
 )
 from shiq.streams.front.event import UNITS, Record
+from shiq.streams.front.intake import RejectLog, WatermarkTracker
 from shiq.streams.front.kafka import KafkaSink
 from shiq.streams.front.sinks import LinesFileSink, Sink, open_sink, serialise_row
 from shiq.streams.front.sources import MergedInput, Source

@@ -18,7 +18,7 @@ from shiq.deprecation import RenamedAttribute, accept_old_arguments
 from shiq.errors import OperationalError, UsageError
 from shiq.files import replace_file, report_write_errors
 from shiq.jobs.option_fields import option
-from shiq.streams.front.arrivals import MALFORMED, RejectLog, WatermarkTracker
+from shiq.streams.front.intake import MALFORMED, RejectLog, WatermarkTracker
 from shiq.streams.rules.evaluation import Engine
 from shiq.streams.rules.model import Evaluator, Model
 from shiq.streams.rules.program import Key, shard_of

@@ -18,7 +18,8 @@ from typing import Any, ClassVar, Final
 
 from shiq.answers.verdict import Leftover
 from shiq.errors import InputError, OperationalError
-from shiq.streams.front.arrivals import (
+from shiq.streams.front.event import Event, EventError, Record
+from shiq.streams.front.intake import (
     AHEAD,
     LATE,
     MALFORMED,
@@ -28,7 +29,6 @@ from shiq.streams.front.arrivals import (
     StreamTime,
     leftover_rows,
 )
-from shiq.streams.front.event import Event, EventError, Record
 from shiq.streams.front.operator import BatchReport, Columns, PartitionedEvents, RejectedEvent, Row
 from shiq.streams.front.sinks import serialise_row
 from shiq.streams.rules.model import Evaluator

@@ -20,9 +20,9 @@ import pytest
 
 from shiq import model as owl
 from shiq.streams.discovery import RuleMiner
-from shiq.streams.discovery.delivery import ReportOutputs
 from shiq.streams.discovery.ontology import MinerOntology
-from shiq.streams.front.arrivals import EventIntake, RejectLog, WatermarkTracker
+from shiq.streams.discovery.report_outputs import ReportOutputs
+from shiq.streams.front.intake import EventIntake, RejectLog, WatermarkTracker
 from shiq.streams.front.local import LocalRunner
 from shiq.streams.front.run import open_run
 from shiq.streams.front.sources import open_source

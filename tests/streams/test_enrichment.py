@@ -28,8 +28,8 @@ from shiq.streams.enrichment.knowledge import StaticKnowledge, read_knowledge
 from shiq.streams.enrichment.questions import EventReader
 from shiq.streams.enrichment.statements import split_lines
 from shiq.streams.enrichment.stream import EnrichmentCollector
-from shiq.streams.front.arrivals import RejectLog, WatermarkTracker
 from shiq.streams.front.event import Record
+from shiq.streams.front.intake import RejectLog, WatermarkTracker
 from shiq.streams.front.local import LocalRunner
 from tests import air_quality as air
 from tests.command_line import shiq

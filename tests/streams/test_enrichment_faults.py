@@ -27,8 +27,8 @@ from shiq.reasoner.jvm import Jvm
 from shiq.streams.enrichment import Enricher, open_enricher
 from shiq.streams.enrichment.enricher import SlowReasoningLog
 from shiq.streams.enrichment.stream import EnrichmentCollector
-from shiq.streams.front.arrivals import RejectLog
 from shiq.streams.front.event import Record
+from shiq.streams.front.intake import RejectLog
 from shiq.streams.front.local import LocalRunner
 from shiq.streams.front.sinks import LinesFileSink
 

@@ -19,8 +19,8 @@ from shiq.streams.enrichment import Enricher, open_enricher
 from shiq.streams.enrichment.enricher import StaticFolder
 from shiq.streams.enrichment.questions import EventQuestion
 from shiq.streams.enrichment.stream import EnrichmentCollector
-from shiq.streams.front.arrivals import RejectLog
 from shiq.streams.front.event import Record
+from shiq.streams.front.intake import RejectLog
 from shiq.streams.front.local import LocalRunner
 from tests import air_quality as air
 from tests.command_line import shiq

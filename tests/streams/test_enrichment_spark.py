@@ -19,8 +19,8 @@ from shiq.errors import UsageError
 from shiq.jobs.evaluation.streams import building
 from shiq.streams.enrichment import Enricher, open_enricher
 from shiq.streams.enrichment.stream import EnrichmentCollector, KeyOperator
-from shiq.streams.front.arrivals import RejectLog
 from shiq.streams.front.event import Record
+from shiq.streams.front.intake import RejectLog
 from shiq.streams.front.local import LocalRunner
 from shiq.streams.front.operator import StreamAnswer
 from shiq.streams.front.run import open_run

@@ -13,9 +13,9 @@ import pytest
 
 from shiq.streams.enrichment import open_enricher
 from shiq.streams.enrichment.stream import EnrichmentCollector
-from shiq.streams.front.arrivals import RejectLog
 from shiq.streams.front.checkpoint import Checkpoint
 from shiq.streams.front.event import Record
+from shiq.streams.front.intake import RejectLog
 from tests.conftest import ROOT
 from tests.streams.test_rules_command import shiq
 from tests.streams.test_stream_runners import in_tasks, locally

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from shiq.streams.front.arrivals import RejectLog, WatermarkTracker
 from shiq.streams.front.event import Record
+from shiq.streams.front.intake import RejectLog, WatermarkTracker
 from shiq.streams.front.local import LocalRunner
 from shiq.streams.rules import Program, ProgramError
 from shiq.streams.rules.explanation import ExplainingEvaluator

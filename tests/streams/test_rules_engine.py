@@ -16,8 +16,8 @@ import pytest
 
 from shiq.errors import OperationalError
 from shiq.jobs.evaluation.streams.rules import Caching, GeneratedJoin, Grid
-from shiq.streams.front.arrivals import RejectLog, WatermarkTracker
 from shiq.streams.front.event import Record
+from shiq.streams.front.intake import RejectLog, WatermarkTracker
 from shiq.streams.front.local import LocalRunner
 from shiq.streams.rules import Program
 from shiq.streams.rules.evaluation import Engine

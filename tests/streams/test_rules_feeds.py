@@ -18,8 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from shiq.streams.front.arrivals import RejectLog, WatermarkTracker
 from shiq.streams.front.event import Record
+from shiq.streams.front.intake import RejectLog, WatermarkTracker
 from shiq.streams.front.local import LocalRunner
 from shiq.streams.front.run import open_run
 from shiq.streams.front.sources import MergedInput

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from shiq.streams.front.arrivals import RejectLog, WatermarkTracker
 from shiq.streams.front.event import Event, Record
+from shiq.streams.front.intake import RejectLog, WatermarkTracker
 from shiq.streams.front.local import LocalRunner
 from shiq.streams.rules import Program
 from shiq.streams.rules.session import EvaluationOptions
@@ -46,7 +46,7 @@ def _keyed(number: int) -> Iterator[Case]:
 
 
 def test_buckets_in_batches_are_one_session() -> None:
-    from shiq.streams.front.arrivals import EventLimits, StreamTime
+    from shiq.streams.front.intake import EventLimits, StreamTime
     from shiq.streams.rules.stream import RulesOperator
 
     for case in _keyed(12):

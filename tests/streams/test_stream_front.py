@@ -25,14 +25,6 @@ from shiq.errors import InputError, OperationalError, UsageError
 from shiq.rml.model import RepeatedMemberError
 from shiq.rml.program import parse_record as mapped_record
 from shiq.streams.enrichment.jsonld import parse_jsonld_record
-from shiq.streams.front.arrivals import (
-    AHEAD,
-    LATE,
-    MALFORMED,
-    EventIntake,
-    RejectLog,
-    WatermarkTracker,
-)
 from shiq.streams.front.checkpoint import (
     POINTS_PER_CHECKPOINT,
     Checkpoint,
@@ -43,6 +35,14 @@ from shiq.streams.front.checkpoint import (
     unpack_state,
 )
 from shiq.streams.front.event import Event, EventError, Record, parse_event
+from shiq.streams.front.intake import (
+    AHEAD,
+    LATE,
+    MALFORMED,
+    EventIntake,
+    RejectLog,
+    WatermarkTracker,
+)
 from shiq.streams.front.kafka import KafkaSource, _fetch_offset_range
 from shiq.streams.front.run import LINE_SECONDS, RunStatus, StreamRun, open_run
 from shiq.streams.front.sinks import LinesFileSink, open_sink
@@ -490,7 +490,7 @@ def test_what_is_followed_comes_as_it_comes(tmp_path: Path) -> None:
 
 
 def test_ids_are_known_for_the_window_and_the_lateness(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shiq.streams.front.arrivals._PRUNE_ABOVE", 1)
+    monkeypatch.setattr("shiq.streams.front.intake._PRUNE_ABOVE", 1)
     arrivals = EventIntake(WatermarkTracker(2), RejectLog(), window=3)
 
     def accepted(t: int, name: str) -> bool:

@@ -30,8 +30,8 @@ from shiq.streams.enrichment import open_enricher
 from shiq.streams.enrichment.cache import EntryCache
 from shiq.streams.enrichment.stream import EnrichmentCollector
 from shiq.streams.front import arrivals
-from shiq.streams.front.arrivals import EventIntake, RejectLog, WatermarkTracker
 from shiq.streams.front.event import Record
+from shiq.streams.front.intake import EventIntake, RejectLog, WatermarkTracker
 from shiq.streams.front.local import LocalRunner
 from shiq.streams.front.run import open_run
 from shiq.streams.front.sources import open_source

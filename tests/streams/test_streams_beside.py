@@ -15,9 +15,9 @@ from shiq.api import check_insertions, open_store
 from shiq.model.abox import abox_of
 from shiq.streams.consistency import check_stream, plan, spans
 from shiq.streams.consistency import verdicts as module
-from shiq.streams.consistency.embedded import run_consistency
+from shiq.streams.consistency.check import run_consistency
 from shiq.streams.consistency.operator import ConsistencySettings
-from shiq.streams.front.arrivals import EventIntake, RejectLog, WatermarkTracker
+from shiq.streams.front.intake import EventIntake, RejectLog, WatermarkTracker
 from shiq.streams.front.run import open_run
 from shiq.streams.front.sources import open_source
 from tests.streams.test_streams_consistency import (

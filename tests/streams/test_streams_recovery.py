@@ -22,7 +22,7 @@ import pytest
 from shiq.errors import OperationalError
 from shiq.streams.consistency import StreamPlan, plan
 from shiq.streams.consistency.operator import ConsistencyCollector, ConsistencySettings
-from shiq.streams.front.arrivals import EventIntake, RejectLog, WatermarkTracker
+from shiq.streams.front.intake import EventIntake, RejectLog, WatermarkTracker
 from shiq.streams.front.local import LocalRunner
 from shiq.streams.front.run import open_run
 from shiq.streams.front.sources import open_source

@@ -34,11 +34,11 @@ from shiq.jobs.streaming.sources import (
 )
 from shiq.model.abox import abox_of
 from shiq.streams.consistency import StreamPlan, StreamResult, plan
-from shiq.streams.consistency.embedded import run_consistency
+from shiq.streams.consistency.check import run_consistency
 from shiq.streams.consistency.operator import ConsistencySettings
-from shiq.streams.front.arrivals import EventIntake, EventLimits, RejectLog, WatermarkTracker
 from shiq.streams.front.checkpoint import CheckpointContent
 from shiq.streams.front.event import Event, Record
+from shiq.streams.front.intake import EventIntake, EventLimits, RejectLog, WatermarkTracker
 from shiq.streams.front.operator import PartitionedEvents
 from shiq.streams.front.run import open_run
 from shiq.streams.front.sources import open_source
@@ -929,7 +929,7 @@ import json, sys
 import numpy as np
 from shiq.jobs.streaming.chunks import columns_of, decode_table, encode_chunks
 from shiq.streams.consistency.operator import ConsistencyOperator, StaticContent
-from shiq.streams.front.arrivals import EventLimits, StreamTime
+from shiq.streams.front.intake import EventLimits, StreamTime
 from shiq.streams.consistency import plan
 from shiq.streams.front.event import Record
 

@@ -27,8 +27,8 @@ from unittest.mock import patch
 
 import click
 
-from shiq.streams.front.arrivals import RejectLog, WatermarkTracker
 from shiq.streams.front.event import Record
+from shiq.streams.front.intake import RejectLog, WatermarkTracker
 from shiq.streams.front.local import LocalRunner
 from shiq.streams.rules import Program, fixpoint, operators, worklist
 from shiq.streams.rules.fixpoint import RecursiveStratum

@@ -38,7 +38,7 @@ from shiq.jobs.streaming.sources import (
 )
 from shiq.streams.consistency import check_stream, plan
 from shiq.streams.consistency.operator import ConsistencyCollector
-from shiq.streams.front.arrivals import EventIntake, RejectLog, WatermarkTracker
+from shiq.streams.front.intake import EventIntake, RejectLog, WatermarkTracker
 
 WINDOW, LATENESS = 3, 3
 #: How often Spark's jobs are timed; the first time it loads what they need.

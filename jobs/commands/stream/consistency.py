@@ -24,7 +24,7 @@ from shiq.jobs.commands.stream.options import (
 )
 from shiq.jobs.text.results import SHOWN, escape_controls, leftovers_text, seconds_text
 from shiq.streams.consistency import plan as planned
-from shiq.streams.consistency.embedded import run_consistency
+from shiq.streams.consistency.check import run_consistency
 from shiq.streams.consistency.events import open_rate_source
 from shiq.streams.consistency.operator import ConsistencySettings
 from shiq.streams.consistency.plan import Labels, StreamPlan

@@ -21,8 +21,8 @@ from shiq.jobs.commands.stream.options import (
 )
 from shiq.jobs.outputs import OutputKind
 from shiq.jobs.text.results import SHOWN, escape_controls, leftovers_text, seconds_text
-from shiq.streams.discovery.delivery import ReportOutputs
 from shiq.streams.discovery.miner import RuleMiner
+from shiq.streams.discovery.report_outputs import ReportOutputs
 from shiq.streams.discovery.sentences import describe_rule
 from shiq.streams.discovery.settings import (
     GateSettings,

@@ -34,7 +34,7 @@ from shiq.streams.enrichment import open_enricher
 from shiq.streams.enrichment.components import EventWindows
 from shiq.streams.enrichment.enricher import EnricherSettings, SlowReasoningLog, StaticFolder
 from shiq.streams.enrichment.stream import EnrichmentCollector, RowSettings
-from shiq.streams.front.arrivals import RejectLog, WatermarkTracker
+from shiq.streams.front.intake import RejectLog, WatermarkTracker
 from shiq.streams.front.operator import StreamAnswer
 from shiq.support import pluralize
 

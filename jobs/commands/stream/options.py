@@ -32,8 +32,8 @@ from shiq.jobs.option_fields import Takes, declared_names, declared_option, opti
 from shiq.jobs.outputs import refuse_shared_stdout
 from shiq.streams.consistency.negative_inclusions import GROUPINGS
 from shiq.streams.consistency.plan import ASSUMPTIONS, STRATEGIES
-from shiq.streams.front.arrivals import EventIntake, RejectLog, WatermarkTracker
 from shiq.streams.front.event import UNITS
+from shiq.streams.front.intake import EventIntake, RejectLog, WatermarkTracker
 from shiq.streams.front.kafka import NO_OPTIONS, KafkaOptions, parse_kafka_options
 from shiq.streams.front.local import LocalRunner, StateOpener, open_state
 from shiq.streams.front.run import RunStatus, StreamRun, open_run

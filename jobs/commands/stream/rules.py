@@ -45,7 +45,7 @@ from shiq.support import pluralize
 
 if TYPE_CHECKING:
     from shiq.jobs.building.executor import Worker
-    from shiq.streams.front.arrivals import StreamTime
+    from shiq.streams.front.intake import StreamTime
     from shiq.streams.front.operator import BucketState, Columns, Row
     from shiq.streams.front.run import StreamRun
     from shiq.streams.front.sources import Source

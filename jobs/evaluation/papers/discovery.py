@@ -28,7 +28,7 @@ from shiq.jobs.evaluation.peers.install import MINERS, python_of
 from shiq.jobs.evaluation.streams.dublin import RATES, generate
 from shiq.streams.discovery import RuleMiner
 from shiq.streams.discovery.atomsets import ROOT_VARIABLE, atoms_to_text
-from shiq.streams.discovery.ground import mine_ground_rules
+from shiq.streams.discovery.ground_rules import mine_ground_rules
 
 _LIMITS: Final[dict[str, Any]] = {"max_atoms": 2, "max_variables": 2}
 #: A ground language has a rule for each road: so many roads and body atoms are what miners stand.

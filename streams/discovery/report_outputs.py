@@ -26,7 +26,7 @@ from shiq.streams.discovery.atomsets import (
 from shiq.streams.discovery.report import RuleFinding, WindowReport, make_rules_table
 from shiq.streams.discovery.sentences import render_rules_page
 from shiq.streams.discovery.snapshots import MinerKnowledge, UndecidedEntailmentError
-from shiq.streams.front.arrivals import leftover_rows
+from shiq.streams.front.intake import leftover_rows
 from shiq.support import pluralize
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from shiq.streams.consistency.operator import (
 from shiq.streams.consistency.plan import StreamPlan
 from shiq.streams.consistency.spans import Spans
 from shiq.streams.consistency.verdicts import ObservedEvent, QuarantineObserver, Row, StreamResult
-from shiq.streams.front.arrivals import EventIntake, RejectLog, WatermarkTracker
 from shiq.streams.front.event import Event, Record
+from shiq.streams.front.intake import EventIntake, RejectLog, WatermarkTracker
 from shiq.streams.front.local import LocalRunner
 from shiq.streams.front.run import StreamRun, open_run
 from shiq.streams.front.sources import open_source
