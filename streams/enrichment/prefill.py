@@ -159,12 +159,6 @@ class PrefillCounts(NamedTuple):
     tried_combinations: int
     possible_combinations: int
 
-    # Old names, until 0.3.
-    kept = RenamedAttribute("new_entries", "kept")
-    undetermined = RenamedAttribute("undetermined_entries", "undetermined")
-    tried = RenamedAttribute("tried_combinations", "tried")
-    possible = RenamedAttribute("possible_combinations", "possible")
-
     def __str__(self) -> str:
         more = f", {self.undetermined_entries:,} undetermined" if self.undetermined_entries else ""
         tried = (
@@ -173,6 +167,16 @@ class PrefillCounts(NamedTuple):
             else f"{self.tried_combinations:,} of"
         )
         return f"prefilled: {self.new_entries:,} new{more}, of {tried} {self.possible_combinations:,} combinations of values"
+
+
+# Old names, until 0.3; a named tuple takes no descriptors in its body.
+for _old, _new in (
+    ("kept", "new_entries"),
+    ("undetermined", "undetermined_entries"),
+    ("tried", "tried_combinations"),
+    ("possible", "possible_combinations"),
+):
+    setattr(PrefillCounts, _old, RenamedAttribute(_new, _old))
 
 
 @dataclass
