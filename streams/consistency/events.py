@@ -128,11 +128,12 @@ class TripleEncoder:
             _to_column(column) for column in (triples.subject, triples.predicate, triples.object)
         )
 
-        def refuse(at: int, kind: str, reason: str) -> None:
+        def reject_row(at: int, kind: str, reason: str) -> None:
+            """Report a triple as unusable."""
             tell(int(rows[at]), kind, reason, texts[rows[at]])
 
         unknown = np.full(len(triples.terms), -1, np.int64)
-        said = _BatchTriples(self, triples, subject, value, times[rows], refuse, unknown)
+        said = _BatchTriples(self, triples, subject, value, times[rows], reject_row, unknown)
         for number in np.unique(predicate).tolist():
             parts += said.encode_predicate(
                 str(triples.terms[number]), np.flatnonzero(predicate == number)
@@ -439,14 +440,17 @@ def find_representatives(assertions: Iterable[owl.Assertion]) -> dict[str, str]:
     """Canonical (smallest) name of each individual that sameAs gives several names."""
     same: dict[str, str] = {}
 
-    def name(of: str) -> str:
+    def canonical_name(of: str) -> str:
+        """Smallest name found so far for an individual."""
         while of in same:
             of = same[of]
         return of
 
     for assertion in assertions:
         if isinstance(assertion, owl.SameIndividual):
-            first, second = sorted((name(assertion.first), name(assertion.second)))
+            first, second = sorted(
+                (canonical_name(assertion.first), canonical_name(assertion.second))
+            )
             if first != second:
                 same[second] = first
-    return {of: name(of) for of in same}
+    return {of: canonical_name(of) for of in same}

@@ -118,7 +118,8 @@ def select_roots(view: DLLiteView, negatives: Iterable[Negative]) -> Group:
     """Select the negatives that no other one covers; of equivalent ones the first."""
     ordered = list(negatives)
 
-    def is_spared(i: int) -> bool:
+    def is_uncovered(i: int) -> bool:
+        """Whether no other negative covers this one; of equivalent ones only the first."""
         above = (
             j
             for j, other in enumerate(ordered)
@@ -126,7 +127,7 @@ def select_roots(view: DLLiteView, negatives: Iterable[Negative]) -> Group:
         )
         return all(i < j and negative_covers(view, ordered[i], ordered[j]) for j in above)
 
-    return tuple(negative for i, negative in enumerate(ordered) if is_spared(i))
+    return tuple(negative for i, negative in enumerate(ordered) if is_uncovered(i))
 
 
 def find_conflicts_below(

@@ -116,11 +116,12 @@ class ConsistencyOperator:
         )
         unused = set[int]()
 
-        def tell(place: int, kind: str, reason: str, text: str) -> None:
+        def note_reject(place: int, kind: str, reason: str, text: str) -> None:
+            """Note an unusable triple and its event."""
             unused.add(place)
             refused.append((int(owner[place]), kind, reason, text))
 
-        columns, names = encoder.encode(texts, owner, tell), encoder.names.names
+        columns, names = encoder.encode(texts, owner, note_reject), encoder.names.names
         seen = (
             self._make_observed_columns(events, unused, columns, names)
             if self.shows_events

@@ -81,6 +81,7 @@ class MaskStrategy(SuspectStrategy):
     masks: RootMasks
 
     def suspect_runs(self, key: Ints, label: Ints, starts: Ints) -> Flags:
+        """Flag the runs whose labels violate a root."""
         self.evaluations += len(label)
         return self.masks.suspect_runs(label, starts)
 
@@ -147,6 +148,7 @@ class BoltStrategy(SuspectStrategy):
         self._suspects: set[int] = set()
 
     def process(self, key: Ints, label: Ints, start: Ints, end: Ints) -> None:
+        """Pass assertions through all bolts and note individuals in conflict."""
         for x, n, s, e in zip(key.tolist(), label.tolist(), start.tolist(), end.tolist()):
             arriving: tuple[str, ...] = (self._labels[n],)
             for stage in self.stages:
@@ -160,9 +162,11 @@ class BoltStrategy(SuspectStrategy):
         self.most_cached = max(self.most_cached, sum(stage.cached_spans for stage in self.stages))
 
     def suspect_runs(self, key: Ints, label: Ints, starts: Ints) -> Flags:
+        """Flag the runs of individuals that some bolt found in conflict."""
         return np.fromiter((x in self._suspects for x in key[starts].tolist()), bool, len(starts))
 
     def drop_before(self, before: int) -> None:
+        """Drop stored spans that ended before a time, once per window."""
         if before - self._dropped_before <= self._window:
             return  # once a window is enough
         self._dropped_before = before
@@ -182,6 +186,7 @@ class BoltStrategy(SuspectStrategy):
             )
 
     def renumber(self, numbers: Mapping[int, int]) -> None:
+        """Apply the new numbers of the remaining individuals."""
         self._suspects = {numbers[x] for x in self._suspects if x in numbers}
         for stage in self.stages:
             kept = {numbers[x]: live for x, live in stage.cache.items() if x in numbers}

@@ -78,14 +78,15 @@ def lift_label(view: DLLiteView, label: str, wanted: frozenset[str]) -> tuple[st
     """Most specific superlabels of ``label`` among ``wanted``; of equivalent ones the first."""
     above = view.ancestors(label) & wanted
 
-    def is_spared(upper: str) -> bool:
+    def is_most_specific(upper: str) -> bool:
+        """Whether no other superlabel is more specific; of equivalent ones only the first."""
         return not any(
             upper in view.ancestors(other) and (other not in view.ancestors(upper) or other < upper)
             for other in above
             if other != upper
         )
 
-    return tuple(sorted(filter(is_spared, above)))
+    return tuple(sorted(filter(is_most_specific, above)))
 
 
 # What a cut costs, by the rates of the labels; and the cut that costs least.

@@ -343,17 +343,18 @@ class QuarantineObserver:  # a `EventObserver`
     def renumber(self, numbers: Mapping[int, int]) -> None:
         """Apply the new numbers of the remaining individuals."""
 
-        def new(code: Ints) -> Ints:
+        def renumber_codes(code: Ints) -> Ints:
+            """Replace the individuals in codes by their new numbers."""
             key, label = self.masks.decode(code)
             return self.masks.encode(np.array([numbers[x] for x in key.tolist()], np.int64), label)
 
-        self.spans = self.spans._replace(code=new(self.spans.code))
+        self.spans = self.spans._replace(code=renumber_codes(self.spans.code))
         self.waiting = [
             WaitingEvent(
                 event.t,
                 event.number,
                 event.text,
-                tuple(new(np.array(event.codes, np.int64)).tolist()),
+                tuple(renumber_codes(np.array(event.codes, np.int64)).tolist()),
             )
             for event in self.waiting
         ]

@@ -57,18 +57,19 @@ def tree_to_atoms(tree: BodyTree) -> Atoms:
     classes: list[Atom] = []
     count = 0
 
-    def visit(at: BodyTree) -> str:
+    def add_subtree(at: BodyTree) -> str:
+        """Add the atoms of a subtree and return its variable."""
         nonlocal count
         own = variable_name(count)
         count += 1
         classes.extend((name, own) for name in at.classes)
         for role, inverse, below in at.branches:
             place = len(roles)
-            other = visit(below)
+            other = add_subtree(below)
             roles.insert(place, (role, other, own) if inverse else (role, own, other))
         return own
 
-    visit(tree)
+    add_subtree(tree)
     return (*roles, *classes)
 
 
@@ -155,13 +156,14 @@ def atoms_to_tree(atoms: Iterable[Atom], root: str = ROOT_VARIABLE) -> BodyTree 
     if any(not term.startswith("?") for atom in left for term in atom[1:]):
         return None
 
-    def take(term: str) -> BodyTree | None:
+    def take_subtree(term: str) -> BodyTree | None:
+        """Take the atoms reachable from a variable as a tree; None if they are not a tree."""
         own = {atom for atom in left if len(atom) == 2 and atom[1] == term}
         edges = sorted(atom for atom in left if len(atom) == 3 and term in atom[1:])
         left.difference_update(own, edges)
         branches = []
         for role, first, second in edges:
-            below = None if first == second else take(first if second == term else second)
+            below = None if first == second else take_subtree(first if second == term else second)
             if below is None:
                 return None
             branches.append((role, second == term, below))
@@ -169,7 +171,7 @@ def atoms_to_tree(atoms: Iterable[Atom], root: str = ROOT_VARIABLE) -> BodyTree 
             return None
         return BodyTree(tuple(sorted(atom[0] for atom in own)), tuple(sorted(branches)))
 
-    found = take(root)
+    found = take_subtree(root)
     return None if left else found
 
 

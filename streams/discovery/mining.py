@@ -84,7 +84,8 @@ def mine_rules(
 def select_best_rules(rules: Iterable[MinedRule], most: int) -> tuple[MinedRule, ...]:
     """Best rules, ordered by confidence over bindings, then support, then text."""
 
-    def order(rule: MinedRule) -> tuple[float, int, str, str]:
+    def sort_key(rule: MinedRule) -> tuple[float, int, str, str]:
+        """Sort key: confidence over bindings, support, text."""
         return (
             -rule.binding_support / rule.binding_body,
             -rule.support,
@@ -92,7 +93,7 @@ def select_best_rules(rules: Iterable[MinedRule], most: int) -> tuple[MinedRule,
             rule.head,
         )
 
-    return tuple(sorted(rules, key=order)[:most])
+    return tuple(sorted(rules, key=sort_key)[:most])
 
 
 def mine_bodies(
@@ -103,11 +104,12 @@ def mine_bodies(
     """
     frequent, stopped = _find_frequent_bodies(counter, theory, limits, least)
 
-    def extension(tree: BodyTree) -> object:
+    def counted_extension(tree: BodyTree) -> object:
+        """Bytes that are equal for bodies with equal extensions."""
         counts = counter.counts(tree)
         return counts.body.tobytes(), counts.pairs.tobytes()
 
-    kept = theory.select_minimal_spellings(frequent, extension)
+    kept = theory.select_minimal_spellings(frequent, counted_extension)
     classes = frozenset(theory.classes)
     return MinedBodies(
         {tree: frequent[tree] for tree in kept},
@@ -390,15 +392,16 @@ def find_rules_by_a2(
     counter: counts of the window. came: counts of Δ⁺. stayed: bits of S.
     """
 
-    def times(tree: BodyTree) -> int:
+    def count_stayed(tree: BodyTree) -> int:
+        """Number of stayed snapshots in which a body binds."""
         return int(count_bits(counter.counts(tree).body & stayed).sum())
 
-    heads = {name: times(BodyTree((name,))) for name in theory.classes}
+    heads = {name: count_stayed(BodyTree((name,))) for name in theory.classes}
     absent = frozenset(name for name, often in heads.items() if not often)
     for tree, (arrived, bound) in mine_bodies(came, theory, limits, 1).heads.items():
         if absent.isdisjoint(bound) and counter.counts_if_frequent(tree, arrived.support + 1):
             continue
-        own = times(tree)
+        own = count_stayed(tree)
         new = [
             h
             for h in bound

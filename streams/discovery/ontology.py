@@ -376,10 +376,11 @@ class AssertionReader:
     def _read_new(self, texts: Sequence[str]) -> None:
         """Parse texts that are not cached."""
 
-        def refuse(at: int, reason: str) -> None:
+        def cache_refusal(at: int, reason: str) -> None:
+            """Cache the reason why a text is not a triple."""
             self.cache[texts[at]] = TripleRefusal(reason)
 
-        triples = read_texts(texts, refuse)
+        triples = read_texts(texts, cache_refusal)
         for row, line in enumerate(triples.line):
             self.cache[texts[line - 1]] = self._make_assertion(triples, row)
 

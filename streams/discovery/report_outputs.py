@@ -362,7 +362,8 @@ def select_exported(miner: RuleMiner, report: WindowReport | None) -> RuleExport
         if windows.snapshots.entailed_atoms(index) is not None
     ]
 
-    def holds(some: Sequence[RuleFinding]) -> bool:
+    def is_jointly_consistent(some: Sequence[RuleFinding]) -> bool:
+        """Whether rules are consistent with T, A and each snapshot."""
         together = knowledge.with_axioms([rule_to_axiom(each, knowledge) for each in some])
         try:
             return together.is_consistent((), ()) and all(
@@ -371,12 +372,12 @@ def select_exported(miner: RuleMiner, report: WindowReport | None) -> RuleExport
         except UndecidedEntailmentError:
             return False
 
-    while rules and not holds(rules):
+    while rules and not is_jointly_consistent(rules):
         # By share of cases, the strongest that hold together stay.
         low, high = 0, len(rules)
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (middle, high) if holds(rules[:middle]) else (low, middle)
+            low, high = (middle, high) if is_jointly_consistent(rules[:middle]) else (low, middle)
         weakest = rules.pop(low)
         left_out.append(f"{atoms_to_text(tree_to_atoms(weakest.rule.body))} => {weakest.rule.head}")
     return RuleExport(rules, sum(map(bool, against)), against.count(None), weak, left_out)

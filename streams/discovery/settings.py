@@ -240,6 +240,7 @@ def resolve_heads(given: Sequence[str], classes: Mapping[str, str]) -> tuple[str
     """
 
     def last_part(text: str) -> str:
+        """Last part of an IRI or expression."""
         return re.split("[#/:]", text)[-1].rstrip(">)")
 
     for name in given:
@@ -262,16 +263,18 @@ def parse_tracked_rules(
     Raises: UsageError for an unknown class or role, with the nearest name.
     """
 
-    def atoms(rule: Any, name: str) -> tuple[Atom, ...]:
+    def parse_atoms(rule: Any, name: str) -> tuple[Atom, ...]:
+        """Parse the body or head of a rule."""
         listed = rule.get(name) if isinstance(rule, dict) else None
         if not isinstance(listed, list) or not listed:
             raise UsageError(
                 f'a rule has a list "{name}" of atoms',
                 'Write {"body": [["<class>", "?x0"]], "head": […]}.',
             )
-        return tuple(atom(found) for found in listed)
+        return tuple(parse_atom(found) for found in listed)
 
-    def atom(found: Any) -> Atom:
+    def parse_atom(found: Any) -> Atom:
+        """Parse an atom and resolve its class or role."""
         if not (
             isinstance(found, list)
             and len(found) in (2, 3)
@@ -297,4 +300,6 @@ def parse_tracked_rules(
 
     if not isinstance(given, list):
         raise UsageError("rules are a JSON list", 'Write [{"body": […], "head": […]}].')
-    return tuple(TrackedRule(atoms(rule, "body"), atoms(rule, "head")) for rule in given)
+    return tuple(
+        TrackedRule(parse_atoms(rule, "body"), parse_atoms(rule, "head")) for rule in given
+    )

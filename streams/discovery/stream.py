@@ -332,13 +332,14 @@ class SnapshotOperator:
                 continue
             unused = set[str]()
 
-            def tell(
+            def note_reject(
                 kind: str, reason: str, text: str, number: int = number, unused: set[str] = unused
             ) -> None:
+                """Note an unusable triple."""
                 refused.append((number, kind, reason, text))
                 unused.add(text)
 
-            self.assertion_reader.read(event.triples, tell)
+            self.assertion_reader.read(event.triples, note_reject)
             texts = [text for text in event.triples if text not in unused]
             bucket = event.t // SNAPSHOTS_PER_WORD % self.buckets
             found.setdefault(bucket, []).append((number, event.t, texts, event.raw or ""))

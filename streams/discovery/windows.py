@@ -82,10 +82,12 @@ def count_refutations_in(
     """
     knowledge = snapshots.knowledge
 
-    def consistent(index: int) -> ConsistencyQuestion:
+    def make_question(index: int) -> ConsistencyQuestion:
+        """Function that asks whether atoms are consistent with a snapshot."""
         told = snapshots.assertions.get(index, ())
 
-        def ask(atoms: Sequence[Atom]) -> bool:
+        def ask_consistency(atoms: Sequence[Atom]) -> bool:
+            """Ask the reasoner; record an undecided question."""
             try:
                 return knowledge.is_consistent(told, atoms)
             except UndecidedEntailmentError as undecided:
@@ -95,12 +97,12 @@ def count_refutations_in(
                     ] = undecided.reason
                 raise
 
-        return ask
+        return ask_consistency
 
     return count_refutations(
         rules,
         (
-            (lacking_in(index), consistent(index))
+            (lacking_in(index), make_question(index))
             for index in snapshots.consistent_snapshots(window)
         ),
     )
@@ -122,12 +124,13 @@ def count_refutations(
         known: dict[Atom, bool] = {}
         open_: set[Atom] = set()
 
-        def possible(
+        def are_possible(
             atoms: Sequence[Atom],
             known: dict[Atom, bool] = known,
             open_: set[Atom] = open_,
             ask: ConsistencyQuestion = is_consistent,
         ) -> bool:
+            """Whether atoms are possible together; known answers are reused."""
             asked = [atom for atom in atoms if not known.get(atom)]
             try:
                 holds = not asked or ask(asked)
@@ -140,10 +143,10 @@ def count_refutations(
                 known[asked[0]] = False
             return holds
 
-        if possible(list(dict.fromkeys(atom for own in heads for atom in own))) and not open_:
+        if are_possible(list(dict.fromkeys(atom for own in heads for atom in own))) and not open_:
             continue
         for place, own in enumerate(heads):
-            if not _are_all_possible(own, possible, known):
+            if not _are_all_possible(own, are_possible, known):
                 counts[place] += 1
             elif not open_.isdisjoint(own):
                 unknown.add(place)

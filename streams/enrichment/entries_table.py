@@ -46,6 +46,7 @@ class EntriesTable(EntriesFile):
         return any(all(name.encode() in log for name in _TABLE_SCHEMA.names) for log in logs)
 
     def read_rows(self) -> tuple[Collection[str], list[EntryRow]]:
+        """Read the digests that made the table, and its rows by key."""
         if not (self.path / _LOG_FOLDER).is_dir():
             return [self.digest], []
         table = DeltaTable(str(self.path.absolute()))
@@ -61,6 +62,7 @@ class EntriesTable(EntriesFile):
         )
 
     def append(self, rows: Sequence[EntryRow]) -> None:
+        """Append rows in one commit. Raises: OSError."""
         if rows:
             columns = zip(_TABLE_SCHEMA.names, ([self.digest] * len(rows), *map(list, zip(*rows))))
             write_deltalake(
@@ -70,6 +72,7 @@ class EntriesTable(EntriesFile):
             )
 
     def remove(self) -> None:
+        """Delete the log and the files that it refers to. Raises: OSError."""
         if (self.path / _LOG_FOLDER).is_dir():
             own = _find_referenced_files(self.path / _LOG_FOLDER)
             shutil.rmtree(self.path / _LOG_FOLDER)

@@ -237,7 +237,8 @@ def _write_ntriples(triples: Triples) -> list[str]:
     while any(label.startswith(prefix) for label in written):
         prefix += "x"
 
-    def text(i: int) -> str:
+    def write_term(i: int) -> str:
+        """N-Triples text of a term, with final labels of blank nodes."""
         term = triples.terms[i]
         if isinstance(term, str) and term.startswith(_UNLABELLED_PREFIX):
             return f"_:{prefix}{term.removeprefix(_UNLABELLED_PREFIX)}"
@@ -248,4 +249,6 @@ def _write_ntriples(triples: Triples) -> list[str]:
         )
 
     rows = zip(triples.subject, triples.predicate, triples.object)
-    return list(dict.fromkeys(f"{text(s)} {text(p)} {text(o)} ." for s, p, o in rows))
+    return list(
+        dict.fromkeys(f"{write_term(s)} {write_term(p)} {write_term(o)} ." for s, p, o in rows)
+    )

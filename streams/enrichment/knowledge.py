@@ -372,7 +372,8 @@ class EventReasoner:
         told = owl.ClassAssertion(denied, individual)
         deadline, is_open = self._next_deadline(), False
 
-        def follows(part: Iterable[owl.Assertion], axioms: Iterable[owl.Axiom]) -> bool:
+        def is_entailed(part: Iterable[owl.Assertion], axioms: Iterable[owl.Axiom]) -> bool:
+            """Whether assertions and axioms entail the class; note undecided questions."""
             nonlocal is_open
             premises = Premises.build((*axioms, denial), (*part, told))
             asked = Entailer(premises, (), reasoners=self._reasoners)
@@ -384,14 +385,20 @@ class EventReasoner:
         near = [*knowledge.static]
         if not knowledge.outside_axioms:  # nominals tie everything to everything
             near = connected_assertions((*assertions, told), near)
-        if not follows((*assertions, *near), knowledge.axioms):
+        if not is_entailed((*assertions, *near), knowledge.axioms):
             return None
-        static = minimal_sublist(near, lambda part: follows((*assertions, *part), knowledge.axioms))
-        own = minimal_sublist(assertions, lambda part: follows((*part, *static), knowledge.axioms))
+        static = minimal_sublist(
+            near, lambda part: is_entailed((*assertions, *part), knowledge.axioms)
+        )
+        own = minimal_sublist(
+            assertions, lambda part: is_entailed((*part, *static), knowledge.axioms)
+        )
         axioms = relevant_axioms(knowledge.axioms, (*own, *static, denial))
         for candidates in (self._last_explaining.get(name, ()), axioms, knowledge.axioms):
-            if follows((*own, *static), candidates):
-                axioms = minimal_sublist(candidates, lambda part: follows((*own, *static), part))
+            if is_entailed((*own, *static), candidates):
+                axioms = minimal_sublist(
+                    candidates, lambda part: is_entailed((*own, *static), part)
+                )
                 break
         self._last_explaining[name] = axioms
         return TypeJustification(tuple(own), tuple(static), tuple(axioms), is_minimal=not is_open)

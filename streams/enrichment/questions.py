@@ -411,6 +411,7 @@ def _make_token_function(
         index, paths = program.parent_subjects(term), [child for child, _ in term.conditions]
 
         def join_row(row: Any) -> str:
+            """Token of the single parent subject that a row joins with."""
             found = index[tuple([_row_text(row, path) for path in paths])]
             if len(found) != 1:
                 raise LookupError
@@ -422,13 +423,14 @@ def _make_token_function(
     if len(term.parts) == 2 and term.kind == "IRI" and prefix and len(path) == 1:
         begun, name = f"<{prefix}", path[0]
 
-        def short(row: Any) -> str:
+        def make_short_iri(row: Any) -> str:
+            """Token of an IRI with a fixed prefix and a plain value."""
             text = row[name]
             if type(text) is not str or not text.isascii() or not text.isalnum():
                 return term_of(term, [_row_text(row, path)])
             return f"{begun}{text}>"
 
-        return short
+        return make_short_iri
     end = f'"^^<{term.datatype}>'
     if (
         term.kind == "Literal"
@@ -439,14 +441,15 @@ def _make_token_function(
     ):
         name = path[0]
 
-        def number(row: Any) -> str:
+        def make_number(row: Any) -> str:
+            """Token of a number."""
             text = row[name]
             return (
                 f'"{text}{end}' if type(text) is Number else term_of(term, [_row_text(row, path)])
             )
 
         return (
-            number
+            make_number
             if term.datatype != owl.XSD + "string"
             else lambda row: term_of(term, [_row_text(row, path)])
         )

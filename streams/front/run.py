@@ -97,7 +97,8 @@ class RunStatus:
         times.
         """
 
-        def lag() -> int | None:
+        def compute_lag() -> int | None:
+            """Seconds between the newest event and now; None if times are not clock times."""
             if clock.newest is None:
                 return None
             seconds = now() - clock.newest * UNITS[unit] / 1_000_000
@@ -105,7 +106,7 @@ class RunStatus:
 
         self.figures |= {
             "newest": lambda: clock.newest,
-            "lag in seconds": lag,
+            "lag in seconds": compute_lag,
             "watermark": lambda: clock.watermark,
         }
 

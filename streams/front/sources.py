@@ -161,7 +161,8 @@ class LinesFileSource:
     def _read_unpacked(self, follow: bool) -> Iterator[Record]:
         """Yield the lines of a file that is not packed, from a byte position on."""
 
-        def wait() -> bool:
+        def wait_for_more() -> bool:
+            """Wait a moment if the file is followed; return whether it is."""
             if follow:
                 time.sleep(_POLL_SECONDS)
             return follow
@@ -169,7 +170,7 @@ class LinesFileSource:
         try:
             with open(self.path, "rb") as stream:
                 stream.seek(self.byte)
-                for record, size in read_lines(stream, self.name, self.line, wait):
+                for record, size in read_lines(stream, self.name, self.line, wait_for_more):
                     self.line, self.byte = record.line, self.byte + size
                     if record.data:
                         yield record
@@ -382,7 +383,7 @@ class MergedInput:
         readers = [source.read(False) for source in self.sources]
         heads: list[tuple[int, int, Record, Any]] = []
 
-        def look(at: int) -> None:
+        def push_next(at: int) -> None:
             """Push the next record of source ``at`` onto the heap."""
             record = next(readers[at], None)
             if record is not None:
@@ -392,37 +393,39 @@ class MergedInput:
                 )
 
         for at in range(len(readers)):
-            look(at)
+            push_next(at)
         while heads:
             _, at, record, position = heapq.heappop(heads)
             self.start_positions[self.sources[at].name] = position
             yield record
-            look(at)
+            push_next(at)
 
     def _read_followed(self) -> Iterator[Record | None]:
         """Yield records of all sources as they come, each source read by a thread."""
         arrived: Queue[_QueuedRecord | BaseException | None] = Queue(_QUEUE_SIZE)
         stopped = threading.Event()
 
-        def hand(item: _QueuedRecord | BaseException | None) -> None:
+        def put_in_queue(item: _QueuedRecord | BaseException | None) -> None:
+            """Queue an item unless reading was stopped."""
             while not stopped.is_set():
                 try:
                     return arrived.put(item, timeout=_QUEUE_TIMEOUT)
                 except Full:
                     continue
 
-        def feed(source: Source) -> None:
+        def read_source(source: Source) -> None:
+            """Thread: queue the records of a source, then None or its error."""
             try:
                 for record in source.read(True):
-                    hand((source.name, record, source.position))
+                    put_in_queue((source.name, record, source.position))
                     if stopped.is_set():
                         return
-                hand(None)
+                put_in_queue(None)
             except BaseException as error:
-                hand(error)
+                put_in_queue(error)
 
         for source in self.sources:
-            Thread(target=feed, args=(source,), daemon=True).start()
+            Thread(target=read_source, args=(source,), daemon=True).start()
         left = len(self.sources)
         try:
             while left:

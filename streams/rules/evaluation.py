@@ -236,7 +236,8 @@ class Engine:
         body = self._make_conjuncts(rule.body)
         inner: dict[int, list[Conjunct]] = {}
 
-        def elements(literals: Iterable[Literal]) -> list[Conjunct]:
+        def element_conjuncts(literals: Iterable[Literal]) -> list[Conjunct]:
+            """Conjuncts of an aggregate element, made once."""
             literals = tuple(literals)
             if id(literals) not in inner:
                 inner[id(literals)] = self._make_conjuncts(literals, "##")
@@ -247,7 +248,7 @@ class Engine:
             one
             for aggregate in aggregates
             for element in aggregate.elements
-            for one in elements(element.body)
+            for one in element_conjuncts(element.body)
         ]
         views = tuple(one.view for one in within if isinstance(one, StreamingPattern))
         head = self.find_or_add_predicate(rule.head.predicate)
@@ -259,7 +260,7 @@ class Engine:
         )
         now = uses_now(rule)
         incremental = not now and rule.frequency is None and has_countable_derivations(body)
-        planner = Planner(body, wanted, elements, frozenset(global_variables(rule)))
+        planner = Planner(body, wanted, element_conjuncts, frozenset(global_variables(rule)))
         return MaintainedRule(
             rule,
             head,

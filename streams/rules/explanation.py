@@ -151,13 +151,14 @@ class ExplainingEvaluator(NaiveEvaluator):
         if t < self.point:
             return super().step(t, rows)
 
-        def remember(rule: StreamRule, row: Row, binding: Binding) -> None:
+        def record_origin(rule: StreamRule, row: Row, binding: Binding) -> None:
+            """Record the first derivation of an atom."""
             self.origins.setdefault((rule.head.predicate, row), (len(self.origins), rule, binding))
 
         self.input_rows = {
             predicate: set(found) for predicate, found in self.program.with_parts(rows).items()
         }
-        self.model = super().step(t, rows, remember)
+        self.model = super().step(t, rows, record_origin)
         return self.model
 
     def explain_atom(self, program: Program, predicate: str, row: Row) -> Derivation | None:
@@ -205,7 +206,8 @@ class ExplainingEvaluator(NaiveEvaluator):
         explained.
         """
 
-        def ground(term: Term) -> Term:
+        def ground_term(term: Term) -> Term:
+            """Constant for a term's value, or the term if it has none."""
             value = step.term_value(term, binding)
             return term if value is None else Constant(value)
 
@@ -214,26 +216,30 @@ class ExplainingEvaluator(NaiveEvaluator):
                 str(
                     replace(
                         literal,
-                        left_term=ground(literal.left_term),
-                        right_term=ground(literal.right_term),
+                        left_term=ground_term(literal.left_term),
+                        right_term=ground_term(literal.right_term),
                     )
                 )
             )
         if isinstance(literal, FunctionCall):
-            outputs = tuple(map(ground, literal.outputs))
+            outputs = tuple(map(ground_term, literal.outputs))
             return DerivationReason(
-                str(replace(literal, inputs=tuple(map(ground, literal.inputs)), outputs=outputs))
+                str(
+                    replace(
+                        literal, inputs=tuple(map(ground_term, literal.inputs)), outputs=outputs
+                    )
+                )
             )
         if isinstance(literal, Aggregate):
             tuples = sorted(
                 ",".join(map(str, row))
                 for row in step.aggregate_tuples(rule, literal, binding, global_variables(rule))
             )
-            guards = tuple((relation, ground(term)) for relation, term in literal.guards)
+            guards = tuple((relation, ground_term(term)) for relation, term in literal.guards)
             return DerivationReason(str(replace(literal, guards=guards)), tuples=tuple(tuples))
         row = step.ground_row(literal.atom.arguments, binding) or ()
         atom = Atom(literal.atom.name, tuple(map(Constant, row)))
-        count = None if literal.count is None else ground(literal.count)
+        count = None if literal.count is None else ground_term(literal.count)
         text, predicate = str(replace(literal, atom=atom, count=count)), atom.predicate
         now = self.origins.get((predicate, row))
         times = step.window_times(literal)

@@ -289,6 +289,7 @@ def rewrite_literals(rule: StreamRule, change: Change) -> StreamRule:
     outer = _variable_bounds(rule.body)
 
     def change_literal(literal: Literal) -> Literal:
+        """Apply the change to a literal or to the elements of an aggregate."""
         if isinstance(literal, WindowedLiteral):
             return change(literal, outer)
         if not isinstance(literal, Aggregate):
@@ -341,6 +342,7 @@ def project_anonymous(
     temporary = {rule.head.predicate for rule in rules if rule.is_temporary}
 
     def project_literal(literal: WindowedLiteral, _: object) -> WindowedLiteral:
+        """Replace a literal with ``_`` by one over a projection, which is added to the rules."""
         arguments = literal.atom.arguments
         anonymous = [
             isinstance(argument, Variable) and argument.is_anonymous for argument in arguments
@@ -400,6 +402,7 @@ def separate_predicates(rules: Sequence[StreamRule]) -> SeparatedRules:
     def choose_part(
         literal: WindowedLiteral, bounds: Mapping[str, Sequence[Bound]]
     ) -> WindowedLiteral:
+        """Replace a recursive predicate by its part that can match the literal."""
         own = by_head.get(literal.atom.predicate, [])
         fitting = tuple(
             rule.number

@@ -323,6 +323,7 @@ def render_graphviz(found: DependencyGraphs) -> str:
     """Stream dependency graph in Graphviz's language, with boxes for components and macro-nodes."""
 
     def quote(text: str) -> str:
+        """Quote a text for Graphviz."""
         return '"' + text.replace('"', "'") + '"'
 
     lines = ["digraph rules {", "  rankdir=LR;"]

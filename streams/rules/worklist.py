@@ -223,7 +223,8 @@ class Worklist:
             if isinstance(source, int)
         ]
 
-        def take(row: Row, number: int) -> None:
+        def run_for_row(row: Row, number: int) -> None:
+            """Run the compiled rule for a row of the seed pattern."""
             if any(row[place] != value for place, value in fixed) or any(
                 row[one] != row[other] for one, other in same
             ):
@@ -237,7 +238,7 @@ class Worklist:
             if self._join_count > before:
                 self.context.budget.count_joined(self._join_count - before, rule.rule)
 
-        return take
+        return run_for_row
 
     def _compile_step(self, step: Step, go: Continuation) -> Continuation:
         """Function for a plan step, which calls ``go`` for each assignment that passes."""
@@ -258,7 +259,8 @@ class Worklist:
         )
         new, equal, trace = step.new, step.equal, step.pattern.trace
 
-        def join(values: Assignment) -> None:
+        def join_rows(values: Assignment) -> None:
+            """Continue with each row that joins with an assignment."""
             rows = found.get(key(values), ())
             self._join_count += len(rows)
             for row, number in rows:
@@ -269,7 +271,7 @@ class Worklist:
                 values[trace] = number
                 go(values)
 
-        return join
+        return join_rows
 
     def _compile_check(self, step: CheckStep, go: Continuation) -> Continuation:
         """Function for a check step."""
@@ -280,13 +282,14 @@ class Worklist:
         )
         sources = [self._compile_source(source) for source in step.pattern.arguments]
 
-        def check(values: Assignment) -> None:
+        def check_row(values: Assignment) -> None:
+            """Continue if the row is in the view, or is not."""
             number = members.get(tuple([source(values) for source in sources]))
             if (number is not None) is positive:
                 values[trace] = number
                 go(values)
 
-        return check
+        return check_row
 
     def _compile_comparison(self, step: CompareStep, go: Continuation) -> Continuation:
         """Function for a comparison step."""
@@ -294,13 +297,15 @@ class Worklist:
         left, right = _compile_term(asked.left_term), _compile_term(asked.right_term)
         relation, negated = asked.relation, asked.is_negated
 
-        def give(values: Assignment) -> None:
+        def bind_value(values: Assignment) -> None:
+            """Bind a variable to the value of a term and continue."""
             value = right(values)
             if value is not None:
                 values[gives] = value  # type: ignore[index]
                 go(values)
 
-        def test(values: Assignment) -> None:
+        def test_comparison(values: Assignment) -> None:
+            """Continue if a comparison is true."""
             one, other = left(values), right(values)
             if (
                 one is not None
@@ -309,7 +314,7 @@ class Worklist:
             ):
                 go(values)
 
-        return test if gives is None else give
+        return test_comparison if gives is None else bind_value
 
     def _compile_head(self, rule: MaintainedRule) -> Continuation:
         """Function that records the head of a rule instance and adds a new row to the worklist."""
@@ -332,7 +337,8 @@ class Worklist:
             one.is_derived,
         )
 
-        def emit(values: Assignment) -> None:
+        def record_head(values: Assignment) -> None:
+            """Record a head that is derived for the first time."""
             row = tuple([term(values) for term in terms]) or (0,)
             if None in row:
                 return
@@ -353,7 +359,7 @@ class Worklist:
                 holds[number] = True
                 self._pending.append((one, row, number))  # type: ignore[arg-type]
 
-        return emit
+        return record_head
 
     def _compile_key(self, sources: Sequence[Source]) -> Callable[[Assignment], Any]:
         """Function from an assignment to the key of a `RowLookup`."""
@@ -432,6 +438,7 @@ def _compile_term(term: Term) -> Callable[[Assignment], Value | None]:
     )
 
     def calculate(values: Assignment) -> Value | None:
+        """Apply an operator to the values of its operands."""
         one, other = left(values), right(values)
         return None if one is None or other is None else apply_arithmetic(operator, one, other)
 

@@ -29,7 +29,7 @@ from shiq.streams.discovery.ontology import open_ontology
 from shiq.streams.enrichment import open_enricher
 from shiq.streams.enrichment.cache import EntryCache
 from shiq.streams.enrichment.stream import EnrichmentCollector
-from shiq.streams.front import arrivals
+from shiq.streams.front import intake
 from shiq.streams.front.event import Record
 from shiq.streams.front.intake import EventIntake, RejectLog, WatermarkTracker
 from shiq.streams.front.local import LocalRunner
@@ -277,7 +277,7 @@ def test_spark_gives_the_same(name: str, spark: SparkSession, tmp_path: Path) ->
 def _forgetful(restore: Callable[..., None]) -> Callable[..., None]:
     def forget(self: EventOrderer, state: Any) -> None:
         restore(self, state)
-        self.intake._ids = arrivals.RecentIds()
+        self.intake._ids = intake.RecentIds()
 
     return forget
 
