@@ -78,8 +78,8 @@ def test_constructors_take_old_arguments() -> None:
     with pytest.warns(DeprecationWarning, match="read_as"):
         other = replace(made, read_as=PROGRAM.parsed_program, unit="min")
     assert (other.unit, other.checked_program) == ("min", PROGRAM.checked_program)
-    with pytest.raises(TypeError, match="checkd"):
-        Program(checkd=1)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="program_text"):
+        Program(program_text=1)  # type: ignore[call-arg]
 
 
 def test_old_methods_of_a_session_work() -> None:
