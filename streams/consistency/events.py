@@ -57,7 +57,7 @@ RejectCallback = Callable[[int, str, str, str], None]
 
 @dataclass
 class IndividualNumbers:
-    """Numbers of individuals and pairs; `retain` frees the numbers of unused ones."""
+    """Numbers of individuals and pairs; `keep_only` frees the numbers of unused ones."""
 
     numbers: dict[str, int] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
@@ -78,7 +78,7 @@ class IndividualNumbers:
         self.names += new
         return list(map(self.numbers.__getitem__, wanted))
 
-    def retain(self, numbers: Ints) -> dict[int, int]:
+    def keep_only(self, numbers: Ints) -> dict[int, int]:
         """Keep only ``numbers`` (ascending) and renumber; return new numbers by old ones."""
         kept = numbers.tolist()
         self.reset([self.names[n] for n in kept])

@@ -254,7 +254,7 @@ class ConsistencyState:
 
     def _retain_individuals(self, live: Ints) -> None:
         """Renumber the ``live`` individuals (ascending) and forget the others."""
-        self.partition.renumber(self.names.retain(live))
+        self.partition.renumber(self.names.keep_only(live))
 
     def finish(self, moment: StreamTime) -> list[Row]:
         """Return the remaining rows, clipped to start and end of the stream."""
@@ -460,7 +460,7 @@ class ConsistencyCollector:
             np.concatenate([[], *(one.needed_individuals() for one in self.observers)])
         )
         if len(self.names.names) > 2 * len(live) + _SPARE_NAMES:
-            numbers = self.names.retain(live.astype(np.int64))
+            numbers = self.names.keep_only(live.astype(np.int64))
             for one in self.observers:
                 one.renumber(numbers)
 

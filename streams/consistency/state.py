@@ -109,10 +109,10 @@ class _BoltState:
         live[label] = add_span(before, start, end)
         self.cached_spans += len(live[label]) - len(before)
         # Each conjunction is an operation of its own, and says what it finds.
-        return sum(_are_live_together(live, others, start, end) for others in partners) > 0
+        return sum(_are_live_at_once(live, others, start, end) for others in partners) > 0
 
 
-def _are_live_together(
+def _are_live_at_once(
     live: Mapping[str, LabelSpans], others: Sequence[str], start: int, end: int
 ) -> bool:
     """Whether all ``others`` are live at one common time between ``start`` and ``end``."""
@@ -122,7 +122,7 @@ def _are_live_together(
         if (
             s <= end
             and e >= start
-            and _are_live_together(live, others[1:], max(s, start), min(e, end))
+            and _are_live_at_once(live, others[1:], max(s, start), min(e, end))
         ):
             return True
     return False

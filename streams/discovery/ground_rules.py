@@ -46,7 +46,7 @@ class FrequentSets(NamedTuple):
 
     parent: row of the set without its last item, in the table of the smaller size.
     items: items of each set, ascending.
-    statement: number of the set's part about the individual of its last item (`StatementTable`).
+    statement: number of the set's part about the individual of its last item (`ClassSetTable`).
     is_least_before: whether the parts about earlier individuals have the minimal spelling.
     """
 
@@ -89,7 +89,7 @@ def mine_ground_rules(
 ) -> MinedGroundRules:
     """Mine the ground rules of the snapshots in ``columns``."""
     atoms, bits = _find_frequent_items(columns, theory, limits.least_support(window))
-    statements = StatementTable(atoms, theory)
+    statements = ClassSetTable(atoms, theory)
     levels, stopped = _find_frequent_sets(bits, statements, limits, window)
     found, by_tbox = list[Ints](), 0
     without = [np.zeros(len(atoms), np.int64)]
@@ -136,7 +136,7 @@ def _find_frequent_items(
 
 
 def _find_frequent_sets(
-    bits: Bits, statements: StatementTable, limits: MiningLimits, window: int
+    bits: Bits, statements: ClassSetTable, limits: MiningLimits, window: int
 ) -> tuple[list[FrequentSets], bool]:
     """Frequent sets by size, and whether there are too many to continue.
 
@@ -221,7 +221,7 @@ def _find_subset_rows(
     ]
 
 
-class StatementTable:
+class ClassSetTable:
     """Numbered sets of classes that a set of atoms asserts of one individual.
 
     Individuals with the same candidate classes share statements.

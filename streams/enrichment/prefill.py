@@ -268,7 +268,7 @@ class SampleRecords:
     @cached_property
     def _constant_texts(self) -> frozenset[str]:
         """Texts of the literals in T, and of counted literals in B."""
-        known, counts = self.knowledge, self.keys.regions.is_counted
+        known, counts = self.knowledge, self.keys.regions.is_value_counted
         found = {
             part.lexical
             for value in (*known.axioms, *known.complex_assertions)

@@ -107,7 +107,7 @@ class Vocabulary:
 
     def _data_kind(self, iri: str) -> PredicateKind:
         """Kind of a data property."""
-        if self._is_exact or self._regions.is_counted(iri):
+        if self._is_exact or self._regions.is_value_counted(iri):
             return PredicateKind.COUNTED
         return (
             PredicateKind.DATA
@@ -283,7 +283,7 @@ class ValueRegions:
             return True
         return not isinstance(self.theory.value(literal), IllTyped)
 
-    def is_counted(self, property: str) -> bool:
+    def is_value_counted(self, property: str) -> bool:
         """Whether the ontology can count the values of a property."""
         return self.counts_all or property in self.counted_properties
 

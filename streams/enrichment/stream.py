@@ -496,9 +496,9 @@ class KeyOperator:
                 if self.bucket_number(key) == bucket
             }
         )
-        return KeyState(known, self.capacity // self.buckets, self.reason_entry)
+        return KeyState(known, self.capacity // self.buckets, self.make_entry_by_reasoning)
 
-    def reason_entry(self, lines: Sequence[str]) -> tuple[str, int]:
+    def make_entry_by_reasoning(self, lines: Sequence[str]) -> tuple[str, int]:
         """Entry of an event by reasoning, as text, and the number of reasoner calls."""
         asked, before = self.reader.make_question([*lines]), self.event_reasoner.calls
         assert isinstance(asked, EventQuestion)
@@ -524,7 +524,7 @@ class KeyState:
 
     entries: dict[str, str]
     capacity: int
-    reason_entry: Callable[[Sequence[str]], tuple[str, int]]
+    make_entry: Callable[[Sequence[str]], tuple[str, int]]
 
     def step(self, parts: Sequence[Columns], moment: StreamTime) -> list[Row]:
         """Rows with the entry of each key; ``calls``: its reasoner calls, None if it was cached."""
@@ -534,7 +534,7 @@ class KeyState:
                 if text not in rows:
                     rows[text] = {"key": text, "entry": self.entries.get(text), "calls": None}
                     if rows[text]["entry"] is None:
-                        rows[text]["entry"], rows[text]["calls"] = self.reason_entry(lines)
+                        rows[text]["entry"], rows[text]["calls"] = self.make_entry(lines)
         if len(self.entries) > self.capacity:
             self.entries = {}
         self.entries |= {text: row["entry"] for text, row in rows.items() if is_cacheable(row)}

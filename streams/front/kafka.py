@@ -524,7 +524,7 @@ def _fetch_offset_range(kafka: Any, consumer: Any, topic: str, partition: int) -
             )
             return low, high
         except kafka.KafkaException as error:
-            may_pass = error.args[0].retriable() or error.args[0].code() in _leaderless_codes(
+            may_pass = error.args[0].retriable() or error.args[0].code() in _leaderless_error_codes(
                 kafka.KafkaError
             )
             if not may_pass or time.monotonic() > end:
@@ -532,6 +532,6 @@ def _fetch_offset_range(kafka: Any, consumer: Any, topic: str, partition: int) -
             time.sleep(0.2)
 
 
-def _leaderless_codes(codes: Any) -> tuple[int, ...]:
+def _leaderless_error_codes(codes: Any) -> tuple[int, ...]:
     """Error codes of a partition that has no leader at the moment."""
     return codes.LEADER_NOT_AVAILABLE, codes.NOT_LEADER_FOR_PARTITION

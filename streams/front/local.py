@@ -139,7 +139,7 @@ class LocalRunner(Generic[R_co]):
             state.step([parts[bucket]] if bucket in parts else [], moment)
             for bucket, state in enumerate(self.states)
         ]
-        for row in _rows_before_errors(steps):
+        for row in _yield_rows_before_errors(steps):
             seconds["deciding"] += perf_counter() - begun
             yield row
             begun = perf_counter()
@@ -173,11 +173,11 @@ class LocalRunner(Generic[R_co]):
         self.flush()
         moment = self.intake.stream_time
         return self.collector.finish(
-            _rows_before_errors([state.finish(moment) for state in self.states])
+            _yield_rows_before_errors([state.finish(moment) for state in self.states])
         )
 
 
-def _rows_before_errors(steps: Iterable[Iterable[Row]]) -> Iterator[Row]:
+def _yield_rows_before_errors(steps: Iterable[Iterable[Row]]) -> Iterator[Row]:
     """Yield the rows of all buckets; raise the first bucket's error only after the other rows."""
     failed = None
     for rows in steps:

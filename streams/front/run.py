@@ -275,7 +275,7 @@ def open_run(
     with ExitStack() as stack:
         kept = saved = None
         if checkpoint is not None:
-            _require_resumable(wanted)
+            _refuse_unresumable(wanted)
             names = {
                 "source": ", ".join(source.name for source in sources),
                 "outputs": ", ".join(sorted(wanted)),
@@ -305,7 +305,7 @@ def open_run(
         )
 
 
-def _require_resumable(targets: Mapping[str, str]) -> None:
+def _refuse_unresumable(targets: Mapping[str, str]) -> None:
     """Refuse outputs that cannot be continued from a checkpoint."""
     for name, target in targets.items():
         if target.endswith(".parquet"):

@@ -323,7 +323,7 @@ class Engine:
     def _encode_rows(self, rows: Any, predicate: Predicate) -> list[Ints]:
         """Encode rows, or a tuple of columns, as columns of codes."""
         arity = predicate.relation.arity
-        if _are_columns(rows):
+        if _is_tuple_of_columns(rows):
             return [self.dictionary.encode(column) for column in rows]
         if not arity:
             return [np.zeros(len(rows), np.int64)]
@@ -347,7 +347,7 @@ class Engine:
 
     def _number_input_rows(self, predicate: Predicate, rows: Any) -> Ints:
         """Row numbers of input rows; new rows are added to the relation."""
-        if _are_columns(rows) or len(rows) > 50_000:
+        if _is_tuple_of_columns(rows) or len(rows) > 50_000:
             return predicate.relation.add_repeated(self._encode_rows(rows, predicate))
         number = predicate.row_numbers
         found = [number.get(row, -1) for row in rows]
@@ -452,6 +452,6 @@ class Engine:
             self._live_constant_count = len(self.dictionary)
 
 
-def _are_columns(rows: Any) -> bool:
+def _is_tuple_of_columns(rows: Any) -> bool:
     """Whether input is a tuple of columns instead of a sequence of rows."""
     return isinstance(rows, tuple) and bool(rows) and not isinstance(rows[0], tuple)

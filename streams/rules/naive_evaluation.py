@@ -210,7 +210,7 @@ class _PointEvaluation:
     ) -> Iterator[Binding]:
         """Extensions of ``binding`` that make a literal true."""
         if isinstance(literal, WindowedLiteral):
-            return self.match_windowed(literal, binding)
+            return self.match_streaming_literal(literal, binding)
         if isinstance(literal, ComparisonLiteral):
             return self.match_comparison(literal, binding)
         if isinstance(literal, FunctionCall):
@@ -275,7 +275,9 @@ class _PointEvaluation:
             for t in self.window_times(literal)
         ]
 
-    def match_windowed(self, literal: WindowedLiteral, binding: Binding) -> Iterator[Binding]:
+    def match_streaming_literal(
+        self, literal: WindowedLiteral, binding: Binding
+    ) -> Iterator[Binding]:
         """Extensions of ``binding`` that make a streaming literal true."""
         points, terms = self.observed_points(literal), literal.atom.arguments
         seen = [point.get(literal.atom.predicate, set()) for point in points]

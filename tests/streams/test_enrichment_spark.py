@@ -127,13 +127,13 @@ def test_chunks_in_any_cut_are_one_process(
 ) -> None:
     read, draw, asked = _readings(tmp_path, 80), random.Random(policy), list[str]()
     building = _Building(tmp_path, policy=policy, capacity=capacity)
-    entry = KeyOperator.reason_entry
+    entry = KeyOperator.make_entry_by_reasoning
 
     def asking(self: KeyOperator, lines: Any) -> Any:
         asked.append(str(self.reader.make_question(list(lines)).event_key.key))  # type: ignore[union-attr]
         return entry(self, lines)
 
-    monkeypatch.setattr(KeyOperator, "reason_entry", asking)
+    monkeypatch.setattr(KeyOperator, "make_entry_by_reasoning", asking)
     here = locally(building, read, draw)
     assert in_tasks(building, read, draw, tmp_path / "one", losing=0) == here and len(here[0]) > 60
     assert asked and (capacity is not None or len(asked) == len(set(asked)))
