@@ -519,7 +519,7 @@ class KeyState:
     """State of a bucket: its cached entries. A lost entry only costs reasoning again.
 
     capacity: approximate number of entries.
-    reason_entry: makes an entry from an event's lines.
+    make_entry: makes an entry from an event's lines.
     """
 
     entries: dict[str, str]
