@@ -224,7 +224,11 @@ class RootMatrices:
     bit_matrices: tuple[Words, ...]
 
     def violated_roots(self, label: Ints, starts: Ints) -> Words:
-        """Bits of the roots that each run of labels violates."""
+        """Bits of the roots that the labels of each individual violate.
+
+        label: labels of the individuals, one run per individual; starts: index of each run's first
+        label.
+        """
         found = (
             [np.bitwise_or.reduceat(lane[label], starts) for lane in side]
             for side in self.bit_matrices
@@ -285,8 +289,11 @@ class RootMasks:
         )
 
     def suspect_runs(self, label: Ints, starts: Ints) -> Flags:
-        """Flags of the runs of labels that violate a root if times are ignored; others never
+        """Flag the individuals whose labels contradict if times are ignored; all others never
         contradict.
+
+        label: labels of the individuals, one run per individual; starts: index of each run's first
+        label.
         """
         found: Flags = (self.narrow_matrices.violated_roots(label, starts) != 0).any(axis=0)
         return (

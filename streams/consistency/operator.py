@@ -156,7 +156,7 @@ class ConsistencyOperator:
         columns: EventColumns,
         names: Sequence[str],
     ) -> Columns:
-        """Columns from which the collector makes each `ObservedEvent`: triples, individuals and
+        """Columns about each event for the collector's observers: time, triples, individuals and
         labels.
         """
         whole = [event or Event(-1) for event in events]

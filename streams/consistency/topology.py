@@ -26,7 +26,7 @@ Cut: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Bolt:
-    """Stage of the pipeline.
+    """Stage of a pipeline, which tests arriving labels for contradictions and passes labels on.
 
     groups: number of its groups.
     tests: sets of arriving labels that contradict.

@@ -330,7 +330,7 @@ class BodyCounter:
     def frequent_heads(
         self, tree: BodyTree, found: BodyCounts, heads: Iterable[str], least: int
     ) -> list[str]:
-        """Select the heads that bind jointly with a body in at least ``least`` snapshots."""
+        """Select the heads that hold together with a body in at least ``least`` snapshots."""
         heads, rows, slack = list(heads), found.heads, self.largest_change(found)
         if any(
             head not in rows or abs(found.joint_support[rows[head]] - least + 0.5) < slack

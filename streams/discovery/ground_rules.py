@@ -286,7 +286,7 @@ class ClassSetTable:
         return own, self._first_equivalent.setdefault((group, heads), number) == number
 
     def entails_item(self, sets: Ints, at: int) -> npt.NDArray[np.bool_]:
-        """Flags of the sets whose other items entail the item at position ``at`` under T."""
+        """Flag the sets in which the other items and T entail the item at position ``at``."""
         head = sets[:, at]
         said = self.empty_statement[head]
         for place in range(sets.shape[1]):

@@ -311,7 +311,7 @@ class MappedRecordKeys:
         return len(self._pattern)
 
     def _add_map(self, triples_map: TriplesMap, program: MappingProgram) -> bool:
-        """Add a triples map; whether each record gives exactly one statement for each of its parts."""
+        """Add a triples map; return whether each record gives one statement for each of its parts."""
         if any(
             step is None for step in triples_map.source.iterator[1:]
         ) or triples_map.source.iterator not in ((), (None,)):

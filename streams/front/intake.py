@@ -86,10 +86,9 @@ class WatermarkTracker:
     closed_until: int | None = None
 
     def classify(self, t: int) -> str:
-        """Return the reject kind of an event at ``t``; for "" accept it and advance the newest
-        time.
+        """Decide about an event at ``t``: "" accepts it, otherwise the kind of reject is returned.
 
-        The first event is always accepted.
+        An accepted event may advance the newest time. The first event is always accepted.
         """
         if self.closed_until is not None and t <= self.closed_until:
             return LATE

@@ -198,7 +198,7 @@ class RecursiveStratum:
 
     @property
     def _narrow_round_limit(self) -> int:
-        """Number of narrow rounds that cost as much as building the look-ups of a worklist."""
+        """Number of rounds with few rows after which evaluating row by row (`Worklist`) pays."""
         relations = {
             id(pattern.view.relation): pattern.view.relation
             for rule in self.rules

@@ -94,7 +94,7 @@ class NaiveEvaluator:
     def step(
         self, t: int, rows: Mapping[str, Any], heard: DerivationCallback = lambda *_: None
     ) -> NaiveModel:
-        """Evaluate R(P, Σ) at ``t`` and store the persistent atoms for later points.
+        """Compute the model of the point ``t`` and store the persistent atoms for later points.
 
         heard: called with each new atom, with those of a rule's body before its head.
         """

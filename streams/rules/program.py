@@ -422,7 +422,9 @@ def _variable_positions(atom: Atom, name: str) -> list[int]:
 def _position_choices(
     atoms: Sequence[Atom], name: str, key: Mapping[str, int]
 ) -> Iterator[dict[str, int]]:
-    """Yield all choices of a position of the variable in each atom that agree with ``key``."""
+    """Yield all ways to place the key at positions of the variable ``name`` that agree with
+    ``key``.
+    """
     if not atoms:
         yield {}
         return

@@ -378,7 +378,7 @@ def project_anonymous(
 
 @dataclass
 class SeparatedRules:
-    """Rules with split predicates.
+    """Rules after some predicates were split into parts.
 
     parts: by predicate, the parts that receive its input and facts.
     """
