@@ -1,6 +1,4 @@
-"""``shiq doctor``: test what works on this machine; each finding is ok, warn or fail, with a
-remedy.
-"""
+"""Test this machine for ``shiq doctor``: each finding is ok, warn or fail, with a remedy."""
 
 from __future__ import annotations
 

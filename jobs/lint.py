@@ -1,5 +1,5 @@
-"""``shiq lint``: the reading ledger of some files, by bucket, and the leftovers. Nothing is
-decided.
+"""Account for every triple of some files (``shiq lint``): counts by bucket, and leftovers. Nothing
+is decided.
 """
 
 from __future__ import annotations

@@ -188,7 +188,7 @@ def _resolve_path(path: Path) -> Path:
 
 
 def _enclosing_folders(path: Path) -> Iterator[Path]:
-    """``path`` and its parent folders, both as named and with links resolved."""
+    """List ``path`` and its parent folders, both as named and with links resolved."""
     named = (
         Path(os.path.realpath(path.parent)) / path.name
         if path.name not in ("", "..")

@@ -218,7 +218,7 @@ def read_chunk(
 
 
 def exclude_assertions(abox: ABox, gone: Collection[Assertion]) -> ABox:
-    """``abox`` without the assertions ``gone``, and without terms that only these mention."""
+    """Remove the assertions ``gone`` from ``abox``, and the terms that only these mention."""
     found = remove_assertions(abox, gone) if gone else abox
     return found if len(found) == len(abox) else abox_of(found)
 

@@ -58,9 +58,7 @@ def renumber(
     nearness: float,
     finish: int = SINGLE_TASK_LINKS,
 ) -> Ranges:
-    """``ranges`` with the clustered numbering, if it is nearer than the present one (by term),
-    and its half-edges merged.
-    """
+    """Renumber ``ranges`` by clusters if that brings neighbours nearer than the present numbers do."""
     clustered = replace(ranges, is_renumbered=True)
     _write_clustered_ranks(executor, ranges, dictionary, finish)
     rank_chunks(
@@ -110,7 +108,7 @@ class _Level:
         return i * self.width, min((i + 1) * self.width, self.count)
 
     def messages_by_part(self, name: str, rows: Columns, key: str) -> Iterator[OutgoingColumns]:
-        """``rows``, sorted by the cluster in ``key``, split for the parts that hold those clusters."""
+        """Split ``rows``, sorted by the cluster in ``key``, for the parts that hold those clusters."""
         return ((i, name, part) for i, part in split_rows(rows, rows[key], self.width))
 
     def parts(self, name: str) -> list[Scratch]:

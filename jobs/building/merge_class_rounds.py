@@ -153,7 +153,7 @@ def grown_classes(before: StoredPartition, now: StoredPartition) -> Ints:
 
 
 def _unite_pairs(classes: StoredPartition, first: Ints, second: Ints) -> StoredPartition:
-    """``classes`` after uniting first[i] with second[i], for each i."""
+    """Unite first[i] with second[i] in ``classes``, for each i."""
     known = next(iter(classes.by_member.scan()))
     member = unique(np.concatenate([known["member"], first, second]))
     ends = [

@@ -142,7 +142,7 @@ def saturate_told(
 def _with_updated_files(
     files: Sequence[Scratch], found: Sequence[RoundReport]
 ) -> tuple[Scratch, ...]:
-    """``files`` with those that the reports of a round replace."""
+    """Replace label files by those in the reports of a round."""
     now = list(files)
     for x in found:
         if x.file is not None:

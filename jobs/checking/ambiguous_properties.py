@@ -158,14 +158,16 @@ def keep_settled_conflicts(found: Findings, tbox: TBox, refutes: Refutes | None)
 
 
 def _replace_conflicts(found: Findings, kept: Sequence[Conflict]) -> Findings:
-    """``found`` with the conflicts ``kept``; incomplete if some were dropped."""
+    """Replace the conflicts of ``found`` by those ``kept``; the explanation is incomplete if some
+    were dropped.
+    """
     explained = found.explanation
     is_complete = explained.is_complete and len(kept) == len(explained.conflicts)
     return replace(found, explanation=replace(explained, conflicts=kept, is_complete=is_complete))
 
 
 def _mark_undetermined(found: Findings, reason: str) -> Findings:
-    """``found`` without conflicts, undecided for ``reason``."""
+    """Remove the conflicts of ``found``, and count the contradiction as undecided for ``reason``."""
     explained = replace(found.explanation, conflicts=(), unexplained_count=0, is_complete=False)
     return replace(
         found,

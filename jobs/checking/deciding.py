@@ -111,7 +111,7 @@ def check_batch(
 
 
 def _sources_of_abox(abox: ABox) -> list[object]:
-    """``abox`` as a list of sources; empty if it has no assertions."""
+    """List ``abox`` as a source; empty if it has no assertions."""
     return [abox] if len(abox) else []
 
 

@@ -312,7 +312,7 @@ def blocks_beyond_hermit(leftover: Leftover, options: Options) -> bool:
 
 
 def remove_deleted(leftover: Leftover, unsaid: frozenset[Assertion]) -> Leftover | None:
-    """``leftover`` without the deleted assertions; None if nothing remains."""
+    """Remove the deleted assertions from ``leftover``; None if nothing remains."""
     if not unsaid or not is_left_out(leftover):
         return leftover
     kept = tuple(v for v in leftover.values if v not in unsaid)

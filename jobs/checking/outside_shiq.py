@@ -286,7 +286,7 @@ class _FullQuestion:
         }
 
     def _add_undecided_reason(self, found: Findings, reason: str) -> Findings:
-        """``found`` with one more reason for `undetermined`."""
+        """Add a reason for `undetermined` to ``found``."""
         return replace(found, undecided_reasons=(*found.undecided_reasons, reason))
 
     def _base_statements(self) -> frozenset[Axiom | Assertion]:

@@ -100,7 +100,7 @@ def make_checker_above(
 
 
 def _layer_base(knowledge_base: KnowledgeBase, accepted: Result) -> KnowledgeBase | None:
-    """``knowledge_base`` with the accepted batch on top; None if the engine cannot do that."""
+    """Put the accepted batch on top of ``knowledge_base``; None if the engine cannot do that."""
     add_set = getattr(accepted.a_add, "add_set", None)
     if add_set is None or not supports(knowledge_base, LayeredKnowledgeBase):
         return None

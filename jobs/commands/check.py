@@ -1,4 +1,4 @@
-"""``shiq check``."""
+"""Command ``shiq check``: is the base with a batch consistent?"""
 
 from __future__ import annotations
 

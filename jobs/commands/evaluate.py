@@ -1,4 +1,4 @@
-"""``shiq evaluate``."""
+"""Command ``shiq evaluate``: measure checks, and redo the experiments of papers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``shiq gate``."""
+"""Command ``shiq gate``: accept a batch, or its consistent part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``shiq generate``."""
+"""Commands ``shiq generate …``: make benchmark data."""
 
 from __future__ import annotations
 

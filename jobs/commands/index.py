@@ -1,4 +1,4 @@
-"""``shiq certify``, and ``shiq index``, which keeps what was certified."""
+"""Commands ``shiq certify``, ``shiq index``, which stores what it certifies, and ``shiq init``."""
 
 from __future__ import annotations
 

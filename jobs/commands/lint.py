@@ -1,4 +1,4 @@
-"""``shiq lint``: the ledger alone."""
+"""Command ``shiq lint``: account for every triple without deciding anything."""
 
 from __future__ import annotations
 

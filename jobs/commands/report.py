@@ -1,4 +1,4 @@
-"""``shiq report``: the reports of an answer that was written earlier."""
+"""Command ``shiq report``: make reports from the JSON of an earlier answer."""
 
 from __future__ import annotations
 

@@ -117,14 +117,14 @@ def status(store: str, json_file: str | None, verify: bool) -> int:
 @click.command(cls=GuardedCommand)
 @store_option_or_argument
 def compact(store: str) -> int:
-    """Write the ranges of a store's tables that commits changed anew, and let older snapshots go.
+    """Rewrite the parts of a store's tables that commits changed, and drop older snapshots.
 
     A table of which one copy is damaged (`shiq status --verify`) is written anew by the other.
 
     Files that no snapshot has needed for a week are removed, and in an object store what a build
     that died left.
 
-    \b
+    
     shiq compact --store kg/
     """
     from shiq.jobs.store.upkeep import compact as run

@@ -90,7 +90,7 @@ def write_triples(
 
 
 def parse_axioms(namespace: str, axioms: Iterable[str]) -> tuple[Axiom, ...]:
-    """``axioms`` in functional syntax, in which ``:`` stands for ``namespace``."""
+    """Parse ``axioms`` in functional syntax, in which ``:`` stands for ``namespace``."""
     text = f"Prefix(:=<{namespace}>) Prefix(xsd:=<{XSD}>) Ontology({' '.join(axioms)})"
     return parse_functional(text, namespace, "").tbox.axioms
 
@@ -116,7 +116,9 @@ def shuffle(rng: random.Random, values: list[V]) -> list[V]:
 
 
 def sample(rng: random.Random, population: Sequence[V], k: int) -> list[V]:
-    """``k`` members at distinct places; for a ``k`` that is small beside the population."""
+    """Draw ``k`` members at distinct places; meant for a ``k`` that is small against the
+    population.
+    """
     n = len(population)
     chosen: dict[int, None] = {}
     while len(chosen) < k:

@@ -101,7 +101,7 @@ class SpellingSearch:
 
 
 def _respelt_line(line: Line, triple: Triple) -> Line:
-    """``line`` with another triple."""
+    """Replace the triple of ``line``."""
     text = " ".join(part for part in (*triple, line.graph, ".\n") if part)
     return replace(line, raw=text.encode(), triple=triple)
 

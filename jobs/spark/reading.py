@@ -83,11 +83,11 @@ class SparkReading:
     _parts: dict[int, list[tuple[int, int, bytes]]] | None = None
 
     def sources(self, given: Sequence[object]) -> list[object]:
-        """``given``, with Spark as the reader where possible. Raises: InputError."""
+        """Replace sources by ones that Spark reads, where possible. Raises: InputError."""
         return [self._with_spark_reader(value, number) for number, value in enumerate(given)]
 
     def _with_spark_reader(self, value: object, number: int) -> object:
-        """``value`` as a source whose parts Spark reads; unchanged if Spark cannot read it."""
+        """Convert ``value`` to a source whose parts Spark reads; unchanged if Spark cannot read it."""
         known = source_of(value)
         parts = partial(self.parts, number)
         if (
@@ -352,7 +352,7 @@ def read_frame(
 
 
 def _drop_lines(part: ParsedPart) -> ParsedPart:
-    """``part`` without line numbers, which rows of a DataFrame do not have."""
+    """Remove line numbers from ``part``; rows of a DataFrame have none."""
     *terms, lines, graphs = part.columns
     rejected = [(message, 0, text, hint) for message, _, text, hint in part.rejected_lines]
     return replace(part, columns=(*terms, bytes(len(lines)), graphs), rejected_lines=rejected)

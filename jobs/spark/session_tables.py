@@ -42,7 +42,7 @@ _SNAPSHOT = re.compile(r"\bcurrent-snapshot-id=(\d+)")
 def spark_tables(
     sources: Sequence[object], options: Options, *, builds: bool = False
 ) -> list[object]:
-    """``sources`` with tables that only Spark can read as tables of its session.
+    """Replace tables that only Spark can read by tables of its session.
 
     builds: whether the tables are read once, for a store. Raises: InputError, OperationalError.
     """

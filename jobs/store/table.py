@@ -104,7 +104,7 @@ class ParquetTable:
         return tuple(str(file_at(self.store, file.path)) for file in files)
 
     def _drop_removed(self, rows: Columns) -> Columns:
-        """``rows`` without those that were removed."""
+        """Drop removed rows from ``rows``."""
         if self.version.removed is None or not len(rows[self.key]):
             return rows
         near = matching_rows(self.removed_rows[self.key], unique(rows[self.key]))

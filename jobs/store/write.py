@@ -306,7 +306,7 @@ def require_unchanged(
 def stamped_certificate(
     certificate: Certificate | None, tbox_hash: str, snapshot: int, leftovers: tuple[Leftover, ...]
 ) -> Certificate | None:
-    """``certificate`` with this TBox, snapshot and leftovers filled in."""
+    """Complete ``certificate`` with this TBox, snapshot and leftovers."""
     if certificate is None:
         return None
     counts = Counter[str]()
@@ -408,7 +408,7 @@ def _mark_unreferenced(store: Place, new: Manifest, gone: set[str]) -> Manifest:
 
 
 def _readable_manifests(store: Place, manifest: Manifest) -> Iterator[Manifest]:
-    """``manifest`` and the kept ones before it, as far as they are readable."""
+    """Iterate over ``manifest`` and the kept ones before it, as far as they are readable."""
     with suppress(StoreError):
         yield from kept_manifests(store, manifest)
 

@@ -122,8 +122,8 @@ _FIGURES_COLUMN: Final = "shiq_figures"
 
 
 def observe_figures(rows: DataFrame, name: str) -> DataFrame:
-    """``rows`` with the metric ``name``: Spark reads the figures that `report_figures` sets for the
-    batch.
+    """Add the metric ``name`` to ``rows``: Spark reads the figures that `report_figures` sets for
+    the batch.
     """
     told = F.java_method(F.lit("org.slf4j.MDC"), F.lit("get"), F.lit(_FIGURES_PROPERTY))
     found = F.split(F.col(_FIGURES_COLUMN), ",")

@@ -1,4 +1,4 @@
-"""``shiq stream consistency``."""
+"""Commands ``shiq stream consistency`` and ``shiq stream plan``: watch a stream for contradictions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``shiq stream discover``."""
+"""Command ``shiq stream discover``: mine rules from a stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``shiq stream enrich``."""
+"""Command ``shiq stream enrich``: add to events the types that follow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``shiq stream rules``."""
+"""Command ``shiq stream rules``: evaluate rules with windows on a stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an evaluation is asked for: benchmark data or a paper, how large, beside which systems."""
+"""Settings of an evaluation: benchmark data or a paper, size, and systems to compare with."""
 
 from __future__ import annotations
 

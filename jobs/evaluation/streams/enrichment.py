@@ -71,7 +71,7 @@ EquivalentClasses(:ArtsStudent ObjectIntersectionOf(:Student ObjectSomeValuesFro
 
 
 def university(departments: int, events: int, seed: int) -> EnrichmentScenario:
-    """Generate students who register at a university of so many departments."""
+    """Generate students who register at a university with this number of departments."""
     dice, static = random.Random(f"university {seed}"), list[str]()
     hobbies = [f"hobby{n}" for n in range(9)]
     static += [

@@ -93,7 +93,7 @@ def number_individuals(abox: ABox, width: int | None = None) -> ArrayBase:
 
 
 def _sort_names(names: list[str], column: array[int]) -> tuple[list[str], array[int]]:
-    """``names`` sorted, and ``column`` of their numbers accordingly."""
+    """Sort ``names``, and renumber ``column`` accordingly."""
     order = sorted(range(len(names)), key=names.__getitem__)
     rank = np.empty(len(names), np.int64)
     rank[order] = np.arange(len(names))
@@ -130,7 +130,7 @@ def base_tables(base: ArrayBase) -> dict[str, Columns]:
 
 
 def _with_ids(columns: dict[str, Column], ids: Ints) -> Columns:
-    """``columns`` with ids in place of ranks; they stay sorted."""
+    """Replace ranks by ids in ``columns``, which stay sorted."""
     return {name: ids[column] if name in NODES else column for name, column in columns.items()}
 
 
