@@ -124,7 +124,7 @@ def compact(store: str) -> int:
     Files that no snapshot has needed for a week are removed, and in an object store what a build
     that died left.
 
-    
+    \b
     shiq compact --store kg/
     """
     from shiq.jobs.store.upkeep import compact as run
