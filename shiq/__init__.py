@@ -101,12 +101,12 @@ _find = import_on_access(__name__, _HOMES)
 def __getattr__(name: str) -> Any:
     if name != "__version__":
         return _find(name)
-    value = globals()[name] = _version()
+    value = globals()[name] = _read_version()
     return value
 
 
-def _version() -> str:
-    """The version of the installed package, or of the checkout that this is."""
+def _read_version() -> str:
+    """Return the version of the installed package, or of the checkout."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:

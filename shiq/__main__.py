@@ -6,7 +6,7 @@ from importlib import import_module
 
 
 def main() -> None:
-    """Runs the command line and exits."""
+    """Run the command line, and exit."""
     import_module("shiq.jobs.cli").main()
 
 

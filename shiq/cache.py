@@ -58,7 +58,7 @@ class Cache(Generic[K, V]):
             self.misses += 1
             return default
         self.hits += 1
-        self._record_use(key)
+        self._note_use(key)
         return value
 
     def get_or_make(self, key: K, make: Callable[[], V]) -> V:
@@ -71,9 +71,9 @@ class Cache(Generic[K, V]):
         if key not in self._values and len(self._values) >= self.capacity:
             if self.capacity < 1:
                 return value
-            self._drop()
+            self._evict_entry()
         self._values[key] = value
-        self._record_use(key)
+        self._note_use(key)
         return value
 
     def clear(self) -> None:
@@ -81,27 +81,30 @@ class Cache(Generic[K, V]):
         for part in (self._values, self._uses, self._by_uses):
             part.clear()
 
-    def _record_use(self, key: K) -> None:
+    def _note_use(self, key: K) -> None:
+        """Note the use of a key for the eviction policy."""
         if self.policy in ("lru", "mru"):
             self._values.move_to_end(key)
         elif self.policy == "lfu":
             uses = self._uses.get(key, 0)
             self._uses[key] = uses + 1
             if uses:
-                self._remove_use(key, uses)
+                self._forget_use_count(key, uses)
             self._by_uses[uses + 1][key] = None
 
-    def _drop(self) -> None:
+    def _evict_entry(self) -> None:
+        """Remove one entry by the eviction policy."""
         self.evictions += 1
         if self.policy == "lfu":
             uses = min(self._by_uses)
             key = next(iter(self._by_uses[uses]))
-            self._remove_use(key, uses)
+            self._forget_use_count(key, uses)
             del self._values[key], self._uses[key]
         else:
             self._values.popitem(last=self.policy in ("lifo", "mru"))
 
-    def _remove_use(self, key: K, uses: int) -> None:
+    def _forget_use_count(self, key: K, uses: int) -> None:
+        """Remove a key from the set of keys with this use count."""
         del self._by_uses[uses][key]
         if not self._by_uses[uses]:
             del self._by_uses[uses]

@@ -49,23 +49,25 @@ def interrupt_after(deadline: float | None) -> Iterator[None]:
     Works only in the main thread and while SIGALRM is not used by others. Elsewhere it does
     nothing, and only the loops that look at the clock end in time.
     """
-    if deadline is None or not _is_free():
+    if deadline is None or not _is_alarm_free():
         yield
         return
     listening = True
 
-    def ring(*_: object) -> None:
+    def raise_deadline(*_: object) -> None:
+        """Raise `DeadlineExceeded` in the body."""
         if listening:
             raise DeadlineExceeded
 
     tell = sys.unraisablehook
 
-    def ignore_deadline(what: sys.UnraisableHookArgs) -> None:
+    def hide_deadline(what: sys.UnraisableHookArgs) -> None:
+        """Hide a deadline that is raised where exceptions cannot propagate."""
         if not issubclass(what.exc_type, DeadlineExceeded):
             tell(what)
 
-    before = signal.signal(signal.SIGALRM, ring)
-    sys.unraisablehook = ignore_deadline
+    before = signal.signal(signal.SIGALRM, raise_deadline)
+    sys.unraisablehook = hide_deadline
     signal.setitimer(signal.ITIMER_REAL, max(0.001, deadline + GRACE - time.monotonic()), AGAIN)
     try:
         try:
@@ -80,7 +82,8 @@ def interrupt_after(deadline: float | None) -> Iterator[None]:
         sys.unraisablehook = tell
 
 
-def _is_free() -> bool:
+def _is_alarm_free() -> bool:
+    """Decide whether this thread may use the process's alarm."""
     return (
         hasattr(signal, "setitimer")
         and threading.current_thread() is threading.main_thread()

@@ -83,6 +83,7 @@ class SimplifiedTBox:
 
     @cached_property
     def _definition4_inclusions(self) -> list[Inclusion]:
+        """The inclusions of Definition 4, with complex roles eliminated."""
         # Loaded where the criterion `definition7` reads it.
         from shiq.simplify.restrictions import name_restrictions
 
@@ -153,7 +154,7 @@ def simplify(tbox: TBox, extra: Sequence[SubClassOf | Class] = ()) -> Simplified
         role_origins=role_origins(tbox.axioms),
         datatype_origins=datatype_origins(tbox.axioms),
         reserved_names=frozenset(name for name in old_names if is_reserved(name)),
-        paths=_paths(tbox.axioms) if roles.composite else None,
+        paths=_role_paths(tbox.axioms) if roles.composite else None,
     )
     _refuse_look_alikes(
         (_class_names(axioms[len(tbox.axioms) :]) | {name for _, name in given}) - old_names
@@ -174,7 +175,8 @@ def simplify(tbox: TBox, extra: Sequence[SubClassOf | Class] = ()) -> Simplified
     )
 
 
-def _paths(axioms: Sequence[Axiom]) -> RolePaths:
+def _role_paths(axioms: Sequence[Axiom]) -> RolePaths:
+    """The words of roles that each role includes, by `axioms`."""
     # Loaded where a TBox has property chains.
     from shiq.model.role_words import RolePaths
 
@@ -182,10 +184,12 @@ def _paths(axioms: Sequence[Axiom]) -> RolePaths:
 
 
 def _class_names(axioms: Iterable[Axiom]) -> frozenset[str]:
+    """The class names in `axioms`."""
     return frozenset(e.iri for axiom in axioms for e in entities(axiom) if isinstance(e, Class))
 
 
 def _refuse_look_alikes(given: Iterable[str]) -> None:
+    """Refuse names that look like the fresh names of the passes. Raises: UsageError."""
     clash = sorted(filter(is_reserved, given))
     if clash:
         raise UsageError(f"<{clash[0]}> is a name as simplification makes them", "Rename it.")

@@ -1,5 +1,5 @@
-"""Reduce a TBox with property chains, Self and reflexive roles to one of SHIQ(D) (THEORY, "Chains and
-loops as clauses").
+"""Eliminate property chains, Self and reflexive roles: reduce a TBox with them to one of SHIQ(D)
+(THEORY, "Chains and loops as clauses").
 
 ∀ on roles above chains is eliminated over the automaton of S (`shiq.model.role_words`): L₁ ⊑ ∀S.L₂
 becomes L₁ ⊑ Q_i, Q_p ⊑ ∀R.Q_q for p –R→ q, and Q_f ⊑ L₂. A model of the result extends to one of
@@ -88,6 +88,7 @@ def eliminate_chains(axioms: Sequence[owl.Axiom]) -> ChainFreeTBox:
 
 
 def _require_simple(axiom: owl.Axiom, roles: RoleBox) -> None:
+    """Check that the roles which must be simple in `axiom` are. Raises: Irregular."""
     needed: Iterable[owl.ObjectPropertyExpression] = (
         property for property, _ in roles_required_simple(axiom)
     )
@@ -107,7 +108,7 @@ LABEL = "paths"
 
 
 class PathClauses:
-    """A generator of the inclusions along automata; each is generated once.
+    """Generator of the inclusions that follow along automata of role words; each is generated once.
 
     Names depend only on (S, state, L₂).
     """
@@ -157,6 +158,7 @@ class PathClauses:
 def _step_inclusion(
     state: owl.ClassExpression, what: Sequence[owl.ClassExpression], origins: frozenset[int]
 ) -> Inclusion:
+    """Write the inclusion from an automaton's state to what holds in it."""
     if state == owl.THING:
         return Inclusion(owl.THING, union_of(what), origins)
     return Inclusion(owl.THING, union_of((complement_of(state), *what)))

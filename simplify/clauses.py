@@ -1,4 +1,4 @@
-"""The last pass: translate inclusions in normal form to DL-clauses (THEORY, "DL-clauses"; the
+"""Translate inclusions in normal form to DL-clauses, the last pass (THEORY, "DL-clauses"; the
 values are in `shiq.model.clause`).
 
 A disjunct A is a head atom, ¬A a body atom; ≥ and data restrictions are head atoms. ∀R.(…) is a
@@ -35,7 +35,7 @@ def clausal_tbox(
     for inclusion in inclusions:
         clause = clause_of(inclusion, context)
         if not is_tautology(clause):
-            clauses.setdefault(_key(clause), clause)
+            clauses.setdefault(_clause_key(clause), clause)
     atoms: dict[Atom, None] = {}
     waiting = [
         (place, name)
@@ -78,9 +78,9 @@ def clause_of(inclusion: Inclusion, context: Context) -> Clause:
             case owl.Class(iri):
                 head.append(iri)
             case owl.ObjectSomeValuesFrom(property, owl.Class() as filler):
-                head.append(AtLeast(1, role_of(property), _filler(filler)))
+                head.append(AtLeast(1, role_of(property), _filler_name(filler)))
             case owl.ObjectMinCardinality(n, property, owl.Class() as filler):
-                head.append(AtLeast(n, role_of(property), _filler(filler)))
+                head.append(AtLeast(n, role_of(property), _filler_name(filler)))
             case owl.DataMinCardinality(n, data_property, data_range):
                 head.append(DataAtLeast(n, data_property.iri, data_range))
                 origins |= _definitions_used(data_range, context)
@@ -93,12 +93,12 @@ def clause_of(inclusion: Inclusion, context: Context) -> Clause:
                 raise TypeError(disjunct)
     match restriction:
         case owl.ObjectAllValuesFrom(property, literals):
-            branch_body, branch_head = _literals(literals)
+            branch_body, branch_head = _split_literals(literals)
             return Clause(
                 tuple(body), tuple(head), role_of(property), branch_body, branch_head, 0, origins
             )
         case owl.ObjectMaxCardinality(n, property, owl.Class() as filler):
-            name = _filler(filler)
+            name = _filler_name(filler)
             return Clause(
                 tuple(body),
                 tuple(head),
@@ -169,6 +169,7 @@ def datatype_origins(axioms: Sequence[owl.Axiom]) -> dict[str, frozenset[int]]:
 
 
 def _datatypes_below(data_range: owl.DataRange, definitions: dict[str, owl.DataRange]) -> set[str]:
+    """The defined datatypes that a data range depends on, directly or not."""
     below: set[str] = set()
     stack = [data_range]
     while stack:
@@ -181,6 +182,7 @@ def _datatypes_below(data_range: owl.DataRange, definitions: dict[str, owl.DataR
 
 
 def _definitions_used(data_range: owl.DataRange, context: Context) -> frozenset[int]:
+    """The axioms that define datatypes in a data range."""
     used: frozenset[int] = frozenset()
     if context.datatype_origins:
         for entity in entities(data_range):
@@ -188,11 +190,13 @@ def _definitions_used(data_range: owl.DataRange, context: Context) -> frozenset[
     return used
 
 
-def _filler(filler: owl.Class) -> str | None:
+def _filler_name(filler: owl.Class) -> str | None:
+    """The name of a filler; None for ⊤."""
     return None if filler == owl.THING else filler.iri
 
 
-def _literals(filler: owl.ClassExpression) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _split_literals(filler: owl.ClassExpression) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Split the disjuncts of a filler into names for the body and names for the head."""
     body: list[str] = []
     head: list[str] = []
     for literal in disjuncts(filler):
@@ -206,7 +210,7 @@ def _literals(filler: owl.ClassExpression) -> tuple[tuple[str, ...], tuple[str, 
     return tuple(body), tuple(head)
 
 
-def _key(clause: Clause) -> Hashable:
+def _clause_key(clause: Clause) -> Hashable:
     """Return a key that is equal for equivalent clauses.
 
     A u-type clause over names alone may be written from either end of its role atom.

@@ -54,23 +54,23 @@ def concept_text(expression: owl.ClassExpression, short: Shortener = str) -> str
                 "⊤" if expression == owl.THING else "⊥" if expression == owl.NOTHING else short(iri)
             )
         case owl.ObjectComplementOf(operand):
-            return f"¬{_bracket(operand, short)}"
+            return f"¬{_text_in_brackets(operand, short)}"
         case owl.ObjectIntersectionOf(operands):
-            return " ⊓ ".join(_bracket(operand, short) for operand in operands)
+            return " ⊓ ".join(_text_in_brackets(operand, short) for operand in operands)
         case owl.ObjectUnionOf(operands):
-            return " ⊔ ".join(_bracket(operand, short) for operand in operands)
+            return " ⊔ ".join(_text_in_brackets(operand, short) for operand in operands)
         case owl.ObjectSomeValuesFrom(property, filler) | owl.ObjectAllValuesFrom(property, filler):
             sign = "∃" if isinstance(expression, owl.ObjectSomeValuesFrom) else "∀"
-            return f"{sign}{role_text(role_of(property), short)}.{_bracket(filler, short)}"
+            return f"{sign}{role_text(role_of(property), short)}.{_text_in_brackets(filler, short)}"
         case owl.ObjectMinCardinality(n, property, filler) | owl.ObjectMaxCardinality(
             n, property, filler
         ):
             sign = "≥" if isinstance(expression, owl.ObjectMinCardinality) else "≤"
-            return f"{sign}{n} {role_text(role_of(property), short)}.{_bracket(filler, short)}"
+            return f"{sign}{n} {role_text(role_of(property), short)}.{_text_in_brackets(filler, short)}"
         case owl.DataMinCardinality(n, data_property, data_range):
-            return _data_text(DataAtLeast(n, data_property.iri, data_range), short)
+            return _data_restriction_text(DataAtLeast(n, data_property.iri, data_range), short)
         case owl.DataMaxCardinality(n, data_property, data_range):
-            return _data_text(DataAtMost(n, data_property.iri, data_range), short)
+            return _data_restriction_text(DataAtMost(n, data_property.iri, data_range), short)
     raise TypeError(expression)
 
 
@@ -152,15 +152,19 @@ def describe_tbox(simplified: SimplifiedTBox, short: Shortener = str) -> dict[st
 
 
 def _roles_report(box: RoleBox, short: Shortener) -> dict[str, list[str]]:
-    def pairs(of: Iterable[tuple[Role, Role]], sign: str) -> list[str]:
+    """Report the role axioms as texts."""
+
+    def pair_texts(of: Iterable[tuple[Role, Role]], sign: str) -> list[str]:
+        """Texts of pair_texts of roles with a sign between them."""
         return [f"{role_text(r, short)} {sign} {role_text(s, short)}" for r, s in sorted(of)]
 
-    def data_pairs(of: Iterable[tuple[str, str]], sign: str) -> list[str]:
+    def data_pair_texts(of: Iterable[tuple[str, str]], sign: str) -> list[str]:
+        """Texts of pair_texts of data properties with a sign between them."""
         return [f"{short(p)} {sign} {short(q)}" for p, q in sorted(of)]
 
     return {
-        "inclusions": pairs(box.inclusions, "⊑") + data_pairs(box.data_inclusions, "⊑"),
-        "disjoint": pairs(box.disjoint, "∥") + data_pairs(box.disjoint_data, "∥"),
+        "inclusions": pair_texts(box.inclusions, "⊑") + data_pair_texts(box.data_inclusions, "⊑"),
+        "disjoint": pair_texts(box.disjoint, "∥") + data_pair_texts(box.disjoint_data, "∥"),
         "asymmetric": [role_text(r, short) for r in sorted(box.asymmetric)],
         "irreflexive": [role_text(r, short) for r in sorted(box.irreflexive)],
         "transitive (eliminated)": [role_text(r, short) for r in sorted(box.transitive)],
@@ -168,32 +172,37 @@ def _roles_report(box: RoleBox, short: Shortener) -> dict[str, list[str]]:
 
 
 def _universal_text(universal: Universal, short: Shortener) -> str:
-    filler = _lit_text(universal.filler, short)
-    return f"{_lit_text(universal.premise, short)} ⊑ ∀{role_text(universal.role, short)}.{filler}"
+    """Write L₁ ⊑ ∀S.L₂."""
+    filler = _signed_name_text(universal.filler, short)
+    return f"{_signed_name_text(universal.premise, short)} ⊑ ∀{role_text(universal.role, short)}.{filler}"
 
 
 def _at_most_text(at_most: AtMost, short: Shortener) -> str:
+    """Write L₁ ⊑ ≤n S.L₂."""
     restriction = (
-        f"≤{at_most.n} {role_text(at_most.role, short)}.{_lit_text(at_most.filler, short)}"
+        f"≤{at_most.n} {role_text(at_most.role, short)}.{_signed_name_text(at_most.filler, short)}"
     )
-    return f"{_lit_text(at_most.premise, short)} ⊑ {restriction}"
+    return f"{_signed_name_text(at_most.premise, short)} ⊑ {restriction}"
 
 
-def _lit_text(lit: tuple[str, bool] | None, short: Shortener) -> str:
+def _signed_name_text(lit: tuple[str, bool] | None, short: Shortener) -> str:
+    """Write a name or negated name; ⊤ for None."""
     return "⊤" if lit is None else ("" if lit[1] else "¬") + short(lit[0])
 
 
 def _atom_text(atom: Atom, short: Shortener) -> str:
+    """Write a clause atom at the variable x."""
     match atom:
         case str():
             return f"{short(atom)}(x)"
         case AtLeast(n, role, filler):
             sign = "∃" if n == 1 else f"≥{n} "
             return f"({sign}{role_text(role, short)}.{_filler_text(filler, short)})(x)"
-    return f"({_data_text(atom, short)})(x)"
+    return f"({_data_restriction_text(atom, short)})(x)"
 
 
-def _data_text(atom: DataAtLeast | DataAtMost, short: Shortener) -> str:
+def _data_restriction_text(atom: DataAtLeast | DataAtMost, short: Shortener) -> str:
+    """Write a data restriction."""
     match atom:
         case DataAtLeast(n, property, data_range):
             sign = "∃" if n == 1 else f"≥{n} "
@@ -205,10 +214,12 @@ def _data_text(atom: DataAtLeast | DataAtMost, short: Shortener) -> str:
 
 
 def _filler_text(filler: str | None, short: Shortener) -> str:
+    """Write a filler; ⊤ for None."""
     return "⊤" if filler is None else short(filler)
 
 
-def _bracket(expression: owl.ClassExpression, short: Shortener) -> str:
+def _text_in_brackets(expression: owl.ClassExpression, short: Shortener) -> str:
+    """Write an expression, in brackets if it is a ⊓ or ⊔."""
     text = concept_text(expression, short)
     return (
         f"({text})"
@@ -218,6 +229,7 @@ def _bracket(expression: owl.ClassExpression, short: Shortener) -> str:
 
 
 def _literal_text(literal: owl.Literal, short: Shortener) -> str:
+    """Write a literal, with language or datatype."""
     quoted = f'"{literal.lexical}"'
     if literal.language:
         return f"{quoted}@{literal.language}"
@@ -229,5 +241,6 @@ def _literal_text(literal: owl.Literal, short: Shortener) -> str:
 
 
 def _facet_text(facet: str) -> str:
+    """Write a facet by its sign, such as ≤, else by its local name."""
     name = facet.removeprefix(owl.XSD)
     return _FACETS.get(name, name)

@@ -47,7 +47,7 @@ def desugar(axioms: Sequence[owl.Axiom], context: Context) -> list[Inclusion]:
 
     Raises: UsageError for a construct outside SHIQ(D).
     """
-    rewrite = _Desugar(context)
+    rewrite = _Desugarer(context)
     inclusions: list[Inclusion] = []
     for index, axiom in enumerate(axioms):
         _refuse_built_in_properties(axiom)
@@ -58,13 +58,16 @@ def desugar(axioms: Sequence[owl.Axiom], context: Context) -> list[Inclusion]:
     return inclusions
 
 
-class _Desugar:
+class _Desugarer:
+    """Rewriter of axioms to inclusions over few constructors; collects definitions of new names."""
+
     def __init__(self, context: Context) -> None:
         self._roles = context.roles
         self._names: FreshNames = context.fresh_names(LABEL)
         self._definitions: list[Inclusion] = []
 
     def take_definitions(self) -> list[Inclusion]:
+        """Return the definitions made since the last call."""
         taken, self._definitions = self._definitions, []
         return taken
 
@@ -76,11 +79,11 @@ class _Desugar:
             case owl.EquivalentClasses(expressions):
                 yield from _equivalences(expressions)
             case owl.DisjointClasses(expressions):
-                yield from _disjointness(expressions)
+                yield from _pairwise_disjointness(expressions)
             case owl.DisjointUnion(cls, expressions):
                 yield cls, owl.ObjectUnionOf(expressions)
                 yield from ((expression, cls) for expression in expressions)
-                yield from _disjointness(expressions)
+                yield from _pairwise_disjointness(expressions)
             case owl.ObjectPropertyDomain(property, domain):
                 yield owl.ObjectSomeValuesFrom(property, owl.THING), domain
             case owl.ObjectPropertyRange(property, filler):
@@ -114,10 +117,10 @@ class _Desugar:
 
     def expression(self, expression: owl.ClassExpression) -> owl.ClassExpression:
         """Rewrite `expression` to ⊓, ⊔, ¬, ∀, ∃, ≥ and ≤; data restrictions to ≥ and ≤ only."""
-        return rebuild(expression, self._part)
+        return rebuild(expression, self._desugar_part)
 
-    def _part(self, part: Any) -> Any:
-        """Rewrite a part of an expression whose own parts are rewritten."""
+    def _desugar_part(self, part: Any) -> Any:
+        """Rewrite a part of an expression whose own parts are rewritten already."""
         match part:
             case (
                 owl.Class()
@@ -170,6 +173,9 @@ class _Desugar:
         property: owl.ObjectPropertyExpression,
         filler: owl.ClassExpression,
     ) -> owl.ClassExpression:
+        """Rewrite a cardinality restriction, with a name for its filler. Checks that the role is
+        simple.
+        """
         bound = kind(n, property, filler)
         if n > 1 or (n == 1 and kind is owl.ObjectMaxCardinality):
             require_simple(role_of(property), self._roles, bound)
@@ -178,6 +184,7 @@ class _Desugar:
         )
 
     def _name_filler(self, filler: owl.ClassExpression) -> owl.Class:
+        """Return a name for a filler, with a definition if it is new."""
         if isinstance(filler, owl.Class):
             return filler
         name, is_new = self._names.name(filler)
@@ -213,16 +220,17 @@ def _equivalences(
         yield expression, centre
 
 
-def _disjointness(
+def _pairwise_disjointness(
     expressions: tuple[owl.ClassExpression, ...],
 ) -> Iterator[tuple[owl.ClassExpression, owl.ClassExpression]]:
+    """Yield the inclusion C ⊓ D ⊑ ⊥ for each pair."""
     for first, second in combinations(expressions, 2):
         yield owl.ObjectIntersectionOf((first, second)), owl.NOTHING
 
 
 def require_simple(role: Role, roles: RoleBox, where: owl.Axiom | owl.ClassExpression) -> None:
-    """Check that `role` is simple, since otherwise transitivity cannot be eliminated (OWL 2, section
-    11).
+    """Check that `role` is simple, since otherwise transitivity cannot be eliminated (OWL 2,
+    section 11). Raises: OutsideShiq.
 
     Raises: UsageError.
     """

@@ -1,4 +1,4 @@
-"""Data of the passes: inclusions with origins, the context of a TBox, and fresh names.
+"""Data of the rewriting passes: inclusions with origins, the context of a TBox, and fresh names.
 
 >>> Inclusion(owl.Class("urn:A"), owl.Class("urn:B"), frozenset({0})).disjuncts
 (Class(iri='urn:B'),)
@@ -131,10 +131,11 @@ def role_origins(axioms: Sequence[owl.Axiom]) -> RoleOrigins:
         ):
             for iri in {part.iri for part in parts(axiom) if isinstance(part, owl.ObjectProperty)}:
                 about.setdefault(iri, []).append(index)
-    return RoleOrigins(_freeze(steps), transitive, _freeze(into), _freeze(about))
+    return RoleOrigins(_as_tuples(steps), transitive, _as_tuples(into), _as_tuples(about))
 
 
-def _freeze(lists: Mapping[K, list[V]]) -> dict[K, tuple[V, ...]]:
+def _as_tuples(lists: Mapping[K, list[V]]) -> dict[K, tuple[V, ...]]:
+    """Convert the lists of a dictionary to tuples."""
     return {key: tuple(values) for key, values in lists.items()}
 
 
@@ -238,7 +239,7 @@ def is_reserved(name: str) -> bool:
 
 
 class FreshNames:
-    """A generator of names ``urn:shiq:fresh:<label>:<n>``, numbered by the order of their keys.
+    """Generator of names ``urn:shiq:fresh:<label>:<n>``, numbered by the order of their keys.
 
     Names in ``taken`` are skipped. Later keys never change earlier names, so axioms added at the
     end leave the names of the front unchanged.

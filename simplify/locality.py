@@ -1,4 +1,4 @@
-"""Extract the part of a TBox that is relevant to a vocabulary (⊥-locality modules).
+"""Extract the module of a TBox that is relevant to a vocabulary: the axioms that are not ⊥-local.
 
 An axiom is ⊥-local in a signature if it holds whenever every name outside the signature is empty.
 Such an axiom says nothing about the names inside. Repeatedly adding the non-local axioms with their
@@ -56,7 +56,7 @@ def reach_axioms(axioms: Sequence[owl.Axiom], vocabulary: Iterable[str]) -> Reac
         left: list[int] = []
         taken: list[int] = []
         for i in open_:
-            (left if _is_local(axioms[i], names) else taken).append(i)
+            (left if _is_bottom_local(axioms[i], names) else taken).append(i)
         if not taken:
             return ReachableAxioms(tuple(sorted(inside)), frozenset(names))
         inside.update(taken)
@@ -75,34 +75,37 @@ def names_of(values: Iterable[object]) -> set[str]:
     }
 
 
-def _is_local(axiom: owl.Axiom, names: set[str]) -> bool:
+def _is_bottom_local(axiom: owl.Axiom, names: set[str]) -> bool:
+    """Decide whether `axiom` holds in every model in which all names outside of `names` are empty."""
     match axiom:
         case owl.SubClassOf(sub, sup):
-            return _is_empty(sub, names) or _is_full(sup, names)
+            return _is_bottom_equivalent(sub, names) or _is_top_equivalent(sup, names)
         case owl.EquivalentClasses(members):
-            return all(_is_empty(m, names) for m in members) or all(
-                _is_full(m, names) for m in members
+            return all(_is_bottom_equivalent(m, names) for m in members) or all(
+                _is_top_equivalent(m, names) for m in members
             )
         case owl.DisjointClasses(members):
-            return sum(not _is_empty(m, names) for m in members) < 2
+            return sum(not _is_bottom_equivalent(m, names) for m in members) < 2
         case owl.DisjointUnion(cls, members):
-            return _is_empty(cls, names) and all(_is_empty(m, names) for m in members)
+            return _is_bottom_equivalent(cls, names) and all(
+                _is_bottom_equivalent(m, names) for m in members
+            )
         case owl.SubObjectPropertyOf(sub, _) | owl.SubDataPropertyOf(sub, _):
-            return not _is_in(sub, names)
+            return not _is_in_vocabulary(sub, names)
         case owl.EquivalentObjectProperties(members) | owl.EquivalentDataProperties(members):
-            return not any(_is_in(m, names) for m in members)
+            return not any(_is_in_vocabulary(m, names) for m in members)
         case owl.InverseObjectProperties(first, second):
-            return not _is_in(first, names) and not _is_in(second, names)
+            return not _is_in_vocabulary(first, names) and not _is_in_vocabulary(second, names)
         case owl.DisjointObjectProperties(members) | owl.DisjointDataProperties(members):
-            return sum(_is_in(m, names) for m in members) < 2
+            return sum(_is_in_vocabulary(m, names) for m in members) < 2
         case owl.ObjectPropertyDomain(property, filler) | owl.ObjectPropertyRange(property, filler):
-            return not _is_in(property, names) or _is_full(filler, names)
+            return not _is_in_vocabulary(property, names) or _is_top_equivalent(filler, names)
         case owl.DataPropertyDomain(property, filler):
-            return not _is_in(property, names) or _is_full(filler, names)
+            return not _is_in_vocabulary(property, names) or _is_top_equivalent(filler, names)
         case owl.DataPropertyRange(property, _) | owl.FunctionalDataProperty(property):
-            return not _is_in(property, names)
+            return not _is_in_vocabulary(property, names)
         case owl.InverseFunctionalDataProperty(property):
-            return not _is_in(property, names)
+            return not _is_in_vocabulary(property, names)
         case (
             owl.FunctionalObjectProperty(property)
             | owl.InverseFunctionalObjectProperty(property)
@@ -111,86 +114,90 @@ def _is_local(axiom: owl.Axiom, names: set[str]) -> bool:
             | owl.IrreflexiveObjectProperty(property)
             | owl.TransitiveObjectProperty(property)
         ):
-            return not _is_in(property, names)
+            return not _is_in_vocabulary(property, names)
         case owl.SubObjectPropertyChain(chain, _):
             # No path passes an empty link.
-            return not all(_is_in(link, names) for link in chain)
+            return not all(_is_in_vocabulary(link, names) for link in chain)
         case owl.HasKey(expression, roles, data):
             # It needs two members, and a value of each property.
-            return _is_empty(expression, names) or not all(
-                _is_in(p, names) for p in (*roles, *data)
+            return _is_bottom_equivalent(expression, names) or not all(
+                _is_in_vocabulary(p, names) for p in (*roles, *data)
             )
     # ReflexiveObjectProperty (no domain is empty, so the property is not), DatatypeDefinition, and
     # whatever is not known here.
     return False
 
 
-def _is_in(property: Any, names: set[str]) -> bool:
+def _is_in_vocabulary(property: Any, names: set[str]) -> bool:
+    """Decide whether a property is in the vocabulary `names`."""
     iri: str = (property.property if isinstance(property, owl.ObjectInverseOf) else property).iri
     # A role of values stands for its data property.
-    return iri in names or iri.removeprefix(VALUE_ROLE) in names or _is_top(property)
+    return iri in names or iri.removeprefix(VALUE_ROLE) in names or _is_top_property(property)
 
 
-def _is_top(property: Any) -> bool:
+def _is_top_property(property: Any) -> bool:
+    """Decide whether a property is the universal one."""
     iri: str = (property.property if isinstance(property, owl.ObjectInverseOf) else property).iri
     return iri.startswith("http://www.w3.org/2002/07/owl#") or iri in LANGUAGE
 
 
-def _is_empty(expression: Any, names: set[str]) -> bool:
-    """Decide whether `expression` is empty if all names outside of `names` are."""
+def _is_bottom_equivalent(expression: Any, names: set[str]) -> bool:
+    """Decide whether `expression` is empty if all names outside of `names` are empty."""
     match expression:
         case owl.Class(iri):
             return expression == owl.NOTHING or (
                 iri not in names and expression != owl.THING and iri not in LANGUAGE
             )
         case owl.ObjectIntersectionOf(operands):
-            return any(_is_empty(o, names) for o in operands)
+            return any(_is_bottom_equivalent(o, names) for o in operands)
         case owl.ObjectUnionOf(operands):
-            return all(_is_empty(o, names) for o in operands)
+            return all(_is_bottom_equivalent(o, names) for o in operands)
         case owl.ObjectComplementOf(operand):
-            return _is_full(operand, names)
+            return _is_top_equivalent(operand, names)
         case owl.ObjectSomeValuesFrom(property, filler):
-            return not _is_in(property, names) or _is_empty(filler, names)
+            return not _is_in_vocabulary(property, names) or _is_bottom_equivalent(filler, names)
         case owl.ObjectMinCardinality(n, property, filler) | owl.ObjectExactCardinality(
             n, property, filler
         ):
-            return n > 0 and (not _is_in(property, names) or _is_empty(filler, names))
+            return n > 0 and (
+                not _is_in_vocabulary(property, names) or _is_bottom_equivalent(filler, names)
+            )
         case owl.ObjectHasValue(property, _) | owl.ObjectHasSelf(property):
-            return not _is_in(property, names)
+            return not _is_in_vocabulary(property, names)
         case owl.ObjectOneOf(individuals):
             # An individual denotes something in every model, whether or not it is talked of
             # elsewhere.
             return not individuals
         case owl.DataSomeValuesFrom(property, _) | owl.DataHasValue(property, _):
-            return not _is_in(property, names)
+            return not _is_in_vocabulary(property, names)
         case owl.DataMinCardinality(n, property, _) | owl.DataExactCardinality(n, property, _):
-            return n > 0 and not _is_in(property, names)
+            return n > 0 and not _is_in_vocabulary(property, names)
     return False
 
 
-def _is_full(expression: Any, names: set[str]) -> bool:
+def _is_top_equivalent(expression: Any, names: set[str]) -> bool:
     """Decide whether `expression` contains everything if all names outside of `names` are empty."""
     match expression:
         case owl.Class():
             return bool(expression == owl.THING)
         case owl.ObjectIntersectionOf(operands):
-            return all(_is_full(o, names) for o in operands)
+            return all(_is_top_equivalent(o, names) for o in operands)
         case owl.ObjectUnionOf(operands):
-            return any(_is_full(o, names) for o in operands)
+            return any(_is_top_equivalent(o, names) for o in operands)
         case owl.ObjectComplementOf(operand):
-            return _is_empty(operand, names)
+            return _is_bottom_equivalent(operand, names)
         case owl.ObjectAllValuesFrom(property, filler):
-            return not _is_in(property, names) or _is_full(filler, names)
+            return not _is_in_vocabulary(property, names) or _is_top_equivalent(filler, names)
         case owl.DataAllValuesFrom(property, _):
-            return not _is_in(property, names)
+            return not _is_in_vocabulary(property, names)
         case owl.ObjectMaxCardinality(_, property, filler):
-            return not _is_in(property, names) or _is_empty(filler, names)
+            return not _is_in_vocabulary(property, names) or _is_bottom_equivalent(filler, names)
         case owl.ObjectMinCardinality(n, _, _):
             return bool(n == 0)
         case owl.ObjectExactCardinality(0, property, filler):
-            return not _is_in(property, names) or _is_empty(filler, names)
+            return not _is_in_vocabulary(property, names) or _is_bottom_equivalent(filler, names)
         case owl.DataMaxCardinality(_, property, _) | owl.DataExactCardinality(0, property, _):
-            return not _is_in(property, names)
+            return not _is_in_vocabulary(property, names)
         case owl.DataMinCardinality(n, _, _):
             return bool(n == 0)
     return False

@@ -111,11 +111,12 @@ def name_loops(axiom: owl.Axiom) -> owl.Axiom:
     """Replace Self restrictions in `axiom` by loop names; R reflexive becomes ⊤ ⊑ ℓ_R."""
     if isinstance(axiom, owl.ReflexiveObjectProperty):
         return owl.SubClassOf(owl.THING, loop_class(role_of(axiom.property).iri))
-    named: owl.Axiom = rewrite_parts(axiom, _loop_class_of_part)
+    named: owl.Axiom = rewrite_parts(axiom, _replace_self)
     return named
 
 
-def _loop_class_of_part(part: object) -> object | None:
+def _replace_self(part: object) -> object | None:
+    """Replace a Self restriction by its loop class; None for other parts."""
     return loop_class(role_of(part.property).iri) if isinstance(part, owl.ObjectHasSelf) else None
 
 

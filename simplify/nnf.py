@@ -47,79 +47,93 @@ def nnf(expression: owl.ClassExpression, positive: bool = True) -> owl.ClassExpr
             return union_of(parts) if positive else intersection_of(parts)
         case owl.ObjectSomeValuesFrom(property, filler):
             return (
-                _existential(property, nnf(filler))
+                _simplified_existential(property, nnf(filler))
                 if positive
-                else _universal(property, nnf(filler, False))
+                else _simplified_universal(property, nnf(filler, False))
             )
         case owl.ObjectAllValuesFrom(property, filler):
             return (
-                _universal(property, nnf(filler))
+                _simplified_universal(property, nnf(filler))
                 if positive
-                else _existential(property, nnf(filler, False))
+                else _simplified_existential(property, nnf(filler, False))
             )
         case owl.ObjectMinCardinality(n, property, filler):
-            return _minimum(n, property, filler) if positive else _maximum(n - 1, property, filler)
+            return (
+                _at_least_in_nnf(n, property, filler)
+                if positive
+                else _at_most_in_nnf(n - 1, property, filler)
+            )
         case owl.ObjectMaxCardinality(n, property, filler):
-            return _maximum(n, property, filler) if positive else _minimum(n + 1, property, filler)
+            return (
+                _at_most_in_nnf(n, property, filler)
+                if positive
+                else _at_least_in_nnf(n + 1, property, filler)
+            )
         case owl.DataMinCardinality(n, data_property, data_range):
             return (
-                _data_minimum(n, data_property, data_range)
+                _simplified_data_minimum(n, data_property, data_range)
                 if positive
-                else _data_maximum(n - 1, data_property, data_range)
+                else _simplified_data_maximum(n - 1, data_property, data_range)
             )
         case owl.DataMaxCardinality(n, data_property, data_range):
             return (
-                _data_maximum(n, data_property, data_range)
+                _simplified_data_maximum(n, data_property, data_range)
                 if positive
-                else _data_minimum(n + 1, data_property, data_range)
+                else _simplified_data_minimum(n + 1, data_property, data_range)
             )
     raise TypeError(expression)
 
 
-def _existential(
+def _simplified_existential(
     property: owl.ObjectPropertyExpression, filler: owl.ClassExpression
 ) -> owl.ClassExpression:
+    """Return ∃property.filler; ⊥ if the filler is ⊥."""
     return owl.NOTHING if filler == owl.NOTHING else owl.ObjectSomeValuesFrom(property, filler)
 
 
-def _universal(
+def _simplified_universal(
     property: owl.ObjectPropertyExpression, filler: owl.ClassExpression
 ) -> owl.ClassExpression:
+    """Return ∀property.filler; ⊤ if the filler is ⊤."""
     return owl.THING if filler == owl.THING else owl.ObjectAllValuesFrom(property, filler)
 
 
-def _minimum(
+def _at_least_in_nnf(
     n: int, property: owl.ObjectPropertyExpression, filler: owl.ClassExpression
 ) -> owl.ClassExpression:
+    """Return ≥n property.filler in NNF, simplified if it is trivial."""
     if n <= 0:
         return owl.THING
     inner = nnf(filler)
     return owl.NOTHING if inner == owl.NOTHING else at_least(n, property, inner)
 
 
-def _maximum(
+def _at_most_in_nnf(
     n: int, property: owl.ObjectPropertyExpression, filler: owl.ClassExpression
 ) -> owl.ClassExpression:
+    """Return ≤n property.filler in NNF, simplified if it is trivial."""
     if n < 0:
         return owl.NOTHING
     if n == 0:
-        return _universal(property, nnf(filler, False))
+        return _simplified_universal(property, nnf(filler, False))
     inner = nnf(filler)
     return owl.THING if inner == owl.NOTHING else owl.ObjectMaxCardinality(n, property, inner)
 
 
-def _data_minimum(
+def _simplified_data_minimum(
     n: int, property: owl.DataProperty, data_range: owl.DataRange
 ) -> owl.ClassExpression:
+    """Return ≥n property.data_range, simplified if it is trivial."""
     if n <= 0:
         return owl.THING
     inner = simplify_range(data_range)
     return owl.NOTHING if inner is None else owl.DataMinCardinality(n, property, inner)
 
 
-def _data_maximum(
+def _simplified_data_maximum(
     n: int, property: owl.DataProperty, data_range: owl.DataRange
 ) -> owl.ClassExpression:
+    """Return ≤n property.data_range, simplified if it is trivial."""
     if n < 0:
         return owl.NOTHING
     inner = simplify_range(data_range)

@@ -45,7 +45,7 @@ def normal_form(inclusions: Sequence[Inclusion], context: Context) -> list[Inclu
     Definitions of fresh names follow the inclusion that first needs them; equal concepts share a
     name. Number and width of the results are linear in |C|, so size and time are at most quadratic.
     """
-    naming = _Naming(context)
+    naming = _ConceptNaming(context)
     result: list[Inclusion] = []
     for inclusion in inclusions:
         if _is_clause_of_literals(inclusion.disjuncts):
@@ -71,14 +71,15 @@ def _is_clause_of_literals(disjunction: Disjunction) -> bool:
     return len(names) == len(disjunction) and owl.THING not in names
 
 
-class _Naming:
-    """The fresh names so far, and definitions that have not been returned yet."""
+class _ConceptNaming:
+    """Fresh names for complex concepts, and the definitions that have not been returned yet."""
 
     def __init__(self, context: Context) -> None:
         self._names = context.fresh_names(LABEL)
         self._definitions: list[Disjunction] = []
 
     def take_definitions(self) -> list[Inclusion]:
+        """Return the definitions of the names made since the last call, in normal form."""
         taken = []
         while self._definitions:
             waiting, self._definitions = self._definitions, []
@@ -102,17 +103,21 @@ class _Naming:
             case owl.ObjectComplementOf() | owl.DataMinCardinality() | owl.DataMaxCardinality():
                 return [(expression,)]
             case owl.ObjectIntersectionOf(operands):
-                return _conjunction(d for operand in operands for d in self.conjuncts(operand))
+                return _simplified_conjunction(
+                    d for operand in operands for d in self.conjuncts(operand)
+                )
             case owl.ObjectUnionOf(operands):
-                return self._disjunction([self.conjuncts(operand) for operand in operands])
+                return self._distribute_disjunction(
+                    [self.conjuncts(operand) for operand in operands]
+                )
             case owl.ObjectSomeValuesFrom(property, filler):
-                return self._minimum(1, property, filler)
+                return self._name_in_at_least(1, property, filler)
             case owl.ObjectMinCardinality(n, property, filler):
-                return self._minimum(n, property, filler)
+                return self._name_in_at_least(n, property, filler)
             case owl.ObjectAllValuesFrom(property, filler):
-                return self._universal(property, filler)
+                return self._name_in_universal(property, filler)
             case owl.ObjectMaxCardinality(n, property, filler):
-                return self._maximum(n, property, filler)
+                return self._name_in_at_most(n, property, filler)
         raise TypeError(expression)
 
     def keep_one_restriction(self, disjunction: Disjunction) -> Disjunction:
@@ -124,20 +129,26 @@ class _Naming:
             (r for r in restrictions if isinstance(r, owl.ObjectMaxCardinality)), restrictions[0]
         )
         return tuple(
-            self._literal([(d,)]) if d in restrictions and d != kept else d for d in disjunction
+            self._literal_below([(d,)]) if d in restrictions and d != kept else d
+            for d in disjunction
         )
 
-    def _minimum(
+    def _name_in_at_least(
         self, n: int, property: owl.ObjectPropertyExpression, filler: owl.ClassExpression
     ) -> list[Disjunction]:
+        """Rewrite ≥n R.D with a name for its filler D."""
         inner = self.conjuncts(filler)
         if inner == [()]:
             return [()]
         return [
-            (at_least(n, property, self._literal(inner, positive=True) if inner else owl.THING),)
+            (
+                at_least(
+                    n, property, self._literal_below(inner, positive=True) if inner else owl.THING
+                ),
+            )
         ]
 
-    def _maximum(
+    def _name_in_at_most(
         self, n: int, property: owl.ObjectPropertyExpression, filler: owl.ClassExpression
     ) -> list[Disjunction]:
         """Rewrite ≤n R.D: its filler is named by ¬Q, a literal below ¬D."""
@@ -147,25 +158,28 @@ class _Naming:
         name = (
             owl.THING
             if complement == [()]
-            else complement_of(self._literal(complement, positive=False))
+            else complement_of(self._literal_below(complement, positive=False))
         )
         return [(owl.ObjectMaxCardinality(n, property, name),)]
 
-    def _universal(
+    def _name_in_universal(
         self, property: owl.ObjectPropertyExpression, filler: owl.ClassExpression
     ) -> list[Disjunction]:
-        """Rewrite ∀R.(D₁ ⊓ D₂) to ∀R.D₁ ⊓ ∀R.D₂; in a disjunction Dᵢ all non-literals are named."""
+        """Rewrite ∀R.(D₁ ⊓ D₂) to ∀R.D₁ ⊓ ∀R.D₂; in a disjunction all Dᵢ that are no literals are
+        named.
+        """
         inner = self.conjuncts(filler)
         literals = [
-            tuple(d if is_literal(d) else self._literal([(d,)]) for d in disjunction)
+            tuple(d if is_literal(d) else self._literal_below([(d,)]) for d in disjunction)
             for disjunction in inner
         ]
         return [
             (owl.ObjectAllValuesFrom(property, union_of(disjunction)),)
-            for disjunction in _conjunction(literals)
+            for disjunction in _simplified_conjunction(literals)
         ]
 
-    def _disjunction(self, operands: list[list[Disjunction]]) -> list[Disjunction]:
+    def _distribute_disjunction(self, operands: list[list[Disjunction]]) -> list[Disjunction]:
+        """Distribute ⊔ over the conjunctions of its operands; large ones get names."""
         if [] in operands:
             return []
         factors = [operand for operand in operands if operand != [()]]
@@ -173,14 +187,14 @@ class _Naming:
             if _is_small(factors):
                 break
             factors[next(i for i, f in enumerate(factors) if f is large)] = [
-                (self._literal(large),)
+                (self._literal_below(large),)
             ]
         product: list[Disjunction] = [()]
         for factor in factors:
             product = [left + right for left in product for right in factor]
-        return _conjunction(product)
+        return _simplified_conjunction(product)
 
-    def _literal(
+    def _literal_below(
         self, concept: list[Disjunction], positive: bool | None = None
     ) -> owl.ClassExpression:
         """Return a literal L with L ⊑ `concept`, naming it if necessary.
@@ -192,13 +206,14 @@ class _Naming:
             (literal,) = concept[0]
             if positive is None or isinstance(literal, owl.Class) is positive:
                 return literal
-        literal, is_new = self._names.literal(_key(concept), sign)
+        literal, is_new = self._names.literal(_concept_key(concept), sign)
         if is_new:
             self._definitions += [(complement_of(literal), *disjunction) for disjunction in concept]
         return literal
 
 
-def _key(concept: list[Disjunction]) -> Hashable:
+def _concept_key(concept: list[Disjunction]) -> Hashable:
+    """Return a key that is equal for equal conjunctions of disjunctions."""
     return frozenset(map(frozenset, concept))
 
 
@@ -223,8 +238,8 @@ def _is_positive(disjunction: Disjunction) -> bool:
     )
 
 
-def _conjunction(disjunctions: Iterable[Disjunction]) -> list[Disjunction]:
-    """Normalise a conjunction: no repetitions, no tautologies; ⊥ alone if it occurs."""
+def _simplified_conjunction(disjunctions: Iterable[Disjunction]) -> list[Disjunction]:
+    """Simplify a conjunction: no repetitions, no tautologies; ⊥ alone if it occurs."""
     kept = [unique for d in disjunctions if not is_tautology(unique := tuple(dict.fromkeys(d)))]
     return [()] if () in kept else list(dict.fromkeys(kept))
 
@@ -240,13 +255,14 @@ def is_tautology(disjunction: Disjunction) -> bool:
         return True
     least = {
         (property, filler): n
-        for n, property, filler in filter(None, map(_lower_bound, disjunction))
+        for n, property, filler in filter(None, map(_as_at_least, disjunction))
     }
-    most = filter(None, map(_upper_bound, disjunction))
+    most = filter(None, map(_as_at_most, disjunction))
     return any(n >= least.get((property, filler), n + 2) - 1 for n, property, filler in most)
 
 
-def _lower_bound(d: owl.ClassExpression) -> tuple[int, object, object] | None:
+def _as_at_least(d: owl.ClassExpression) -> tuple[int, object, object] | None:
+    """Read a disjunct as ≥n property.filler; None for others."""
     match d:
         case owl.ObjectSomeValuesFrom(property, filler):
             return 1, property, filler
@@ -257,7 +273,8 @@ def _lower_bound(d: owl.ClassExpression) -> tuple[int, object, object] | None:
     return None
 
 
-def _upper_bound(d: owl.ClassExpression) -> tuple[int, object, object] | None:
+def _as_at_most(d: owl.ClassExpression) -> tuple[int, object, object] | None:
+    """Read a disjunct as ≤n property.filler; None for others."""
     match d:
         case owl.ObjectAllValuesFrom(property, owl.ObjectComplementOf(operand)):
             return 0, property, operand

@@ -1,4 +1,5 @@
-"""Definition 4: give every ∀ and ≤ an inclusion of its own, L₁ ⊑ ∀S.L₂ or L₁ ⊑ ≤n S.L₂.
+"""Definition 4 of the published method: give every ∀ and ≤ an inclusion of its own, L₁ ⊑ ∀S.L₂ or
+L₁ ⊑ ≤n S.L₂.
 
 Source: THEORY, "Simplified TBox": step 2. Inside a larger disjunction ∀S.C is replaced by a fresh
 A₁ with A₁ ⊑ ∀S.A₂, A₂ ⊑ C, and ≤n S.C by A₁ with A₁ ⊑ ≤n S.C. Fillers of ≤ are already named by
@@ -72,6 +73,7 @@ def _name_restriction(
     restriction: owl.ObjectAllValuesFrom | owl.ObjectMaxCardinality,
     names: FreshNames,
 ) -> list[Inclusion]:
+    """Split an inclusion so that its restriction stands alone between literals."""
     written = restriction
     others = [d for d in inclusion.disjuncts if d is not restriction]
     definitions: list[Inclusion] = []
@@ -126,10 +128,10 @@ def definition4_axiom(inclusion: Inclusion) -> owl.SubClassOf:
 def universals_of(axioms: Sequence[owl.SubClassOf]) -> tuple[Universal, ...]:
     """Return the axioms of the form L₁ ⊑ ∀S.L₂, each once."""
     found = (
-        Universal(_lit(axiom.sub), role_of(axiom.sup.property), filler)
+        Universal(_as_literal(axiom.sub), role_of(axiom.sup.property), filler)
         for axiom in axioms
         if isinstance(axiom.sup, owl.ObjectAllValuesFrom)
-        and (filler := _lit(axiom.sup.filler)) is not None
+        and (filler := _as_literal(axiom.sup.filler)) is not None
     )
     return tuple(dict.fromkeys(found))
 
@@ -138,10 +140,10 @@ def at_mosts_of(axioms: Sequence[owl.SubClassOf]) -> tuple[AtMost, ...]:
     """Return the axioms of the form L₁ ⊑ ≤n S.L₂, each once."""
     found = (
         AtMost(
-            _lit(axiom.sub),
+            _as_literal(axiom.sub),
             axiom.sup.cardinality,
             role_of(axiom.sup.property),
-            _lit(axiom.sup.filler),
+            _as_literal(axiom.sup.filler),
         )
         for axiom in axioms
         if isinstance(axiom.sup, owl.ObjectMaxCardinality)
@@ -149,8 +151,8 @@ def at_mosts_of(axioms: Sequence[owl.SubClassOf]) -> tuple[AtMost, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _lit(literal: owl.ClassExpression) -> Lit | None:
-    """Return `literal` as a pair; None for ⊤."""
+def _as_literal(literal: owl.ClassExpression) -> Lit | None:
+    """Return a name or negated name as a pair (name, positive); None for ⊤."""
     match literal:
         case owl.ObjectComplementOf(owl.Class(iri)):
             return iri, False

@@ -40,7 +40,7 @@ def eliminate_transitivity(inclusions: Sequence[Inclusion], context: Context) ->
     inclusions: in normal form.
     """
     names = context.fresh_names(LABEL)
-    words = None if context.paths is None else _path_clauses(context, context.paths)
+    words = None if context.paths is None else _make_path_clauses(context, context.paths)
     result: list[Inclusion] = []
     for inclusion in inclusions:
         result.append(inclusion)
@@ -80,7 +80,8 @@ def eliminate_transitivity(inclusions: Sequence[Inclusion], context: Context) ->
     return result
 
 
-def _path_clauses(context: Context, paths: RolePaths) -> PathClauses:
+def _make_path_clauses(context: Context, paths: RolePaths) -> PathClauses:
+    """Make the generator of inclusions along role words."""
     # Loaded where a TBox has property chains.
     from shiq.simplify.chains import PathClauses
 

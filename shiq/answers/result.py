@@ -357,12 +357,12 @@ class Conflict:
     @cached_property
     def insertions(self) -> tuple[str, ...]:
         """The insertions as N-Triples lines."""
-        return _lines(self.insertion_values)
+        return _ntriples_lines(self.insertion_values)
 
     @cached_property
     def base(self) -> tuple[str, ...]:
         """The assertions of the base as N-Triples lines."""
-        return _lines(self.base_values)
+        return _ntriples_lines(self.base_values)
 
     @cached_property
     def axioms(self) -> tuple[str, ...]:
@@ -402,7 +402,8 @@ class Conflict:
         }
 
 
-def _lines(assertions: Iterable[Assertion]) -> tuple[str, ...]:
+def _ntriples_lines(assertions: Iterable[Assertion]) -> tuple[str, ...]:
+    """Write assertions as N-Triples lines."""
     # Loaded where there is a conflict to show: most batches are consistent.
     from shiq.model.ntriples import assertion_lines
 

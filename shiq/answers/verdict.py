@@ -206,15 +206,16 @@ class Leftover:
         return self.text or ("" if self.kind == "malformed" else self.source or self.message)
 
     def __str__(self) -> str:
-        return f"{self._place}{self.kind}: {self._message_text}"
+        return f"{self._place_prefix}{self.kind}: {self._message_with_hint}"
 
     @property
     def located_message(self) -> str:
         """The message with its place, without the kind."""
-        return f"{self._place}{self._message_text}"
+        return f"{self._place_prefix}{self._message_with_hint}"
 
     @property
-    def _place(self) -> str:
+    def _place_prefix(self) -> str:
+        """The source and line as a prefix for the message; "" if unknown."""
         return (
             f"{self.source}:{self.line}: "
             if self.line
@@ -224,7 +225,8 @@ class Leftover:
         )
 
     @property
-    def _message_text(self) -> str:
+    def _message_with_hint(self) -> str:
+        """The message with its hint, and a note if its waiver has expired."""
         said = f"{self.message} ({self.hint})" if self.hint else self.message
         return f"{said}; waived by {self.lapsed}, which has passed" if self.lapsed else said
 

@@ -124,7 +124,7 @@ class OverlayTable:
         """
         found = self.table.rows_of(keys)
         if len(self.removed_rows):
-            found = _without_rows(found, self.removed_rows.rows_of(keys))
+            found = _drop_rows(found, self.removed_rows.rows_of(keys))
         if not len(self.added_rows):
             return found
         more = self.added_rows.rows_of(keys)
@@ -143,7 +143,7 @@ class OverlayTable:
     def scan(self) -> Iterator[Columns]:
         """Iterate over all rows, the added ones last."""
         for rows in self.table.scan():
-            yield _without_rows(rows, dict(self.removed_rows.columns))
+            yield _drop_rows(rows, dict(self.removed_rows.columns))
         if len(self.added_rows):
             yield dict(self.added_rows.columns)
 
@@ -171,12 +171,12 @@ def overlay(table: Table, added: Columns, removed: Columns) -> OverlayTable:
 
 
 def replace_rows(table: Table, keys: Ints, rows: Columns) -> OverlayTable:
-    """Lay ``rows`` over ``table`` in the place of all its rows of ``keys``."""
+    """Replace all rows of ``keys`` in ``table`` by ``rows``, as an overlay."""
     return overlay(table, rows, table.rows_of(keys))
 
 
-def _without_rows(rows: Columns, removed: Columns) -> Columns:
-    """``rows`` less those that equal one of ``removed`` in its columns."""
+def _drop_rows(rows: Columns, removed: Columns) -> Columns:
+    """Drop the rows that equal one of ``removed`` in its columns."""
     gone = is_row_in([rows[name] for name in removed], list(removed.values()))
     if not gone.any():
         return rows
@@ -234,13 +234,14 @@ def ranges(low: Ints, high: Ints) -> Ints:
 
 
 def take(column: Column, positions: Ints) -> Column:
-    """Select the ``positions`` of a column. Texts become an Arrow array of type string, whatever
-    their stored type.
+    """Select the ``positions`` of a column.
+
+    Texts become an Arrow array of type string, whatever their stored type.
     """
     if isinstance(column, np.ndarray):
         return column[positions]
     if len(positions) <= (_FEW if "pyarrow.compute" in sys.modules else _NOT_MANY):
-        return _few_texts(column, positions)
+        return _copy_texts(column, positions)
     return column.take(arrow_ints(positions)).cast(pa.string())
 
 
@@ -251,8 +252,9 @@ def take(column: Column, positions: Ints) -> Column:
 _FEW, _NOT_MANY = 10_000, 25_000
 
 
-def _few_texts(texts: pa.Array, positions: Ints) -> pa.Array:
-    ends, data = _ends(texts)
+def _copy_texts(texts: pa.Array, positions: Ints) -> pa.Array:
+    """Copy a few texts out of a column without decoding the others."""
+    ends, data = _text_offsets(texts)
     low, high = (ends[positions + i].astype(np.int64) for i in (0, 1))
     found = np.zeros(len(positions) + 1, np.int64)
     np.cumsum(high - low, out=found[1:])
@@ -267,13 +269,15 @@ def _few_texts(texts: pa.Array, positions: Ints) -> pa.Array:
 
 
 def letters_of(texts: pa.Array) -> tuple[npt.NDArray[np.uint8], Ints]:
-    """Bytes of all ``texts`` in one array, and the offset of each text with the end of the last."""
-    bounds, letters = _ends(texts)
+    """Return the bytes of all ``texts`` in one array, and the offset of each text with the end of
+    the last.
+    """
+    bounds, letters = _text_offsets(texts)
     ends = bounds.astype(np.int64)
     return letters[ends[0] : ends[-1]], ends - ends[0]
 
 
-def _ends(texts: pa.Array) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint8]]:
+def _text_offsets(texts: pa.Array) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint8]]:
     """Offsets of ``texts`` in their byte buffer (one more than there are texts), and that buffer."""
     kind = np.int64 if pa.types.is_large_string(texts.type) else np.int32
     if not len(texts):
@@ -296,15 +300,16 @@ def arrow_numbers(values: npt.NDArray[Any]) -> pa.Array:
 
 def arrow_texts(values: Sequence[str]) -> pa.Array:
     """``values`` as an Arrow array of strings."""
-    return _arrow_bytes([value.encode() for value in values], pa.string())
+    return _pack_bytes([value.encode() for value in values], pa.string())
 
 
 def arrow_bytes(values: Sequence[bytes]) -> pa.Array:
     """``values`` as an Arrow array of bytes."""
-    return _arrow_bytes(values, pa.binary())
+    return _pack_bytes(values, pa.binary())
 
 
-def _arrow_bytes(values: Sequence[bytes], kind: pa.DataType) -> pa.Array:
+def _pack_bytes(values: Sequence[bytes], kind: pa.DataType) -> pa.Array:
+    """Pack byte strings into an Arrow array of the given type."""
     ends = np.zeros(len(values) + 1, np.int64)
     np.cumsum([len(value) for value in values], out=ends[1:])
     if ends[-1] >= 1 << 31:
@@ -353,6 +358,7 @@ def extend_column(column: npt.NDArray[Any], more: npt.NDArray[Any]) -> npt.NDArr
 
 
 def _concatenate_column(columns: list[Column]) -> Column:
+    """Concatenate the chunks of one column."""
     if isinstance(columns[0], np.ndarray):
         return np.concatenate(columns)
     return pa.concat_arrays(columns)
@@ -388,7 +394,7 @@ def distinct(values: Ints) -> tuple[Ints, Ints, Ints]:
         value the position of one occurrence.
     """
     if len(values) <= TINY:
-        return _distinct_of_few(values)
+        return _distinct_by_dict(values)
     if not _is_dense(values):
         return _distinct_by_sorting(values)
     found = unique(values)
@@ -409,6 +415,7 @@ def order_codes(values: Ints) -> Ints:
 
 
 def _distinct_by_sorting(values: Ints) -> tuple[Ints, Ints, Ints]:
+    """Deduplicate ``values`` by sorting."""
     order = values.argsort()
     ordered = values[order]
     is_first = np.concatenate([[True], ordered[1:] != ordered[:-1]])
@@ -417,7 +424,8 @@ def _distinct_by_sorting(values: Ints) -> tuple[Ints, Ints, Ints]:
     return ordered[is_first], inverse, order[is_first]
 
 
-def _distinct_of_few(values: Ints) -> tuple[Ints, Ints, Ints]:
+def _distinct_by_dict(values: Ints) -> tuple[Ints, Ints, Ints]:
+    """Deduplicate a few ``values`` by a dictionary."""
     listed = values.tolist()
     last = {value: i for i, value in enumerate(listed)}
     found = sorted(last)

@@ -205,7 +205,7 @@ def are_strings(literals: Sequence[Literal]) -> npt.NDArray[np.bool_]:
 
 def are_strings_in(lexical: Column, datatype: Column, language: Column) -> npt.NDArray[np.bool_]:
     """Boolean mask as of `are_strings`, for literals whose parts are columns of texts."""
-    plain = _equals(datatype, STRING.encode()) & _equals(language, b"")
+    plain = _equal_to(datatype, STRING.encode()) & _equal_to(language, b"")
     letters, _ = letters_of(lexical)
     if _ODD_BYTE[letters].any() or (
         (letters >= 0x80).any() and _ODD.search(letters.tobytes().decode())
@@ -214,7 +214,7 @@ def are_strings_in(lexical: Column, datatype: Column, language: Column) -> npt.N
     return plain
 
 
-def _equals(texts: pa.Array, text: bytes) -> npt.NDArray[np.bool_]:
+def _equal_to(texts: pa.Array, text: bytes) -> npt.NDArray[np.bool_]:
     """Boolean mask of the ``texts`` equal to ``text``."""
     letters, ends = letters_of(texts)
     found: npt.NDArray[np.bool_] = np.diff(ends) == len(text)
@@ -241,10 +241,11 @@ def names_in_use(abox: ABox, family: str) -> list[str]:
     family: a key of `FAMILIES`.
     """
     values: list[str] = getattr(abox, FAMILIES[family])
-    return sorted(values[i] for i in np.unique(_column(abox, f"{family}_name")).tolist())
+    return sorted(values[i] for i in np.unique(_int_column(abox, f"{family}_name")).tolist())
 
 
-def _column(abox: ABox, name: str) -> Ints:
+def _int_column(abox: ABox, name: str) -> Ints:
+    """A column of ``abox`` as int64."""
     return np.asarray(getattr(abox, name), np.int64)
 
 
@@ -257,7 +258,7 @@ def row_masks(abox: ABox, names: Mapping[str, Collection[str]]) -> list[_Mask]:
     for family, wanted in names.items():
         values = getattr(abox, FAMILIES[family])
         chosen = np.fromiter((value in wanted for value in values), np.bool_, len(values))
-        masks.append(chosen[_column(abox, f"{family}_name")])
+        masks.append(chosen[_int_column(abox, f"{family}_name")])
     return masks
 
 
@@ -269,7 +270,7 @@ def select_rows(abox: ABox, masks: Sequence[_Mask], rare: Mapping[str, Any] | No
         stay.
     """
     columns: dict[str, Any] = {
-        name: int_array(_column(abox, name)[mask])
+        name: int_array(_int_column(abox, name)[mask])
         for mask, family in zip(masks, COLUMNS)
         for name in family
     }
@@ -295,7 +296,7 @@ def remove_assertions(abox: ABox, gone: Collection[Assertion]) -> ABox:
             tuple(place[i] for place, i in zip(places, row))
             for row in zip(*(getattr(less, name) for name in family))
         }
-        columns = [_column(abox, name) for name in family]
+        columns = [_int_column(abox, name) for name in family]
         keep = np.ones(len(columns[0]), np.bool_)
         near = np.flatnonzero(np.isin(columns[0], [row[0] for row in rows]))
         keep[near] = [

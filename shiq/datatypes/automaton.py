@@ -61,7 +61,7 @@ class Automaton:
     def __init__(self, start: Regex) -> None:
         self.start = start
         signatures: dict[int, set[int]] = {}
-        for index, ranges in enumerate(_classes(start)):
+        for index, ranges in enumerate(_character_classes(start)):
             for low, high in ranges:
                 for flip in (low, high + 1):
                     signatures.setdefault(flip, set()).symmetric_difference_update((index,))
@@ -91,11 +91,12 @@ class Automaton:
             row = self._moves[state] = [None] * len(self.weights)
         target = row[letter]
         if target is None:
-            target = row[letter] = self._derivative(state, letter)
+            target = row[letter] = self._derive(state, letter)
             self.fuel.burn(1 + len(state.parts) + len(target.parts), self._floor)
         return target
 
-    def _derivative(self, node: Regex, letter: int) -> Regex:
+    def _derive(self, node: Regex, letter: int) -> Regex:
+        """Compute the derivative of `node` by `letter`."""
         match node.kind:
             case "characters":
                 ranges: Ranges = node.parts[0]
@@ -129,16 +130,17 @@ class Automaton:
         except (RecursionError, OutOfFuelError):
             return None
         finally:
-            self._forget()
+            self._limit_memory()
         return state.nullable
 
-    def _forget(self) -> None:
+    def _limit_memory(self) -> None:
+        """Drop the cached moves if there are too many."""
         if len(self._moves) > FUEL:
             self._moves.clear()
 
     def count(self, limit: float) -> float | None:
         """Return min(number of strings, limit); None if undecided."""
-        closed = self._closed_form(limit) if limit > 0 else 0
+        closed = self._count_by_length(limit) if limit > 0 else 0
         if closed is not None:
             return closed
         self.fuel = current_fuel()
@@ -146,7 +148,7 @@ class Automaton:
             self.fuel.ran_out = True
             return None
         try:
-            for stage, share in self._stages(limit):
+            for stage, share in self._counting_methods(limit):
                 self._floor = max(0, self.fuel.left - share)
                 try:
                     found = stage()
@@ -160,13 +162,13 @@ class Automaton:
             return None
         finally:
             self._floor = 0
-            self._forget()
+            self._limit_memory()
 
-    def _stages(self, limit: float) -> Iterator[tuple[Callable[[], float | None], int]]:
+    def _counting_methods(self, limit: float) -> Iterator[tuple[Callable[[], float | None], int]]:
         """Yield ways to count, cheapest first, each with its budget of steps."""
         yield (lambda: self._short_strings(limit, FUEL // 100)), FUEL // 100
         yield (lambda: self._count_nonempty(limit)), FUEL // 20
-        yield (lambda: self._count(limit)), FUEL // 4
+        yield (lambda: self._count_paths(limit)), FUEL // 4
         yield (lambda: self._count_nonempty(limit)), FUEL // 4
         yield (lambda: self._short_strings(limit, FUEL)), FUEL // 4
 
@@ -176,7 +178,7 @@ class Automaton:
         found = has_string(self, self._floor)
         return None if found and limit > 1 else int(found)
 
-    def _closed_form(self, limit: float) -> float | None:
+    def _count_by_length(self, limit: float) -> float | None:
         """Count by a geometric series if only lengths matter; else return None."""
         if not is_length(self.start):
             return None
@@ -194,10 +196,11 @@ class Automaton:
         found: float = (letters ** (high + 1) - letters**low) // (letters - 1)
         return min(found, limit)
 
-    def _count(self, limit: float) -> float:
-        edges = self._explore()
-        useful = _reaching(edges, [state for state in edges if state.nullable])
-        order = _topological({s: [t for t, _ in edges[s] if t in useful] for s in useful})
+    def _count_paths(self, limit: float) -> float:
+        """Count the accepted strings by paths; `limit` if a cycle gives infinitely many."""
+        edges = self._all_edges()
+        useful = _states_that_reach(edges, [state for state in edges if state.nullable])
+        order = _topological_order({s: [t for t, _ in edges[s] if t in useful] for s in useful})
         if order is None:
             return limit  # a cycle through useful states: infinitely many strings
         ways: dict[Regex, int] = {}
@@ -207,7 +210,8 @@ class Automaton:
             )
         return min(ways.get(self.start, 0), limit)
 
-    def _explore(self) -> dict[Regex, list[tuple[Regex, int]]]:
+    def _all_edges(self) -> dict[Regex, list[tuple[Regex, int]]]:
+        """Explore all states; return the edges of each."""
         edges: dict[Regex, list[tuple[Regex, int]]] = {}
         stack = [self.start]
         while stack:
@@ -244,7 +248,10 @@ class Automaton:
         return None
 
 
-def _reaching(edges: dict[Regex, list[tuple[Regex, int]]], targets: Iterable[Regex]) -> set[Regex]:
+def _states_that_reach(
+    edges: dict[Regex, list[tuple[Regex, int]]], targets: Iterable[Regex]
+) -> set[Regex]:
+    """Return the states from which one of `targets` can be reached."""
     sources: dict[Regex, list[Regex]] = {}
     for state, out in edges.items():
         for target, _ in out:
@@ -259,7 +266,7 @@ def _reaching(edges: dict[Regex, list[tuple[Regex, int]]], targets: Iterable[Reg
     return seen
 
 
-def _topological(successors: dict[Regex, list[Regex]]) -> list[Regex] | None:
+def _topological_order(successors: dict[Regex, list[Regex]]) -> list[Regex] | None:
     """Return the states in topological order, or None if there is a cycle."""
     entering = dict.fromkeys(successors, 0)
     for targets in successors.values():
@@ -274,7 +281,8 @@ def _topological(successors: dict[Regex, list[Regex]]) -> list[Regex] | None:
     return order if len(order) == len(successors) else None
 
 
-def _classes(node: Regex) -> set[Ranges]:
+def _character_classes(node: Regex) -> set[Ranges]:
+    """Collect the character classes in a regular expression."""
     found: set[Ranges] = set()
     seen: set[int] = set()
     stack = [node]
@@ -297,7 +305,7 @@ def has_string(automaton: Automaton, floor: int) -> bool:
     Raises: OutOfFuelError when fewer than `floor` steps are left.
     """
     start = automaton.start
-    walk = _Branches(automaton, floor)
+    walk = _BranchSearch(automaton, floor)
     seen, heap = {start}, [(start.shortest, start.serial, start)]
     while heap:
         _, _, state = heappop(heap)
@@ -311,7 +319,9 @@ def has_string(automaton: Automaton, floor: int) -> bool:
     return False
 
 
-class _Branches:
+class _BranchSearch:
+    """Search for an accepted string, branch by branch."""
+
     def __init__(self, automaton: Automaton, floor: int) -> None:
         self.automaton = automaton
         self.floor = floor
@@ -321,11 +331,14 @@ class _Branches:
         """Expressions that together have the strings which may follow ``letter`` in ``node``."""
         found = self._after.get((node, letter))
         if found is None:
-            found = self._after[node, letter] = frozenset(self._branches(node, letter)) - {EMPTY}
+            found = self._after[node, letter] = frozenset(
+                self._branch_derivatives(node, letter)
+            ) - {EMPTY}
             self.automaton.fuel.burn(1 + len(node.parts) + len(found), self.floor)
         return found
 
-    def _branches(self, node: Regex, letter: int) -> set[Regex]:
+    def _branch_derivatives(self, node: Regex, letter: int) -> set[Regex]:
+        """Compute the derivatives of `node` by `letter`, one for each branch of a union."""
         match node.kind:
             case "or":
                 return set().union(*(self.successors(part, letter) for part in node.parts))

@@ -108,13 +108,14 @@ class Calendar:
         assert self.place is not None
         bound, inclusive = high
         index = math.floor((bound - self.place(0)) / self.pace)
-        while self._is_below(index + 1, bound, inclusive):
+        while self._is_index_below(index + 1, bound, inclusive):
             index += 1
-        while not self._is_below(index, bound, inclusive):
+        while not self._is_index_below(index, bound, inclusive):
             index -= 1
         return index if self.last is None else min(index, self.last)
 
-    def _is_below(self, index: int, bound: Fraction | int, inclusive: int) -> bool:
+    def _is_index_below(self, index: int, bound: Fraction | int, inclusive: int) -> bool:
+        """Decide whether the position of an index is below a bound."""
         assert self.place is not None
         position = self.place(index)
         return position < bound or bool(inclusive and position == bound)
@@ -132,16 +133,19 @@ class Calendar:
         return max(0, until - before)
 
 
-def _place_year(index: int) -> int:
+def _year_start(index: int) -> int:
+    """Seconds from the origin of the time line to the start of a year."""
     return days_before(index, 12, 31) * DAY
 
 
-def _place_month(index: int) -> int:
+def _month_start(index: int) -> int:
+    """Seconds from the origin of the time line to the start of a month."""
     year, month = divmod(index, 12)
     return (days_before(year, month + 2, 1) - 1) * DAY
 
 
-def _place_recurring_day(index: int) -> int:
+def _recurring_day_start(index: int) -> int:
+    """Seconds from the origin to a day of the reference year 1972."""
     return days_before(1972, 1, 1 + index) * DAY
 
 
@@ -154,10 +158,10 @@ CALENDARS: Final[dict[str, Calendar]] = {
         Calendar("dateTime"),
         Calendar("time", first=0, last=DAY),
         Calendar("date", lambda day: day * DAY),
-        Calendar("gYear", _place_year, pace=_MONTH_PACE * 12),
-        Calendar("gYearMonth", _place_month, pace=_MONTH_PACE),
-        Calendar("gMonth", lambda month: _place_month(1972 * 12 + month), 0, 11, _MONTH_PACE),
-        Calendar("gMonthDay", _place_recurring_day, 0, 365),
+        Calendar("gYear", _year_start, pace=_MONTH_PACE * 12),
+        Calendar("gYearMonth", _month_start, pace=_MONTH_PACE),
+        Calendar("gMonth", lambda month: _month_start(1972 * 12 + month), 0, 11, _MONTH_PACE),
+        Calendar("gMonthDay", _recurring_day_start, 0, 365),
         Calendar("gDay", lambda day: days_before(1972, 12, 1 + day) * DAY, 0, 30),
     )
 }
@@ -165,7 +169,7 @@ CALENDARS: Final[dict[str, Calendar]] = {
 
 @dataclass(frozen=True, slots=True)
 class MomentSet:
-    """A set of values of one calendar type.
+    """A set of values of one calendar datatype.
 
     local: positions of the values without offset.
     zoned_instants: instants of those with one.
@@ -209,6 +213,7 @@ class MomentSet:
 def _count_discrete(
     calendar: Calendar, segment: Segment, offsets: range | None, limit: float
 ) -> float:
+    """Count the values of a calendar with an index, over all offsets; at most `limit`."""
     if offsets is None:
         return calendar.count_between(segment, 0)
     total: float = 0
@@ -222,11 +227,12 @@ def _count_discrete(
 def _count_dense(
     calendar: Calendar, segment: Segment, offsets: range | None, limit: float
 ) -> float:
+    """Count the values of a calendar without an index: finitely many only at a single point."""
     shifts = offsets or (0,)
     if is_point(segment):
         assert segment[0] is not None
         point = segment[0][0]
-        return sum(_in_domain(calendar, point + 60 * offset) for offset in shifts)
+        return sum(_is_in_domain(calendar, point + 60 * offset) for offset in shifts)
     low, high = segment
     if calendar.first is not None and calendar.last is not None:
         reach = SPREAD if offsets else 0
@@ -239,7 +245,8 @@ def _count_dense(
     return math.inf
 
 
-def _in_domain(calendar: Calendar, position: Fraction | int) -> bool:
+def _is_in_domain(calendar: Calendar, position: Fraction | int) -> bool:
+    """Decide whether a position lies within the calendar's first and last."""
     if calendar.first is None or calendar.last is None:
         return True
     return calendar.first <= position < calendar.last
@@ -285,7 +292,7 @@ _FARTHEST: Final = 50_000
 
 
 @lru_cache(maxsize=200_000)
-def _reach(months: int) -> tuple[int, ...]:
+def _lengths_of_months(months: int) -> tuple[int, ...]:
     """Return the length in seconds of `months` from each reference instant."""
     return tuple(
         (days_before(y, m + months, 1) - days_before(y, m, 1)) * DAY for y, m in _REFERENCES
@@ -302,7 +309,10 @@ class DurationBound:
 
     def section(self, months: int) -> Intervals:
         """Return the seconds s for which (months, s) satisfies the bound."""
-        gaps = [b - a + self.seconds for a, b in zip(_reach(months), _reach(self.months))]
+        gaps = [
+            b - a + self.seconds
+            for a, b in zip(_lengths_of_months(months), _lengths_of_months(self.months))
+        ]
         low, high = min(gaps), max(gaps)
         strict = greater_than(high) if self.facet.startswith("min") else less_than(low)
         if self.facet.endswith("Inclusive") and low == high:
@@ -364,7 +374,7 @@ class DurationSet:
         """Return the seconds s with (months, s) in the set."""
         outside = ALL
         for branch in self.branches:
-            inside = _seconds_of_sign(months)
+            inside = _seconds_with_sign_of(months)
             for condition, holds in branch:
                 part = condition.section(months)
                 inside = inside.meet(part if holds else part.complement())
@@ -391,7 +401,8 @@ class DurationSet:
         return total
 
 
-def _seconds_of_sign(months: int) -> Intervals:
+def _seconds_with_sign_of(months: int) -> Intervals:
+    """The seconds a duration may have whose months have this sign."""
     return ALL if months == 0 else at_least(0) if months > 0 else at_most(0)
 
 

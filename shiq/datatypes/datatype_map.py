@@ -142,8 +142,11 @@ _INTEGER_TYPES: Final[dict[str, tuple[int | None, int | None]]] = {
 }
 
 
-def _integer_reader(low: int | None, high: int | None) -> Reader:
-    def read(lexical: str) -> int:
+def _make_integer_reader(low: int | None, high: int | None) -> Reader:
+    """Make the reader of an integer type with these bounds."""
+
+    def read_bounded(lexical: str) -> int:
+        """Read an integer of the type. Raises: LexicalError."""
         try:
             number = read_integer(lexical)
         except TooLongError:
@@ -157,64 +160,73 @@ def _integer_reader(low: int | None, high: int | None) -> Reader:
             raise LexicalError(f"it is greater than {high}")
         return number
 
-    return read
+    return read_bounded
 
 
-def _string_reader(values: RegularSet) -> Reader:
-    def read(lexical: str) -> str:
+def _make_string_reader(values: RegularSet) -> Reader:
+    """Make the reader of a string type with these values."""
+
+    def read_member(lexical: str) -> str:
+        """Read a string of the type. Raises: LexicalError."""
         if not values.has(read_string(lexical)):
             raise LexicalError
         return lexical
 
-    return read
+    return read_member
 
 
-def _reader(name: str) -> Reader:
+def _reader_of(name: str) -> Reader:
+    """Return the reader of a datatype in `READERS`."""
     return READERS[name][1]
 
 
-def _known_types() -> list[KnownType]:
+def _make_known_types() -> list[KnownType]:
+    """Build the table of known datatypes."""
     length_and_pattern = LENGTHS | {PATTERN}
     none: frozenset[str] = frozenset()
     types = [
         KnownType("owl:real", REAL, SPACES[REAL], None, BOUNDS),
-        KnownType("owl:rational", REAL, reals_in(ALL, RATIONAL), _reader("owl:rational"), BOUNDS),
-        KnownType("xsd:decimal", REAL, reals_in(ALL, DECIMAL), _reader("xsd:decimal"), BOUNDS),
-        KnownType("xsd:double", DOUBLE, SPACES[DOUBLE], _reader("xsd:double"), BOUNDS),
-        KnownType("xsd:float", FLOAT, SPACES[FLOAT], _reader("xsd:float"), BOUNDS),
+        KnownType(
+            "owl:rational", REAL, reals_in(ALL, RATIONAL), _reader_of("owl:rational"), BOUNDS
+        ),
+        KnownType("xsd:decimal", REAL, reals_in(ALL, DECIMAL), _reader_of("xsd:decimal"), BOUNDS),
+        KnownType("xsd:double", DOUBLE, SPACES[DOUBLE], _reader_of("xsd:double"), BOUNDS),
+        KnownType("xsd:float", FLOAT, SPACES[FLOAT], _reader_of("xsd:float"), BOUNDS),
         KnownType(
             "rdf:langString", TAGGED, SPACES[TAGGED], None, length_and_pattern | {LANGUAGE_RANGE}
         ),
-        KnownType("xsd:anyURI", URI, SPACES[URI], _reader("xsd:anyURI"), length_and_pattern),
-        KnownType("xsd:boolean", BOOLEAN, SPACES[BOOLEAN], _reader("xsd:boolean"), none),
-        KnownType("rdf:XMLLiteral", XML, SPACES[XML], _reader("rdf:XMLLiteral"), none),
-        KnownType("xsd:hexBinary", HEX, SPACES[HEX], _reader("xsd:hexBinary"), LENGTHS),
-        KnownType("xsd:base64Binary", BASE64, SPACES[BASE64], _reader("xsd:base64Binary"), LENGTHS),
+        KnownType("xsd:anyURI", URI, SPACES[URI], _reader_of("xsd:anyURI"), length_and_pattern),
+        KnownType("xsd:boolean", BOOLEAN, SPACES[BOOLEAN], _reader_of("xsd:boolean"), none),
+        KnownType("rdf:XMLLiteral", XML, SPACES[XML], _reader_of("rdf:XMLLiteral"), none),
+        KnownType("xsd:hexBinary", HEX, SPACES[HEX], _reader_of("xsd:hexBinary"), LENGTHS),
+        KnownType(
+            "xsd:base64Binary", BASE64, SPACES[BASE64], _reader_of("xsd:base64Binary"), LENGTHS
+        ),
         KnownType(
             "xsd:dateTimeStamp",
             "dateTime",
             zoned_moments(CALENDARS["dateTime"]),
-            _reader("xsd:dateTimeStamp"),
+            _reader_of("xsd:dateTimeStamp"),
             BOUNDS,
         ),
-        KnownType("xsd:duration", DURATION, ALL_DURATIONS, _reader("xsd:duration"), BOUNDS),
+        KnownType("xsd:duration", DURATION, ALL_DURATIONS, _reader_of("xsd:duration"), BOUNDS),
         KnownType(
             "xsd:yearMonthDuration",
             DURATION,
             durations_of_subtype("months"),
-            _reader("xsd:yearMonthDuration"),
+            _reader_of("xsd:yearMonthDuration"),
             BOUNDS,
         ),
         KnownType(
             "xsd:dayTimeDuration",
             DURATION,
             durations_of_subtype("seconds"),
-            _reader("xsd:dayTimeDuration"),
+            _reader_of("xsd:dayTimeDuration"),
             BOUNDS,
         ),
     ]
     types += [
-        KnownType(f"xsd:{name}", name, SPACES[name], _reader(f"xsd:{name}"), BOUNDS)
+        KnownType(f"xsd:{name}", name, SPACES[name], _reader_of(f"xsd:{name}"), BOUNDS)
         for name in CALENDARS
     ]
     for name, (low, high) in _INTEGER_TYPES.items():
@@ -223,24 +235,29 @@ def _known_types() -> list[KnownType]:
         )
         types.append(
             KnownType(
-                f"xsd:{name}", REAL, reals_in(inside, INTEGER), _integer_reader(low, high), BOUNDS
+                f"xsd:{name}",
+                REAL,
+                reals_in(inside, INTEGER),
+                _make_integer_reader(low, high),
+                BOUNDS,
             )
         )
     for name, node in STRING_TYPES.items():
         strings = RegularSet(STRING, node)
-        read: Callable[[str], Any] = read_string if node is STRING else _string_reader(strings)
+        read: Callable[[str], Any] = read_string if node is STRING else _make_string_reader(strings)
         types.append(KnownType(f"xsd:{name}", TEXT, strings, read, length_and_pattern))
     return types
 
 
-def _expand(name: str) -> str:
+def _expand_prefix(name: str) -> str:
+    """Expand a prefixed name of the table to an IRI."""
     prefix, _, local = name.partition(":")
     return _PREFIXES[prefix] + local
 
 
 #: The OWL 2 datatype map and the other XSD types, by IRI, but for rdf:PlainLiteral (see `PARTS`)
 #: and rdfs:Literal.
-TYPES: Final[dict[str, KnownType]] = {_expand(t.name): t for t in _known_types()}
+TYPES: Final[dict[str, KnownType]] = {_expand_prefix(t.name): t for t in _make_known_types()}
 #: The datatypes whose value space is a union of others; they are read, and take facets, part by
 #: part.
 PARTS: Final[dict[str, tuple[str, ...]]] = {PLAIN_LITERAL: (owl.XSD + "string", LANG_STRING)}
@@ -313,7 +330,7 @@ def value_of(literal: owl.Literal) -> DataValue | IllTyped:
         return opaque_value(literal)
     except LexicalError as error:
         detail = f": {error}" if str(error) else ""
-        return IllTyped(f"{_quote(literal.lexical)} is not a legal {name}{detail}")
+        return IllTyped(f"{_quote_lexical(literal.lexical)} is not a legal {name}{detail}")
 
 
 def ill_typed_reason(literal: owl.Literal) -> str | None:
@@ -322,7 +339,8 @@ def ill_typed_reason(literal: owl.Literal) -> str | None:
     return value.reason if isinstance(value, IllTyped) else None
 
 
-def _quote(lexical: str) -> str:
+def _quote_lexical(lexical: str) -> str:
+    """Quote a lexical form for a message; a long one is cut."""
     escaped = (
         lexical.encode("unicode_escape", "surrogatepass").decode("ascii")
         if not lexical.isprintable()
@@ -359,15 +377,18 @@ def facet_set(datatype: str, facet: str, literal: owl.Literal) -> ValueSet:
     if facet in BOUNDS:
         if value.space != known.space:
             raise FacetError(f"the value of {short} is not comparable with {known.name}")
-        return _bound_set(known.space, short, value.key)
+        return _values_in_bound(known.space, short, value.key)
     universe = {TEXT: STRING, URI: STRING, TAGGED: TAGGED_STRING}.get(known.space, OCTETS)
     if facet in LENGTHS:
-        return RegularSet(universe, _length(short, value, universe))
+        return RegularSet(universe, _values_of_length(short, value, universe))
     if value.space != TEXT:
         raise FacetError(f"the value of {short} is not a string")
     string = str(value.key)
     return RegularSet(
-        universe, on_strings(_pattern(string), universe) if facet == PATTERN else _language(string)
+        universe,
+        on_strings(_values_of_pattern(string), universe)
+        if facet == PATTERN
+        else _values_of_language(string),
     )
 
 
@@ -384,7 +405,8 @@ def check_facet(datatype: str, facet: str, literal: owl.Literal) -> None:
                 facet_set(part, facet, literal)
 
 
-def _bound_set(space: str, facet: str, key: Any) -> ValueSet:
+def _values_in_bound(space: str, facet: str, key: Any) -> ValueSet:
+    """Return the values that satisfy a min/max facet."""
     match space:
         case "real":
             return reals_in(bound_interval(facet, key, key))
@@ -397,7 +419,8 @@ def _bound_set(space: str, facet: str, key: Any) -> ValueSet:
     return moments_in_bound(CALENDARS[space], facet, key)
 
 
-def _length(facet: str, value: DataValue, universe: Regex) -> Regex:
+def _values_of_length(facet: str, value: DataValue, universe: Regex) -> Regex:
+    """Return the values that satisfy a length facet. Raises: FacetError, UndecidedFacetError."""
     number = value.key
     if value.space != REAL or not isinstance(number, int) or number < 0:
         raise FacetError(f"the value of {facet} is not a non-negative integer")
@@ -408,7 +431,8 @@ def _length(facet: str, value: DataValue, universe: Regex) -> Regex:
     return length_facet(low, high, universe)
 
 
-def _pattern(pattern: str) -> Regex:
+def _values_of_pattern(pattern: str) -> Regex:
+    """Return the values that match a pattern. Raises: FacetError, UndecidedFacetError."""
     try:
         return read_pattern(pattern)
     except PatternError as error:
@@ -417,7 +441,8 @@ def _pattern(pattern: str) -> Regex:
         raise UndecidedFacetError(str(error)) from None
 
 
-def _language(language_range: str) -> Regex:
+def _values_of_language(language_range: str) -> Regex:
+    """Return the tagged strings of a language range. Raises: FacetError."""
     found = language_facet(language_range)
     if found is None:
         raise FacetError(f"{language_range!r} is not a language range")

@@ -104,9 +104,12 @@ class DataTheory:
 
     def contains(self, range: DataRange, literal: Literal) -> bool | None:
         """Decide whether `literal` lies in `range`: False if it is ill-typed, None if undecided."""
-        return self._members.get_or_make((range, literal), lambda: self._contains(range, literal))
+        return self._members.get_or_make(
+            (range, literal), lambda: self._contains_uncached(range, literal)
+        )
 
-    def _contains(self, range: DataRange, literal: Literal) -> bool | None:
+    def _contains_uncached(self, range: DataRange, literal: Literal) -> bool | None:
+        """Decide membership without cache."""
         value = self.value(literal)
         return False if isinstance(value, IllTyped) else holds(self.formula(range), value)
 
@@ -149,10 +152,11 @@ class DataTheory:
         """Return min(size, limit); cheaper than `size`, and decided more often."""
         with self._with_shared_fuel(()):
             return self._sizes.get_or_make(
-                (range, limit), lambda: self._count(self.formula(range), limit)
+                (range, limit), lambda: self._count_in_scenarios(self.formula(range), limit)
             )
 
-    def _count(self, formula: Formula, limit: float) -> float | None:
+    def _count_in_scenarios(self, formula: Formula, limit: float) -> float | None:
+        """Count the values of a formula in all scenarios; None if these disagree."""
         from shiq.datatypes.scenarios import common_answer
 
         setting = self.scenario_space([formula], ())
@@ -230,7 +234,7 @@ class DataTheory:
         """
         key = (frozenset(at_least), frozenset(at_most), frozenset(values), frozenset(negative))
         with self._with_shared_fuel(key):
-            return self._calls.get_or_make(key, lambda: self._problem(*key).answer())
+            return self._calls.get_or_make(key, lambda: self._make_problem(*key).answer())
 
     def culprits(
         self,
@@ -246,12 +250,12 @@ class DataTheory:
 
         key = (at_least, at_most, values, negative)
         with self._with_shared_fuel(key):
-            return join_parts(self._problem(*key).verdict()[1])
+            return join_parts(self._make_problem(*key).verdict()[1])
 
     def decide_part(self, part: Part) -> bool | None:
         """Decide one part of a question, as `SatisfiabilityProblem` splits it; cached."""
         key = (frozenset(part[0]), frozenset(part[1]), frozenset(part[2]), frozenset(part[3]))
-        return self._parts.get_or_make(key, lambda: self._problem(*key).decide_part())
+        return self._parts.get_or_make(key, lambda: self._make_problem(*key).decide_part())
 
     @contextmanager
     def _with_shared_fuel(self, parts: Collection[Collection[Any]]) -> Iterator[None]:
@@ -271,7 +275,8 @@ class DataTheory:
                 for memo in (self._grounds, self._parts):
                     memo.clear()
 
-    def _problem(self, *part: Any) -> SatisfiabilityProblem:
+    def _make_problem(self, *part: Any) -> SatisfiabilityProblem:
+        """Make the satisfiability problem of these restrictions and values."""
         from shiq.datatypes.satisfiability import SatisfiabilityProblem
 
         return SatisfiabilityProblem(self, *part)
@@ -359,25 +364,27 @@ def make_proxies(
             blocks.append((following, following + int(count) - 1, signature))
             following += int(count)
 
-    def proxy(formula: Formula) -> owl.DataRange:
+    def proxy_of(formula: Formula) -> owl.DataRange:
+        """Encode a formula as a union of integer intervals."""
         bit = ground.formulas[formula]
         has_rest = of_rest >> bit & 1
         others = [(a, b) for a, b, mask in blocks if mask >> bit & 1 != has_rest]
         if has_rest:
-            return owl.DataComplementOf(_integers(others)) if others else owl.TOP_DATATYPE
-        return _integers(others)
+            return owl.DataComplementOf(_integer_range(others)) if others else owl.TOP_DATATYPE
+        return _integer_range(others)
 
     return Proxies(
-        {r: proxy(formula) for r, formula in ranges.items()},
-        {literal: _literal(number_of[value]) for literal, value in literals.items()},
+        {r: proxy_of(formula) for r, formula in ranges.items()},
+        {literal: _integer_literal(number_of[value]) for literal, value in literals.items()},
     )
 
 
-def _literal(number: int) -> owl.Literal:
+def _integer_literal(number: int) -> owl.Literal:
+    """Write an integer as a literal."""
     return owl.Literal(str(number), owl.XSD + "integer")
 
 
-def _integers(blocks: Iterable[tuple[int, int]]) -> owl.DataRange:
+def _integer_range(blocks: Iterable[tuple[int, int]]) -> owl.DataRange:
     """Return the union of inclusive, increasing blocks; an empty interval if there are none."""
     merged: list[tuple[int, int]] = []
     for first, last in blocks:
@@ -388,7 +395,10 @@ def _integers(blocks: Iterable[tuple[int, int]]) -> owl.DataRange:
     parts = tuple(
         owl.DatatypeRestriction(
             _INTEGER,
-            ((owl.XSD + "minInclusive", _literal(a)), (owl.XSD + "maxInclusive", _literal(b))),
+            (
+                (owl.XSD + "minInclusive", _integer_literal(a)),
+                (owl.XSD + "maxInclusive", _integer_literal(b)),
+            ),
         )
         for a, b in merged or [(1, 0)]
     )

@@ -103,11 +103,12 @@ def _solve_relaxation(uppers: list[Row], lowers: list[Row]) -> dict[int, Fractio
             if table[r][entering] > 0
         ]
         _, _, leaving = min(candidates)
-        _pivot(table, leaving, entering)
+        _pivot_row(table, leaving, entering)
         basis[leaving] = entering
 
 
-def _pivot(table: list[list[Fraction]], pivot: int, entering: int) -> None:
+def _pivot_row(table: list[list[Fraction]], pivot: int, entering: int) -> None:
+    """Pivot the simplex tableau in place."""
     scale = table[pivot][entering]
     line = table[pivot] = [x / scale if x else x for x in table[pivot]]
     for r, other in enumerate(table):

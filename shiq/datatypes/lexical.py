@@ -105,6 +105,7 @@ def read_decimal(lexical: str) -> Exact:
 
 
 def _parse_integer(numeral: str) -> int:
+    """Parse a numeral of any length. Raises: TooLongError."""
     if len(numeral) < 1000:
         return int(numeral)
     digits = numeral.lstrip("+-").lstrip("0") or "0"
@@ -115,6 +116,7 @@ def _parse_integer(numeral: str) -> int:
 
 
 def _parse_decimal(numeral: str) -> Exact:
+    """Parse a decimal numeral exactly. Raises: TooLongError."""
     if "." not in numeral:
         return _parse_integer(numeral)
     if len(numeral) > LONGEST_NUMERAL:
@@ -248,10 +250,11 @@ def read_moment(calendar: Calendar, zone_required: bool, lexical: str) -> Moment
             key = days_before(1972, month, day) - days_before(1972, 1, 1)
         case _:
             key = day - 1
-    return key, _offset(found["zone"])
+    return key, _zone_minutes(found["zone"])
 
 
-def _offset(zone: str | None) -> int | None:
+def _zone_minutes(zone: str | None) -> int | None:
+    """Return the minutes of a time zone; None without one."""
     if zone is None or zone == "Z":
         return None if zone is None else 0
     minutes = int(zone[1:3]) * 60 + int(zone[4:])

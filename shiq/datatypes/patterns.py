@@ -52,7 +52,7 @@ def read_pattern(pattern: str) -> Regex:
     """
     if len(pattern) > _LONGEST:
         raise UndecidedPatternError(f"the pattern is longer than {_LONGEST} characters")
-    reader = _Reader(pattern)
+    reader = _PatternReader(pattern)
     try:
         result = reader.alternatives()
     except RecursionError:
@@ -62,30 +62,37 @@ def read_pattern(pattern: str) -> Regex:
     return result
 
 
-class _Reader:
+class _PatternReader:
+    """Recursive-descent reader of one pattern."""
+
     def __init__(self, pattern: str) -> None:
         self.pattern = pattern
         self.at = 0
 
     @property
     def is_at_end(self) -> bool:
+        """Decide whether the pattern is read completely."""
         return self.at == len(self.pattern)
 
     def peek(self, length: int = 1) -> str:
+        """Return the next characters without consuming them."""
         return self.pattern[self.at : self.at + length]
 
     def take(self) -> str:
+        """Consume one character. Raises: PatternError at the end."""
         if self.is_at_end:
             raise PatternError("the pattern ends too early")
         self.at += 1
         return self.pattern[self.at - 1]
 
     def expect(self, character: str) -> None:
+        """Consume this character. Raises: PatternError for another one."""
         if self.peek() != character:
             raise PatternError(f"{character} expected at {self.at}")
         self.at += 1
 
     def alternatives(self) -> Regex:
+        """Read branches separated by ``|``."""
         branches = [self.branch()]
         while self.peek() == "|":
             self.at += 1
@@ -93,12 +100,14 @@ class _Reader:
         return choice(branches)
 
     def branch(self) -> Regex:
+        """Read a sequence of quantified atoms."""
         pieces = []
         while not self.is_at_end and self.peek() not in "|)":
             pieces.append(self.quantify(self.atom()))
         return sequence(*pieces) if pieces else EPSILON
 
     def quantify(self, atom: Regex) -> Regex:
+        """Read a quantifier, and apply it to ``atom``."""
         match self.peek():
             case "?":
                 low, high = 0, 1
@@ -127,6 +136,7 @@ class _Reader:
         return low, high
 
     def number(self) -> int:
+        """Read a number. Raises: PatternError."""
         start = self.at
         while self.peek() and self.peek() in "0123456789":
             self.at += 1
@@ -138,20 +148,21 @@ class _Reader:
         return int(digits)
 
     def atom(self) -> Regex:
+        """Read one atom: a group, a class, an escape or a character."""
         character = self.take()
         if character == "(":
             inner = self.alternatives()
             self.expect(")")
             return inner
         if character == ".":
-            return _legal(complement(LINE_BREAKS))
+            return _legal_characters(complement(LINE_BREAKS))
         if character == "[":
-            return _legal(self.group())
+            return _legal_characters(self.group())
         if character == "\\":
-            return _legal(self.escape()[0])
+            return _legal_characters(self.escape()[0])
         if character in _META:
             raise PatternError(f"{character} out of place at {self.at - 1}")
-        return _legal(_single(character))
+        return _legal_characters(_character_range(character))
 
     def escape(self) -> tuple[Ranges, str]:
         """Read an escape after its backslash: the class, and the character if it is a single one."""
@@ -162,9 +173,9 @@ class _Reader:
             if end < 0:
                 raise PatternError("unterminated category escape")
             name, self.at = self.pattern[self.at : end], end + 1
-            return _property(name, letter == "P"), ""
+            return _property_ranges(name, letter == "P"), ""
         if letter in _ESCAPED:
-            return _single(_ESCAPED[letter]), _ESCAPED[letter]
+            return _character_range(_ESCAPED[letter]), _ESCAPED[letter]
         found = escape(letter)
         if found is None:
             raise PatternError(f"unknown escape \\{letter}")
@@ -200,23 +211,27 @@ class _Reader:
         return ((ord(low), ord(high)),)
 
     def single(self) -> tuple[Ranges, str]:
+        """Read a single character or escape inside a class."""
         character = self.take()
         if character == "\\":
             return self.escape()
         if character in "[]":
             raise PatternError(f"{character} out of place at {self.at - 1}")
-        return _single(character), character
+        return _character_range(character), character
 
 
-def _single(character: str) -> Ranges:
+def _character_range(character: str) -> Ranges:
+    """The range of one character."""
     return ((ord(character), ord(character)),)
 
 
-def _legal(ranges: Ranges) -> Regex:
+def _legal_characters(ranges: Ranges) -> Regex:
+    """The expression for a character of ``ranges`` that XML allows."""
     return characters(intersection(ranges, CHAR))
 
 
-def _property(name: str, negative: bool) -> Ranges:
+def _property_ranges(name: str, negative: bool) -> Ranges:
+    """The characters of a Unicode property such as ``Lu`` or ``IsGreek``."""
     if name.startswith("Is"):
         if name[2:] not in BLOCKS:
             raise UndecidedPatternError(f"the Unicode block {name[2:]} is not supported")

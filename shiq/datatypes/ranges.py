@@ -101,14 +101,16 @@ def read_range(data_range: owl.DataRange, definitions: Mapping[str, owl.DataRang
 
     Malformed parts become unknown leaves; the first fault is recorded.
     """
-    reader = _Reader(definitions)
+    reader = _RangeReader(definitions)
     formula = reader.read(data_range)
     return RangeFormula(
         formula, reader.faults[0] if reader.faults else None, frozenset(reader.unknown)
     )
 
 
-class _Reader:
+class _RangeReader:
+    """Reader of data ranges that unfolds definitions and records faults."""
+
     def __init__(self, definitions: Mapping[str, owl.DataRange]) -> None:
         self.definitions = definitions
         self.faults: list[str] = []
@@ -116,10 +118,12 @@ class _Reader:
         self.unfolding: list[str] = []
 
     def fault(self, data_range: owl.DataRange, message: str) -> Formula:
+        """Record a fault; return an unknown set in place of the range."""
         self.faults.append(message)
         return UnknownSet(data_range)
 
     def read(self, data_range: owl.DataRange) -> Formula:
+        """Translate a data range to a formula."""
         match data_range:
             case owl.Datatype(iri):
                 return self.datatype(iri)
@@ -136,6 +140,7 @@ class _Reader:
         raise TypeError(data_range)
 
     def datatype(self, iri: str) -> Formula:
+        """Translate a datatype: a known, defined or unknown one."""
         if iri == LITERAL:
             return EVERY_VALUE
         if iri in self.definitions and iri in KNOWN_FACETS:
@@ -158,6 +163,7 @@ class _Reader:
         return formula
 
     def enumeration(self, data_range: owl.DataOneOf) -> Formula:
+        """Translate an enumeration of literals."""
         values = []
         for literal in data_range.literals:
             value = denoted_value(literal, self.definitions)
@@ -175,6 +181,7 @@ class _Reader:
         return Enumeration(frozenset(values))
 
     def restriction(self, data_range: owl.DatatypeRestriction) -> Formula:
+        """Translate a datatype restricted by facets."""
         iri = data_range.datatype.iri
         base = self.datatype(iri)
         if not data_range.facets:

@@ -78,6 +78,7 @@ class RealSet:
 
 
 def _count_in_layer(layer: int, segment: Segment) -> float:
+    """Count the numbers of a layer in a segment."""
     if layer == INTEGER:
         return (
             math.inf

@@ -156,7 +156,8 @@ BLOCKS: Final[dict[str, tuple[int, int]]] = {
 
 
 @cache
-def _categories() -> dict[str, Ranges]:
+def _unicode_categories() -> dict[str, Ranges]:
+    """Collect the code points of each Unicode general category."""
     found: dict[str, list[tuple[int, int]]] = {}
     category = unicodedata.category
     start, current = 0, category("\0")
@@ -171,7 +172,7 @@ def _categories() -> dict[str, Ranges]:
 @cache
 def category(name: str) -> Ranges | None:
     """Return the characters of a general category ("Lu") or group ("L"); None if it does not exist."""
-    table = _categories()
+    table = _unicode_categories()
     if name == "Cs" or len(name) not in (1, 2):
         return None
     members = [ranges for key, ranges in table.items() if key.startswith(name) and key != "Cs"]
@@ -203,7 +204,7 @@ FUEL: Final = 400_000
 
 
 class OutOfFuelError(Exception):
-    """A question needs more steps than its budget has."""
+    """Signal: a question needs more steps than its budget has."""
 
 
 class Fuel:
@@ -276,7 +277,8 @@ _interned: WeakValueDictionary[tuple[Any, ...], Regex] = WeakValueDictionary()
 _serials = counter()
 
 
-def _node(kind: str, nullable: bool, *parts: Any) -> Regex:
+def _intern_node(kind: str, nullable: bool, *parts: Any) -> Regex:
+    """Return the interned node of this kind with these parts."""
     key = (kind, *parts)
     found = _interned.get(key)
     if found is None:
@@ -287,12 +289,13 @@ def _node(kind: str, nullable: bool, *parts: Any) -> Regex:
             nullable,
             next(_serials),
         )
-        found.shortest = _shortest(kind, nullable, parts)
+        found.shortest = _shortest_length(kind, nullable, parts)
         _interned[key] = found
     return found
 
 
-def _shortest(kind: str, nullable: bool, parts: tuple[Any, ...]) -> float:
+def _shortest_length(kind: str, nullable: bool, parts: tuple[Any, ...]) -> float:
+    """Length of the shortest string of a node."""
     match kind:
         case "sequence":
             return float(sum(part.shortest for part in parts))
@@ -305,14 +308,14 @@ def _shortest(kind: str, nullable: bool, parts: tuple[Any, ...]) -> float:
     return 0 if nullable else 1
 
 
-EMPTY: Final = _node("or", False)
-EPSILON: Final = _node("epsilon", True)
-EVERYTHING: Final = _node("and", True)
+EMPTY: Final = _intern_node("or", False)
+EPSILON: Final = _intern_node("epsilon", True)
+EVERYTHING: Final = _intern_node("and", True)
 
 
 def characters(ranges: Ranges) -> Regex:
     """Return the expression for one character out of `ranges`."""
-    return _node("characters", False, ranges) if ranges else EMPTY
+    return _intern_node("characters", False, ranges) if ranges else EMPTY
 
 
 def sequence(*parts: Regex) -> Regex:
@@ -333,7 +336,7 @@ def join(first: Regex, rest: Regex) -> Regex:
         return first
     if first.kind == "sequence":
         return join(first.parts[0], join(first.parts[1], rest))
-    return _node("sequence", first.nullable and rest.nullable, first, rest)
+    return _intern_node("sequence", first.nullable and rest.nullable, first, rest)
 
 
 def text(string: str) -> Regex:
@@ -341,7 +344,8 @@ def text(string: str) -> Regex:
     return sequence(*(characters(ranges_of([(ord(c), ord(c))])) for c in string))
 
 
-def _flatten(kind: str, parts: Iterable[Regex]) -> list[Regex]:
+def _flatten_parts(kind: str, parts: Iterable[Regex]) -> list[Regex]:
+    """Flatten nested nodes of one kind; drop repeated parts."""
     distinct: dict[int, Regex] = {}
     for part in parts:
         for inner in part.parts if part.kind == kind else (part,):
@@ -351,22 +355,22 @@ def _flatten(kind: str, parts: Iterable[Regex]) -> list[Regex]:
 
 def choice(parts: Iterable[Regex]) -> Regex:
     """Return the union of `parts`."""
-    flat = _flatten("or", parts)
+    flat = _flatten_parts("or", parts)
     if EVERYTHING in flat:
         return EVERYTHING
     if len(flat) == 1:
         return flat[0]
-    return _node("or", any(p.nullable for p in flat), *flat)
+    return _intern_node("or", any(p.nullable for p in flat), *flat)
 
 
 def intersect(parts: Iterable[Regex]) -> Regex:
     """Return the intersection of `parts`."""
-    flat = _merge_lengths(_flatten("and", parts))
+    flat = _merge_lengths(_flatten_parts("and", parts))
     if EMPTY in flat:
         return EMPTY
     if len(flat) == 1:
         return flat[0]
-    return _node("and", all(p.nullable for p in flat), *flat)
+    return _intern_node("and", all(p.nullable for p in flat), *flat)
 
 
 def _merge_lengths(parts: list[Regex]) -> list[Regex]:
@@ -408,7 +412,7 @@ def negation(part: Regex) -> Regex:
         return inner
     if part is EMPTY or part is EVERYTHING:
         return EVERYTHING if part is EMPTY else EMPTY
-    return _node("not", not part.nullable, part)
+    return _intern_node("not", not part.nullable, part)
 
 
 def repeat(part: Regex, low: int = 0, high: int | None = None) -> Regex:
@@ -428,7 +432,7 @@ def repeat(part: Regex, low: int = 0, high: int | None = None) -> Regex:
             inner_low * low,
             None if high is None or inner_high is None else inner_high * high,
         )
-    return _node("repeat", low == 0, part, low, high)
+    return _intern_node("repeat", low == 0, part, low, high)
 
 
 def remaining_repeats(node: Regex) -> Regex:

@@ -108,7 +108,7 @@ class SatisfiabilityProblem:
         if whole is False:
             return False, [everything]
         self._drop_unconnected()
-        parts = self._parts()
+        parts = self._independent_parts()
         answers = [self.theory.decide_part(part) for part in parts]
         if False in answers:
             return False, [parts[answers.index(False)]]
@@ -132,7 +132,7 @@ class SatisfiabilityProblem:
         rest = self._decide_in_scenarios() if rest is None else rest
         return self._decide_by_bounds() if rest is None else rest
 
-    def _parts(self) -> list[Part]:
+    def _independent_parts(self) -> list[Part]:
         """Split the question into independent parts.
 
         Two properties belong together if one need, or a disjointness, concerns both. Other parts
@@ -144,7 +144,8 @@ class SatisfiabilityProblem:
         limited |= {p for pair in self.disjoint for p in pair}
         leader: dict[str, str] = {}
 
-        def lead(property: str) -> str:
+        def find_leader(property: str) -> str:
+            """The leader of a property's part."""
             while (up := leader.setdefault(property, property)) != property:
                 property = up
             return property
@@ -154,18 +155,18 @@ class SatisfiabilityProblem:
             *((n.property, *(self.superproperties(n.property) & limited)) for n in self.at_least),
         ]:
             for other in others:
-                leader[lead(other)] = lead(first)
+                leader[find_leader(other)] = find_leader(first)
         needs, limits, values, negative = (defaultdict[str, list[Any]](list) for _ in range(4))
         for need in self.at_least:
-            needs[lead(need.property)].append(need)
+            needs[find_leader(need.property)].append(need)
         for limit in self.at_most:
-            limits[lead(limit.property)].append(limit)
+            limits[find_leader(limit.property)].append(limit)
         noticed = {p for label in self.labels.values() for p in label}
         for property, literal in self.values:
-            for key in {lead(p) for p in self.superproperties(property) & noticed}:
+            for key in {find_leader(p) for p in self.superproperties(property) & noticed}:
                 values[key].append((property, literal))
         for property, literal in self.negative:
-            negative[lead(property)].append((property, literal))
+            negative[find_leader(property)].append((property, literal))
         return [
             (needs[key], limits[key], values[key], negative[key])
             for key in dict.fromkeys((*needs, *values))
@@ -270,6 +271,7 @@ class SatisfiabilityProblem:
         return None if doubtful else True
 
     def _is_opaque(self, literal: Literal) -> bool:
+        """Decide whether only the lexical form of a literal's value is known."""
         value = self.theory.value(literal)
         return not isinstance(value, IllTyped) and value.is_opaque
 

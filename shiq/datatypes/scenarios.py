@@ -68,10 +68,11 @@ class Cell:
                 if member is None:
                     return None
                 here += member
-        found = self._count(self.values, limit + here)
+        found = self._count_up_to(self.values, limit + here)
         return None if found is None else max(0, found - here)
 
-    def _count(self, values: ValueSet, limit: float) -> float | None:
+    def _count_up_to(self, values: ValueSet, limit: float) -> float | None:
+        """Count the values of the cell up to ``limit``, cached."""
         if limit not in self._counts:
             self._counts[limit] = values.count(limit)
         return self._counts[limit]
@@ -139,6 +140,7 @@ def cell_truth(cell: Cell, inside: frozenset[UnknownSet]) -> Callable[[Leaf], bo
     """Return the truth function of leaves at unnamed values of `cell` that lie in the sets `inside`."""
 
     def truth(leaf: Leaf) -> bool:
+        """The truth of a leaf."""
         match leaf:
             case UnknownSet():
                 return leaf in inside
@@ -162,12 +164,12 @@ def scenarios(
     unknown: Sequence[UnknownSet],
     own: Mapping[DataValue, Formula],
 ) -> Iterator[list[ScenarioValue]]:
-    """Yield every scenario of the values in play.
+    """Yield every scenario of the values concerned.
 
     own: opaque value → range of its datatype, which surely contains it.
     """
     start = [ScenarioValue(frozenset([value])) for value in known]
-    for placed in _placements(start, list(opaque), cells):
+    for placed in _place_opaque_values(start, list(opaque), cells):
         yield from map(
             list, product(*(_fix_unknown_sets(element, unknown, own) for element in placed))
         )
@@ -184,7 +186,10 @@ def _fix_unknown_sets(
     choices = [ScenarioValue(element.names, element.cell, inside) for inside in subsets(unknown)]
 
     def may_lie_in(candidate: ScenarioValue, formula: Formula) -> bool:
+        """Decide whether an element may lie in a formula."""
+
         def truth(leaf: Leaf) -> bool | None:
+            """The truth of a leaf; None for an unknown set that is still undecided."""
             return (
                 None
                 if isinstance(leaf, UnknownSet) and leaf not in unknown
@@ -200,18 +205,21 @@ def _fix_unknown_sets(
     ]
 
 
-def _placements(
+def _place_opaque_values(
     elements: list[ScenarioValue], opaque: list[DataValue], cells: Sequence[Cell]
 ) -> Iterator[list[ScenarioValue]]:
+    """Yield every way to identify opaque values with elements or place them in cells."""
     if not opaque:
         yield elements
         return
     value, *rest = opaque
     for i, element in enumerate(elements):
         merged = ScenarioValue(element.names | {value}, element.cell)
-        yield from _placements([*elements[:i], merged, *elements[i + 1 :]], rest, cells)
+        yield from _place_opaque_values([*elements[:i], merged, *elements[i + 1 :]], rest, cells)
     for cell in cells:
-        yield from _placements([*elements, ScenarioValue(frozenset([value]), cell)], rest, cells)
+        yield from _place_opaque_values(
+            [*elements, ScenarioValue(frozenset([value]), cell)], rest, cells
+        )
 
 
 # The common ground of all data questions: named values, cells, and the scenarios over both.
@@ -273,7 +281,9 @@ class CellPartition:
         """
         found = self._signatures.get(cell)
         if found is None:
-            masks = {self._mask(cell_truth(cell, inside)) for inside in subsets(self.unknown)}
+            masks = {
+                self._formula_mask(cell_truth(cell, inside)) for inside in subsets(self.unknown)
+            }
             found = self._signatures[cell] = tuple(sorted(masks))
         return found
 
@@ -287,7 +297,8 @@ class CellPartition:
             mask |= holds << bit
         return mask
 
-    def _mask(self, truth: Callable[[KnownRange | UnknownSet | Enumeration], bool]) -> int:
+    def _formula_mask(self, truth: Callable[[KnownRange | UnknownSet | Enumeration], bool]) -> int:
+        """Bit mask of the formulas that are true."""
         return sum(bool(evaluate(formula, truth)) << bit for formula, bit in self.formulas.items())
 
 

@@ -69,19 +69,19 @@ STRING_TYPES: Final[dict[str, Regex]] = {
 class RegularSet:
     """A regular subset of ``universe``: the strings of it that match ``node``."""
 
-    __slots__ = ("_automaton", "node", "universe")
+    __slots__ = ("_cached_automaton", "node", "universe")
 
     def __init__(self, universe: Regex, node: Regex = EVERYTHING) -> None:
         self.universe = universe
         self.node = node
-        self._automaton: Automaton | None = None
+        self._cached_automaton: Automaton | None = None
 
     @property
     def automaton(self) -> Automaton:
         """The automaton of the set, cached."""
-        if self._automaton is None:
-            self._automaton = _automaton(intersect([self.universe, self.node]))
-        return self._automaton
+        if self._cached_automaton is None:
+            self._cached_automaton = _cached_automaton(intersect([self.universe, self.node]))
+        return self._cached_automaton
 
     def meet(self, other: RegularSet) -> RegularSet:
         """Return the intersection."""
@@ -110,7 +110,8 @@ class RegularSet:
 
 
 @lru_cache(maxsize=1000)
-def _automaton(node: Regex) -> Automaton:
+def _cached_automaton(node: Regex) -> Automaton:
+    """The automaton of a regular expression, cached."""
     return Automaton(node)
 
 

@@ -76,19 +76,19 @@ def is_solvable(
     Exact; None if the program grows too large.
     """
     for supply in supplies:
-        if not _is_legal_label(supply.label, supply, disjoint):
+        if not _is_label_allowed(supply.label, supply, disjoint):
             return False
     for limit in limits:
         if _count_asserted(limit, supplies) > limit.n:
             return False
     answer: bool | None = True
-    for group, is_free in _groups(
+    for group, is_free in _group_needs(
         [n for n in needs if _count_asserted(n, supplies) < n.n], limits, supplies, disjoint
     ):
         found = (
             _decide_alone(group[0], supplies)
             if is_free
-            else _solve(group, limits, supplies, disjoint)
+            else _solve_group(group, limits, supplies, disjoint)
         )
         if found is False:
             return False
@@ -104,13 +104,14 @@ def _count_asserted(atom: DataNeed | Limit, supplies: Sequence[Supply]) -> float
     )
 
 
-def _is_legal_label(label: Label, supply: Supply, disjoint: frozenset[tuple[str, str]]) -> bool:
+def _is_label_allowed(label: Label, supply: Supply, disjoint: frozenset[tuple[str, str]]) -> bool:
+    """Decide whether a label breaks no prohibition and no disjointness."""
     return not (label & supply.forbidden) and not any(
         p in label and q in label for p, q in disjoint
     )
 
 
-def _groups(
+def _group_needs(
     needs: list[DataNeed],
     limits: Sequence[Limit],
     supplies: Sequence[Supply],
@@ -140,13 +141,16 @@ def _decide_alone(need: DataNeed, supplies: Sequence[Supply]) -> bool:
     return sum(s.count for s in supplies if s.signature >> need.bit & 1) >= need.n
 
 
-def _solve(
+def _solve_group(
     needs: list[DataNeed],
     limits: Sequence[Limit],
     supplies: Sequence[Supply],
     disjoint: frozenset[tuple[str, str]],
 ) -> bool | None:
-    """Solve one group of needs. Variables: how many values of a supply take each larger label."""
+    """Solve one group of needs.
+
+    Variables: how many values of a supply take each larger label.
+    """
     if len(needs) > MOST_NEEDS:
         return None
     labels = {
@@ -160,7 +164,7 @@ def _solve(
     gains: list[dict[int, int]] = [{} for _ in needs]
     variables = 0
     for supply in supplies:
-        options = _options(supply, labels, needs, limits, budgets, disjoint)
+        options = _best_choices(supply, labels, needs, limits, budgets, disjoint)
         mine = range(variables, variables + len(options))
         variables += len(options)
         for variable, (gain, cost) in zip(mine, options):
@@ -179,7 +183,7 @@ def _solve(
     )
 
 
-def _options(
+def _best_choices(
     supply: Supply,
     labels: Collection[Label],
     needs: Sequence[DataNeed],
@@ -205,7 +209,7 @@ def _options(
         if (
             gain
             and all(budgets[i] for i in cost)
-            and _is_legal_label(supply.label | label, supply, disjoint)
+            and _is_label_allowed(supply.label | label, supply, disjoint)
         ):
             found.add((gain, cost))
     return [

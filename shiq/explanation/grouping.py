@@ -106,8 +106,9 @@ def labels_for(conflicts: Sequence[Conflict], known: Mapping[str, str]) -> Label
 
 
 def group(conflicts: Sequence[Conflict], labels: Labels | None = None) -> tuple[ConflictGroup, ...]:
-    """``conflicts`` by pattern, biggest group first, then as first met. Time is linear in their
-    number.
+    """Group ``conflicts`` by pattern, biggest group first, then as first met.
+
+    Time is linear in their number.
     """
     return ExplainedConflicts(conflicts, labels).groups
 

@@ -40,12 +40,12 @@ class Labels:
     def __init__(self, known: Mapping[str, str] | None = None, terms: Iterable[str] = ()) -> None:
         self.known: Mapping[str, str] = known or {}
         self._names: dict[str, str] = {}
-        self._add({*self.known, *terms})
+        self._assign_names({*self.known, *terms})
 
     def name_of(self, iri: str) -> str:
         """Return the name of ``iri``; for a blank node, its label in the file."""
         found = self._names.get(iri)
-        return self._name(iri, 1) if found is None else found
+        return self._name_with_pieces(iri, 1) if found is None else found
 
     def distinguish(self, terms: Iterable[str]) -> Labels:
         """Return these labels extended so that ``terms`` have names distinct from each other and
@@ -56,17 +56,17 @@ class Labels:
             return self
         made = Labels.__new__(Labels)
         made.known, made._names = self.known, dict(self._names)
-        made._add(more)
+        made._assign_names(more)
         return made
 
-    def _add(self, terms: set[str]) -> None:
+    def _assign_names(self, terms: set[str]) -> None:
         """Give each of ``terms`` the shortest name that no other term has."""
         taken = set(self._names.values())
         open_ = sorted(terms)
         for pieces in (1, 2, 3):
             by_name: dict[str, list[str]] = {}
             for term in open_:
-                by_name.setdefault(self._name(term, pieces), []).append(term)
+                by_name.setdefault(self._name_with_pieces(term, pieces), []).append(term)
             open_ = []
             for name, of_name in by_name.items():
                 if len(of_name) == 1 and name not in taken:
@@ -75,22 +75,22 @@ class Labels:
                     open_ += of_name
             taken.update(by_name)
         for term in open_:
-            self._names[term] = _visible(term)
+            self._names[term] = _replace_invisible(term)
 
-    def _name(self, iri: str, pieces: int) -> str:
-        """The name of ``iri`` with so many pieces of its path; a label with a second piece is
-        followed by where it is from.
+    def _name_with_pieces(self, iri: str, pieces: int) -> str:
+        """Name ``iri`` with so many pieces of its path; a label with a second piece is followed by
+        where it is from.
         """
         label = self.known.get(iri) or _BUILT_IN.get(iri)
         if label:
-            label = " ".join(_visible(label).split())
-            return label if pieces == 1 else f"{label} ({_path_end(iri, pieces)})"
+            label = " ".join(_replace_invisible(label).split())
+            return label if pieces == 1 else f"{label} ({_last_pieces(iri, pieces)})"
         if iri.startswith("_:"):
             return _blank_node_name(iri, pieces)
         for namespace, prefix in _PREFIXES.items():
             if iri.startswith(namespace):
                 return prefix + iri[len(namespace) :]
-        return _path_end(iri, pieces)
+        return _last_pieces(iri, pieces)
 
 
 def _blank_node_name(node: str, pieces: int) -> str:
@@ -102,19 +102,19 @@ def _blank_node_name(node: str, pieces: int) -> str:
     """
     scoped = _SCOPED.fullmatch(node)
     if scoped is None:
-        return _visible(node)
-    label = f"_:{_visible(scoped[2])}"
+        return _replace_invisible(node)
+    label = f"_:{_replace_invisible(scoped[2])}"
     return label if pieces == 1 else f"{label} (of file {int(scoped[1]) + 1})"
 
 
-def _path_end(iri: str, pieces: int) -> str:
-    """The last ``pieces`` pieces of the path of ``iri``, and as many more as it takes until
-    there is a word among them.
+def _last_pieces(iri: str, pieces: int) -> str:
+    """The last ``pieces`` pieces of the path of ``iri``, and as many more as it takes until there
+    is a word among them.
     """
     path = iri.split("://", 1)[-1] if "://" in iri else iri
     found = _PIECES.findall(path)
     if not found:
-        return _visible(iri)
+        return _replace_invisible(iri)
     count = min(pieces, len(found))
     while count < len(found) and not _TELLING.search("".join(found[-count:])):
         count += 1
@@ -125,10 +125,14 @@ def _path_end(iri: str, pieces: int) -> str:
 
 
 def _decode_percent(text: str) -> str:
-    return _visible(unquote(text, errors="strict") if "%" in text and _is_utf8(text) else text)
+    """Decode percent signs, if the result is text."""
+    return _replace_invisible(
+        unquote(text, errors="strict") if "%" in text and _decodes_to_text(text) else text
+    )
 
 
-def _is_utf8(text: str) -> bool:
+def _decodes_to_text(text: str) -> bool:
+    """Decide whether the percent-encoded bytes are UTF-8."""
     try:
         unquote(text, errors="strict")
     except UnicodeDecodeError:
@@ -136,7 +140,8 @@ def _is_utf8(text: str) -> bool:
     return True
 
 
-def _visible(text: str) -> str:
+def _replace_invisible(text: str) -> str:
+    """Replace characters that cannot be printed."""
     return "".join(
         c if c.isprintable() else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in text
     )

@@ -53,20 +53,23 @@ _PLAIN_NAME = re.compile(r"\S+\Z")
 
 def manchester(value: owl.Axiom | owl.Assertion, labels: Labels | None = None) -> str:
     """Write an axiom or assertion in Manchester syntax."""
-    return _Writer(labels or Labels()).statement(value)
+    return _ManchesterWriter(labels or Labels()).statement(value)
 
 
 def expression_text(value: object, labels: Labels) -> str:
     """Write a class expression, property or data range in Manchester syntax."""
-    return _Writer(labels).text(value)
+    return _ManchesterWriter(labels).text(value)
 
 
-class _Writer:
+class _ManchesterWriter:
+    """Writer of Manchester syntax with labels."""
+
     def __init__(self, labels: Labels) -> None:
         self._labels = labels
 
     def statement(self, value: owl.Axiom | owl.Assertion) -> str:
-        text, joined = self.text, self._join
+        """Write an axiom or assertion."""
+        text, joined = self.text, self._join_operands
         match value:
             case owl.SubClassOf(sub, sup):
                 return f"{text(sub)} SubClassOf: {text(sup)}"
@@ -75,13 +78,17 @@ class _Writer:
                 | owl.EquivalentObjectProperties(members)
                 | owl.EquivalentDataProperties(members)
             ):
-                return self._mutual("EquivalentTo:", self._sort(value, "Equivalent"), members)
+                return self._mutual_frame(
+                    "EquivalentTo:", self._frame_keyword(value, "Equivalent"), members
+                )
             case (
                 owl.DisjointClasses(members)
                 | owl.DisjointObjectProperties(members)
                 | owl.DisjointDataProperties(members)
             ):
-                return self._mutual("DisjointWith:", self._sort(value, "Disjoint"), members)
+                return self._mutual_frame(
+                    "DisjointWith:", self._frame_keyword(value, "Disjoint"), members
+                )
             case owl.DisjointUnion(cls, members):
                 return f"{text(cls)} DisjointUnionOf: {joined(members, ', ')}"
             case owl.SubObjectPropertyOf(sub, sup) | owl.SubDataPropertyOf(sub, sup):
@@ -101,28 +108,29 @@ class _Writer:
             case owl.HasKey(expression, object_properties, data_properties):
                 return f"{text(expression)} HasKey: {joined((*object_properties, *data_properties), ', ')}"
             case owl.ClassAssertion(expression, individual):
-                return f"{self._name(individual)} Types: {text(expression)}"
+                return f"{self._quoted_label(individual)} Types: {text(expression)}"
             case owl.ObjectPropertyAssertion(property, subject, other):
-                return f"{self._name(subject)} Facts: {text(property)} {self._name(other)}"
+                return f"{self._quoted_label(subject)} Facts: {text(property)} {self._quoted_label(other)}"
             case owl.NegativeObjectPropertyAssertion(property, subject, other):
-                return f"{self._name(subject)} Facts: not {text(property)} {self._name(other)}"
+                return f"{self._quoted_label(subject)} Facts: not {text(property)} {self._quoted_label(other)}"
             case owl.DataPropertyAssertion(property, subject, literal):
-                return f"{self._name(subject)} Facts: {text(property)} {text(literal)}"
+                return f"{self._quoted_label(subject)} Facts: {text(property)} {text(literal)}"
             case owl.NegativeDataPropertyAssertion(property, subject, literal):
-                return f"{self._name(subject)} Facts: not {text(property)} {text(literal)}"
+                return f"{self._quoted_label(subject)} Facts: not {text(property)} {text(literal)}"
             case owl.SameIndividual(first, second):
-                return f"{self._name(first)} SameAs: {self._name(second)}"
+                return f"{self._quoted_label(first)} SameAs: {self._quoted_label(second)}"
             case owl.DifferentIndividuals(first, second):
-                return f"{self._name(first)} DifferentFrom: {self._name(second)}"
+                return f"{self._quoted_label(first)} DifferentFrom: {self._quoted_label(second)}"
         return f"{text(value.property)} Characteristics: {_CHARACTERISTICS[type(value)]}"
 
     def text(self, value: object) -> str:
-        text, inner, joined = self.text, self._inner, self._join
+        """Write an expression, property, data range or literal."""
+        text, inner, joined = self.text, self._operand, self._join_operands
         match value:
             case (
                 owl.Class(iri) | owl.ObjectProperty(iri) | owl.DataProperty(iri) | owl.Datatype(iri)
             ):
-                return self._name(iri)
+                return self._quoted_label(iri)
             case owl.ObjectInverseOf(property):
                 return f"inverse {inner(property)}"
             case owl.Literal():
@@ -142,7 +150,7 @@ class _Writer:
             ):
                 return f"{inner(property)} only {inner(filler)}"
             case owl.ObjectHasValue(property, individual):
-                return f"{inner(property)} value {self._name(individual)}"
+                return f"{inner(property)} value {self._quoted_label(individual)}"
             case owl.DataHasValue(property, literal):
                 return f"{inner(property)} value {text(literal)}"
             case owl.ObjectHasSelf(property):
@@ -159,34 +167,37 @@ class _Writer:
                 number = f"{inner(property)} {_CARDINALITIES[type(value)]} {n}"
                 return f"{number} {inner(filler)}" if is_qualified else number
             case owl.ObjectOneOf(individuals):
-                return "{" + ", ".join(map(self._name, individuals)) + "}"
+                return "{" + ", ".join(map(self._quoted_label, individuals)) + "}"
             case owl.DataOneOf(literals):
                 return "{" + ", ".join(map(literal_text, literals)) + "}"
             case owl.DatatypeRestriction(datatype, facets):
                 limits = (
-                    f"{_FACETS.get(_local_name(facet), _local_name(facet))} {_facet(value)}"
+                    f"{_FACETS.get(_local_name(facet), _local_name(facet))} {_facet_value(value)}"
                     for facet, value in facets
                 )
                 return f"{text(datatype)}[{', '.join(limits)}]"
         raise TypeError(value)
 
-    def _mutual(self, keyword: str, sort: str, members: tuple[object, ...]) -> str:
+    def _mutual_frame(self, keyword: str, sort: str, members: tuple[object, ...]) -> str:
+        """Write an axiom on members that are equivalent or disjoint."""
         if len(members) == 2:
             return f"{self.text(members[0])} {keyword} {self.text(members[1])}"
-        return f"{sort}: {self._join(members, ', ')}"
+        return f"{sort}: {self._join_operands(members, ', ')}"
 
-    def _sort(self, value: object, word: str) -> str:
+    def _frame_keyword(self, value: object, word: str) -> str:
+        """The keyword of a frame for classes or properties."""
         return word + (
             "Classes"
             if isinstance(value, owl.EquivalentClasses | owl.DisjointClasses)
             else "Properties"
         )
 
-    def _join(self, members: tuple[object, ...], between: str) -> str:
-        inner = self.text if between == ", " else self._inner
+    def _join_operands(self, members: tuple[object, ...], between: str) -> str:
+        """Write members with a word between them."""
+        inner = self.text if between == ", " else self._operand
         return between.join(map(inner, members))
 
-    def _inner(self, value: object) -> str:
+    def _operand(self, value: object) -> str:
         """Write ``value`` as an operand: in parentheses, unless it is a name."""
         text = self.text(value)
         is_atom = isinstance(
@@ -201,7 +212,7 @@ class _Writer:
         )
         return text if is_atom else f"({text})"
 
-    def _name(self, iri: str) -> str:
+    def _quoted_label(self, iri: str) -> str:
         """Write a label, quoted if it has spaces."""
         if iri in (owl.OWL + "Thing", owl.OWL + "Nothing"):
             return "owl:" + _local_name(iri)
@@ -227,7 +238,8 @@ def literal_text(value: owl.Literal) -> str:
     return f"{text}^^{_local_name(value.datatype)}"
 
 
-def _facet(value: owl.Literal) -> str:
+def _facet_value(value: owl.Literal) -> str:
+    """Write the value of a facet: a number bare, else quoted."""
     return (
         value.lexical if re.fullmatch(r"[-+]?\d+(\.\d+)?", value.lexical) else literal_text(value)
     )

@@ -85,10 +85,11 @@ class PatternStory:
             term for term in terms if isinstance(term, str) and not term.startswith("_:")
         )
 
-        def name(match: re.Match[str]) -> str:
-            return _place_name(terms[int(match[1])], names)
+        def fill_placeholder(match: re.Match[str]) -> str:
+            """The fill_placeholder of the term at a placeholder."""
+            return _name_at(terms[int(match[1])], names)
 
-        return _PLACE.sub(name, self.story)
+        return _PLACE.sub(fill_placeholder, self.story)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,7 @@ def describe_conflict(conflict: Conflict, labels: Labels) -> PatternStory:
     axioms = _sorted_axioms(conflict.axiom_values)
     individuals = {i: term for i, term in enumerate(terms) if isinstance(term, str)}
     numbers = {term: f"{order[i]:06d}" for i, term in individuals.items()}
-    back = {f"{order[i]:06d}": _place(i) for i in individuals}
+    back = {f"{order[i]:06d}": _placeholder(i) for i in individuals}
     begins = [_sentence_beginning(conflict, i) for i in range(len(given))]
     numbered = [with_individuals(a, lambda i: numbers.get(i, i)) for a in given]
     in_general = sorted(numbered, key=repr)
@@ -143,7 +144,9 @@ def describe_conflict(conflict: Conflict, labels: Labels) -> PatternStory:
         tuple(sorted({labels.name_of(iri) for iri in iris_in(core)})),
         len(in_general),
     )
-    literals = {term: _place(i) for i, term in enumerate(terms) if isinstance(term, owl.Literal)}
+    literals = {
+        term: _placeholder(i) for i, term in enumerate(terms) if isinstance(term, owl.Literal)
+    }
     names = Naming(
         lambda number: back.get(number, number),
         lambda value: literals.get(value) or plain_literal(value),
@@ -178,11 +181,13 @@ def _sentence_beginning(conflict: Conflict, place: int) -> str:
     return TONIGHT if is_new else KNOWN
 
 
-def _place(number: int) -> str:
+def _placeholder(number: int) -> str:
+    """The placeholder of a term."""
     return f"{PLACE}{number}\ue001"
 
 
-def _place_name(term: Node, labels: Labels) -> str:
+def _name_at(term: Node, labels: Labels) -> str:
+    """The name of a term in the sentence."""
     if isinstance(term, owl.Literal):
         return plain_literal(term)
     return labels.name_of(blank_term(term) if term.startswith("_:") else term)
@@ -250,6 +255,7 @@ def _cut_facts(proof: Proof) -> list[Fact]:
 
 
 def _may_be_asserted(fact: Fact) -> bool:
+    """Decide whether data could assert a fact as it stands."""
     match fact:
         case owl.ClassAssertion(expression, _):
             return isinstance(expression, owl.Class) and expression not in (owl.THING, owl.NOTHING)
@@ -293,13 +299,15 @@ def _general_story(
         if isinstance(assertion, owl.DataPropertyAssertion | owl.NegativeDataPropertyAssertion):
             kinds.setdefault(assertion.literal, literal_kind(assertion.literal, labels))
 
-    def letter(individual: str) -> str:
+    def letter_for(individual: str) -> str:
+        """The letter_for that stands for an individual."""
         return letters.setdefault(
             individual,
             _LETTERS[len(letters)] if len(letters) < len(_LETTERS) else f"X{len(letters)}",
         )
 
-    def value(one: owl.Literal) -> str:
+    def value_phrase(one: owl.Literal) -> str:
+        """Describe a literal by its kind, numbered if there are several of a kind."""
         kind = kinds.get(one)
         if kind is None:
             return plain_literal(one)
@@ -310,7 +318,11 @@ def _general_story(
         return f"{'one' if alike[0] == one else 'another'} {bare}"
 
     story = tell_story(
-        [("", a) for a in given], axioms, proof, Naming(letter, value, in_general=True), labels
+        [("", a) for a in given],
+        axioms,
+        proof,
+        Naming(letter_for, value_phrase, in_general=True),
+        labels,
     )
     if len(letters) == 1:
         story = re.sub(r"\bX\b", "it", story)
@@ -333,7 +345,7 @@ def title(proof: Proof | None, core: owl.Assertion | None, labels: Labels) -> st
     """Name the contradiction in a few words, after ``core`` if a single fact causes all of it."""
     if proof is None or not isinstance(proof.last.fact, Clash):
         return "contradiction"
-    what = _impossibility(proof, labels)
+    what = _impossibility_title(proof, labels)
     match core:
         case owl.ClassAssertion(owl.Class(iri), _):
             return f"{labels.name_of(iri)}: {what}"
@@ -342,7 +354,8 @@ def title(proof: Proof | None, core: owl.Assertion | None, labels: Labels) -> st
     return what
 
 
-def _impossibility(proof: Proof, labels: Labels) -> str:
+def _impossibility_title(proof: Proof, labels: Labels) -> str:
+    """Title a contradiction by the properties of its facts."""
     last = proof.last
     assert isinstance(last.fact, Clash)
     names = list(
@@ -450,16 +463,19 @@ def _title_suffixes(patterns: Sequence[Pattern]) -> dict[str, tuple[str, ...]]:
 
 
 def _distinctive_names(patterns: Sequence[Pattern]) -> Iterable[str]:
+    """For each pattern, the names that not all patterns have."""
     shared = set(patterns[0].names).intersection(*(p.names for p in patterns))
     return (", ".join([name for name in p.names if name not in shared][:_NAMES]) for p in patterns)
 
 
 def _fact_counts(patterns: Sequence[Pattern]) -> Iterable[str]:
+    """For each pattern, its number of facts, if these differ."""
     differ = len({p.facts for p in patterns}) > 1
     return (f"{p.facts} fact{'s' * (p.facts != 1)}" if differ else "" for p in patterns)
 
 
 def _distinctive_words(patterns: Sequence[Pattern]) -> Iterable[str]:
+    """For each pattern, a part of its sentence that no other one has."""
     said = [re.split(r"(?<=[.;,]) ", p.sentence) for p in patterns]
     times = Counter(part for words in said for part in set(words))
     for words in said:

@@ -37,6 +37,7 @@ def with_article(name: str) -> str:
 
 
 def _begins_with_vowel(name: str) -> bool:
+    """Decide whether a name is spoken with a vowel at its beginning."""
     word = name.lstrip("“'\"(")
     if re.match(r"(?i)(?:uni(?!n|m)|us[eu]|eur|one\b|u[^a-z]|utility)", word):
         return False
@@ -118,12 +119,14 @@ class Naming:
 # --- links ----------------------------------------------------------------------------------------
 
 
-def _link(property: Any, labels: Labels, *, plural: bool = False) -> str:
+def _link_noun(property: Any, labels: Labels, *, plural: bool = False) -> str:
+    """Name a link of a property: “knows” link."""
     incoming = "incoming " if isinstance(property, owl.ObjectInverseOf) else ""
     return f"{incoming}{some_name(property, labels)} link{'s' if plural else ''}"
 
 
-def _preposition(property: Any) -> str:
+def _direction_preposition(property: Any) -> str:
+    """ "from" for an inverse property, else "to"."""
     return "from" if isinstance(property, owl.ObjectInverseOf) else "to"
 
 
@@ -140,14 +143,21 @@ def noun(expression: Any, labels: Labels) -> str:
                 else with_article(class_name(expression, labels))
             )
         case owl.ObjectUnionOf(operands):
-            return _list([noun(o, labels) for o in operands], "or")
+            return _join_with_word([noun(o, labels) for o in operands], "or")
         case owl.ObjectOneOf(individuals):
-            return _list([_individual(i, labels) for i in individuals], "or") or "one of nothing"
+            return (
+                _join_with_word([_nominal_individual(i, labels) for i in individuals], "or")
+                or "one of nothing"
+            )
         case owl.ObjectIntersectionOf(operands):
             named = [o for o in operands if isinstance(o, owl.Class)]
             others = [predicate(o, labels) for o in operands if not isinstance(o, owl.Class)]
-            head = _list([noun(o, labels) for o in named], "and also") if named else "something"
-            return f"{head} that {_list(others, 'and')}" if others else head
+            head = (
+                _join_with_word([noun(o, labels) for o in named], "and also")
+                if named
+                else "something"
+            )
+            return f"{head} that {_join_with_word(others, 'and')}" if others else head
     return f"something that {predicate(expression, labels)}"
 
 
@@ -160,12 +170,12 @@ def every_member(expression: Any, labels: Labels) -> str:
     if isinstance(expression, owl.ObjectUnionOf) and all(
         isinstance(o, owl.Class) for o in expression.operands
     ):
-        return _list([every_member(o, labels) for o in expression.operands], "and")
+        return _join_with_word([every_member(o, labels) for o in expression.operands], "and")
     if isinstance(expression, owl.ObjectIntersectionOf) and isinstance(
         expression.operands[0], owl.Class
     ):
         rest = [predicate(o, labels) for o in expression.operands[1:]]
-        return f"every {class_name(expression.operands[0], labels)} that {_list(rest, 'and')}"
+        return f"every {class_name(expression.operands[0], labels)} that {_join_with_word(rest, 'and')}"
     return f"whatever {predicate(expression, labels)}"
 
 
@@ -185,31 +195,31 @@ def predicate(expression: Any, labels: Labels) -> str:
                 return f"is not {noun(operand, labels)}"
             return f"is not something that {predicate(operand, labels)}"
         case owl.ObjectIntersectionOf(operands):
-            return _list(_share_verbs([predicate(o, labels) for o in operands]), "and")
+            return _join_with_word(_share_verbs([predicate(o, labels) for o in operands]), "and")
         case owl.ObjectUnionOf(operands):
-            return _list(_share_verbs([predicate(o, labels) for o in operands]), "or")
+            return _join_with_word(_share_verbs([predicate(o, labels) for o in operands]), "or")
         case owl.ObjectSomeValuesFrom(property, filler):
-            return f"has {with_article(_link(property, labels))} {_preposition(property)} {_something(filler, labels)}"
+            return f"has {with_article(_link_noun(property, labels))} {_direction_preposition(property)} {_filler_noun(filler, labels)}"
         case owl.ObjectAllValuesFrom(property, filler):
             if isinstance(filler, owl.ObjectComplementOf):
-                link = with_article(_link(property, labels))
-                return f"cannot have {link} {_preposition(property)} {noun(filler.operand, labels)}"
+                link = with_article(_link_noun(property, labels))
+                return f"cannot have {link} {_direction_preposition(property)} {noun(filler.operand, labels)}"
             if filler == owl.NOTHING:
-                return f"cannot have any {_link(property, labels)}"
-            return f"can have {_link(property, labels, plural=True)} only {_preposition(property)} {noun(filler, labels)}"
+                return f"cannot have any {_link_noun(property, labels)}"
+            return f"can have {_link_noun(property, labels, plural=True)} only {_direction_preposition(property)} {noun(filler, labels)}"
         case owl.ObjectHasValue(property, individual):
-            return f"has {with_article(_link(property, labels))} {_preposition(property)} {_individual(individual, labels)}"
+            return f"has {with_article(_link_noun(property, labels))} {_direction_preposition(property)} {_nominal_individual(individual, labels)}"
         case owl.ObjectHasSelf(property):
-            return f"has {with_article(_link(property, labels))} {_preposition(property)} itself"
+            return f"has {with_article(_link_noun(property, labels))} {_direction_preposition(property)} itself"
         case owl.ObjectMinCardinality(n, property, filler):
-            return f"has at least {n} {_link(property, labels, plural=n > 1)}{_filler_suffix(property, filler, labels)}"
+            return f"has at least {n} {_link_noun(property, labels, plural=n > 1)}{_filler_suffix(property, filler, labels)}"
         case owl.ObjectMaxCardinality(0, property, filler):
-            return f"cannot have any {_link(property, labels)}{_filler_suffix(property, filler, labels)}"
+            return f"cannot have any {_link_noun(property, labels)}{_filler_suffix(property, filler, labels)}"
         case owl.ObjectMaxCardinality(n, property, filler):
             many = f"{n} different" if n > 1 else f"{n}"
-            return f"can have at most {many} {_link(property, labels, plural=n > 1)}{_filler_suffix(property, filler, labels)}"
+            return f"can have at most {many} {_link_noun(property, labels, plural=n > 1)}{_filler_suffix(property, filler, labels)}"
         case owl.ObjectExactCardinality(n, property, filler):
-            return f"has exactly {n} {_link(property, labels, plural=n > 1)}{_filler_suffix(property, filler, labels)}"
+            return f"has exactly {n} {_link_noun(property, labels, plural=n > 1)}{_filler_suffix(property, filler, labels)}"
         case owl.DataSomeValuesFrom(property, range):
             return f"has {with_article(some_name(property, labels))}{_range_suffix(range, labels)}"
         case owl.DataAllValuesFrom(property, range):
@@ -229,20 +239,25 @@ def predicate(expression: Any, labels: Labels) -> str:
     return f"is in ({expression_text(expression, labels)})"
 
 
-def _individual(name: str, labels: Labels) -> str:
+def _nominal_individual(name: str, labels: Labels) -> str:
     """Name an individual of a nominal; placeholders stay."""
     return name if name.startswith(PLACE) else labels.name_of(name)
 
 
-def _something(filler: Any, labels: Labels) -> str:
+def _filler_noun(filler: Any, labels: Labels) -> str:
+    """Describe a filler by a noun; "something" for ⊤."""
     return "something" if filler == owl.THING else noun(filler, labels)
 
 
 def _filler_suffix(property: Any, filler: Any, labels: Labels) -> str:
-    return "" if filler == owl.THING else f" {_preposition(property)} {noun(filler, labels)}"
+    """Write " to a C" for a filler; "" for ⊤."""
+    return (
+        "" if filler == owl.THING else f" {_direction_preposition(property)} {noun(filler, labels)}"
+    )
 
 
 def _range_suffix(range: Any, labels: Labels) -> str:
+    """Write " that is a D" for a data range; "" for the universal one."""
     return "" if range == owl.TOP_DATATYPE else f" that is {range_noun(range, labels)}"
 
 
@@ -253,7 +268,8 @@ def _share_verbs(predicates: list[str]) -> list[str]:
     return predicates
 
 
-def _list(parts: Sequence[str], word: str) -> str:
+def _join_with_word(parts: Sequence[str], word: str) -> str:
+    """Join parts by commas, the last by ``word``."""
     if len(parts) < 2:
         return "".join(parts)
     comma = "," if len(parts) > 2 else ""
@@ -274,13 +290,13 @@ def range_noun(range: Any, labels: Labels) -> str:
             known = _DATATYPES.get(iri[len(owl.XSD) :]) if iri.startswith(owl.XSD) else None
             return known or f"a value of type {labels.name_of(iri)}"
         case owl.DataUnionOf(operands):
-            return _list([range_noun(o, labels) for o in operands], "or")
+            return _join_with_word([range_noun(o, labels) for o in operands], "or")
         case owl.DataIntersectionOf(operands):
-            return _list([range_noun(o, labels) for o in operands], "that is also")
+            return _join_with_word([range_noun(o, labels) for o in operands], "that is also")
         case owl.DataComplementOf(operand):
             return f"something other than {range_noun(operand, labels)}"
         case owl.DataOneOf(literals):
-            return _list([plain_literal(x) for x in literals], "or")
+            return _join_with_word([plain_literal(x) for x in literals], "or")
         case owl.DatatypeRestriction(datatype, facets):
             limits = [
                 _FACETS.get(
@@ -293,7 +309,7 @@ def range_noun(range: Any, labels: Labels) -> str:
                 if all(re.split("[#/]", facet)[-1] in _BOUNDS for facet, _ in facets)
                 else ", "
             )
-            return f"{range_noun(datatype, labels)}{joint}{_list(limits, 'and')}"
+            return f"{range_noun(datatype, labels)}{joint}{_join_with_word(limits, 'and')}"
     return expression_text(range, labels)
 
 
@@ -374,6 +390,7 @@ def _is_noun(name: str) -> bool:
 
 
 def _begins_with_verb(name: str) -> bool:
+    """Decide whether a property's name begins with a verb."""
     first, *rest = name.lower().split(" ")
     return bool(rest) and (
         first in _VERBS or (first.endswith("s") and not first.endswith(("ss", "us", "is")))
@@ -403,8 +420,8 @@ def axiom_clause(value: owl.Axiom, labels: Labels) -> str:
         property = about.property
         return template.format(
             name=some_name(property, labels),
-            link=with_article(_link(property, labels)),
-            to=_preposition(property),
+            link=with_article(_link_noun(property, labels)),
+            to=_direction_preposition(property),
         )
     match value:
         case owl.SubClassOf(sub, sup):
@@ -415,7 +432,7 @@ def axiom_clause(value: owl.Axiom, labels: Labels) -> str:
             return (
                 f"{same[0]} is the same as {same[1]}"
                 if len(same) == 2
-                else f"{_list(same, 'and')} are the same"
+                else f"{_join_with_word(same, 'and')} are the same"
             )
         case owl.DisjointClasses(members) if len(set(members)) == 1:
             return f"nothing can be {noun(members[0], labels)}"
@@ -424,11 +441,11 @@ def axiom_clause(value: owl.Axiom, labels: Labels) -> str:
                 return (
                     f"nothing can be both {noun(members[0], labels)} and {noun(members[1], labels)}"
                 )
-            return f"nothing can be two of these at once: {_list([noun(m, labels) for m in members], 'and')}"
+            return f"nothing can be two of these at once: {_join_with_word([noun(m, labels) for m in members], 'and')}"
         case owl.DisjointUnion(cls, members) if len(set(members)) == 1:
             return f"every {class_name(cls, labels)} is {noun(members[0], labels)}, and nothing can be {noun(members[0], labels)}"
         case owl.DisjointUnion(cls, members):
-            return f"every {class_name(cls, labels)} is exactly one of these: {_list([noun(m, labels) for m in members], 'or')}"
+            return f"every {class_name(cls, labels)} is exactly one of these: {_join_with_word([noun(m, labels) for m in members], 'or')}"
         case owl.SubObjectPropertyOf(sub, sup):
             turned = isinstance(sub, owl.ObjectInverseOf) != isinstance(sup, owl.ObjectInverseOf)
             back = " in the other direction" if turned else ""
@@ -436,32 +453,32 @@ def axiom_clause(value: owl.Axiom, labels: Labels) -> str:
         case owl.SubDataPropertyOf(sub, sup):
             return f"every {some_name(sub, labels)} is also {with_article(some_name(sup, labels))}"
         case owl.EquivalentObjectProperties(members) | owl.EquivalentDataProperties(members):
-            return f"{_list([some_name(m, labels) for m in members], 'and')} mean the same"
+            return (
+                f"{_join_with_word([some_name(m, labels) for m in members], 'and')} mean the same"
+            )
         case owl.DisjointObjectProperties(members) if len(set(members)) == 1:
-            return f"nothing can have {with_article(_link(members[0], labels))} to anything"
+            return f"nothing can have {with_article(_link_noun(members[0], labels))} to anything"
         case owl.DisjointDataProperties(members) if len(set(members)) == 1:
             return f"nothing can have {with_article(some_name(members[0], labels))}"
         case owl.DisjointObjectProperties(members):
-            return f"two things can never be linked by more than one of {_list([some_name(m, labels) for m in members], 'and')}"
+            return f"two things can never be linked by more than one of {_join_with_word([some_name(m, labels) for m in members], 'and')}"
         case owl.DisjointDataProperties(members):
-            properties = _list([some_name(m, labels) for m in members], "and")
+            properties = _join_with_word([some_name(m, labels) for m in members], "and")
             return f"one thing can never have the same value for more than one of {properties}"
         case owl.InverseObjectProperties(first, second):
             return (
                 f"{some_name(first, labels)} is {some_name(second, labels)} in the other direction"
             )
         case owl.ObjectPropertyDomain(property, domain):
-            return (
-                f"whatever has {with_article(_link(property, labels))} {predicate(domain, labels)}"
-            )
+            return f"whatever has {with_article(_link_noun(property, labels))} {predicate(domain, labels)}"
         case owl.ObjectPropertyRange(property, filler):
             if isinstance(property, owl.ObjectInverseOf):
-                return f"whatever has {with_article(_link(property.property, labels))} {predicate(filler, labels)}"
+                return f"whatever has {with_article(_link_noun(property.property, labels))} {predicate(filler, labels)}"
             if _is_noun(property_name(property, labels)):
                 return (
                     f"every {some_name(property, labels)} of something {predicate(filler, labels)}"
                 )
-            return f"whatever {with_article(_link(property, labels))} leads to {predicate(filler, labels)}"
+            return f"whatever {with_article(_link_noun(property, labels))} leads to {predicate(filler, labels)}"
         case owl.DataPropertyDomain(property, domain):
             return f"whatever has {with_article(some_name(property, labels))} {predicate(domain, labels)}"
         case owl.DataPropertyRange(property, range):
@@ -471,13 +488,15 @@ def axiom_clause(value: owl.Axiom, labels: Labels) -> str:
         case owl.DatatypeDefinition(datatype, range):
             return f"{with_article(labels.name_of(datatype.iri))} is {range_noun(range, labels)}"
         case owl.SubObjectPropertyChain(chain, sup):
-            links = ", then ".join(with_article(_link(link, labels)) for link in chain)
-            return f"things connected by {links}, are also connected by {with_article(_link(sup, labels))}"
+            links = ", then ".join(with_article(_link_noun(link, labels)) for link in chain)
+            return f"things connected by {links}, are also connected by {with_article(_link_noun(sup, labels))}"
         case owl.HasKey(expression, roles, data):
             things = (
                 "things" if expression == owl.THING else f"things, each {noun(expression, labels)},"
             )
-            names = _list([some_name(property, labels) for property in (*roles, *data)], "and")
+            names = _join_with_word(
+                [some_name(property, labels) for property in (*roles, *data)], "and"
+            )
             return f"two named {things} with the same {names} are one and the same"
     return manchester(value, labels)
 

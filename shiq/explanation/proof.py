@@ -113,7 +113,7 @@ def _proof_of(facts: Facts, clash: Step, assumed: owl.Assertion | None) -> Proof
 def _prove_by_cases(facts: Facts, assumed: owl.Assertion | None) -> Proof | None:
     """Prove that each case of one disjunction is impossible."""
     for fact in list(facts.steps):
-        cases = _cases_of(facts, fact)
+        cases = _open_cases(facts, fact)
         if len(cases) < 2:
             continue
         proofs: list[Proof] = []
@@ -135,7 +135,10 @@ def _prove_by_cases(facts: Facts, assumed: owl.Assertion | None) -> Proof | None
     return None
 
 
-def _cases_of(facts: Facts, fact: Fact) -> list[owl.Assertion]:
+def _open_cases(facts: Facts, fact: Fact) -> list[owl.Assertion]:
+    """The operands of a disjunction of which none is known; empty if the fact is no such
+    disjunction.
+    """
     match fact:
         case owl.ClassAssertion(owl.ObjectUnionOf(operands), x):
             settled = any(facts.premises_for(x, operand) is not None for operand in operands)

@@ -124,6 +124,7 @@ class Facts:
     def _premises_for_fillers(
         self, n: int, x: str, property: Any, filler: owl.ClassExpression
     ) -> tuple[Fact, ...] | None:
+        """Find facts by which x has n pairwise different fillers; None if there are none."""
         found = self.fillers(x, property, filler)
         if n > 4:
             return None

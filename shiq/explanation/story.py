@@ -41,16 +41,19 @@ def tell_story(
 
     given: pairs of the beginning of a sentence ("" for none) and an assertion
     """
-    return _Story(names, labels).text(given, axioms, proof)
+    return _StoryWriter(names, labels).text(given, axioms, proof)
 
 
-class _Story:
+class _StoryWriter:
+    """Writer of the story of one conflict."""
+
     def __init__(self, names: Naming, labels: Labels) -> None:
         self._plain = names
-        self._names = Naming(self._individual, names.literal, names.in_general)
+        self._names = Naming(self._individual_name, names.literal, names.in_general)
         self._labels = labels
 
-    def _individual(self, name: str) -> str:
+    def _individual_name(self, name: str) -> str:
+        """The name of an individual; a phrase for an unnamed witness."""
         return (
             "something that has no name here"
             if name.startswith(WITNESS)
@@ -63,7 +66,8 @@ class _Story:
         axioms: Sequence[owl.Axiom],
         proof: Proof | None,
     ) -> str:
-        short = self._two_classes(given, proof) if proof else ""
+        """Write the story: the data, the conclusions, the contradiction."""
+        short = self._disjointness_story(given, proof) if proof else ""
         if short:
             return short
         sentences = [*self._given_sentences(given)]
@@ -74,13 +78,11 @@ class _Story:
                 )
             sentences.append("All of this together is impossible")
         else:
-            sentences += self._argument(proof)
-        return " ".join(_sentence(s) for s in sentences if s)
+            sentences += self._argument_sentences(proof)
+        return " ".join(_as_sentence(s) for s in sentences if s)
 
-    def _two_classes(self, given: Sequence[tuple[str, owl.Assertion]], proof: Proof) -> str:
-        """Tell the commonest conflict: one individual recorded as a member of two disjoint
-        classes.
-        """
+    def _disjointness_story(self, given: Sequence[tuple[str, owl.Assertion]], proof: Proof) -> str:
+        """Tell the commonest conflict: one individual recorded as a member of two disjoint classes."""
         if len(proof.steps) != 3 or len(given) != 2 or proof.last.rule not in ("cax-dw", "cax-adc"):
             return ""
         parts = []
@@ -92,24 +94,26 @@ class _Story:
             where = {TONIGHT: " (tonight's data)", KNOWN: " (already known)"}.get(begin, "")
             parts.append(f"{_as_member(assertion, self._labels)}{where}")
         who = self._names.individual(given[0][1].individual)  # type: ignore[union-attr]
-        return _sentence(f"{who} is recorded {parts[0]} and {parts[1]}, but nothing can be both")
+        return _as_sentence(f"{who} is recorded {parts[0]} and {parts[1]}, but nothing can be both")
 
     def _given_sentences(self, given: Sequence[tuple[str, owl.Assertion]]) -> Iterable[str]:
+        """Write the assertions as sentences, grouped by their beginning."""
         by_begin: dict[str, list[str]] = {}
         for begin, assertion in given:
-            by_begin.setdefault(begin, []).append(self._fact(assertion))
+            by_begin.setdefault(begin, []).append(self._fact_text(assertion))
         for begin, clauses in by_begin.items():
             joined = "; ".join(clauses) if len(clauses) > 2 else " and ".join(clauses)
             if begin and len(clauses) > 2:
                 begin = {KNOWN: "Already known"}.get(begin, begin.removesuffix(" that")) + ":"
             yield f"{begin} {joined}" if begin else joined
 
-    def _fact(self, value: Fact) -> str:
+    def _fact_text(self, value: Fact) -> str:
+        """Write a fact as a clause."""
         return fact_clause(value, self._names, self._labels)  # type: ignore[arg-type]
 
     # --- what follows -----------------------------------------------------------------------------
 
-    def _argument(self, proof: Proof) -> list[str]:
+    def _argument_sentences(self, proof: Proof) -> list[str]:
         """Write a sentence for each conclusion worth naming, and one for the contradiction."""
         steps = {step.fact: step for step in proof.steps}
         uses = Counter(premise for step in proof.steps for premise in step.premises)
@@ -119,13 +123,13 @@ class _Story:
         for step in proof.steps[:-1]:
             if step.fact in hidden or not (step.premises or step.axiom):
                 continue
-            because = self._reasons(step, steps, hidden, said)
+            because = self._reason_clauses(step, steps, hidden, said)
             sentences.append(
-                f"{because}, so {self._fact(step.fact)}"
+                f"{because}, so {self._fact_text(step.fact)}"
                 if because
-                else f"so {self._fact(step.fact)}"
+                else f"so {self._fact_text(step.fact)}"
             )
-        sentences += self._contradiction(proof, steps, hidden, said)
+        sentences += self._contradiction_sentences(proof, steps, hidden, said)
         return sentences
 
     def _is_hidden(self, step: Step, proof: Proof, uses: Counter[Fact]) -> bool:
@@ -143,7 +147,7 @@ class _Story:
         users = [s for s in proof.steps if step.fact in s.premises]
         return len(users) == 1 and (users[0].rule in _INCLUSIONS or users[0] is proof.last)
 
-    def _reasons(
+    def _reason_clauses(
         self, step: Step, steps: dict[Fact, Step], hidden: set[Fact], said: set[owl.Axiom]
     ) -> str:
         """Write the axioms behind ``step`` and the hidden steps before it, in the order of use,
@@ -151,19 +155,20 @@ class _Story:
         """
         clauses: list[str] = []
 
-        def visit(one: Step) -> None:
+        def collect_reasons(one: Step) -> None:
+            """Collect the axioms behind a step, premises first."""
             for premise in one.premises:
                 if premise in hidden:
-                    visit(steps[premise])
-            clause = self._axiom(one)
+                    collect_reasons(steps[premise])
+            clause = self._axiom_text(one)
             if one.axiom is not None and one.axiom not in said and clause:
                 said.add(one.axiom)
                 clauses.append(clause)
 
-        visit(step)
+        collect_reasons(step)
         return _join_clauses(list(dict.fromkeys(clauses)))
 
-    def _axiom(self, step: Step) -> str:
+    def _axiom_text(self, step: Step) -> str:
         """Write the part of the axiom of ``step`` that the step uses."""
         if step.axiom is None:
             return ""
@@ -187,16 +192,17 @@ class _Story:
 
     # --- why that cannot be -----------------------------------------------------------------------
 
-    def _contradiction(
+    def _contradiction_sentences(
         self, proof: Proof, steps: dict[Fact, Step], hidden: set[Fact], said: set[owl.Axiom]
     ) -> list[str]:
+        """Write the last step: why the facts contradict."""
         last = proof.last
         assert isinstance(last.fact, Clash)
         premises = Step(last.fact, last.rule, last.premises)
-        because = self._reasons(premises, steps, hidden, said)
+        because = self._reason_clauses(premises, steps, hidden, said)
         about = last.fact.facts
         if last.cases:
-            return [*([because] if because else []), *self._cases(last)]
+            return [*([because] if because else []), *self._case_sentences(last)]
         match last.rule, about:
             case (("cax-dw" | "cax-adc"), (owl.ClassAssertion(first, _), second)) if (
                 about[0] == second
@@ -232,14 +238,14 @@ class _Story:
                 ]
             case _, (owl.SameIndividual() as same, owl.DifferentIndividuals() as different):
                 said_so = _original_inequality(different, steps)
-                alike = self._fact(owl.SameIndividual(said_so.first, said_so.second))
+                alike = self._fact_text(owl.SameIndividual(said_so.first, said_so.second))
                 if same in steps and steps[same].premises and said_so == different:
                     return [_DIFFER]
                 lead = f"{because}, so " if because else "so "
                 return [_DIFFER if said_so == different else f"{lead}{alike}, {_DIFFER}"]
             case _, (owl.DifferentIndividuals() as different,):
                 said_so = _original_inequality(different, steps)
-                alike = self._fact(owl.SameIndividual(said_so.first, said_so.second))
+                alike = self._fact_text(owl.SameIndividual(said_so.first, said_so.second))
                 lead = f"{because}, so " if because else "so "
                 return [
                     "but nothing differs from itself"
@@ -247,7 +253,7 @@ class _Story:
                     else f"{lead}{alike}, {_DIFFER}"
                 ]
             case "dt-not-type", (owl.DataPropertyAssertion() as data, *rest):
-                return [self._wrong_value(data, rest, last, because)]
+                return [self._wrong_value_sentence(data, rest, last, because)]
             case _, (
                 owl.DataPropertyAssertion(property, x, first),
                 owl.DataPropertyAssertion(_, _, second),
@@ -260,7 +266,7 @@ class _Story:
                 ]
             case "prp-npa1" | "prp-npa2", (positive, _):
                 return [
-                    f"{because}, so {self._fact(positive)}; but it is recorded that this is not so"
+                    f"{because}, so {self._fact_text(positive)}; but it is recorded that this is not so"
                     if because
                     else "but it is recorded that this is not so"
                 ]
@@ -278,23 +284,24 @@ class _Story:
             if isinstance(f, owl.ObjectPropertyAssertion | owl.DataPropertyAssertion)
         ]
         end = (
-            f"but there {'is' if len(links) == 1 else 'are'} {_count(len(links))}"
+            f"but there {'is' if len(links) == 1 else 'are'} {_count_word(len(links))}"
             if links
             else "but that is not so"
         )
         lead = because or "; ".join(limits)
         return [f"{lead}; {end}" if lead else end]
 
-    def _wrong_value(
+    def _wrong_value_sentence(
         self, data: owl.DataPropertyAssertion, rest: Sequence[Fact], last: Step, because: str
     ) -> str:
+        """Write that a value is outside the range of its property."""
         value = "this value" if self._plain.in_general else self._names.literal(data.literal)
         name = some_name(data.property, self._labels)
         datatype = owl.Datatype(data.literal.datatype)
         match last.axiom, *rest:
             case owl.DataPropertyRange(_, range), *_:
                 other = _value_out_of_range(value, datatype, range, self._labels)
-                clause = f"but {other}, as {_article(name)} must be"
+                clause = f"but {other}, as {_every_name(name)} must be"
             case None, owl.ClassAssertion(owl.DataAllValuesFrom(_, range), _):
                 clause = f"but {_value_out_of_range(value, datatype, range, self._labels)}"
             case _:
@@ -302,13 +309,16 @@ class _Story:
                 clause = f"but {value} is not {kind}, though it is marked as one"
         return f"{because}; {clause}" if because else clause
 
-    def _cases(self, last: Step) -> list[str]:
+    def _case_sentences(self, last: Step) -> list[str]:
+        """Write that each case of a disjunction is impossible."""
         sentences = []
         for case in last.cases:
             assert case.assumption is not None
-            inner = " ".join(_sentence(s) for s in self._argument(case))
+            inner = " ".join(_as_sentence(s) for s in self._argument_sentences(case))
             sentences.append(
-                f"if {self._fact(case.assumption)}: {inner[:1].lower() + inner[1:]}".rstrip(".")
+                f"if {self._fact_text(case.assumption)}: {inner[:1].lower() + inner[1:]}".rstrip(
+                    "."
+                )
             )
         return sentences
 
@@ -341,19 +351,23 @@ def _original_inequality(
     return different
 
 
-def _article(name: str) -> str:
+def _every_name(name: str) -> str:
+    """Write "every" before a name."""
     return f"every {name}"
 
 
-def _count(n: int) -> str:
+def _count_word(n: int) -> str:
+    """Write a small number as a word."""
     return {1: "one", 2: "two", 3: "three", 4: "four", 5: "five"}.get(n, str(n))
 
 
 def _as_member(assertion: owl.ClassAssertion, labels: Labels) -> str:
+    """Write "as a C" for a class assertion."""
     return f"as {predicate(assertion.expression, labels).removeprefix('is ')}"
 
 
 def _join_clauses(clauses: Sequence[str]) -> str:
+    """Join clauses by semicolons and "and"."""
     if len(clauses) < 2:
         return "".join(clauses)
     return (
@@ -363,6 +377,6 @@ def _join_clauses(clauses: Sequence[str]) -> str:
     )
 
 
-def _sentence(text: str) -> str:
+def _as_sentence(text: str) -> str:
     """Add a capital letter and a full stop; names keep their case."""
     return f"{text[0].upper() if text[0].isascii() else text[0]}{text[1:]}{'' if text.endswith(('.', '…')) else '.'}"
