@@ -125,7 +125,7 @@ def _link_noun(property: Any, labels: Labels, *, plural: bool = False) -> str:
     return f"{incoming}{some_name(property, labels)} link{'s' if plural else ''}"
 
 
-def _direction_preposition(property: Any) -> str:
+def _preposition(property: Any) -> str:
     """ "from" for an inverse property, else "to"."""
     return "from" if isinstance(property, owl.ObjectInverseOf) else "to"
 
@@ -143,21 +143,18 @@ def noun(expression: Any, labels: Labels) -> str:
                 else with_article(class_name(expression, labels))
             )
         case owl.ObjectUnionOf(operands):
-            return _join_with_word([noun(o, labels) for o in operands], "or")
+            return _list_words([noun(o, labels) for o in operands], "or")
         case owl.ObjectOneOf(individuals):
             return (
-                _join_with_word([_nominal_individual(i, labels) for i in individuals], "or")
-                or "one of nothing"
+                _list_words([_individual(i, labels) for i in individuals], "or") or "one of nothing"
             )
         case owl.ObjectIntersectionOf(operands):
             named = [o for o in operands if isinstance(o, owl.Class)]
             others = [predicate(o, labels) for o in operands if not isinstance(o, owl.Class)]
             head = (
-                _join_with_word([noun(o, labels) for o in named], "and also")
-                if named
-                else "something"
+                _list_words([noun(o, labels) for o in named], "and also") if named else "something"
             )
-            return f"{head} that {_join_with_word(others, 'and')}" if others else head
+            return f"{head} that {_list_words(others, 'and')}" if others else head
     return f"something that {predicate(expression, labels)}"
 
 
@@ -170,12 +167,12 @@ def every_member(expression: Any, labels: Labels) -> str:
     if isinstance(expression, owl.ObjectUnionOf) and all(
         isinstance(o, owl.Class) for o in expression.operands
     ):
-        return _join_with_word([every_member(o, labels) for o in expression.operands], "and")
+        return _list_words([every_member(o, labels) for o in expression.operands], "and")
     if isinstance(expression, owl.ObjectIntersectionOf) and isinstance(
         expression.operands[0], owl.Class
     ):
         rest = [predicate(o, labels) for o in expression.operands[1:]]
-        return f"every {class_name(expression.operands[0], labels)} that {_join_with_word(rest, 'and')}"
+        return f"every {class_name(expression.operands[0], labels)} that {_list_words(rest, 'and')}"
     return f"whatever {predicate(expression, labels)}"
 
 
@@ -195,31 +192,33 @@ def predicate(expression: Any, labels: Labels) -> str:
                 return f"is not {noun(operand, labels)}"
             return f"is not something that {predicate(operand, labels)}"
         case owl.ObjectIntersectionOf(operands):
-            return _join_with_word(_share_verbs([predicate(o, labels) for o in operands]), "and")
+            return _list_words(_share_verbs([predicate(o, labels) for o in operands]), "and")
         case owl.ObjectUnionOf(operands):
-            return _join_with_word(_share_verbs([predicate(o, labels) for o in operands]), "or")
+            return _list_words(_share_verbs([predicate(o, labels) for o in operands]), "or")
         case owl.ObjectSomeValuesFrom(property, filler):
-            return f"has {with_article(_link_noun(property, labels))} {_direction_preposition(property)} {_filler_noun(filler, labels)}"
+            return f"has {with_article(_link_noun(property, labels))} {_preposition(property)} {_filler_noun(filler, labels)}"
         case owl.ObjectAllValuesFrom(property, filler):
             if isinstance(filler, owl.ObjectComplementOf):
                 link = with_article(_link_noun(property, labels))
-                return f"cannot have {link} {_direction_preposition(property)} {noun(filler.operand, labels)}"
+                return f"cannot have {link} {_preposition(property)} {noun(filler.operand, labels)}"
             if filler == owl.NOTHING:
                 return f"cannot have any {_link_noun(property, labels)}"
-            return f"can have {_link_noun(property, labels, plural=True)} only {_direction_preposition(property)} {noun(filler, labels)}"
+            return f"can have {_link_noun(property, labels, plural=True)} only {_preposition(property)} {noun(filler, labels)}"
         case owl.ObjectHasValue(property, individual):
-            return f"has {with_article(_link_noun(property, labels))} {_direction_preposition(property)} {_nominal_individual(individual, labels)}"
+            return f"has {with_article(_link_noun(property, labels))} {_preposition(property)} {_individual(individual, labels)}"
         case owl.ObjectHasSelf(property):
-            return f"has {with_article(_link_noun(property, labels))} {_direction_preposition(property)} itself"
+            return (
+                f"has {with_article(_link_noun(property, labels))} {_preposition(property)} itself"
+            )
         case owl.ObjectMinCardinality(n, property, filler):
-            return f"has at least {n} {_link_noun(property, labels, plural=n > 1)}{_filler_suffix(property, filler, labels)}"
+            return f"has at least {n} {_link_noun(property, labels, plural=n > 1)}{_to_filler(property, filler, labels)}"
         case owl.ObjectMaxCardinality(0, property, filler):
-            return f"cannot have any {_link_noun(property, labels)}{_filler_suffix(property, filler, labels)}"
+            return f"cannot have any {_link_noun(property, labels)}{_to_filler(property, filler, labels)}"
         case owl.ObjectMaxCardinality(n, property, filler):
             many = f"{n} different" if n > 1 else f"{n}"
-            return f"can have at most {many} {_link_noun(property, labels, plural=n > 1)}{_filler_suffix(property, filler, labels)}"
+            return f"can have at most {many} {_link_noun(property, labels, plural=n > 1)}{_to_filler(property, filler, labels)}"
         case owl.ObjectExactCardinality(n, property, filler):
-            return f"has exactly {n} {_link_noun(property, labels, plural=n > 1)}{_filler_suffix(property, filler, labels)}"
+            return f"has exactly {n} {_link_noun(property, labels, plural=n > 1)}{_to_filler(property, filler, labels)}"
         case owl.DataSomeValuesFrom(property, range):
             return f"has {with_article(some_name(property, labels))}{_range_suffix(range, labels)}"
         case owl.DataAllValuesFrom(property, range):
@@ -239,7 +238,7 @@ def predicate(expression: Any, labels: Labels) -> str:
     return f"is in ({expression_text(expression, labels)})"
 
 
-def _nominal_individual(name: str, labels: Labels) -> str:
+def _individual(name: str, labels: Labels) -> str:
     """Name an individual of a nominal; placeholders stay."""
     return name if name.startswith(PLACE) else labels.name_of(name)
 
@@ -249,11 +248,9 @@ def _filler_noun(filler: Any, labels: Labels) -> str:
     return "something" if filler == owl.THING else noun(filler, labels)
 
 
-def _filler_suffix(property: Any, filler: Any, labels: Labels) -> str:
+def _to_filler(property: Any, filler: Any, labels: Labels) -> str:
     """Write " to a C" for a filler; "" for ⊤."""
-    return (
-        "" if filler == owl.THING else f" {_direction_preposition(property)} {noun(filler, labels)}"
-    )
+    return "" if filler == owl.THING else f" {_preposition(property)} {noun(filler, labels)}"
 
 
 def _range_suffix(range: Any, labels: Labels) -> str:
@@ -268,7 +265,7 @@ def _share_verbs(predicates: list[str]) -> list[str]:
     return predicates
 
 
-def _join_with_word(parts: Sequence[str], word: str) -> str:
+def _list_words(parts: Sequence[str], word: str) -> str:
     """Join parts by commas, the last by ``word``."""
     if len(parts) < 2:
         return "".join(parts)
@@ -290,13 +287,13 @@ def range_noun(range: Any, labels: Labels) -> str:
             known = _DATATYPES.get(iri[len(owl.XSD) :]) if iri.startswith(owl.XSD) else None
             return known or f"a value of type {labels.name_of(iri)}"
         case owl.DataUnionOf(operands):
-            return _join_with_word([range_noun(o, labels) for o in operands], "or")
+            return _list_words([range_noun(o, labels) for o in operands], "or")
         case owl.DataIntersectionOf(operands):
-            return _join_with_word([range_noun(o, labels) for o in operands], "that is also")
+            return _list_words([range_noun(o, labels) for o in operands], "that is also")
         case owl.DataComplementOf(operand):
             return f"something other than {range_noun(operand, labels)}"
         case owl.DataOneOf(literals):
-            return _join_with_word([plain_literal(x) for x in literals], "or")
+            return _list_words([plain_literal(x) for x in literals], "or")
         case owl.DatatypeRestriction(datatype, facets):
             limits = [
                 _FACETS.get(
@@ -309,7 +306,7 @@ def range_noun(range: Any, labels: Labels) -> str:
                 if all(re.split("[#/]", facet)[-1] in _BOUNDS for facet, _ in facets)
                 else ", "
             )
-            return f"{range_noun(datatype, labels)}{joint}{_join_with_word(limits, 'and')}"
+            return f"{range_noun(datatype, labels)}{joint}{_list_words(limits, 'and')}"
     return expression_text(range, labels)
 
 
@@ -421,7 +418,7 @@ def axiom_clause(value: owl.Axiom, labels: Labels) -> str:
         return template.format(
             name=some_name(property, labels),
             link=with_article(_link_noun(property, labels)),
-            to=_direction_preposition(property),
+            to=_preposition(property),
         )
     match value:
         case owl.SubClassOf(sub, sup):
@@ -432,7 +429,7 @@ def axiom_clause(value: owl.Axiom, labels: Labels) -> str:
             return (
                 f"{same[0]} is the same as {same[1]}"
                 if len(same) == 2
-                else f"{_join_with_word(same, 'and')} are the same"
+                else f"{_list_words(same, 'and')} are the same"
             )
         case owl.DisjointClasses(members) if len(set(members)) == 1:
             return f"nothing can be {noun(members[0], labels)}"
@@ -441,11 +438,11 @@ def axiom_clause(value: owl.Axiom, labels: Labels) -> str:
                 return (
                     f"nothing can be both {noun(members[0], labels)} and {noun(members[1], labels)}"
                 )
-            return f"nothing can be two of these at once: {_join_with_word([noun(m, labels) for m in members], 'and')}"
+            return f"nothing can be two of these at once: {_list_words([noun(m, labels) for m in members], 'and')}"
         case owl.DisjointUnion(cls, members) if len(set(members)) == 1:
             return f"every {class_name(cls, labels)} is {noun(members[0], labels)}, and nothing can be {noun(members[0], labels)}"
         case owl.DisjointUnion(cls, members):
-            return f"every {class_name(cls, labels)} is exactly one of these: {_join_with_word([noun(m, labels) for m in members], 'or')}"
+            return f"every {class_name(cls, labels)} is exactly one of these: {_list_words([noun(m, labels) for m in members], 'or')}"
         case owl.SubObjectPropertyOf(sub, sup):
             turned = isinstance(sub, owl.ObjectInverseOf) != isinstance(sup, owl.ObjectInverseOf)
             back = " in the other direction" if turned else ""
@@ -453,17 +450,15 @@ def axiom_clause(value: owl.Axiom, labels: Labels) -> str:
         case owl.SubDataPropertyOf(sub, sup):
             return f"every {some_name(sub, labels)} is also {with_article(some_name(sup, labels))}"
         case owl.EquivalentObjectProperties(members) | owl.EquivalentDataProperties(members):
-            return (
-                f"{_join_with_word([some_name(m, labels) for m in members], 'and')} mean the same"
-            )
+            return f"{_list_words([some_name(m, labels) for m in members], 'and')} mean the same"
         case owl.DisjointObjectProperties(members) if len(set(members)) == 1:
             return f"nothing can have {with_article(_link_noun(members[0], labels))} to anything"
         case owl.DisjointDataProperties(members) if len(set(members)) == 1:
             return f"nothing can have {with_article(some_name(members[0], labels))}"
         case owl.DisjointObjectProperties(members):
-            return f"two things can never be linked by more than one of {_join_with_word([some_name(m, labels) for m in members], 'and')}"
+            return f"two things can never be linked by more than one of {_list_words([some_name(m, labels) for m in members], 'and')}"
         case owl.DisjointDataProperties(members):
-            properties = _join_with_word([some_name(m, labels) for m in members], "and")
+            properties = _list_words([some_name(m, labels) for m in members], "and")
             return f"one thing can never have the same value for more than one of {properties}"
         case owl.InverseObjectProperties(first, second):
             return (
@@ -494,7 +489,7 @@ def axiom_clause(value: owl.Axiom, labels: Labels) -> str:
             things = (
                 "things" if expression == owl.THING else f"things, each {noun(expression, labels)},"
             )
-            names = _join_with_word(
+            names = _list_words(
                 [some_name(property, labels) for property in (*roles, *data)], "and"
             )
             return f"two named {things} with the same {names} are one and the same"

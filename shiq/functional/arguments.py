@@ -14,7 +14,7 @@ from shiq.rdf.vocabulary import ORDINARY_CLASSES, PLAIN_PROPERTIES, is_unknown_d
 
 
 class RefusedConstruct(Exception):
-    """A construct that is refused; ``kind`` is one of `shiq.answers.verdict.KINDS`."""
+    """Signal: a construct is refused; ``kind`` is one of `shiq.answers.verdict.KINDS`."""
 
     def __init__(self, message: str, kind: str = "malformed", hint: str = "") -> None:
         super().__init__(message)
@@ -147,16 +147,19 @@ _UNREAD_DATATYPES = frozenset(
 
 
 def _describe_argument(value: object) -> str:
+    """Describe an argument in a message."""
     if isinstance(value, Iri):
         return f"the {value.kind} <{value}>" if value.kind not in ("", "IRI") else f"<{value}>"
     return repr(value) if isinstance(value, str | int) else type(value).__name__
 
 
 def _with_article(kind: str) -> str:
+    """Put the indefinite article before a kind of entity."""
     return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
 
 
-def _iri(value: object, kind: str) -> str:
+def _iri_of_kind(value: object, kind: str) -> str:
+    """Check that ``value`` is an IRI that may be of ``kind``. Raises: RefusedConstruct."""
     if not isinstance(value, Iri) or value.kind not in ("", kind):
         raise RefusedConstruct(
             f"{_describe_argument(value)} where {_with_article(kind)} is expected"
@@ -169,7 +172,7 @@ def entity_iri(value: object, kind: str) -> str:
 
     Raises: RefusedConstruct, also for a reserved name that is no such entity.
     """
-    value = _iri(value, kind)
+    value = _iri_of_kind(value, kind)
     if kind not in BUILT_IN:
         return value
     ordinary = ORDINARY_CLASSES if kind == "class" else PLAIN_PROPERTIES
@@ -210,7 +213,7 @@ def data_property(value: object) -> m.DataProperty:
 
 def datatype(value: object) -> m.Datatype:
     """Datatype named by an IRI. Raises: RefusedConstruct for a misspelt reserved name."""
-    iri = _iri(value, "datatype")
+    iri = _iri_of_kind(value, "datatype")
     if not is_unknown_datatype(iri):
         _refuse_misspelt(iri)
     return m.Datatype(iri)
@@ -223,17 +226,17 @@ def data_range(value: object) -> Any:
 
 def individual(value: object) -> str:
     """Named or anonymous individual. Raises: RefusedConstruct."""
-    return str(value) if isinstance(value, Blank) else _iri(value, "individual")
+    return str(value) if isinstance(value, Blank) else _iri_of_kind(value, "individual")
 
 
 def annotation_property(value: object) -> str:
     """IRI of an annotation property. Raises: RefusedConstruct."""
-    return _iri(value, "annotation property")
+    return _iri_of_kind(value, "annotation property")
 
 
 def annotation_subject(value: object) -> str:
     """IRI or anonymous individual. Raises: RefusedConstruct."""
-    return str(value) if isinstance(value, Blank) else _iri(value, "IRI")
+    return str(value) if isinstance(value, Blank) else _iri_of_kind(value, "IRI")
 
 
 def literal(value: object) -> m.Literal:
@@ -253,7 +256,7 @@ def cardinality(value: object) -> int:
 
 def plain_iri(value: object) -> str:
     """IRI of no entity kind. Raises: RefusedConstruct."""
-    return _iri(value, "IRI")
+    return _iri_of_kind(value, "IRI")
 
 
 @lru_cache(maxsize=256)
@@ -291,16 +294,17 @@ def declared_entity(value: object) -> Entity:
 
 
 def group_of(member: Coercion) -> Coercion:
-    """Coercion of an argument list in parentheses, each argument by ``member``."""
+    """Make the check of an argument list in parentheses, each argument by ``member``."""
 
-    def coerce(value: object) -> tuple[Any, ...]:
+    def check_list(value: object) -> tuple[Any, ...]:
+        """Check a list in parentheses. Raises: RefusedConstruct."""
         if not isinstance(value, Group):
             raise RefusedConstruct(
                 f"{_describe_argument(value)} where a list in parentheses is expected"
             )
         return tuple(member(x) for x in value.members)
 
-    return coerce
+    return check_list
 
 
 Coercion: TypeAlias = Callable[[object], Any]

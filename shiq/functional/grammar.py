@@ -90,31 +90,34 @@ class ConstructRule:
         return make(*values)
 
 
-def _axiom(
+def _axiom_rule(
     make: Callable[..., Any], *fixed: Coercion, rest: Coercion | None = None, least: int = 2
 ) -> ConstructRule:
+    """Rule of an axiom, with fixed arguments and maybe a variable number of further ones."""
     return ConstructRule(
         make, fixed, variadic=rest, min_variadic=least if rest else 0, takes_annotations=True
     )
 
 
-def _disjoint(make: Callable[..., Any], *fixed: Coercion, rest: Coercion) -> ConstructRule:
+def _disjointness_rule(make: Callable[..., Any], *fixed: Coercion, rest: Coercion) -> ConstructRule:
     """Rule of a disjointness axiom: duplicates are dropped, as section 2.1 asks.
 
     A single remaining member is refused, since a contradiction may have been meant. RDF can state
     that contradiction, so text written from RDF is taken verbatim.
     """
 
-    def build(*arguments: Any) -> Any:
+    def build_axiom(*arguments: Any) -> Any:
+        """Make the axiom of at least two members."""
         *first, members = arguments
-        return make(*first, _at_least_two(members))
+        return make(*first, _at_least_two_members(members))
 
     return ConstructRule(
-        build, fixed, variadic=rest, min_variadic=2, takes_annotations=True, verbatim=make
+        build_axiom, fixed, variadic=rest, min_variadic=2, takes_annotations=True, verbatim=make
     )
 
 
-def _at_least_two(members: tuple[Any, ...]) -> tuple[Any, ...]:
+def _at_least_two_members(members: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Drop repeated members. Raises: RefusedConstruct if fewer than two remain."""
     distinct = tuple(dict.fromkeys(members))
     if len(distinct) < 2:
         raise RefusedConstruct("all members are the same: its meaning is not defined")
@@ -122,6 +125,9 @@ def _at_least_two(members: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _same_individuals(members: tuple[str, ...]) -> tuple[m.Assertion, ...]:
+    """Make equalities of each individual and the next. Raises: RefusedConstruct if there are too
+    many.
+    """
     # All pairs, though n - 1 say as much: an axiom that is deleted leaves no pair of its own, in
     # whatever order it is written, and one about some of the members leaves all of them the same,
     # as the whole axiom says.
@@ -134,7 +140,8 @@ def _same_individuals(members: tuple[str, ...]) -> tuple[m.Assertion, ...]:
 
 
 def _different_individuals(members: tuple[str, ...]) -> DifferentMembers | tuple[m.Assertion, ...]:
-    distinct = _at_least_two(members)
+    """Make inequalities of all pairs, or one value for many individuals."""
+    distinct = _at_least_two_members(members)
     if len(distinct) > MOST_DIFFERENT:
         raise RefusedConstruct(
             f"DifferentIndividuals of {len(distinct)} is over the limit of {MOST_DIFFERENT}",
@@ -146,12 +153,14 @@ def _different_individuals(members: tuple[str, ...]) -> DifferentMembers | tuple
 
 
 def _chain_or_role(value: object) -> Any:
+    """Read a property chain or a role."""
     return value if isinstance(value, Chain) else role(value)
 
 
 def _object_inclusion(
     sub: Chain | m.ObjectPropertyExpression, sup: m.ObjectPropertyExpression
 ) -> m.Axiom:
+    """Make an inclusion of a role or of a chain."""
     return (
         m.SubObjectPropertyChain(sub.properties, sup)
         if isinstance(sub, Chain)
@@ -159,17 +168,21 @@ def _object_inclusion(
     )
 
 
-def _data_restriction(make: Callable[..., Any]) -> ConstructRule:
-    def build(*arguments: Any) -> Any:
+def _data_restriction_rule(make: Callable[..., Any]) -> ConstructRule:
+    """Rule of a data restriction on one property."""
+
+    def build_restriction(*arguments: Any) -> Any:
+        """Make the restriction. Raises: RefusedConstruct for several properties."""
         if len(arguments[0]) > 2:
             raise RefusedConstruct("a data range over several properties", "outside-shiq")
         property, range = arguments[0]
         return make(data_property(property), data_range(range))
 
-    return ConstructRule(build, variadic=lambda value: value, min_variadic=2)
+    return ConstructRule(build_restriction, variadic=lambda value: value, min_variadic=2)
 
 
-def _restriction(base: m.Datatype, rest: tuple[object, ...]) -> m.DatatypeRestriction:
+def _datatype_restriction(base: m.Datatype, rest: tuple[object, ...]) -> m.DatatypeRestriction:
+    """Make a datatype restricted by facets. Raises: RefusedConstruct for a facet without value."""
     if len(rest) % 2:
         raise RefusedConstruct("a facet without a value")
     return m.DatatypeRestriction(
@@ -177,29 +190,33 @@ def _restriction(base: m.Datatype, rest: tuple[object, ...]) -> m.DatatypeRestri
     )
 
 
-def _object_assertion(make: Callable[..., Any]) -> ConstructRule:
-    return _axiom(lambda *arguments: (make(*arguments),), role, individual, individual)
+def _object_assertion_rule(make: Callable[..., Any]) -> ConstructRule:
+    """Rule of an assertion on an object property."""
+    return _axiom_rule(lambda *arguments: (make(*arguments),), role, individual, individual)
 
 
-def _data_assertion(make: Callable[..., Any]) -> ConstructRule:
-    return _axiom(lambda *arguments: (make(*arguments),), data_property, individual, literal)
+def _data_assertion_rule(make: Callable[..., Any]) -> ConstructRule:
+    """Rule of an assertion on a data property."""
+    return _axiom_rule(lambda *arguments: (make(*arguments),), data_property, individual, literal)
 
 
-def _declaration(kind: str) -> ConstructRule:
+def _entity_rule(kind: str) -> ConstructRule:
+    """Rule of an entity inside a declaration."""
     return ConstructRule(lambda name: Entity(kind, name), (lambda value: entity_iri(value, kind),))
 
 
-def _annotation_axiom(*fixed: Coercion, properties: int = 1) -> ConstructRule:
-    return _axiom(lambda *values: AnnotationAxiom(values[:properties]), *fixed)
+def _annotation_axiom_rule(*fixed: Coercion, properties: int = 1) -> ConstructRule:
+    """Rule of an axiom on annotation properties."""
+    return _axiom_rule(lambda *values: AnnotationAxiom(values[:properties]), *fixed)
 
 
 CONSTRUCTS: dict[str, ConstructRule] = {
-    "Class": _declaration("class"),
-    "ObjectProperty": _declaration("object property"),
-    "DataProperty": _declaration("data property"),
-    "AnnotationProperty": _declaration("annotation property"),
-    "Datatype": _declaration("datatype"),
-    "NamedIndividual": _declaration("individual"),
+    "Class": _entity_rule("class"),
+    "ObjectProperty": _entity_rule("object property"),
+    "DataProperty": _entity_rule("data property"),
+    "AnnotationProperty": _entity_rule("annotation property"),
+    "Datatype": _entity_rule("datatype"),
+    "NamedIndividual": _entity_rule("individual"),
     "Annotation": ConstructRule(
         lambda property, _: Annotation(property),
         (annotation_property, annotation_value),
@@ -212,7 +229,7 @@ CONSTRUCTS: dict[str, ConstructRule] = {
     "DataComplementOf": ConstructRule(m.DataComplementOf, (data_range,)),
     "DataOneOf": ConstructRule(m.DataOneOf, variadic=literal, min_variadic=1),
     "DatatypeRestriction": ConstructRule(
-        _restriction, (datatype,), variadic=lambda value: value, min_variadic=2
+        _datatype_restriction, (datatype,), variadic=lambda value: value, min_variadic=2
     ),
     "ObjectIntersectionOf": ConstructRule(
         m.ObjectIntersectionOf, variadic=class_expression, min_variadic=1
@@ -233,8 +250,8 @@ CONSTRUCTS: dict[str, ConstructRule] = {
     "ObjectExactCardinality": ConstructRule(
         m.ObjectExactCardinality, (cardinality, role), class_expression
     ),
-    "DataSomeValuesFrom": _data_restriction(m.DataSomeValuesFrom),
-    "DataAllValuesFrom": _data_restriction(m.DataAllValuesFrom),
+    "DataSomeValuesFrom": _data_restriction_rule(m.DataSomeValuesFrom),
+    "DataAllValuesFrom": _data_restriction_rule(m.DataAllValuesFrom),
     "DataHasValue": ConstructRule(m.DataHasValue, (data_property, literal)),
     "DataMinCardinality": ConstructRule(
         m.DataMinCardinality, (cardinality, data_property), data_range
@@ -249,53 +266,53 @@ CONSTRUCTS: dict[str, ConstructRule] = {
 
 AXIOMS: dict[str, ConstructRule] = {
     "Import": ConstructRule(Import, (plain_iri,)),
-    "Declaration": _axiom(lambda entity: entity, declared_entity),
-    "SubClassOf": _axiom(m.SubClassOf, class_expression, class_expression),
-    "EquivalentClasses": _axiom(m.EquivalentClasses, rest=class_expression),
-    "DisjointClasses": _disjoint(m.DisjointClasses, rest=class_expression),
-    "DisjointUnion": _disjoint(m.DisjointUnion, named_class, rest=class_expression),
-    "SubObjectPropertyOf": _axiom(_object_inclusion, _chain_or_role, role),
-    "EquivalentObjectProperties": _axiom(m.EquivalentObjectProperties, rest=role),
-    "DisjointObjectProperties": _disjoint(m.DisjointObjectProperties, rest=role),
-    "InverseObjectProperties": _axiom(m.InverseObjectProperties, role, role),
-    "ObjectPropertyDomain": _axiom(m.ObjectPropertyDomain, role, class_expression),
-    "ObjectPropertyRange": _axiom(m.ObjectPropertyRange, role, class_expression),
-    "FunctionalObjectProperty": _axiom(m.FunctionalObjectProperty, role),
-    "InverseFunctionalObjectProperty": _axiom(m.InverseFunctionalObjectProperty, role),
-    "ReflexiveObjectProperty": _axiom(m.ReflexiveObjectProperty, role),
-    "IrreflexiveObjectProperty": _axiom(m.IrreflexiveObjectProperty, role),
-    "SymmetricObjectProperty": _axiom(m.SymmetricObjectProperty, role),
-    "AsymmetricObjectProperty": _axiom(m.AsymmetricObjectProperty, role),
-    "TransitiveObjectProperty": _axiom(m.TransitiveObjectProperty, role),
-    "SubDataPropertyOf": _axiom(m.SubDataPropertyOf, data_property, data_property),
-    "EquivalentDataProperties": _axiom(m.EquivalentDataProperties, rest=data_property),
-    "DisjointDataProperties": _disjoint(m.DisjointDataProperties, rest=data_property),
-    "DataPropertyDomain": _axiom(m.DataPropertyDomain, data_property, class_expression),
-    "DataPropertyRange": _axiom(m.DataPropertyRange, data_property, data_range),
-    "FunctionalDataProperty": _axiom(m.FunctionalDataProperty, data_property),
-    "InverseFunctionalDataProperty": _axiom(m.InverseFunctionalDataProperty, data_property),
-    "DatatypeDefinition": _axiom(m.DatatypeDefinition, datatype, data_range),
-    "HasKey": _axiom(m.HasKey, class_expression, group_of(role), group_of(data_property)),
-    "SameIndividual": _axiom(_same_individuals, rest=individual),
-    "DifferentIndividuals": _axiom(_different_individuals, rest=individual),
-    "ClassAssertion": _axiom(
+    "Declaration": _axiom_rule(lambda entity: entity, declared_entity),
+    "SubClassOf": _axiom_rule(m.SubClassOf, class_expression, class_expression),
+    "EquivalentClasses": _axiom_rule(m.EquivalentClasses, rest=class_expression),
+    "DisjointClasses": _disjointness_rule(m.DisjointClasses, rest=class_expression),
+    "DisjointUnion": _disjointness_rule(m.DisjointUnion, named_class, rest=class_expression),
+    "SubObjectPropertyOf": _axiom_rule(_object_inclusion, _chain_or_role, role),
+    "EquivalentObjectProperties": _axiom_rule(m.EquivalentObjectProperties, rest=role),
+    "DisjointObjectProperties": _disjointness_rule(m.DisjointObjectProperties, rest=role),
+    "InverseObjectProperties": _axiom_rule(m.InverseObjectProperties, role, role),
+    "ObjectPropertyDomain": _axiom_rule(m.ObjectPropertyDomain, role, class_expression),
+    "ObjectPropertyRange": _axiom_rule(m.ObjectPropertyRange, role, class_expression),
+    "FunctionalObjectProperty": _axiom_rule(m.FunctionalObjectProperty, role),
+    "InverseFunctionalObjectProperty": _axiom_rule(m.InverseFunctionalObjectProperty, role),
+    "ReflexiveObjectProperty": _axiom_rule(m.ReflexiveObjectProperty, role),
+    "IrreflexiveObjectProperty": _axiom_rule(m.IrreflexiveObjectProperty, role),
+    "SymmetricObjectProperty": _axiom_rule(m.SymmetricObjectProperty, role),
+    "AsymmetricObjectProperty": _axiom_rule(m.AsymmetricObjectProperty, role),
+    "TransitiveObjectProperty": _axiom_rule(m.TransitiveObjectProperty, role),
+    "SubDataPropertyOf": _axiom_rule(m.SubDataPropertyOf, data_property, data_property),
+    "EquivalentDataProperties": _axiom_rule(m.EquivalentDataProperties, rest=data_property),
+    "DisjointDataProperties": _disjointness_rule(m.DisjointDataProperties, rest=data_property),
+    "DataPropertyDomain": _axiom_rule(m.DataPropertyDomain, data_property, class_expression),
+    "DataPropertyRange": _axiom_rule(m.DataPropertyRange, data_property, data_range),
+    "FunctionalDataProperty": _axiom_rule(m.FunctionalDataProperty, data_property),
+    "InverseFunctionalDataProperty": _axiom_rule(m.InverseFunctionalDataProperty, data_property),
+    "DatatypeDefinition": _axiom_rule(m.DatatypeDefinition, datatype, data_range),
+    "HasKey": _axiom_rule(m.HasKey, class_expression, group_of(role), group_of(data_property)),
+    "SameIndividual": _axiom_rule(_same_individuals, rest=individual),
+    "DifferentIndividuals": _axiom_rule(_different_individuals, rest=individual),
+    "ClassAssertion": _axiom_rule(
         lambda *values: (m.ClassAssertion(*values),), class_expression, individual
     ),
-    "ObjectPropertyAssertion": _object_assertion(m.ObjectPropertyAssertion),
-    "NegativeObjectPropertyAssertion": _object_assertion(m.NegativeObjectPropertyAssertion),
-    "DataPropertyAssertion": _data_assertion(m.DataPropertyAssertion),
-    "NegativeDataPropertyAssertion": _data_assertion(m.NegativeDataPropertyAssertion),
-    "AnnotationAssertion": _axiom(
+    "ObjectPropertyAssertion": _object_assertion_rule(m.ObjectPropertyAssertion),
+    "NegativeObjectPropertyAssertion": _object_assertion_rule(m.NegativeObjectPropertyAssertion),
+    "DataPropertyAssertion": _data_assertion_rule(m.DataPropertyAssertion),
+    "NegativeDataPropertyAssertion": _data_assertion_rule(m.NegativeDataPropertyAssertion),
+    "AnnotationAssertion": _axiom_rule(
         lambda property, *rest: AnnotationAxiom((property,), *rest),
         annotation_property,
         annotation_subject,
         annotation_value,
     ),
-    "SubAnnotationPropertyOf": _annotation_axiom(
+    "SubAnnotationPropertyOf": _annotation_axiom_rule(
         annotation_property, annotation_property, properties=2
     ),
-    "AnnotationPropertyDomain": _annotation_axiom(annotation_property, plain_iri),
-    "AnnotationPropertyRange": _annotation_axiom(annotation_property, plain_iri),
+    "AnnotationPropertyDomain": _annotation_axiom_rule(annotation_property, plain_iri),
+    "AnnotationPropertyRange": _annotation_axiom_rule(annotation_property, plain_iri),
 }
 
 

@@ -192,15 +192,16 @@ def read_owl_xml(data: bytes, source: str, base: str, scope: str) -> Document:
     Raises: InputError for XML that is not OWL/XML, for entities that are no plain abbreviations,
         and for a document without a readable item.
     """
-    return _read(_Reader(data, source, base, scope))
+    return _run_reader(_OwlXmlReader(data, source, base, scope))
 
 
 def read_owl_xml_header(data: bytes, source: str, base: str) -> Document:
     """Parse the part of a document before its axioms. Raises: InputError, as `read_owl_xml` does."""
-    return _read(_Reader(data, source, base, "", header_only=True))
+    return _run_reader(_OwlXmlReader(data, source, base, "", header_only=True))
 
 
-def _read(reader: _Reader) -> Document:
+def _run_reader(reader: _OwlXmlReader) -> Document:
+    """Run a reader, and break the cycle between the parser and its handlers."""
     try:
         return reader.read()
     finally:
@@ -211,8 +212,8 @@ class _EndOfHeader(Exception):
     """Signal: the first axiom was reached and only the header is wanted."""
 
 
-class _Reader:
-    """Parser of one document. The first frame is the ontology.
+class _OwlXmlReader:
+    """Parser of one OWL/XML document. The first frame is the ontology.
 
     refusal: the error in the open item, with its line. While it is set, frames above the first are
         not kept.
@@ -364,7 +365,7 @@ class _Reader:
         if parent.name in _OF_TEXT or parent.name in _EMPTY:
             raise RefusedConstruct(f"<{element}> inside <{parent.name}>, which holds no elements")
         if self.depth > 1 and element not in (_AT_TOP if self.depth == 2 else _INSIDE):
-            raise _refusal(
+            raise _refuse_element(
                 element,
                 "where an axiom is expected" if self.depth == 2 else f"inside <{parent.name}>",
             )
@@ -469,21 +470,23 @@ def _group_key_properties(arguments: list[object]) -> list[object]:
         (
             i
             for i, x in enumerate(arguments)
-            if isinstance(x, ObjectInverseOf) or "property" in _kind(x)
+            if isinstance(x, ObjectInverseOf) or "property" in _stated_kind(x)
         ),
         len(arguments),
     )
     properties: tuple[list[object], list[object]] = [], []
     for argument in arguments[first:]:
-        properties[_kind(argument) == "data property"].append(argument)
+        properties[_stated_kind(argument) == "data property"].append(argument)
     return [*arguments[:first], *(Group(tuple(group)) for group in properties)]
 
 
-def _kind(value: object) -> str:
+def _stated_kind(value: object) -> str:
+    """The entity kind that an argument states; "" if none."""
     return value.kind if isinstance(value, KindedIri) else ""
 
 
-def _refusal(element: str, place: str) -> RefusedConstruct:
+def _refuse_element(element: str, place: str) -> RefusedConstruct:
+    """Explain why an element cannot stand at ``place``."""
     if element in _RULES:
         return unknown_construct(element, place)
     known = _INSIDE | _AT_TOP | {"Ontology"}

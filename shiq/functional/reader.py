@@ -66,7 +66,7 @@ def parse_functional(text: str, source: str, scope: str, *, verbatim: bool = Fal
 
 def read_document(text: str, source: str, scope: str, *, verbatim: bool = False) -> Document:
     """Parse as `parse_functional` does, with the line of each axiom. Raises: InputError."""
-    reader = _Reader(text, source, scope, verbatim)
+    reader = _FunctionalReader(text, source, scope, verbatim)
     position: int | None = 0
     while position is not None:
         position = reader.read_from(position)
@@ -74,8 +74,8 @@ def read_document(text: str, source: str, scope: str, *, verbatim: bool = False)
 
 
 @dataclass
-class _Item:
-    """The axiom being parsed.
+class _OpenAxiom:
+    """The axiom that is being parsed, with its open constructs.
 
     stack: open keywords with their arguments so far; after an error only ``depth`` is maintained
     hidden_axiom: offset where an axiom seems to begin inside the last string, and where that string
@@ -91,7 +91,9 @@ class _Item:
     hidden_axiom: tuple[int, int] = (0, 0)
 
 
-class _Reader:
+class _FunctionalReader:
+    """Parser of one document in functional-style syntax."""
+
     def __init__(self, text: str, source: str, scope: str, verbatim: bool) -> None:
         self.text = text.removeprefix("\ufeff")
         self.source, self.verbatim = source, verbatim
@@ -103,7 +105,7 @@ class _Reader:
         self.prefixes = Prefixes()
         self.header: list[str] = []
         self.state = "prologue"  # then "header", "axioms", "closed"
-        self.item: _Item | None = None
+        self.item: _OpenAxiom | None = None
         self.closed_at = self.resume = 0
         self.builder = DocumentBuilder(source)
 
@@ -128,61 +130,63 @@ class _Reader:
             and token.kind == "call"
             and token.text in _STARTS.get(self.item.keyword, ())
         ):
-            self._refuse(
+            self._refuse_item(
                 RefusedConstruct(f"a closing parenthesis is missing before {token.text}"), token
             )
-            self._end(token.offset)
+            self._end_item(token.offset)
         if self.item is not None:
             self._continue_item(self.item, token)
         elif self.state == "prologue":
-            self._prologue(token)
+            self._read_prologue(token)
         elif self.state == "header" and token.kind in ("iri", "name") and len(self.header) < 2:
-            self._header(token)
+            self._read_header(token)
         elif token.kind == "close" and self.state == "closed":
-            self._leftover(RefusedConstruct("a parenthesis too many"), token.offset)
+            self._record_leftover(RefusedConstruct("a parenthesis too many"), token.offset)
         elif token.kind == "close":
             self.state, self.closed_at = "closed", token.offset
         else:
             if self.state == "closed":
-                self._leftover(
+                self._record_leftover(
                     RefusedConstruct(
                         "the ontology is closed here, but text follows: a parenthesis too many?"
                     ),
                     self.closed_at,
                 )
             self.state = "axioms"
-            self._begin(token)
+            self._begin_item(token)
 
-    def _prologue(self, token: Token) -> None:
+    def _read_prologue(self, token: Token) -> None:
+        """Handle a token before the ontology: a prefix, or its beginning."""
         if token.kind == "call" and token.text == "Ontology":
             self.state = "header"
         elif token.kind == "call" and token.text == "Prefix":
-            self.item = _Item("Prefix", token.offset, [("Prefix", [])], 1)
+            self.item = _OpenAxiom("Prefix", token.offset, [("Prefix", [])], 1)
         elif self.prefixes.namespaces or self.builder.ledger:
-            self._begin(token)
+            self._begin_item(token)
         else:
-            raise _not_functional(self.source, self.text, token)
+            raise _not_functional_error(self.source, self.text, token)
 
-    def _header(self, token: Token) -> None:
+    def _read_header(self, token: Token) -> None:
+        """Handle a token of the ontology's IRI or version IRI."""
         try:
             self.header.append(self.prefixes.resolve(token.kind, token.text))
         except RefusedConstruct as refused:
             self.header.append("")
-            self._leftover(refused, token.offset)
+            self._record_leftover(refused, token.offset)
 
-    def _begin(self, token: Token) -> None:
+    def _begin_item(self, token: Token) -> None:
         """Begin an item. An item that is no axiom is read to its end and becomes a leftover."""
-        self.item = _Item(token.text if token.kind == "call" else "", token.offset)
+        self.item = _OpenAxiom(token.text if token.kind == "call" else "", token.offset)
         if token.kind == "call" and (token.text in AXIOMS or token.text == "Annotation"):
             self.item.stack.append((token.text, []))
             self.item.depth = 1
             return
         if token.kind == "call":
-            self._refuse(unknown_construct(token.text, "where an axiom is expected"), token)
+            self._refuse_item(unknown_construct(token.text, "where an axiom is expected"), token)
         elif token.kind == "error":
-            self._refuse(RefusedConstruct(token.text), token)
+            self._refuse_item(RefusedConstruct(token.text), token)
         else:
-            self._refuse(
+            self._refuse_item(
                 RefusedConstruct(
                     f"{short_text(self.text[token.offset : token.end])!r} where an axiom is expected"
                 ),
@@ -190,20 +194,21 @@ class _Reader:
             )
         self.item.depth = int(token.kind in ("call", "open"))
         if not self.item.depth:
-            self._end(token.end)
+            self._end_item(token.end)
 
-    def _continue_item(self, item: _Item, token: Token) -> None:
+    def _continue_item(self, item: _OpenAxiom, token: Token) -> None:
+        """Handle a token inside an item; after a refusal, find where the item ends."""
         if item.refusal is None:
             try:
-                self._shift(item, token)
+                self._push_argument(item, token)
             except RefusedConstruct as refused:
-                self._refuse(refused, token)
+                self._refuse_item(refused, token)
         hidden, behind = item.hidden_axiom
         if item.refusal is not None and hidden and token.offset == behind and token.kind != "close":
             # Text right behind a string that holds axioms: its closing quote was missing, and this
             # one opened another string.
             self.resume = hidden
-            self._end(hidden)
+            self._end_item(hidden)
             return
         if token.kind == "literal" and (
             match := _AXIOM_LINE.search(self.text, token.offset, token.end)
@@ -214,9 +219,10 @@ class _Reader:
         elif token.kind == "close":
             item.depth -= 1
             if not item.depth:
-                self._end(token.end)
+                self._end_item(token.end)
 
-    def _shift(self, item: _Item, token: Token) -> None:
+    def _push_argument(self, item: _OpenAxiom, token: Token) -> None:
+        """Add a token to the open constructs of an item. Raises: RefusedConstruct."""
         arguments = item.stack[-1][1]
         match token.kind:
             case "call" if token.text in CONSTRUCTS:
@@ -234,10 +240,10 @@ class _Reader:
                     item.stack[-1][1].append(made)
                     if isinstance(made, Annotation):
                         self.builder.use_property(
-                            "annotation", made.property, self._line(item.start)
+                            "annotation", made.property, self._line_of(item.start)
                         )
                 else:
-                    self._accept(build(keyword, closed, verbatim=self.verbatim), item)
+                    self._accept_value(build(keyword, closed, verbatim=self.verbatim), item)
             case "equals" if item.keyword == "Prefix":
                 arguments.append("=")
             case "name" if item.keyword == "Prefix":
@@ -259,48 +265,54 @@ class _Reader:
 
     # --- results ---
 
-    def _refuse(self, refused: RefusedConstruct, token: Token) -> None:
+    def _refuse_item(self, refused: RefusedConstruct, token: Token) -> None:
+        """Record the refusal of the open item."""
         item = self.item
         if item is not None and item.refusal is None:
-            item.refusal, item.refusal_line = refused, self._line(token.offset)
+            item.refusal, item.refusal_line = refused, self._line_of(token.offset)
             item.stack.clear()
 
-    def _end(self, offset: int) -> None:
+    def _end_item(self, offset: int) -> None:
+        """End the open item; a refused one becomes a leftover."""
         item, self.item = self.item, None
         if item is not None and item.refusal is not None:
-            self._leftover(item.refusal, item.start, offset, item.refusal_line)
+            self._record_leftover(item.refusal, item.start, offset, item.refusal_line)
 
-    def _accept(self, value: Any, item: _Item) -> None:
+    def _accept_value(self, value: Any, item: _OpenAxiom) -> None:
+        """Pass a finished value to the document."""
         self.builder.accept(
-            value, item.keyword, self._line(item.start), lambda: self._rest_of_line(item.start)
+            value, item.keyword, self._line_of(item.start), lambda: self._rest_of_line(item.start)
         )
 
-    def _line(self, offset: int) -> int:
+    def _line_of(self, offset: int) -> int:
+        """The line of a character offset."""
         return bisect_right(self.line_starts, offset)
 
     def _rest_of_line(self, offset: int) -> str:
+        """The text from an offset to the end of its line."""
         end = self.text.find("\n", offset)
         return self.text[offset : end if end >= 0 else len(self.text)]
 
-    def _leftover(
+    def _record_leftover(
         self, refused: RefusedConstruct, start: int, end: int = 0, refused_line: int = 0
     ) -> None:
+        """Record a refused item as a leftover."""
         text = self.text[start:end] if end else self._rest_of_line(start)
-        self.builder.add_leftover(refused, self._line(start), text, refused_line)
+        self.builder.add_leftover(refused, self._line_of(start), text, refused_line)
 
     def finish(self) -> Document:
         """Finish the document. Raises: InputError if it has no ontology."""
         if self.state == "prologue":
-            raise _not_functional(self.source, self.text, None)
+            raise _not_functional_error(self.source, self.text, None)
         end = len(self.text)
         if self.item is not None:
-            self._refuse(
+            self._refuse_item(
                 RefusedConstruct("the text ends inside this axiom: is the file cut short?"),
                 Token("close", "", end, end),
             )
-            self._end(end)
+            self._end_item(end)
         elif self.state != "closed":
-            self._leftover(
+            self._record_leftover(
                 RefusedConstruct(
                     "the text ends before the ontology is closed: is the file cut short?"
                 ),
@@ -311,7 +323,8 @@ class _Reader:
         )
 
 
-def _not_functional(source: str, text: str, token: Token | None) -> InputError:
+def _not_functional_error(source: str, text: str, token: Token | None) -> InputError:
+    """Error: the text is no ontology in functional-style syntax."""
     start = (
         f"it begins with {short_text(text[token.offset : token.offset + 40])!r}"
         if token

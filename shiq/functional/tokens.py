@@ -68,6 +68,7 @@ _BROKEN_WORD = re.compile(r'[^\s()<>"]+|.', re.DOTALL)
 
 @cache
 def _token_pattern() -> re.Pattern[str]:
+    """Regular expression of a token."""
     return re.compile(
         rf"""
         (?P<call>[A-Za-z][A-Za-z0-9]*)(?!:){_GAP}\(
@@ -85,6 +86,7 @@ def _token_pattern() -> re.Pattern[str]:
 
 @cache
 def _suffix_pattern() -> re.Pattern[str]:
+    """Regular expression of a literal's language or datatype."""
     return re.compile(rf"{_GAP}(?:(@{LANGUAGE}(?![\w-]))|(\^\^){_GAP}({_IRI}|{_NAME}))", re.VERBOSE)
 
 
@@ -94,15 +96,16 @@ def tokens(text: str, position: int = 0) -> Iterator[Token]:
     """
     position = _SKIP.match(text, position).end()  # type: ignore[union-attr]  # _GAP matches the empty string
     while position < len(text):
-        token = _token_at(text, position)
+        token = _match_token(text, position)
         yield token
         position = _SKIP.match(text, token.end).end()  # type: ignore[union-attr]
 
 
-def _token_at(text: str, position: int) -> Token:
+def _match_token(text: str, position: int) -> Token:
+    """Read the token at ``position``; an error token if there is none."""
     match = _token_pattern().match(text, position)
     if match is None:
-        return _error(text, position)
+        return _error_token(text, position)
     kind = match.lastgroup or ""
     content = match.group(kind)
     if kind == "iri":
@@ -123,8 +126,8 @@ def _token_at(text: str, position: int) -> Token:
     return Token(kind, content, position, match.end())
 
 
-def _error(text: str, position: int) -> Token:
-    """Error token at ``position``, over the text that is skipped."""
+def _error_token(text: str, position: int) -> Token:
+    """Make an error token at ``position``, over the text that is skipped."""
     if text[position] == '"':
         if (match := _BROKEN_STRING.match(text, position)) is not None:
             return Token(

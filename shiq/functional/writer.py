@@ -48,9 +48,9 @@ def axiom_text(value: owl.Axiom | owl.Assertion | owl.ClassExpression | owl.Data
         if isinstance(current, _Text):
             written.append(current)
         elif isinstance(current, str):
-            written.append(blank_term(current) if current.startswith("_:") else _iri(current))
+            written.append(blank_term(current) if current.startswith("_:") else _iri_text(current))
         elif isinstance(current, _ENTITIES):
-            written.append(_iri(current.iri))
+            written.append(_iri_text(current.iri))
         elif isinstance(current, int):
             written.append(str(current))
         elif isinstance(current, owl.Literal):
@@ -79,11 +79,12 @@ def ontology_text(axioms: Iterable[owl.Axiom], assertions: Iterable[owl.Assertio
         for part in parts(value):
             if declared := declared_term(part):
                 declarations[declaration_text(*declared)] = None
-        lines += map(axiom_text, _normalise(value))
+        lines += map(axiom_text, _normalise_axiom(value))
     return "\n".join(["Ontology(", *declarations, *lines, ")", ""])
 
 
 def _keyword(value: object) -> str:
+    """The keyword of a construct."""
     return (
         "SubObjectPropertyOf"
         if isinstance(value, owl.SubObjectPropertyChain)
@@ -94,33 +95,40 @@ def _keyword(value: object) -> str:
 def _arguments(value: object) -> list[object]:
     """Arguments of a construct, in order."""
     if isinstance(value, owl.SubObjectPropertyChain):
-        return [_Text(f"ObjectPropertyChain({' '.join(map(_role, value.chain))})"), value.sup]
+        return [_Text(f"ObjectPropertyChain({' '.join(map(_role_text, value.chain))})"), value.sup]
     if isinstance(value, owl.HasKey):
         roles, properties = (
-            map(_role, value.object_properties),
-            (_iri(p.iri) for p in value.data_properties),
+            map(_role_text, value.object_properties),
+            (_iri_text(p.iri) for p in value.data_properties),
         )
         return [value.expression, _Text(f"({' '.join(roles)})"), _Text(f"({' '.join(properties)})")]
     fields: list[object] = [getattr(value, name) for name in type(value).__match_args__]  # type: ignore[attr-defined]
     if isinstance(value, _CARDINALITIES) and fields[-1] in _UNQUALIFIED:
         fields.pop()
-    return list(_flatten(fields))
+    return list(_flatten_tuples(fields))
 
 
-def _flatten(fields: Iterable[object]) -> Iterable[object]:
+def _flatten_tuples(fields: Iterable[object]) -> Iterable[object]:
+    """Yield the entries of nested tuples."""
     for entry in fields:
         if isinstance(entry, tuple):
-            yield from _flatten(entry)
+            yield from _flatten_tuples(entry)
         else:
             yield entry
 
 
-def _role(property: object) -> str:
-    return _iri(property.iri) if isinstance(property, owl.ObjectProperty) else axiom_text(property)  # type: ignore[arg-type]
+def _role_text(property: object) -> str:
+    """Write a role."""
+    return (
+        _iri_text(property.iri)
+        if isinstance(property, owl.ObjectProperty)
+        else axiom_text(property)
+    )  # type: ignore[arg-type]
 
 
 @lru_cache(maxsize=65536)
-def _iri(iri: str) -> str:
+def _iri_text(iri: str) -> str:
+    """Write an IRI in angle brackets. Raises: ValueError for an illegal one."""
     if _NOT_IN_IRIS.search(iri):
         raise ValueError(f"not an IRI, functional-style syntax cannot write it: {iri!r}")
     return f"<{iri}>"
@@ -131,7 +139,7 @@ def literal_text(value: owl.Literal) -> str:
     text = '"' + value.lexical.replace("\\", "\\\\").replace('"', '\\"') + '"'
     if value.language and value.datatype == owl.RDF + "langString":
         return f"{text}@{value.language}"
-    return text if value.datatype == owl.XSD + "string" else f"{text}^^{_iri(value.datatype)}"
+    return text if value.datatype == owl.XSD + "string" else f"{text}^^{_iri_text(value.datatype)}"
 
 
 def declared_term(part: object) -> tuple[str, str] | None:
@@ -151,13 +159,13 @@ def declared_term(part: object) -> tuple[str, str] | None:
 
 def declaration_text(kind: str, iri: str) -> str:
     """Write the declaration of a term in functional-style syntax."""
-    return f"Declaration({kind}({_iri(iri)}))"
+    return f"Declaration({kind}({_iri_text(iri)}))"
 
 
 M = TypeVar("M")
 
 
-def _disjoint(
+def _normalise_disjointness(
     value: owl.Axiom, members: tuple[M, ...], empty: Callable[[M], owl.Axiom]
 ) -> list[owl.Axiom | owl.Assertion]:
     """Rewrite a disjointness ``value``: each repeated member is empty, and the set has each member
@@ -170,7 +178,7 @@ def _disjoint(
     return [*repeated, *([type(value)(distinct)] if len(distinct) > 1 else [])]  # type: ignore[call-arg, arg-type]
 
 
-def _normalise(value: owl.Axiom | owl.Assertion) -> list[owl.Axiom | owl.Assertion]:
+def _normalise_axiom(value: owl.Axiom | owl.Assertion) -> list[owl.Axiom | owl.Assertion]:
     """Rewrite ``value`` to equivalent axioms without repeated or single members."""
     match value:
         case (
@@ -191,18 +199,20 @@ def _normalise(value: owl.Axiom | owl.Assertion) -> list[owl.Axiom | owl.Asserti
                 owl.SubClassOf(
                     cls, owl.ObjectUnionOf(expressions) if len(expressions) > 1 else expressions[0]
                 ),
-                *_normalise(owl.DisjointClasses(expressions)),
+                *_normalise_axiom(owl.DisjointClasses(expressions)),
             ]
         case owl.DisjointClasses(members):
-            return _disjoint(value, members, lambda member: owl.SubClassOf(member, owl.NOTHING))
+            return _normalise_disjointness(
+                value, members, lambda member: owl.SubClassOf(member, owl.NOTHING)
+            )
         case owl.DisjointObjectProperties(roles):
-            return _disjoint(
+            return _normalise_disjointness(
                 value,
                 roles,
                 lambda role: owl.SubClassOf(owl.THING, owl.ObjectAllValuesFrom(role, owl.NOTHING)),
             )
         case owl.DisjointDataProperties(properties):
-            return _disjoint(
+            return _normalise_disjointness(
                 value,
                 properties,
                 lambda property: owl.SubClassOf(owl.THING, owl.DataMaxCardinality(0, property)),

@@ -92,7 +92,7 @@ class CatalogFile:
             if begin is None:
                 return None
             entry = CatalogEntry(begin[1] + iri[len(begin[0]) :])
-        return self._check_file(iri, entry)
+        return self._existing_file(iri, entry)
 
     def leads_to(self, path: Path) -> bool:
         """Decide whether an entry or a rewrite rule can lead to `path`."""
@@ -107,29 +107,30 @@ class CatalogFile:
             ) or any(place.is_relative_to(folder) for folder in below)
         return False
 
-    def _check_file(self, iri: str, entry: CatalogEntry) -> Path:
+    def _existing_file(self, iri: str, entry: CatalogEntry) -> Path:
+        """Resolve an entry to a file that exists and has the hash of the entry. Raises: InputError."""
         path = self._resolve_target(iri, entry.target)
         try:
             if not path.is_file():
-                raise self._error(
+                raise self._entry_error(
                     iri,
                     f"{entry.target}, which is no file",
                     "Correct the catalog, or put the file there.",
                 )
             if path.stat().st_size > limits().document:
-                raise self._error(
+                raise self._entry_error(
                     iri,
                     f"{entry.target}, which is too large for an import ({path.stat().st_size:,} bytes)",
                     "Give it as a source of its own, or raise SHIQ_MAX_DOCUMENT.",
                 )
             if entry.sha256 and hashlib.sha256(path.read_bytes()).hexdigest() != entry.sha256:
-                raise self._error(
+                raise self._entry_error(
                     iri,
                     f"{entry.target}, which is another file by now: its SHA-256 differs",
                     "Look at it, then renew the hash.",
                 )
         except (OSError, ValueError) as error:
-            raise self._error(
+            raise self._entry_error(
                 iri, f"{entry.target}, which cannot be read ({error})", "Check the file."
             ) from error
         return path
@@ -151,13 +152,14 @@ class CatalogFile:
         return str(given if given.resolve() == path else path)
 
     def _resolve_target(self, iri: str, target: str) -> Path:
+        """Resolve the target of an entry to a path below the catalog's folder. Raises: InputError."""
         text = target
         if text.lower().startswith("file:"):
             text = unquote(urlsplit(text).path)
         elif _DRIVE.match(text):
             text = text.replace("\\", "/")
         elif _SCHEME.match(text):
-            raise self._error(
+            raise self._entry_error(
                 iri,
                 f"{target}, and nothing is fetched",
                 "Download it, and put the file's name there.",
@@ -169,7 +171,7 @@ class CatalogFile:
             for candidate in dict.fromkeys((root / text, root / unquote(text))):
                 path = candidate.resolve()
                 if not path.is_relative_to(root):
-                    raise self._error(
+                    raise self._entry_error(
                         iri,
                         f"{target}, outside of the catalog's folder",
                         "Keep imports in that folder, or below.",
@@ -177,7 +179,7 @@ class CatalogFile:
                 if path.exists():
                     return path
         except (OSError, ValueError, RuntimeError) as error:
-            raise self._error(
+            raise self._entry_error(
                 iri, f"{target!r}, which is no path ({error})", "Correct the catalog."
             ) from error
         return root / text
@@ -186,7 +188,7 @@ class CatalogFile:
         """Copy a file from the remote folder of this catalog. Return the path of the copy."""
         inner = posixpath.normpath(unquote(target))
         if inner.startswith(("/", "..")):
-            raise self._error(
+            raise self._entry_error(
                 iri,
                 f"{target}, outside of the catalog's folder",
                 "Keep imports in that folder, or below.",
@@ -199,7 +201,8 @@ class CatalogFile:
         self.copies[path] = address
         return path
 
-    def _error(self, iri: str, what: str, remedy: str) -> InputError:
+    def _entry_error(self, iri: str, what: str, remedy: str) -> InputError:
+        """Error: an entry of the catalog cannot be used."""
         return InputError(f"{self.name}: <{iri}> stands for {what}", remedy)
 
 
@@ -254,14 +257,14 @@ def read_catalog(named: Catalogs) -> Catalog:
         os.fsdecode(os.fspath(one))
         for one in ([named] if isinstance(named, str | os.PathLike) else named)
     ]
-    places = [(name, _place_of(name)) for name in names]
+    places = [(name, _local_catalog_path(name)) for name in names]
     return Catalog(
-        tuple(_read_file(name, path) for name, path in places if not path.is_dir()),
+        tuple(_read_catalog_file(name, path) for name, path in places if not path.is_dir()),
         tuple(OntologyFolder(name, path) for name, path in places if path.is_dir()),
     )
 
 
-def _place_of(name: str) -> Path:
+def _local_catalog_path(name: str) -> Path:
     """Return the local path of a catalog; remote ones are copied first. Raises: InputError."""
     if not is_address(name):
         return Path(name).absolute()
@@ -270,7 +273,8 @@ def _place_of(name: str) -> Path:
     return folder_copy(name) if is_prefix(name) else local_copy(name)
 
 
-def _read_file(name: str, path: Path) -> CatalogFile:
+def _read_catalog_file(name: str, path: Path) -> CatalogFile:
+    """Read one catalog file, JSON or XML. Raises: InputError."""
     try:
         with open(path, "rb") as stream:
             data = stream.read(_MOST_BYTES + 1)
@@ -284,13 +288,17 @@ def _read_file(name: str, path: Path) -> CatalogFile:
         )
     folder = path.parent
     is_json = data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
-    return _json(name, folder, data) if is_json else _xml(name, folder, data)
+    return (
+        _read_json_catalog(name, folder, data) if is_json else _read_xml_catalog(name, folder, data)
+    )
 
 
-def _json(name: str, folder: Path, data: bytes) -> CatalogFile:
+def _read_json_catalog(name: str, folder: Path, data: bytes) -> CatalogFile:
+    """Read a catalog in JSON. Raises: InputError."""
     remedy = 'Write {"http://example.org/onto": "onto.owl"}, or {"file": "onto.owl", "sha256": "…"} for the name.'
 
-    def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def refuse_repeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        """Refuse a key that stands twice. Raises: InputError."""
         found = dict(pairs)
         if len(found) < len(pairs):
             twice = next(key for at, (key, _) in enumerate(pairs) if key in dict(pairs[:at]))
@@ -298,15 +306,16 @@ def _json(name: str, folder: Path, data: bytes) -> CatalogFile:
         return found
 
     try:
-        found = json.loads(data.decode("utf-8-sig"), object_pairs_hook=distinct)
+        found = json.loads(data.decode("utf-8-sig"), object_pairs_hook=refuse_repeated)
     except (ValueError, RecursionError) as error:
         raise InputError(f"the catalog {name} is not JSON: {error}", remedy) from error
     return CatalogFile(
-        name, folder, {iri: _entry(name, iri, value, remedy) for iri, value in found.items()}
+        name, folder, {iri: _read_entry(name, iri, value, remedy) for iri, value in found.items()}
     )
 
 
-def _entry(name: str, iri: str, value: Any, remedy: str) -> CatalogEntry:
+def _read_entry(name: str, iri: str, value: Any, remedy: str) -> CatalogEntry:
+    """Read the entry of an IRI. Raises: InputError."""
     if isinstance(value, str):
         return CatalogEntry(value)
     if (
@@ -314,13 +323,14 @@ def _entry(name: str, iri: str, value: Any, remedy: str) -> CatalogEntry:
         and isinstance(value.get("file"), str)
         and value.keys() <= {"file", "sha256"}
     ):
-        return CatalogEntry(value["file"], _hash(name, value.get("sha256", "")))
+        return CatalogEntry(value["file"], _checked_hash(name, value.get("sha256", "")))
     raise InputError(
         f"the catalog {name} says of {iri!r} what is not understood: {value!r}", remedy
     )
 
 
-def _hash(name: str, text: object) -> str:
+def _checked_hash(name: str, text: object) -> str:
+    """Check that a text is a SHA-256 in hexadecimal digits. Raises: InputError."""
     if isinstance(text, str) and (not text or _HASH.fullmatch(text.lower())):
         return text.lower()
     raise InputError(
@@ -328,16 +338,21 @@ def _hash(name: str, text: object) -> str:
     )
 
 
-def _xml(name: str, folder: Path, data: bytes) -> CatalogFile:
+def _read_xml_catalog(name: str, folder: Path, data: bytes) -> CatalogFile:
+    """Read a catalog in OASIS XML. Raises: InputError."""
     entries: dict[str, CatalogEntry] = {}
     rewrites: list[tuple[str, str]] = []
     bases = [""]
     parser = expat.ParserCreate(namespace_separator=" ")
 
-    def entity(key: str, *_: object) -> None:
-        raise InputError(f"the catalog {name} declares the entity {key}", "Remove its DOCTYPE.")
+    def refuse_entity(key: str, *_: object) -> None:
+        """Refuse the declaration of an refuse_entity. Raises: InputError."""
+        raise InputError(
+            f"the catalog {name} declares the refuse_entity {key}", "Remove its DOCTYPE."
+        )
 
-    def start(tag: str, attributes: dict[str, str]) -> None:
+    def start_element(tag: str, attributes: dict[str, str]) -> None:
+        """Read an entry or a rewrite rule from a start_element tag. Raises: InputError."""
         bases.append(urljoin(bases[-1], attributes.get(_XML_BASE, "")))
         if len(bases) == 2 and tag != _NAMESPACE + "catalog":
             raise InputError(
@@ -365,7 +380,8 @@ def _xml(name: str, folder: Path, data: bytes) -> CatalogFile:
                 entries.setdefault(
                     key,
                     CatalogEntry(
-                        _join_path(bases[-1], target), _hash(name, hashes[0] if hashes else "")
+                        _join_path(bases[-1], target),
+                        _checked_hash(name, hashes[0] if hashes else ""),
                     ),
                 )
             case "rewriteURI" | "rewriteSystem":
@@ -380,12 +396,13 @@ def _xml(name: str, folder: Path, data: bytes) -> CatalogFile:
                     )
                 rewrites.append((begin, _join_path(bases[-1], target)))
 
-    def end(tag: str) -> None:
+    def end_element(tag: str) -> None:
+        """Leave the base IRI of an element."""
         bases.pop()
 
-    parser.EntityDeclHandler = entity
-    parser.StartElementHandler = start
-    parser.EndElementHandler = end
+    parser.EntityDeclHandler = refuse_entity
+    parser.StartElementHandler = start_element
+    parser.EndElementHandler = end_element
     try:
         parser.Parse(data, True)
     except expat.ExpatError as error:

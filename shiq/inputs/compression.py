@@ -61,11 +61,12 @@ def decompress(raw: BinaryIO, packing: Packing | None) -> BinaryIO:
     if packing is Packing.GZIP:
         return cast(BinaryIO, _ErrorTranslator(cast(BinaryIO, gzip.GzipFile(fileobj=raw))))
     if packing is Packing.ZSTD:
-        return cast(BinaryIO, _ErrorTranslator(_zstd(raw)))
+        return cast(BinaryIO, _ErrorTranslator(_open_zstd(raw)))
     return cast(BinaryIO, _MemberStream(raw, packing))
 
 
-def _zstd(raw: BinaryIO) -> BinaryIO:
+def _open_zstd(raw: BinaryIO) -> BinaryIO:
+    """Open a zstd stream by pyarrow. Raises: BrokenArchiveError."""
     import pyarrow as pa  # type: ignore[import-untyped]
 
     if not pa.Codec.is_available("zstd"):
@@ -80,6 +81,7 @@ class _ErrorTranslator:
         self._stream = stream
 
     def read(self, size: int = -1) -> bytes:
+        """Read decompressed bytes. Raises: BrokenArchiveError."""
         try:
             return self._stream.read(size)
         except EOFError as error:
@@ -92,10 +94,13 @@ class _ErrorTranslator:
             raise
 
     def close(self) -> None:
+        """Close the stream."""
         self._stream.close()
 
 
 class _Decompressor(Protocol):
+    """Interface of the standard library's decompressors of bzip2 and xz."""
+
     @property
     def eof(self) -> bool: ...
     @property
@@ -110,17 +115,19 @@ class _MemberStream(io.RawIOBase):
 
     def __init__(self, raw: BinaryIO, packing: Packing) -> None:
         self._raw, self._packing = raw, packing
-        self._decompressor = self._new()
+        self._decompressor = self._new_decompressor()
         self._rest = b""
 
-    def _new(self) -> _Decompressor:
+    def _new_decompressor(self) -> _Decompressor:
+        """Make a decompressor for the next archive."""
         if self._packing is Packing.BZIP2:
             return cast(_Decompressor, bz2.BZ2Decompressor())
         return cast(_Decompressor, lzma.LZMADecompressor(lzma.FORMAT_XZ))
 
     def read(self, size: int = -1) -> bytes:
+        """Read decompressed bytes. Raises: BrokenArchiveError."""
         try:
-            return self._read(_CHUNK if size < 0 else size)
+            return self._read_members(_CHUNK if size < 0 else size)
         except (lzma.LZMAError, EOFError) as error:
             raise BrokenArchiveError(str(error)) from error
         except OSError as error:
@@ -128,7 +135,8 @@ class _MemberStream(io.RawIOBase):
                 raise BrokenArchiveError(str(error)) from error
             raise
 
-    def _read(self, size: int) -> bytes:
+    def _read_members(self, size: int) -> bytes:
+        """Read from one archive after the other."""
         while True:
             decompressor = self._decompressor
             if decompressor.eof:
@@ -137,7 +145,7 @@ class _MemberStream(io.RawIOBase):
                     self._pass_padding()
                 if not self._rest:
                     return b""
-                self._decompressor = decompressor = self._new()
+                self._decompressor = decompressor = self._new_decompressor()
             if decompressor.needs_input and not self._rest:
                 self._rest = self._raw.read(_CHUNK)
                 if not self._rest:

@@ -125,7 +125,7 @@ def sniff(name: str, extension: str, head: bytes) -> Format:
             raise InputError(f"{name} is {what}", "Unpack or convert it first. " + REMEDY)
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         if _ELEMENT.match(head.decode("utf-16", "replace").encode("utf-8", "replace").lstrip()):
-            return _xml(head)
+            return _format_of_xml(head)
         raise InputError(f"{name} is written in UTF-16", "Convert it to UTF-8.")
     if head[:1024].count(b"\0") * 50 > len(head[:1024]):
         raise InputError(f"{name} is a binary file", REMEDY)
@@ -136,9 +136,9 @@ def sniff(name: str, extension: str, head: bytes) -> Format:
             "Fetch the file itself, not the page about it.",
         )
     if _ELEMENT.match(body):
-        return _xml(head)
+        return _format_of_xml(head)
     if extension != ".trig" and _JSON.match(body):
-        return _json(name, extension, head)
+        return _format_of_json(name, extension, head)
     if _FUNCTIONAL.match(body):
         return Format.FUNCTIONAL
     syntax = _CONVERTED.get(extension) or (
@@ -164,6 +164,7 @@ def sniff(name: str, extension: str, head: bytes) -> Format:
 
 
 def _unread_syntax_error(name: str, syntax: str) -> InputError:
+    """Error: an OWL syntax that is not read, with the command that converts it."""
     target = str(Path(name).with_suffix(".owl"))
     if target == name:
         target = str(Path(name).with_suffix(".ofn"))
@@ -174,9 +175,10 @@ def _unread_syntax_error(name: str, syntax: str) -> InputError:
     )
 
 
-def _xml(head: bytes) -> Format:
-    """Decide between OWL/XML and RDF/XML. An RDF/XML document may have a named owl:Ontology at
-    its root too.
+def _format_of_xml(head: bytes) -> Format:
+    """Decide between OWL/XML and RDF/XML.
+
+    An RDF/XML document may have a named owl:Ontology at its root too.
     """
     root, attributes = root_of(head)
     owl = root == "http://www.w3.org/2002/07/owl#Ontology"
@@ -195,14 +197,14 @@ _REFERENCE = re.compile(r"&|%[A-Za-z_:]")
 
 
 class DeclarationCheck:
-    """Check of the declarations of the document ``name`` while ``parser`` reads it."""
+    """Check of an XML document's declarations, while ``parser`` reads the document ``name``."""
 
     def __init__(self, parser: expat.XMLParserType, name: str) -> None:
         self._name, self._entities, self._refers_outside = name, 0, False
         parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
-        parser.StartDoctypeDeclHandler = self._doctype
-        parser.EntityDeclHandler = self._entity
-        parser.NotStandaloneHandler = self._not_standalone
+        parser.StartDoctypeDeclHandler = self._check_doctype
+        parser.EntityDeclHandler = self._check_entity
+        parser.NotStandaloneHandler = self._note_outside_reference
 
     def check(self) -> None:
         """Refuse, at the root, a document that needs external declarations. Raises: InputError."""
@@ -212,14 +214,17 @@ class DeclarationCheck:
                 "Declare what it needs in the document itself: an entity that is not known would be passed over.",
             )
 
-    def _doctype(self, root: str, system: str | None, public: str | None, internal: int) -> None:
+    def _check_doctype(
+        self, root: str, system: str | None, public: str | None, internal: int
+    ) -> None:
+        """Refuse an external document type. Raises: InputError."""
         if system is not None or public is not None:
             raise InputError(
                 f"{self._name} refers to an external document type ({system or public}), and nothing is fetched",
                 "Remove the SYSTEM or PUBLIC identifier from its DOCTYPE.",
             )
 
-    def _entity(
+    def _check_entity(
         self,
         key: str,
         parameter: int,
@@ -229,6 +234,7 @@ class DeclarationCheck:
         public: str | None,
         notation: str | None,
     ) -> None:
+        """Refuse external, long or many entities. Raises: InputError."""
         self._entities += 1
         remedy = 'Only short internal entities such as <!ENTITY owl "http://www.w3.org/2002/07/owl#"> are accepted.'
         if system is not None or public is not None or value is None:
@@ -242,14 +248,15 @@ class DeclarationCheck:
                 f"{self._name} declares an entity that is too long, or too many ({key})", remedy
             )
 
-    def _not_standalone(self) -> int:
+    def _note_outside_reference(self) -> int:
+        """Note that the document refers to external declarations."""
         self._refers_outside = True  # said where its DOCTYPE has been read
         return 1
 
 
 def root_of(head: bytes) -> tuple[str, list[str]]:
-    """Root element of a document that begins with ``head``, and its attributes; "" if there is
-    none.
+    """Return the root element of a document that begins with ``head``, and its attributes; "" if
+    there is none.
 
     Names have namespace and local name in one.
     """
@@ -266,7 +273,8 @@ def root_of(head: bytes) -> tuple[str, list[str]]:
     return found[0] if found else ("", [])
 
 
-def _json(name: str, extension: str, head: bytes) -> Format:
+def _format_of_json(name: str, extension: str, head: bytes) -> Format:
+    """Decide whether JSON is JSON-LD. Raises: InputError."""
     if extension == ".jsonld":
         return Format.JSONLD
     named = EXTENSIONS.get(extension)

@@ -33,12 +33,13 @@ def limits() -> InputLimits:
     """
     usual = InputLimits()
     return InputLimits(
-        _number_setting("SHIQ_MAX_RATIO", usual.ratio),
-        _number_setting("SHIQ_MAX_DOCUMENT", usual.document),
+        _size_setting("SHIQ_MAX_RATIO", usual.ratio),
+        _size_setting("SHIQ_MAX_DOCUMENT", usual.document),
     )
 
 
-def _number_setting(name: str, usual: int) -> int:
+def _size_setting(name: str, usual: int) -> int:
+    """Read a size from an environment variable. Raises: UsageError."""
     text = os.environ.get(name, "").strip()
     if not text:
         return usual

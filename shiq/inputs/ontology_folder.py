@@ -60,7 +60,7 @@ class OntologyFolder:
 
     def find_by_header(self, iri: str) -> tuple[list[Path], list[Path]]:
         """Return the files with ``iri`` as version IRI, and the files with it as ontology IRI."""
-        versions, ontologies = self._by_iri
+        versions, ontologies = self._files_by_iri
         return versions.get(iri, []), ontologies.get(iri, [])
 
     def similar_iris(self, iri: str) -> Iterator[tuple[str, str]]:
@@ -95,7 +95,7 @@ class OntologyFolder:
         is_below = place.is_relative_to(self.root)
         return is_below and (
             place.suffix.lower() in ONTOLOGY_EXTENSIONS
-            or (place.is_file() and bool(_headers_at(place)[0]))
+            or (place.is_file() and bool(_headers_of_file(place)[0]))
         )
 
     @cached_property
@@ -104,10 +104,10 @@ class OntologyFolder:
         index = user_cache("ontologies") / f"{sha256(os.fsencode(self.root)).hexdigest()[:32]}.json"
         noted, now = _read_index(index), time.time()
         found: dict[str, tuple[_Stamp, FileHeaders]] = {}
-        for path, stamp in self._files():
+        for path, stamp in self._files_with_stamps():
             name = str(path.relative_to(self.root))
             is_noted = name in noted and noted[name][0] == stamp
-            found[name] = noted[name] if is_noted else (stamp, _headers_at(path))
+            found[name] = noted[name] if is_noted else (stamp, _headers_of_file(path))
         old = {
             name: value for name, value in found.items() if max(value[0][1:]) / 1e9 < now - _YOUNG
         }
@@ -116,7 +116,8 @@ class OntologyFolder:
         return {name: headers for name, (_, headers) in found.items()}
 
     @cached_property
-    def _by_iri(self) -> tuple[Mapping[str, list[Path]], Mapping[str, list[Path]]]:
+    def _files_by_iri(self) -> tuple[Mapping[str, list[Path]], Mapping[str, list[Path]]]:
+        """The files by version IRI, and by ontology IRI."""
         versions, ontologies = (
             defaultdict[str, list[Path]](list),
             defaultdict[str, list[Path]](list),
@@ -128,12 +129,13 @@ class OntologyFolder:
                         by_iri[iri.removesuffix("#")].append(self.root / name)
         return versions, ontologies
 
-    def _files(self) -> Iterator[tuple[Path, _Stamp]]:
-        """Yield every file below, with a stamp that identifies its content. A link counts if it
-        leads to a file below.
+    def _files_with_stamps(self) -> Iterator[tuple[Path, _Stamp]]:
+        """Yield every file below, with a stamp that identifies its content.
+
+        A link counts if it leads to a file below.
         """
         count = 0
-        for where, folders, names in os.walk(self.root, onerror=_refuse):
+        for where, folders, names in os.walk(self.root, onerror=_refuse_folder):
             folders[:] = sorted(name for name in folders if not name.startswith("."))
             for name in sorted(names):
                 path = Path(where, name)
@@ -153,14 +155,16 @@ class OntologyFolder:
                     )
 
 
-def _refuse(error: OSError) -> None:
+def _refuse_folder(error: OSError) -> None:
+    """Refuse a folder that cannot be listed. Raises: InputError."""
     raise InputError(
         f"{error.filename} cannot be listed: {error.strerror}",
         "Check its permissions, and the disk it is on.",
     )
 
 
-def _headers_at(path: Path) -> FileHeaders:
+def _headers_of_file(path: Path) -> FileHeaders:
+    """Read the ontology headers of a file; none if it is in no format of ontologies."""
     # Loaded where a file is not noted.
     from shiq.inputs.sources import FileSource, source_of
     from shiq.rdf.headers import FileHeaders, read_headers

@@ -95,7 +95,7 @@ class FileSource:
             return stream.read(HEAD_BYTES)
 
     def read(self) -> bytes:
-        """All of it at once. Raises: InputError, also where it is over the limit for a document
+        """Read the complete file. Raises: InputError, also if it exceeds the limit for a document
         (`shiq.inputs.limits`).
         """
         with replace(self, max_bytes=self.max_bytes or limits().document).open() as stream:
@@ -180,7 +180,7 @@ class TableSource:
 
     def open(self) -> BinaryIO:
         """Open the decompressed bytes of a table that is a text file. Raises: InputError."""
-        source = _open_file(self.name, self.value)
+        source = _check_file(self.name, self.value)
         if source.read_head().startswith((b"\xff\xfe", b"\xfe\xff")):
             raise InputError(f"{self.name} is written in UTF-16", "Convert it to UTF-8.")
         return source.open()
@@ -241,7 +241,7 @@ def source_of(value: object) -> Source:
     if isinstance(value, TableSource | FileSource):
         return value
     if isinstance(value, TextInput):
-        return _text_source(value)
+        return _source_of_text(value)
     if isinstance(value, (str, os.PathLike)):
         name = os.fsdecode(os.fspath(value))
         if not name:
@@ -267,7 +267,7 @@ def source_of(value: object) -> Source:
         path = path_of(name)
         kind_of_table = _table_kind_at(path) or text_table_kind(name)
         return (
-            _file_source(name, path)
+            _source_of_file(name, path)
             if kind_of_table is None
             else TableSource(name, kind_of_table, path)
         )
@@ -287,7 +287,7 @@ def source_of(value: object) -> Source:
     if type(value).__name__ == "LazyFrame" and hasattr(value, "collect"):
         value = value.collect()
     if hasattr(value, "read") and hasattr(value, "close"):
-        return _stream_source(value)
+        return _source_of_stream(value)
     if hasattr(value, "__arrow_c_stream__"):
         return TableSource(type(value).__name__, TableKind.ARROW, value)
     raise UsageError(
@@ -335,12 +335,13 @@ def triples_source(values: Sequence[Any]) -> object:
             for value in values:
                 graph.add(value)
         except AssertionError as error:
-            raise _no_terms(f": {error}") from error
+            raise _not_terms_error(f": {error}") from error
         return ObjectSource(name, ObjectKind.RDFLIB, graph)
-    raise _no_terms()
+    raise _not_terms_error()
 
 
-def _no_terms(why: str = "") -> UsageError:
+def _not_terms_error(why: str = "") -> UsageError:
+    """Error: a list of triples has something that is no term."""
     return UsageError(
         f"a list of triples holds what is no term{why}",
         "Give terms of rdflib or pyoxigraph, or N-Triples texts: '<urn:a>', '\"x\"'.",
@@ -357,6 +358,7 @@ def table_kind(name: str) -> TableKind | None:
 
 
 def _table_kind_at(path: Path) -> TableKind | None:
+    """Return the kind of the table at a path; None if it is none or cannot be read."""
     try:
         if path.is_dir():
             if (path / DELTA_LOG).is_dir():
@@ -400,17 +402,17 @@ def text_table_kind(name: str) -> TableKind | None:
     """Return the kind of text table that the extension of ``name`` denotes; None for any other
     name.
     """
-    return _TEXT_TABLES.get(_suffix(Path(name)))
+    return _TEXT_TABLES.get(_format_extension(Path(name)))
 
 
-def _suffix(path: Path) -> str:
+def _format_extension(path: Path) -> str:
     """Return the extension of a name that denotes the format, without that of an archive."""
     suffix = path.suffix.lower()
     return path.with_suffix("").suffix.lower() if suffix in SUFFIXES else suffix
 
 
-def _text_source(value: TextInput) -> FileSource:
-    """A document in memory. Raises: UsageError for a format that is not known."""
+def _source_of_text(value: TextInput) -> FileSource:
+    """Classify a document in memory. Raises: UsageError for an unknown format."""
     if value.format not in FORMAT_NAMES:
         raise UsageError(
             f"unknown format {value.format!r}", f"Known: {', '.join(sorted(FORMAT_NAMES))}."
@@ -421,9 +423,10 @@ def _text_source(value: TextInput) -> FileSource:
     )
 
 
-def _stream_source(value: Any) -> FileSource:
-    """The rest of an open file, which stands where it did afterwards; its format by its name or
-    its first bytes. Raises: InputError for a stream that is at its end and cannot go back.
+def _source_of_stream(value: Any) -> FileSource:
+    """Classify the rest of an open file by its name or first bytes; its position stays.
+
+    Raises: InputError for a stream that is at its end and cannot go back.
     """
     name = value.name if isinstance(getattr(value, "name", None), str) else "file object"
     start = value.tell() if (can_seek := value.seekable()) else 0
@@ -434,22 +437,23 @@ def _stream_source(value: Any) -> FileSource:
     elif not content:
         raise InputError(f"{name} gave no byte", "A stream is read once: give it anew, or a path.")
     source = FileSource(name, Path(name), Format.NTRIPLES, packing_of(content), content)
-    return replace(source, format=sniff(name, _suffix(source.path), source.read_head()))
+    return replace(source, format=sniff(name, _format_extension(source.path), source.read_head()))
 
 
-def _file_source(text: str, path: Path) -> FileSource:
-    source = _open_file(text, path)
-    return replace(source, format=sniff(text, _suffix(source.path), source.read_head()))
+def _source_of_file(text: str, path: Path) -> FileSource:
+    """Open a file, and recognise its format."""
+    source = _check_file(text, path)
+    return replace(source, format=sniff(text, _format_extension(source.path), source.read_head()))
 
 
-def _open_file(text: str, path: Path) -> FileSource:
-    """A file that can be read, with how it is packed. Raises: InputError."""
+def _check_file(text: str, path: Path) -> FileSource:
+    """Check that a file can be read, and how it is packed. Raises: InputError."""
     content = _check_readable(text, path)
     try:
-        with _open_raw(path, content) as stream:
+        with _open_bytes(path, content) as stream:
             start = stream.read(MAGIC_BYTES)
     except OSError as error:
-        raise _read_error(text, error) from error
+        raise _explain_read_error(text, error) from error
     packing = packing_of(start)
     suffix = path.suffix.lower()
     expected = SUFFIXES.get(suffix)
@@ -497,14 +501,16 @@ def _check_readable(name: str, path: Path) -> bytes | None:
             )
         return None if stat.S_ISREG(mode) else path.read_bytes()
     except (OSError, ValueError) as error:
-        raise _read_error(name, error) from error
+        raise _explain_read_error(name, error) from error
 
 
-def _open_raw(path: Path, content: bytes | None) -> BinaryIO:
+def _open_bytes(path: Path, content: bytes | None) -> BinaryIO:
+    """Open a file, or its content that was read already."""
     return open(path, "rb") if content is None else io.BytesIO(content)
 
 
-def _read_error(name: str, error: Exception) -> InputError:
+def _explain_read_error(name: str, error: Exception) -> InputError:
+    """Turn an error of the system into an InputError with a remedy."""
     if isinstance(error, FileNotFoundError):
         return InputError(f"{name} does not exist", "Check the path.")
     if isinstance(error, PermissionError):
@@ -514,18 +520,19 @@ def _read_error(name: str, error: Exception) -> InputError:
 
 
 class _LimitedReader(io.RawIOBase):
-    """The unpacked bytes of a file, as long as they stay within the limits; without a byte order
-    mark of UTF-8, which only XML is shown: there it outdoes the encoding that the document
-    declares.
+    """Stream of a file's unpacked bytes that enforces the size limits.
+
+    A byte order mark of UTF-8 is dropped, except for XML, where it overrides the encoding that the
+    document declares.
     """
 
     def __init__(self, source: FileSource) -> None:
         self._name, self._packing, self._most = source.name, source.packing, source.max_bytes
         self._limits = limits()
         try:
-            raw = _open_raw(source.path, source.content)
+            raw = _open_bytes(source.path, source.content)
         except OSError as error:
-            raise _read_error(source.name, error) from error
+            raise _explain_read_error(source.name, error) from error
         self._raw, self._given = raw, 0
         try:
             self._stream = decompress(raw, source.packing)
@@ -537,20 +544,25 @@ class _LimitedReader(io.RawIOBase):
         self._start: bytes | None = b"" if source.format in (Format.RDFXML, Format.OWLXML) else None
 
     def readable(self) -> bool:
+        """Decide whether the stream can be read: it can."""
         return True
 
     def readinto(self, buffer: object) -> int:
+        """Read bytes into a buffer. Raises: InputError."""
         view = memoryview(buffer).cast("B")  # type: ignore[arg-type]
-        data = self._read(len(view))
+        data = self._read_unpacked(len(view))
         if self._start is None:
             self._start = b""
-            while 0 < len(data) < 3 and (more := self._read(3 - len(data))):
+            while 0 < len(data) < 3 and (more := self._read_unpacked(3 - len(data))):
                 data += more
-            data = data.removeprefix(b"\xef\xbb\xbf") or (self._read(len(view)) if data else b"")
+            data = data.removeprefix(b"\xef\xbb\xbf") or (
+                self._read_unpacked(len(view)) if data else b""
+            )
         view[: len(data)] = data
         return len(data)
 
-    def _read(self, size: int) -> bytes:
+    def _read_unpacked(self, size: int) -> bytes:
+        """Read unpacked bytes. Raises: InputError."""
         try:
             data = self._stream.read(size)
         except BrokenArchiveError as error:
@@ -560,12 +572,13 @@ class _LimitedReader(io.RawIOBase):
                 "Fetch or pack it again; nothing of it was used.",
             ) from error
         except OSError as error:
-            raise _read_error(self._name, error) from error
+            raise _explain_read_error(self._name, error) from error
         self._given += len(data)
         self._check_size()
         return data
 
     def _check_size(self) -> None:
+        """Check the size limits. Raises: InputError."""
         if self._most and self._given > self._most:
             raise InputError(
                 f"{self._name} has over {self._most:,} bytes: too much for a document that is held as a whole, or imported",
@@ -579,6 +592,7 @@ class _LimitedReader(io.RawIOBase):
                 )
 
     def close(self) -> None:
+        """Close the stream and the file."""
         if not self.closed:
             self._stream.close()
             self._raw.close()

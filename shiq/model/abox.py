@@ -62,7 +62,8 @@ class Interner(Generic[V]):
         return len(self.values)
 
 
-def _column() -> array[int]:
+def _empty_column() -> array[int]:
+    """Make an empty column of ids."""
     return array("q")
 
 
@@ -75,8 +76,8 @@ class Pairs(Sequence[tuple[int, int]]):
     __slots__ = ("first", "second")
 
     def __init__(self, first: array[int] | None = None, second: array[int] | None = None) -> None:
-        self.first = _column() if first is None else first
-        self.second = _column() if second is None else second
+        self.first = _empty_column() if first is None else first
+        self.second = _empty_column() if second is None else second
 
     @classmethod
     def from_pairs(cls, pairs: Iterable[tuple[int, int]]) -> Pairs:
@@ -218,14 +219,14 @@ class ABox:
     object_properties: list[str] = field(default_factory=list)
     data_properties: list[str] = field(default_factory=list)
     literals: list[owl.Literal] = field(default_factory=list)
-    class_subject: array[int] = field(default_factory=_column)
-    class_name: array[int] = field(default_factory=_column)
-    role_subject: array[int] = field(default_factory=_column)
-    role_name: array[int] = field(default_factory=_column)
-    role_object: array[int] = field(default_factory=_column)
-    data_subject: array[int] = field(default_factory=_column)
-    data_name: array[int] = field(default_factory=_column)
-    data_literal: array[int] = field(default_factory=_column)
+    class_subject: array[int] = field(default_factory=_empty_column)
+    class_name: array[int] = field(default_factory=_empty_column)
+    role_subject: array[int] = field(default_factory=_empty_column)
+    role_name: array[int] = field(default_factory=_empty_column)
+    role_object: array[int] = field(default_factory=_empty_column)
+    data_subject: array[int] = field(default_factory=_empty_column)
+    data_name: array[int] = field(default_factory=_empty_column)
+    data_literal: array[int] = field(default_factory=_empty_column)
     same: tuple[tuple[int, int], ...] = ()
     different: Pairs = field(default_factory=Pairs)
     complex: tuple[owl.Assertion, ...] = ()

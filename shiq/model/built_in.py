@@ -29,7 +29,7 @@ def uses_built_in(value: object) -> bool:
     """Decide whether a top or bottom property occurs in `value`."""
     return any(
         isinstance(part, owl.ObjectProperty | owl.DataProperty)
-        and (_is_top(part) or _is_bottom(part))
+        and (_is_universal_property(part) or _is_empty_property(part))
         for part in parts(value)
     )
 
@@ -64,15 +64,17 @@ def remove_built_in_from_assertion(assertion: owl.Assertion) -> tuple[owl.Assert
             return () if plain == owl.THING else (owl.ClassAssertion(plain, individual),)
         case owl.ObjectPropertyAssertion(property, subject, _) | owl.DataPropertyAssertion(
             property, subject, _
-        ) if _is_bottom(property):
+        ) if _is_empty_property(property):
             return (owl.ClassAssertion(owl.NOTHING, subject),)
-        case owl.ObjectPropertyAssertion(property, _, _) if _is_top(property):
+        case owl.ObjectPropertyAssertion(property, _, _) if _is_universal_property(property):
             return ()
-        case owl.NegativeObjectPropertyAssertion(property, subject, _) if _is_top(property):
+        case owl.NegativeObjectPropertyAssertion(property, subject, _) if _is_universal_property(
+            property
+        ):
             return (owl.ClassAssertion(owl.NOTHING, subject),)
         case owl.NegativeObjectPropertyAssertion(
             property, _, _
-        ) | owl.NegativeDataPropertyAssertion(property, _, _) if _is_bottom(property):
+        ) | owl.NegativeDataPropertyAssertion(property, _, _) if _is_empty_property(property):
             return ()
     return (assertion,)
 
@@ -98,53 +100,55 @@ def _rewrite_restriction(expression: Any) -> Any:
         case owl.ObjectHasValue(property, _) | owl.ObjectHasSelf(property):
             return (
                 owl.NOTHING
-                if _is_bottom(property)
+                if _is_empty_property(property)
                 else owl.THING
-                if _is_top(property)
+                if _is_universal_property(property)
                 else expression
             )
         case owl.DataSomeValuesFrom(data_property, _) | owl.DataHasValue(data_property, _) if (
-            _is_bottom(data_property)
+            _is_empty_property(data_property)
         ):
             return owl.NOTHING
-        case owl.DataAllValuesFrom(data_property, _) if _is_bottom(data_property):
+        case owl.DataAllValuesFrom(data_property, _) if _is_empty_property(data_property):
             return owl.THING
         case owl.DataSomeValuesFrom(data_property, range) | owl.DataAllValuesFrom(
             data_property, range
-        ) if _is_top(data_property):
+        ) if _is_universal_property(data_property):
             return owl.THING if range == owl.TOP_DATATYPE else expression
         case owl.DataMinCardinality(n, data_property, range):
             # There are infinitely many data values.
-            everything = _is_top(data_property) and range == owl.TOP_DATATYPE
+            everything = _is_universal_property(data_property) and range == owl.TOP_DATATYPE
             return (
                 owl.THING
                 if n == 0 or everything
                 else owl.NOTHING
-                if _is_bottom(data_property)
+                if _is_empty_property(data_property)
                 else expression
             )
         case owl.DataMaxCardinality(_, data_property, range):
-            everything = _is_top(data_property) and range == owl.TOP_DATATYPE
+            everything = _is_universal_property(data_property) and range == owl.TOP_DATATYPE
             return (
                 owl.THING
-                if _is_bottom(data_property)
+                if _is_empty_property(data_property)
                 else owl.NOTHING
                 if everything
                 else expression
             )
         case owl.DataExactCardinality(n, data_property, range):
-            everything = _is_top(data_property) and range == owl.TOP_DATATYPE
-            if _is_bottom(data_property):
+            everything = _is_universal_property(data_property) and range == owl.TOP_DATATYPE
+            if _is_empty_property(data_property):
                 return owl.NOTHING if n else owl.THING
             return owl.NOTHING if everything else expression
     return expression
 
 
-def _is_top(property: owl.ObjectPropertyExpression | owl.DataProperty) -> bool:
+def _is_universal_property(property: owl.ObjectPropertyExpression | owl.DataProperty) -> bool:
+    """Decide whether a property or its inverse is a universal one."""
     return (property.property if isinstance(property, owl.ObjectInverseOf) else property).iri in TOP
 
 
-def _is_bottom(property: owl.ObjectPropertyExpression | owl.DataProperty) -> bool:
+def _is_empty_property(property: owl.ObjectPropertyExpression | owl.DataProperty) -> bool:
+    """Decide whether a property or its inverse is an empty one."""
     return (
         property.property if isinstance(property, owl.ObjectInverseOf) else property
     ).iri in BOTTOM
@@ -167,9 +171,9 @@ def _trivial_existential(
 
     ∃U.⊤ is ⊤, since no domain is empty.
     """
-    if _is_bottom(property) or filler == owl.NOTHING:
+    if _is_empty_property(property) or filler == owl.NOTHING:
         return owl.NOTHING
-    return owl.THING if _is_top(property) and filler == owl.THING else otherwise
+    return owl.THING if _is_universal_property(property) and filler == owl.THING else otherwise
 
 
 def _trivial_cardinality(
@@ -180,16 +184,21 @@ def _trivial_cardinality(
 ) -> owl.ClassExpression:
     """Return a cardinality restriction as ⊤ or ⊥ if it is trivial, else the restriction itself."""
     kind = type(bounded)
-    none = _is_bottom(property) or filler == owl.NOTHING
+    none = _is_empty_property(property) or filler == owl.NOTHING
     if kind is owl.ObjectMinCardinality:
         some: owl.ClassExpression = _trivial_existential(property, filler, bounded)
         return owl.THING if n == 0 else some if n == 1 or none else bounded
     if none:
         return owl.THING if n == 0 or kind is owl.ObjectMaxCardinality else owl.NOTHING
-    return owl.NOTHING if n == 0 and _is_top(property) and filler == owl.THING else bounded
+    return (
+        owl.NOTHING
+        if n == 0 and _is_universal_property(property) and filler == owl.THING
+        else bounded
+    )
 
 
 def _rewrite_property_axiom(axiom: owl.Axiom) -> tuple[owl.Axiom, ...]:
+    """Rewrite an axiom on properties that has built-in ones."""
     match axiom:
         case owl.SubObjectPropertyOf(sub, sup) | owl.SubDataPropertyOf(sub, sup):
             return _rewrite_inclusion(axiom, (sub,), sup)
@@ -208,23 +217,23 @@ def _rewrite_property_axiom(axiom: owl.Axiom) -> tuple[owl.Axiom, ...]:
         ):
             return (
                 ()
-                if _is_bottom(property)
+                if _is_empty_property(property)
                 else (owl.SubClassOf(owl.THING, filler),)
-                if _is_top(property)
+                if _is_universal_property(property)
                 else (axiom,)
             )
         case owl.DataPropertyRange(property, range):
-            return () if _is_bottom(property) or range == owl.TOP_DATATYPE else (axiom,)
+            return () if _is_empty_property(property) or range == owl.TOP_DATATYPE else (axiom,)
         case owl.FunctionalObjectProperty(property) | owl.InverseFunctionalObjectProperty(property):
-            return () if _is_bottom(property) else (axiom,)
+            return () if _is_empty_property(property) else (axiom,)
         case owl.FunctionalDataProperty(property):
-            return () if _is_bottom(property) else (_CONTRADICTION,)
+            return () if _is_empty_property(property) else (_CONTRADICTION,)
         case owl.SymmetricObjectProperty() | owl.TransitiveObjectProperty():
             return ()
         case owl.ReflexiveObjectProperty(property):
-            return (_CONTRADICTION,) if _is_bottom(property) else ()
+            return (_CONTRADICTION,) if _is_empty_property(property) else ()
         case owl.AsymmetricObjectProperty(property) | owl.IrreflexiveObjectProperty(property):
-            return () if _is_bottom(property) else (_CONTRADICTION,)
+            return () if _is_empty_property(property) else (_CONTRADICTION,)
         case owl.HasKey(_, roles, properties):
             return _rewrite_key(axiom, roles, properties)
     return (axiom,)
@@ -236,22 +245,24 @@ def _rewrite_key(
     """Rewrite a key. All individuals share the values of a top property, and have none of a bottom
     one.
     """
-    if any(map(_is_bottom, (*roles, *properties))):
+    if any(map(_is_empty_property, (*roles, *properties))):
         return ()
-    telling = (tuple(p for p in some if not _is_top(p)) for some in (roles, properties))
+    telling = (
+        tuple(p for p in some if not _is_universal_property(p)) for some in (roles, properties)
+    )
     less = owl.HasKey(axiom.expression, *telling)
     return (less if less.object_properties or less.data_properties else axiom,)
 
 
 def _rewrite_inclusion(axiom: owl.Axiom, chain: tuple[Any, ...], sup: Any) -> tuple[owl.Axiom, ...]:
     """Rewrite chain ⊑ sup. A chain with an empty link is empty; r ∘ s ⊑ ⊥ is ⊤ ⊑ ∀r.∀s.⊥."""
-    if _is_top(sup) or any(map(_is_bottom, chain)):
+    if _is_universal_property(sup) or any(map(_is_empty_property, chain)):
         return ()
-    if not _is_bottom(sup):
+    if not _is_empty_property(sup):
         return (axiom,)
-    if all(map(_is_top, chain)):
+    if all(map(_is_universal_property, chain)):
         return (_CONTRADICTION,)
-    if any(map(_is_top, chain)):
+    if any(map(_is_universal_property, chain)):
         return (axiom,)
     if isinstance(sup, owl.DataProperty):
         return (empty_property_axiom(chain[0]),)
@@ -262,25 +273,30 @@ def _rewrite_inclusion(axiom: owl.Axiom, chain: tuple[Any, ...], sup: Any) -> tu
 
 
 def _rewrite_equivalence(axiom: owl.Axiom, members: tuple[Any, ...]) -> tuple[owl.Axiom, ...]:
-    if all(map(_is_top, members)):
+    """Rewrite the equivalence of properties with a built-in one among them."""
+    if all(map(_is_universal_property, members)):
         return ()
-    if not any(map(_is_bottom, members)):
+    if not any(map(_is_empty_property, members)):
         return (axiom,)
-    if any(map(_is_top, members)):
+    if any(map(_is_universal_property, members)):
         return (_CONTRADICTION,)
     return tuple(
-        empty_property_axiom(member) for member in dict.fromkeys(members) if not _is_bottom(member)
+        empty_property_axiom(member)
+        for member in dict.fromkeys(members)
+        if not _is_empty_property(member)
     )
 
 
 def _rewrite_disjointness(kind: Any, members: Iterable[Any]) -> tuple[owl.Axiom, ...]:
     """Rewrite disjointness: an empty member adds nothing, a universal one makes the others empty."""
-    rest = [member for member in members if not _is_bottom(member)]
-    universal = sum(map(_is_top, rest))
+    rest = [member for member in members if not _is_empty_property(member)]
+    universal = sum(map(_is_universal_property, rest))
     if universal > 1:
         return (_CONTRADICTION,)
     if universal:
         return tuple(
-            empty_property_axiom(member) for member in dict.fromkeys(rest) if not _is_top(member)
+            empty_property_axiom(member)
+            for member in dict.fromkeys(rest)
+            if not _is_universal_property(member)
         )
     return (kind(tuple(rest)),) if len(rest) > 1 else ()

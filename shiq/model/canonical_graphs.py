@@ -57,12 +57,12 @@ def canonical_order(colours: Sequence[Any], arcs: Sequence[Arc]) -> list[int]:
     colour, nodes = _rank_colours(colours), range(len(colours))
     if len(set(colour)) == len(colours):
         return sorted(nodes, key=colour.__getitem__)
-    graph = _Graph(len(colours), arcs)
+    graph = _ColouredGraph(len(colours), arcs)
     graph.refine(colour, nodes, nodes)
     return graph.order_nodes(list(nodes), colour)
 
 
-class _Graph:
+class _ColouredGraph:
     """A graph in integers. The colour of a node is the number of nodes with a lesser colour.
 
     A cell that is split off gets the next free colour.
@@ -219,6 +219,7 @@ def _rank_colours(colours: Sequence[Any]) -> list[int]:
 
 
 def _group_by_colour(nodes: Iterable[int], colour: Sequence[int]) -> dict[int, list[int]]:
+    """Group nodes by their colour."""
     found: dict[int, list[int]] = {}
     for node in nodes:
         found.setdefault(colour[node], []).append(node)

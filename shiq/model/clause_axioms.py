@@ -172,6 +172,7 @@ def _role_edge(
 
 
 def _intersection(operands: Sequence[owl.ClassExpression]) -> owl.ClassExpression:
+    """Return the intersection of operands; ⊤ for none."""
     return (
         owl.THING
         if not operands
@@ -182,6 +183,7 @@ def _intersection(operands: Sequence[owl.ClassExpression]) -> owl.ClassExpressio
 
 
 def _union(operands: Sequence[owl.ClassExpression]) -> owl.ClassExpression:
+    """Return the union of operands; ⊥ for none."""
     return (
         owl.NOTHING
         if not operands

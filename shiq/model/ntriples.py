@@ -66,9 +66,7 @@ def blank_node(label: str) -> str:
 
 def literal(value: owl.Literal) -> str:
     """Write a literal as an N-Triples term, without the datatype xsd:string."""
-    text = (
-        f'"{_IN_LITERALS.sub(lambda match: _SHORT.get(match[0]) or _code(match), value.lexical)}"'
-    )
+    text = f'"{_IN_LITERALS.sub(lambda match: _SHORT.get(match[0]) or _unicode_escape(match), value.lexical)}"'
     if value.language:
         return f"{text}@{value.language}"
     return text if value.datatype == owl.XSD + "string" else f"{text}^^{iri_term(value.datatype)}"
@@ -81,11 +79,11 @@ def assertion_lines(assertion: owl.Assertion) -> tuple[str, ...]:
     follow the OWL 2 mapping to RDF graphs (section 2). Their blank nodes are named by a hash of the
     assertion. So equal assertions give equal lines, and different ones share no node.
     """
-    main = _main_triple(assertion)
+    main = _single_triple(assertion)
     if main is None:
-        return _graph(assertion).lines()
+        return _triples_of_assertion(assertion).lines()
     subject, predicate, object = main
-    return (f"{_term(subject)} {_predicate(predicate)} {_term(object)} .",)
+    return (f"{_numbered_term(subject)} {_predicate(predicate)} {_numbered_term(object)} .",)
 
 
 def assertion_triples(assertion: owl.Assertion) -> tuple[NodeTriple, ...]:
@@ -94,11 +92,11 @@ def assertion_triples(assertion: owl.Assertion) -> tuple[NodeTriple, ...]:
     >>> assertion_triples(owl.SameIndividual("urn:a", "urn:b"))
     (('urn:a', 'http://www.w3.org/2002/07/owl#sameAs', 'urn:b'),)
     """
-    main = _main_triple(assertion)
-    return _graph(assertion).triples() if main is None else (main,)
+    main = _single_triple(assertion)
+    return _triples_of_assertion(assertion).triples() if main is None else (main,)
 
 
-def _main_triple(assertion: owl.Assertion) -> NodeTriple | None:
+def _single_triple(assertion: owl.Assertion) -> NodeTriple | None:
     """The triple of an assertion that is one; None if it needs several."""
     match assertion:
         case owl.ClassAssertion(owl.Class(iri), individual):
@@ -116,7 +114,7 @@ def _main_triple(assertion: owl.Assertion) -> NodeTriple | None:
     return None
 
 
-def _graph(assertion: owl.Assertion) -> TripleWriter:
+def _triples_of_assertion(assertion: owl.Assertion) -> TripleWriter:
     """The triples of an assertion that needs several."""
     graph = TripleWriter()
     match assertion:
@@ -133,14 +131,15 @@ def _graph(assertion: owl.Assertion) -> TripleWriter:
 
 def iri_term(iri: str) -> str:
     """Write `iri` as an N-Triples term."""
-    return f"<{_IN_IRIS.sub(_code, iri)}>"
+    return f"<{_IN_IRIS.sub(_unicode_escape, iri)}>"
 
 
 #: The terms of predicates, of which there are few.
 _predicate = lru_cache(maxsize=4096)(iri_term)
 
 
-def _code(match: re.Match[str]) -> str:
+def _unicode_escape(match: re.Match[str]) -> str:
+    """Escape a character by its code."""
     return f"\\u{ord(match[0]):04X}"
 
 
@@ -166,16 +165,20 @@ class TripleWriter:
         """Return the triples as values."""
         _, name = self._numbered_lines()
 
-        def node(value: _Open) -> Node:
+        def node_label(value: _Open) -> Node:
+            """The label of a node_label: of a numbered one by the hash of all triples."""
             return f"_:n{name}.{value}" if isinstance(value, int) else value
 
-        return tuple((str(node(s)), p, node(o)) for s, p, o in self._triples)
+        return tuple((str(node_label(s)), p, node_label(o)) for s, p, o in self._triples)
 
     def _numbered_lines(self) -> tuple[list[str], str]:
         """The lines, with a NUL character, which no term contains, before the numbers of blank
         nodes; and the hash that comes in its place.
         """
-        lines = [f"{_term(s)} {_predicate(p)} {_term(o)} ." for s, p, o in self._triples]
+        lines = [
+            f"{_numbered_term(s)} {_predicate(p)} {_numbered_term(o)} ."
+            for s, p, o in self._triples
+        ]
         return lines, sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
     def write_triple(self, subject: _Open, predicate: str, object: _Open) -> TripleWriter:
@@ -188,7 +191,7 @@ class TripleWriter:
 
     def write_negative(self, subject: str, property: str, target: str, value: Node) -> TripleWriter:
         """Add the triples of a negative property assertion."""
-        self._node(
+        self._new_node(
             ("type", f"{owl.OWL}NegativePropertyAssertion"),
             ("sourceIndividual", subject),
             ("assertionProperty", property),
@@ -202,21 +205,23 @@ class TripleWriter:
             case owl.Class(iri):
                 return iri
             case owl.ObjectIntersectionOf(operands):
-                return self._class("intersectionOf", self._list(map(self.expression, operands)))
+                return self._class_node(
+                    "intersectionOf", self._list_node(map(self.expression, operands))
+                )
             case owl.ObjectUnionOf(operands):
-                return self._class("unionOf", self._list(map(self.expression, operands)))
+                return self._class_node("unionOf", self._list_node(map(self.expression, operands)))
             case owl.ObjectComplementOf(operand):
-                return self._class("complementOf", self.expression(operand))
+                return self._class_node("complementOf", self.expression(operand))
             case owl.ObjectOneOf(individuals):
-                return self._class("oneOf", self._list(individuals))
+                return self._class_node("oneOf", self._list_node(individuals))
             case owl.ObjectSomeValuesFrom(property, filler):
-                return self._restriction(property, ("someValuesFrom", self.expression(filler)))
+                return self._restriction_node(property, ("someValuesFrom", self.expression(filler)))
             case owl.ObjectAllValuesFrom(property, filler):
-                return self._restriction(property, ("allValuesFrom", self.expression(filler)))
+                return self._restriction_node(property, ("allValuesFrom", self.expression(filler)))
             case owl.ObjectHasValue(property, individual):
-                return self._restriction(property, ("hasValue", individual))
+                return self._restriction_node(property, ("hasValue", individual))
             case owl.ObjectHasSelf(property):
-                return self._restriction(
+                return self._restriction_node(
                     property, ("hasSelf", owl.Literal("true", f"{owl.XSD}boolean"))
                 )
             case owl.ObjectMinCardinality(n, property, filler):
@@ -226,11 +231,11 @@ class TripleWriter:
             case owl.ObjectExactCardinality(n, property, filler):
                 return self._object_cardinality("", n, property, filler)
             case owl.DataSomeValuesFrom(data_property, range):
-                return self._restriction(data_property, ("someValuesFrom", self.range(range)))
+                return self._restriction_node(data_property, ("someValuesFrom", self.range(range)))
             case owl.DataAllValuesFrom(data_property, range):
-                return self._restriction(data_property, ("allValuesFrom", self.range(range)))
+                return self._restriction_node(data_property, ("allValuesFrom", self.range(range)))
             case owl.DataHasValue(data_property, value):
-                return self._restriction(data_property, ("hasValue", value))
+                return self._restriction_node(data_property, ("hasValue", value))
             case owl.DataMinCardinality(n, data_property, range):
                 return self._data_cardinality("min", n, data_property, range)
             case owl.DataMaxCardinality(n, data_property, range):
@@ -245,46 +250,51 @@ class TripleWriter:
             case owl.Datatype(iri):
                 return iri
             case owl.DataIntersectionOf(operands):
-                return self._datatype("intersectionOf", self._list(map(self.range, operands)))
+                return self._datatype_node(
+                    "intersectionOf", self._list_node(map(self.range, operands))
+                )
             case owl.DataUnionOf(operands):
-                return self._datatype("unionOf", self._list(map(self.range, operands)))
+                return self._datatype_node("unionOf", self._list_node(map(self.range, operands)))
             case owl.DataComplementOf(operand):
-                return self._datatype("datatypeComplementOf", self.range(operand))
+                return self._datatype_node("datatypeComplementOf", self.range(operand))
             case owl.DataOneOf(literals):
-                return self._datatype("oneOf", self._list(literals))
+                return self._datatype_node("oneOf", self._list_node(literals))
             case owl.DatatypeRestriction(base, facets):
                 nodes = []
                 for facet, value in facets:
-                    node = self._node()
+                    node = self._new_node()
                     self._triples.append((node, facet, value))
                     nodes.append(node)
-                return self._node(
+                return self._new_node(
                     ("type", f"{owl.RDFS}Datatype"),
                     ("onDatatype", base.iri),
-                    ("withRestrictions", self._list(nodes)),
+                    ("withRestrictions", self._list_node(nodes)),
                 )
         raise TypeError(range)
 
-    def _class(self, predicate: str, object: _Open) -> _Open:
-        return self._node(("type", f"{owl.OWL}Class"), (predicate, object))
+    def _class_node(self, predicate: str, object: _Open) -> _Open:
+        """Write a class with one defining triple, and return its node."""
+        return self._new_node(("type", f"{owl.OWL}Class"), (predicate, object))
 
-    def _datatype(self, predicate: str, object: _Open) -> _Open:
-        return self._node(("type", f"{owl.RDFS}Datatype"), (predicate, object))
+    def _datatype_node(self, predicate: str, object: _Open) -> _Open:
+        """Write a datatype with one defining triple, and return its node."""
+        return self._new_node(("type", f"{owl.RDFS}Datatype"), (predicate, object))
 
     def property(
         self, property: owl.ObjectProperty | owl.ObjectInverseOf | owl.DataProperty
     ) -> _Open:
         """The node of a property; the triple of an inverse is added."""
         if isinstance(property, owl.ObjectInverseOf):
-            return self._node(("inverseOf", property.property.iri))
+            return self._new_node(("inverseOf", property.property.iri))
         return property.iri
 
-    def _restriction(
+    def _restriction_node(
         self,
         property: owl.ObjectProperty | owl.ObjectInverseOf | owl.DataProperty,
         *rest: tuple[str, _Open],
     ) -> _Open:
-        return self._node(
+        """Write a restriction on a property, and return its node."""
+        return self._new_node(
             ("type", f"{owl.OWL}Restriction"), ("onProperty", self.property(property)), *rest
         )
 
@@ -295,27 +305,29 @@ class TripleWriter:
         property: owl.ObjectProperty | owl.ObjectInverseOf,
         filler: owl.ClassExpression,
     ) -> _Open:
+        """Write a cardinality restriction on an object property, and return its node."""
         qualifier = None if filler == owl.THING else ("onClass", self.expression(filler))
-        return self._restriction(property, *_cardinality(bound, n, qualifier))
+        return self._restriction_node(property, *_cardinality_triples(bound, n, qualifier))
 
     def _data_cardinality(
         self, bound: str, n: int, property: owl.DataProperty, range: owl.DataRange
     ) -> _Open:
+        """Write a cardinality restriction on a data property, and return its node."""
         qualifier = None if range == owl.TOP_DATATYPE else ("onDataRange", self.range(range))
-        return self._restriction(property, *_cardinality(bound, n, qualifier))
+        return self._restriction_node(property, *_cardinality_triples(bound, n, qualifier))
 
-    def _list(self, members: Iterable[_Open]) -> _Open:
-        """An RDF list of the nodes ``members``, which are made first."""
+    def _list_node(self, members: Iterable[_Open]) -> _Open:
+        """Write an RDF list of the nodes ``members``, which are made first; return its node."""
         rest: _Open = f"{owl.RDF}nil"
         for member in reversed(list(members)):
-            node = self._node()
+            node = self._new_node()
             self._triples.append((node, f"{owl.RDF}first", member))
             self._triples.append((node, f"{owl.RDF}rest", rest))
             rest = node
         return rest
 
-    def _node(self, *pairs: tuple[str, _Open]) -> _Open:
-        """A fresh blank node with triples: names in owl:, but for ``type``."""
+    def _new_node(self, *pairs: tuple[str, _Open]) -> _Open:
+        """Make a blank node with triples, whose predicates are names in owl:, except ``type``."""
         self._nodes += 1
         node = self._nodes
         for name, object in pairs:
@@ -323,16 +335,17 @@ class TripleWriter:
         return node
 
 
-def _term(node: _Open) -> str:
-    """An N-Triples term; a number stands behind a NUL character."""
+def _numbered_term(node: _Open) -> str:
+    """Write an N-Triples term; a number stands behind a NUL character."""
     if isinstance(node, str):
         return blank_term(node) if node.startswith("_:") else iri_term(node)
     return f"_:\0{node}" if isinstance(node, int) else literal(node)
 
 
-def _cardinality(
+def _cardinality_triples(
     bound: str, n: int, qualifier: tuple[str, _Open] | None
 ) -> list[tuple[str, _Open]]:
+    """The triples of a cardinality, with or without a qualifier."""
     word = ("Qualified" if qualifier else "") + "Cardinality"
     name = bound + word if bound else word[0].lower() + word[1:]
     number = owl.Literal(str(n), f"{owl.XSD}nonNegativeInteger")

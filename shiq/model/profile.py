@@ -203,7 +203,7 @@ def split_axioms(
             inside.append((axiom, plain))
     data = _DataChecks(plain for _, plain in inside)
     reported += [(axiom, *finding) for axiom, plain in inside for finding in data.unknown(plain)]
-    reported += _punning(inside, in_both_readings)
+    reported += _punned_names(inside, in_both_readings)
     return [plain for _, plain in inside], list(dict.fromkeys(reported))
 
 
@@ -388,10 +388,10 @@ def _term_of_language(value: owl.Axiom | owl.Assertion) -> str:
     return next((iri for iri in terms if iri in LANGUAGE), "")
 
 
-def _punning(
+def _punned_names(
     axioms: Iterable[tuple[owl.Axiom, owl.Axiom]], in_both_readings: Collection[str]
 ) -> list[tuple[owl.Axiom, str, str]]:
-    """Report each IRI of two kinds, with the first axiom in which it is the second kind."""
+    """Report each IRI of two kinds, with the first axiom in which it is of the second kind."""
     seen: dict[tuple[str, str], str] = {}
     told: set[str] = {*in_both_readings}
     found: list[tuple[owl.Axiom, str, str]] = []
@@ -427,6 +427,7 @@ def rewrite_for_simple_roles(axiom: V, roles: RoleBox) -> V:
         return axiom
 
     def rewrite_restriction(expression: Any) -> Any:
+        """Rewrite a trivial cardinality on a non-simple role; None for other parts."""
         match expression:
             case owl.ObjectMinCardinality(n, property, filler) if n < 2 and not roles.is_simple(
                 role_of(property)
@@ -466,6 +467,7 @@ def roles_required_simple(
 
 
 def _simplicity_violation(value: owl.Axiom | owl.Assertion, roles: RoleBox) -> Finding | None:
+    """Explain why a role that must be simple is not; None if all are."""
     for property, use in roles_required_simple(value):
         role = role_of(property)
         composite = sorted(roles.subroles(role) & roles.composite)
@@ -486,6 +488,7 @@ def _simplicity_violation(value: owl.Axiom | owl.Assertion, roles: RoleBox) -> F
 
 
 def _role_text(role: Role) -> str:
+    """Write a role for a message."""
     return f"the inverse of <{role.iri}>" if role.is_inverse else f"<{role.iri}>"
 
 

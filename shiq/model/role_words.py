@@ -27,7 +27,8 @@ _Steps: TypeAlias = "set[tuple[int, Role | None, int]]"
 
 
 class Irregular(UsageError):
-    """The role axioms violate a global restriction of OWL 2 DL, or need too large an automaton.
+    """Error: the role axioms violate a global restriction of OWL 2 DL, or need too large an
+    automaton.
 
     ``str`` is the reason. ``roles``: the violation comes from the chains into these roles; if
         empty, from all chains.
@@ -97,10 +98,12 @@ class RolePaths:
         return self._automata[name]
 
     def _build_automaton(self, name: Role) -> WordAutomaton:
+        """Build the automaton of one role from those below it. Raises: Irregular."""
         steps: _Steps = {(0, name, 1)}
         size = 2
 
-        def path(start: int, word: Sequence[Role], end: int) -> None:
+        def add_path(start: int, word: Sequence[Role], end: int) -> None:
+            """Add a add_path of roles between two states."""
             nonlocal size
             here = start
             for i, letter in enumerate(word):
@@ -128,11 +131,11 @@ class RolePaths:
                 steps.add((1, None, 0))
             elif name not in word:
                 if len(word) > 1 or not self.roles.is_simple(word[0]):
-                    path(0, word, 1)
+                    add_path(0, word, 1)
             elif word[0] == name and name not in word[1:]:
-                path(1, word[1:], 1)
+                add_path(1, word[1:], 1)
             elif word[-1] == name and name not in word[:-1]:
-                path(0, word[:-1], 0)
+                add_path(0, word[:-1], 0)
             else:
                 raise Irregular(
                     f"a property chain into <{name.iri}> has it in its midst: it is not regular (OWL 2 DL, section 11.2)",
@@ -141,17 +144,18 @@ class RolePaths:
         return self._minimise(_remove_empty_steps(steps, size, {1}))
 
     def _minimise(self, automaton: WordAutomaton) -> WordAutomaton:
-        """The same words, with states of the same future as one, and letters below others
-        between the same states left out.
+        """Merge states with the same future, and drop letters that others between the same states
+        include.
         """
         found = automaton
         while True:
-            smaller = _merge_states(self._drop_implied_letters(_trim(found)))
+            smaller = _merge_states(self._drop_implied_letters(_trim_states(found)))
             if (smaller.size, len(smaller.steps)) == (found.size, len(found.steps)):
                 return smaller
             found = smaller
 
     def _drop_implied_letters(self, automaton: WordAutomaton) -> WordAutomaton:
+        """Drop steps on a role if another role between the same states is above it."""
         between: dict[tuple[int, int], set[Role]] = defaultdict(set)
         for p, r, q in automaton.steps:
             between[p, q].add(self.name(r))
@@ -193,6 +197,7 @@ def irregular_chains(
 def _find_violation(
     paths: RolePaths, chains: Iterable[owl.SubObjectPropertyChain], simple: Mapping[Role, str]
 ) -> Irregular | None:
+    """Find a global restriction of OWL 2 DL that the chains violate; None if there is none."""
     for role, use in simple.items():
         below = paths.roles.subroles(role) & paths.roles.composite
         if below:
@@ -211,6 +216,7 @@ def _find_violation(
 
 
 def _remove_empty_steps(steps: _Steps, size: int, finals: set[int]) -> WordAutomaton:
+    """Remove the ε-steps of an automaton."""
     forward: dict[int, list[int]] = defaultdict(list)
     told: dict[int, list[tuple[Role, int]]] = defaultdict(list)
     for p, role, q in steps:
@@ -233,17 +239,18 @@ def _remove_empty_steps(steps: _Steps, size: int, finals: set[int]) -> WordAutom
     return WordAutomaton(size, frozenset(found), frozenset(ends))
 
 
-def _trim(automaton: WordAutomaton) -> WordAutomaton:
+def _trim_states(automaton: WordAutomaton) -> WordAutomaton:
     """Remove the states that no accepted word passes."""
     after, before = defaultdict(set), defaultdict(set)
     for p, _, q in automaton.steps:
         after[p].add(q)
         before[q].add(p)
-    used = _closure({0}, after) & _closure(set(automaton.finals), before) | {0}
-    return _renumber(automaton, {state: i for i, state in enumerate(sorted(used))})
+    used = _reachable_states({0}, after) & _reachable_states(set(automaton.finals), before) | {0}
+    return _renumber_states(automaton, {state: i for i, state in enumerate(sorted(used))})
 
 
-def _closure(start: set[int], next_: Mapping[int, set[int]]) -> set[int]:
+def _reachable_states(start: set[int], next_: Mapping[int, set[int]]) -> set[int]:
+    """The states that can be reached from ``start``."""
     found, todo = set(start), list(start)
     while todo:
         for q in next_.get(todo.pop(), ()):
@@ -268,13 +275,11 @@ def _merge_states(automaton: WordAutomaton) -> WordAutomaton:
             for s in range(automaton.size)
         }
         block = {s: numbers.setdefault(signature[s], len(numbers)) for s in range(automaton.size)}
-    return _renumber(automaton, block)
+    return _renumber_states(automaton, block)
 
 
-def _renumber(automaton: WordAutomaton, number: Mapping[int, int]) -> WordAutomaton:
-    """The automaton with states numbered anew (0 stays 0); steps of states without a number are
-    left out.
-    """
+def _renumber_states(automaton: WordAutomaton, number: Mapping[int, int]) -> WordAutomaton:
+    """Renumber the states (0 stays 0); steps of states without a number are left out."""
     steps = frozenset(
         (number[p], role, number[q])
         for p, role, q in automaton.steps

@@ -82,20 +82,24 @@ class RoleBox:
 
     @cached_property
     def _superroles(self) -> Mapping[Role, frozenset[Role]]:
+        """The roles above each role."""
         pairs = {pair for r, s in self.inclusions for pair in ((r, s), (r.inverse, s.inverse))}
         return reachable(pairs)
 
     @cached_property
     def _subroles(self) -> Mapping[Role, frozenset[Role]]:
+        """The roles below each role."""
         pairs = {pair for r, s in self.inclusions for pair in ((s, r), (s.inverse, r.inverse))}
         return reachable(pairs)
 
     @cached_property
     def _data_superproperties(self) -> Mapping[str, frozenset[str]]:
+        """The data properties above each data property."""
         return reachable(self.data_inclusions)
 
     @cached_property
     def _data_subproperties(self) -> Mapping[str, frozenset[str]]:
+        """The data properties below each data property."""
         return reachable({(q, p) for p, q in self.data_inclusions})
 
     def superroles(self, role: Role) -> frozenset[Role]:

@@ -22,7 +22,7 @@ _FIELDS: dict[type, tuple[str, ...]] = {}
 
 
 def parts(value: object) -> Iterator[object]:
-    """``value`` and every model value inside it, depth first and in order; individuals come as
+    """List ``value`` and every model value inside it, depth first and in order; individuals come as
     strings.
 
     Facet names, cardinalities and the fields of entities and literals are left out. Stops
@@ -64,7 +64,7 @@ def rewrite_parts(value: V, change: Callable[[object], object | None]) -> V:
         replacement: Any = change(value)
         if replacement is not None:
             return replacement  # type: ignore[no-any-return]
-    old, new = _children(value), []
+    old, new = _child_values(value), []
     for child in old:
         new.append(child if type(child) is str else rewrite_parts(child, change))
     return _with_children(value, old, new)
@@ -83,14 +83,14 @@ def rebuild(value: V, change: Callable[[Any], Any]) -> V:
     >>> rebuild(owl.ObjectComplementOf(twice), without_double_negation)
     ObjectComplementOf(operand=Class(iri='urn:A'))
     """
-    old, new = _children(value), []
+    old, new = _child_values(value), []
     for child in old:
         new.append(child if type(child) is str else rebuild(child, change))
     result = _with_children(value, old, new)
     return change(result) if field_names(type(value)) else result
 
 
-def _children(value: object) -> Sequence[Any]:
+def _child_values(value: object) -> Sequence[Any]:
     """The fields of a model value, or the items of a tuple."""
     if isinstance(value, tuple):
         return value
@@ -156,6 +156,7 @@ def signature_of(values: Iterable[object]) -> owl.Signature:
 
 
 def _drop_reserved(names: set[str]) -> frozenset[str]:
+    """Drop the names in reserved namespaces."""
     return frozenset(name for name in names if not is_reserved(name))
 
 
@@ -192,4 +193,5 @@ def choose_labels(
 
 
 def _language_rank(tag: str) -> int:
+    """Rank of a language tag for labels: English first, then none, then others."""
     return 0 if tag == "en" or tag.startswith("en-") else 1 if not tag else 2

@@ -1,5 +1,6 @@
-"""ABox assembly from sorted rows of the columns, and the places of its assertions. Places are looked
-up in the columns on request, so that reading has no extra cost.
+"""Assemble the ABox from sorted rows of triples, and find the places of its assertions.
+
+Places are looked up in the columns on request, so that reading has no extra cost.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def build_abox(
         column(c) for c in (triples.subject, triples.predicate, triples.object)
     )
     others_ids = np.array(mentioned, dtype=np.int64)
-    individuals = _Dense(
+    individuals = _DenseNumbers(
         triples,
         subjects[classes],
         subjects[roles],
@@ -72,8 +73,14 @@ def build_abox(
         others_ids,
         *unequal,
     )
-    class_names, role_names = _Dense(triples, values[classes]), _Dense(triples, predicates[roles])
-    data_names, literals = _Dense(triples, predicates[data]), _Dense(triples, values[data])
+    class_names, role_names = (
+        _DenseNumbers(triples, values[classes]),
+        _DenseNumbers(triples, predicates[roles]),
+    )
+    data_names, literals = (
+        _DenseNumbers(triples, predicates[data]),
+        _DenseNumbers(triples, values[data]),
+    )
     columns = (
         *_distinct_rows(individuals[subjects[classes]], class_names[values[classes]]),
         *_distinct_rows(
@@ -102,7 +109,7 @@ def build_abox(
     )
 
 
-class _Dense:
+class _DenseNumbers:
     """Dense numbering of the terms that occur, in the order of their ids in the columns."""
 
     def __init__(self, triples: Triples, *occurring: Ids) -> None:
@@ -199,7 +206,7 @@ class AssertionPlaces:
         found: dict[owl.Assertion, dict[Place, None]] = {}
         for assertion in dict.fromkeys(assertions):
             found[assertion] = dict.fromkeys(self.stated_places.get(assertion, ()))
-            for ids in self._begins(assertion):
+            for ids in self._first_rows(assertion):
                 if isinstance(ids, Place):
                     found[assertion][ids] = None
                 else:
@@ -222,7 +229,8 @@ class AssertionPlaces:
                 found[assertion][place] = None
         return {assertion: tuple(places) for assertion, places in found.items() if places}
 
-    def _begins(self, assertion: owl.Assertion) -> Iterator[_Ids | Place]:
+    def _first_rows(self, assertion: owl.Assertion) -> Iterator[_Ids | Place]:
+        """The rows and places where an assertion begins."""
         triples = self.triples
         row = self.main.get(assertion)
         rows: list[int | Place] = [] if row is None else [row]

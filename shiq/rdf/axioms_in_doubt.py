@@ -1,4 +1,5 @@
-"""Axioms in doubt: axioms that only some readings of an ontology have (THEORY, "Axioms in doubt").
+"""Find axioms in doubt: axioms that only some readings of an ontology have (THEORY, "Axioms in
+doubt").
 
 Assumptions make an uninterpreted axiom true whatever it means (THEORY, "Axioms that were not
 understood").
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Candidates:
-    """Files of one ontology with different contents.
+    """Files with different contents that answer one import.
 
     leftover: reports them
     common_axioms: axioms that are in all files
@@ -73,7 +74,7 @@ def candidates_of(
     Returns: None if they were not read, differ in imports, or have assertions on blank nodes, which
         differ in each reading.
     """
-    if not readings or len({frozenset(_imports(reading)) for reading in readings}) > 1:
+    if not readings or len({frozenset(_all_imports(reading)) for reading in readings}) > 1:
         return None
     assertions = [frozenset(reading.abox) for reading in readings]
     asserted = frozenset().union(*assertions) - assertions[0].intersection(*assertions)
@@ -86,8 +87,8 @@ def candidates_of(
     )
 
 
-def _imports(reading: Reading) -> Iterator[str]:
-    """Imports of an ontology: tables, and imports without a document."""
+def _all_imports(reading: Reading) -> Iterator[str]:
+    """The imports of an ontology: tables, and imports without a document."""
     for leftover in reading.leftovers:
         if leftover.kind in UNMET or (
             leftover.kind == "vocabulary" and "from shiq's table" in leftover.message
@@ -120,8 +121,8 @@ def _ambiguous_names(
     Such a name has another kind in a file, or different kinds in the files and an undeclared use
     outside of them.
     """
-    kinds = [dict(_kinds(vocabulary)) for vocabulary in found.vocabularies]
-    here = dict(_kinds(known))
+    kinds = [dict(_names_by_kind(vocabulary)) for vocabulary in found.vocabularies]
+    here = dict(_names_by_kind(known))
     other = {
         iri for of in kinds for iri in of if of[iri] - here.get(iri, frozenset()) - {"annotation"}
     }
@@ -153,7 +154,8 @@ def _ambiguous_names(
     return other | (used & open_ - declared)
 
 
-def _kinds(known: Signature) -> Iterator[tuple[str, frozenset[str]]]:
+def _names_by_kind(known: Signature) -> Iterator[tuple[str, frozenset[str]]]:
+    """The names of an ontology by kind."""
     groups = {
         "class": known.classes,
         "object": known.object_properties,
@@ -242,16 +244,17 @@ def assumption_for_triple(
         return ()
     if predicate not in (owl.RDFS + "subClassOf", owl.OWL + "disjointWith"):
         return ()
-    if (sub := _class_at(expressions, subject)) is not None:
+    if (sub := _class_expression_at(expressions, subject)) is not None:
         return (owl.SubClassOf(sub, owl.NOTHING),)
-    if (other := _class_at(expressions, value)) is None:
+    if (other := _class_expression_at(expressions, value)) is None:
         return ()
     if predicate == owl.RDFS + "subClassOf":
         return (owl.SubClassOf(owl.THING, other),)
     return (owl.SubClassOf(other, owl.NOTHING),)
 
 
-def _class_at(expressions: Expressions, node: Term) -> owl.ClassExpression | None:
+def _class_expression_at(expressions: Expressions, node: Term) -> owl.ClassExpression | None:
+    """The class expression at a node; None if it has none."""
     try:
         return expressions.class_expression(node, [])
     except UnmappedError:
@@ -305,6 +308,7 @@ def simplicity(axioms: Iterable[owl.Axiom]) -> Callable[[owl.ObjectPropertyExpre
     box = role_box(axioms)
 
     def is_simple(property: owl.ObjectPropertyExpression) -> bool:
+        """Decide whether a property is simple."""
         return not box.subroles(role_of(property)) & (box.composite | box.transitive)
 
     return is_simple
@@ -360,6 +364,7 @@ def _empty_bodies(graph: VocabularyGraph, kinds: Kinds, rule: str) -> Iterator[o
     """Axioms that each make one class or property in the body of a rule empty."""
 
     def value_of(node: Term, word: str) -> Term | None:
+        """The single value of a word at a node; None if there are none or several."""
         rows = graph.find(node, word) if isinstance(node, str) else []
         return graph.objects[rows[0]] if len(rows) == 1 else None
 

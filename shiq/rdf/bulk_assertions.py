@@ -113,7 +113,7 @@ def graph_rows(triples: Triples) -> Rows:
 
 
 def individuals_of(triples: Triples) -> set[str]:
-    """Names that are typed as members of named classes."""
+    """Collect the names that are typed as members of named classes."""
     predicates, values, subjects = (
         column(c) for c in (triples.predicate, triples.object, triples.subject)
     )
@@ -181,7 +181,7 @@ def resolve(
         distinct_ids(names),
         lambda term: _is_only_in_table(str(term), known, kind_in_table),
     )
-    language = _languages(triples, names, (kind == _UNKNOWN) | only_in_table[names])
+    language = _language_of_rows(triples, names, (kind == _UNKNOWN) | only_in_table[names])
     foreign = _foreign_rows(triples, known, kind == _UNKNOWN, names, vocabulary)
     beside = (language >= 0) & ((bucket == _ASSERTED) | foreign)
     unknown = ((kind == _UNKNOWN) | only_in_table[predicates]) & ~types & ~beside
@@ -230,11 +230,13 @@ def resolve(
     result.leftovers += _undeclared_leftovers(
         triples, known, (bucket == _UNDECLARED).nonzero()[0], types
     )
-    result.leftovers += _foreign_names(triples, (bucket == _FOREIGN).nonzero()[0], types)
+    result.leftovers += _foreign_name_leftovers(triples, (bucket == _FOREIGN).nonzero()[0], types)
     result.leftovers += _language_leftovers(triples, (bucket == _BESIDE).nonzero()[0], language)
     if (misfits := (bucket == _MALFORMED).nonzero()[0]).size:
         result.leftovers += misfit_leftovers(triples, misfits, types, kind == _OBJECT, on_axiom)
-    result.leftovers += _unknown_words(triples, (bucket == _MISSPELT).nonzero()[0], misspelt)
+    result.leftovers += _unknown_word_leftovers(
+        triples, (bucket == _MISSPELT).nonzero()[0], misspelt
+    )
     del subjects, predicates, values  # what is looked at cannot grow
     if VALUE_LINK in known.object_properties:
         # Loaded where a data property is inverse functional.
@@ -245,6 +247,7 @@ def resolve(
 
 
 def _predicate_kind(iri: str, known: Signature, kind_in_table: KindOf) -> int:
+    """The kind of rows with this predicate."""
     if iri == TYPE or is_structural(iri):
         return _GRAPH
     is_object = iri in known.object_properties or iri in BUILT_IN_OBJECT
@@ -263,6 +266,7 @@ def _predicate_kind(iri: str, known: Signature, kind_in_table: KindOf) -> int:
 
 
 def _kind_in_table(vocabulary: VocabularyChoice | None, iri: str) -> str:
+    """The kind of a term in the tables of known vocabularies."""
     # Loaded where the ontology does not know a name.
     from shiq.vocabularies import kind_of
 
@@ -273,10 +277,11 @@ def _is_only_in_table(iri: str, known: Signature, kind_in_table: KindOf) -> bool
     """Decide whether a property is unknown to the ontology and a term of a well-known
     vocabulary.
     """
-    return not is_reserved(iri) and not _is_in(known, iri) and bool(kind_in_table(iri))
+    return not is_reserved(iri) and not _is_declared_name(known, iri) and bool(kind_in_table(iri))
 
 
-def _is_in(known: Signature, iri: str) -> bool:
+def _is_declared_name(known: Signature, iri: str) -> bool:
+    """Decide whether the ontology has a name of any kind."""
     names = (
         known.object_properties,
         known.data_properties,
@@ -288,6 +293,7 @@ def _is_in(known: Signature, iri: str) -> bool:
 
 
 def _class_kind(term: object, known: Signature, kind_in_table: KindOf) -> int:
+    """The kind of rows with this type."""
     if not isinstance(term, str) or is_odd_type(term):
         return _GRAPH
     if term in INDIVIDUAL_TYPES:
@@ -306,7 +312,8 @@ def _foreign_rows(
     names: npt.NDArray[Any],
     vocabulary: VocabularyChoice | None,
 ) -> Flags:
-    """Rows among ``unknown`` whose name is in a foreign namespace (THEORY, "Foreign terms").
+    """Select the rows among ``unknown`` whose name is in a foreign namespace (THEORY, "Foreign
+    terms").
 
     Args:
     names: property of each row, or class of its subject
@@ -329,8 +336,12 @@ def _foreign_rows(
     return found
 
 
-def _languages(triples: Triples, names: npt.NDArray[Any], rows: Flags) -> npt.NDArray[np.int8]:
-    """Index of the non-OWL language of each row's name; -1 for none and for rows outside ``rows``."""
+def _language_of_rows(
+    triples: Triples, names: npt.NDArray[Any], rows: Flags
+) -> npt.NDArray[np.int8]:
+    """For each row, the index of the non-OWL language of its name; -1 for none and for rows outside
+    ``rows``.
+    """
     found = np.full(len(triples.terms), -1, np.int8)
     if rows.any():
         # Loaded where the ontology does not know a name.
@@ -380,22 +391,24 @@ def groups_of(rows: Rows, keys: npt.NDArray[Any]) -> Iterable[tuple[int, Rows]]:
 def _undeclared_leftovers(
     triples: Triples, known: Signature, rows: Rows, types: Flags
 ) -> Iterable[Leftover]:
+    """Yield leftovers for rows with an undeclared class or property."""
     if not len(rows):
         return
     predicates, values = column(triples.predicate), column(triples.object)
     of_class = rows[types[rows]]
     near_class = NearMisses(known.classes)
     for term, some in groups_of(of_class, values[of_class]):
-        yield _unknown_name(triples, "class", term, some, near_class)
+        yield _unknown_name_leftover(triples, "class", term, some, near_class)
     of_property = rows[~types[rows]]
     near_property = NearMisses(
         known.object_properties | known.data_properties | known.annotation_properties
     )
     for term, some in groups_of(of_property, predicates[of_property]):
-        yield _unknown_name(triples, "property", term, some, near_property)
+        yield _unknown_name_leftover(triples, "property", term, some, near_property)
 
 
-def _foreign_names(triples: Triples, rows: Rows, types: Flags) -> Iterable[Leftover]:
+def _foreign_name_leftovers(triples: Triples, rows: Rows, types: Flags) -> Iterable[Leftover]:
+    """Yield leftovers for rows with a foreign class or property."""
     for what, some in (("class", rows[types[rows]]), ("property", rows[~types[rows]])):
         names = column(triples.object if what == "class" else triples.predicate)
         for term, of_name in groups_of(some, names[some]):
@@ -408,6 +421,7 @@ def _foreign_names(triples: Triples, rows: Rows, types: Flags) -> Iterable[Lefto
 def _language_leftovers(
     triples: Triples, rows: Rows, language: npt.NDArray[np.int8]
 ) -> Iterable[Leftover]:
+    """Yield leftovers for rows in languages other than OWL."""
     if not len(rows):
         return
     from shiq.rdf.other_languages import LANGUAGES
@@ -420,14 +434,18 @@ def _language_leftovers(
         )
 
 
-def _unknown_name(triples: Triples, what: str, term: int, rows: Rows, near: NearMisses) -> Leftover:
+def _unknown_name_leftover(
+    triples: Triples, what: str, term: int, rows: Rows, near: NearMisses
+) -> Leftover:
+    """Make the leftover for an unknown class or property."""
     message, hint = unknown_name(what, str(triples.terms[term]), near)
     return triples.leftover(
         "undeclared", message, int(rows[0]), hint=hint, count=len(rows), rows=rows.tolist()
     )
 
 
-def _unknown_words(triples: Triples, rows: Rows, misspelt: Flags) -> Iterable[Leftover]:
+def _unknown_word_leftovers(triples: Triples, rows: Rows, misspelt: Flags) -> Iterable[Leftover]:
+    """Yield leftovers for rows with undefined terms of reserved namespaces."""
     subjects, values = column(triples.subject)[rows], column(triples.object)[rows]
     for term, some in groups_of(rows, np.where(misspelt[values], values, subjects)):
         found = triples.terms[term]
@@ -445,7 +463,8 @@ def _unknown_words(triples: Triples, rows: Rows, misspelt: Flags) -> Iterable[Le
 def misfit_leftovers(
     triples: Triples, rows: Rows, types: Flags, of_objects: Flags, on_axiom: Flags
 ) -> Iterable[Leftover]:
-    """One leftover for each property and datatype among ``rows``.
+    """Make one leftover for each property and datatype among ``rows``, whose values do not fit the
+    kind of property.
 
     Args:
     of_objects: rows of object properties

@@ -71,7 +71,7 @@ def find_kinds(
             and not subject.startswith("_:")
             and graph.bucket[i] in ("", "leftover:unknown-word")
         ):
-            kind = _declared_kind(value) if isinstance(value, str) else None
+            kind = _kind_of_declaration(value) if isinstance(value, str) else None
             if kind is not None:
                 declared[subject][kind].append(i)
             elif value in CHARACTERISTICS:
@@ -134,7 +134,8 @@ def find_kinds(
     return kinds, problems
 
 
-def _declared_kind(word: str) -> str | None:
+def _kind_of_declaration(word: str) -> str | None:
+    """The kind that a type word declares, also in another spelling; None for other words."""
     if word in DECLARATIONS or not is_misspelt(word):
         return DECLARATIONS.get(word)
     return declared_kind(word) or None
@@ -142,7 +143,7 @@ def _declared_kind(word: str) -> str | None:
 
 @dataclass(frozen=True)
 class _DeclarationReader:
-    """Adds the declared kinds of a name to ``kinds``.
+    """Reader of declarations that adds the kind of each name to ``kinds``.
 
     base_signature: ``fixed`` of `find_kinds`
     """
@@ -237,13 +238,13 @@ class _DeclarationReader:
                 place,
             )
         if len(logical) == 1 and ANNOTATION in held:
-            yield from self._note(iri, next(iter(logical)), by_kind, uses)
+            yield from self._problems_of_declaration(iri, next(iter(logical)), by_kind, uses)
         graph.assign(triples, "declaration")
 
-    def _note(
+    def _problems_of_declaration(
         self, iri: str, kind: str, by_kind: Mapping[str, list[int]], uses: Mapping[str, Use]
     ) -> Iterator[Problem]:
-        """Problems of annotation properties that are also object or data properties.
+        """Yield problems of annotation properties that are also object or data properties.
 
         They are read as the latter, so that no axiom is lost. If a TBox knew only the annotation
         property, its axioms and assertions may have been ignored.
@@ -298,7 +299,7 @@ def _is_built_in(iri: str, kind: str) -> bool:
     already, or is no entity.
     """
     if (iri in KNOWN or is_member_property(iri)) and not (
-        iri in BUILT_IN_CLASSES or iri in DATATYPES or _is_property(iri)
+        iri in BUILT_IN_CLASSES or iri in DATATYPES or _is_built_in_property(iri)
     ):
         return True
     match kind:
@@ -312,8 +313,9 @@ def _is_built_in(iri: str, kind: str) -> bool:
             return iri in BUILT_IN_DATA
         case "annotation":
             return iri in ANNOTATIONS
-    return _is_property(iri)
+    return _is_built_in_property(iri)
 
 
-def _is_property(iri: str) -> bool:
+def _is_built_in_property(iri: str) -> bool:
+    """Decide whether an IRI is a built-in property."""
     return iri in BUILT_IN_OBJECT or iri in BUILT_IN_DATA or iri in ANNOTATIONS

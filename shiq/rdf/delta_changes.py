@@ -1,4 +1,4 @@
-"""Batch from a Delta table: the net insertions and deletions between two of its versions.
+"""Read a batch from a Delta table: the net insertions and deletions between two of its versions.
 
 The change data feed is used if its counts agree: rows before, plus inserted, minus deleted, are the
     rows after. Otherwise the files that only one of the versions has are compared. A batch consists
@@ -42,7 +42,7 @@ _ROW = COLUMNS[:4]
 
 @dataclass(frozen=True)
 class TableChanges:
-    """Batch that brings a table of triples from before version ``first`` to version ``last``.
+    """The batch that brings a table of triples from before version ``first`` to version ``last``.
 
     insertions, deletions: sources for `check_insertions`
     rows: number of changed rows
@@ -149,12 +149,16 @@ def version_after(table: str, taken: Mapping[str, int]) -> int | None:
     """Version of the Delta table ``table`` after the last one that a store applied."""
     path = _delta_path(table)
     last = last_committed_version(
-        taken, _table_place(table, path), _id_at(path, None), lambda version: _id_at(path, version)
+        taken,
+        _table_place(table, path),
+        _table_id_at(path, None),
+        lambda version: _table_id_at(path, version),
     )
     return None if last is None else last + 1
 
 
-def _id_at(path: Path, version: int | None) -> str:
+def _table_id_at(path: Path, version: int | None) -> str:
+    """The identifier of a Delta table at a version."""
     return str(delta_log(path, version)[0].metadata().id)
 
 
@@ -218,9 +222,11 @@ def table_changes(table: str | Path, first: int, last: int | None = None) -> Tab
             [column.name for column in delta_table(path, version).schema().fields],
         )
     by_feed = (
-        (Counter[Row](), dict[Row, Any](), 0) if first > last else _net_by_feed(path, first, last)
+        (Counter[Row](), dict[Row, Any](), 0)
+        if first > last
+        else _changes_by_feed(path, first, last)
     )
-    net, keys, rows = by_feed or _net_by_files(path, first, last)
+    net, keys, rows = by_feed or _changes_by_files(path, first, last)
     went = [row for row, count in net.items() if count < 0]
     void = {row for row in went if None in row[:3] or "" in row[:3]}
     gone = _deleted_rows(path, last, [row for row in went if row not in void])
@@ -233,8 +239,8 @@ def table_changes(table: str | Path, first: int, last: int | None = None) -> Tab
         for version in sorted({first - 1 if first else last, last})
     ]
     return TableChanges(
-        _source(versions, came, keys),
-        _source(versions, gone, keys),
+        _source_of_rows(versions, came, keys),
+        _source_of_rows(versions, gone, keys),
         first,
         last,
         rows,
@@ -250,8 +256,8 @@ def table_changes(table: str | Path, first: int, last: int | None = None) -> Tab
 Net = tuple[Counter[Row], dict[Row, Any], int]
 
 
-def _net_by_feed(path: Path, first: int, last: int) -> Net | None:
-    """Net changes by the change data feed; None if there is none or it is incomplete."""
+def _changes_by_feed(path: Path, first: int, last: int) -> Net | None:
+    """Compute the net changes by the change data feed; None if there is none or it is incomplete."""
     import pyarrow as pa  # type: ignore[import-untyped]
     from deltalake.exceptions import DeltaError
 
@@ -279,13 +285,13 @@ def _net_by_feed(path: Path, first: int, last: int) -> Net | None:
                     keys[row] = key
     except (DeltaError, pa.ArrowException, OSError):
         return None
-    before = _rows(path, first - 1) if first else 0
-    return (net, keys, came + went) if before + came - went == _rows(path, last) else None
+    before = _count_rows(path, first - 1) if first else 0
+    return (net, keys, came + went) if before + came - went == _count_rows(path, last) else None
 
 
-def _net_by_files(path: Path, first: int, last: int) -> Net:
-    """Net changes by the files that only one version has. Raises: InputError if files were
-    vacuumed.
+def _changes_by_files(path: Path, first: int, last: int) -> Net:
+    """Compute the net changes by the files that only one version has. Raises: InputError if files
+    were vacuumed.
     """
     net, keys, rows = Counter[Row](), dict[Row, Any](), 0
     before = {file.path: file for file in files_of_delta(path, first - 1)} if first else {}
@@ -306,8 +312,8 @@ def _net_by_files(path: Path, first: int, last: int) -> Net:
     return net, keys, rows
 
 
-def _rows(path: Path, version: int) -> int:
-    """Number of rows of a version, by its log or else by its files."""
+def _count_rows(path: Path, version: int) -> int:
+    """Count the rows of a version, by its log or else by its files."""
     import pyarrow as pa
 
     added = pa.table(delta_table(path, version).get_add_actions(flatten=True)).to_pylist()
@@ -375,7 +381,8 @@ def _version_triples(
                 triples.truncate(begun)
 
 
-def _source(name: str, rows: Iterable[Row], keys: dict[Row, Any]) -> TableSource:
+def _source_of_rows(name: str, rows: Iterable[Row], keys: dict[Row, Any]) -> TableSource:
+    """Make a table source of changed rows."""
     import pyarrow as pa
 
     rows = sorted(rows, key=lambda row: tuple(map(str, row)))

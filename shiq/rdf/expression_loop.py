@@ -20,7 +20,7 @@ Build: TypeAlias = Generator[Request, Any, Any]
 
 
 class _TooDeepError(UnmappedError):
-    """An expression exceeds a limit; the expressions inside may still be used."""
+    """Signal: an expression exceeds a limit; the expressions inside may still be used."""
 
     def __init__(self, what: str) -> None:
         super().__init__(
@@ -42,7 +42,9 @@ class _BuiltExpression:
 
 
 @dataclass
-class _Frame:
+class _OpenConstruct:
+    """A construct that waits for its operands."""
+
     key: Key
     triples: list[int]
     steps: Build
@@ -86,13 +88,13 @@ class ExpressionLoop:
         return leaf if leaf is not None else self.drive((sort, str(node), -1), used)
 
     def drive(self, wanted: Key, used: list[Key]) -> Any:
-        """Build ``wanted`` and its operands.
+        """Build ``wanted`` and its operands, by a stack of open constructs.
 
         Terminates: every node is built once, and a node inside itself is an error.
         """
         used.append(wanted)
         if wanted not in self._built_expressions:
-            stack = [self._frame(wanted)]
+            stack = [self._open_construct(wanted)]
             open_keys = {wanted}
             answer: Any = None
             problem: UnmappedError | None = None
@@ -107,11 +109,11 @@ class ExpressionLoop:
                     answer, problem = None if triple else self._leaf(sort, node), None
                     if answer is None:
                         key = (sort, str(node), triple[0] if triple else -1)
-                        answer = self._ask(frame, key, stack, open_keys)
+                        answer = self._value_or_push(frame, key, stack, open_keys)
                 except StopIteration as finished:
-                    answer = self._finish(frame, finished.value)
+                    answer = self._store_value(frame, finished.value)
                     open_keys.discard(stack.pop().key)
-                    problem = self._absorb(stack[-1], frame.key) if stack else None
+                    problem = self._add_operand(stack[-1], frame.key) if stack else None
                 except UnmappedError as error:
                     problem = error
                     if not isinstance(error, _TooDeepError):
@@ -124,11 +126,13 @@ class ExpressionLoop:
             raise built
         return built.value
 
-    def _ask(self, frame: _Frame, key: Key, stack: list[_Frame], open_keys: set[Key]) -> Any:
-        """Value at ``key`` if it is built; else push a frame for it and return None."""
+    def _value_or_push(
+        self, frame: _OpenConstruct, key: Key, stack: list[_OpenConstruct], open_keys: set[Key]
+    ) -> Any:
+        """Return the value at ``key`` if it is built; else push a construct for it and return None."""
         known = self._built_expressions.get(key)
         if isinstance(known, _BuiltExpression):
-            if problem := self._absorb(frame, key):
+            if problem := self._add_operand(frame, key):
                 raise problem
             return known.value
         if known is not None:
@@ -139,17 +143,20 @@ class ExpressionLoop:
             )
         if len(stack) >= MAX_DEPTH:
             raise _TooDeepError(f"nested deeper than {MAX_DEPTH} levels")
-        stack.append(self._frame(key))
+        stack.append(self._open_construct(key))
         open_keys.add(key)
         return None
 
-    def _frame(self, key: Key) -> _Frame:
+    def _open_construct(self, key: Key) -> _OpenConstruct:
+        """Begin the construct at ``key``."""
         triples: list[int] = []
         sort, node, triple = key
-        return _Frame(key, triples, self._construct(sort, node, triple, triples))
+        return _OpenConstruct(key, triples, self._construct(sort, node, triple, triples))
 
-    def _absorb(self, frame: _Frame, key: Key) -> UnmappedError | None:
-        """Add the finished ``key`` to ``frame``; an error if the frame grows too large."""
+    def _add_operand(self, frame: _OpenConstruct, key: Key) -> UnmappedError | None:
+        """Add the finished ``key`` to ``frame``. Raises: _TooDeepError if the frame grows too
+        large.
+        """
         built = self._built_expressions[key]
         if isinstance(built, _BuiltExpression):
             frame.operands.append(key)
@@ -164,7 +171,8 @@ class ExpressionLoop:
                 return _TooDeepError(what)
         return None
 
-    def _finish(self, frame: _Frame, value: Any) -> Any:
+    def _store_value(self, frame: _OpenConstruct, value: Any) -> Any:
+        """Store the value of a finished construct."""
         self._built_expressions[frame.key] = _BuiltExpression(
             value, frame.triples, frame.operands, frame.depth, frame.size
         )

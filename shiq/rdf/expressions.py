@@ -87,7 +87,7 @@ class Expressions:
     """Builder of the OWL expressions of one graph, each node once."""
 
     def __init__(self, graph: VocabularyGraph, kinds: Kinds) -> None:
-        self.loop = ExpressionLoop(self._leaf, self._construct)
+        self.loop = ExpressionLoop(self._value_of_name, self._construct)
         self._graph = graph
         self._kinds = kinds
         #: Blank nodes with several descriptions, each the class of them all: their first triple,
@@ -124,14 +124,14 @@ class Expressions:
                 "malformed", f"the literal {term_text(node)} where a property is expected"
             )
         if not node.startswith("_:"):
-            self._expect(node, OBJECT)
+            self._require_kind(node, OBJECT)
             return owl.ObjectProperty(node)
-        inverse, named = _inverse(self._graph, node)
+        inverse, named = _inverse_triple(self._graph, node)
         if not isinstance(named, str) or named.startswith("_:"):
             raise UnmappedError(
                 "malformed", f"an inverse of {term_text(named)}, which is no named property"
             )
-        self._expect(named, OBJECT)
+        self._require_kind(named, OBJECT)
         triples += (inverse, *self._graph.find(node, TYPE))
         return owl.ObjectInverseOf(owl.ObjectProperty(named))
 
@@ -139,7 +139,7 @@ class Expressions:
         """Data property at ``node``. Raises: UnmappedError."""
         if not isinstance(node, str) or node.startswith("_:"):
             raise UnmappedError("malformed", f"{term_text(node)} where a data property is expected")
-        self._expect(node, DATA)
+        self._require_kind(node, DATA)
         return owl.DataProperty(node)
 
     def property_kind(self, node: Term) -> str:
@@ -166,7 +166,8 @@ class Expressions:
             raise OpenPropertyError(node)
         return kind
 
-    def _expect(self, iri: str, kind: str) -> None:
+    def _require_kind(self, iri: str, kind: str) -> None:
+        """Check that a property has ``kind``. Raises: UnmappedError."""
         found = self.property_kind(iri)
         if found != kind:
             article = "an object" if kind == OBJECT else f"a {kind}"
@@ -192,10 +193,10 @@ class Expressions:
 
     def _construct(self, sort: str, node: str, triple: int, triples: list[int]) -> Build:
         """Generator for the construct at ``node``; see `ExpressionLoop`."""
-        return (self._class if sort == CLASS else self._range)(node, triple, triples)
+        return (self._build_class if sort == CLASS else self._build_range)(node, triple, triples)
 
-    def _leaf(self, sort: str, node: Term) -> Any:
-        """Value of a name; None for a blank node. Raises: UnmappedError."""
+    def _value_of_name(self, sort: str, node: Term) -> Any:
+        """The value of a name; None for a blank node. Raises: UnmappedError."""
         if not isinstance(node, str):
             raise UnmappedError(
                 "malformed", f"the literal {term_text(node)} where a {_sort_name(sort)} is expected"
@@ -221,7 +222,8 @@ class Expressions:
             raise UnmappedError("malformed", f"<{node}> where a class is expected")
         return owl.Class(node)
 
-    def _definition_of(self, node: str, triple: int, sort: str) -> int:
+    def _defining_triple(self, node: str, triple: int, sort: str) -> int:
+        """The triple that defines a node. Raises: UnmappedError if there are none or several."""
         if triple >= 0:
             return triple
         found = self.defining_triples(node)
@@ -244,14 +246,16 @@ class Expressions:
             "malformed", f"the blank node {term_text(node)} is no {_sort_name(sort)}"
         )
 
-    def _list(self, head: Term, triples: list[int]) -> list[Term]:
+    def _list_members(self, head: Term, triples: list[int]) -> list[Term]:
+        """The members of a list; its triples are appended."""
         members, used = read_list(self._graph, head)
         triples += used
         return members
 
     # --- class expressions ---
 
-    def _class(self, node: str, triple: int, triples: list[int]) -> Build:
+    def _build_class(self, node: str, triple: int, triples: list[int]) -> Build:
+        """Build the class expression at a blank node."""
         graph = self._graph
         described = [triple] if triple >= 0 else self.defining_triples(node)
         if len(described) > 1:
@@ -260,15 +264,15 @@ class Expressions:
                 classes.append((yield CLASS, node, one))
             self.several[described[0]] = owl.EquivalentClasses(tuple(classes))
             return owl.ObjectIntersectionOf(tuple(classes))
-        definition = described[0] if described else self._definition_of(node, triple, CLASS)
-        triples += (definition, *_types(self._graph, node, _CLASS_TYPES))
+        definition = described[0] if described else self._defining_triple(node, triple, CLASS)
+        triples += (definition, *_expected_types(self._graph, node, _CLASS_TYPES))
         predicate, value = graph.predicates[definition], graph.objects[definition]
         if predicate in FILLERS:
-            return (yield from self._restriction(node, definition, triples))
+            return (yield from self._build_restriction(node, definition, triples))
         if predicate == owl.OWL + "complementOf":
             return owl.ObjectComplementOf((yield CLASS, value))
         if predicate == owl.OWL + "oneOf":
-            members = self._list(value, triples)
+            members = self._list_members(value, triples)
             if any(isinstance(member, owl.Literal) for member in members):
                 raise UnmappedError(
                     "malformed",
@@ -283,9 +287,12 @@ class Expressions:
             raise UnmappedError(
                 "malformed", f"a data range where a class is expected, at {term_text(node)}"
             )
-        return (yield from self._operands(CLASS, predicate.removeprefix(owl.OWL), value, triples))
+        return (
+            yield from self._build_operands(CLASS, predicate.removeprefix(owl.OWL), value, triples)
+        )
 
-    def _restriction(self, node: str, definition: int, triples: list[int]) -> Build:
+    def _build_restriction(self, node: str, definition: int, triples: list[int]) -> Build:
+        """Build the restriction at a node."""
         graph = self._graph
         if graph.find(node, _ON_PROPERTIES):
             raise UnmappedError(
@@ -321,15 +328,15 @@ class Expressions:
                     "malformed", f"owl:hasSelf with {term_text(value)} instead of true"
                 )
             return owl.ObjectHasSelf(property)
-        number = _number(value)
+        number = _cardinality_of(value)
         wanted, other = (_ON_DATA_RANGE, _ON_CLASS) if is_data else (_ON_CLASS, _ON_DATA_RANGE)
-        qualifier = _qualifier(graph, node, predicate, wanted, other, triples)
+        qualifier = _qualifying_triple(graph, node, predicate, wanted, other, triples)
         filler = _EMPTY[sort, "intersectionOf"] if qualifier is None else (yield sort, qualifier)
         return _CARDINALITIES[sort, CARDINALITIES[predicate]](number, property, filler)
 
-    def _operands(self, sort: str, word: str, head: Term, triples: list[int]) -> Build:
-        """Intersection or union of the members of a list."""
-        members, operands = self._list(head, triples), []
+    def _build_operands(self, sort: str, word: str, head: Term, triples: list[int]) -> Build:
+        """Build the intersection or union of the members of a list."""
+        members, operands = self._list_members(head, triples), []
         for member in (
             members if word == "intersectionOf" else _fitting_members(self._kinds, sort, members)
         ):
@@ -340,16 +347,17 @@ class Expressions:
 
     # --- data ranges ---
 
-    def _range(self, node: str, triple: int, triples: list[int]) -> Build:
+    def _build_range(self, node: str, triple: int, triples: list[int]) -> Build:
+        """Build the data range at a blank node."""
         graph = self._graph
-        definition = self._definition_of(node, triple, RANGE)
-        triples += (definition, *_types(self._graph, node, _RANGE_TYPES))
+        definition = self._defining_triple(node, triple, RANGE)
+        triples += (definition, *_expected_types(self._graph, node, _RANGE_TYPES))
         predicate, value = graph.predicates[definition], graph.objects[definition]
         match predicate.removeprefix(owl.OWL):
             case "datatypeComplementOf" | "complementOf":
                 return owl.DataComplementOf((yield RANGE, value))
             case "oneOf":
-                members = self._list(value, triples)
+                members = self._list_members(value, triples)
                 literals = tuple(member for member in members if isinstance(member, owl.Literal))
                 if len(literals) != len(members):
                     raise UnmappedError(
@@ -360,10 +368,10 @@ class Expressions:
                     owl.DataOneOf(literals) if literals else owl.DataComplementOf(owl.TOP_DATATYPE)
                 )
             case "onDatatype":
-                return self._facets(node, value, triples)
+                return self._build_facets(node, value, triples)
             case "intersectionOf" | "unionOf":
                 return (
-                    yield from self._operands(
+                    yield from self._build_operands(
                         RANGE, predicate.removeprefix(owl.OWL), value, triples
                     )
                 )
@@ -371,8 +379,9 @@ class Expressions:
             "malformed", f"a class where a data range is expected, at {term_text(node)}"
         )
 
-    def _facets(self, node: str, base: Term, triples: list[int]) -> owl.DatatypeRestriction:
-        datatype = self._leaf(RANGE, base)
+    def _build_facets(self, node: str, base: Term, triples: list[int]) -> owl.DatatypeRestriction:
+        """Build a datatype restricted by facets."""
+        datatype = self._value_of_name(RANGE, base)
         if datatype is None:
             raise UnmappedError(
                 "malformed", f"owl:onDatatype with the blank node {term_text(base)}"
@@ -380,7 +389,7 @@ class Expressions:
         listed = self._graph.single(node, owl.OWL + "withRestrictions", "owl:withRestrictions")
         triples.append(listed)
         facets: list[tuple[str, owl.Literal]] = []
-        for member in self._list(self._graph.objects[listed], triples):
+        for member in self._list_members(self._graph.objects[listed], triples):
             found = [
                 (predicate, i)
                 for predicate, indexes in self._graph.by_subject.get(str(member), {}).items()
@@ -419,9 +428,9 @@ def _fitting_members(kinds: Kinds, sort: str, members: list[Term]) -> list[Term]
     return fitting or members
 
 
-def _inverse(graph: VocabularyGraph, node: str) -> tuple[int, Term]:
-    """Triple by which the blank ``node`` is the inverse of a property, in either direction, and the
-    property.
+def _inverse_triple(graph: VocabularyGraph, node: str) -> tuple[int, Term]:
+    """Find the triple by which the blank ``node`` is the inverse of a property, in either
+    direction, and the property.
 
     Raises: UnmappedError if there is none or more than one.
     """
@@ -431,7 +440,8 @@ def _inverse(graph: VocabularyGraph, node: str) -> tuple[int, Term]:
     return triple, graph.objects[triple]
 
 
-def _types(graph: VocabularyGraph, node: str, expected: frozenset[str]) -> list[int]:
+def _expected_types(graph: VocabularyGraph, node: str, expected: frozenset[str]) -> list[int]:
+    """The type triples of a node that a construct has."""
     if not node.startswith("_:"):
         expected = frozenset(
             (owl.OWL + "Restriction",)
@@ -439,9 +449,10 @@ def _types(graph: VocabularyGraph, node: str, expected: frozenset[str]) -> list[
     return [i for i in graph.find(node, TYPE) if graph.objects[i] in expected]
 
 
-def _qualifier(
+def _qualifying_triple(
     graph: VocabularyGraph, node: str, predicate: str, wanted: str, other: str, triples: list[int]
 ) -> Term | None:
+    """The triple with the filler of a cardinality. Raises: UnmappedError."""
     found = graph.find(node, wanted)
     if not found and graph.find(node, other):
         raise UnmappedError(
@@ -456,11 +467,12 @@ def _qualifier(
 
 
 def _sort_name(sort: str) -> str:
+    """The name of a sort of expressions in messages."""
     return "class" if sort == CLASS else "data range"
 
 
-def _number(value: Term) -> int:
-    """Cardinality from a literal. Raises: UnmappedError."""
+def _cardinality_of(value: Term) -> int:
+    """Read the cardinality from a literal. Raises: UnmappedError."""
     text = (
         value.lexical.strip()
         if isinstance(value, owl.Literal) and value.datatype in _INTEGERS

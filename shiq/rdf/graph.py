@@ -23,7 +23,7 @@ _INVERSE = owl.OWL + "inverseOf"
 
 
 class UnmappedError(Exception):
-    """Triples that form no axiom or expression; ``kind`` is one of `shiq.answers.verdict.KINDS`."""
+    """Signal: triples form no axiom or expression; ``kind`` is one of `shiq.answers.verdict.KINDS`."""
 
     def __init__(self, kind: str, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -33,7 +33,7 @@ class UnmappedError(Exception):
 
 
 class OpenPropertyError(UnmappedError):
-    """A property ``iri`` that may be an object or a data property."""
+    """Signal: the property ``iri`` may be an object or a data property."""
 
     def __init__(self, iri: str) -> None:
         message = f"nothing says whether <{iri}> is an object property or a data property"
@@ -233,7 +233,7 @@ class AllDifferent:
 
 @dataclass(frozen=True)
 class Failure:
-    """A main triple that gives no value.
+    """A main triple that gives no value, with the reason.
 
     assumption: axioms under which it is true whatever it means (THEORY, "Axioms that were not
         understood"); empty if unknown

@@ -1,4 +1,4 @@
-"""Fast reading of ontology headers: ontology IRI and version of a file without its axioms."""
+"""Read the header of an ontology fast: ontology IRI and version of a file without its axioms."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _FUNCTIONAL = re.compile(r"\bOntology\s*\(")
 
 
 class FileHeaders(NamedTuple):
-    """Ontologies of a file, mostly one.
+    """The ontologies in a file, mostly one, by IRI and version.
 
     problem: why the file could not be read to its end, "" if it could
     """
@@ -55,7 +55,7 @@ def read_headers(source: FileSource) -> FileHeaders:
     """Read the ontology headers of a document, the same as `shiq.rdf.load` finds. Never fails."""
     found: Collection[OntologyHeader] = ()
     try:
-        if not _has_word(source):
+        if not _may_have_header(source):
             return FileHeaders()
         if source.format in LINE_FORMATS:
             found = _headers_of_lines(source)
@@ -73,7 +73,7 @@ def read_headers(source: FileSource) -> FileHeaders:
     return FileHeaders(tuple(sorted(found)))
 
 
-def _has_word(source: FileSource) -> bool:
+def _may_have_header(source: FileSource) -> bool:
     """Decide whether a document may contain a header at all."""
     end = b""
     with source.open() as stream:

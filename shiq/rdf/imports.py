@@ -1,6 +1,4 @@
-"""Resolution of imports: the imports still to be read, and for each the file, the table of triples,
-or the table of a well-known vocabulary (`shiq.vocabularies`).
-"""
+"""Resolve imports: find the file or table that answers each import which is still to be read."""
 
 from __future__ import annotations
 
@@ -133,7 +131,7 @@ class ImportQueue:
             if path := self._catalog.find(iri):
                 self._loaded.imports.ontologies.add(iri)
                 if path.resolve() not in self._read_paths:
-                    return self._source(iri, path)
+                    return self._open_source(iri, path)
                 continue
             paths = self._catalog.find_by_header(iri)
             if len(paths) > 1:
@@ -149,7 +147,7 @@ class ImportQueue:
             if not self._read_paths.isdisjoint(path.resolve() for path in paths):
                 continue
             if (
-                kinds := kinds_of_the_same(self._names(paths), self._load, self._read_file)
+                kinds := kinds_of_the_same(self._display_names(paths), self._load, self._read_file)
             ) is not None:
                 self._assume(iri, paths, kinds)
                 return self._source_to_verify(iri, paths[0])
@@ -171,7 +169,7 @@ class ImportQueue:
                 message = f"<{iri}> is imported, but {len(paths)} files say that they are it, and do not hold the same: {shown}"
                 leftover, names = (
                     Leftover("ambiguous-import", message, hint=hint),
-                    self._names(paths),
+                    self._display_names(paths),
                 )
                 few = len(paths) <= MOST_CANDIDATES
                 self._loaded.imports.candidates[iri] = candidates_of(
@@ -182,7 +180,7 @@ class ImportQueue:
                     (path for path in paths if path.resolve() not in self._read_paths), None
                 )
                 if path is not None:
-                    return self._source(iri, path)
+                    return self._open_source(iri, path)
         return None
 
     def _assume(
@@ -197,20 +195,23 @@ class ImportQueue:
 
     def _candidate_texts(self, iri: str, paths: Sequence[Path]) -> tuple[str, str]:
         """Text on the candidate files of an import, and the remedy."""
-        names = self._names(paths)
+        names = self._display_names(paths)
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         hint = f'write {{"{iri}": "FILE"}} into a catalog file beside them, and give it by --catalog too'
         return ", ".join(names[:_SHOWN]) + more, hint
 
-    def _names(self, paths: Iterable[Path]) -> list[str]:
+    def _display_names(self, paths: Iterable[Path]) -> list[str]:
+        """The names of files for messages."""
         return [self._catalog.display_name(path) for path in paths] if self._catalog else []
 
     def _source_to_verify(self, iri: str, path: Path) -> FileSource:
-        source = self._source(iri, path)
+        """Open the file of an import; its header is checked after reading."""
+        source = self._open_source(iri, path)
         self._last_file = iri, source.name
         return source
 
-    def _source(self, iri: str, path: Path) -> FileSource:
+    def _open_source(self, iri: str, path: Path) -> FileSource:
+        """Open the file that the catalog gives for an import. Raises: InputError."""
         assert self._catalog is not None
         name = self._catalog.display_name(path)
         address = name if is_address(name) else ""
@@ -271,7 +272,8 @@ class ImportQueue:
 def kinds_of_the_same(
     names: Sequence[str], load: Load, read: Callable[[str], Reading]
 ) -> dict[str, set[str]] | None:
-    """Compare files of one ontology.
+    """Compare the files of one ontology: find kinds of properties under which they have the same
+    content.
 
     Args:
     load: reads a file without its imports
@@ -290,8 +292,8 @@ def kinds_of_the_same(
         readings = [read(name) for name in names]
     except InputError:
         return None
-    first = _content(readings[0])
-    if first is None or any(_content(reading) != first for reading in readings[1:]):
+    first = _comparable_content(readings[0])
+    if first is None or any(_comparable_content(reading) != first for reading in readings[1:]):
         return None
     stated, known = [_document_triples(load, name) for name in names], readings[0].tbox.signature
     different = {
@@ -305,7 +307,7 @@ def kinds_of_the_same(
 
 
 def _document_triples(load: Load, name: str) -> set[tuple[Term, ...]]:
-    """Triples of a document, and its axioms on annotation properties."""
+    """Read the triples of a document, and its axioms on annotation properties."""
     loaded = load([name], "o", None)
     triples, terms = loaded.triples, loaded.triples.terms
     rows = {
@@ -315,8 +317,8 @@ def _document_triples(load: Load, name: str) -> set[tuple[Term, ...]]:
     return rows | {(keyword, *properties) for _, _, keyword, properties in loaded.annotation_axioms}
 
 
-def _content(reading: Reading) -> tuple[object, ...] | None:
-    """Comparable content of a document, with its imports; None if any of it was left out."""
+def _comparable_content(reading: Reading) -> tuple[object, ...] | None:
+    """The comparable content of a document, with its imports; None if any of it was left out."""
     if any(is_blocking(leftover, UNMET) for leftover in reading.leftovers):
         return None
     left = Counter(
@@ -405,7 +407,7 @@ def _resolve_open_kinds(
 def differences(
     table: VocabularyTable, source: str, here: Collection[Axiom], kinds: Kinds
 ) -> Iterator[Leftover]:
-    """Leftovers on differences between a vocabulary's own document and shiq's table of it.
+    """Make leftovers for differences between a vocabulary's own document and shiq's table of it.
 
     Names of open kind are not compared, since other sources may decide their kind.
 
@@ -419,7 +421,8 @@ def differences(
     open_names |= table.non_dl_terms.keys()
     known = [axiom for _, axiom in document.axioms]
 
-    def comparable(axioms: Collection[Axiom], others: Collection[Axiom]) -> list[str]:
+    def axioms_missing_in(axioms: Collection[Axiom], others: Collection[Axiom]) -> list[str]:
+        """The texts of the axioms that the others lack, without properties of undecided kind."""
         there = set(map(_without_order, others))
         new = (x for x in axioms if _without_order(x) not in there)
         return sorted(
@@ -428,7 +431,7 @@ def differences(
 
     # A table has no axioms that the top and bottom properties meet.
     here = [plain for axiom in here for plain in remove_built_in(axiom)]
-    new, absent = comparable(here, known), comparable(known, here)
+    new, absent = axioms_missing_in(here, known), axioms_missing_in(known, here)
     terms = sorted(iri for iri in table.kinds if not kinds.is_entity(iri) and iri not in open_names)
     counts = (
         (new, "axiom", "here"),
@@ -459,7 +462,7 @@ def _without_order(axiom: Axiom) -> object:
 
 
 def drop_other_readings(loaded: LoadedSources, kinds: Kinds) -> Iterator[StatedValue[Axiom]]:
-    """Axioms of tables without the reading that a declaration or use of the ontology excludes."""
+    """Drop the axioms of tables whose reading a declaration or use of the ontology excludes."""
     dropped: set[object] = set()
     for iri in loaded.tables.dual_names:
         found = kinds.logical_kinds(iri)

@@ -1,4 +1,4 @@
-"""Mapping of triples to assertions on sameness and difference, and to negative assertions."""
+"""Map triples on individuals: sameness, difference, and negative assertions."""
 
 from __future__ import annotations
 
@@ -48,9 +48,10 @@ class IndividualMapper:
         members, triples = read_list(self.graph, self.graph.objects[triple])
         return members, [triple, *triples]
 
-    def _all_different(self, main: int, subject: str) -> None:
+    def _map_all_different(self, main: int, subject: str) -> None:
+        """Map owl:AllDifferent. Raises: UnmappedError."""
         members, triples = self._list_members(subject, "distinctMembers", "members")
-        individuals = [self._individual(member) for member in members]
+        individuals = [self._require_individual(member) for member in members]
         if len(individuals) > MOST_DIFFERENT:
             raise UnmappedError(
                 "malformed",
@@ -64,12 +65,13 @@ class IndividualMapper:
                 AllDifferent(tuple(individuals), main, tuple(triples))
             )
 
-    def _negative(self, main: int, subject: str) -> None:
+    def _map_negative(self, main: int, subject: str) -> None:
+        """Map a negative assertion. Raises: UnmappedError."""
         source, on = (
             self.graph.single(subject, owl.OWL + n, f"owl:{n}")
             for n in ("sourceIndividual", "assertionProperty")
         )
-        individual = self._individual(self.graph.objects[source])
+        individual = self._require_individual(self.graph.objects[source])
         target = self.graph.find(subject, owl.OWL + "targetIndividual")
         name = "targetIndividual" if target else "targetValue"
         filler = self.graph.single(subject, owl.OWL + name, f"owl:{name}")
@@ -78,7 +80,7 @@ class IndividualMapper:
         if target:
             role = self.expressions.object_property(self.graph.objects[on], item.triples)
             item.value = owl.NegativeObjectPropertyAssertion(
-                role, individual, self._individual(value)
+                role, individual, self._require_individual(value)
             )
         elif isinstance(value, owl.Literal):
             item.value = owl.NegativeDataPropertyAssertion(
@@ -93,9 +95,10 @@ class IndividualMapper:
     def source_individual(self, main: int, subject: str, value: Term) -> None:
         """Map a negative assertion without its rdf:type."""
         if owl.OWL + "NegativePropertyAssertion" not in self.graph.types(subject):
-            self._negative(main, subject)
+            self._map_negative(main, subject)
 
-    def _individual(self, node: Term) -> str:
+    def _require_individual(self, node: Term) -> str:
+        """Check that a node is an individual. Raises: UnmappedError for a literal."""
         if not isinstance(node, str):
             raise UnmappedError(
                 "malformed", f"the literal {term_text(node)} where an individual is expected"
@@ -105,7 +108,7 @@ class IndividualMapper:
     def same_as(self, main: int, subject: str, value: Term) -> None:
         """Map owl:sameAs."""
         item = MappedValue[owl.Assertion](
-            owl.SameIndividual(subject, self._individual(value)), main
+            owl.SameIndividual(subject, self._require_individual(value)), main
         )
         self.result.assertions.append(item)
         self._check_pair(item, subject, str(value), "owl:sameAs")
@@ -113,7 +116,7 @@ class IndividualMapper:
     def different_from(self, main: int, subject: str, value: Term) -> None:
         """Map owl:differentFrom."""
         item = MappedValue[owl.Assertion](
-            owl.DifferentIndividuals(subject, self._individual(value)), main
+            owl.DifferentIndividuals(subject, self._require_individual(value)), main
         )
         self.result.assertions.append(item)
         self._check_pair(item, subject, str(value), "owl:differentFrom")

@@ -123,7 +123,7 @@ def test_without_a_whole_feed_files_tell(
     lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = shiq.table_changes(lake, 1)
-    monkeypatch.setattr(delta_changes, "_rows", lambda path, version: 7)
+    monkeypatch.setattr(delta_changes, "_count_rows", lambda path, version: 7)
     again = shiq.table_changes(lake, 1)
     assert told.by_feed and not again.by_feed and "its change data feed has gaps" in str(again)
     assert triples_of(told.insertions) == triples_of(again.insertions)
@@ -186,7 +186,7 @@ def test_what_cannot_be_told_is_refused(
     with pytest.raises(InputError, match="is not a Delta table"):
         shiq.table_changes(tmp_path / "none", 0)
     DeltaTable(lake).vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False)
-    monkeypatch.setattr(delta_changes, "_net_by_feed", lambda *_: None)
+    monkeypatch.setattr(delta_changes, "_changes_by_feed", lambda *_: None)
     with pytest.raises(InputError, match="vacuumed"):
         shiq.table_changes(lake, 1)
 
@@ -451,7 +451,7 @@ def test_named_graphs_of_rows_are_kept(
 
     write_deltalake(path, rows(("a", "<urn:g>"), ("a", "<urn:h>")), configuration=FEED)
     if not feed:
-        monkeypatch.setattr(delta_changes, "_net_by_feed", lambda *_: None)
+        monkeypatch.setattr(delta_changes, "_changes_by_feed", lambda *_: None)
     write_deltalake(
         path,
         rows(("b", "<urn:g>"), ("b", "<urn:h>"), ("c", None), ("d", "no graph")),
