@@ -31,7 +31,7 @@ from shiq.jobs.store import tbox_hash
 from shiq.jobs.undecided_insertions import open_values
 from shiq.model.abox import ABox, Pairs, abox_of, individuals_of
 from shiq.model.ntriples import assertion_lines
-from shiq.reasoner.structure import with_individuals
+from shiq.reasoner.structure import rename_individuals
 
 # Find conflicts that are equal up to individuals and literals, and choose assertions that break
 # them all.
@@ -51,7 +51,7 @@ def _assertion_shape(assertion: owl.Assertion) -> Hashable:
     """Shape of an assertion: equal for assertions that differ in individuals and literals alone."""
     if isinstance(assertion, owl.DataPropertyAssertion | owl.NegativeDataPropertyAssertion):
         return replace(assertion, subject="", literal=owl.Literal(""))
-    return with_individuals(assertion, lambda _: "")
+    return rename_individuals(assertion, lambda _: "")
 
 
 def conflict_key(assertions: Iterable[owl.Assertion]) -> Hashable:
@@ -474,7 +474,7 @@ class _ConflictSearch:
         individuals.
         """
         named = [
-            with_individuals(a, lambda name, i=i: f"{_COPY_PREFIX}{i}:{name}")  # type: ignore[misc]
+            rename_individuals(a, lambda name, i=i: f"{_COPY_PREFIX}{i}:{name}")  # type: ignore[misc]
             for i, part in enumerate(parts)
             for a in part
         ]

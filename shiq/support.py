@@ -35,6 +35,7 @@ class LazySequence(Sequence[V_co]):
         return self._values()[i]
 
     def _values(self) -> Sequence[V_co]:
+        """The values, computed on first access."""
         if self._made is None:
             self._made = self._make()
         return self._made
@@ -47,6 +48,7 @@ def import_on_access(module: str, homes: Mapping[str, Sequence[str]]) -> Callabl
     home_of = {name: home for home, names in homes.items() for name in names}
 
     def find(name: str) -> Any:
+        """Import the name from its home."""
         if name not in home_of:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         value = getattr(import_module(home_of[name]), name)

@@ -98,7 +98,7 @@ def _require_simple(axiom: owl.Axiom, roles: RoleBox) -> None:
             raise Irregular(f"<{role_of(property).iri}> must be simple (OWL 2 DL, section 11.2)")
 
 
-def is_readable(axiom: owl.Axiom) -> bool:
+def can_eliminate(axiom: owl.Axiom) -> bool:
     """Decide whether `axiom` is in SHIQ(D), apart from what `eliminate_chains` can rewrite."""
     beyond = (owl.HasKey, owl.ObjectOneOf, owl.ObjectHasValue)
     return not any(isinstance(part, beyond) for part in parts(axiom))

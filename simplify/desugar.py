@@ -52,8 +52,10 @@ def desugar(axioms: Sequence[owl.Axiom], context: Context) -> list[Inclusion]:
     for index, axiom in enumerate(axioms):
         _refuse_built_in_properties(axiom)
         origins = frozenset((index,))
-        for sub, sup in rewrite.axiom(axiom):
-            inclusions.append(Inclusion(rewrite.expression(sub), rewrite.expression(sup), origins))
+        for sub, sup in rewrite.desugar_axiom(axiom):
+            inclusions.append(
+                Inclusion(rewrite.desugar_expression(sub), rewrite.desugar_expression(sup), origins)
+            )
             inclusions += rewrite.take_definitions()
     return inclusions
 
@@ -71,7 +73,9 @@ class _Desugarer:
         taken, self._definitions = self._definitions, []
         return taken
 
-    def axiom(self, axiom: owl.Axiom) -> Iterator[tuple[owl.ClassExpression, owl.ClassExpression]]:
+    def desugar_axiom(
+        self, axiom: owl.Axiom
+    ) -> Iterator[tuple[owl.ClassExpression, owl.ClassExpression]]:
         """Yield the inclusions of `axiom`, with class expressions as written."""
         match axiom:
             case owl.SubClassOf(sub, sup):
@@ -115,7 +119,7 @@ class _Desugarer:
             case _:
                 raise UsageError(f"{type(axiom).__name__} is outside SHIQ(D)", _REMEDY)
 
-    def expression(self, expression: owl.ClassExpression) -> owl.ClassExpression:
+    def desugar_expression(self, expression: owl.ClassExpression) -> owl.ClassExpression:
         """Rewrite `expression` to ⊓, ⊔, ¬, ∀, ∃, ≥ and ≤; data restrictions to ≥ and ≤ only."""
         return rebuild(expression, self._desugar_part)
 

@@ -20,7 +20,15 @@ from shiq.abox_ops.elements.normal_assertions import normalise
 from shiq.abox_ops.elements.quotient import StoredPartition, component_minima
 from shiq.abox_ops.elements.union_view import UnionView
 from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools
-from shiq.columns.arrays import NONE, Columns, Ints, extend_column, positions, ranges, unique
+from shiq.columns.arrays import (
+    NONE,
+    Columns,
+    Ints,
+    concatenate_ranges,
+    extend_column,
+    positions,
+    unique,
+)
 from shiq.columns.rows import DIFFERENT, SAME
 from shiq.model.roles import Role, RoleBox, role_of
 
@@ -412,7 +420,7 @@ class _RowsBySource:
             self._order = np.argsort(column, kind="stable").astype(np.int32)
             self._sorted = column[self._order].astype(np.int32)
         wanted = np.flatnonzero(chosen).astype(np.int32)
-        known = ranges(
+        known = concatenate_ranges(
             self._sorted.searchsorted(wanted), self._sorted.searchsorted(wanted, "right")
         )
         later = np.flatnonzero(chosen[column[len(self._order) :]]) + len(self._order)

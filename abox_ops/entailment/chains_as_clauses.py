@@ -14,7 +14,7 @@ from shiq.errors import UsageError
 from shiq.model.abox import abox_of
 from shiq.model.role_words import Irregular
 from shiq.model.roles import role_of
-from shiq.simplify.chains import ChainFreeTBox, eliminate_chains, is_readable
+from shiq.simplify.chains import ChainFreeTBox, can_eliminate, eliminate_chains
 from shiq.simplify.loops import loop_class
 
 
@@ -45,7 +45,7 @@ class ClausalReading:
             premises.problems
             or premises.assertions
             or premises.abox.complex
-            or not all(map(is_readable, axioms))
+            or not all(map(can_eliminate, axioms))
         ):
             return None
         try:

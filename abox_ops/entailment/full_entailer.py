@@ -33,7 +33,7 @@ from shiq.abox_ops.entailment.shiq_entailer import Conclusions, ShiqEntailer
 from shiq.answers.verdict import Verdict
 from shiq.model.walk import parts, rewrite_parts
 from shiq.reasoner.protocol import Answer
-from shiq.simplify.chains import is_readable
+from shiq.simplify.chains import can_eliminate
 from shiq.simplify.inclusion import PREFIX
 
 #: What is denied, or assumed, in one question.
@@ -198,7 +198,7 @@ class FullEntailer:
         without = Premises(split.tbox, split.abox)
         complex = frozenset(without.abox.complex)
         readable = Premises.build(
-            filter(is_readable, axioms), (a for a in without.abox if a not in complex)
+            filter(can_eliminate, axioms), (a for a in without.abox if a not in complex)
         )
         reading = (
             ClausalReading.build(readable, self._asked, is_below=True) if readable.axioms else None

@@ -13,7 +13,7 @@ from shiq.abox_ops.entailment.reasoners import Reasoners
 from shiq.answers.verdict import Verdict
 from shiq.model.clause import ClausalTBox
 from shiq.model.roles import Role
-from shiq.reasoner.hypertableau.questions import Atoms, Questions, UndecidedDataError
+from shiq.reasoner.hypertableau.questions import Atoms, ModuleSession, UndecidedDataError
 from shiq.reasoner.hypertableau.rules import OutOfBudget
 from shiq.reasoner.hypertableau.state import State
 from shiq.reasoner.hypertableau.tables import Tables
@@ -88,7 +88,7 @@ class ModuleQuestions:
         if self._tables is None or self._tables.tbox is not tbox:
             self._tables = Tables(tbox)
         limit = self._steps + self._steps_per_node * len(module.positive)
-        questions = Questions(self._tables, module, limit, deadline)
+        questions = ModuleSession(self._tables, module, limit, deadline)
         candidates: list[NodePair] = []
 
         def note_candidates() -> None:
@@ -173,7 +173,7 @@ def _nodes_by_role(state: State, node: int, bit: int, *, is_simple: bool) -> set
     return found
 
 
-def is_pair_entailed(questions: Questions, asked: AskedRole, first: int, second: int) -> bool:
+def is_pair_entailed(questions: ModuleSession, asked: AskedRole, first: int, second: int) -> bool:
     """Decide whether the role leads from the first node to the second in every model."""
     state = questions.search.state
     roles = state.near[state.place(first)[0]].get(state.place(second)[0], 0)

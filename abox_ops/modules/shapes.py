@@ -132,9 +132,9 @@ class Shapes:
         found: list[Hashable] = []
         for positive, property, literal in row:
             number = numbers.setdefault(self._data_theory.identity(literal), len(numbers))
-            is_vague = self._data_theory.is_vague(literal)
-            by_itself = number > 0 if is_vague else first_vague < number
-            if is_vague:
+            is_incomparable = self._data_theory.is_incomparable(literal)
+            by_itself = number > 0 if is_incomparable else first_vague < number
+            if is_incomparable:
                 first_vague = min(first_vague, number)
             found.append(
                 (positive, property, literal if by_itself else self._token_of(literal), number)

@@ -41,7 +41,7 @@ from shiq.rdf.range_reports import (
     rejects_of,
     with_source_lines,
 )
-from shiq.rdf.reader import _own_axiom_test, _Reader
+from shiq.rdf.reader import _own_axiom_test, _SourceReader
 from shiq.rdf.source_ranges import can_be_cut
 
 _JUDGINGS = 4
@@ -240,7 +240,7 @@ class _RecordingSet(set[str]):
         return super().__contains__(value)
 
 
-class _DriverReader(_Reader):
+class _DriverReader(_SourceReader):
     """Reader of `read_assertions` for the rare triples of chunks.
 
     typed: names that are known to be individuals, among those that were asked for

@@ -28,7 +28,7 @@ from shiq.inputs.sources import (
     TableKind,
     TableSource,
     TextInput,
-    path_of,
+    local_path_of,
     source_of,
     table_kind,
     text_table_kind,
@@ -198,7 +198,7 @@ def hash_content(source: BatchSource) -> str:
     if isinstance(source, FileSource):
         return hashlib.sha256(_read_bytes(source)).hexdigest()
     try:
-        if isinstance(source, TableSource) or (path := path_of(source)).is_dir():
+        if isinstance(source, TableSource) or (path := local_path_of(source)).is_dir():
             return hashlib.sha256(
                 b"".join(sorted(line.raw for line in read_lines(source)[0]))
             ).hexdigest()

@@ -17,7 +17,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from shiq.columns.arrays import Column, Columns, Ints, arrow_ints, ranges, runs, stored_ints, take
+from shiq.columns.arrays import (
+    Column,
+    Columns,
+    Ints,
+    arrow_ints,
+    concatenate_ranges,
+    runs,
+    stored_ints,
+    take,
+)
 from shiq.errors import StoreError
 from shiq.jobs.store.files import MOVED, DataFile, damage_error, stage_file
 from shiq.jobs.store.manifest import LOOKUPS
@@ -87,7 +96,7 @@ class Blocks:
             low, high = offset + int(start[0]) >> _SHIFT, (offset + int(end[-1]) - 1 >> _SHIFT) + 1
             if self._has_unseen(low, high, len(start)):
                 first, last = offset + start >> _SHIFT, offset + end - 1 >> _SHIFT
-                self._verify_each(ranges(first, np.maximum(last + 1, first)))
+                self._verify_each(concatenate_ranges(first, np.maximum(last + 1, first)))
 
     def verify_all(self) -> None:
         """Verify every block."""
@@ -258,7 +267,7 @@ class MappedFile:
         if not len(self):
             return self.row_slice(0, 0)
         _, low, high = self._runs(wanted)
-        return self._take_rows(ranges(low, high))
+        return self._take_rows(concatenate_ranges(low, high))
 
     def degrees(self, wanted: Ints) -> Ints:
         """Number of rows for each of ``wanted``."""

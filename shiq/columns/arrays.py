@@ -200,7 +200,7 @@ def matching_rows(sorted_keys: Ints, wanted: Ints) -> Ints:
     """The positions in ``sorted_keys`` of every occurrence of the ``wanted`` (ascending,
     distinct) keys, ascending.
     """
-    return ranges(*runs(sorted_keys, wanted))
+    return concatenate_ranges(*runs(sorted_keys, wanted))
 
 
 def run_lengths(sorted_keys: Ints, wanted: Ints) -> Ints:
@@ -225,7 +225,7 @@ def runs(sorted_keys: Ints, wanted: Ints) -> tuple[Ints, Ints]:
     return low, high
 
 
-def ranges(low: Ints, high: Ints) -> Ints:
+def concatenate_ranges(low: Ints, high: Ints) -> Ints:
     """Concatenate the integer ranges ``low[i]`` … ``high[i] - 1`` into one array."""
     lengths = high - low
     starts = lengths.cumsum() - lengths
@@ -260,7 +260,7 @@ def _copy_texts(texts: pa.Array, positions: Ints) -> pa.Array:
     np.cumsum(high - low, out=found[1:])
     if found[-1] >= 1 << 31:
         return texts.take(arrow_ints(positions)).cast(pa.string())
-    letters = data[ranges(low, high)]
+    letters = data[concatenate_ranges(low, high)]
     return pa.Array.from_buffers(
         pa.string(),
         len(positions),
@@ -268,7 +268,7 @@ def _copy_texts(texts: pa.Array, positions: Ints) -> pa.Array:
     )
 
 
-def letters_of(texts: pa.Array) -> tuple[npt.NDArray[np.uint8], Ints]:
+def text_bytes(texts: pa.Array) -> tuple[npt.NDArray[np.uint8], Ints]:
     """Return the bytes of all ``texts`` in one array, and the offset of each text with the end of
     the last.
     """

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from shiq.columns.arrays import Column, Columns, Ints, letters_of, unique
+from shiq.columns.arrays import Column, Columns, Ints, text_bytes, unique
 from shiq.model import XSD, Assertion, Literal
 from shiq.model.abox import COLUMNS, ABox, Interner, abox_of, individuals_of, int_array
 
@@ -206,7 +206,7 @@ def are_strings(literals: Sequence[Literal]) -> npt.NDArray[np.bool_]:
 def are_strings_in(lexical: Column, datatype: Column, language: Column) -> npt.NDArray[np.bool_]:
     """Boolean mask as of `are_strings`, for literals whose parts are columns of texts."""
     plain = _equal_to(datatype, STRING.encode()) & _equal_to(language, b"")
-    letters, _ = letters_of(lexical)
+    letters, _ = text_bytes(lexical)
     if _ODD_BYTE[letters].any() or (
         (letters >= 0x80).any() and _ODD.search(letters.tobytes().decode())
     ):
@@ -216,7 +216,7 @@ def are_strings_in(lexical: Column, datatype: Column, language: Column) -> npt.N
 
 def _equal_to(texts: pa.Array, text: bytes) -> npt.NDArray[np.bool_]:
     """Boolean mask of the ``texts`` equal to ``text``."""
-    letters, ends = letters_of(texts)
+    letters, ends = text_bytes(texts)
     found: npt.NDArray[np.bool_] = np.diff(ends) == len(text)
     if text and found.any():
         at = np.add.outer(ends[:-1][found], np.arange(len(text)))

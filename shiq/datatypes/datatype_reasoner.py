@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from shiq import model as owl
 from shiq.cache import Cache
 from shiq.datatypes.datatype_map import denoted_value
-from shiq.datatypes.ranges import Formula, RangeFormula, holds, read_range
+from shiq.datatypes.ranges import Formula, RangeFormula, contains_value, read_range
 from shiq.datatypes.regular_expressions import shared_fuel
 from shiq.datatypes.scenarios import ScenarioSpace, ScenarioValue
 from shiq.datatypes.values import DataValue, IllTyped
@@ -97,8 +97,10 @@ class DataTheory:
         value = self.value(literal)
         return literal if isinstance(value, IllTyped) else value
 
-    def is_vague(self, literal: Literal) -> bool:
-        """Decide whether `denote_same` cannot compare `literal` with other values: ill-typed or opaque."""
+    def is_incomparable(self, literal: Literal) -> bool:
+        """Decide whether `denote_same` cannot compare `literal` with other values: it is ill-typed
+        or opaque.
+        """
         value = self.value(literal)
         return isinstance(value, IllTyped) or value.is_opaque
 
@@ -111,7 +113,7 @@ class DataTheory:
     def _contains_uncached(self, range: DataRange, literal: Literal) -> bool | None:
         """Decide membership without cache."""
         value = self.value(literal)
-        return False if isinstance(value, IllTyped) else holds(self.formula(range), value)
+        return False if isinstance(value, IllTyped) else contains_value(self.formula(range), value)
 
     def cell(self, literal: Literal, ranges: Sequence[DataRange]) -> Hashable:
         """Return a key of the cell of `literal` with respect to `ranges`.

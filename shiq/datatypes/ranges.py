@@ -102,7 +102,7 @@ def read_range(data_range: owl.DataRange, definitions: Mapping[str, owl.DataRang
     Malformed parts become unknown leaves; the first fault is recorded.
     """
     reader = _RangeReader(definitions)
-    formula = reader.read(data_range)
+    formula = reader.read_range(data_range)
     return RangeFormula(
         formula, reader.faults[0] if reader.faults else None, frozenset(reader.unknown)
     )
@@ -117,36 +117,36 @@ class _RangeReader:
         self.unknown: set[str] = set()
         self.unfolding: list[str] = []
 
-    def fault(self, data_range: owl.DataRange, message: str) -> Formula:
+    def record_fault(self, data_range: owl.DataRange, message: str) -> Formula:
         """Record a fault; return an unknown set in place of the range."""
         self.faults.append(message)
         return UnknownSet(data_range)
 
-    def read(self, data_range: owl.DataRange) -> Formula:
+    def read_range(self, data_range: owl.DataRange) -> Formula:
         """Translate a data range to a formula."""
         match data_range:
             case owl.Datatype(iri):
-                return self.datatype(iri)
+                return self.read_datatype(iri)
             case owl.DataIntersectionOf(operands):
-                return And(tuple(self.read(operand) for operand in operands))
+                return And(tuple(self.read_range(operand) for operand in operands))
             case owl.DataUnionOf(operands):
-                return Or(tuple(self.read(operand) for operand in operands))
+                return Or(tuple(self.read_range(operand) for operand in operands))
             case owl.DataComplementOf(operand):
-                return Not(self.read(operand))
+                return Not(self.read_range(operand))
             case owl.DataOneOf():
-                return self.enumeration(data_range)
+                return self.read_enumeration(data_range)
             case owl.DatatypeRestriction():
-                return self.restriction(data_range)
+                return self.read_restriction(data_range)
         raise TypeError(data_range)
 
-    def datatype(self, iri: str) -> Formula:
+    def read_datatype(self, iri: str) -> Formula:
         """Translate a datatype: a known, defined or unknown one."""
         if iri == LITERAL:
             return EVERY_VALUE
         if iri in self.definitions and iri in KNOWN_FACETS:
             self.faults.append(f"{shorten(iri)} is redefined; it keeps its own meaning")
         if iri in PARTS:
-            return Or(tuple(self.datatype(part) for part in PARTS[iri]))
+            return Or(tuple(self.read_datatype(part) for part in PARTS[iri]))
         if iri in TYPES:
             return KnownRange(TYPES[iri].space, TYPES[iri].values, iri)
         definition = self.definitions.get(iri)
@@ -156,19 +156,19 @@ class _RangeReader:
             self.unknown.add(iri)
             return UnknownSet(owl.Datatype(iri))
         if iri in self.unfolding:
-            return self.fault(owl.Datatype(iri), f"the definition of <{iri}> is cyclic")
+            return self.record_fault(owl.Datatype(iri), f"the definition of <{iri}> is cyclic")
         self.unfolding.append(iri)
-        formula = self.read(definition)
+        formula = self.read_range(definition)
         self.unfolding.pop()
         return formula
 
-    def enumeration(self, data_range: owl.DataOneOf) -> Formula:
+    def read_enumeration(self, data_range: owl.DataOneOf) -> Formula:
         """Translate an enumeration of literals."""
         values = []
         for literal in data_range.literals:
             value = denoted_value(literal, self.definitions)
             if isinstance(value, IllTyped):
-                return self.fault(
+                return self.record_fault(
                     data_range, f"ill-typed literal in an enumeration: {value.reason}"
                 )
             if (
@@ -180,10 +180,10 @@ class _RangeReader:
             values.append(value)
         return Enumeration(frozenset(values))
 
-    def restriction(self, data_range: owl.DatatypeRestriction) -> Formula:
+    def read_restriction(self, data_range: owl.DatatypeRestriction) -> Formula:
         """Translate a datatype restricted by facets."""
         iri = data_range.datatype.iri
-        base = self.datatype(iri)
+        base = self.read_datatype(iri)
         if not data_range.facets:
             return base
         if iri not in KNOWN_FACETS:
@@ -191,7 +191,7 @@ class _RangeReader:
                 isinstance(base, KnownRange) and base.space == FORMS_OF + iri
             ):
                 return And((base, UnknownSet(data_range)))
-            return self.fault(
+            return self.record_fault(
                 data_range,
                 f"{shorten(iri)} takes no facets: it is not a datatype of the datatype map",
             )
@@ -199,7 +199,7 @@ class _RangeReader:
             for facet, literal in data_range.facets:
                 check_facet(iri, facet, literal)
         except FacetError as error:
-            return self.fault(data_range, str(error))
+            return self.record_fault(data_range, str(error))
         parts = [self.restrict(part, data_range) for part in PARTS.get(iri, (iri,))]
         return parts[0] if len(parts) == 1 else Or(tuple(parts))
 
@@ -274,7 +274,7 @@ def evaluate(formula: Formula, truth: Callable[[Leaf], bool | None]) -> bool | N
     return truth(formula)
 
 
-def holds(formula: Formula, value: DataValue) -> bool | None:
+def contains_value(formula: Formula, value: DataValue) -> bool | None:
     """Decide whether `value` lies in `formula`, whatever its unknown leaves are.
 
     Returns None if the answer depends on them.

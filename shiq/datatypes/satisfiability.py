@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any, Final, Protocol, TypeAlias
 
-from shiq.datatypes.ranges import Formula, depends_on_unknown, holds
+from shiq.datatypes.ranges import Formula, contains_value, depends_on_unknown
 from shiq.datatypes.scenarios import ScenarioSpace, ScenarioValue, common_answer
 from shiq.datatypes.successors import DataNeed, Label, Limit, Supply, is_solvable
 from shiq.datatypes.values import DataValue, IllTyped
@@ -246,7 +246,7 @@ class SatisfiabilityProblem:
             members = [
                 v
                 for v, label in self.labels.items()
-                if need.property in label and holds(formula, v) is True
+                if need.property in label and contains_value(formula, v) is True
             ]
             # Opaque ones may all be one value, and one of the others.
             met = sum(not value.is_opaque for value in members)
@@ -262,7 +262,7 @@ class SatisfiabilityProblem:
             certain = possible = 0
             for value, label in self.labels.items():
                 if limit.property in label:
-                    member = holds(formula, value)
+                    member = contains_value(formula, value)
                     certain += member is True and not value.is_opaque
                     possible += member is not False
             if certain > limit.n:

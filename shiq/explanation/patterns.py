@@ -34,7 +34,7 @@ from shiq.explanation.story import KNOWN, TONIGHT, tell_story
 from shiq.functional import axiom_text
 from shiq.model.ntriples import Node, blank_term
 from shiq.model.walk import parts
-from shiq.reasoner.structure import with_individuals
+from shiq.reasoner.structure import rename_individuals
 
 if TYPE_CHECKING:
     from shiq.answers.result import Conflict
@@ -121,7 +121,7 @@ def describe_conflict(conflict: Conflict, labels: Labels) -> PatternStory:
     numbers = {term: f"{order[i]:06d}" for i, term in individuals.items()}
     back = {f"{order[i]:06d}": _placeholder(i) for i in individuals}
     begins = [_sentence_beginning(conflict, i) for i in range(len(given))]
-    numbered = [with_individuals(a, lambda i: numbers.get(i, i)) for a in given]
+    numbered = [rename_individuals(a, lambda i: numbers.get(i, i)) for a in given]
     in_general = sorted(numbered, key=repr)
     proof = prove(in_general, axioms)
     proof_of_cause = cause_of(proof) if proof else None

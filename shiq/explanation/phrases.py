@@ -22,7 +22,7 @@ from shiq import model as owl
 from shiq.explanation.labels import Labels
 from shiq.explanation.manchester import expression_text, manchester
 from shiq.model import Assertion
-from shiq.reasoner.structure import with_individuals
+from shiq.reasoner.structure import rename_individuals
 
 # Words of a name, its article, and what properties and classes are called.
 
@@ -143,18 +143,14 @@ def noun(expression: Any, labels: Labels) -> str:
                 else with_article(class_name(expression, labels))
             )
         case owl.ObjectUnionOf(operands):
-            return _list_words([noun(o, labels) for o in operands], "or")
+            return _join([noun(o, labels) for o in operands], "or")
         case owl.ObjectOneOf(individuals):
-            return (
-                _list_words([_individual(i, labels) for i in individuals], "or") or "one of nothing"
-            )
+            return _join([_individual(i, labels) for i in individuals], "or") or "one of nothing"
         case owl.ObjectIntersectionOf(operands):
             named = [o for o in operands if isinstance(o, owl.Class)]
             others = [predicate(o, labels) for o in operands if not isinstance(o, owl.Class)]
-            head = (
-                _list_words([noun(o, labels) for o in named], "and also") if named else "something"
-            )
-            return f"{head} that {_list_words(others, 'and')}" if others else head
+            head = _join([noun(o, labels) for o in named], "and also") if named else "something"
+            return f"{head} that {_join(others, 'and')}" if others else head
     return f"something that {predicate(expression, labels)}"
 
 
@@ -167,12 +163,12 @@ def every_member(expression: Any, labels: Labels) -> str:
     if isinstance(expression, owl.ObjectUnionOf) and all(
         isinstance(o, owl.Class) for o in expression.operands
     ):
-        return _list_words([every_member(o, labels) for o in expression.operands], "and")
+        return _join([every_member(o, labels) for o in expression.operands], "and")
     if isinstance(expression, owl.ObjectIntersectionOf) and isinstance(
         expression.operands[0], owl.Class
     ):
         rest = [predicate(o, labels) for o in expression.operands[1:]]
-        return f"every {class_name(expression.operands[0], labels)} that {_list_words(rest, 'and')}"
+        return f"every {class_name(expression.operands[0], labels)} that {_join(rest, 'and')}"
     return f"whatever {predicate(expression, labels)}"
 
 
@@ -192,9 +188,9 @@ def predicate(expression: Any, labels: Labels) -> str:
                 return f"is not {noun(operand, labels)}"
             return f"is not something that {predicate(operand, labels)}"
         case owl.ObjectIntersectionOf(operands):
-            return _list_words(_share_verbs([predicate(o, labels) for o in operands]), "and")
+            return _join(_share_verbs([predicate(o, labels) for o in operands]), "and")
         case owl.ObjectUnionOf(operands):
-            return _list_words(_share_verbs([predicate(o, labels) for o in operands]), "or")
+            return _join(_share_verbs([predicate(o, labels) for o in operands]), "or")
         case owl.ObjectSomeValuesFrom(property, filler):
             return f"has {with_article(_link_noun(property, labels))} {_preposition(property)} {_filler_noun(filler, labels)}"
         case owl.ObjectAllValuesFrom(property, filler):
@@ -265,7 +261,7 @@ def _share_verbs(predicates: list[str]) -> list[str]:
     return predicates
 
 
-def _list_words(parts: Sequence[str], word: str) -> str:
+def _join(parts: Sequence[str], word: str) -> str:
     """Join parts by commas, the last by ``word``."""
     if len(parts) < 2:
         return "".join(parts)
@@ -287,13 +283,13 @@ def range_noun(range: Any, labels: Labels) -> str:
             known = _DATATYPES.get(iri[len(owl.XSD) :]) if iri.startswith(owl.XSD) else None
             return known or f"a value of type {labels.name_of(iri)}"
         case owl.DataUnionOf(operands):
-            return _list_words([range_noun(o, labels) for o in operands], "or")
+            return _join([range_noun(o, labels) for o in operands], "or")
         case owl.DataIntersectionOf(operands):
-            return _list_words([range_noun(o, labels) for o in operands], "that is also")
+            return _join([range_noun(o, labels) for o in operands], "that is also")
         case owl.DataComplementOf(operand):
             return f"something other than {range_noun(operand, labels)}"
         case owl.DataOneOf(literals):
-            return _list_words([plain_literal(x) for x in literals], "or")
+            return _join([plain_literal(x) for x in literals], "or")
         case owl.DatatypeRestriction(datatype, facets):
             limits = [
                 _FACETS.get(
@@ -306,7 +302,7 @@ def range_noun(range: Any, labels: Labels) -> str:
                 if all(re.split("[#/]", facet)[-1] in _BOUNDS for facet, _ in facets)
                 else ", "
             )
-            return f"{range_noun(datatype, labels)}{joint}{_list_words(limits, 'and')}"
+            return f"{range_noun(datatype, labels)}{joint}{_join(limits, 'and')}"
     return expression_text(range, labels)
 
 
@@ -343,7 +339,7 @@ def fact_clause(value: owl.Assertion, names: Naming, labels: Labels) -> str:
     of = names.individual
     match value:
         case owl.ClassAssertion(expression, x):
-            return f"{of(x)} {predicate(with_individuals(expression, of), labels)}"
+            return f"{of(x)} {predicate(rename_individuals(expression, of), labels)}"
         case owl.ObjectPropertyAssertion(property, subject, other):
             if isinstance(property, owl.ObjectInverseOf):
                 property, subject, other = property.property, other, subject
@@ -429,7 +425,7 @@ def axiom_clause(value: owl.Axiom, labels: Labels) -> str:
             return (
                 f"{same[0]} is the same as {same[1]}"
                 if len(same) == 2
-                else f"{_list_words(same, 'and')} are the same"
+                else f"{_join(same, 'and')} are the same"
             )
         case owl.DisjointClasses(members) if len(set(members)) == 1:
             return f"nothing can be {noun(members[0], labels)}"
@@ -438,11 +434,11 @@ def axiom_clause(value: owl.Axiom, labels: Labels) -> str:
                 return (
                     f"nothing can be both {noun(members[0], labels)} and {noun(members[1], labels)}"
                 )
-            return f"nothing can be two of these at once: {_list_words([noun(m, labels) for m in members], 'and')}"
+            return f"nothing can be two of these at once: {_join([noun(m, labels) for m in members], 'and')}"
         case owl.DisjointUnion(cls, members) if len(set(members)) == 1:
             return f"every {class_name(cls, labels)} is {noun(members[0], labels)}, and nothing can be {noun(members[0], labels)}"
         case owl.DisjointUnion(cls, members):
-            return f"every {class_name(cls, labels)} is exactly one of these: {_list_words([noun(m, labels) for m in members], 'or')}"
+            return f"every {class_name(cls, labels)} is exactly one of these: {_join([noun(m, labels) for m in members], 'or')}"
         case owl.SubObjectPropertyOf(sub, sup):
             turned = isinstance(sub, owl.ObjectInverseOf) != isinstance(sup, owl.ObjectInverseOf)
             back = " in the other direction" if turned else ""
@@ -450,15 +446,15 @@ def axiom_clause(value: owl.Axiom, labels: Labels) -> str:
         case owl.SubDataPropertyOf(sub, sup):
             return f"every {some_name(sub, labels)} is also {with_article(some_name(sup, labels))}"
         case owl.EquivalentObjectProperties(members) | owl.EquivalentDataProperties(members):
-            return f"{_list_words([some_name(m, labels) for m in members], 'and')} mean the same"
+            return f"{_join([some_name(m, labels) for m in members], 'and')} mean the same"
         case owl.DisjointObjectProperties(members) if len(set(members)) == 1:
             return f"nothing can have {with_article(_link_noun(members[0], labels))} to anything"
         case owl.DisjointDataProperties(members) if len(set(members)) == 1:
             return f"nothing can have {with_article(some_name(members[0], labels))}"
         case owl.DisjointObjectProperties(members):
-            return f"two things can never be linked by more than one of {_list_words([some_name(m, labels) for m in members], 'and')}"
+            return f"two things can never be linked by more than one of {_join([some_name(m, labels) for m in members], 'and')}"
         case owl.DisjointDataProperties(members):
-            properties = _list_words([some_name(m, labels) for m in members], "and")
+            properties = _join([some_name(m, labels) for m in members], "and")
             return f"one thing can never have the same value for more than one of {properties}"
         case owl.InverseObjectProperties(first, second):
             return (
@@ -489,9 +485,7 @@ def axiom_clause(value: owl.Axiom, labels: Labels) -> str:
             things = (
                 "things" if expression == owl.THING else f"things, each {noun(expression, labels)},"
             )
-            names = _list_words(
-                [some_name(property, labels) for property in (*roles, *data)], "and"
-            )
+            names = _join([some_name(property, labels) for property in (*roles, *data)], "and")
             return f"two named {things} with the same {names} are one and the same"
     return manchester(value, labels)
 

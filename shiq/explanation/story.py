@@ -41,7 +41,7 @@ def tell_story(
 
     given: pairs of the beginning of a sentence ("" for none) and an assertion
     """
-    return _StoryWriter(names, labels).text(given, axioms, proof)
+    return _StoryWriter(names, labels).tell(given, axioms, proof)
 
 
 class _StoryWriter:
@@ -60,7 +60,7 @@ class _StoryWriter:
             else self._plain.individual(name)
         )
 
-    def text(
+    def tell(
         self,
         given: Sequence[tuple[str, owl.Assertion]],
         axioms: Sequence[owl.Axiom],

@@ -32,8 +32,8 @@ from shiq.functional.arguments import (
     datatype,
     declared_entity,
     entity_iri,
-    group_of,
     individual,
+    list_of,
     literal,
     named_class,
     object_property,
@@ -292,7 +292,7 @@ AXIOMS: dict[str, ConstructRule] = {
     "FunctionalDataProperty": _axiom_rule(m.FunctionalDataProperty, data_property),
     "InverseFunctionalDataProperty": _axiom_rule(m.InverseFunctionalDataProperty, data_property),
     "DatatypeDefinition": _axiom_rule(m.DatatypeDefinition, datatype, data_range),
-    "HasKey": _axiom_rule(m.HasKey, class_expression, group_of(role), group_of(data_property)),
+    "HasKey": _axiom_rule(m.HasKey, class_expression, list_of(role), list_of(data_property)),
     "SameIndividual": _axiom_rule(_same_individuals, rest=individual),
     "DifferentIndividuals": _axiom_rule(_different_individuals, rest=individual),
     "ClassAssertion": _axiom_rule(

@@ -119,11 +119,9 @@ def _flatten_tuples(fields: Iterable[object]) -> Iterable[object]:
 
 def _role_text(property: object) -> str:
     """Write a role."""
-    return (
-        _iri_text(property.iri)
-        if isinstance(property, owl.ObjectProperty)
-        else axiom_text(property)
-    )  # type: ignore[arg-type]
+    if isinstance(property, owl.ObjectProperty):
+        return _iri_text(property.iri)
+    return axiom_text(property)  # type: ignore[arg-type]
 
 
 @lru_cache(maxsize=65536)

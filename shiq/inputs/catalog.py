@@ -25,7 +25,7 @@ from xml.parsers import expat
 
 from shiq.errors import InputError
 from shiq.inputs.formats import ONTOLOGY_EXTENSIONS
-from shiq.inputs.limits import limits
+from shiq.inputs.limits import read_limits
 from shiq.inputs.ontology_folder import OntologyFolder
 from shiq.remote.place import is_address
 
@@ -117,7 +117,7 @@ class CatalogFile:
                     f"{entry.target}, which is no file",
                     "Correct the catalog, or put the file there.",
                 )
-            if path.stat().st_size > limits().document:
+            if path.stat().st_size > read_limits().document:
                 raise self._entry_error(
                     iri,
                     f"{entry.target}, which is too large for an import ({path.stat().st_size:,} bytes)",

@@ -20,7 +20,7 @@ _LOGS = {DELTA_LOG: "a Delta table", ".hoodie": "a Hudi table"}
 _ALONE = "Give the file itself."
 
 
-def files_of(root: Path, log: str = "") -> Iterator[tuple[Path, bool]]:
+def files_below(root: Path, log: str = "") -> Iterator[tuple[Path, bool]]:
     """Yield (file, whether its name marks it as data) for every file below `root`.
 
     log: a folder in `root` that is skipped.

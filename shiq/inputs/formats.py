@@ -112,7 +112,7 @@ def decode_utf8(content: bytes, name: str) -> str:
         ) from error
 
 
-def sniff(name: str, extension: str, head: bytes) -> Format:
+def recognise_format(name: str, extension: str, head: bytes) -> Format:
     """Return the format of a file by its first bytes, and by its extension where these are
     ambiguous.
 
@@ -180,7 +180,7 @@ def _format_of_xml(head: bytes) -> Format:
 
     An RDF/XML document may have a named owl:Ontology at its root too.
     """
-    root, attributes = root_of(head)
+    root, attributes = root_element(head)
     owl = root == "http://www.w3.org/2002/07/owl#Ontology"
     rdf = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
     return (
@@ -254,7 +254,7 @@ class DeclarationCheck:
         return 1
 
 
-def root_of(head: bytes) -> tuple[str, list[str]]:
+def root_element(head: bytes) -> tuple[str, list[str]]:
     """Return the root element of a document that begins with ``head``, and its attributes; "" if
     there is none.
 

@@ -26,7 +26,7 @@ class InputLimits:
     document: int = 4 << 30
 
 
-def limits() -> InputLimits:
+def read_limits() -> InputLimits:
     """Read the limits from SHIQ_MAX_RATIO and SHIQ_MAX_DOCUMENT (a number, or 500m, 8g).
 
     Raises: UsageError.

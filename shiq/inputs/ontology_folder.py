@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from shiq.errors import InputError
 from shiq.inputs.folders import user_cache
 from shiq.inputs.formats import ONTOLOGY_EXTENSIONS
-from shiq.inputs.limits import limits
+from shiq.inputs.limits import read_limits
 from shiq.remote.place import is_address
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def _headers_of_file(path: Path) -> FileHeaders:
     except InputError:  # in no format that an ontology may have
         return FileHeaders()
     return (
-        read_headers(replace(source, max_bytes=limits().document))
+        read_headers(replace(source, max_bytes=read_limits().document))
         if isinstance(source, FileSource)
         else FileHeaders()
     )

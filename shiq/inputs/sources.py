@@ -28,9 +28,9 @@ from shiq.inputs.compression import (
     decompress,
     packing_of,
 )
-from shiq.inputs.folders import DELTA_LOG, files_of, is_parquet
-from shiq.inputs.formats import FORMAT_NAMES, Format, sniff
-from shiq.inputs.limits import HARMLESS_BYTES, limits
+from shiq.inputs.folders import DELTA_LOG, files_below, is_parquet
+from shiq.inputs.formats import FORMAT_NAMES, Format, recognise_format
+from shiq.inputs.limits import HARMLESS_BYTES, read_limits
 from shiq.inputs.reading import Reading
 from shiq.model import TBox
 from shiq.model.abox import ABox
@@ -98,7 +98,7 @@ class FileSource:
         """Read the complete file. Raises: InputError, also if it exceeds the limit for a document
         (`shiq.inputs.limits`).
         """
-        with replace(self, max_bytes=self.max_bytes or limits().document).open() as stream:
+        with replace(self, max_bytes=self.max_bytes or read_limits().document).open() as stream:
             return stream.read()
 
 
@@ -264,7 +264,7 @@ def source_of(value: object) -> Source:
                 f"{name} is a table that a session of Spark's knows, and Spark is not asked here",
                 "Check or index it with --engine spark (a file of that name: give its folder too, as ./NAME).",
             )
-        path = path_of(name)
+        path = local_path_of(name)
         kind_of_table = _table_kind_at(path) or text_table_kind(name)
         return (
             _source_of_file(name, path)
@@ -354,7 +354,7 @@ def table_kind(name: str) -> TableKind | None:
 
     Raises: InputError for a folder that cannot be read as one table.
     """
-    return _table_kind_at(path_of(name))
+    return _table_kind_at(local_path_of(name))
 
 
 def _table_kind_at(path: Path) -> TableKind | None:
@@ -365,7 +365,7 @@ def _table_kind_at(path: Path) -> TableKind | None:
                 return TableKind.DELTA
             return (
                 TableKind.PARQUET
-                if any(is_data and is_parquet(file) for file, is_data in files_of(path))
+                if any(is_data and is_parquet(file) for file, is_data in files_below(path))
                 else None
             )
         if not path.is_file():
@@ -437,13 +437,17 @@ def _source_of_stream(value: Any) -> FileSource:
     elif not content:
         raise InputError(f"{name} gave no byte", "A stream is read once: give it anew, or a path.")
     source = FileSource(name, Path(name), Format.NTRIPLES, packing_of(content), content)
-    return replace(source, format=sniff(name, _format_extension(source.path), source.read_head()))
+    return replace(
+        source, format=recognise_format(name, _format_extension(source.path), source.read_head())
+    )
 
 
 def _source_of_file(text: str, path: Path) -> FileSource:
     """Open a file, and recognise its format."""
     source = _check_file(text, path)
-    return replace(source, format=sniff(text, _format_extension(source.path), source.read_head()))
+    return replace(
+        source, format=recognise_format(text, _format_extension(source.path), source.read_head())
+    )
 
 
 def _check_file(text: str, path: Path) -> FileSource:
@@ -468,7 +472,7 @@ def _check_file(text: str, path: Path) -> FileSource:
     )
 
 
-def path_of(text: str) -> Path:
+def local_path_of(text: str) -> Path:
     """Resolve a path or file: address to a local path; for remote storage, to the path of a local
     copy.
 
@@ -528,7 +532,7 @@ class _LimitedReader(io.RawIOBase):
 
     def __init__(self, source: FileSource) -> None:
         self._name, self._packing, self._most = source.name, source.packing, source.max_bytes
-        self._limits = limits()
+        self._limits = read_limits()
         try:
             raw = _open_bytes(source.path, source.content)
         except OSError as error:

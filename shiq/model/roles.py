@@ -84,23 +84,23 @@ class RoleBox:
     def _superroles(self) -> Mapping[Role, frozenset[Role]]:
         """The roles above each role."""
         pairs = {pair for r, s in self.inclusions for pair in ((r, s), (r.inverse, s.inverse))}
-        return reachable(pairs)
+        return transitive_closure(pairs)
 
     @cached_property
     def _subroles(self) -> Mapping[Role, frozenset[Role]]:
         """The roles below each role."""
         pairs = {pair for r, s in self.inclusions for pair in ((s, r), (s.inverse, r.inverse))}
-        return reachable(pairs)
+        return transitive_closure(pairs)
 
     @cached_property
     def _data_superproperties(self) -> Mapping[str, frozenset[str]]:
         """The data properties above each data property."""
-        return reachable(self.data_inclusions)
+        return transitive_closure(self.data_inclusions)
 
     @cached_property
     def _data_subproperties(self) -> Mapping[str, frozenset[str]]:
         """The data properties below each data property."""
-        return reachable({(q, p) for p, q in self.data_inclusions})
+        return transitive_closure({(q, p) for p, q in self.data_inclusions})
 
     def superroles(self, role: Role) -> frozenset[Role]:
         """Return all S with role ⊑* S, including `role`."""
@@ -158,14 +158,14 @@ class RoleBox:
         return frozenset(q for p in properties for q in self.data_subproperties(p))
 
 
-def reachable(pairs: Iterable[tuple[T, T]]) -> dict[T, frozenset[T]]:
+def transitive_closure(pairs: Iterable[tuple[T, T]]) -> dict[T, frozenset[T]]:
     """Return the reflexive transitive closure of `pairs`, by source. A cycle shares one set."""
     successors: dict[T, list[T]] = {}
     for source, target in pairs:
         successors.setdefault(source, []).append(target)
         successors.setdefault(target, [])
     closure: dict[T, frozenset[T]] = {}
-    for members in components(successors):
+    for members in strong_components(successors):
         beyond = {
             id(closure[t]): closure[t] for s in members for t in successors[s] if t in closure
         }
@@ -174,7 +174,7 @@ def reachable(pairs: Iterable[tuple[T, T]]) -> dict[T, frozenset[T]]:
     return closure
 
 
-def components(successors: Mapping[T, Sequence[T]]) -> Iterator[list[T]]:
+def strong_components(successors: Mapping[T, Sequence[T]]) -> Iterator[list[T]]:
     """Yield the strongly connected components, successors first (Tarjan, without recursion)."""
     order: dict[T, int] = {}
     low: dict[T, int] = {}

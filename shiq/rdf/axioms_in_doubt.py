@@ -303,7 +303,9 @@ def names_in_rules(graph: VocabularyGraph) -> set[str]:
     }
 
 
-def simplicity(axioms: Iterable[owl.Axiom]) -> Callable[[owl.ObjectPropertyExpression], bool]:
+def make_simplicity_test(
+    axioms: Iterable[owl.Axiom],
+) -> Callable[[owl.ObjectPropertyExpression], bool]:
     """Make the test whether a property is simple, given the axioms inside SHIQ(D)."""
     box = role_box(axioms)
 

@@ -112,7 +112,7 @@ def graph_rows(triples: Triples) -> Rows:
     return np.flatnonzero(np.where(types, odd_types[values], structural[predicates]))
 
 
-def individuals_of(triples: Triples) -> set[str]:
+def typed_individuals(triples: Triples) -> set[str]:
     """Collect the names that are typed as members of named classes."""
     predicates, values, subjects = (
         column(c) for c in (triples.predicate, triples.object, triples.subject)
@@ -126,7 +126,7 @@ def individuals_of(triples: Triples) -> set[str]:
     return {str(triples.terms[i]) for i in distinct_ids(subjects[rows & plain[values]])}
 
 
-def resolve(
+def sort_rows_by_kind(
     triples: Triples,
     known: Signature,
     *,
@@ -233,7 +233,9 @@ def resolve(
     result.leftovers += _foreign_name_leftovers(triples, (bucket == _FOREIGN).nonzero()[0], types)
     result.leftovers += _language_leftovers(triples, (bucket == _BESIDE).nonzero()[0], language)
     if (misfits := (bucket == _MALFORMED).nonzero()[0]).size:
-        result.leftovers += misfit_leftovers(triples, misfits, types, kind == _OBJECT, on_axiom)
+        result.leftovers += range_misfit_leftovers(
+            triples, misfits, types, kind == _OBJECT, on_axiom
+        )
     result.leftovers += _unknown_word_leftovers(
         triples, (bucket == _MISSPELT).nonzero()[0], misspelt
     )
@@ -377,7 +379,7 @@ def _misspelt_terms(triples: Triples) -> Flags:
 # --- leftovers -----------------------------------------------------------------------------------
 
 
-def groups_of(rows: Rows, keys: npt.NDArray[Any]) -> Iterable[tuple[int, Rows]]:
+def group_rows(rows: Rows, keys: npt.NDArray[Any]) -> Iterable[tuple[int, Rows]]:
     """Group ``rows`` by key, in the order of first occurrence."""
     if not len(rows):
         return
@@ -397,13 +399,13 @@ def _undeclared_leftovers(
     predicates, values = column(triples.predicate), column(triples.object)
     of_class = rows[types[rows]]
     near_class = NearMisses(known.classes)
-    for term, some in groups_of(of_class, values[of_class]):
+    for term, some in group_rows(of_class, values[of_class]):
         yield _unknown_name_leftover(triples, "class", term, some, near_class)
     of_property = rows[~types[rows]]
     near_property = NearMisses(
         known.object_properties | known.data_properties | known.annotation_properties
     )
-    for term, some in groups_of(of_property, predicates[of_property]):
+    for term, some in group_rows(of_property, predicates[of_property]):
         yield _unknown_name_leftover(triples, "property", term, some, near_property)
 
 
@@ -411,7 +413,7 @@ def _foreign_name_leftovers(triples: Triples, rows: Rows, types: Flags) -> Itera
     """Yield leftovers for rows with a foreign class or property."""
     for what, some in (("class", rows[types[rows]]), ("property", rows[~types[rows]])):
         names = column(triples.object if what == "class" else triples.predicate)
-        for term, of_name in groups_of(some, names[some]):
+        for term, of_name in group_rows(some, names[some]):
             message = f"the {what} <{triples.terms[term]}> lies in a namespace of which the ontology defines nothing"
             yield triples.leftover(
                 "foreign", message, int(of_name[0]), count=len(of_name), rows=of_name.tolist()
@@ -426,7 +428,7 @@ def _language_leftovers(
         return
     from shiq.rdf.other_languages import LANGUAGES
 
-    for i, some in groups_of(rows, language[rows]):
+    for i, some in group_rows(rows, language[rows]):
         spoken = LANGUAGES[i]
         message = f"statements of {spoken.name} (<{spoken.namespaces[0]}>), a language beside OWL: no axiom speaks of its terms"
         yield triples.leftover(
@@ -447,7 +449,7 @@ def _unknown_name_leftover(
 def _unknown_word_leftovers(triples: Triples, rows: Rows, misspelt: Flags) -> Iterable[Leftover]:
     """Yield leftovers for rows with undefined terms of reserved namespaces."""
     subjects, values = column(triples.subject)[rows], column(triples.object)[rows]
-    for term, some in groups_of(rows, np.where(misspelt[values], values, subjects)):
+    for term, some in group_rows(rows, np.where(misspelt[values], values, subjects)):
         found = triples.terms[term]
         yield unknown_word(
             found.datatype if isinstance(found, Literal) else found,
@@ -460,7 +462,7 @@ def _unknown_word_leftovers(triples: Triples, rows: Rows, misspelt: Flags) -> It
 # Leftovers on triples whose value does not fit the kind of their property.
 
 
-def misfit_leftovers(
+def range_misfit_leftovers(
     triples: Triples, rows: Rows, types: Flags, of_objects: Flags, on_axiom: Flags
 ) -> Iterable[Leftover]:
     """Make one leftover for each property and datatype among ``rows``, whose values do not fit the
@@ -471,13 +473,13 @@ def misfit_leftovers(
     """
     predicates, values = column(triples.predicate), column(triples.object)
     of_class = rows[types[rows]]
-    for term, some in groups_of(of_class, values[of_class]):
+    for term, some in group_rows(of_class, values[of_class]):
         message = f"the datatype <{triples.terms[term]}> as type of an individual"
         yield triples.leftover(
             "malformed", message, int(some[0]), count=len(some), rows=some.tolist()
         )
     of_property = rows[~types[rows]]
-    for term, some in groups_of(of_property, predicates[of_property]):
+    for term, some in group_rows(of_property, predicates[of_property]):
         iri, row = triples.terms[term], int(some[0])
         if on_axiom[row]:
             message = f"<{iri}> is no annotation property, but stands at an axiom"

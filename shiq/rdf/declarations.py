@@ -21,7 +21,7 @@ from shiq.rdf.name_kinds import (
     assign_known_kinds,
     infer_kinds,
     kinds_of,
-    properties,
+    properties_by_kind,
     used_as_classes,
 )
 from shiq.rdf.namespaces import declared_kind
@@ -202,7 +202,7 @@ class _DeclarationReader:
             if not before or self.base_signature is None:
                 kinds.open(iri)
         else:
-            for kind, names in properties(kinds):
+            for kind, names in properties_by_kind(kinds):
                 if kind in held:
                     names.add(iri)
         if (classes or iri in kinds.classes) and (datatypes or iri in kinds.datatypes):

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from shiq.errors import BUILD_ANEW, InputError
-from shiq.inputs.sources import TableKind, TableSource, path_of, table_kind
+from shiq.inputs.sources import TableKind, TableSource, local_path_of, table_kind
 from shiq.rdf.tables import (
     check_columns,
     delta_log,
@@ -169,7 +169,7 @@ def _delta_path(table: str) -> Path:
             f"{table} is not a Delta table, so its changes are not recorded",
             "Give the folder that has _delta_log in it.",
         )
-    return path_of(table)
+    return local_path_of(table)
 
 
 def feeds_of(sources: Iterable[object]) -> dict[str, int]:
@@ -182,7 +182,7 @@ def feeds_of(sources: Iterable[object]) -> dict[str, int]:
             isinstance(source, str | PathLike)
             and table_kind(name := str(fspath(source))) is TableKind.DELTA
         ):
-            path = path_of(name)
+            path = local_path_of(name)
             table, _ = delta_log(path)
             found[f"{_table_place(name, path)}#{table.metadata().id}"] = int(table.version())
     return found

@@ -1,4 +1,4 @@
-"""Reading of graphs in memory: rdflib graphs, pyoxigraph stores, owlready2 ontologies and worlds.
+"""Read graphs in memory: rdflib graphs, pyoxigraph stores, owlready2 ontologies and worlds.
 
 Each of these libraries may have changed what it loaded; leftovers say where. owlready2 0.51 reads
 no property attributes and no rdf:parseType, cuts a slash off the end of IRIs, ignores inherited
@@ -28,61 +28,66 @@ from shiq.rdf.triples import Labels, Rejects, Term, Triples, triple_text
 from shiq.rdf.vocabulary import ANNOTATIONS, CARDINALITIES, IMPORTS, ONTOLOGY, TYPE, local_name
 
 
-def _per_name(namespace: str, names: str, reason: str) -> dict[str, str]:
+def _reason_by_name(namespace: str, names: str, reason: str) -> dict[str, str]:
+    """Give each of ``names`` the same reason."""
     return {namespace + name: reason for name in names.split()}
 
 
 #: What rdflib's normalisation of literals can hide, by datatype: several written forms, ill-typed
 #: ones among them, end up as one.
 RDFLIB_REWRITES: Mapping[str, str] = {
-    **_per_name(XSD, "boolean", 'everything but true, false, 1 and 0 becomes "false" or "true"'),
-    **_per_name(XSD, "date", "a time zone or a time of day behind the date is cut off"),
-    **_per_name(
+    **_reason_by_name(
+        XSD, "boolean", 'everything but true, false, 1 and 0 becomes "false" or "true"'
+    ),
+    **_reason_by_name(XSD, "date", "a time zone or a time of day behind the date is cut off"),
+    **_reason_by_name(
         XSD,
         "dateTime",
         "a date alone, a missing second or a space for the T is completed, and digits after microseconds are cut",
     ),
-    **_per_name(
+    **_reason_by_name(
         XSD, "time", "a missing second is completed, and digits after microseconds are cut"
     ),
-    **_per_name(
+    **_reason_by_name(
         XSD,
         "duration dayTimeDuration yearMonthDuration",
         "other forms than XML Schema's, such as weeks, are converted",
     ),
-    **_per_name(
+    **_reason_by_name(
         XSD,
         "decimal",
         'scientific notation such as "1e5", which xsd:decimal does not have, is converted',
     ),
-    **_per_name(
+    **_reason_by_name(
         XSD,
         "integer long int short byte nonNegativeInteger positiveInteger nonPositiveInteger negativeInteger unsignedLong "
         "unsignedInt unsignedShort unsignedByte",
         'forms that only Python reads, such as "1_000" or digits of other scripts, are converted',
     ),
-    **_per_name(
+    **_reason_by_name(
         XSD,
         "float double",
         'INF and NaN become "inf" and "nan", and forms that only Python reads are converted',
     ),
-    **_per_name(XSD, "base64Binary", "characters outside the alphabet are dropped"),
-    **_per_name(XSD, "normalizedString token", "tabs, line ends or repeated spaces are replaced"),
-    **_per_name(RDF, "XMLLiteral HTML", "the markup is written anew"),
+    **_reason_by_name(XSD, "base64Binary", "characters outside the alphabet are dropped"),
+    **_reason_by_name(
+        XSD, "normalizedString token", "tabs, line ends or repeated spaces are replaced"
+    ),
+    **_reason_by_name(RDF, "XMLLiteral HTML", "the markup is written anew"),
 }
 #: What a store of pyoxigraph keeps as values instead of forms.
 OXIGRAPH_REWRITES: Mapping[str, str] = {
-    **_per_name(
+    **_reason_by_name(
         XSD,
         "integer",
         "derived types such as xsd:byte become xsd:integer, and their bounds are lost",
     ),
-    **_per_name(
+    **_reason_by_name(
         XSD,
         "dateTime",
         "xsd:dateTimeStamp becomes xsd:dateTime, and need not have a time zone any more",
     ),
-    **_per_name(
+    **_reason_by_name(
         XSD,
         "float double",
         'other spellings of infinity and NaN, such as "inf", become INF and NaN',
@@ -121,7 +126,7 @@ class RewrittenLiterals:
             if rows := [row for row in candidates if matters(row)]:
                 yield Leftover(
                     "lossy-input",
-                    f"{len(rows)} literals of datatype {_short_name(datatype)} may have been written otherwise, even ill-typed: "
+                    f"{len(rows)} literals of datatype {_short_iri(datatype)} may have been written otherwise, even ill-typed: "
                     f"in {self.owner} {self.reasons[datatype]}",
                     self.name,
                     text=triples.text(rows[0]),
@@ -130,7 +135,8 @@ class RewrittenLiterals:
                 )
 
 
-def _short_name(iri: str) -> str:
+def _short_iri(iri: str) -> str:
+    """Abbreviate an IRI by a usual prefix."""
     for prefix, namespace in (("xsd", XSD), ("rdf", RDF), ("owl", OWL)):
         if iri.startswith(namespace):
             return f"{prefix}:{local_name(iri)}"
@@ -152,14 +158,14 @@ def read_rdflib(
     )
     for row in everything:
         try:
-            subject, predicate, value = (_rdflib_term(term, label) for term in row[:3])
+            subject, predicate, value = (_convert_rdflib_term(term, label) for term in row[:3])
             if (
                 isinstance(subject, Literal)
                 or isinstance(predicate, Literal)
                 or predicate.startswith("_:")
             ):
                 raise RefusedTermError("a literal as subject, or no IRI as predicate: not RDF")
-            graph_name = _rdflib_graph(row[3:], label)
+            graph_name = _rdflib_graph_name(row[3:], label)
         except RefusedTermError as error:
             rejects.add(str(error), text=" ".join(map(repr, row[:3])))
             continue
@@ -174,20 +180,21 @@ def read_rdflib(
     return rewritten
 
 
-def _rdflib_graph(name: Sequence[Any], label: Labels) -> str:
+def _rdflib_graph_name(name: Sequence[Any], label: Labels) -> str:
     """Name of a named graph; "" for the default graph or if rdflib gives none."""
     if not name or name[0] is None or str(name[0]) == _RDFLIB_DEFAULT_GRAPH:
         return ""
-    found = _rdflib_term(getattr(name[0], "identifier", name[0]), label)
+    found = _convert_rdflib_term(getattr(name[0], "identifier", name[0]), label)
     return found if isinstance(found, str) else ""
 
 
-def _rdflib_term(term: Any, label: Labels) -> str | Literal:
+def _convert_rdflib_term(term: Any, label: Labels) -> str | Literal:
+    """Convert a term of rdflib. Raises: RefusedTermError."""
     match type(term).__name__:
         case "URIRef":
             return check_iri(str(term))
         case "BNode":
-            return label(_check(ox.BlankNode, str(term), "label of a blank node"))
+            return label(_check_term(ox.BlankNode, str(term), "label of a blank node"))
         case "Literal" if term.language:
             return check_literal(Literal(str(term), RDF + "langString", term.language.lower()))
         case "Literal" if str(term.datatype) in _TAGGED:
@@ -243,17 +250,18 @@ def check_literal(literal: Literal) -> Literal:
     if any("\ud800" <= c <= "\udfff" for c in literal.lexical):
         raise RefusedTermError("a literal with half of a surrogate pair: not Unicode")
     if literal.language:
-        _check(lambda tag: ox.Literal("", language=tag), literal.language, "language tag")
+        _check_term(lambda tag: ox.Literal("", language=tag), literal.language, "language tag")
     check_iri(literal.datatype)
     return literal
 
 
 def check_iri(text: str) -> str:
     """Check an IRI of rdflib or owlready2. Raises: RefusedTermError."""
-    return _check(ox.NamedNode, text, "IRI")
+    return _check_term(ox.NamedNode, text, "IRI")
 
 
-def _check(make: Callable[[str], object], text: str, what: str) -> str:
+def _check_term(make: Callable[[str], object], text: str, what: str) -> str:
+    """Check a text by making a term of it. Raises: RefusedTermError."""
     try:
         make(text)
     except ValueError as error:
@@ -336,7 +344,7 @@ def read_owlready(
         begun = len(triples)
         for row in ontology.graph._iter_triples():
             try:
-                triples.add(*_triple(row, ontology.world._unabbreviate, label))
+                triples.add(*_convert_row(row, ontology.world._unabbreviate, label))
             except RefusedTermError as error:
                 rejects.add(str(error), text=repr(row))
         if len(triples) > begun and ontology.base_iri != "http://anonymous/":
@@ -344,29 +352,36 @@ def read_owlready(
     return leftovers
 
 
-def _triple(
+def _convert_row(
     row: tuple[Any, Any, Any, Any], unabbreviate: Callable[[int], str], label: Labels
 ) -> tuple[str, str, Term]:
+    """Convert a row of owlready2's database to a triple. Raises: RefusedTermError."""
     s, p, o, d = row
 
-    def resource(storid: int) -> str:
+    def convert_resource(storid: int) -> str:
+        """Convert a convert_resource of owlready2's database."""
         return label(str(-storid)) if storid < 0 else check_iri(unabbreviate(storid))
 
     if d is None:
-        return resource(s), resource(p), resource(o)
+        return convert_resource(s), convert_resource(p), convert_resource(o)
     if isinstance(d, str):
         return (
-            resource(s),
-            resource(p),
+            convert_resource(s),
+            convert_resource(p),
             check_literal(Literal(str(o), RDF + "langString", d.removeprefix("@").lower())),
         )
     datatype = XSD + "string" if d in _PLAIN else unabbreviate(d)
     if datatype.endswith("rdf-schema#Proposition"):
         raise RefusedTermError("a triple inside a triple: RDF 1.2 (RDF-star) is not supported")
-    return resource(s), resource(p), check_literal(Literal(_lexical(o, datatype), datatype))
+    return (
+        convert_resource(s),
+        convert_resource(p),
+        check_literal(Literal(_lexical_form(o, datatype), datatype)),
+    )
 
 
-def _lexical(value: Any, datatype: str) -> str:
+def _lexical_form(value: Any, datatype: str) -> str:
+    """Lexical form of a value of owlready2's database."""
     if value is None:
         return "NaN"  # the only value that SQLite stores as NULL
     if not isinstance(value, float):
@@ -387,6 +402,7 @@ def _is_made_by_calls(world: Any) -> bool:
 def _loss_leftovers(
     ontology: Any, triples: Triples, begun: int, name: str, untouched: bool, reread: Reread
 ) -> Iterator[Leftover]:
+    """Yield leftovers for triples that owlready2 may have lost while loading."""
     path = _file_of(ontology)
     if path is None:
         if not untouched:
@@ -411,17 +427,17 @@ def _loss_leftovers(
         return
     yield from rejects.leftovers()
     notes = ANNOTATIONS | {str(subject) for subject in _declared_annotations(written)}
-    held = Counter(_masked_row(triples, row) for row in range(begun, len(triples)))
+    held = Counter(_row_without_blank_names(triples, row) for row in range(begun, len(triples)))
     lost: list[int] = []
     distinct = {
         triple: row
         for row, triple in enumerate(zip(written.subject, written.predicate, written.object))
     }
     for row in distinct.values():
-        key = _masked_row(written, row)
+        key = _row_without_blank_names(written, row)
         if held[key] > 0:
             held[key] -= 1
-        elif not _negligible(key, notes):
+        elif not _is_negligible(key, notes):
             lost.append(row)
     if lost:
         yield Leftover(
@@ -455,23 +471,27 @@ def _file_of(ontology: Any) -> str | None:
     return next((path for path in paths if os.path.isfile(path)), None)
 
 
-def _masked_row(triples: Triples, row: int) -> tuple[str, str, str | tuple[str, str, str]]:
+def _row_without_blank_names(
+    triples: Triples, row: int
+) -> tuple[str, str, str | tuple[str, str, str]]:
+    """The triple of a row with blank nodes made equal."""
     subject, predicate, value = (
         triples.terms[column[row]]
         for column in (triples.subject, triples.predicate, triples.object)
     )
     return (
-        _mask(str(subject)),
+        _mask_blank_node(str(subject)),
         str(predicate),
-        _mask(value) if isinstance(value, str) else _value(value),
+        _mask_blank_node(value) if isinstance(value, str) else _literal_by_value(value),
     )
 
 
-def _mask(resource: str) -> str:
+def _mask_blank_node(resource: str) -> str:
+    """Make blank nodes equal."""
     return "_:" if resource.startswith("_:") else resource
 
 
-def _value(literal: Literal) -> tuple[str, str, str]:
+def _literal_by_value(literal: Literal) -> tuple[str, str, str]:
     """Literal with well-formed numbers by value, as owlready2 keeps them."""
     numeral = (
         _FLOATING
@@ -487,13 +507,15 @@ def _value(literal: Literal) -> tuple[str, str, str]:
 
 
 def _declared_annotations(triples: Triples) -> Iterator[Term]:
+    """Yield the declared annotation properties."""
     wanted = (triples.ids.get(TYPE), triples.ids.get(OWL + "AnnotationProperty"))
     for subject, *rest in zip(triples.subject, triples.predicate, triples.object):
         if tuple(rest) == wanted:
             yield triples.terms[subject]
 
 
-def _negligible(key: tuple[str, str, object], annotations: Collection[str]) -> bool:
+def _is_negligible(key: tuple[str, str, object], annotations: Collection[str]) -> bool:
+    """Decide whether a lost triple does not matter: an annotation, an import, the ontology's type."""
     _, predicate, value = key
     return (
         predicate in annotations

@@ -14,7 +14,7 @@ from shiq.answers.verdict import Leftover, is_blocking
 from shiq.errors import InputError
 from shiq.functional import axiom_text
 from shiq.functional.reader import read_document
-from shiq.inputs.limits import limits
+from shiq.inputs.limits import read_limits
 from shiq.inputs.sources import FileSource, source_of
 from shiq.model import (
     Axiom,
@@ -147,7 +147,9 @@ class ImportQueue:
             if not self._read_paths.isdisjoint(path.resolve() for path in paths):
                 continue
             if (
-                kinds := kinds_of_the_same(self._display_names(paths), self._load, self._read_file)
+                kinds := kinds_without_difference(
+                    self._display_names(paths), self._load, self._read_file
+                )
             ) is not None:
                 self._assume(iri, paths, kinds)
                 return self._source_to_verify(iri, paths[0])
@@ -220,7 +222,7 @@ class ImportQueue:
             raise InputError(
                 f"{name}, which the catalog has for <{iri}>, is no ontology", "Correct the catalog."
             )
-        return replace(source, name=name, address=address, max_bytes=limits().document)
+        return replace(source, name=name, address=address, max_bytes=read_limits().document)
 
     def _check_last(self) -> None:
         """Check that the last file has the header found when its folder was scanned. Raises:
@@ -269,7 +271,7 @@ class ImportQueue:
                 )
 
 
-def kinds_of_the_same(
+def kinds_without_difference(
     names: Sequence[str], load: Load, read: Callable[[str], Reading]
 ) -> dict[str, set[str]] | None:
     """Compare the files of one ontology: find kinds of properties under which they have the same
@@ -404,7 +406,7 @@ def _resolve_open_kinds(
     )
 
 
-def differences(
+def table_differences(
     table: VocabularyTable, source: str, here: Collection[Axiom], kinds: Kinds
 ) -> Iterator[Leftover]:
     """Make leftovers for differences between a vocabulary's own document and shiq's table of it.

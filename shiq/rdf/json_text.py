@@ -128,6 +128,7 @@ def restore_texts(text: str, texts: list[str], *, as_json: bool = False) -> str:
     """Put the replaced texts in ``text`` back."""
 
     def original_text(match: re.Match[str]) -> str:
+        """The original text at a placeholder."""
         found = texts[int(match[1])]
         return json.dumps(found, ensure_ascii=False)[1:-1] if as_json else found
 
@@ -142,8 +143,8 @@ def rewrite_json(
     """
     text = decode_utf8(data, name)
     _check_depth(name, text)
-    lines = _lines(text)
-    document = _Document(name, rejects, catalog, lines)
+    lines = _line_by_text(text)
+    document = _JsonDocument(name, rejects, catalog, lines)
     tree = document.parse(text)
     tree = document.expand_contexts(tree)
     if document.is_no_document(tree):
@@ -157,7 +158,7 @@ def rewrite_json(
         for item in (tree if isinstance(tree, list) else [tree])
     ]
     out: list[str] = []
-    _write(top, out)
+    _write_json(top, out)
     terms = {name: term for term, name in document.renamed_terms.items()}
     return RewrittenJson(
         "".join(out).encode("utf-8", "surrogatepass"), document.texts, lines, terms
@@ -165,6 +166,7 @@ def rewrite_json(
 
 
 def _check_depth(name: str, text: str) -> None:
+    """Refuse a document that is nested too deeply. Raises: InputError."""
     depth = 0
     for match in re.finditer(r'"(?:[^"\\]|\\.)*"|[{}\[\]]', text):
         depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(match[0], 0)
@@ -176,25 +178,27 @@ def _check_depth(name: str, text: str) -> None:
             )
 
 
-def _lines(text: str) -> dict[str, int]:
+def _line_by_text(text: str) -> dict[str, int]:
+    """The first line of each string in a document."""
     found: dict[str, int] = {}
     line, at = 1, 0
     for match in _STRING.finditer(text):
         line += text.count("\n", at, match.start())
         at = match.start()
-        found.setdefault(match[1] if "\\" not in match[1] else _decode(match[0]), line)
+        found.setdefault(match[1] if "\\" not in match[1] else _decode_string(match[0]), line)
     return found
 
 
-def _decode(token: str) -> str:
+def _decode_string(token: str) -> str:
+    """Decode a JSON string; unchanged if it is none."""
     try:
         return str(json.loads(token))
     except ValueError:
         return token
 
 
-class _Number(str):
-    """A number as written."""
+class _NumberAsWritten(str):
+    """A number in its written form."""
 
 
 def _with_context(tree: Any) -> Any:
@@ -207,7 +211,9 @@ def _with_context(tree: Any) -> Any:
 
 
 @dataclass
-class _Document:
+class _JsonDocument:
+    """A JSON-LD document while it is rewritten."""
+
     name: str
     rejects: Rejects
     catalog: Catalog | None
@@ -229,10 +235,10 @@ class _Document:
         try:
             return json.loads(
                 text,
-                object_pairs_hook=self._pairs,
-                parse_int=self._number,
-                parse_float=self._number,
-                parse_constant=self._constant,
+                object_pairs_hook=self._object_of_pairs,
+                parse_int=self._parse_number,
+                parse_float=self._parse_number,
+                parse_constant=self._refuse_constant,
             )
         except json.JSONDecodeError as error:
             raise InputError(
@@ -244,7 +250,8 @@ class _Document:
                 f"{self.name}: JSON nested too deeply", "Write it flat: as a list of nodes."
             ) from error
 
-    def _pairs(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def _object_of_pairs(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        """Make an object; repeated keys are rejected."""
         found = dict(pairs)
         if len(found) < len(pairs):
             keys = [key for key, _ in pairs]
@@ -255,7 +262,8 @@ class _Document:
                 )
         return found
 
-    def _number(self, token: str) -> _Number:
+    def _parse_number(self, token: str) -> _NumberAsWritten:
+        """Parse a number; one that JSON-LD does not keep exactly is rejected."""
         try:
             exact = Decimal(repr(float(token))) == Decimal(token)
         except (OverflowError, InvalidOperation):
@@ -267,9 +275,10 @@ class _Document:
                 shorten(token),
                 'write {"@value": "…", "@type": "xsd:…"} instead',
             )
-        return _Number(token)
+        return _NumberAsWritten(token)
 
-    def _constant(self, token: str) -> Any:
+    def _refuse_constant(self, token: str) -> Any:
+        """Refuse NaN and infinities. Raises: InputError."""
         raise InputError(
             f"{self.name}: {token} is no JSON",
             'Write {"@value": "' + token + '", "@type": "xsd:double"}.',
@@ -308,13 +317,14 @@ class _Document:
             return [None, {"@vocab": UNMAPPED}]
         if isinstance(value, list):
             return [part for item in value for part in self.context(item, within)]
-        if isinstance(value, str) and not isinstance(value, _Number):
+        if isinstance(value, str) and not isinstance(value, _NumberAsWritten):
             return self._catalog_context(value, within)
         if not isinstance(value, dict):
             raise InputError(f"{self.name}: {value!r} is no context", "A context is an object.")
-        return [self._definitions(value, within)]
+        return [self._expand_definitions(value, within)]
 
     def _catalog_context(self, iri: str, within: tuple[str, ...]) -> list[Any]:
+        """Load a context from the catalog. Raises: InputError."""
         line = self.lines.get(iri, 0)
         place = f"{self.name}, line {line}" if line else self.name
         path = None if self.catalog is None else self.catalog.find(iri)
@@ -329,7 +339,11 @@ class _Document:
                 "Correct the contexts in the catalog.",
             )
         try:
-            found = json.loads(path.read_text("utf-8-sig"), parse_int=_Number, parse_float=_Number)
+            found = json.loads(
+                path.read_text("utf-8-sig"),
+                parse_int=_NumberAsWritten,
+                parse_float=_NumberAsWritten,
+            )
         except (OSError, ValueError, RecursionError) as error:
             raise InputError(
                 f"{path}, the context <{iri}>, is not JSON: {error}", "Correct the catalog."
@@ -340,7 +354,10 @@ class _Document:
             )
         return self.context(found["@context"], (*within, iri))
 
-    def _definitions(self, context: dict[str, Any], within: tuple[str, ...]) -> dict[str, Any]:
+    def _expand_definitions(
+        self, context: dict[str, Any], within: tuple[str, ...]
+    ) -> dict[str, Any]:
+        """Expand the definitions of a context. Raises: InputError."""
         found = {}
         self.names.add_context(context)
         for key, value in context.items():
@@ -358,11 +375,12 @@ class _Document:
             elif key in ("@vocab", "@base") and isinstance(value, str):
                 self._check_iri(value)
             elif not key.startswith("@"):
-                value = self._definition(key, value, within)
+                value = self._expand_definition(key, value, within)
             found[self._rename_term(key)] = value
         return found
 
-    def _definition(self, key: str, value: Any, within: tuple[str, ...]) -> Any:
+    def _expand_definition(self, key: str, value: Any, within: tuple[str, ...]) -> Any:
+        """Expand the definition of one term."""
         self.defined_terms.add(key)
         parts = value if isinstance(value, dict) else {"@id": value}
         for part in ("@id", "@type", "@reverse"):
@@ -383,12 +401,14 @@ class _Document:
         return self.renamed_terms.setdefault(key, f"x-shiq-term-{len(self.renamed_terms)}")
 
     def _check_iri(self, text: str) -> None:
+        """Reject a text that cannot be an IRI."""
         if text not in _KEYWORDS and (text.startswith("_:") or not _is_reference(text)):
             self.reject(
                 f"{shorten(text)!r} stands in a context where an IRI is meant, and is none", text
             )
 
     def _check_tag(self, tag: Any) -> None:
+        """Reject a text that is no language tag."""
         if tag is None or tag == "@none":
             return
         try:
@@ -413,8 +433,9 @@ class _Document:
             self._reject_value(value)
 
     def _reject_value(self, value: Any) -> None:
+        """Reject a value in the position of a node."""
         out: list[str] = []
-        _write(value, out)
+        _write_json(value, out)
         text = value if isinstance(value, str) else "".join(out)
         self.reject(f"{shorten(text)!r} stands where a node is meant, and is said of nothing", text)
 
@@ -444,7 +465,7 @@ class _Document:
             }
         if isinstance(value, list):
             return [self.node(item, key) for item in value]
-        if isinstance(value, _Number) or not isinstance(value, str):
+        if isinstance(value, _NumberAsWritten) or not isinstance(value, str):
             return value
         if key in self.names.languages:
             self._check_tag(value)
@@ -458,6 +479,7 @@ class _Document:
         return f"{TEXT}{len(self.texts) - 1}."
 
     def _check_key(self, key: str) -> None:
+        """Reject a key that no context defines."""
         if key.startswith("@"):
             if key not in _KEYWORDS:
                 self.reject(f"there is no keyword {shorten(key)}", key)
@@ -489,20 +511,26 @@ def _is_reference(text: str) -> bool:
 # --- writing -------------------------------------------------------------------------------------
 
 
-def _write(value: Any, out: list[str]) -> None:
+def _write_json(value: Any, out: list[str]) -> None:
+    """Write a JSON value, with numbers as written."""
     if isinstance(value, dict):
-        _join("{", "}", ((f"{json.dumps(key)}:", item) for key, item in value.items()), out)
+        _write_members(
+            "{", "}", ((f"{json.dumps(key)}:", item) for key, item in value.items()), out
+        )
     elif isinstance(value, list):
-        _join("[", "]", (("", item) for item in value), out)
-    elif isinstance(value, _Number):
+        _write_members("[", "]", (("", item) for item in value), out)
+    elif isinstance(value, _NumberAsWritten):
         out.append(value)
     else:
         out.append(json.dumps(value))
 
 
-def _join(opening: str, closing: str, items: Iterator[tuple[str, Any]], out: list[str]) -> None:
+def _write_members(
+    opening: str, closing: str, items: Iterator[tuple[str, Any]], out: list[str]
+) -> None:
+    """Write the members of an object or list."""
     out.append(opening)
     for i, (begin, item) in enumerate(items):
         out.append(("," if i else "") + begin)
-        _write(item, out)
+        _write_json(item, out)
     out.append(closing)

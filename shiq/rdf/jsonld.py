@@ -40,7 +40,7 @@ def read_json(
         in ``catalog``.
     """
     text = rewrite_json(source.name, source.read(), rejects, catalog)
-    begun, reader = len(triples), _Quads(triples, label, text)
+    begun, reader = len(triples), _QuadConverter(triples, label, text)
     parser = ox.parse(text.data, format=ox.RdfFormat.JSON_LD, base_iri=source.iri)
     errors = 0
     while errors < _MOST_ERRORS:
@@ -66,8 +66,8 @@ def read_json(
 
 
 @dataclass
-class _Quads:
-    """Converter of pyoxigraph terms, with replaced texts put back."""
+class _QuadConverter:
+    """Converter of pyoxigraph's quads, with replaced texts put back."""
 
     triples: Triples
     label: Labels
@@ -77,7 +77,7 @@ class _Quads:
         """Add a quad. Raises: RefusedTermError."""
         subject, predicate, value = self.terms_of(quad)
         name = quad.graph_name
-        graph = "" if isinstance(name, ox.DefaultGraph) else self._resource(name)
+        graph = "" if isinstance(name, ox.DefaultGraph) else self._convert_resource(name)
         self.triples.add(
             subject, predicate, value, self.text.line_of(subject, predicate, value), graph
         )
@@ -86,23 +86,27 @@ class _Quads:
         """Terms of a quad. Raises: RefusedTermError."""
         value = quad.object
         return (
-            self._resource(quad.subject),
-            self._resource(quad.predicate),
-            self._literal(value) if isinstance(value, ox.Literal) else self._resource(value),
+            self._convert_resource(quad.subject),
+            self._convert_resource(quad.predicate),
+            self._convert_literal(value)
+            if isinstance(value, ox.Literal)
+            else self._convert_resource(value),
         )
 
     def text_of(self, quad: ox.Quad) -> str:
         """Text of a quad for messages, in the terms of the document."""
         return restore_texts(str(quad), self.text.texts).replace(UNMAPPED, "").replace(NOWHERE, "")
 
-    def _resource(self, term: object) -> str:
+    def _convert_resource(self, term: object) -> str:
+        """Convert an IRI or blank node. Raises: RefusedTermError."""
         if isinstance(term, ox.BlankNode):
             return self.label(term.value)
         if not isinstance(term, ox.NamedNode):
             raise RefusedTermError("a triple inside a triple: RDF 1.2 (RDF-star) is not supported")
-        return self._iri(term.value)
+        return self._check_iri(term.value)
 
-    def _iri(self, iri: str) -> str:
+    def _check_iri(self, iri: str) -> str:
+        """Check an IRI, and undo replacements. Raises: RefusedTermError."""
         if TEXT in iri:
             raise RefusedTermError(
                 f"{restore_texts(iri, self.text.texts)!r} stands where an IRI is meant, and is none"
@@ -118,9 +122,10 @@ class _Quads:
             )
         return iri
 
-    def _literal(self, value: ox.Literal) -> Literal:
+    def _convert_literal(self, value: ox.Literal) -> Literal:
+        """Convert a literal, with replaced texts put back."""
         found = literal_of(value)
-        self._iri(found.datatype)
+        self._check_iri(found.datatype)
         if TEXT not in found.lexical:
             return found
         as_json = found.datatype == RDF + "JSON"

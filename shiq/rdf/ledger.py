@@ -84,6 +84,7 @@ class ReadingLedger:
     def _record_findings(
         self, value: Axiom | Assertion, found: Sequence[Finding], place: tuple[str, int], count: int
     ) -> None:
+        """Record the findings on one value, each message once."""
         for i, (kind, message, hint) in enumerate(found):
             at = self._leftover_positions.setdefault((value, message), len(self.leftovers))
             if at < len(self.leftovers):
@@ -229,14 +230,15 @@ class LeftoverRecords:
             if id(leftover) in done:
                 continue
             if parts := self.accounts.parts.get(leftover):
-                yield replace(leftover, text="\n".join(map(self._text, parts)))
+                yield replace(leftover, text="\n".join(map(self._text_of_row, parts)))
             elif id(leftover) in values:
                 yield replace(leftover, text=value_text(values[id(leftover)]))
             else:
                 yield from expand_leftover(self.triples, leftover)
 
-    def _text(self, row: int) -> str:
-        return _text(self.triples, row)
+    def _text_of_row(self, row: int) -> str:
+        """The triple of a row as text."""
+        return _full_text(self.triples, row)
 
 
 def expand_leftover(triples: Triples, leftover: Leftover) -> Iterator[Leftover]:
@@ -252,11 +254,17 @@ def expand_leftover(triples: Triples, leftover: Leftover) -> Iterator[Leftover]:
             leftover.count if len(rows) == 1 else 1,
         )
         yield replace(
-            leftover, source=source, line=line, text=_text(triples, row), hint=hint, count=count
+            leftover,
+            source=source,
+            line=line,
+            text=_full_text(triples, row),
+            hint=hint,
+            count=count,
         )
 
 
-def _text(triples: Triples, row: int) -> str:
+def _full_text(triples: Triples, row: int) -> str:
+    """The triple of a row with its graph, unabridged."""
     return triples.full_text(row, triples.graph_of(row))
 
 

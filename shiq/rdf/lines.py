@@ -69,21 +69,21 @@ def read_lines(
 
     Raises: InputError if no line looks like a triple, or a line is longer than `LONGEST_LINE`.
     """
-    terms = _Terms(triples, scope)
+    terms = _PlainTerms(triples, scope)
     splits = (terms.quad_columns, terms.triple_columns) if quads else (terms.triple_columns,)
     begun, number = len(triples), 0
-    for block in _blocks(stream, rejects.source):
+    for block in _line_blocks(stream, rejects.source):
         found = _split_plain_lines(splits, block)
         if found is not None:
             count = len(found[0])
-            _add(triples, found, range(number + 1, number + 1 + count))
+            _add_columns(triples, found, range(number + 1, number + 1 + count))
         else:
             lines = block.split(b"\n")
             count = len(lines)
             for at, line in enumerate(lines, number + 1):
                 one = _split_plain_lines(splits, line)
                 if one is not None:
-                    _add(triples, one, (at,))
+                    _add_columns(triples, one, (at,))
                 else:
                     _read_by_parser(line, at, quads, triples, scope, rejects)
         number += count
@@ -134,7 +134,7 @@ def _split_plain_lines(
 ) -> _Columns | None:
     """Columns of plain lines by the first of ``splits`` that fits; None if a line is not plain."""
     try:
-        tokens = _tokens(block.decode())
+        tokens = _split_terms(block.decode())
     except (ValueError, _UnusualLineError):
         return None
     for split in splits:
@@ -145,8 +145,8 @@ def _split_plain_lines(
     return None
 
 
-def _tokens(text: str) -> _Tokens:
-    """Terms of lines, unchecked."""
+def _split_terms(text: str) -> _Tokens:
+    """Split lines into terms, unchecked."""
     words = text.replace("\n", "\n ").split(" ")
     dots = words[3::4]
     if len(words) == 4 * len(dots) and dots.pop() == "." and dots.count(".\n") == len(dots):
@@ -160,7 +160,8 @@ def _tokens(text: str) -> _Tokens:
     return first, second, rest
 
 
-def _add(triples: Triples, found: _Columns, lines: Sequence[int]) -> None:
+def _add_columns(triples: Triples, found: _Columns, lines: Sequence[int]) -> None:
+    """Add the columns of plain lines."""
     subjects, predicates, objects, graphs = found
     if graphs is not None:
         triples.add_graphs(graphs)
@@ -170,8 +171,8 @@ def _add(triples: Triples, found: _Columns, lines: Sequence[int]) -> None:
     triples.line.extend(lines)
 
 
-def _blocks(stream: BinaryIO, name: str) -> Iterator[bytes]:
-    """Complete lines, a few hundred at a time, without the last newline."""
+def _line_blocks(stream: BinaryIO, name: str) -> Iterator[bytes]:
+    """Yield complete lines, a few hundred at a time, without the last newline."""
     rest: list[bytes] = []
     length = 0
     while data := stream.read(BLOCK_BYTES):
@@ -190,8 +191,11 @@ def _blocks(stream: BinaryIO, name: str) -> Iterator[bytes]:
     yield b"".join(rest)
 
 
-class _Terms:
-    """Ids of the terms of plain lines. Raises ValueError or _UnusualLineError if any line is not plain."""
+class _PlainTerms:
+    """Ids of the terms of plain lines.
+
+    Raises ValueError or _UnusualLineError if any line is not plain.
+    """
 
     def __init__(self, triples: Triples, scope: str) -> None:
         self._triples, self._scope = triples, scope
@@ -202,7 +206,7 @@ class _Terms:
     def triple_columns(self, tokens: _Tokens) -> _Columns:
         """Columns of N-Triples tokens."""
         first, second, third = tokens
-        return (*self._subject_predicate_ids(first, second), self._objects(third), None)
+        return (*self._subject_predicate_ids(first, second), self._object_ids(third), None)
 
     def quad_columns(self, tokens: _Tokens) -> _Columns:
         """Columns of N-Quads tokens."""
@@ -210,31 +214,34 @@ class _Terms:
         third, fourth = zip(*[text.rsplit(" ", 1) for text in rest], strict=True)
         return (
             *self._subject_predicate_ids(first, second),
-            self._objects(third),
-            self._resources(fourth),
+            self._object_ids(third),
+            self._resource_ids(fourth),
         )
 
     def _subject_predicate_ids(
         self, first: Sequence[str], second: Sequence[str]
     ) -> tuple[list[int], list[int]]:
+        """Ids of subjects and predicates. Raises: _UnusualLineError."""
         if not all(token.startswith("<") for token in set(second)):
             raise _UnusualLineError
-        return self._resources(first), self._resources(second)
+        return self._resource_ids(first), self._resource_ids(second)
 
-    def _resources(self, tokens: Sequence[str]) -> list[int]:
+    def _resource_ids(self, tokens: Sequence[str]) -> list[int]:
+        """Ids of IRIs and blank nodes. Raises: _UnusualLineError for a literal."""
         if min(tokens) < "<":  # a literal begins with a lesser sign
             raise _UnusualLineError
         ids = self._ids
         self._add_terms([token for token in tokens if token not in ids])
         return list(map(ids.__getitem__, tokens))
 
-    def _objects(self, tokens: Sequence[str]) -> list[int]:
+    def _object_ids(self, tokens: Sequence[str]) -> list[int]:
+        """Ids of objects."""
         ids = self._ids
         new = [token for token in tokens if token not in ids]
         self._add_terms([token for token in new if token[:1] != '"'])
         literals = [token for token in new if token[:1] == '"']
         for token in literals:
-            ids[token] = self._literal(token)
+            ids[token] = self._literal_id(token)
         found = list(map(ids.__getitem__, tokens))
         for token in literals:
             if len(token) > _CACHED_TOKEN:
@@ -252,13 +259,13 @@ class _Terms:
             return
         for token in new:
             if token[:1] == "<":
-                self._ids[token] = self._name(token)
+                self._ids[token] = self._iri_id(token)
             elif match := _LABEL.fullmatch(token):
                 self._ids[token] = self._triples.id(f"_:{self._scope}.{match[1]}")
             else:
                 raise _UnusualLineError
 
-    def _name(self, token: str) -> int:
+    def _iri_id(self, token: str) -> int:
         """Id of an IRI. Raises: ValueError for an illegal one."""
         match = _NAME.fullmatch(token)
         if match is None:
@@ -270,7 +277,8 @@ class _Terms:
             found = self._triples.add_term(text, IRI)
         return found
 
-    def _literal(self, token: str) -> int:
+    def _literal_id(self, token: str) -> int:
+        """Id of a literal. Raises: _UnusualLineError, ValueError."""
         match = _LITERAL.fullmatch(token)
         if match is None:
             raise _UnusualLineError
@@ -296,6 +304,7 @@ class _Terms:
 def _read_by_parser(
     line: bytes, number: int, quads: bool, triples: Triples, scope: str, rejects: Rejects
 ) -> None:
+    """Read one line by pyoxigraph; a malformed one becomes a reject."""
     text = line.strip(b" \t\r")
     # A bare \r ends a line, and so a comment, too.
     if not text or (text.startswith(b"#") and b"\r" not in text):
@@ -315,7 +324,7 @@ def _read_by_parser(
             add_quad(quad, number)
     except (SyntaxError, RefusedTermError) as error:
         shown = line.decode("utf-8", "backslashreplace")
-        message = _turtle_message(shown) or _bare_name(shown) or message_of(error)
+        message = _turtle_message(shown) or _bare_name_message(shown) or message_of(error)
         rejects.add(message, number, shown)
         rejects.unsure += not _LOOKS_LIKE_TRIPLE.match(line)
 
@@ -349,7 +358,7 @@ def _turtle_message(line: str) -> str:
     )
 
 
-def _bare_name(line: str) -> str:
+def _bare_name_message(line: str) -> str:
     """Message on a name without angle brackets; "" if there is none."""
     found = _BARE_NAME.search(_WRITTEN_TERM.sub(" ", line))
     return (

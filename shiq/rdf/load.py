@@ -1,4 +1,4 @@
-"""Loading of all sources, each by the reader of its format, with the imports that are followed."""
+"""Load all sources, each by the reader of its format, with the imports that are followed."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def load(
         name
         for source in known
         if isinstance(source, ObjectSource)
-        for name in _scopes(source.value)
+        for name in _scopes_in_use(source.value)
     }
     loaded = LoadedSources(tables=KnownAxioms(vocabulary))
     named = vocabulary is not None and vocabulary.imported_tables
@@ -102,14 +102,14 @@ def load(
         if isinstance(source, FileSource):
             read.add(source.path.resolve())
             loaded.imports.ontologies.add(source.iri)
-            _file(source, own, loaded, progress, catalog)
+            _load_file(source, own, loaded, progress, catalog)
         elif isinstance(source, TableSource):
             rejects = Rejects(source.name)
             passed_over = read_table(source, loaded.triples, own, rejects, progress)
-            _account(rejects, loaded)
+            _account_for_rejects(rejects, loaded)
             loaded.leftovers += passed_over
         else:
-            _object(source, own, loaded)
+            _load_object(source, own, loaded)
         if _is_rdf(source):
             if i >= len(known) and len(loaded.triples) == begun:
                 raise InputError(
@@ -131,27 +131,28 @@ def _is_rdf(source: Source) -> bool:
     )
 
 
-def _scopes(value: object) -> set[str]:
-    """Blank node scopes in a value that is passed through; no file may get them too."""
+def _scopes_in_use(value: object) -> set[str]:
+    """Collect the blank node scopes in a value that is passed through; no file may get them too."""
     abox = value.abox if isinstance(value, Reading) else value
     if not isinstance(abox, ABox):
         return set()
     return {name[2:].partition(".")[0] for name in abox.individuals if name.startswith("_:")}
 
 
-def _file(
+def _load_file(
     source: FileSource,
     scope: str,
     loaded: LoadedSources,
     progress: Progress | None,
     catalog: Catalog | None,
 ) -> None:
+    """Load a file of axioms or triples."""
     if source.format in AXIOM_FORMATS:
-        _document(read_document_of(source, scope), source.name, loaded)
+        _add_document(read_document_of(source, scope), source.name, loaded)
         return
     rejects = Rejects(source.name)
     read_triples(source, loaded.triples, scope, rejects, progress, catalog)
-    _account(rejects, loaded)
+    _account_for_rejects(rejects, loaded)
 
 
 def read_triples(
@@ -226,7 +227,8 @@ def read_table(
     return passed_over
 
 
-def _account(rejects: Rejects, loaded: LoadedSources) -> None:
+def _account_for_rejects(rejects: Rejects, loaded: LoadedSources) -> None:
+    """Add the rejects of a source to the leftovers and the ledger."""
     if rejects.total:
         told = rejects.leftovers()
         loaded.leftovers += told
@@ -246,7 +248,8 @@ def read_document_of(source: FileSource, scope: str) -> Document:
     return read_document(decode_utf8(source.read(), source.name), source.name, scope)
 
 
-def _document(document: Document, name: str, loaded: LoadedSources) -> None:
+def _add_document(document: Document, name: str, loaded: LoadedSources) -> None:
+    """Add the content of a parsed document."""
     loaded.axioms += (StatedValue(axiom, name, line) for line, axiom in document.axioms)
     _add_signature(document.signature, loaded)
     loaded.labels += document.labels
@@ -266,15 +269,15 @@ def _document(document: Document, name: str, loaded: LoadedSources) -> None:
     loaded.different_lists += (
         (Place(name, line), members) for line, members in document.different_lists
     )
-    counts["annotation"] -= _annotations(document, name, loaded)
+    counts["annotation"] -= _add_annotations(document, name, loaded)
     for key in ("axiom", "leftover:missing-import"):
         del counts[key]
     loaded.ledger.update(counts)
-    _leftovers(document.leftovers, loaded)
+    _add_leftovers(document.leftovers, loaded)
     loaded.full_leftovers.append((document.leftovers, document.left_out))
 
 
-def _annotations(document: Document, name: str, loaded: LoadedSources) -> int:
+def _add_annotations(document: Document, name: str, loaded: LoadedSources) -> int:
     """Add annotations that may turn out to be assertions, as triples.
 
     Returns: their number.
@@ -297,7 +300,8 @@ def _annotations(document: Document, name: str, loaded: LoadedSources) -> int:
     return handed_on
 
 
-def _object(source: ObjectSource, scope: str, loaded: LoadedSources) -> None:
+def _load_object(source: ObjectSource, scope: str, loaded: LoadedSources) -> None:
+    """Load a graph in memory."""
     rejects = Rejects(source.name)
     triples, name = loaded.triples, source.name
     match source.kind:
@@ -318,21 +322,22 @@ def _object(source: ObjectSource, scope: str, loaded: LoadedSources) -> None:
 
             loaded.imports.ontologies.update(iris_of(source.value))
             loaded.leftovers += read_owlready(
-                source.value, name, triples, written_labels(scope), rejects, _reread
+                source.value, name, triples, written_labels(scope), rejects, _read_again
             )
         case ObjectKind.TBOX:
-            _tbox(cast(owl.TBox, source.value), name, loaded)
+            _add_tbox(cast(owl.TBox, source.value), name, loaded)
         case ObjectKind.ABOX:
             abox = cast(ABox, source.value)
-            _abox(abox, name, loaded)
+            _add_abox(abox, name, loaded)
             loaded.uses += (Use(iri, OBJECT, name, 0) for iri in abox.object_properties)
             loaded.uses += (Use(iri, DATA, name, 0) for iri in abox.data_properties)
         case ObjectKind.READING:
-            _reading(cast(Reading, source.value), name, loaded)
-    _account(rejects, loaded)
+            _add_reading(cast(Reading, source.value), name, loaded)
+    _account_for_rejects(rejects, loaded)
 
 
-def _reread(path: str) -> tuple[Triples, Rejects]:
+def _read_again(path: str) -> tuple[Triples, Rejects]:
+    """Read a file anew, for comparison with a graph in memory."""
     source = source_of(path)
     triples, rejects = Triples(), Rejects(path)
     triples.begin_source(path)
@@ -342,7 +347,8 @@ def _reread(path: str) -> tuple[Triples, Rejects]:
     return triples, rejects
 
 
-def _tbox(tbox: owl.TBox, name: str, loaded: LoadedSources) -> None:
+def _add_tbox(tbox: owl.TBox, name: str, loaded: LoadedSources) -> None:
+    """Add a TBox."""
     loaded.axioms += (StatedValue(axiom, name) for axiom in tbox.axioms)
     _add_signature(tbox.signature, loaded)
 
@@ -352,13 +358,15 @@ def _add_signature(signature: owl.Signature, loaded: LoadedSources) -> None:
     loaded.signature |= replace(signature, declared=signature.declared or signature.all_terms)
 
 
-def _abox(abox: ABox, name: str, loaded: LoadedSources) -> None:
+def _add_abox(abox: ABox, name: str, loaded: LoadedSources) -> None:
+    """Add an ABox."""
     add_assertions((StatedValue(assertion, name) for assertion in abox), loaded)
 
 
-def _reading(reading: Reading, name: str, loaded: LoadedSources) -> None:
-    _tbox(reading.tbox, name, loaded)
-    _abox(reading.abox, name, loaded)
+def _add_reading(reading: Reading, name: str, loaded: LoadedSources) -> None:
+    """Add the result of an earlier reading."""
+    _add_tbox(reading.tbox, name, loaded)
+    _add_abox(reading.abox, name, loaded)
     loaded.labels += (
         (iri, PROPERTIES[0], owl.Literal(label)) for iri, label in reading.labels.items()
     )
@@ -373,11 +381,14 @@ def _reading(reading: Reading, name: str, loaded: LoadedSources) -> None:
     for kind in UNMET:
         counts.pop(f"leftover:{kind}", None)
     loaded.ledger.update(counts)
-    _leftovers((leftover for leftover in reading.leftovers if leftover.kind not in IN_DATA), loaded)
+    _add_leftovers(
+        (leftover for leftover in reading.leftovers if leftover.kind not in IN_DATA), loaded
+    )
     loaded.full_leftovers.append((reading.leftovers, reading.left_out))
 
 
-def _leftovers(leftovers: Iterable[Leftover], loaded: LoadedSources) -> None:
+def _add_leftovers(leftovers: Iterable[Leftover], loaded: LoadedSources) -> None:
+    """Add leftovers; those on imports are kept apart, since an import may still be answered."""
     for leftover in leftovers:
         if leftover.kind in UNMET:
             imported = re.search(r"<([^>]*)>", leftover.message)

@@ -94,7 +94,7 @@ class TwoReadings(Generic[M]):
         while pending and too_many is None:
             choice = pending.pop()
             tried += 1
-            mapper = self._mapper(choice)
+            mapper = self._mapper_for(choice)
             try:
                 handle(mapper)
             except OpenPropertyError as error:
@@ -114,7 +114,8 @@ class TwoReadings(Generic[M]):
         for iri in mentioned:
             self.properties.setdefault(iri, []).append(main)
 
-    def _mapper(self, choice: Choice) -> M:
+    def _mapper_for(self, choice: Choice) -> M:
+        """The mapper for one choice of kinds, cached."""
         key = tuple(sorted(choice.items()))
         if key not in self._mappers:
             from shiq.rdf.expressions import Expressions
@@ -162,32 +163,33 @@ def map_graph(
     is_individual: whether a name is used as an individual elsewhere
     whole: whether ``is_individual`` has seen all data
     """
-    mapper = _Mapper(graph, kinds, expressions, is_individual, whole)
+    mapper = _TripleMapper(graph, kinds, expressions, is_individual, whole)
     both = TwoReadings(
-        graph, kinds, lambda read, built: _Mapper(graph, read, built, is_individual, whole)
+        graph, kinds, lambda read, built: _TripleMapper(graph, read, built, is_individual, whole)
     )
     for main, predicate in enumerate(graph.predicates):
         handler = _HANDLERS.get(predicate)
         if handler is None or graph.bucket[main]:
             continue
         try:
-            _apply(handler, main, mapper)
+            _apply_handler(handler, main, mapper)
         except OpenPropertyError:
             try:
-                both.map(main, partial(_apply, handler, main), mapper.result)
+                both.map(main, partial(_apply_handler, handler, main), mapper.result)
             except UnmappedError as error:
-                mapper.result.failures.append(_failure(graph, expressions, main, error))
+                mapper.result.failures.append(_make_failure(graph, expressions, main, error))
         except UnmappedError as error:
-            mapper.result.failures.append(_failure(graph, expressions, main, error))
+            mapper.result.failures.append(_make_failure(graph, expressions, main, error))
     mapper.result.in_both_readings.update(both.properties)
     for names in (kinds.object_properties, kinds.data_properties):
         names.update(both.properties)
     return mapper.result
 
 
-def _failure(
+def _make_failure(
     graph: VocabularyGraph, expressions: Expressions, main: int, error: UnmappedError
 ) -> Failure:
+    """Make the failure of a main triple, with axioms under which it would be true."""
     # Loaded where something is not understood.
     from shiq.rdf.axioms_in_doubt import assumption_for_triple
 
@@ -195,11 +197,14 @@ def _failure(
     return Failure(main, error.kind, error.message, error.hint, assumption)
 
 
-def _apply(handler: _Handler, main: int, mapper: _Mapper) -> None:
+def _apply_handler(handler: _Handler, main: int, mapper: _TripleMapper) -> None:
+    """Map one main triple by its handler."""
     handler(mapper, main, mapper.graph.subjects[main], mapper.graph.objects[main])
 
 
-class _Mapper(IndividualMapper):
+class _TripleMapper(IndividualMapper):
+    """Mapper of main triples to axioms and assertions, one method for each predicate."""
+
     def move_results(self, result: GraphMapping) -> None:
         """Move the values of this mapper to ``result``, each with all its triples."""
         mine, self.result = self.result, GraphMapping()
@@ -215,6 +220,7 @@ class _Mapper(IndividualMapper):
         result.open_fillers.update(iri for iri in named if not self.kinds.is_datatype(iri))
 
     def _with_triples(self, item: MappedValue[V]) -> MappedValue[V]:
+        """Complete a value by the triples of its expressions."""
         return MappedValue(
             item.value,
             item.main,
@@ -228,7 +234,7 @@ class _Mapper(IndividualMapper):
         if not isinstance(value, str):
             raise UnmappedError("malformed", f"the literal {term_text(value)} as a type")
         if value in CHARACTERISTICS or value == FUNCTIONAL:
-            self._characteristic(main, subject, value)
+            self._map_characteristic(main, subject, value)
         elif value.startswith("_:"):
             item = MappedValue[owl.Assertion](owl.ClassAssertion(owl.Class(""), subject), main)
             item.value = owl.ClassAssertion(
@@ -236,20 +242,23 @@ class _Mapper(IndividualMapper):
             )
             self.result.assertions.append(item)
         elif value == owl.OWL + "AllDisjointClasses":
-            self._classes(main, owl.DisjointClasses, *self._list_members(subject, "members"))
+            self._add_class_axiom(
+                main, owl.DisjointClasses, *self._list_members(subject, "members")
+            )
         elif value == owl.OWL + "AllDisjointProperties":
             members, triples = self._list_members(subject, "members")
-            self._properties(
+            self._add_property_axiom(
                 main, members, triples, owl.DisjointObjectProperties, owl.DisjointDataProperties
             )
         elif value == owl.OWL + "AllDifferent":
-            self._all_different(main, subject)
+            self._map_all_different(main, subject)
         elif value == owl.OWL + "NegativePropertyAssertion":
-            self._negative(main, subject)
+            self._map_negative(main, subject)
         elif value in DATATYPES:
             raise UnmappedError("malformed", f"the datatype <{value}> as type of an individual")
 
-    def _characteristic(self, main: int, subject: str, value: str) -> None:
+    def _map_characteristic(self, main: int, subject: str, value: str) -> None:
+        """Map a characteristic of a property, such as functional."""
         item = MappedValue[owl.Axiom](owl.SubClassOf(owl.Class(""), owl.Class("")), main)
         if self.expressions.property_kind(subject) == DATA and value == FUNCTIONAL:
             item.value = owl.FunctionalDataProperty(self.expressions.data_property(subject))
@@ -289,18 +298,20 @@ class _Mapper(IndividualMapper):
             )
             self.result.axioms.append(MappedValue(definition, main, keys=keys))
         else:
-            self._classes(main, owl.EquivalentClasses, [subject, value], [])
+            self._add_class_axiom(main, owl.EquivalentClasses, [subject, value], [])
 
     def _is_datatype(self, iri: str) -> bool:
+        """Decide whether a name is a datatype and no class."""
         return self.kinds.is_datatype(iri) and not self.kinds.is_class(iri)
 
     def disjoint_with(self, main: int, subject: str, value: Term) -> None:
         """Map owl:disjointWith."""
-        self._classes(main, owl.DisjointClasses, [subject, value], [])
+        self._add_class_axiom(main, owl.DisjointClasses, [subject, value], [])
 
-    def _classes(
+    def _add_class_axiom(
         self, main: int, make: Callable[[Any], owl.Axiom], members: list[Term], triples: list[int]
     ) -> None:
+        """Add an axiom on class expressions."""
         keys: list[Key] = []
         expressions = tuple(self.expressions.class_expression(member, keys) for member in members)
         self.result.axioms.append(MappedValue(make(expressions), main, triples, keys))
@@ -367,9 +378,9 @@ class _Mapper(IndividualMapper):
 
     def sub_property_of(self, main: int, subject: str, value: Term) -> None:
         """Map rdfs:subPropertyOf."""
-        self._two_properties(main, subject, value, owl.SubObjectPropertyOf, owl.SubDataPropertyOf)
+        self._add_pair_axiom(main, subject, value, owl.SubObjectPropertyOf, owl.SubDataPropertyOf)
 
-    def _two_properties(
+    def _add_pair_axiom(
         self,
         main: int,
         subject: str,
@@ -377,6 +388,7 @@ class _Mapper(IndividualMapper):
         of_objects: Callable[..., owl.Axiom],
         of_data: Callable[..., owl.Axiom],
     ) -> None:
+        """Add an axiom on two properties of one kind. Raises: UnmappedError."""
         first, second = (
             self.expressions.property_kind(subject),
             self.expressions.property_kind(value),
@@ -398,17 +410,17 @@ class _Mapper(IndividualMapper):
 
     def equivalent_property(self, main: int, subject: str, value: Term) -> None:
         """Map owl:equivalentProperty."""
-        self._properties(
+        self._add_property_axiom(
             main, [subject, value], [], owl.EquivalentObjectProperties, owl.EquivalentDataProperties
         )
 
     def property_disjoint_with(self, main: int, subject: str, value: Term) -> None:
         """Map owl:propertyDisjointWith."""
-        self._properties(
+        self._add_property_axiom(
             main, [subject, value], [], owl.DisjointObjectProperties, owl.DisjointDataProperties
         )
 
-    def _properties(
+    def _add_property_axiom(
         self,
         main: int,
         members: list[Term],
@@ -416,6 +428,7 @@ class _Mapper(IndividualMapper):
         of_objects: Callable[[Any], owl.Axiom],
         of_data: Callable[[Any], owl.Axiom],
     ) -> None:
+        """Add an axiom on several properties of one kind. Raises: UnmappedError."""
         kinds = {self.expressions.property_kind(member) for member in members}
         if kinds == {ANNOTATION}:
             raise UnmappedError(
@@ -490,25 +503,25 @@ class _Mapper(IndividualMapper):
     # --- individuals ---
 
 
-_Handler: TypeAlias = Callable[[_Mapper, int, str, Term], None]
+_Handler: TypeAlias = Callable[[_TripleMapper, int, str, Term], None]
 _HANDLERS: dict[str, _Handler] = {
-    TYPE: _Mapper.type,
-    owl.RDFS + "subClassOf": _Mapper.sub_class_of,
-    owl.RDFS + "subPropertyOf": _Mapper.sub_property_of,
-    owl.RDFS + "domain": _Mapper.domain,
-    owl.RDFS + "range": _Mapper.range,
-    owl.OWL + "equivalentClass": _Mapper.equivalent_class,
-    owl.OWL + "disjointWith": _Mapper.disjoint_with,
-    owl.OWL + "disjointUnionOf": _Mapper.disjoint_union_of,
-    owl.OWL + "hasKey": _Mapper.has_key,
-    owl.OWL + "equivalentProperty": _Mapper.equivalent_property,
-    owl.OWL + "propertyDisjointWith": _Mapper.property_disjoint_with,
-    owl.OWL + "inverseOf": _Mapper.inverse_of,
-    owl.OWL + "propertyChainAxiom": _Mapper.chain,
-    owl.OWL + "sameAs": _Mapper.same_as,
-    owl.OWL + "differentFrom": _Mapper.different_from,
-    owl.OWL + "onProperty": _Mapper.on_property,
-    owl.OWL + "sourceIndividual": _Mapper.source_individual,
-    owl.OWL + "onDatatype": _Mapper.description,
-    **dict.fromkeys(OPERATORS | FILLERS, _Mapper.description),
+    TYPE: _TripleMapper.type,
+    owl.RDFS + "subClassOf": _TripleMapper.sub_class_of,
+    owl.RDFS + "subPropertyOf": _TripleMapper.sub_property_of,
+    owl.RDFS + "domain": _TripleMapper.domain,
+    owl.RDFS + "range": _TripleMapper.range,
+    owl.OWL + "equivalentClass": _TripleMapper.equivalent_class,
+    owl.OWL + "disjointWith": _TripleMapper.disjoint_with,
+    owl.OWL + "disjointUnionOf": _TripleMapper.disjoint_union_of,
+    owl.OWL + "hasKey": _TripleMapper.has_key,
+    owl.OWL + "equivalentProperty": _TripleMapper.equivalent_property,
+    owl.OWL + "propertyDisjointWith": _TripleMapper.property_disjoint_with,
+    owl.OWL + "inverseOf": _TripleMapper.inverse_of,
+    owl.OWL + "propertyChainAxiom": _TripleMapper.chain,
+    owl.OWL + "sameAs": _TripleMapper.same_as,
+    owl.OWL + "differentFrom": _TripleMapper.different_from,
+    owl.OWL + "onProperty": _TripleMapper.on_property,
+    owl.OWL + "sourceIndividual": _TripleMapper.source_individual,
+    owl.OWL + "onDatatype": _TripleMapper.description,
+    **dict.fromkeys(OPERATORS | FILLERS, _TripleMapper.description),
 }

@@ -1,4 +1,4 @@
-"""Kinds of names: classes, datatypes, object, data and annotation properties.
+"""Kinds of names: which IRIs are classes, datatypes, object, data and annotation properties.
 
 Kinds come from declarations (`shiq.rdf.declarations`), from older vocabularies, then from use in
 restrictions, ranges, inverses and chains. Source: OWL 2 Mapping to RDF
@@ -65,7 +65,7 @@ class Kinds:
     declared: frozenset[str] = frozenset()
 
     def reopen(self) -> None:
-        """Mark the ``dual_properties`` without a kind as object and data properties."""
+        """Mark the ``dual_properties`` without a kind as both object and data properties."""
         left = [
             iri
             for iri in self.dual_properties
@@ -75,7 +75,7 @@ class Kinds:
         self.data_properties.update(left)
 
     def open(self, iri: str) -> None:
-        """Mark a property as object and data property both."""
+        """Mark a property as both object and data property, because its kind is undecided."""
         self.punned_properties.add(iri)
         self.object_properties.discard(iri)
         self.data_properties.discard(iri)
@@ -169,8 +169,8 @@ class Kinds:
         )
 
 
-def properties(kinds: Kinds) -> tuple[tuple[str, set[str]], ...]:
-    """The three kinds of property with their names."""
+def properties_by_kind(kinds: Kinds) -> tuple[tuple[str, set[str]], ...]:
+    """List the three kinds of property with their names."""
     return (
         (OBJECT, kinds.object_properties),
         (DATA, kinds.data_properties),
@@ -179,8 +179,8 @@ def properties(kinds: Kinds) -> tuple[tuple[str, set[str]], ...]:
 
 
 def kinds_of(kinds: Kinds, iri: str) -> set[str]:
-    """Kinds of a property, without punned ones."""
-    return {kind for kind, names in properties(kinds) if iri in names}
+    """The kinds of a property, without punned ones."""
+    return {kind for kind, names in properties_by_kind(kinds) if iri in names}
 
 
 # --- what use shows ------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ def kinds_of(kinds: Kinds, iri: str) -> set[str]:
 
 @dataclass(frozen=True)
 class Problem:
-    """A declaration that is illegal or to be reported.
+    """A problem with the declaration of a name, to be reported.
 
     index: of the first triple
     count: number of triples
@@ -224,8 +224,8 @@ _RESTRICTING = (OWL + "someValuesFrom", OWL + "allValuesFrom")
 
 
 @dataclass(frozen=True)
-class _Links:
-    """Axioms between two properties.
+class _PropertyLinks:
+    """Axioms that link two properties, by their kind.
 
     same_kind: properties that must have the kind of the key
     superproperties: properties that include the key
@@ -257,8 +257,8 @@ def infer_kinds(graph: VocabularyGraph, kinds: Kinds, *, mixed: bool) -> None:
         kind
     """
     evidence: dict[str, set[str]] = defaultdict(set)
-    links = _Links(defaultdict(set), defaultdict(set))
-    for iri, kind in _kind_uses(graph, kinds, links):
+    links = _PropertyLinks(defaultdict(set), defaultdict(set))
+    for iri, kind in _uses_that_show_kind(graph, kinds, links):
         if not is_reserved(iri) or (mixed and iri in ANNOTATIONS):
             evidence[iri].add(kind)
     pending = [
@@ -333,10 +333,10 @@ def _group_open_properties(
     kinds.components.clear()
     bearing: set[str] | None = None
     for iri in sorted(alike):
-        if iri not in kinds.components and _is_open(kinds, iri):
-            members = _component(kinds, alike, iri)
+        if iri not in kinds.components and _has_no_kind(kinds, iri):
+            members = _linked_open_properties(kinds, alike, iri)
             if bearing is None:
-                bearing = set(_bearing_axioms(graph))
+                bearing = set(_axioms_lost_by_annotation(graph))
             beside = {other for member in members for other in alike[member]}
             if (
                 bearing.isdisjoint(members)
@@ -348,7 +348,7 @@ def _group_open_properties(
                 kinds.components.update(dict.fromkeys(members, members))
 
 
-def _bearing_axioms(graph: VocabularyGraph) -> Iterator[str]:
+def _axioms_lost_by_annotation(graph: VocabularyGraph) -> Iterator[str]:
     """Subjects and objects of triples that an annotation property would lose: all but declarations
     and plain inclusions.
     """
@@ -360,18 +360,21 @@ def _bearing_axioms(graph: VocabularyGraph) -> Iterator[str]:
             yield value
 
 
-def _is_open(kinds: Kinds, iri: str) -> bool:
+def _has_no_kind(kinds: Kinds, iri: str) -> bool:
+    """Decide whether a property has no kind yet."""
     return not is_reserved(iri) and not kinds_of(kinds, iri) and iri not in kinds.punned_properties
 
 
-def _component(kinds: Kinds, links: dict[str, set[str]], start: str) -> tuple[str, ...]:
-    """Properties of open kind that are linked with ``start``, directly or not, in order.
+def _linked_open_properties(
+    kinds: Kinds, links: dict[str, set[str]], start: str
+) -> tuple[str, ...]:
+    """Properties of undecided kind that are linked with ``start``, directly or not, in order.
 
     Terminates: each property is visited once.
     """
     found, stack = {start}, [start]
     while stack:
-        new = {iri for iri in links[stack.pop()] - found if _is_open(kinds, iri)}
+        new = {iri for iri in links[stack.pop()] - found if _has_no_kind(kinds, iri)}
         found |= new
         stack += new
     return tuple(sorted(found))
@@ -433,6 +436,7 @@ def _constrained_properties(graph: VocabularyGraph) -> Iterator[str]:
 
 
 def _choose_kind(kinds: Kinds, iri: str, found: set[str]) -> None:
+    """Give a property the one kind that was found."""
     if iri in kinds.dual_properties:
         return
     if found == {OBJECT}:
@@ -445,8 +449,10 @@ def _choose_kind(kinds: Kinds, iri: str, found: set[str]) -> None:
         kinds.punned_properties.add(iri)
 
 
-def _kind_uses(graph: VocabularyGraph, kinds: Kinds, links: _Links) -> Iterator[tuple[str, str]]:
-    """(property, kind) of every use that shows a kind; ``links`` is filled."""
+def _uses_that_show_kind(
+    graph: VocabularyGraph, kinds: Kinds, links: _PropertyLinks
+) -> Iterator[tuple[str, str]]:
+    """Yield (property, kind) of every use that shows a kind; ``links`` is filled."""
     for subject, predicate, value in zip(graph.subjects, graph.predicates, graph.objects):
         named = not subject.startswith("_:")
         other = value if isinstance(value, str) and not value.startswith("_:") else ""
@@ -472,10 +478,10 @@ def _kind_uses(graph: VocabularyGraph, kinds: Kinds, links: _Links) -> Iterator[
         ):
             yield subject, OBJECT
         elif predicate == OWL + "propertyChainAxiom":
-            members = [member for member in _members(graph, value) if isinstance(member, str)]
+            members = [member for member in _list_members(graph, value) if isinstance(member, str)]
             yield from ((iri, OBJECT) for iri in (subject, *members) if not iri.startswith("_:"))
         elif predicate == OWL + "onProperty" and other:
-            shown = list(_restriction_kind(graph, kinds, subject))
+            shown = list(_kinds_shown_by_restriction(graph, kinds, subject))
             if not shown and kinds.is_annotation(other) and not kinds.logical_kinds(other):
                 shown = [OBJECT, DATA]
             yield from ((other, kind) for kind in shown)
@@ -483,7 +489,7 @@ def _kind_uses(graph: VocabularyGraph, kinds: Kinds, links: _Links) -> Iterator[
             yield from ((other, OBJECT) for _ in graph.find(subject, OWL + "targetIndividual"))
             yield from ((other, DATA) for _ in graph.find(subject, OWL + "targetValue"))
         elif predicate == OWL + "members" and OWL + "AllDisjointProperties" in graph.types(subject):
-            group = [member for member in _members(graph, value) if isinstance(member, str)]
+            group = [member for member in _list_members(graph, value) if isinstance(member, str)]
             for iri in group:
                 if iri.startswith("_:"):
                     yield from ((each, OBJECT) for each in group if not each.startswith("_:"))
@@ -492,7 +498,8 @@ def _kind_uses(graph: VocabularyGraph, kinds: Kinds, links: _Links) -> Iterator[
                     links.same_kind[group[0]].add(iri)
 
 
-def _restriction_kind(graph: VocabularyGraph, kinds: Kinds, node: str) -> Iterator[str]:
+def _kinds_shown_by_restriction(graph: VocabularyGraph, kinds: Kinds, node: str) -> Iterator[str]:
+    """Yield the kinds that a restriction shows of its property."""
     if graph.find(node, OWL + "onClass") or graph.find(node, OWL + "hasSelf"):
         yield OBJECT
     if graph.find(node, OWL + "onDataRange"):
@@ -528,10 +535,10 @@ def _value_kind(graph: VocabularyGraph, kinds: Kinds, node: Term) -> Iterator[st
         ):
             yield DATA
         elif unions := graph.values(node, OWL + "unionOf"):
-            stack += (member for head in unions for member in _members(graph, head))
+            stack += (member for head in unions for member in _list_members(graph, head))
         elif lists := graph.values(node, OWL + "oneOf"):
             literals = {
-                isinstance(each, Literal) for head in lists for each in _members(graph, head)
+                isinstance(each, Literal) for head in lists for each in _list_members(graph, head)
             }
             if len(literals) == 1:
                 yield DATA if literals.pop() else OBJECT
@@ -548,11 +555,12 @@ def _value_kind(graph: VocabularyGraph, kinds: Kinds, node: Term) -> Iterator[st
             stack += (
                 m
                 for head in graph.values(node, OWL + "intersectionOf")
-                for m in _members(graph, head)[:1]
+                for m in _list_members(graph, head)[:1]
             )
 
 
-def _members(graph: VocabularyGraph, head: Term) -> list[Term]:
+def _list_members(graph: VocabularyGraph, head: Term) -> list[Term]:
+    """The members of a list; none if it is malformed."""
     try:
         return read_list(graph, head)[0]
     except UnmappedError:

@@ -1,5 +1,5 @@
-"""Namespaces of an ontology's terms, the search for misspelt names, and what was probably meant by an
-unknown word of a reserved namespace.
+"""Namespaces of an ontology's terms, and the search for the names that misspelt ones were meant to
+be.
 
 >>> namespace_of("http://xmlns.com/foaf/0.1/Person"), namespace_of("http://purl.obolibrary.org/obo/BFO_0000001")
 ('http://xmlns.com/foaf/0.1/', 'http://purl.obolibrary.org/obo/BFO_')
@@ -123,7 +123,7 @@ def is_slip_of(name: str, other: str) -> bool:
     if name == other or (one != two and re.sub(r"\d", "", one) == re.sub(r"\d", "", two)):
         return False
     shorter = min(len(one), len(two))
-    distance = _distance(one, two)
+    distance = _edit_distance(one, two)
     if distance == 2 and len(one) == len(two):
         first = next(i for i, (a, b) in enumerate(zip(one, two)) if a != b)
         distance -= one[first : first + 2] == two[first : first + 2][::-1]
@@ -143,7 +143,7 @@ class SlipFinder:
     def __init__(self, names: Iterable[str]) -> None:
         self._names: dict[tuple[int, int, str], list[str]] = {}
         for name in sorted(names):
-            for start, end in _thirds(len(name)):
+            for start, end in _cut_in_thirds(len(name)):
                 self._names.setdefault((len(name), start, name[start:end].lower()), []).append(name)
 
     def nearest(self, name: str) -> str:
@@ -154,7 +154,7 @@ class SlipFinder:
         """All names that ``name`` is a slip of."""
         text, found = name.lower(), set[str]()
         for length in range(max(len(text) - 2, 1), len(text) + 3):
-            for start, end in _thirds(length):
+            for start, end in _cut_in_thirds(length):
                 for shift in range(-min(2, start), 3):
                     found.update(
                         self._names.get((length, start, text[start + shift : end + shift]), ())
@@ -162,7 +162,8 @@ class SlipFinder:
         return [other for other in found if is_slip_of(name, other)]
 
 
-def _thirds(length: int) -> list[tuple[int, int]]:
+def _cut_in_thirds(length: int) -> list[tuple[int, int]]:
+    """Start and end of each third of a text."""
     cuts = [length * i // 3 for i in range(4)]
     return list(pairwise(cuts))
 
@@ -196,7 +197,7 @@ class OwnNamespaces:
     def _own_cores(self) -> dict[str, str]:
         """Namespace by its core: without scheme, ``www.``, file ending and separator."""
         return {
-            _core(namespace): namespace
+            _namespace_core(namespace): namespace
             for namespace in sorted({namespace_of(name) for name in self._names})
         }
 
@@ -236,7 +237,7 @@ class OwnNamespaces:
     def _nearest(self, iri: str) -> str:
         """Own namespace of ``iri``, or the one similar to its namespace; "" if there is none."""
         space = namespace_of(iri)
-        core = _core(space)
+        core = _namespace_core(space)
         if core in self._own_cores and (
             space not in self._undeclared_namespaces or self._is_near_name(iri, space)
         ):
@@ -245,7 +246,7 @@ class OwnNamespaces:
             (
                 namespace
                 for own, namespace in self._own_cores.items()
-                if namespace != space and _is_near(core, own)
+                if namespace != space and _are_similar(core, own)
             ),
             "",
         )
@@ -263,7 +264,7 @@ class OwnNamespaces:
         local = iri[len(space) :].lower()
         others = [name[len(space) :].lower() for name in self._names if name.startswith(space)]
         return bool(get_close_matches(local, others, 1, 0.8)) or any(
-            _distance(local, other) <= 2 for other in others
+            _edit_distance(local, other) <= 2 for other in others
         )
 
     def _misspelt_namespace(self, iri: str) -> str:
@@ -305,7 +306,7 @@ class OwnNamespaces:
         """Own namespace that ``iri`` begins with except for its separator, as by a prefix that
         lacks it.
         """
-        text = _core(iri)
+        text = _namespace_core(iri)
         return next(
             (
                 space
@@ -349,28 +350,29 @@ def _ends(start: str, text: str) -> Iterator[tuple[int, int]]:
     yield from ((end, distance) for end, distance in row.items() if distance <= 2)
 
 
-def _core(namespace: str) -> str:
+def _namespace_core(namespace: str) -> str:
+    """The namespace without scheme, ``www.``, file ending and separator."""
     text = namespace.lower()
     while (shorter := _IDLE.sub("", text)) != text:
         text = shorter
     return text
 
 
-def _is_near(first: str, second: str) -> bool:
-    """Decide whether two namespaces differ in one or two letters, less than half of the part
-    that has them.
+def _are_similar(first: str, second: str) -> bool:
+    """Decide whether two namespaces differ in one or two letters, less than half of the part that
+    has them.
     """
     if abs(len(first) - len(second)) > 2:
         return False
     one, two = re.split(r"[/#:]", first), re.split(r"[/#:]", second)
     if len(one) != len(two):
-        return _distance(first, second) <= 2
+        return _edit_distance(first, second) <= 2
     parts = [(a, b) for a, b in zip(one, two) if a != b]
-    distance = sum(_distance(a, b) for a, b in parts)
-    return distance <= 2 and all(2 * _distance(a, b) < min(len(a), len(b)) for a, b in parts)
+    distance = sum(_edit_distance(a, b) for a, b in parts)
+    return distance <= 2 and all(2 * _edit_distance(a, b) < min(len(a), len(b)) for a, b in parts)
 
 
-def _distance(first: str, second: str) -> int:
+def _edit_distance(first: str, second: str) -> int:
     """Levenshtein distance."""
     row = list(range(len(second) + 1))
     for i, a in enumerate(first, 1):
@@ -538,6 +540,7 @@ def intended_triple(
     """
 
     def is_known(name: str) -> bool:
+        """Decide whether a name is reserved, declared or in a known vocabulary."""
         if (
             is_reserved(name)
             or name in declared

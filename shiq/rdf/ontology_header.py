@@ -39,7 +39,7 @@ _RULE_LISTS = frozenset(SWRL + word for word in ("body", "head", "arguments"))
 
 
 @dataclass
-class Surroundings:
+class HeaderFindings:
     """Findings on a vocabulary graph besides its axioms.
 
     headers: IRIs of ontologies
@@ -59,7 +59,7 @@ class Surroundings:
 
 def scan_header(
     graph: VocabularyGraph, triples: Triples, declared: Collection[str] | None = None
-) -> Surroundings:
+) -> HeaderFindings:
     """Assign the triples of headers, reified axioms, rules and unknown words; imports are for
     `check_imports`.
 
@@ -67,7 +67,7 @@ def scan_header(
     declared: names declared elsewhere; if given, triples with misspelt words are also read as
         intended, in doubt
     """
-    found = Surroundings()
+    found = HeaderFindings()
     _read_misspelt_words(graph, triples, found, declared)
     for i, (subject, predicate, value) in enumerate(
         zip(graph.subjects, graph.predicates, graph.objects)
@@ -82,13 +82,17 @@ def scan_header(
         elif value in REIFICATIONS:
             found.nodes.add(subject)
             _read_reified_axiom(graph, triples, i, found)
-    _rules(graph, triples, found)
+    _find_rules(graph, triples, found)
     return found
 
 
 def _read_misspelt_words(
-    graph: VocabularyGraph, triples: Triples, found: Surroundings, declared: Collection[str] | None
+    graph: VocabularyGraph,
+    triples: Triples,
+    found: HeaderFindings,
+    declared: Collection[str] | None,
 ) -> None:
+    """Find triples with misspelt words of OWL, and the axioms they were meant to be."""
     by_word: dict[tuple[str, str], list[int]] = defaultdict(list)
     meant: list[tuple[int, tuple[str, str, Term]]] = []
     for i, (subject, predicate, value) in enumerate(
@@ -97,7 +101,7 @@ def _read_misspelt_words(
         for term in (subject, predicate, value):
             if is_misspelt(word := term.datatype if isinstance(term, Literal) else term):
                 if predicate not in BEFORE_RANGES or not is_unknown_datatype(word):
-                    kind = _kind(subject, predicate, value, word)
+                    kind = _kind_of_leftover(subject, predicate, value, word)
                     if kind == "unknown-vocabulary" and declared is not None:
                         if triple := intended_triple(
                             graph, subject, predicate, value, word, declared
@@ -117,7 +121,8 @@ def _read_misspelt_words(
             found.doubtful_triples.add(index)
 
 
-def _kind(subject: str, predicate: str, value: Term, word: str) -> str:
+def _kind_of_leftover(subject: str, predicate: str, value: Term, word: str) -> str:
+    """The kind of leftover for a triple with an unknown word."""
     return "unknown-word" if is_vacuous(subject, predicate, value, word) else "unknown-vocabulary"
 
 
@@ -134,8 +139,9 @@ def unknown_word(
 
 
 def _read_reified_axiom(
-    graph: VocabularyGraph, triples: Triples, main: int, found: Surroundings
+    graph: VocabularyGraph, triples: Triples, main: int, found: HeaderFindings
 ) -> None:
+    """Read an annotated axiom; its triples are no axioms of their own."""
     node = graph.subjects[main]
     parts = [graph.find(node, OWL + part) for part in _PARTS]
     indexes = [main, *(i for part in parts for i in part)]
@@ -165,7 +171,7 @@ def _read_reified_axiom(
         found.implied_triples.append((source, predicate, value, indexes))
 
 
-def _rules(graph: VocabularyGraph, triples: Triples, found: Surroundings) -> None:
+def _find_rules(graph: VocabularyGraph, triples: Triples, found: HeaderFindings) -> None:
     """Find SWRL rules, which are not interpreted."""
     nodes = {
         s
@@ -306,6 +312,7 @@ def _ontology_of(triples: Triples, headers: Rows, rows: Rows) -> set[OntologyHea
     predicates = column(triples.predicate)[rows]
 
     def name_of(term: int) -> str:
+        """The IRI of a term without an empty fragment."""
         return without_fragment(str(triples.terms[term]))
 
     def pairs(predicate: str) -> list[tuple[str, int]]:

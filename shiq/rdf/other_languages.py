@@ -1,5 +1,5 @@
-"""Languages other than OWL that documents mix in: shapes, concept schemes, rules, mappings, schema
-hints.
+"""Recognise statements in languages other than OWL: shapes, concept schemes, rules, mappings,
+schema hints.
 
 To OWL, a statement of one is a plain assertion. No axiom speaks of its terms, so it cannot
 matter (THEORY, "Languages beside OWL").

@@ -18,7 +18,7 @@ import numpy as np
 from shiq.answers.verdict import IN_DATA, LIKE_OTHERS, Leftover
 from shiq.errors import InputError
 from shiq.model import Literal, Signature
-from shiq.rdf.bulk_assertions import ResolvedRows, graph_rows, individuals_of, resolve
+from shiq.rdf.bulk_assertions import ResolvedRows, graph_rows, sort_rows_by_kind, typed_individuals
 from shiq.rdf.ledger import expand_leftover
 from shiq.rdf.source_ranges import ParsedRange
 from shiq.rdf.triples import MOST_SHOWN, Term, Triples, column
@@ -40,7 +40,7 @@ def entity_iris(known: Signature) -> frozenset[str]:
 class VocabularyContext:
     """Vocabulary by which ranges are interpreted.
 
-    headers, nodes: see `resolve`
+    headers, nodes: see `sort_rows_by_kind`
     queried_names: names that may be individuals
     typed_individuals: those of them that are
     drops_ill_typed: whether ill-typed data assertions are left out
@@ -116,7 +116,7 @@ def _typed_individuals(triples: Triples, asked: Collection[str]) -> set[str]:
     """Individuals among the ``asked`` names."""
     ids = [i for i in map(triples.ids.get, asked) if i is not None]
     return (
-        individuals_of(triples) & set(asked)
+        typed_individuals(triples) & set(asked)
         if np.isin(column(triples.subject), ids).any()
         else set()
     )
@@ -135,7 +135,7 @@ def interpret_range(
     most_aside: number of ill-typed assertions that are reported one by one; the others are counted
     """
     triples = parsed.triples
-    bulk = resolve(
+    bulk = sort_rows_by_kind(
         triples,
         judging.signature,
         headers=judging.headers,
@@ -147,7 +147,7 @@ def interpret_range(
     if judging.drops_ill_typed:
         take_ill_typed(triples, bulk)
         shown = bulk.ill_typed[:most_aside]
-        report.leftovers += [_ill_typed(triples, row) for row in shown]
+        report.leftovers += [_ill_typed_leftover(triples, row) for row in shown]
         if more := len(bulk.ill_typed) - len(shown):
             report.leftovers.append(
                 Leftover(
@@ -157,7 +157,8 @@ def interpret_range(
     return bulk
 
 
-def _ill_typed(triples: Triples, row: int) -> Leftover:
+def _ill_typed_leftover(triples: Triples, row: int) -> Leftover:
+    """Leftover for a row with an ill-typed literal."""
     return triples.leftover("ill-typed", "an ill-typed literal was set aside", row)
 
 
@@ -180,7 +181,7 @@ def leftover_records(parsed: ParsedRange, bulk: ResolvedRows) -> tuple[Iterator[
     ill_typed = (
         found
         for row in bulk.ill_typed
-        for found in expand_leftover(triples, _ill_typed(triples, row))
+        for found in expand_leftover(triples, _ill_typed_leftover(triples, row))
     )
     return (
         iter(parsed.rejects.all_lines),
@@ -261,7 +262,8 @@ _ORDER = (
 _LAST = 1 << 62
 
 
-def _place(leftover: Leftover) -> int:
+def _order_of_leftover(leftover: Leftover) -> int:
+    """Position of a kind of leftovers in the order of reports."""
     if leftover.kind == "ill-typed":
         return len(_ORDER)
     return next(i for i in (0, 1, 2, 3, 4, 5, 7, 6) if leftover.message.startswith(_ORDER[i]))
@@ -279,7 +281,7 @@ def merge_leftovers(reports: Sequence[RangeReport]) -> list[Leftover]:
     of reading the source in one piece.
     """
     told = [
-        (_place(x), k, x.line or _LAST, x)
+        (_order_of_leftover(x), k, x.line or _LAST, x)
         for k, report in enumerate(reports)
         for x in report.leftovers
     ]

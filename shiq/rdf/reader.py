@@ -1,5 +1,5 @@
-"""Reading of sources together: triples to columns, vocabulary to a graph, graph to axioms, data to
-an ABox.
+"""Read sources together: triples to columns, vocabulary to a graph, graph to axioms, data to an
+ABox.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from shiq.inputs.reading import Assumption, Place, Reading
 from shiq.model.abox import ABox
 from shiq.model.walk import OF_INDIVIDUALS, PROPERTIES, choose_labels, entities, signature_of
 from shiq.rdf.abox_assembly import AssertionPlaces, LeftoverRowPlaces, build_abox
-from shiq.rdf.bulk_assertions import ResolvedRows, graph_rows, individuals_of, resolve
+from shiq.rdf.bulk_assertions import ResolvedRows, graph_rows, sort_rows_by_kind, typed_individuals
 from shiq.rdf.declarations import find_kinds
 from shiq.rdf.graph import GraphMapping, OpenPropertyError, build_graph, unattached_groups
 from shiq.rdf.ledger import (
@@ -67,9 +67,15 @@ def read_ontology(
     Source: OWL 2 Mapping to RDF Graphs, section 3. Raises: InputError, UsageError.
     """
     loaded = load(
-        sources, scope, progress, catalog, follow=_read_file, vocabulary=vocabulary, doubt=doubt
+        sources,
+        scope,
+        progress,
+        catalog,
+        follow=_read_named_file,
+        vocabulary=vocabulary,
+        doubt=doubt,
     )
-    reader = _Reader(loaded, closed=closed, doubt=doubt)
+    reader = _SourceReader(loaded, closed=closed, doubt=doubt)
     reader.compare_copies()
     axioms = dict.fromkeys(reader.axioms())
     known = reader.kinds.signature() | signature_of(axioms)
@@ -90,7 +96,7 @@ def read_ontology(
         from shiq.rdf.values_as_nodes import signature_of_values
 
         known |= signature_of_values(inside)
-    findings = _findings(reported)
+    findings = _findings_by_value(reported)
     reader.ledger.record_values(loaded.axioms, reader.mapping.axioms, "axiom", findings)
     tbox = owl.TBox(tuple(dict.fromkeys(inside)), known)
     candidates = [found for found in loaded.imports.candidates.values() if found is not None]
@@ -146,9 +152,15 @@ def read_assertions(
     Raises: InputError, UsageError.
     """
     loaded = load(
-        sources, scope, progress, catalog, ontologies, follow=_read_file, vocabulary=vocabulary
+        sources,
+        scope,
+        progress,
+        catalog,
+        ontologies,
+        follow=_read_named_file,
+        vocabulary=vocabulary,
     )
-    reader = _Reader(loaded, ontologies, fixed=signature)
+    reader = _SourceReader(loaded, ontologies, fixed=signature)
     own = _own_axiom_test(axioms, beside)
     findings: dict[owl.Axiom | owl.Assertion, list[Finding]] = {
         axiom: [
@@ -174,6 +186,7 @@ def _own_axiom_test(
     known: set[owl.Axiom | owl.Assertion] = set()
 
     def is_own(axiom: owl.Axiom) -> bool:
+        """Decide whether an axiom is the TBox's own."""
         # Most data has no axioms, and axioms are slow to hash.
         known.update(() if known else chain(axioms, *(leftover.values for leftover in beside)))
         if axiom in known:
@@ -186,9 +199,10 @@ def _own_axiom_test(
     return is_own
 
 
-def _findings(
+def _findings_by_value(
     reported: Iterable[tuple[owl.Axiom | owl.Assertion, str, str]],
 ) -> dict[owl.Axiom | owl.Assertion, list[Finding]]:
+    """Group findings by axiom or assertion, with hints for misspelt datatypes."""
     findings: dict[owl.Axiom | owl.Assertion, list[Finding]] = defaultdict(list)
     for value, kind, message in reported:
         near = (
@@ -200,11 +214,12 @@ def _findings(
     return findings
 
 
-def _read_file(name: str) -> Reading:
+def _read_named_file(name: str) -> Reading:
+    """Read the ontology in a file."""
     return read_ontology([name])
 
 
-class _Reader:
+class _SourceReader:
     """Two-step reader of loaded sources: first the graph, then, once the caller has sorted the
     axioms, the data.
 
@@ -229,7 +244,7 @@ class _Reader:
         self.surroundings = scan_header(
             graph, triples, loaded.signature.declared if doubt else None
         )
-        self.reified_axioms = self._imply()
+        self.reified_axioms = self._add_implied_triples()
         base = loaded.signature if fixed is None else fixed | loaded.signature
         self.kinds, problems = find_kinds(graph, base, fixed, loaded.uses, loaded.tables.choice)
         if loaded.tables.axioms:
@@ -274,7 +289,7 @@ class _Reader:
         )
         self.kinds.reopen()
 
-    def _imply(self) -> list[tuple[int, list[int]]]:
+    def _add_implied_triples(self) -> list[tuple[int, list[int]]]:
         """Add the triples that annotated axioms imply, if they are missing.
 
         Returns: the implied triples of the graph, each with the triples of its annotation.
@@ -290,8 +305,9 @@ class _Reader:
         return reified
 
     def _typed_individuals(self) -> set[str]:
+        """The names that are typed as members of named classes, cached."""
         if self._individuals is None:
-            self._individuals = individuals_of(self.triples)
+            self._individuals = typed_individuals(self.triples)
         return self._individuals
 
     def in_both_readings(self) -> set[str]:
@@ -320,7 +336,7 @@ class _Reader:
             for table in {
                 table for iri in iris if (table := choice.table_for_import(iri)) is not None
             }:
-                from shiq.rdf.imports import differences
+                from shiq.rdf.imports import table_differences
 
                 here = {item.value for item in self.loaded.axioms if item.source == source}
                 placed = (
@@ -328,7 +344,7 @@ class _Reader:
                     for item in self.mapping.axioms
                 )
                 here.update(value for value, name in placed if name == source)
-                self.ledger.leftovers += differences(table, source, here, self.kinds)
+                self.ledger.leftovers += table_differences(table, source, here, self.kinds)
 
     def axioms(self, without: Collection[str] = (), *, of_doubt: bool = True) -> list[owl.Axiom]:
         """All axioms, as often as they were read.
@@ -386,10 +402,10 @@ class _Reader:
         from shiq.rdf.axioms_in_doubt import (
             assumption_for,
             assumptions_for_rules,
-            simplicity,
+            make_simplicity_test,
         )
 
-        simple = simplicity(inside)
+        simple = make_simplicity_test(inside)
         for leftover, value in not_simple:
             if found := assumption_for(value, simple):
                 yield Assumption(leftover, found)
@@ -405,7 +421,7 @@ class _Reader:
         known: signature that data may use
         """
         graph, accounts, mapping = self.graph, self.ledger, self.mapping
-        bulk = resolve(
+        bulk = sort_rows_by_kind(
             self.triples,
             known,
             headers=self.surroundings.headers,
@@ -415,7 +431,7 @@ class _Reader:
             vocabulary=self.loaded.tables.choice,
             notes=self.is_ontology,
         )
-        stated = [*self.loaded.assertions, *_built_in(self.triples, bulk)]
+        stated = [*self.loaded.assertions, *_assertions_on_built_in(self.triples, bulk)]
         values = dict.fromkeys(
             [*(item.value for item in stated), *(item.value for item in mapping.assertions)]
         )
@@ -426,7 +442,7 @@ class _Reader:
             from shiq.model.profile import split_assertions
 
             inside, reported = split_assertions(list(values), axioms)
-        findings = _findings(reported)
+        findings = _findings_by_value(reported)
         for item, kind, message in mapping.suspects:
             hint = "for classes and properties say owl:equivalentClass, owl:equivalentProperty or owl:disjointWith"
             findings[item.value].append((kind, message, hint))
@@ -482,7 +498,7 @@ class _Reader:
             counts.update(ledger)
         return Reading(
             tbox,
-            _abox(self.triples, bulk, inside, [individuals for _, individuals in apart]),
+            _make_abox(self.triples, bulk, inside, [individuals for _, individuals in apart]),
             tuple(cap_leftovers(left)),
             +counts,
             tuple(self.loaded.sources),
@@ -534,8 +550,10 @@ class _Reader:
                 self.ledger.record_leftover(kind, message, group[0], hint, count, 1, group)
 
 
-def _built_in(triples: Triples, bulk: ResolvedRows) -> Iterator[StatedValue[owl.Assertion]]:
-    """Assertions on top and bottom properties as values, for `split_assertions`."""
+def _assertions_on_built_in(
+    triples: Triples, bulk: ResolvedRows
+) -> Iterator[StatedValue[owl.Assertion]]:
+    """Take out assertions on top and bottom properties as values, for `split_assertions`."""
     for row in bulk.built_in.tolist():
         subject, predicate = (
             str(triples.terms[triples.subject[row]]),
@@ -573,7 +591,7 @@ def _unknown_names(
             yield value, ("undeclared", *unknown_name("property", iri, near_property))
 
 
-def _abox(
+def _make_abox(
     triples: Triples,
     bulk: ResolvedRows,
     assertions: Iterable[owl.Assertion],

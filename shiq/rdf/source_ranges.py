@@ -1,4 +1,4 @@
-"""Ranges of a source for parallel reading; lines are counted within the range.
+"""Cut a source into ranges for parallel reading; lines are counted within each range.
 
 A file of lines is cut anywhere: a line belongs to the range that it begins in. A table of files is
     cut between row groups. The number of lines is known once a range is read, so the ranges of a
@@ -29,7 +29,7 @@ from shiq.answers.verdict import Leftover
 from shiq.errors import InputError
 from shiq.inputs.compression import Packing
 from shiq.inputs.formats import LINE_FORMATS, Format
-from shiq.inputs.sources import FileSource, TableKind, TableSource, path_of
+from shiq.inputs.sources import FileSource, TableKind, TableSource, local_path_of
 from shiq.model import Literal
 from shiq.rdf.lines import read_lines
 from shiq.rdf.tables import TableFile, read_rows, row_groups, rows_of, table_files
@@ -111,7 +111,7 @@ class ByteRange:
         path = (
             Path(self.path)
             if os.path.exists(self.path) or not is_address(self.source)
-            else path_of(self.source)
+            else local_path_of(self.source)
         )
         if self.packing is None:
             return path.open("rb")
@@ -127,7 +127,7 @@ class ByteRange:
                 f"{self.source}: an executor sees {size} bytes of it, the driver saw {self.size}",
                 "Put it where driver and executors share files, and do not write to it meanwhile.",
             )
-        end, start = (_line_from(file, at) for at in (self.end, self.start))
+        end, start = (_next_line_offset(file, at) for at in (self.end, self.start))
         file.seek(start)
         if start == 0 and self.may_have_bom and file.read(len(_MARK)) == _MARK:
             start = len(_MARK)
@@ -146,7 +146,7 @@ def byte_ranges(source: FileSource, scope: str, width: int) -> list[ByteRange]:
     return [replace(whole, start=at, end=min(at + width, size)) for at in range(0, size, width)]
 
 
-def _line_from(file: BinaryIO, at: int) -> int:
+def _next_line_offset(file: BinaryIO, at: int) -> int:
     """Offset of the first line that begins at or behind ``at``."""
     if at == 0:
         return 0
@@ -341,7 +341,7 @@ def read_parts(
     for part in parts:
         if part.error is not None:
             raise InputError(*part.error)
-        _add(part, triples, scope, before)
+        _add_part(part, triples, scope, before)
         for message, line, text, hint in part.rejected_lines:
             rejects.add(message, line + before if line else 0, text, hint)
         rejects.unsure += part.unsure
@@ -350,7 +350,8 @@ def read_parts(
             progress(rejects.source, len(triples) - begun)
 
 
-def _add(part: ParsedPart, triples: Triples, scope: str, before: int) -> None:
+def _add_part(part: ParsedPart, triples: Triples, scope: str, before: int) -> None:
+    """Add a parsed part to the triples of its source."""
     names = triples.add_names(part.iris) if part.iris else []
     blank = [triples.id(f"_:{scope}.{label}") for label in part.blank_labels]
     literals = [triples.id(Literal(*parts)) for parts in part.literals]

@@ -1,4 +1,4 @@
-r"""Batches as SPARQL 1.1 Update: files of INSERT DATA and DELETE DATA.
+r"""Read batches in SPARQL 1.1 Update: files of INSERT DATA and DELETE DATA.
 
 Each side is the text of its operations, as TriG, on the lines of the file: so a triple keeps its
 line, and errors name it. Whatever else an update can do (patterns, LOAD, CLEAR, …) is refused:
@@ -22,7 +22,7 @@ import pyoxigraph as ox
 
 from shiq.errors import InputError
 from shiq.inputs.formats import decode_utf8
-from shiq.inputs.sources import TextInput, path_of
+from shiq.inputs.sources import TextInput, local_path_of
 from shiq.rdf.sparql_tokens import blank, tokens
 
 _LABEL = re.compile(r"_:[^\s{};,<\"'#\\]*[^\s{};,<\"'#\\.]")
@@ -47,7 +47,7 @@ def update_changes(path: str | PathLike[str]) -> UpdateBatch:
     """
     name = fspath(path)
     try:
-        content = path_of(name).read_bytes()
+        content = local_path_of(name).read_bytes()
     except OSError as error:
         raise InputError(f"{name}: {error.strerror}", "Name a file of SPARQL Update.") from error
     batch = read_update(decode_utf8(content, name).removeprefix("\ufeff"), name)
@@ -74,11 +74,11 @@ def read_update(text: str, name: str) -> UpdateBatch:
     sides: dict[str, list[str]] = {"INSERT": [], "DELETE": []}
     header: list[str] = []
     operations: list[tuple[_Operation, list[ox.Quad]]] = []
-    for piece in _pieces(text, name):
+    for piece in _split_operations(text, name):
         if isinstance(piece, _Operation):
             for verb, parts in sides.items():
                 parts.append(piece.text if verb == piece.verb else blank(piece.text))
-            operations.append((piece, _quads("\n".join([*header, piece.text]))))
+            operations.append((piece, _quads_of("\n".join([*header, piece.text]))))
         else:
             for parts in sides.values():
                 parts.append(piece)
@@ -100,12 +100,12 @@ def read_update(text: str, name: str) -> UpdateBatch:
     return UpdateBatch(coming, going)
 
 
-def _pieces(text: str, name: str) -> Iterator[str | _Operation]:
-    """Directives and line ends as they stand, and operations. Raises: InputError."""
+def _split_operations(text: str, name: str) -> Iterator[str | _Operation]:
+    """Split an update into directives, line ends and operations. Raises: InputError."""
     found = tokens(text)
     for kind, piece, line in found:
         if kind == "operation":
-            yield _operation(piece, line, found, name)
+            yield _read_operation(piece, line, found, name)
         elif kind == "space":
             yield blank(piece)
         elif kind == "prefix":
@@ -114,7 +114,7 @@ def _pieces(text: str, name: str) -> Iterator[str | _Operation]:
             raise InputError(f"{name}, line {line}: {piece[:40]!r} is not read here", _REMEDY)
 
 
-def _operation(
+def _read_operation(
     piece: str, line: int, found: Iterator[tuple[str, str, int]], name: str
 ) -> _Operation:
     """Read the block of an operation, up to its closing brace. Raises: InputError.
@@ -150,7 +150,7 @@ def _operation(
     raise InputError(f"{name}, line {line}: {verb} DATA is not closed", "Add the missing brace.")
 
 
-def _quads(text: str) -> list[ox.Quad]:
+def _quads_of(text: str) -> list[ox.Quad]:
     """The quads of an operation; none of one with an error, which its reader reports."""
     try:
         return list(ox.parse(input=text.encode("utf-8"), format=ox.RdfFormat.TRIG))

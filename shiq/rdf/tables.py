@@ -1,5 +1,5 @@
-"""Tables of triples: Parquet files and folders, Delta tables, and tables in memory (Arrow, pandas,
-Spark).
+"""Read tables of triples: Parquet files and folders, Delta tables, and tables in memory (Arrow,
+pandas, Spark).
 
 The columns s, p, o hold N-Triples terms; graph (a term) and key are optional; other columns are
 ignored. A row is read as its line of N-Triples, so a malformed one is reported by number and key,
@@ -18,7 +18,7 @@ from urllib.parse import unquote
 
 from shiq.answers.verdict import Leftover
 from shiq.errors import InputError, OperationalError
-from shiq.inputs.folders import DELTA_LOG, files_of, is_parquet
+from shiq.inputs.folders import DELTA_LOG, files_below, is_parquet
 from shiq.inputs.sources import TableKind, TableSource
 from shiq.rdf.lines import read_lines
 from shiq.rdf.terms import COLUMNS, Rows, line_of, problem_of, texts_of, values_of
@@ -92,32 +92,33 @@ def table_rows(
         yield from text_rows(source, wanted, rejects)
         return
     before = 0
-    for rows in _batches(source, files, wanted):
+    for rows in _column_batches(source, files, wanted):
         count = len(rows[0]) if rows else 0
         yield range(before + 1, before + count + 1), rows
         before += count
 
 
-def _batches(
+def _column_batches(
     source: TableSource, files: Sequence[TableFile], wanted: Sequence[str]
 ) -> Iterator[Rows]:
+    """Yield the wanted columns of a table in blocks, by its kind."""
     match source.kind:
         case TableKind.PANDAS:
-            yield from _pandas(source, wanted)
+            yield from _pandas_batches(source, wanted)
         case TableKind.ARROW:
-            yield from _arrow(source, wanted)
+            yield from _arrow_batches(source, wanted)
         case TableKind.SPARK:
-            yield from _arrow(replace(source, value=_collect(source)), wanted)
+            yield from _arrow_batches(replace(source, value=_collect_frame(source)), wanted)
         case TableKind.JSON_LINES:
             raise InputError(
                 f"{source.name}: JSON lines are no table of triples",
                 "Say what they mean by --mapping FILE.",
             )
         case _:
-            yield from _files(source, files, wanted)
+            yield from _file_batches(source, files, wanted)
 
 
-def _collect(source: TableSource) -> Any:
+def _collect_frame(source: TableSource) -> Any:
     """Collect all rows of a DataFrame. Raises: OperationalError if Spark fails."""
     try:
         return source.value.toArrow()
@@ -138,7 +139,8 @@ def first_line(error: Exception) -> str:
     )[:300]
 
 
-def _pandas(source: TableSource, wanted: Sequence[str]) -> Iterator[Rows]:
+def _pandas_batches(source: TableSource, wanted: Sequence[str]) -> Iterator[Rows]:
+    """Yield the columns of a pandas DataFrame in blocks."""
     frame = source.value
     names = [str(name) for name in frame.columns]
     check_columns(source.name, names, wanted=wanted)
@@ -150,13 +152,15 @@ def _pandas(source: TableSource, wanted: Sequence[str]) -> Iterator[Rows]:
 
 
 def _python_values(column: Any) -> list[Any]:
+    """Convert a pandas column to Python values; None for missing ones."""
     return [
         None if value is None or str(value) in ("<NA>", "NaT") else value
         for value in column.tolist()
     ]
 
 
-def _arrow(source: TableSource, wanted: Sequence[str]) -> Iterator[Rows]:
+def _arrow_batches(source: TableSource, wanted: Sequence[str]) -> Iterator[Rows]:
+    """Yield the columns of an Arrow table or stream in blocks."""
     import pyarrow as pa  # type: ignore[import-untyped]
 
     value = source.value
@@ -168,14 +172,15 @@ def _arrow(source: TableSource, wanted: Sequence[str]) -> Iterator[Rows]:
             batches, names = table.to_batches(BATCH_ROWS), table.schema.names
         check_columns(source.name, names, wanted=wanted)
         for batch in batches:
-            yield _columns(batch, wanted)
+            yield _columns_of_batch(batch, wanted)
     except (pa.ArrowException, TypeError) as error:
         raise InputError(
             f"{source.name} cannot be read: {error}", "Give a table with the columns s, p, o."
         ) from error
 
 
-def _columns(batch: Any, wanted: Sequence[str]) -> Rows:
+def _columns_of_batch(batch: Any, wanted: Sequence[str]) -> Rows:
+    """The wanted columns of a batch; None for missing ones."""
     names = batch.schema.names
     return [
         values_of(batch.column(names.index(name))) if name in names else [None] * batch.num_rows
@@ -194,7 +199,7 @@ class TableFile:
     values: Mapping[str, str | None] = field(default_factory=dict)
 
 
-def _files(
+def _file_batches(
     source: TableSource, files: Sequence[TableFile], wanted: Sequence[str]
 ) -> Iterator[Rows]:
     """Blocks of the files of a table; each file has its own schema, since schemas drift."""
@@ -321,10 +326,11 @@ def table_files(
     files, passed_over = (_delta_files if source.kind is TableKind.DELTA else _parquet_files)(
         path, wanted
     )
-    return files, _unread_files(source, passed_over)
+    return files, _unread_files_leftover(source, passed_over)
 
 
-def _unread_files(source: TableSource, names: Sequence[str]) -> tuple[Leftover, ...]:
+def _unread_files_leftover(source: TableSource, names: Sequence[str]) -> tuple[Leftover, ...]:
+    """Leftover for files in the folder of a table that are not read."""
     if not names:
         return ()
     what = (
@@ -345,7 +351,7 @@ def _parquet_files(path: Path, wanted: Collection[str]) -> tuple[list[TableFile]
     other file.
     """
     found, passed_over, others = [], [], []
-    for file, is_data in files_of(path):
+    for file, is_data in files_below(path):
         inside = file.relative_to(path)
         if not is_data:
             passed_over.append(str(inside))
@@ -387,6 +393,7 @@ def _folder_values(
 
 
 def _folder_value(text: str) -> str | None:
+    """Value of a partition column in a folder name; None for a missing one."""
     return None if text == "__HIVE_DEFAULT_PARTITION__" else unquote(text)
 
 
@@ -398,7 +405,9 @@ def _delta_files(path: Path, wanted: Collection[str]) -> tuple[list[TableFile], 
     found = files_of_delta(path, wanted=wanted)
     present = {Path(file.path) for file in found}
     return found, [
-        str(file.relative_to(path)) for file, _ in files_of(path, DELTA_LOG) if file not in present
+        str(file.relative_to(path))
+        for file, _ in files_below(path, DELTA_LOG)
+        if file not in present
     ]
 
 

@@ -1,5 +1,5 @@
-"""Conversion of terms: from pyoxigraph's values, from the rows of a table of triples, and from
-relative IRIs to absolute ones. Terms of RDF 1.2 are refused.
+"""Convert terms: from pyoxigraph's values, from rows of tables, and from relative IRIs to absolute
+ones. Terms of RDF 1.2 are refused.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ def quad_adder(triples: Triples, label: Labels) -> Callable[[ox.Quad, int], None
     """
     ids, new, add = triples.ids, triples.id, triples.add_ids
 
-    def resource(term: object) -> int:
+    def resource_id(term: object) -> int:
+        """Id of an IRI or blank node. Raises: RefusedTermError."""
         if isinstance(term, ox.NamedNode):
             value = term.value
         elif isinstance(term, ox.BlankNode):
@@ -41,11 +42,12 @@ def quad_adder(triples: Triples, label: Labels) -> Callable[[ox.Quad, int], None
         return new(value) if found is None else found
 
     def add_quad(quad: ox.Quad, line: int) -> None:
+        """Add a quad. Raises: RefusedTermError."""
         value = quad.object
-        target = new(literal_of(value)) if isinstance(value, ox.Literal) else resource(value)
+        target = new(literal_of(value)) if isinstance(value, ox.Literal) else resource_id(value)
         name = quad.graph_name
-        graph = -1 if isinstance(name, ox.DefaultGraph) else resource(name)
-        add(resource(quad.subject), resource(quad.predicate), target, line, graph)
+        graph = -1 if isinstance(name, ox.DefaultGraph) else resource_id(name)
+        add(resource_id(quad.subject), resource_id(quad.predicate), target, line, graph)
 
     return add_quad
 
@@ -78,14 +80,14 @@ def resolve(base: str, reference: str) -> str:
 
     Raises: ValueError for a relative reference with a colon in its first segment.
     """
-    scheme, authority, path, query, fragment = _parts(reference)
+    scheme, authority, path, query, fragment = _iri_parts(reference)
     if scheme is not None:
         if not _SCHEME.fullmatch(scheme):
             raise ValueError(f"{reference!r} begins with no scheme of IRIs")
         return reference
     if authority is None and ":" in path.partition("/")[0]:
         raise ValueError(f"{reference!r} has a colon in its first segment, and no scheme before it")
-    base_scheme, base_authority, base_path, base_query, _ = _parts(base)
+    base_scheme, base_authority, base_path, base_query, _ = _iri_parts(base)
     if authority is not None:
         path = _remove_dot_segments(path)
     else:
@@ -110,7 +112,8 @@ def resolve(base: str, reference: str) -> str:
     )
 
 
-def _parts(text: str) -> tuple[str | None, str | None, str, str | None, str | None]:
+def _iri_parts(text: str) -> tuple[str | None, str | None, str, str | None, str | None]:
+    """Scheme, authority, path, query and fragment of an IRI."""
     match = _PARTS.fullmatch(text)
     assert match is not None
     return match[1], match[2], match[3], match[4], match[5]
@@ -139,7 +142,7 @@ Rows: TypeAlias = Sequence[Sequence[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Misfit:
+class UnreadableValue:
     """Placeholder of a value that Python cannot represent; ``reason``: why."""
 
     reason: str
@@ -155,22 +158,26 @@ def values_of(column: Any) -> list[Any]:
     try:
         return list(column.to_pylist())
     except (ValueError, OverflowError):
-        return [_value(value) for value in column]
+        return [_python_value(value) for value in column]
 
 
-def _value(value: Any) -> Any:
+def _python_value(value: Any) -> Any:
+    """The Python value of an Arrow scalar; a placeholder if Python cannot hold it."""
     try:
         return value.as_py()
     except (ValueError, OverflowError) as error:
-        return Misfit(f"a value of type {value.type} that cannot be read: {error}")
+        return UnreadableValue(f"a value of type {value.type} that cannot be read: {error}")
 
 
 def texts_of(values: Sequence[Any]) -> list[str | None]:
     """Values of a column as texts; None for a missing value."""
-    return [value if value is None or isinstance(value, str) else _text(value) for value in values]
+    return [
+        value if value is None or isinstance(value, str) else _text_of(value) for value in values
+    ]
 
 
-def _text(value: Any) -> str | None:
+def _text_of(value: Any) -> str | None:
+    """The text of a value; None for a missing one."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "surrogateescape")
     return (
@@ -211,14 +218,15 @@ def bare_rows(rows: Rows) -> Rows:
     """
     return [
         *(
-            [_as_term(text, i == 2) for text in texts_of(column)]
+            [_add_term_syntax(text, i == 2) for text in texts_of(column)]
             for i, column in enumerate(rows[:4])
         ),
         rows[4],
     ]
 
 
-def _as_term(text: str | None, is_value: bool) -> str | None:
+def _add_term_syntax(text: str | None, is_value: bool) -> str | None:
+    """Add the syntax of N-Triples to an IRI or plain literal."""
     if not text or _MARKED.fullmatch(text):
         return text
     if _BARE_IRI.fullmatch(text):

@@ -1,4 +1,4 @@
-"""Tables in text: CSV, TSV and JSON lines, in blocks. The place of a row is its first line.
+"""Read tables in text: CSV, TSV and JSON lines, in blocks. The place of a row is its first line.
 
 Malformed rows are reported and the others read: wrong number of values, unterminated quotes, bytes
     that are not UTF-8, lines that are no JSON.
@@ -45,7 +45,8 @@ class _TextLines:
 
 
 @contextmanager
-def _open_text(source: TableSource) -> Iterator[tuple[Any, _TextLines]]:
+def _open_csv(source: TableSource) -> Iterator[tuple[Any, _TextLines]]:
+    """Context for reading the rows of a CSV or TSV file."""
     # Python's own limit, of all of its readers, is 131,072; it is never lowered.
     csv.field_size_limit(max(csv.field_size_limit(), LARGEST_VALUE))
     with source.open() as stream:
@@ -56,7 +57,8 @@ def _open_text(source: TableSource) -> Iterator[tuple[Any, _TextLines]]:
         )
 
 
-def _header(source: TableSource, reader: Iterator[list[str]]) -> list[str]:
+def _column_names(source: TableSource, reader: Iterator[list[str]]) -> list[str]:
+    """Read the column names from the first line. Raises: InputError."""
     try:
         found = next(reader, [])
     except csv.Error as error:
@@ -74,8 +76,8 @@ def _header(source: TableSource, reader: Iterator[list[str]]) -> list[str]:
 
 def read_header(source: TableSource) -> list[str]:
     """Column names of a table in CSV or TSV. Raises: InputError."""
-    with _open_text(source) as (reader, _):
-        return _header(source, reader)
+    with _open_csv(source) as (reader, _):
+        return _column_names(source, reader)
 
 
 def text_rows(
@@ -85,13 +87,14 @@ def text_rows(
 
     An empty value is None. Malformed rows become ``rejects``. Raises: InputError.
     """
-    with _open_text(source) as (reader, lines):
-        head = _header(source, reader)
+    with _open_csv(source) as (reader, lines):
+        head = _column_names(source, reader)
         places = [head.index(name) if name in head else None for name in wanted]
         rows: list[list[str]] = []
         numbers: list[int] = []
 
-        def flush() -> tuple[Sequence[int], Rows]:
+        def take_block() -> tuple[Sequence[int], Rows]:
+            """Return the rows collected so far as columns."""
             columns = list(zip(*rows)) if rows else [()] * len(head)
             none = [None] * len(rows)
             found = (
@@ -118,7 +121,7 @@ def text_rows(
                 break
             if lines.is_broken:
                 lines.is_broken = False
-                rejects.add(_bytes_in(row, head), at, _row_text(row))
+                rejects.add(_invalid_bytes_message(row, head), at, _row_text(row))
             elif len(row) != len(head):
                 if row:
                     rejects.add(f"{len(row)} values for {len(head)} columns", at, _row_text(row))
@@ -126,15 +129,16 @@ def text_rows(
                 rows.append(row)
                 numbers.append(at)
                 if len(rows) == BATCH_ROWS:
-                    yield flush()
-        yield flush()
+                    yield take_block()
+        yield take_block()
 
 
 def _row_text(row: Sequence[str]) -> str:
+    """A row as text for messages."""
     return ",".join(row).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
-def _bytes_in(row: Sequence[str], head: Sequence[str]) -> str:
+def _invalid_bytes_message(row: Sequence[str], head: Sequence[str]) -> str:
     """Message on bytes of ``row`` that are not UTF-8."""
     at = next(i for i, text in enumerate(row) if _BYTE.search(text))
     byte = ord(_BYTE.findall(row[at])[0]) - 0xDC00

@@ -165,16 +165,17 @@ class Triples:
     def imply(self, subject: str, predicate: str, value: Term, row: int) -> int:
         """Add a triple that ``row`` implies, with its place, and return the new row."""
         self._starts.append(len(self))
-        self._owners.append(self._owner(row))
+        self._owners.append(self._source_of_row(row))
         self.add(subject, predicate, value, self.line[row])
         return len(self) - 1
 
-    def _owner(self, row: int) -> int:
+    def _source_of_row(self, row: int) -> int:
+        """The source of a row."""
         return self._owners[bisect_right(self._starts, row) - 1]
 
     def place(self, row: int) -> tuple[str, int]:
         """Source and line of a row."""
-        return self.names[self._owner(row)], self.line[row]
+        return self.names[self._source_of_row(row)], self.line[row]
 
     def text(self, row: int) -> str:
         """The triple as an N-Triples line, shortened if long."""
@@ -298,12 +299,13 @@ def numbered_labels(scope: str) -> Labels:
     """
     numbers: dict[str, str] = {}
 
-    def name(label: str) -> str:
+    def node_name(label: str) -> str:
+        """The node_name of a blank node: numbered if its label was made by the parser."""
         if _MADE_BY_PARSER.fullmatch(label):
             return numbers.setdefault(label, f"_:{scope}..{len(numbers)}")
         return f"_:{scope}.{label}"
 
-    return name
+    return node_name
 
 
 def distinct_ids(ids: npt.NDArray[Any]) -> Rows:

@@ -64,8 +64,8 @@ _BOUND = re.compile(rb"@?prefix" + _GAP + _NAME, re.IGNORECASE)
 _LINE_END = re.compile(rb"[\r\n]|$")
 
 
-class _Feed:
-    """Lines of a stream, one at a time.
+class _LineFeed:
+    """Stream that gives the parser one line at a time.
 
     Bytes that are not UTF-8 become NUL, which no term may contain: only their statement is refused.
     """
@@ -115,19 +115,20 @@ def read_turtle(
     begun = len(triples)
     add_quad = quad_adder(triples, label)
 
-    def add(quad: ox.Quad, line: int) -> None:
+    def add_with_progress(quad: ox.Quad, line: int) -> None:
+        """Add a quad, and report progress now and then."""
         add_quad(quad, line)
         if progress is not None and not len(triples) % 65536:
             progress(source.name, len(triples) - begun)
 
     try:
         with source.open() as stream:
-            feed = _Feed(stream, source.name)
-            for quad in _quads(feed, source.format, source.iri):
-                add(quad, feed.line)
+            feed = _LineFeed(stream, source.name)
+            for quad in _parse_quads(feed, source.format, source.iri):
+                add_with_progress(quad, feed.line)
     except (SyntaxError, RefusedTermError):
         triples.truncate(begun)
-        _read_parts(source, triples, add, rejects)
+        _read_parts(source, triples, add_with_progress, rejects)
     if rejects.total and len(triples) == begun:
         first = rejects.examples[0]
         raise InputError(
@@ -138,7 +139,8 @@ def read_turtle(
         progress(source.name, len(triples) - begun)
 
 
-def _quads(feed: _Feed, format: Format, base: str | None) -> ox.QuadParser:
+def _parse_quads(feed: _LineFeed, format: Format, base: str | None) -> ox.QuadParser:
+    """Parse quads from a stream."""
     return ox.parse(feed, format=_SYNTAX[format], base_iri=base)  # type: ignore[arg-type]
 
 
@@ -173,7 +175,7 @@ class _NameContext:
         )
 
 
-def _parts(data: bytes) -> Iterator[tuple[int, int, bool]]:
+def _split_directives(data: bytes) -> Iterator[tuple[int, int, bool]]:
     """Split a document into directives and the text between them: (begin, end, whether a
     directive).
     """
@@ -198,7 +200,7 @@ def _read_parts(
     data = source.read()
     meaning = _NameContext(source.iri)
     line = 1
-    for begin, end, is_directive in _parts(data):
+    for begin, end, is_directive in _split_directives(data):
         part = data[begin:end]
         if is_directive:
             meaning = _apply_directive(part, meaning, source, line, rejects)
@@ -234,8 +236,8 @@ def _apply_directive(
     part: bytes, meaning: _NameContext, source: FileSource, line: int, rejects: Rejects
 ) -> _NameContext:
     """Base and prefixes behind the directive ``part``."""
-    feed = _Feed(BytesIO(meaning.header + part), source.name)
-    parser = _quads(feed, source.format, meaning.base)
+    feed = _LineFeed(BytesIO(meaning.header + part), source.name)
+    parser = _parse_quads(feed, source.format, meaning.base)
     text = part.decode("utf-8", "backslashreplace")
     try:
         if _DIRECTIVE.fullmatch(part) is None:
@@ -265,8 +267,8 @@ def _read_statements(
     """
     sound = 0
     found: list[tuple[str, int, str]] = []
-    feed = _Feed(BytesIO(meaning.header + part), source.name)
-    parser = _quads(feed, source.format, meaning.base)
+    feed = _LineFeed(BytesIO(meaning.header + part), source.name)
+    parser = _parse_quads(feed, source.format, meaning.base)
     shift, last = line - 2, (0, "")
     while len(found) < _MOST_ERRORS:
         try:

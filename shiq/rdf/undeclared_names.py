@@ -222,7 +222,7 @@ def _notes_elsewhere(triples: Triples, known: Signature, rows: Flags, entity: Fl
     spaces = {*map(namespace_of, known.all_terms)}
     found = np.zeros(len(triples), bool)
     for predicate in np.unique(predicates[rows & entity[subjects]]).tolist():
-        if _is_plain(str(triples.terms[predicate]), known):
+        if _resembles_own_property(str(triples.terms[predicate]), known):
             for row in np.flatnonzero(rows & (predicates == predicate)).tolist():
                 found[row] = (
                     triples.kinds[values[row]] == IRI
@@ -233,7 +233,8 @@ def _notes_elsewhere(triples: Triples, known: Signature, rows: Flags, entity: Fl
     return found
 
 
-def _is_plain(iri: str, known: Signature) -> bool:
+def _resembles_own_property(iri: str, known: Signature) -> bool:
+    """Decide whether a local name resembles a property of the ontology."""
     space = namespace_of(iri)
     local = iri[len(space) :]
     properties = known.object_properties | known.data_properties | known.annotation_properties

@@ -114,35 +114,37 @@ def properties_needing_values(
     members of ``expressions``.
     """
     below = _subproperties(axioms, inverse_functional_properties(axioms))
-    asked = {iri for expression in expressions for iri in _demands(expression, True)}
+    asked = {iri for expression in expressions for iri in _demanded_properties(expression, True)}
     for axiom in axioms:
         match axiom:
             case owl.SubClassOf(sub, sup):
-                asked.update(_demands(sub, False), _demands(sup, True))
+                asked.update(_demanded_properties(sub, False), _demanded_properties(sup, True))
             case owl.EquivalentClasses(members):
                 asked.update(
                     iri
                     for member in members
                     for positive in (True, False)
-                    for iri in _demands(member, positive)
+                    for iri in _demanded_properties(member, positive)
                 )
             case owl.DisjointUnion(_, members):
                 asked.update(
                     iri
                     for member in members
                     for positive in (True, False)
-                    for iri in _demands(member, positive)
+                    for iri in _demanded_properties(member, positive)
                 )
             case owl.DisjointClasses(members):
-                asked.update(iri for member in members for iri in _demands(member, False))
+                asked.update(
+                    iri for member in members for iri in _demanded_properties(member, False)
+                )
             case owl.HasKey(expression, _, _):
-                asked.update(_demands(expression, False))
+                asked.update(_demanded_properties(expression, False))
             case (
                 owl.ObjectPropertyDomain(_, filler)
                 | owl.ObjectPropertyRange(_, filler)
                 | owl.DataPropertyDomain(_, filler)
             ):
-                asked.update(_demands(filler, True))
+                asked.update(_demanded_properties(filler, True))
             case owl.SubDataPropertyOf(sub, sup) if owl.OWL + "topDataProperty" in (
                 sub.iri,
                 sup.iri,
@@ -151,27 +153,27 @@ def properties_needing_values(
     return asked & below
 
 
-def _demands(expression: Any, positive: bool) -> Iterator[str]:
-    """Data properties that may need a value at a member (``positive``) or non-member of
+def _demanded_properties(expression: Any, positive: bool) -> Iterator[str]:
+    """Yield the data properties that may need a value at a member (``positive``) or non-member of
     ``expression``.
     """
     match expression:
         case owl.ObjectIntersectionOf(operands) | owl.ObjectUnionOf(operands):
             for operand in operands:
-                yield from _demands(operand, positive)
+                yield from _demanded_properties(operand, positive)
         case owl.ObjectComplementOf(operand):
-            yield from _demands(operand, not positive)
+            yield from _demanded_properties(operand, not positive)
         case (
             owl.ObjectSomeValuesFrom(_, filler)
             | owl.ObjectAllValuesFrom(_, filler)
             | owl.ObjectMinCardinality(_, _, filler)
         ):
-            yield from _demands(filler, positive)
+            yield from _demanded_properties(filler, positive)
         case owl.ObjectMaxCardinality(_, _, filler):
-            yield from _demands(filler, not positive)
+            yield from _demanded_properties(filler, not positive)
         case owl.ObjectExactCardinality(_, _, filler):
-            yield from _demands(filler, True)
-            yield from _demands(filler, False)
+            yield from _demanded_properties(filler, True)
+            yield from _demanded_properties(filler, False)
         case owl.DataExactCardinality(_, property, _):
             yield property.iri
         case (
@@ -280,31 +282,32 @@ def is_on_value_nodes(assertion: object) -> bool:
 def restore_data_properties(values: Iterable[V]) -> tuple[V, ...]:
     """Replace roles of values by their data properties, each value once, without links of nodes."""
     return tuple(
-        dict.fromkeys(
-            shown for value in values if (shown := _restore_data_properties(value)) is not None
-        )
+        dict.fromkeys(shown for value in values if (shown := _restore_one(value)) is not None)
     )
 
 
-def _restore_data_properties(value: Any) -> Any:
+def _restore_one(value: Any) -> Any:
+    """Replace the role of values in one axiom or assertion by its data property."""
     match value:
         case owl.ObjectPropertyAssertion(owl.ObjectProperty(iri), subject, node) if iri.startswith(
             VALUE_ROLE
         ):
-            return owl.DataPropertyAssertion(_property(iri), subject, literal_of(node))
+            return owl.DataPropertyAssertion(_data_property_of(iri), subject, literal_of(node))
         case owl.InverseFunctionalObjectProperty(owl.ObjectProperty(iri)) if iri.startswith(
             VALUE_ROLE
         ):
-            return owl.InverseFunctionalDataProperty(_property(iri))
+            return owl.InverseFunctionalDataProperty(_data_property_of(iri))
         case owl.SubObjectPropertyOf(owl.ObjectProperty(sub), owl.ObjectProperty(sup)) if (
             sup.startswith(VALUE_ROLE)
         ):
-            return owl.SubDataPropertyOf(_property(sub), _property(sup))
+            return owl.SubDataPropertyOf(_data_property_of(sub), _data_property_of(sup))
         case owl.EquivalentObjectProperties(members) if all(
             isinstance(m, owl.ObjectProperty) and m.iri.startswith(VALUE_ROLE) for m in members
         ):
             return owl.EquivalentDataProperties(
-                tuple(_property(m.iri) for m in members if isinstance(m, owl.ObjectProperty))
+                tuple(
+                    _data_property_of(m.iri) for m in members if isinstance(m, owl.ObjectProperty)
+                )
             )
         case owl.InverseFunctionalObjectProperty(property) | owl.ObjectPropertyAssertion(
             property, _, _
@@ -313,5 +316,6 @@ def _restore_data_properties(value: Any) -> Any:
     return value
 
 
-def _property(iri: str) -> owl.DataProperty:
+def _data_property_of(iri: str) -> owl.DataProperty:
+    """The data property of a role of values."""
     return owl.DataProperty(iri.removeprefix(VALUE_ROLE))

@@ -23,12 +23,13 @@ SWRL = "http://www.w3.org/2003/11/swrl#"
 NAMESPACES = (OWL, RDF, RDFS, XSD)
 
 
-def _names(namespace: str, text: str) -> frozenset[str]:
+def _names_in(namespace: str, text: str) -> frozenset[str]:
+    """The names in a namespace, from a list of local names."""
     return frozenset(namespace + name for name in text.split())
 
 
 DATATYPES = (
-    _names(
+    _names_in(
         XSD,
         "string normalizedString token language Name NCName NMTOKEN boolean decimal integer nonNegativeInteger positiveInteger "
         "nonPositiveInteger negativeInteger long int short byte unsignedLong unsignedInt unsignedShort unsignedByte double float "
@@ -36,21 +37,21 @@ DATATYPES = (
         "hexBinary base64Binary anyURI QName NOTATION ID IDREF IDREFS ENTITY ENTITIES NMTOKENS anyType anySimpleType "
         "anyAtomicType",
     )
-    | _names(RDF, "PlainLiteral XMLLiteral HTML JSON langString dirLangString")
-    | _names(OWL, "real rational")
+    | _names_in(RDF, "PlainLiteral XMLLiteral HTML JSON langString dirLangString")
+    | _names_in(OWL, "real rational")
     | {RDFS + "Literal"}
 )
-FACETS = _names(
+FACETS = _names_in(
     XSD,
     "length minLength maxLength pattern minInclusive maxInclusive minExclusive maxExclusive totalDigits fractionDigits",
 ) | {RDF + "langRange"}
 #: Annotation properties that need no declaration.
-ANNOTATIONS = _names(RDFS, "label comment seeAlso isDefinedBy") | _names(
+ANNOTATIONS = _names_in(RDFS, "label comment seeAlso isDefinedBy") | _names_in(
     OWL, "versionInfo deprecated priorVersion backwardCompatibleWith incompatibleWith versionIRI"
 )
-BUILT_IN_OBJECT = _names(OWL, "topObjectProperty bottomObjectProperty")
-BUILT_IN_DATA = _names(OWL, "topDataProperty bottomDataProperty")
-BUILT_IN_CLASSES = _names(OWL, "Thing Nothing")
+BUILT_IN_OBJECT = _names_in(OWL, "topObjectProperty bottomObjectProperty")
+BUILT_IN_DATA = _names_in(OWL, "topDataProperty bottomDataProperty")
+BUILT_IN_CLASSES = _names_in(OWL, "Thing Nothing")
 
 #: What ``x rdf:type …`` may declare, by the kind declared.
 DECLARATIONS = {
@@ -69,16 +70,16 @@ DECLARATIONS = {
 }
 #: ``x rdf:type …`` that is an axiom about a property, and says that it is an object property;
 #: FunctionalProperty does not.
-CHARACTERISTICS = _names(
+CHARACTERISTICS = _names_in(
     OWL,
     "InverseFunctionalProperty TransitiveProperty SymmetricProperty AsymmetricProperty ReflexiveProperty IrreflexiveProperty",
 )
 FUNCTIONAL, INVERSE_FUNCTIONAL = OWL + "FunctionalProperty", OWL + "InverseFunctionalProperty"
 ONTOLOGY = OWL + "Ontology"
 IMPORTS = OWL + "imports"
-REIFICATIONS = _names(OWL, "Axiom Annotation")
+REIFICATIONS = _names_in(OWL, "Axiom Annotation")
 #: Nodes that are axioms themselves; what else is said of them annotates the axiom.
-AXIOM_NODES = _names(
+AXIOM_NODES = _names_in(
     OWL, "AllDisjointClasses AllDisjointProperties AllDifferent NegativePropertyAssertion"
 )
 #: Predicates that build class expressions and data ranges.
@@ -91,18 +92,18 @@ CARDINALITIES = {
         else ("Cardinality", "QualifiedCardinality")
     )
 }
-FILLERS = _names(OWL, "someValuesFrom allValuesFrom hasValue hasSelf") | CARDINALITIES.keys()
+FILLERS = _names_in(OWL, "someValuesFrom allValuesFrom hasValue hasSelf") | CARDINALITIES.keys()
 #: What a data range follows.
-BEFORE_RANGES = _names(OWL, "someValuesFrom allValuesFrom onDataRange onDatatype") | {
+BEFORE_RANGES = _names_in(OWL, "someValuesFrom allValuesFrom onDataRange onDatatype") | {
     RDFS + "range"
 }
-OPERATORS = _names(OWL, "intersectionOf unionOf complementOf oneOf datatypeComplementOf")
+OPERATORS = _names_in(OWL, "intersectionOf unionOf complementOf oneOf datatypeComplementOf")
 #: RDF vocabulary that OWL 2 gives no meaning: ordinary properties and classes that nothing
 #: declares.
-PLAIN_PROPERTIES = _names(RDF, "value subject predicate object language direction reifies") | {
+PLAIN_PROPERTIES = _names_in(RDF, "value subject predicate object language direction reifies") | {
     RDFS + "member"
 }
-PLAIN_CLASSES = _names(RDF, "Bag Seq Alt Statement CompoundLiteral") | _names(
+PLAIN_CLASSES = _names_in(RDF, "Bag Seq Alt Statement CompoundLiteral") | _names_in(
     RDFS, "Container Proposition"
 )
 #: Reserved classes that may stand in axioms like any other: to be one of them has no consequence
@@ -110,21 +111,21 @@ PLAIN_CLASSES = _names(RDF, "Bag Seq Alt Statement CompoundLiteral") | _names(
 ORDINARY_CLASSES = (
     PLAIN_CLASSES
     | {RDF + "List", ONTOLOGY}
-    | _names(
+    | _names_in(
         OWL, "Class ObjectProperty DatatypeProperty AnnotationProperty NamedIndividual Restriction"
     )
-    | _names(RDFS, "Class Datatype")
+    | _names_in(RDFS, "Class Datatype")
     | {RDF + "Property"}
 )
 #: ``x rdf:type …`` that says no more than that x is an individual.
 INDIVIDUAL_TYPES = frozenset((OWL + "Thing", OWL + "NamedIndividual", RDFS + "Resource"))
-_STRUCTURE = _names(
+_STRUCTURE = _names_in(
     OWL,
     "Restriction equivalentClass disjointWith disjointUnionOf equivalentProperty propertyDisjointWith inverseOf "
     "propertyChainAxiom hasKey sameAs differentFrom members distinctMembers annotatedSource annotatedProperty annotatedTarget "
     "assertionProperty sourceIndividual targetIndividual targetValue onProperty onProperties onClass onDataRange onDatatype "
     "withRestrictions",
-) | _names(RDFS, "subClassOf subPropertyOf domain range")
+) | _names_in(RDFS, "subClassOf subPropertyOf domain range")
 KNOWN = (
     DATATYPES
     | FACETS
@@ -234,6 +235,7 @@ def known_word(iri: str) -> str:
 
 
 def _abbreviate(iri: str) -> str:
+    """Abbreviate an IRI by its reserved prefix."""
     for prefix, namespace in zip(("owl", "rdf", "rdfs", "xsd"), NAMESPACES):
         if iri.startswith(namespace):
             return f"{prefix}:{iri[len(namespace) :]}"
@@ -247,21 +249,23 @@ class NearMisses:
 
     def __init__(self, known: Iterable[str]) -> None:
         self._known = known
-        self.nearest = lru_cache(1024)(self._nearest)
+        self.nearest = lru_cache(1024)(self._nearest_name)
 
     @cached_property
-    def _by_name(self) -> dict[str, str]:
+    def _known_by_local_name(self) -> dict[str, str]:
+        """The known names by local name in lower case."""
         found: dict[str, str] = {}
         for iri in sorted(self._known):
             found.setdefault(local_name(iri).lower(), iri)
         return found
 
-    def _nearest(self, iri: str) -> str:
+    def _nearest_name(self, iri: str) -> str:
+        """The nearest known name; "" if there is none."""
         name = local_name(iri).lower()
-        if name in self._by_name:
-            return self._by_name[name]
-        near = get_close_matches(name, self._by_name, 1, 0.8 if len(name) > 5 else 0.6)
-        return self._by_name[near[0]] if near else ""
+        if name in self._known_by_local_name:
+            return self._known_by_local_name[name]
+        near = get_close_matches(name, self._known_by_local_name, 1, 0.8 if len(name) > 5 else 0.6)
+        return self._known_by_local_name[near[0]] if near else ""
 
 
 def is_for_graph(predicate: str, value: object) -> bool:

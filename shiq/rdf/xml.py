@@ -71,7 +71,7 @@ def read_xml(
         and if nothing could be read.
     """
     data, begun = utf8_of(source), len(triples)
-    document = _Document(source, data, triples, label, rejects, progress)
+    document = _RdfXmlDocument(source, data, triples, label, rejects, progress)
     parser = document.parser
     try:
         parser.Parse(data, True)
@@ -91,7 +91,7 @@ def read_xml(
         progress(source.name, len(triples) - begun)
 
 
-class _Document:
+class _RdfXmlDocument:
     """State of a document during parsing: open elements, and whether the top-level one was given
     up.
     """
@@ -120,16 +120,17 @@ class _Document:
         parser.namespace_prefixes = True
         parser.buffer_text = True
         self._declarations = DeclarationCheck(parser, source.name)
-        parser.StartNamespaceDeclHandler = self._namespace
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._characters
+        parser.StartNamespaceDeclHandler = self._note_namespace
+        parser.StartElementHandler = self._start_element
+        parser.EndElementHandler = self._end_element
+        parser.CharacterDataHandler = self._add_characters
         parser.CommentHandler = self._grammar.comment
         parser.ProcessingInstructionHandler = self._grammar.instruction
 
     # --- elements ---
 
-    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+    def _start_element(self, tag: str, attributes: dict[str, str]) -> None:
+        """Handle a start tag."""
         if not self._depth:
             self._declarations.check()
             self.parser.StartNamespaceDeclHandler = None
@@ -139,9 +140,10 @@ class _Document:
             try:
                 self._grammar.start(tag, attributes)
             except RefusedXmlError as error:
-                self._refuse(error)
+                self._give_up_element(error)
 
-    def _end(self, tag: str) -> None:
+    def _end_element(self, tag: str) -> None:
+        """Handle an end tag."""
         self._depth -= 1
         if not self._given_up:
             self._grammar.end()
@@ -155,14 +157,15 @@ class _Document:
             self._reported = len(self._triples)
             self._progress(self._name, self._reported - self._opened_elements)
 
-    def _characters(self, text: str) -> None:
+    def _add_characters(self, text: str) -> None:
+        """Handle text."""
         if not self._given_up:
             try:
                 self._grammar.characters(text)
             except RefusedXmlError as error:
-                self._refuse(error, text.lstrip())
+                self._give_up_element(error, text.lstrip())
 
-    def _refuse(self, error: RefusedXmlError, text: str = "") -> None:
+    def _give_up_element(self, error: RefusedXmlError, text: str = "") -> None:
         """Record an error and give up its top-level element, which began with the parsed ``text``."""
         self._given_up = self._depth >= self._grammar.top
         self._grammar.abandon_element()
@@ -173,7 +176,8 @@ class _Document:
 
     # --- declarations ---
 
-    def _namespace(self, prefix: str | None, uri: str | None) -> None:
+    def _note_namespace(self, prefix: str | None, uri: str | None) -> None:
+        """Note whether the RDF namespace is declared."""
         self._knows_rdf |= uri == RDF
 
 
@@ -185,6 +189,7 @@ def _line_at(data: bytes, at: int) -> str:
 
 
 def _check_root(name: str, root: str, *, knows_rdf: bool) -> None:
+    """Refuse a root element that is no RDF/XML. Raises: InputError."""
     if root.lower().endswith("html"):
         raise InputError(
             f"{name} is an HTML page, not RDF/XML", "Fetch the file itself, not the page about it."

@@ -153,7 +153,7 @@ def node_type(text: str) -> str:
     name = name_of(text)
     if name.namespace == RDF and name.local in _SYNTAX | _REMOVED | {"li"}:
         raise RefusedXmlError(f"rdf:{name.local} is no name of a node")
-    return _iri(name, "element")
+    return _iri_of_name(name, "element")
 
 
 def property_of(text: str) -> str:
@@ -161,7 +161,7 @@ def property_of(text: str) -> str:
     name = name_of(text)
     if name.namespace == RDF and name.local in _SYNTAX | _REMOVED | {"Description"}:
         raise RefusedXmlError(f"rdf:{name.local} is no name of a property")
-    return _iri(name, "element")
+    return _iri_of_name(name, "element")
 
 
 def attribute_of(text: str) -> tuple[str, str]:
@@ -189,10 +189,11 @@ def attribute_of(text: str) -> tuple[str, str]:
             raise RefusedXmlError(f"rdf:{name.local}: RDF 1.2 is not supported")
         if name.local in ("RDF", "Description", "li"):
             raise RefusedXmlError(f"rdf:{name.local} is no attribute")
-    return "", _iri(name, "attribute")
+    return "", _iri_of_name(name, "attribute")
 
 
-def _iri(name: Name, what: str) -> str:
+def _iri_of_name(name: Name, what: str) -> str:
+    """The IRI of a qualified name. Raises: RefusedXmlError."""
     if not name.namespace:
         raise RefusedXmlError(f"the {what} {name.local} has no namespace")
     try:
@@ -210,7 +211,7 @@ _LI = RDF + "li"
 _TAGGED = {RDF + "langString", RDF + "dirLangString"}
 
 
-class _Kind(Enum):
+class _ElementKind(Enum):
     """Kind of an open element, which decides its allowed content."""
 
     DOCUMENT = "a document"  # rdf:RDF or one node
@@ -223,7 +224,7 @@ class _Kind(Enum):
 
 
 @dataclass(slots=True)
-class _Frame:
+class _OpenElement:
     """An open element.
 
     node: subject of the properties inside
@@ -232,7 +233,7 @@ class _Frame:
     last: last cell of a collection
     """
 
-    kind: _Kind
+    kind: _ElementKind
     base: str
     language: str = ""
     node: str = ""
@@ -248,8 +249,8 @@ class _Frame:
 
 
 @dataclass(slots=True)
-class _Attributes:
-    """Attributes of an element.
+class _SortedAttributes:
+    """Attributes of an element, by their role.
 
     syntax: attributes in the rdf: namespace, by local name
     properties: (IRI, value) in the order written
@@ -270,7 +271,7 @@ class Grammar:
 
     def __init__(self, triples: Triples, label: Labels, base: str, line: Callable[[], int]) -> None:
         self._triples, self._label, self._line = triples, label, line
-        self._stack = [_Frame(_Kind.DOCUMENT, base.partition("#")[0])]
+        self._stack = [_OpenElement(_ElementKind.DOCUMENT, base.partition("#")[0])]
         self._literal: XmlLiteral | None = None
         self._made = 0
         self._taken: set[str] = set()
@@ -288,7 +289,7 @@ class Grammar:
     @property
     def top(self) -> int:
         """Number of frames around the top-level elements."""
-        return 2 if len(self._stack) > 1 and self._stack[1].kind is _Kind.NODES else 1
+        return 2 if len(self._stack) > 1 and self._stack[1].kind is _ElementKind.NODES else 1
 
     # --- events ---
 
@@ -299,26 +300,26 @@ class Grammar:
             return
         parent = self._stack[-1]
         match parent.kind:
-            case _Kind.NODE:
-                self._property(tag, attributes, parent)
-            case _Kind.EMPTY:
+            case _ElementKind.NODE:
+                self._open_property(tag, attributes, parent)
+            case _ElementKind.EMPTY:
                 raise RefusedXmlError(
                     "an element inside a property whose value its attributes give already"
                 )
-            case _Kind.DOCUMENT if (name := name_of(tag)).iri == RDF + "RDF":
+            case _ElementKind.DOCUMENT if (name := name_of(tag)).iri == RDF + "RDF":
                 of_xml = {
                     text: value
                     for text, value in attributes.items()
                     if name_of(text).namespace == XML
                 }
                 found = self._sort_attributes(of_xml, parent)
-                self._stack.append(_Frame(_Kind.NODES, found.base, found.language))
+                self._stack.append(_OpenElement(_ElementKind.NODES, found.base, found.language))
                 if len(of_xml) < len(attributes):
                     raise RefusedXmlError(
                         f"{name.qualified_name} may have no attributes but those of xml"
                     )
             case _:
-                self._node(tag, attributes, parent)
+                self._open_node(tag, attributes, parent)
 
     def end(self) -> None:
         """Handle an end tag, and add the triple of the element. Raises: RefusedXmlError."""
@@ -328,22 +329,22 @@ class Grammar:
         frame = self._stack.pop()
         value: Term
         match frame.kind:
-            case _Kind.PROPERTY if not frame.value:
+            case _ElementKind.PROPERTY if not frame.value:
                 text = "".join(frame.text)
                 value = (
                     Literal(text, frame.datatype)
                     if frame.datatype
                     else self._plain_literal(text, frame.language)
                 )
-            case _Kind.PROPERTY | _Kind.EMPTY:
+            case _ElementKind.PROPERTY | _ElementKind.EMPTY:
                 value = frame.value
-            case _Kind.NODE if frame.predicate:
+            case _ElementKind.NODE if frame.predicate:
                 value = frame.node
-            case _Kind.COLLECTION:
+            case _ElementKind.COLLECTION:
                 value = frame.value or NIL
                 if frame.last:
                     self._triples.add(frame.last, REST, NIL, frame.line)
-            case _Kind.LITERAL:
+            case _ElementKind.LITERAL:
                 assert self._literal is not None
                 value, self._literal = Literal(self._literal.text, RDF + "XMLLiteral"), None
             case _:
@@ -365,7 +366,7 @@ class Grammar:
             self._literal.characters(text)
             return
         frame = self._stack[-1]
-        if frame.kind is _Kind.PROPERTY and not frame.value:
+        if frame.kind is _ElementKind.PROPERTY and not frame.value:
             frame.text.append(text)
         elif text.strip(_BLANKS):
             raise RefusedXmlError(
@@ -384,8 +385,9 @@ class Grammar:
 
     # --- elements ---
 
-    def _node(self, tag: str, attributes: Mapping[str, str], parent: _Frame) -> None:
-        if parent.kind is _Kind.PROPERTY:
+    def _open_node(self, tag: str, attributes: Mapping[str, str], parent: _OpenElement) -> None:
+        """Open a node element. Raises: RefusedXmlError."""
+        if parent.kind is _ElementKind.PROPERTY:
             if parent.value:
                 raise RefusedXmlError("two nodes in one property")
             if parent.datatype or "".join(parent.text).strip(_BLANKS):
@@ -398,27 +400,28 @@ class Grammar:
             raise RefusedXmlError(
                 f"{_attribute_list(found.syntax)} on one node: it is named by one of rdf:ID, rdf:about and rdf:nodeID"
             )
-        subject = self._reference(found) if names else self._fresh()
+        subject = self._reference(found) if names else self._fresh_blank_node()
         if iri != _DESCRIPTION:
             self._triples.add(subject, TYPE, self._check_iri(iri), line)
         self._property_attributes(subject, found, line)
-        if parent.kind is _Kind.PROPERTY:
+        if parent.kind is _ElementKind.PROPERTY:
             parent.value = subject
-        elif parent.kind is _Kind.COLLECTION:
-            cell = self._fresh()
+        elif parent.kind is _ElementKind.COLLECTION:
+            cell = self._fresh_blank_node()
             if parent.last:
                 self._triples.add(parent.last, REST, cell, line)
             self._triples.add(cell, FIRST, subject, line)
             parent.value, parent.last = parent.value or cell, cell
-        self._stack.append(_Frame(_Kind.NODE, found.base, found.language, subject))
+        self._stack.append(_OpenElement(_ElementKind.NODE, found.base, found.language, subject))
 
-    def _property(self, tag: str, attributes: Mapping[str, str], parent: _Frame) -> None:
+    def _open_property(self, tag: str, attributes: Mapping[str, str], parent: _OpenElement) -> None:
+        """Open a property element. Raises: RefusedXmlError."""
         iri = self._properties.get(tag) or self._properties.setdefault(tag, property_of(tag))
         if iri == _LI:
             parent.members += 1
             iri = f"{RDF}_{parent.members}"
-        frame = _Frame(
-            _Kind.PROPERTY,
+        frame = _OpenElement(
+            _ElementKind.PROPERTY,
             parent.base,
             parent.language,
             "",
@@ -443,33 +446,34 @@ class Grammar:
         if "ID" in syntax:
             frame.statement = self._resolve_id(syntax["ID"], found.base)
         if "parseType" in syntax:
-            self._parse_type(syntax["parseType"], frame)
+            self._apply_parse_type(syntax["parseType"], frame)
         elif "datatype" in syntax:
-            frame.datatype = self._resolve(syntax["datatype"], found.base)
+            frame.datatype = self._resolve_iri(syntax["datatype"], found.base)
             if frame.datatype in _TAGGED:
                 raise RefusedXmlError(
                     "rdf:datatype may not be rdf:langString: give the language by xml:lang"
                 )
         elif told or found.properties:
-            frame.kind = _Kind.EMPTY
-            frame.value = self._reference(found) if told else self._fresh()
+            frame.kind = _ElementKind.EMPTY
+            frame.value = self._reference(found) if told else self._fresh_blank_node()
             self._property_attributes(frame.value, found, frame.line)
 
-    def _parse_type(self, kind: str, frame: _Frame) -> None:
+    def _apply_parse_type(self, kind: str, frame: _OpenElement) -> None:
+        """Apply rdf:parseType to an open element. Raises: RefusedXmlError."""
         if kind == "Resource":
-            frame.kind, frame.node = _Kind.NODE, self._fresh()
+            frame.kind, frame.node = _ElementKind.NODE, self._fresh_blank_node()
         elif kind == "Collection":
-            frame.kind = _Kind.COLLECTION
+            frame.kind = _ElementKind.COLLECTION
         elif kind == "Triple":
             raise RefusedXmlError('rdf:parseType="Triple": RDF 1.2 is not supported')
         else:
-            frame.kind, self._literal = _Kind.LITERAL, XmlLiteral()
+            frame.kind, self._literal = _ElementKind.LITERAL, XmlLiteral()
 
-    def _property_attributes(self, subject: str, found: _Attributes, line: int) -> None:
+    def _property_attributes(self, subject: str, found: _SortedAttributes, line: int) -> None:
         """Add the triples of an element's property attributes."""
         for iri, text in found.properties:
             value = (
-                self._resolve(text, found.base)
+                self._resolve_iri(text, found.base)
                 if iri == TYPE
                 else self._plain_literal(text, found.language)
             )
@@ -477,8 +481,11 @@ class Grammar:
 
     # --- attributes and terms ---
 
-    def _sort_attributes(self, attributes: Mapping[str, str], parent: _Frame) -> _Attributes:
-        found = _Attributes(parent.base, parent.language)
+    def _sort_attributes(
+        self, attributes: Mapping[str, str], parent: _OpenElement
+    ) -> _SortedAttributes:
+        """Sort attributes by their role. Raises: RefusedXmlError."""
+        found = _SortedAttributes(parent.base, parent.language)
         for text, value in attributes.items():
             known = self._attribute_names.get(text)
             if known is None:
@@ -493,10 +500,11 @@ class Grammar:
             elif name == "lang":
                 found.language = self._language(value)
             elif name == "base":
-                found.base = self._resolve(value, parent.base).partition("#")[0]
+                found.base = self._resolve_iri(value, parent.base).partition("#")[0]
         return found
 
     def _language(self, tag: str) -> str:
+        """Check a language tag, and return it in lower case. Raises: RefusedXmlError."""
         if tag not in self._languages:
             try:
                 ox.Literal("", language=tag)
@@ -506,13 +514,14 @@ class Grammar:
         return tag.lower()
 
     def _plain_literal(self, text: str, language: str) -> Literal:
+        """Make a literal with or without language."""
         return (
             Literal(text, RDF + "langString", language)
             if language
             else Literal(text, XSD + "string")
         )
 
-    def _reference(self, found: _Attributes) -> str:
+    def _reference(self, found: _SortedAttributes) -> str:
         """Resource named by rdf:ID, rdf:about, rdf:resource or rdf:nodeID."""
         syntax = found.syntax
         if "nodeID" in syntax:
@@ -521,13 +530,14 @@ class Grammar:
         return (
             self._resolve_id(syntax["ID"], found.base)
             if reference is None
-            else self._resolve(reference, found.base)
+            else self._resolve_iri(reference, found.base)
         )
 
     def _resolve_id(self, name: str, base: str) -> str:
+        """Resolve an rdf:ID. Raises: RefusedXmlError for an illegal or repeated one."""
         if not is_ncname(name):
             raise RefusedXmlError(f"rdf:ID={name!r} is no name of XML without a colon")
-        iri = self._resolve("#" + name, base)
+        iri = self._resolve_iri("#" + name, base)
         if iri in self._taken:
             raise RefusedXmlError(
                 f"rdf:ID={name!r} is there twice: of one base it stands for one element"
@@ -536,19 +546,22 @@ class Grammar:
         return iri
 
     def _blank_node(self, name: str) -> str:
+        """The blank node of an rdf:nodeID. Raises: RefusedXmlError."""
         if not is_ncname(name):
             raise RefusedXmlError(f"rdf:nodeID={name!r} is no name of XML without a colon")
         if not name.endswith("."):
             return self._label(name)
         return self._labels.get(name) or self._labels.setdefault(
-            name, self._fresh()
+            name, self._fresh_blank_node()
         )  # no label of N-Triples
 
-    def _fresh(self) -> str:
+    def _fresh_blank_node(self) -> str:
+        """Make a fresh blank node."""
         self._made += 1
         return self._label(f"{self._made:032x}")
 
-    def _resolve(self, reference: str, base: str) -> str:
+    def _resolve_iri(self, reference: str, base: str) -> str:
+        """Resolve a reference to an absolute IRI. Raises: RefusedXmlError."""
         known = self._triples.ids.get(reference)
         if known is not None and not reference.startswith("_:"):
             return reference
@@ -565,4 +578,5 @@ class Grammar:
 
 
 def _attribute_list(syntax: Mapping[str, str]) -> str:
+    """Names of attributes for messages."""
     return ", ".join(f"rdf:{name}" for name in syntax)

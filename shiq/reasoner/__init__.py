@@ -21,12 +21,14 @@ __all__ = ["AGPL", "BACKENDS", "create"]
 
 
 def _make_own(heap: str, timeout: float | None) -> Reasoner:
+    """Make the reasoner `own`."""
     from shiq.reasoner.own_reasoner import OwnReasoner
 
     return OwnReasoner()
 
 
 def _make_hermit(heap: str, timeout: float | None) -> Reasoner:
+    """Make the reasoner `hermit`; Java and HermiT must be there."""
     from shiq.reasoner.hermit import HermitReasoner
     from shiq.reasoner.jvm import find_hermit, find_java
 
@@ -37,12 +39,14 @@ def _make_hermit(heap: str, timeout: float | None) -> Reasoner:
 
 
 def _make_auto(heap: str, timeout: float | None) -> Reasoner:
+    """Make the reasoner `auto`."""
     from shiq.reasoner.auto import AutoReasoner
 
     return AutoReasoner(lambda: _make_own(heap, timeout), lambda: _make_hermit(heap, timeout))
 
 
 def _make_external(name: str, heap: str, timeout: float | None) -> Reasoner:
+    """Make a reasoner that the user has installed."""
     from shiq.reasoner.external import ExternalReasoner
 
     return (

@@ -41,6 +41,7 @@ class AutoReasoner:
 
     @cached_property
     def _own_reasoner(self) -> Reasoner:
+        """The own reasoner, made on first use."""
         return self._factories[0]()
 
     def decide(
@@ -99,6 +100,7 @@ class AutoReasoner:
     def _second_opinions(
         self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None
     ) -> list[Answer]:
+        """Ask HermiT about modules that stayed undetermined."""
         enter_stage("asking HermiT", 0, len(modules))
         try:
             if self._hermit is None:
@@ -116,6 +118,7 @@ def _is_final(answer: Answer) -> bool:
 
 
 def _join_reasons(first: Answer, second: Answer) -> Answer:
+    """Join the reasons of two undetermined answers."""
     return Answer(
         Verdict.UNDETERMINED,
         "; ".join(reason for reason in (first.reason, second.reason) if reason),

@@ -20,7 +20,7 @@ from shiq import model as owl
 from shiq.datatypes import DataTheory, IllTyped
 from shiq.model.walk import parts
 from shiq.reasoner.protocol import LARGE_NUMBER, OPAQUE
-from shiq.reasoner.structure import data_of, entity_kinds, with_data
+from shiq.reasoner.structure import data_parts, entity_kinds, replace_data_parts
 
 S = TypeVar("S", owl.Axiom, owl.Assertion)
 
@@ -53,7 +53,7 @@ _NUMBERED = (
 
 
 class OpaqueData(Exception):
-    """No proxies exist for the data; ``str`` is the reason."""
+    """Error: no proxies exist for the data; ``str`` is the reason."""
 
 
 class OpaqueReading(Enum):
@@ -81,7 +81,7 @@ def replace_data(
     Raises: OpaqueData.
     """
     values = [*axioms, *assertions]
-    ranges, literals = data_of(values)
+    ranges, literals = data_parts(values)
     # A reasoner that negates restrictions may make needs of bounds.
     needs = (*_NEEDS, owl.DataAllValuesFrom, owl.DataMaxCardinality) if negated_ranges else _NEEDS
     keys = {
@@ -102,8 +102,8 @@ def replace_data(
         raise OpaqueData(_opacity_reason(theory, ranges, literals))
     sent = {data_range: _enumeration(proxy) for data_range, proxy in proxies.range.items()}
     return (
-        [with_data(axiom, sent, proxies.literal) for axiom in axioms],
-        [with_data(assertion, sent, proxies.literal) for assertion in assertions],
+        [replace_data_parts(axiom, sent, proxies.literal) for axiom in axioms],
+        [replace_data_parts(assertion, sent, proxies.literal) for assertion in assertions],
     )
 
 
@@ -123,14 +123,15 @@ def values_needed(values: Sequence[object], together: bool, apart: bool = False)
         for part in parts(value)
         if isinstance(part, _COUNTED)
     ]
-    of_one = sum(counts) + _single_values(values) if together else max(counts, default=1)
+    of_one = sum(counts) + _count_named_values(values) if together else max(counts, default=1)
     if apart:
         individuals = sum(1 for kind, _ in entity_kinds(values) if kind == "individual")
         return (individuals + 1) * of_one
     return of_one
 
 
-def _single_values(values: Sequence[object]) -> int:
+def _count_named_values(values: Sequence[object]) -> int:
+    """Bound the number of values that are named one by one."""
     return sum(1 for value in values for part in parts(value) if isinstance(part, _ONE_VALUE)) + 1
 
 
@@ -147,7 +148,7 @@ def _enumeration(proxy: owl.DataRange) -> owl.DataRange:
     if isinstance(proxy, owl.DataComplementOf):
         return owl.DataComplementOf(_enumeration(proxy.operand))
     intervals = [
-        _interval(part)
+        _interval_bounds(part)
         for part in (proxy.operands if isinstance(proxy, owl.DataUnionOf) else (proxy,))
     ]
     if sum(last - first + 1 for first, last in intervals) > MOST_VALUES:
@@ -156,7 +157,8 @@ def _enumeration(proxy: owl.DataRange) -> owl.DataRange:
     return owl.DataOneOf(tuple(owl.Literal(str(number), owl.XSD + "integer") for number in numbers))
 
 
-def _interval(proxy: owl.DataRange) -> tuple[int, int]:
+def _interval_bounds(proxy: owl.DataRange) -> tuple[int, int]:
+    """The bounds of an integer interval."""
     match proxy:
         case owl.DatatypeRestriction(_, ((lower, owl.Literal(first)), (upper, owl.Literal(last)))):
             if (lower, upper) == (owl.XSD + "minInclusive", owl.XSD + "maxInclusive"):
@@ -169,7 +171,8 @@ def refute_ill_typed(
 ) -> list[owl.Assertion]:
     """Replace each data assertion with an ill-typed literal by a contradiction at its subject."""
 
-    def refute(assertion: owl.Assertion) -> owl.Assertion:
+    def contradiction_for(assertion: owl.Assertion) -> owl.Assertion:
+        """The contradiction for an assertion with an ill-typed literal; else the assertion itself."""
         match assertion:
             case owl.DataPropertyAssertion(_, subject, literal) | owl.NegativeDataPropertyAssertion(
                 _, subject, literal
@@ -178,18 +181,18 @@ def refute_ill_typed(
                     return owl.ClassAssertion(owl.NOTHING, subject)
         return assertion
 
-    return [refute(assertion) for assertion in assertions]
+    return [contradiction_for(assertion) for assertion in assertions]
 
 
 def opacity_reason(theory: DataTheory, values: Iterable[owl.Axiom | owl.Assertion]) -> str | None:
     """Describe the opaque data or the large number in ``values``; None if there is neither."""
     values = tuple(values)
-    ranges, literals = data_of(values)
+    ranges, literals = data_parts(values)
     opaque_ranges = {r for r in ranges if is_opaque(theory, r)}
     opaque_literals = {literal for literal in literals if is_opaque(theory, literal)}
     if opaque_ranges or opaque_literals:
         return _opacity_reason(theory, opaque_ranges, opaque_literals)
-    largest = max((_number(part) for value in values for part in parts(value)), default=0)
+    largest = max((_cardinality_of(part) for value in values for part in parts(value)), default=0)
     return (
         f"{LARGE_NUMBER}: {largest:,}, where at most {MOST_SENT} are built"
         if largest > MOST_SENT
@@ -199,10 +202,11 @@ def opacity_reason(theory: DataTheory, values: Iterable[owl.Axiom | owl.Assertio
 
 def is_large(part: object) -> bool:
     """Decide whether ``part`` is a restriction whose number is too large to be sent."""
-    return _number(part) > MOST_SENT
+    return _cardinality_of(part) > MOST_SENT
 
 
-def _number(part: object) -> int:
+def _cardinality_of(part: object) -> int:
+    """The number of a cardinality restriction; 0 for other parts."""
     return part.cardinality if isinstance(part, _NUMBERED) else 0
 
 
@@ -295,6 +299,7 @@ def _approximate_expression(
 def _opacity_reason(
     theory: DataTheory, ranges: Iterable[owl.DataRange], literals: Iterable[owl.Literal]
 ) -> str:
+    """Describe the opaque data among ranges and literals; None if there is none."""
     unknown = {iri for r in ranges for iri in theory.unknown_datatypes(r)}
     malformed = {text for r in ranges if (text := theory.range_fault(r))}
     for literal in literals:

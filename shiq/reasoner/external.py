@@ -140,10 +140,11 @@ def find_peer(name: str, folder: Path | None = None) -> InstalledPeer | AbsentPe
     `peers_home`).
     """
     peer = (PEERS | INCOMPLETE)[name]
-    return _find_java(peer, folder or peers_home()) if peer.is_java else _find_konclude(peer)
+    return _find_java_peer(peer, folder or peers_home()) if peer.is_java else _find_konclude(peer)
 
 
-def _find_java(peer: Peer, folder: Path) -> InstalledPeer | AbsentPeer:
+def _find_java_peer(peer: Peer, folder: Path) -> InstalledPeer | AbsentPeer:
+    """Find a Java peer by its jars."""
     jars = sorted((folder / peer.name / "jars").glob("*.jar"))
     if not jars:
         agpl = " --accept-agpl" if peer.is_agpl else ""
@@ -163,6 +164,7 @@ def _find_java(peer: Peer, folder: Path) -> InstalledPeer | AbsentPeer:
 
 
 def _find_konclude(peer: Peer) -> InstalledPeer | AbsentPeer:
+    """Find Konclude by its setting or on the PATH."""
     setting = os.environ.get(KONCLUDE_SETTING)
     program = shutil.which(setting or "Konclude")
     if program is None:
@@ -221,6 +223,7 @@ class ExternalReasoner(HermitReasoner):
     def _is_consistent(
         self, bases: Sequence[OntologyText], question: OntologyText, budget: Budget
     ) -> bool:
+        """Decide one question, and check by a probe that the reasoner read all of it."""
         limit = budget.next()
         both = Budget(None, None if limit is None else time.monotonic() + limit)
         consistent = self._run(bases, _add_probe_lines(question, _PROBE), both)
@@ -249,9 +252,9 @@ class ExternalReasoner(HermitReasoner):
             code, text = _run_command(command, Path(folder), budget.deadline)
         verdict = _VERDICT.search(text)
         if code:
-            raise _NoAnswer(f"exit code {code}: {_telling_line(text)}")
+            raise _NoAnswer(f"exit code {code}: {_informative_line(text)}")
         if verdict is None or _PARSED.search(text) is None or _TROUBLE.search(text):
-            raise _NoAnswer(f"no verdict that counts: {_telling_line(text)}")
+            raise _NoAnswer(f"no verdict that counts: {_informative_line(text)}")
         return verdict[1] == "consistent"
 
 
@@ -287,7 +290,7 @@ def _run_command(command: Sequence[str], folder: Path, deadline: float | None) -
         return code, output.read().decode("utf-8", "replace")
 
 
-def _telling_line(text: str) -> str:
+def _informative_line(text: str) -> str:
     """Return the most informative line of an output."""
     lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
     telling = [line for line in lines if "Exception" in line or "rror" in line]

@@ -43,9 +43,9 @@ from shiq.reasoner.jvm import (
     release_jvm,
     shared_jvm,
 )
-from shiq.reasoner.ontology_text import OntologyText, Unsendable, document, make_sendable
+from shiq.reasoner.ontology_text import OntologyText, Unsendable, make_sendable, write_ontology_text
 from shiq.reasoner.protocol import Answer, Module, SentQuestions, check_heap, check_timeout
-from shiq.reasoner.structure import data_of, structural_key
+from shiq.reasoner.structure import data_parts, structural_key
 
 # Where one meaning of the opaque datatypes speaks for all of them.
 #
@@ -72,7 +72,8 @@ def one_reading_suffices(
     """
     above: dict[str, str] = {}
 
-    def root(iri: str) -> str:
+    def find_root(iri: str) -> str:
+        """The representative of a property's group."""
         while (next_ := above.setdefault(iri, iri)) != iri:
             iri = next_
         return iri
@@ -82,11 +83,15 @@ def one_reading_suffices(
     for value in (*axioms, *assertions):
         match value:
             case owl.SubDataPropertyOf(owl.DataProperty(sub), owl.DataProperty(sup)):
-                above[root(sub)] = root(sup)
+                above[find_root(sub)] = find_root(sup)
                 asked += [(sub, _NO_RANGE, False), (sup, _NO_RANGE, False)]
             case owl.DataPropertyAssertion(owl.DataProperty(iri), _, literal):
                 asked.append(
-                    (iri, _name(theory, owl.Datatype(literal.datatype)), is_opaque(theory, literal))
+                    (
+                        iri,
+                        _opaque_datatype(theory, owl.Datatype(literal.datatype)),
+                        is_opaque(theory, literal),
+                    )
                 )
                 present.add(literal.datatype)
             case owl.SubClassOf(_, expression) | owl.ClassAssertion(expression, _):
@@ -102,9 +107,10 @@ def one_reading_suffices(
         return False
     names: dict[str, set[str]] = defaultdict(set)
     for iri, name, _ in asked:
-        names[root(iri)].add(name)
+        names[find_root(iri)].add(name)
     doubtful = [
-        names[group] - {_NO_RANGE} for group in {root(iri) for iri, _, opaque in asked if opaque}
+        names[group] - {_NO_RANGE}
+        for group in {find_root(iri) for iri, _, opaque in asked if opaque}
     ]
     return all(len(found) == 1 and found <= present for found in doubtful)
 
@@ -123,19 +129,19 @@ def _property_demands(
         case owl.DataMaxCardinality(
             _, owl.DataProperty(iri), owl.DataComplementOf(range)
         ) | owl.DataMinCardinality(1, owl.DataProperty(iri), range):
-            yield iri, _name(theory, range), is_opaque(theory, range)
+            yield iri, _opaque_datatype(theory, range), is_opaque(theory, range)
         case _:
             yield from _unrestricted_demands(theory, expression)
 
 
 def _unrestricted_demands(theory: DataTheory, value: object) -> Iterator[tuple[str, str, bool]]:
-    opaque = any(is_opaque(theory, data) for found in data_of((value,)) for data in found)
+    opaque = any(is_opaque(theory, data) for found in data_parts((value,)) for data in found)
     yield from (
         (part.iri, _ELSE, opaque) for part in parts(value) if isinstance(part, owl.DataProperty)
     )
 
 
-def _name(theory: DataTheory, range: owl.DataRange) -> str:
+def _opaque_datatype(theory: DataTheory, range: owl.DataRange) -> str:
     """The IRI of an opaque datatype, `_ELSE` for any other range."""
     return (
         range.iri
@@ -186,12 +192,12 @@ class _PreparedTBox:
             rest = [axiom for axiom in sent if structural_key(axiom) not in self.plain_keys]
             if len(self.documents) >= KEPT_DOCUMENTS:
                 self.documents.clear()
-            self.documents[key] = document(rest) if rest else None
+            self.documents[key] = write_ontology_text(rest) if rest else None
         return self.documents[key]
 
 
 @dataclass(frozen=True)
-class _Question:
+class _ModuleQuestion:
     """A module in the form sent to the reasoner; ``index``: its position in the call."""
 
     index: int
@@ -265,7 +271,7 @@ class HermitReasoner:
         except Unsendable as refusal:
             return [self._undetermined_answer(refusal)] * len(modules)
         answers = [self._undetermined_answer("not asked")] * len(modules)
-        lot: list[_Question] = []
+        lot: list[_ModuleQuestion] = []
         size = 0
         for index, module in enumerate(modules):
             enter_stage("asking HermiT", index, len(modules))
@@ -304,7 +310,7 @@ class HermitReasoner:
         """
         sent_axioms, sent_assertions = make_sendable(axioms, assertions)
         try:
-            if proxy_data and any(data_of([*sent_axioms, *sent_assertions])):
+            if proxy_data and any(data_parts([*sent_axioms, *sent_assertions])):
                 definitions = {
                     a.datatype.iri: a.range
                     for a in sent_axioms
@@ -323,7 +329,7 @@ class HermitReasoner:
                 sent_axioms, sent_assertions = make_sendable(
                     *replace_data(theory, sent_axioms, sent_assertions, negated_ranges=True)
                 )
-            question = document([*sent_axioms, *sent_assertions])
+            question = write_ontology_text([*sent_axioms, *sent_assertions])
         except (OpaqueData, Unsendable) as obstacle:
             return self._undetermined_answer(obstacle)
         return self._ask((), question, Budget(self._timeout if timeout is None else timeout))
@@ -335,7 +341,7 @@ class HermitReasoner:
         and cached. ``more``: without data.
         """
         budget = Budget(self._timeout if timeout is None else timeout, attempts=2)
-        return self._ask(kept, document(make_sendable((), more)[1]), budget)
+        return self._ask(kept, write_ontology_text(make_sendable((), more)[1]), budget)
 
     def _decide_normal(
         self,
@@ -347,7 +353,8 @@ class HermitReasoner:
         """`decide_consistency` for inclusions in normal form. Raises OpaqueData, Unsendable."""
         budget = Budget(timeout, None if timeout is None else time.monotonic() + timeout)
 
-        def ask(bound: OpaqueReading | None) -> Answer:
+        def ask_with_reading(bound: OpaqueReading | None) -> Answer:
+            """Ask the question under one reading of opaque data."""
             data = (
                 [*axioms]
                 if bound is None
@@ -359,12 +366,12 @@ class HermitReasoner:
                 else [approximate_opaque(theory, assertion, bound) for assertion in assertions]
             )
             sent_axioms, sent_assertions = make_sendable(*replace_data(theory, data, facts))
-            return self._ask((), document([*sent_axioms, *sent_assertions]), budget)
+            return self._ask((), write_ontology_text([*sent_axioms, *sent_assertions]), budget)
 
         opaque = opacity_reason(theory, [*axioms, *assertions])
-        answer = ask(None if opaque is None else OpaqueReading.PESSIMISTIC)
+        answer = ask_with_reading(None if opaque is None else OpaqueReading.PESSIMISTIC)
         if opaque is not None and answer.verdict is Verdict.INCONSISTENT:
-            answer = ask(OpaqueReading.OPTIMISTIC)
+            answer = ask_with_reading(OpaqueReading.OPTIMISTIC)
             if answer.verdict is Verdict.CONSISTENT and one_reading_suffices(
                 theory, axioms, assertions
             ):
@@ -372,7 +379,7 @@ class HermitReasoner:
                     {**theory.definitions, READ_BY_FORM.datatype.iri: READ_BY_FORM.range},
                     theory.roles,
                 )
-                answer = ask(None)
+                answer = ask_with_reading(None)
                 return (
                     self._undetermined_answer(opaque)
                     if answer.verdict is Verdict.INCONSISTENT
@@ -391,6 +398,7 @@ class HermitReasoner:
         release_jvm(self)
 
     def _undetermined_answer(self, reason: object) -> Answer:
+        """Make an undetermined answer with this reason."""
         return Answer(Verdict.UNDETERMINED, f"{self.name}: {reason}")
 
     # --- lots -------------------------------------------------------------------------------------
@@ -398,13 +406,14 @@ class HermitReasoner:
     def _decide_lot(
         self,
         prepared: _PreparedTBox,
-        lot: Sequence[_Question],
+        lot: Sequence[_ModuleQuestion],
         budget: Budget,
         answers: list[Answer],
         known_inconsistent: bool = False,
     ) -> None:
-        """Fill in ``answers`` for ``lot``. ``known_inconsistent``: a larger lot is inconsistent,
-        and its other half is not.
+        """Decide the modules of ``lot`` together, or in halves, and fill in ``answers``.
+
+        ``known_inconsistent``: a larger lot is inconsistent, and its other half is not.
         """
         if not lot:
             return
@@ -431,13 +440,16 @@ class HermitReasoner:
             )
             self._decide_lot(prepared, lot[half:], budget, answers, known_inconsistent=innocent)
 
-    def _ask_single(self, prepared: _PreparedTBox, question: _Question, budget: Budget) -> Answer:
+    def _ask_single(
+        self, prepared: _PreparedTBox, question: _ModuleQuestion, budget: Budget
+    ) -> Answer:
+        """Ask about one module, with a second attempt if the JVM dies."""
         return self._ask_together(
             prepared, (question,), Budget(budget.per_question, budget.deadline, attempts=2)
         )
 
     def _ask_together(
-        self, prepared: _PreparedTBox, lot: Sequence[_Question], budget: Budget
+        self, prepared: _PreparedTBox, lot: Sequence[_ModuleQuestion], budget: Budget
     ) -> Answer:
         """Decide whether the TBox is consistent with all of ``lot``; opaque data is tried in
         both readings.
@@ -477,10 +489,10 @@ class HermitReasoner:
         its axioms on data.
         """
         try:
-            if any(data_of([*axioms, *assertions])):
+            if any(data_parts([*axioms, *assertions])):
                 axioms, assertions = replace_data(prepared.theory, axioms, assertions)
             data = prepared.document_of(axioms)
-            question = document(make_sendable((), assertions)[1])
+            question = write_ontology_text(make_sendable((), assertions)[1])
         except (OpaqueData, Unsendable) as obstacle:
             return self._undetermined_answer(obstacle)
         return self._ask(
@@ -513,6 +525,7 @@ class HermitReasoner:
         return consistent
 
     def _run(self, bases: Sequence[OntologyText], question: OntologyText, budget: Budget) -> bool:
+        """Ask the JVM one question, and start it if necessary."""
         if self._java is None:
             self._java = find_hermit()
         budget.next()  # no JVM is started where the time is over
@@ -536,13 +549,14 @@ class HermitReasoner:
 
 
 def _prepare_tbox(tbox: ClausalTBox) -> _PreparedTBox:
+    """Split a TBox into the axioms sent as they are, and those on data."""
     axioms, _ = make_sendable(
         (a for a in clause_axioms(tbox) if not isinstance(a, DatatypeDefinition)), ()
     )
     plain: list[Axiom] = []
     data: list[Axiom] = []
     for axiom in axioms:
-        has_versions = any(data_of((axiom,))) or any(map(is_large, parts(axiom)))
+        has_versions = any(data_parts((axiom,))) or any(map(is_large, parts(axiom)))
         (data if has_versions else plain).append(axiom)
     theory = DataTheory(tbox.definitions, tbox.roles)
     bounds = {
@@ -550,7 +564,7 @@ def _prepare_tbox(tbox: ClausalTBox) -> _PreparedTBox:
         for bound in OpaqueReading
     }
     return _PreparedTBox(
-        document(plain),
+        write_ontology_text(plain),
         frozenset(map(structural_key, plain)),
         tuple(data),
         bounds,
@@ -559,8 +573,11 @@ def _prepare_tbox(tbox: ClausalTBox) -> _PreparedTBox:
     )
 
 
-def _make_question(tbox: ClausalTBox, theory: DataTheory, index: int, module: Module) -> _Question:
+def _make_question(
+    tbox: ClausalTBox, theory: DataTheory, index: int, module: Module
+) -> _ModuleQuestion:
+    """Write a module as individuals of its own."""
     assertions = module_assertions(tbox, module, numbered_names(module, f"urn:shiq:m{index}:"))
     if module.data or module.negative_data:
         assertions = refute_ill_typed(theory, assertions)
-    return _Question(index, tuple(assertions))
+    return _ModuleQuestion(index, tuple(assertions))

@@ -60,23 +60,23 @@ _ANSWERS = {
 
 
 class JvmFailure(Exception):
-    """A question to the JVM got no answer; ``str`` is the reason."""
+    """Error: a question to the JVM got no answer; ``str`` is the reason."""
 
 
 class JvmExpired(JvmFailure):
-    """The time limit was reached; the JVM was killed."""
+    """Error: the time limit was reached; the JVM was killed."""
 
 
 class JvmDied(JvmFailure):
-    """The JVM ended unexpectedly, was killed, or wrote an invalid answer."""
+    """Error: the JVM ended unexpectedly, was killed, or wrote an invalid answer."""
 
 
 class JavaException(JvmFailure):
-    """Java threw an exception; the JVM is still alive."""
+    """Error: Java threw an exception; the JVM is still alive."""
 
 
 class Misread(JvmFailure):
-    """The OWL API read an ontology other than the one sent."""
+    """Error: the OWL API read an ontology other than the one sent."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class Jvm:
         path = os.pathsep.join([str(self._unpacked or DRIVER), *self.reasoner.jars])
         command = [java, *options, "-cp", path, "ReasonerDriver", self.reasoner.factory]
         try:
-            self._process = _launch(command, self._noise)
+            self._process = _launch_process(command, self._noise)
         except OSError as error:
             self._remove_unpacked()
             raise ReasonerError(f"{java} cannot be run: {error.strerror}", _REMEDY_JAVA) from error
@@ -176,11 +176,11 @@ class Jvm:
             deadline = None if timeout is None else time.monotonic() + timeout
             most = max(KEPT_BASES, len(bases))
             try:
-                slots = [self._slot(base, most, deadline) for base in bases]
+                slots = [self._slot_for(base, most, deadline) for base in bases]
                 place = ",".join(map(str, slots)) or "-"
-                verdict = self._request("ask", place, question, (*bases, question), deadline)
+                verdict = self._send_request("ask", place, question, (*bases, question), deadline)
             except JvmExpired:
-                self._kill()
+                self._kill_process()
                 raise JvmExpired(f"no answer within {timeout:g} s; the JVM was killed") from None
             except JvmFailure:
                 raise
@@ -195,7 +195,7 @@ class Jvm:
         """
         if self._owner != os.getpid():
             return
-        self._kill()
+        self._kill_process()
         for stream in (self._process.stdin, self._process.stdout, self._noise):
             if stream is not None:
                 stream.close()
@@ -208,20 +208,20 @@ class Jvm:
                 stream.close()
         self._process.returncode = 0  # else Popen would wait for a process that is not its child
 
-    def _slot(self, base: OntologyText, most: int, deadline: float | None) -> int:
-        """The slot, of ``most``, that holds the axioms of ``base``; a new base takes that of the
-        one unused for longest.
+    def _slot_for(self, base: OntologyText, most: int, deadline: float | None) -> int:
+        """The slot, of ``most``, that holds the axioms of ``base``; a new base takes the slot
+        unused for longest.
         """
         if base.text not in self._slots:
             if len(self._slots) >= most:
                 self._slots.popitem(last=False)
             slot = min({*range(most)} - {*self._slots.values()})
-            self._request("base", str(slot), base, (base,), deadline)
+            self._send_request("base", str(slot), base, (base,), deadline)
             self._slots[base.text] = slot
         self._slots.move_to_end(base.text)
         return self._slots[base.text]
 
-    def _request(
+    def _send_request(
         self,
         verb: str,
         place: str,
@@ -244,12 +244,12 @@ class Jvm:
         line = self._exchange(length + request, deadline)
         number, _, answer = line.partition(" ")
         if number != str(self._requests):
-            self._fail(line)
+            self._raise_died(line)
         if answer.startswith("error "):
-            raise JavaException(_one_line(answer.removeprefix("error ")))
+            raise JavaException(_shorten_to_line(answer.removeprefix("error ")))
         found = _ANSWERS[verb].fullmatch(answer)
         if found is None:
-            self._fail(line)
+            self._raise_died(line)
         if found[3] == "misread" or (int(found[1]), int(found[2])) != (axioms, names):
             raise Misread(
                 f"the OWL API read {found[1]} axioms about {found[2]} names"
@@ -277,24 +277,26 @@ class Jvm:
                 if any(descriptor == stdout.fileno() for descriptor, _ in events):
                     chunk = os.read(stdout.fileno(), 1 << 16)
                     if not chunk:
-                        self._fail()
+                        self._raise_died()
                     line += chunk
                 else:
                     unsent = unsent[os.write(stdin.fileno(), unsent) :]
                     if not unsent:
                         ready.unregister(stdin)
         except (OSError, ValueError):  # a broken pipe, or one that `close` has closed
-            self._fail()
+            self._raise_died()
         text = line[:-1].decode("utf-8", "replace")
         if unsent or "\n" in text:
-            self._fail(text)
+            self._raise_died(text)
         return text
 
     def _remove_unpacked(self) -> None:
+        """Remove the folder of unpacked class files."""
         if self._unpacked is not None:
             shutil.rmtree(self._unpacked, ignore_errors=True)
 
-    def _kill(self) -> None:
+    def _kill_process(self) -> None:
+        """Kill the JVM and its process group, and wait for its end."""
         if self._process.poll() is None:
             try:
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -302,17 +304,19 @@ class Jvm:
                 self._process.kill()
         self._process.wait()
 
-    def _fail(self, line: str | None = None) -> NoReturn:
-        """Raises JvmDied with why there is no answer, or none but ``line``; leaves no half-dead
-        JVM behind.
+    def _raise_died(self, line: str | None = None) -> NoReturn:
+        """Raise JvmDied with the reason why there is no answer, or none but ``line``; no half-dead
+        JVM is left behind.
         """
         if line is not None:
-            self._kill()
-            raise JvmDied(f"the JVM wrote what is no answer: {_one_line(line)!r}; it was killed")
+            self._kill_process()
+            raise JvmDied(
+                f"the JVM wrote what is no answer: {_shorten_to_line(line)!r}; it was killed"
+            )
         try:
             code = self._process.wait(2.0)
         except subprocess.TimeoutExpired:
-            self._kill()
+            self._kill_process()
             raise JvmDied("the JVM broke the connection; it was killed") from None
         noise = self._error_output()
         if "OutOfMemoryError" in noise:
@@ -320,7 +324,8 @@ class Jvm:
         if code < 0:
             raise JvmDied(f"the JVM was killed by {_signal_name(-code)}")
         raise JvmDied(
-            f"the JVM ended with exit code {code}" + (f": {_one_line(noise)}" if noise else "")
+            f"the JVM ended with exit code {code}"
+            + (f": {_shorten_to_line(noise)}" if noise else "")
         )
 
     def _error_output(self) -> str:
@@ -340,14 +345,17 @@ class Jvm:
             line = ""
         if line == "ready":
             return
-        self._kill()
-        noise = _one_line(self._error_output() or line) or f"exit code {self._process.returncode}"
+        self._kill_process()
+        noise = (
+            _shorten_to_line(self._error_output() or line)
+            or f"exit code {self._process.returncode}"
+        )
         self.close()
         raise ReasonerError(f"{java} did not start (heap {self.heap}): {noise}", _REMEDY_START)
 
 
-def _launch(command: Sequence[str], noise: IO[bytes]) -> subprocess.Popen[bytes]:
-    """Starts ``command``; its pipes are not buffered, and writing to it does not block."""
+def _launch_process(command: Sequence[str], noise: IO[bytes]) -> subprocess.Popen[bytes]:
+    """Start ``command``; its pipes are not buffered, and writing to it does not block."""
     process = subprocess.Popen(
         command,
         bufsize=0,
@@ -363,8 +371,8 @@ def _launch(command: Sequence[str], noise: IO[bytes]) -> subprocess.Popen[bytes]
 
 
 def _unpack_driver() -> Path:
-    """A folder with the driver's class files: Java does not find them in the zip file that this
-    package is imported from.
+    """Unpack the driver's class files to a folder: Java does not find them in the zip file of this
+    package.
     """
     folder = Path(tempfile.mkdtemp(prefix="shiq-java-"))
     for file in importlib.resources.files(__package__).joinpath("java").iterdir():
@@ -373,12 +381,14 @@ def _unpack_driver() -> Path:
     return folder
 
 
-def _one_line(text: str, limit: int = 300) -> str:
+def _shorten_to_line(text: str, limit: int = 300) -> str:
+    """Shorten a text to one line."""
     line = " ".join(text.split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def _signal_name(number: int) -> str:
+    """The name of a signal."""
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -427,6 +437,7 @@ def close_shared_jvms() -> None:
 
 
 def _after_fork_in_child() -> None:
+    """Forget the parent's JVMs in a forked child."""
     global _shared_lock  # noqa: PLW0603
     _shared_lock = threading.RLock()
     for jvm in _shared.values():

@@ -22,7 +22,7 @@ from shiq.model.ntriples import blank_term
 from shiq.model.roles import role_box
 from shiq.model.walk import rewrite_parts
 from shiq.reasoner.data_proxies import OpaqueData, opacity_reason, refute_ill_typed, replace_data
-from shiq.reasoner.structure import data_of, entity_kinds, structural_key, with_individuals
+from shiq.reasoner.structure import data_parts, entity_kinds, rename_individuals, structural_key
 
 V = TypeVar("V")
 
@@ -34,7 +34,7 @@ MANY = 50
 
 
 class Unsendable(Exception):
-    """HermiT cannot be asked this question; ``str`` is the reason."""
+    """Error: HermiT cannot be asked this question; ``str`` is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +51,10 @@ class OntologyText:
     entities: frozenset[tuple[str, str]]
 
 
-def document(values: Sequence[owl.Axiom | owl.Assertion]) -> OntologyText:
-    """``values``, which are as `make_sendable` leaves them, one a line. No declarations: the syntax
-    tells kinds by position.
+def write_ontology_text(values: Sequence[owl.Axiom | owl.Assertion]) -> OntologyText:
+    """Write ``values``, as `make_sendable` leaves them, one a line.
+
+    No declarations: the syntax tells kinds by position.
 
     Raises Unsendable for an IRI that the syntax cannot write, or that HermiT reserves for its
     own names (``internal:…``).
@@ -81,6 +82,7 @@ def document(values: Sequence[owl.Axiom | owl.Assertion]) -> OntologyText:
 
 
 def _all_different(individuals: Sequence[str]) -> str:
+    """Write that individuals are pairwise different."""
     return f"DifferentIndividuals{axiom_text(owl.ObjectOneOf(tuple(individuals))).removeprefix('ObjectOneOf')}"
 
 
@@ -124,20 +126,23 @@ def make_sendable(
     ]
     sent_assertions = [
         a
-        if _is_plain(a)
+        if _is_sent_unchanged(a)
         else _sendable_assertion(rewrite_parts(_name_blank_nodes(a), _normalise_operands))
         for a in assertions
     ]
-    return _distinct(sent_axioms), _distinct(sent_assertions)
+    return _distinct_values(sent_axioms), _distinct_values(sent_assertions)
 
 
-def _distinct(values: Iterable[V]) -> list[V]:
+def _distinct_values(values: Iterable[V]) -> list[V]:
+    """Drop values that are structurally equal to an earlier one."""
     return list(
-        {value if _is_plain(value) else structural_key(value): value for value in values}.values()
+        {
+            value if _is_sent_unchanged(value) else structural_key(value): value for value in values
+        }.values()
     )
 
 
-def _is_plain(value: object) -> bool:
+def _is_sent_unchanged(value: object) -> bool:
     """Decide whether it is an assertion on names only: it is sent unchanged and is its own
     structural key.
     """
@@ -152,7 +157,8 @@ def _is_plain(value: object) -> bool:
 
 
 def _name_blank_nodes(value: V) -> V:
-    return with_individuals(value, named_individual)
+    """Replace blank nodes by IRIs."""
+    return rename_individuals(value, named_individual)
 
 
 def named_individual(individual: str) -> str:
@@ -191,6 +197,7 @@ def _normalise_operands(part: object) -> object | None:
 
 
 def _sendable_axioms(axiom: owl.Axiom) -> Iterator[owl.Axiom]:
+    """Rewrite an axiom to axioms that a reader of sets cannot change."""
     match axiom:
         case (
             owl.EquivalentClasses(items)
@@ -241,7 +248,7 @@ def _sendable_axioms(axiom: owl.Axiom) -> Iterator[owl.Axiom]:
 
 
 def _split_repeated(items: Sequence[V]) -> tuple[list[V], list[V]]:
-    """Each item once; and those that occur more than once."""
+    """Split items into each one once, and those that occur more than once."""
     once: dict[object, V] = {}
     repeated: dict[object, V] = {}
     for item in items:
@@ -254,6 +261,7 @@ def _split_repeated(items: Sequence[V]) -> tuple[list[V], list[V]]:
 
 
 def _sendable_assertion(assertion: owl.Assertion) -> owl.Assertion:
+    """Rewrite a trivial (in)equality to a class assertion."""
     match assertion:
         case owl.SameIndividual(first, second) if first == second:
             return owl.ClassAssertion(owl.THING, first)
@@ -288,9 +296,9 @@ class CommonOntology:
             common = self._values & values.keys()
             # Of another ontology altogether nothing is to be kept.
             self._values = common if 2 * len(common) > len(values) else frozenset(values)
-            self._text = document([value for value in values if value in self._values])
+            self._text = write_ontology_text([value for value in values if value in self._values])
         rest = [value for value in values if value not in self._values]
-        return (self._text, document(rest)) if rest else (self._text,)
+        return (self._text, write_ontology_text(rest)) if rest else (self._text,)
 
 
 def _values_to_send(
@@ -298,7 +306,7 @@ def _values_to_send(
 ) -> list[Axiom | Assertion]:
     """Prepare an ontology for sending, with data replaced by proxies."""
     sent, said = make_sendable(axioms, assertions)
-    if any(data_of([*sent, *said])):
+    if any(data_parts([*sent, *said])):
         definitions = {a.datatype.iri: a.range for a in sent if isinstance(a, DatatypeDefinition)}
         sent = [a for a in sent if not isinstance(a, DatatypeDefinition)]
         theory = DataTheory(definitions, role_box(sent))

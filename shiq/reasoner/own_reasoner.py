@@ -46,7 +46,7 @@ class OwnReasoner:
     ) -> list[Answer]:
         """Decide each module, in order. ``timeout``: seconds for all of them."""
         deadline = None if timeout is None else time.monotonic() + timeout
-        compiled = self._compile(tbox)
+        compiled = self._compile_cached(tbox)
         return [compiled.decide(m, self.steps, self.steps_per_node, deadline) for m in modules]
 
     def attempt(
@@ -54,7 +54,7 @@ class OwnReasoner:
     ) -> list[Answer]:
         """`decide` within a small budget: UNDETERMINED where a module is not easy."""
         deadline = None if timeout is None else time.monotonic() + timeout
-        compiled = self._compile(tbox)
+        compiled = self._compile_cached(tbox)
         return [
             compiled.attempt(m, ATTEMPT_STEPS + len(m.positive) * ATTEMPT_STEPS_PER_NODE, deadline)
             for m in modules
@@ -65,7 +65,7 @@ class OwnReasoner:
     ) -> Module | None:
         """See `shiq.reasoner.protocol.CoreFinder`."""
         deadline = None if timeout is None else time.monotonic() + timeout
-        return self._compile(tbox).core(
+        return self._compile_cached(tbox).core(
             module, self.steps + self.steps_per_node * len(module.positive), deadline
         )
 
@@ -73,8 +73,8 @@ class OwnReasoner:
         """Drop the compiled TBoxes."""
         self._compiled.clear()
 
-    def _compile(self, tbox: ClausalTBox) -> CompiledTBox:
-        """``tbox`` compiled, by identity; the last few are kept."""
+    def _compile_cached(self, tbox: ClausalTBox) -> CompiledTBox:
+        """Compile ``tbox``, cached by identity; the last few are kept."""
         for i, compiled in enumerate(self._compiled):
             if compiled.tables.tbox is tbox:
                 self._compiled.append(self._compiled.pop(i))
@@ -103,12 +103,13 @@ class CompiledTBox:
         self.tables = Tables(tbox)
 
     @cached_property
-    def _unfolding(self) -> tuple[Unfolding, Tables] | None:
+    def _unfolded(self) -> tuple[Unfolding, Tables] | None:
+        """The TBox with definitions unfolded lazily, and its tables; None if nothing is gained."""
         found = unfolding(self.tables.tbox)
         return None if found is None else (found, Tables(found.tbox))
 
     @cached_property
-    def _buildings(self) -> tuple[BuildingPolicy, ...]:
+    def _building_policies(self) -> tuple[BuildingPolicy, ...]:
         """Building policies to try when numbers leave a module open."""
         counted = any(FIRST.large < need.n <= MOST_BUILT for need in self.tables.needs.values())
         return (*MORE_TRIES, AS_MANY_AS_POSSIBLE) if counted else MORE_TRIES
@@ -116,13 +117,13 @@ class CompiledTBox:
     def decide(
         self, module: Module, steps: int, steps_per_node: int, deadline: float | None
     ) -> Answer:
-        """The answer within ``steps``, and ``steps_per_node`` more for each individual. Where a
-        few of ``steps`` are not enough, half of all are spent on the unfolded TBox before all
-        are on the TBox itself.
+        """Decide ``module`` within ``steps``, and ``steps_per_node`` more for each individual.
+        Where a few of ``steps`` are not enough, half of all are spent on the unfolded TBox before
+        all are on the TBox itself.
         """
         more = steps_per_node * len(module.positive)
         outcome = decide(self.tables, module, steps // _BEFORE_UNFOLDING + more, deadline)
-        for building in self._buildings:
+        for building in self._building_policies:
             if not outcome.answer.reason.startswith(LARGE_NUMBER):
                 break
             try_ = decide(self.tables, module, steps + more, deadline, building)
@@ -135,9 +136,7 @@ class CompiledTBox:
         )
 
     def attempt(self, module: Module, limit: int, deadline: float | None) -> Answer:
-        """The answer within ``limit`` steps, and as many on the unfolded TBox where these are
-        not enough.
-        """
+        """Answer within ``limit`` steps, and as many on the unfolded TBox if these are not enough."""
         outcome = decide(self.tables, module, limit, deadline)
         return (
             self.decide_unfolded(module, limit, deadline) if outcome.is_out_of_budget else None
@@ -148,12 +147,12 @@ class CompiledTBox:
         return core_of(self.tables, module, steps, deadline)
 
     def decide_unfolded(self, module: Module, limit: int, deadline: float | None) -> Answer | None:
-        """The answer by lazy unfolding; None if there is nothing to unfold, or it does not
-        decide ``module``.
+        """Answer by lazy unfolding; None if there is nothing to unfold, or it does not decide
+        ``module``.
         """
-        if self._unfolding is None:
+        if self._unfolded is None:
             return None
-        rewriting, tables = self._unfolding
+        rewriting, tables = self._unfolded
         rewritten, lacking = rewriting.module(module)
         answer = decide(tables, rewritten, limit, deadline).answer
         if answer.verdict is Verdict.INCONSISTENT and answer.used_clauses is not None:

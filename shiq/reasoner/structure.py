@@ -80,12 +80,13 @@ def entity_kinds(values: Iterable[object]) -> set[tuple[str, str]]:
     return found
 
 
-def data_of(values: Iterable[object]) -> tuple[set[owl.DataRange], set[owl.Literal]]:
-    """The outermost data ranges in ``values``, and the literals outside data ranges."""
+def data_parts(values: Iterable[object]) -> tuple[set[owl.DataRange], set[owl.Literal]]:
+    """Collect the outermost data ranges in ``values``, and the literals outside data ranges."""
     ranges: set[owl.DataRange] = set()
     literals: set[owl.Literal] = set()
 
-    def note(part: object) -> object | None:
+    def note_data(part: object) -> object | None:
+        """Note a data range or literal."""
         if isinstance(part, _DATA_RANGES):
             ranges.add(part)
             return part
@@ -94,33 +95,35 @@ def data_of(values: Iterable[object]) -> tuple[set[owl.DataRange], set[owl.Liter
         return None
 
     for value in values:
-        rewrite_parts(value, note)
+        rewrite_parts(value, note_data)
     return ranges, literals
 
 
-def with_data(
+def replace_data_parts(
     value: V,
     ranges: Mapping[owl.DataRange, owl.DataRange],
     literals: Mapping[owl.Literal, owl.Literal],
 ) -> V:
-    """``value`` with its outermost data ranges and its literals replaced. Raises KeyError for
-    one without replacement.
+    """Replace the outermost data ranges and the literals of ``value``. Raises: KeyError for one
+    without replacement.
     """
 
-    def change(part: object) -> object | None:
+    def replaced_part(part: object) -> object | None:
+        """The replacement of a data range or literal."""
         if isinstance(part, _DATA_RANGES):
             return ranges[part]
         if isinstance(part, owl.Literal):
             return literals[part]
         return None
 
-    return rewrite_parts(value, change)
+    return rewrite_parts(value, replaced_part)
 
 
-def with_individuals(value: V, rename: Callable[[str], str]) -> V:
-    """``value`` with every individual renamed."""
+def rename_individuals(value: V, rename: Callable[[str], str]) -> V:
+    """Rename every individual in ``value``."""
 
-    def change(part: object) -> object | None:
+    def renamed_copy(part: object) -> object | None:
+        """Copy a part with its individuals renamed."""
         names = INDIVIDUAL_FIELDS.get(type(part))
         if names is None:
             return None
@@ -132,11 +135,11 @@ def with_individuals(value: V, rename: Callable[[str], str]) -> V:
                     rename(inside) if isinstance(inside, str) else tuple(map(rename, inside))
                 )
             else:
-                arguments[name] = rewrite_parts(inside, change)
+                arguments[name] = rewrite_parts(inside, renamed_copy)
         kind: Any = type(part)
         return kind(**arguments)  # type: ignore[no-any-return]
 
-    return rewrite_parts(value, change)
+    return rewrite_parts(value, renamed_copy)
 
 
 def structural_key(value: object) -> object:

@@ -81,9 +81,9 @@ def existence_names(tbox: ClausalTBox) -> dict[Property, str]:
                 clause.role.is_inverse or clause.at_most or clause.branch_body or clause.branch_head
             )
             (candidates if bare else others).add(Property(clause.role.iri, False))
-    everything = {p: p.iri for atom in _atoms(tbox) if (p := _property_of(atom))}
-    for atom in _atoms(tbox):
-        if (property := _property_of(atom)) is not None:
+    everything = {p: p.iri for atom in _all_atoms(tbox) if (p := _property_of_atom(atom))}
+    for atom in _all_atoms(tbox):
+        if (property := _property_of_atom(atom)) is not None:
             (others if literal_of(atom, everything) is None else candidates).add(property)
     return {
         p: f"{PREFIX}some:{'data' if p.is_data else 'object'}:{p.iri}"
@@ -109,7 +109,7 @@ def acyclic_definitions(tbox: ClausalTBox, existences: Mapping[Property, str]) -
     for index, names in sorted(choices, key=lambda choice: len(choice[1])):
         for name, other in names:
             used = frozenset(_names_in(other, existences))
-            if name not in defined and name not in counted and not _reaches(used, name, below):
+            if name not in defined and name not in counted and not _depends_on(used, name, below):
                 defined[name], below[name] = index, used
                 break
     return defined
@@ -164,10 +164,8 @@ def _names_in(expression: owl.ClassExpression, existences: Mapping[Property, str
                 yield name
 
 
-def _reaches(names: Iterable[str], goal: str, below: Mapping[str, frozenset[str]]) -> bool:
-    """Decide whether ``goal`` is one of ``names``, or occurs in their definitions, directly or
-    not.
-    """
+def _depends_on(names: Iterable[str], goal: str, below: Mapping[str, frozenset[str]]) -> bool:
+    """Decide whether ``goal`` is one of ``names``, or occurs in their definitions, directly or not."""
     stack, seen = list(names), set(names)
     while stack:
         name = stack.pop()
@@ -179,13 +177,15 @@ def _reaches(names: Iterable[str], goal: str, below: Mapping[str, frozenset[str]
     return False
 
 
-def _atoms(tbox: ClausalTBox) -> Iterator[Atom]:
+def _all_atoms(tbox: ClausalTBox) -> Iterator[Atom]:
+    """Yield the atoms of the TBox and of the heads of its clauses."""
     yield from tbox.atoms
     for clause in tbox.clauses:
         yield from clause.head
 
 
-def _property_of(atom: Atom) -> Property | None:
+def _property_of_atom(atom: Atom) -> Property | None:
+    """The property of a restriction; None for a name."""
     if isinstance(atom, str):
         return None
     return (
@@ -196,6 +196,7 @@ def _property_of(atom: Atom) -> Property | None:
 
 
 def _role_box_properties(tbox: ClausalTBox) -> Iterator[tuple[str, bool]]:
+    """Yield the properties that the role box mentions."""
     box = tbox.roles
     yield from ((iri, False) for iri in box.self_properties | box.reflexive)
     for roles in (
@@ -249,9 +250,9 @@ class Unfolding:
     existences: Mapping[Property, str]
 
     def module(self, module: Module) -> tuple[Module, tuple[AssertedAtom, ...]]:
-        """``module`` over the rewritten atoms, and the facts that it lacks there. If it is
-        inconsistent without them, it is; if it is consistent without them, it is if they follow
-        from the rest of it.
+        """Rewrite ``module`` over the rewritten atoms; return also the facts that it lacks there.
+        If it is inconsistent without them, it is; if it is consistent without them, it is if they
+        follow from the rest of it.
         """
         ids = self.tbox.atom_ids
         positive, negative = [0] * len(module.positive), [0] * len(module.positive)
@@ -281,7 +282,7 @@ class Unfolding:
         if literal is None:
             return (
                 None
-                if not holds and isinstance(atom, AtLeast) and self._is_open(atom)
+                if not holds and isinstance(atom, AtLeast) and self._may_be_met_invisibly(atom)
                 else (atom, holds)
             )
         name, positive = literal
@@ -291,7 +292,7 @@ class Unfolding:
             return self.complements[name], True
         return name, positive is holds
 
-    def _is_open(self, atom: AtLeast) -> bool:
+    def _may_be_met_invisibly(self, atom: AtLeast) -> bool:
         """Decide whether the restriction can be satisfied without a visible successor in the
         pre-model.
         """
@@ -321,12 +322,12 @@ def unfolding(tbox: ClausalTBox) -> Unfolding | None:
     existences = existence_names(tbox)
     defined = acyclic_definitions(tbox, existences)
     owners = {index: name for name, index in defined.items()}
-    read = [_Literals.from_clause(clause, existences) for clause in tbox.clauses]
+    read = [_SplitClause.from_clause(clause, existences) for clause in tbox.clauses]
     owned = [
-        _owner(clause, literals, owners, tbox.axioms)
+        _defined_name_of(clause, literals, owners, tbox.axioms)
         for clause, literals in zip(tbox.clauses, read)
     ]
-    if not any(literals.makes_choose(name) for literals, name in zip(read, owned) if name):
+    if not any(literals.is_choice(name) for literals, name in zip(read, owned) if name):
         return None
     complements = {name: f"{PREFIX}not:{name}" for name in sorted(defined)}
     clauses = [
@@ -343,9 +344,9 @@ def unfolding(tbox: ClausalTBox) -> Unfolding | None:
 
 
 @dataclass(frozen=True)
-class _Literals:
-    """A clause with names for ∃P.⊤: which names stand negatively in it and which atoms
-    positively, at the centre and the branch; ``has_role``: whether its role atom is left.
+class _SplitClause:
+    """A clause with names for ∃P.⊤, split into names that stand negatively in it and atoms that
+    stand positively, at the centre and the branch; ``has_role``: whether its role atom is left.
     """
 
     body: tuple[str, ...]
@@ -355,7 +356,8 @@ class _Literals:
     has_role: bool
 
     @classmethod
-    def from_clause(cls, clause: Clause, existences: Mapping[Property, str]) -> _Literals:
+    def from_clause(cls, clause: Clause, existences: Mapping[Property, str]) -> _SplitClause:
+        """Split a clause."""
         body, head = list(clause.body), []
         for atom in clause.head:
             literal: Literal | None = literal_of(atom, existences)
@@ -375,11 +377,12 @@ class _Literals:
         )
 
     def mentions(self, name: str) -> bool:
+        """Decide whether a name occurs in the clause."""
         return any(
             name in atoms for atoms in (self.body, self.head, self.branch_body, self.branch_head)
         )
 
-    def makes_choose(self, name: str) -> bool:
+    def is_choice(self, name: str) -> bool:
         """Decide whether ``name`` is one of several disjuncts."""
         return len(self.head) + len(self.branch_head) > 1 and (
             name in self.head or name in self.branch_head
@@ -388,7 +391,10 @@ class _Literals:
     def unfold(self, own: str | None, complements: Mapping[str, str], clause: Clause) -> Clause:
         """Unfold ``clause``, which the definition of ``own`` made, if any did."""
 
-        def turn(negative: Iterable[str], positive: Iterable[Atom]) -> tuple[list[str], list[Atom]]:
+        def complement_names(
+            negative: Iterable[str], positive: Iterable[Atom]
+        ) -> tuple[list[str], list[Atom]]:
+            """Replace names on the negative end by their complements."""
             body, head = [], []
             for name in negative:
                 if name != own and name in complements:
@@ -403,8 +409,8 @@ class _Literals:
                     kept.append(atom)
             return body, [*kept, *head]
 
-        body, head = turn(self.body, self.head)
-        branch_body, branch_head = turn(self.branch_body, self.branch_head)
+        body, head = complement_names(self.body, self.head)
+        branch_body, branch_head = complement_names(self.branch_body, self.branch_head)
         return replace(
             clause,
             body=tuple(dict.fromkeys(body)),
@@ -415,8 +421,8 @@ class _Literals:
         )
 
 
-def _owner(
-    clause: Clause, literals: _Literals, owners: Mapping[int, str], axioms: Sequence[owl.Axiom]
+def _defined_name_of(
+    clause: Clause, literals: _SplitClause, owners: Mapping[int, str], axioms: Sequence[owl.Axiom]
 ) -> str | None:
     """Return the defined name whose definition, with axioms on roles and datatypes, implies
     ``clause``; None if there is none.

@@ -43,6 +43,7 @@ class Bucket(Remote):
 
     @cached_property
     def _library(self) -> ModuleType:
+        """The library for object stores. Raises: OperationalError if it is missing."""
         try:
             import obstore
         except ImportError as error:
@@ -54,6 +55,7 @@ class Bucket(Remote):
 
     @cached_property
     def _objects(self) -> ObjectStore:
+        """The client of the object store."""
         from_url = self._library.store.from_url
         with self._translate_errors():
             # Options that are given take the place of all that variables say.
@@ -85,7 +87,7 @@ class Bucket(Remote):
         """See `Remote.version`."""
         try:
             with self._translate_errors(name):
-                return _version(self._library.head(self._objects, name))
+                return _file_version(self._library.head(self._objects, name))
         except FileNotFoundError:
             return None
 
@@ -99,19 +101,19 @@ class Bucket(Remote):
             for x in sorted(found, key=itemgetter("path"))
             if x["size"] or x["path"] not in {"", *folders}
         )
-        return {entry["path"]: _version(entry) for entry in files}
+        return {entry["path"]: _file_version(entry) for entry in files}
 
     def read(self, name: str) -> tuple[str, str]:
         """See `Remote.read`."""
         with self._translate_errors(name):
             found = self._library.get(self._objects, name)
-            return bytes(found.bytes()).decode(), _stamp(found.meta)
+            return bytes(found.bytes()).decode(), _version_stamp(found.meta)
 
     def stamp(self, name: str) -> str:
         """See `Remote.stamp`."""
         try:
             with self._translate_errors(name):
-                return _stamp(self._library.head(self._objects, name))
+                return _version_stamp(self._library.head(self._objects, name))
         except FileNotFoundError:
             return ""
 
@@ -119,7 +121,7 @@ class Bucket(Remote):
         """See `Remote.check_conditional_writes`: tests that the object store honours conditions."""
         with self._translate_errors(name):
             self._library.put(self._objects, name, b"")
-        for stamp in ("", _stamp({"e_tag": '"another"', "version": "1"})):
+        for stamp in ("", _version_stamp({"e_tag": '"another"', "version": "1"})):
             if self._swap_if_unchanged(name, "", stamp):
                 raise StoreError(
                     f"{self}: the object store ignores conditions (If-Match, If-None-Match), so that writers could undo one "
@@ -128,6 +130,7 @@ class Bucket(Remote):
                 )
 
     def _swap_if_unchanged(self, name: str, text: str, stamp: str) -> bool:
+        """Write a file if its version stamp is ``stamp``; False if it is not."""
         refused = self._library.exceptions
         try:
             with self._translate_errors(name):
@@ -137,23 +140,29 @@ class Bucket(Remote):
         return True
 
     def _size(self, name: str) -> int:
+        """Size of a file in bytes."""
         return int(self._library.head(self._objects, name)["size"])
 
     def _range(self, name: str, start: int, end: int) -> bytes:
+        """Read some bytes of a file."""
         return bytes(self._library.get_range(self._objects, name, start=start, end=end))
 
     def _put(self, name: str, file: Path) -> None:
+        """Upload a file."""
         self._library.put(self._objects, name, file)
 
     def _delete(self, name: str) -> None:
+        """Delete a file."""
         self._library.delete(self._objects, name)
 
     def _delete_all(self, folder: str) -> None:
+        """Delete every file below a folder."""
         for some in self._library.list(self._objects, prefix=folder):
             self._library.delete(self._objects, [entry["path"] for entry in some])
 
     @contextmanager
     def _translate_errors(self, name: str = "") -> Iterator[None]:
+        """Context that turns errors of the client into errors on a file."""
         refused = self._library.exceptions
         where = self / name if name else str(self)
         try:
@@ -182,11 +191,13 @@ class Bucket(Remote):
             ) from error
 
 
-def _stamp(told: Mapping[str, Any]) -> str:
+def _version_stamp(told: Mapping[str, Any]) -> str:
+    """Version stamp of an object."""
     return json.dumps({name: told[name] for name in ("e_tag", "version") if told.get(name)})
 
 
-def _version(told: Mapping[str, Any]) -> FileVersion:
+def _file_version(told: Mapping[str, Any]) -> FileVersion:
+    """Version of an object as a file."""
     return FileVersion(
         int(told["size"]), f"{told['e_tag']} {told['last_modified'].isoformat()} {told['size']}"
     )

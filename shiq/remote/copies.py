@@ -120,7 +120,7 @@ def copies() -> Copies:
     own = Path(spark or tempfile.gettempdir()) / f"shiq-cache-{_user_id()}"
     return _open_copies(
         Path(os.environ.get("SHIQ_CACHE") or own),
-        _size(os.environ.get("SHIQ_CACHE_SIZE") or str(_LIMIT)),
+        _parse_size(os.environ.get("SHIQ_CACHE_SIZE") or str(_LIMIT)),
     )
 
 
@@ -133,6 +133,7 @@ _open: dict[tuple[Path, int], Copies] = {}
 
 
 def _open_copies(folder: Path, limit: int) -> Copies:
+    """Open the cache folder, once per process. Raises: OperationalError."""
     if (folder, limit) in _open:
         return _open[folder, limit]
     try:
@@ -149,7 +150,8 @@ def _open_copies(folder: Path, limit: int) -> Copies:
     return _open.setdefault((folder, limit), Copies(folder.absolute(), limit))
 
 
-def _size(text: str) -> int:
+def _parse_size(text: str) -> int:
+    """Parse the setting of the cache's size. Raises: UsageError."""
     found = re.fullmatch(r"(\d+)([kmgt]?)b?", text.strip().lower())
     if found is None:
         raise UsageError(f"SHIQ_CACHE_SIZE={text}: no size", "Give it in bytes, or as 500m or 20g.")

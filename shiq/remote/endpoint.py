@@ -46,7 +46,7 @@ from shiq.deadline import (
 )
 from shiq.errors import InputError, UsageError
 from shiq.files import read_secret
-from shiq.inputs.limits import limits
+from shiq.inputs.limits import read_limits
 from shiq.rdf.sparql_construct import ALL_TRIPLES, TripleQuery, read_construct
 from shiq.remote.copies import copies
 from shiq.remote.place import ENDPOINT, LOOPBACK
@@ -318,7 +318,7 @@ class _Reading:
         """Copy an answer as it comes, within the limits of time and size. Raises: InputError."""
         size, length = 0, answer.headers.get("Content-Length", "")
         expected = int(length) if length.isdecimal() and not answer.chunked else None
-        most = limits().document
+        most = read_limits().document
         while size != expected and (part := answer.read1(_PART)):
             body.write(part)
             size += len(part)

@@ -45,10 +45,12 @@ class Hdfs(Remote):
 
     @cached_property
     def _root(self) -> str:
+        """Path of the folder in HDFS."""
         return "/" + self.address.split("/", 3)[3]
 
     @cached_property
     def _client(self) -> Client:
+        """The client of HDFS. Raises: OperationalError if its library is missing."""
         try:
             from hdfs_native import Client
         except ImportError as error:
@@ -117,6 +119,7 @@ class Hdfs(Remote):
             self._write(self._path(name), [b""])
 
     def _swap_if_unchanged(self, name: str, text: str, stamp: str) -> bool:
+        """Write a file if its version stamp is ``stamp``; False if it is not."""
         if self.stamp(name) != stamp:
             return False
         temporary = self._path(f"{name}{_NUMBERED}/{uuid.uuid4().hex}.tmp")
@@ -159,15 +162,19 @@ class Hdfs(Remote):
         ]
 
     def _path(self, name: str) -> str:
+        """Path of a file in HDFS."""
         return f"{self._root}/{name}" if name else self._root
 
     def _size(self, name: str) -> int:
+        """Size of a file in bytes."""
         return self._client.get_file_info(self._path(name)).length
 
     def _range(self, name: str, start: int, end: int) -> bytes:
+        """Read some bytes of a file."""
         return bytes(self._client.read(self._path(name)).read_range(start, end - start))
 
     def _put(self, name: str, file: Path) -> None:
+        """Upload a file."""
         path = self._path(name)
         temporary = f"{path}.{uuid.uuid4().hex}.tmp"
         with file.open("rb") as source:
@@ -175,6 +182,7 @@ class Hdfs(Remote):
         self._client.rename(temporary, path, overwrite=True)
 
     def _write(self, path: str, parts: Iterator[bytes] | list[bytes]) -> None:
+        """Write a file from parts."""
         from hdfs_native import WriteOptions
 
         with self._client.create(path, WriteOptions(overwrite=True, create_parent=True)) as file:
@@ -182,13 +190,16 @@ class Hdfs(Remote):
                 file.write(part)
 
     def _delete(self, name: str) -> None:
+        """Delete a file."""
         self._client.delete(self._path(name))
 
     def _delete_all(self, folder: str) -> None:
+        """Delete every file below a folder."""
         self._client.delete(self._path(folder), recursive=True)
 
     @contextmanager
     def _translate_errors(self, name: str = "") -> Iterator[None]:
+        """Context that turns errors of the client into errors on a file."""
         where = self / name if name else str(self)
         try:
             yield
@@ -206,4 +217,5 @@ class Hdfs(Remote):
 
 
 def _numbered_path(name: str, number: str) -> str:
+    """Path of a number of a file."""
     return f"{name}{_NUMBERED}/{number}"

@@ -1,5 +1,4 @@
-"""Inputs in object stores and HDFS: each is copied to this machine as of one moment, and read
-there.
+"""Read inputs in object stores and HDFS: each is copied to this machine as of one moment.
 
 The content of a copy is identified by ETag, time or size, so equal content is fetched once. Code
 that reads an input twice does so inside `pin_inputs`; there, an address whose content changed is
@@ -53,18 +52,20 @@ def local_copy(address: str) -> Path:
         found = None if address.endswith("/") else place.version(name)
         if found is not None:
             _record_stamp(address, found.stamp)
-            return _copy_file(place, name, found, _digest(found.stamp))
+            return _copy_file(place, name, found, _address_digest(found.stamp))
         below, files = _files_below(address)
-        if not _is_table(files):
+        if not _is_table_folder(files):
             raise InputError(
                 f"{address} is a prefix with {len(files):,} files", "Give the address of one file."
             )
-        digest = _digest("\n".join(f"{name} {found.stamp}" for name, found in files.items()))
+        digest = _address_digest(
+            "\n".join(f"{name} {found.stamp}" for name, found in files.items())
+        )
         _record_stamp(address, digest)
         copies = [_copy_file(below, name, found, digest) for name, found in files.items()]
         if below.files() != files:
             raise _changed_error(address)
-        return _root_of(copies[0], next(iter(files)))
+        return _copy_root(copies[0], next(iter(files)))
 
 
 def endpoint_copy(address: str) -> Snapshot:
@@ -82,10 +83,12 @@ def folder_copy(address: str) -> Path:
     """Copy all files below ``address`` to a folder. Raises: InputError."""
     with _as_input_errors(address):
         place, files = _files_below(address)
-        digest = _digest("\n".join(f"{name} {found.stamp}" for name, found in files.items()))
+        digest = _address_digest(
+            "\n".join(f"{name} {found.stamp}" for name, found in files.items())
+        )
         _record_stamp(address.rstrip("/"), digest)
         copies = [_copy_file(place, name, found, digest) for name, found in files.items()]
-        return _root_of(copies[0], next(iter(files)))
+        return _copy_root(copies[0], next(iter(files)))
 
 
 def inputs_at(address: str) -> list[str]:
@@ -99,7 +102,7 @@ def inputs_at(address: str) -> list[str]:
         if not address.endswith("/") and place.version(name) is not None:
             return [address]
         _, files = _files_below(address)
-        if _is_table(files):
+        if _is_table_folder(files):
             return [address.rstrip("/")]
         names = [
             name for name in files if not any(map(is_ignored_in_table, PurePosixPath(name).parts))
@@ -119,10 +122,11 @@ def is_prefix(address: str) -> bool:
 def _split_address(address: str) -> tuple[Remote, str]:
     """Split ``address`` into its remote storage and the name of the file there."""
     parent, _, name = address.rstrip("/").rpartition("/")
-    return _remote(parent), name
+    return _remote_place(parent), name
 
 
-def _remote(address: str) -> Remote:
+def _remote_place(address: str) -> Remote:
+    """The remote storage of an address. Raises: InputError."""
     place = place_of(address)
     if isinstance(place, Path):
         raise InputError(f"{address} is no address of a file", _CHECK)
@@ -130,7 +134,8 @@ def _remote(address: str) -> Remote:
 
 
 def _files_below(address: str) -> tuple[Remote, dict[str, FileVersion]]:
-    place = _remote(address.rstrip("/"))
+    """The files below an address, with their versions. Raises: InputError."""
+    place = _remote_place(address.rstrip("/"))
     files = place.files()
     if not files:
         raise InputError(f"{address} does not exist", _CHECK)
@@ -139,7 +144,8 @@ def _files_below(address: str) -> tuple[Remote, dict[str, FileVersion]]:
     return place, files
 
 
-def _is_table(files: dict[str, FileVersion]) -> bool:
+def _is_table_folder(files: dict[str, FileVersion]) -> bool:
+    """Decide whether the files of a folder are those of a table."""
     return any(
         name.startswith(f"{DELTA_LOG}/")
         or (
@@ -151,26 +157,31 @@ def _is_table(files: dict[str, FileVersion]) -> bool:
 
 
 def _copy_file(place: Remote, name: str, found: FileVersion, digest: str) -> Path:
+    """Copy a version of a file. Raises: InputError if it has changed."""
     copy = place.copy_version(name, found, digest)
     if copy is None:
         raise _changed_error(place / name)
     return copy
 
 
-def _root_of(copy: Path, name: str) -> Path:
+def _copy_root(copy: Path, name: str) -> Path:
+    """The folder of a copy that has several files."""
     return copy.parents[len(PurePosixPath(name).parts) - 1]
 
 
-def _digest(text: str) -> str:
+def _address_digest(text: str) -> str:
+    """Hash an address."""
     return sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:24]
 
 
 def _record_stamp(address: str, stamp: str) -> None:
+    """Record the version of an address, and refuse another one. Raises: InputError."""
     if _moment is not None and _moment.setdefault(address, stamp) != stamp:
         raise _changed_error(address)
 
 
 def _changed_error(address: str) -> InputError:
+    """Error: a file was changed while it was read."""
     return InputError(
         f"{address} was changed while it was read", "Run the same again, when nobody writes to it."
     )

@@ -32,10 +32,12 @@ _BLOCKS = ".blocks"
 
 
 def _block_name(name: str, i: int) -> str:
+    """Name of a block of a file in the cache."""
     return f"{name}{_BLOCKS}/{i}"
 
 
-def _bytes_at(path: Path, start: int, end: int) -> bytes:
+def _read_bytes(path: Path, start: int, end: int) -> bytes:
+    """Read some bytes of a local file."""
     with path.open("rb") as file:
         file.seek(start)
         return file.read(end - start)
@@ -140,7 +142,7 @@ class Remote(ABC):
             start, end = first * BLOCK, min(size, last * BLOCK)
             with self._translate_errors(name):
                 content = memoryview(
-                    _bytes_at(whole, start, end) if whole else self._range(name, start, end)
+                    _read_bytes(whole, start, end) if whole else self._range(name, start, end)
                 )
             if len(content) != end - start:
                 raise OSError(errno.EIO, f"it has other than {size:,} bytes", self / name)

@@ -38,8 +38,8 @@ class TableHead:
     @property
     def name(self) -> str:
         """Name of a row: the file name in the singular."""
-        words = _words(Path(self.file).name.partition(".")[0])
-        return " ".join([*words[:-1], _singular(words[-1])]) if words else "row"
+        words = _words_in(Path(self.file).name.partition(".")[0])
+        return " ".join([*words[:-1], _singular_of(words[-1])]) if words else "row"
 
     @property
     def key(self) -> str:
@@ -55,10 +55,12 @@ class TableHead:
 
 def draft_mapping(tables: Sequence[TableHead], ontology: Reading) -> str:
     """Write a mapping of ``tables`` to the terms of ``ontology``, as YARRRML text."""
-    return "\n".join(_Draft(tables, ontology).lines()) + "\n"
+    return "\n".join(_MappingDraft(tables, ontology).lines()) + "\n"
 
 
-class _Draft:
+class _MappingDraft:
+    """Writer of the first draft of a mapping."""
+
     def __init__(self, tables: Sequence[TableHead], ontology: Reading) -> None:
         known = ontology.tbox.signature
         self.tables = tables
@@ -66,7 +68,7 @@ class _Draft:
             _by_name(names, ontology.labels)
             for names in (known.classes, known.object_properties, known.data_properties)
         )
-        self.datatypes = _datatypes(ontology.tbox.axioms)
+        self.datatypes = _datatype_by_property(ontology.tbox.axioms)
         self.ranges = {
             x.property.iri: x.range.iri
             for x in ontology.tbox.axioms
@@ -77,7 +79,7 @@ class _Draft:
 
     def lines(self) -> list[str]:
         """Lines of the mapping."""
-        body = [line for table in self.tables for line in self._table(table)]
+        body = [line for table in self.tables for line in self._table_lines(table)]
         return [
             "# A first mapping, to be looked through: 'd' begins the names of individuals; write your own namespace there.",
             "prefixes:",
@@ -87,23 +89,25 @@ class _Draft:
             *body,
         ]
 
-    def _table(self, table: TableHead) -> list[str]:
+    def _table_lines(self, table: TableHead) -> list[str]:
+        """Lines for one table."""
         source = f"['{table.file}~jsonpath', '$']" if table.is_json else f"'{table.file}~csv'"
-        subject = _quote(self._individual(table.name, table.key))
-        lines = [f"  {_slug(table.name)}:", f"    sources: [{source}]", f"    s: {subject}"]
+        subject = _quote(self._template(table.name, table.key))
+        lines = [f"  {_hyphenate(table.name)}:", f"    sources: [{source}]", f"    s: {subject}"]
         cls, pairs = self.classes.get(table.name), []
         if cls is None:
-            pairs.append(self._comment("file", table.file, "class", table.name, self.classes))
+            pairs.append(self._comment_line("file", table.file, "class", table.name, self.classes))
         else:
             pairs.append(f"- [a, {self._prefixed_name(cls)}]")
-        pairs += [self._column(column) for column in table.columns if column != table.key]
+        pairs += [self._column_lines(column) for column in table.columns if column != table.key]
         return [
             *lines,
             "    po:" if any(x.startswith("-") for x in pairs) else "    po: []",
             *(f"      {x}" for x in pairs),
         ]
 
-    def _column(self, column: str) -> str:
+    def _column_lines(self, column: str) -> str:
+        """Lines for one column."""
         name = _normalise_name(column)
         for wanted in (name, *(name.removesuffix(f" {key}") for key in _KEYS)):
             if (iri := self.data.get(wanted)) is not None:
@@ -113,12 +117,12 @@ class _Draft:
                     if datatype and datatype != owl.XSD + "string"
                     else ""
                 )
-                return f"- [{self._prefixed_name(iri)}, {_quote(_reference(column))}{more}]"
+                return f"- [{self._prefixed_name(iri)}, {_quote(_column_reference(column))}{more}]"
             if (iri := self.objects.get(wanted)) is not None or (
                 iri := self._property_to(wanted)
             ) is not None:
-                return f"- [{self._prefixed_name(iri)}, {_quote(self._individual(self._target(wanted, iri), column) + '~iri')}]"
-        return self._comment("column", column, "property", name, {**self.objects, **self.data})
+                return f"- [{self._prefixed_name(iri)}, {_quote(self._template(self._target(wanted, iri), column) + '~iri')}]"
+        return self._comment_line("column", column, "property", name, {**self.objects, **self.data})
 
     def _property_to(self, name: str) -> str | None:
         """The only property whose range is the class that a column is named after."""
@@ -140,10 +144,14 @@ class _Draft:
         ]
         return named[0] if named else name
 
-    def _individual(self, name: str, column: str) -> str:
-        return f"d:{_slug(name)}/{_reference(column)}"
+    def _template(self, name: str, column: str) -> str:
+        """Template of the individuals of a table."""
+        return f"d:{_hyphenate(name)}/{_column_reference(column)}"
 
-    def _comment(self, what: str, text: str, kind: str, name: str, known: Mapping[str, str]) -> str:
+    def _comment_line(
+        self, what: str, text: str, kind: str, name: str, known: Mapping[str, str]
+    ) -> str:
+        """Comment on a column without a term, with the nearest one."""
         near = difflib.get_close_matches(name, known, 1)
         hint = f"; the nearest is {self._prefixed_name(known[near[0]])}" if near else ""
         return f"# {what} {' '.join(text.split())!r}: no {kind} of the ontology has this name or label{hint}"
@@ -159,7 +167,8 @@ class _Draft:
         return f"{prefix}:{iri[at:]}"
 
 
-def _datatypes(axioms: Iterable[owl.Axiom]) -> dict[str, str]:
+def _datatype_by_property(axioms: Iterable[owl.Axiom]) -> dict[str, str]:
+    """The datatype of each property with a range."""
     ranges = [x for x in axioms if isinstance(x, owl.DataPropertyRange)]
     found = {}
     for x in ranges:
@@ -182,26 +191,30 @@ def _by_name(iris: Iterable[str], labels: Mapping[str, str]) -> dict[str, str]:
     return {text: next(iter(of_it)) for text, of_it in found.items() if len(of_it) == 1}
 
 
-def _words(text: str) -> list[str]:
+def _words_in(text: str) -> list[str]:
+    """The words in a text, in lower case."""
     return [word.lower() for word in _WORD.findall(text)]
 
 
 def _normalise_name(text: str) -> str:
     """Normalise a name to its words: "maxTemp", "max_temp" and "Max temp" are equal."""
-    return " ".join(_words(text))
+    return " ".join(_words_in(text))
 
 
-def _singular(word: str) -> str:
+def _singular_of(word: str) -> str:
+    """The singular of a noun."""
     if word.endswith("ies"):
         return word[:-3] + "y"
     return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
 
 
-def _slug(name: str) -> str:
+def _hyphenate(name: str) -> str:
+    """Replace spaces by hyphens."""
     return name.replace(" ", "-")
 
 
-def _reference(column: str) -> str:
+def _column_reference(column: str) -> str:
+    """Reference to a column, with escapes."""
     return "$(" + re.sub(r"([\\)])", r"\\\1", column) + ")"
 
 

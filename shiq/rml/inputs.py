@@ -1,5 +1,6 @@
-"""Assignment of inputs to the logical sources of a mapping, before any row or record is read: tables
-to read in bulk, or a stream, for which the mapping is compiled."""
+"""Assign inputs to the logical sources of a mapping, before any row is read: tables in bulk, or a
+stream.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +51,7 @@ def mapped_sources(
 
     Raises: InputError; UsageError for a broken mapping, or one with a column that its table lacks.
     """
-    found = [_table(source) or source for source in sources]
+    found = [_table_source(source) or source for source in sources]
     tables = [
         source for source in found if isinstance(source, TableSource) and source.mapping is None
     ]
@@ -63,7 +64,7 @@ def mapped_sources(
     given = {name: table for table in tables if (name := feeds[id(table)]) is not None}
     for table in tables:
         name = feeds[id(table)]
-        if name is not None and given[name] is not table and _is_joined(name, every):
+        if name is not None and given[name] is not table and _is_join_parent(name, every):
             raise UsageError(
                 f"{table.name} and {given[name].name} both are {name} of {mapping}, which it joins with",
                 "Give one file for a logical source that others are joined with.",
@@ -104,7 +105,7 @@ def table_heads(names: Sequence[str], folder: Path) -> list[TableHead]:
     """
     found = []
     for name in names:
-        table = _table(name)
+        table = _table_source(name)
         if table is None:
             raise UsageError(
                 f"{name} is no table",
@@ -126,7 +127,8 @@ def table_heads(names: Sequence[str], folder: Path) -> list[TableHead]:
     return found
 
 
-def _table(source: object) -> TableSource | None:
+def _table_source(source: object) -> TableSource | None:
+    """The table that a source is; None if it is none."""
     if isinstance(source, (str, os.PathLike)):
         name = os.fsdecode(os.fspath(source))
         if name.startswith(TABLE) or not (table_kind(name) or text_table_kind(name)):
@@ -173,7 +175,7 @@ def _logical_source(
     Raises: UsageError.
     """
     sources = {m.source.name: m.source for m in every.values() if m.source.form != "sql"}
-    exact = [name for name, source in sources.items() if _has_name(table, source)]
+    exact = [name for name, source in sources.items() if _matches_source(table, source)]
     if exact:
         return exact[0]
     base = [name for name in sources if Path(name).name == Path(table.name).name]
@@ -196,7 +198,8 @@ def _logical_source(
     )
 
 
-def _has_name(table: TableSource, source: LogicalSource) -> bool:
+def _matches_source(table: TableSource, source: LogicalSource) -> bool:
+    """Decide whether a table is the one that a logical source names."""
     if table.name in (source.name, source.place):
         return True
     if isinstance(source.folder, str):
@@ -205,6 +208,7 @@ def _has_name(table: TableSource, source: LogicalSource) -> bool:
 
 
 def _needed_columns(every: Mapping[str, TriplesMap], name: str) -> set[str]:
+    """The columns of a logical source that the mapping refers to."""
     return {
         str(path[0])
         for m in every.values()
@@ -213,12 +217,14 @@ def _needed_columns(every: Mapping[str, TriplesMap], name: str) -> set[str]:
     }
 
 
-def _joins(triples_map: TriplesMap) -> Iterable[MappingJoin]:
+def _joins_of(triples_map: TriplesMap) -> Iterable[MappingJoin]:
+    """The joins of a triples map."""
     return (value for _, value in triples_map.predicate_objects if isinstance(value, MappingJoin))
 
 
-def _is_joined(name: str, every: Mapping[str, TriplesMap]) -> bool:
-    parents = {join.parent for m in every.values() for join in _joins(m) if join.conditions}
+def _is_join_parent(name: str, every: Mapping[str, TriplesMap]) -> bool:
+    """Decide whether a join needs the rows of a logical source."""
+    parents = {join.parent for m in every.values() for join in _joins_of(m) if join.conditions}
     return any(every[parent].source.name == name for parent in parents if parent in every)
 
 
@@ -226,7 +232,7 @@ def _joined_tables(mapping: str | Path, every: Mapping[str, TriplesMap]) -> dict
     """Tables in the folder of the mapping that joins need and no input replaces."""
     found = {}
     for name, source in {m.source.name: m.source for m in every.values()}.items():
-        if source.form == "sql" or not _is_joined(name, every):
+        if source.form == "sql" or not _is_join_parent(name, every):
             continue
         kind = table_kind(source.place) or text_table_kind(source.place)
         if kind is not None:
@@ -280,12 +286,13 @@ def _check_columns(table: TableSource, triples_map: TriplesMap, mapping: str | P
     columns = columns_of(table)
     for path, line in references_of(triples_map):
         if columns is not None and path[0] not in columns:
-            raise _missing_column(f"{mapping}, line {line}", table, path[0], columns)
+            raise _missing_column_error(f"{mapping}, line {line}", table, path[0], columns)
 
 
-def _missing_column(
+def _missing_column_error(
     where: str, table: TableSource, column: Any, columns: Sequence[str]
 ) -> UsageError:
+    """Error: a table lacks a column, with the nearest one."""
     from difflib import get_close_matches
 
     near = get_close_matches(str(column), columns, 1)
@@ -304,7 +311,7 @@ def _check_joins(
     mapping: str | Path,
 ) -> None:
     """Check that the joins of a triples map can be made. Raises: UsageError."""
-    for join in _joins(triples_map):
+    for join in _joins_of(triples_map):
         where = f"{mapping}, line {join.line}"
         parent = every.get(join.parent)
         if parent is None:
@@ -335,7 +342,7 @@ def _check_joins(
             ]
             for path in (*references, *parent.subject.references):
                 if columns is not None and path[0] not in columns:
-                    raise _missing_column(where, table, path[0], columns)
+                    raise _missing_column_error(where, table, path[0], columns)
 
 
 def compile_mapping(

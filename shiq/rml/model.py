@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from shiq import model as owl
-from shiq.inputs.sources import path_of
+from shiq.inputs.sources import local_path_of
 from shiq.remote.place import is_address
 
 #: A path into a record: names, places, and None for all members.
@@ -44,7 +44,9 @@ class LogicalSource:
     @property
     def path(self) -> Path:
         """Local path of the file; a copy of a remote one. Raises: InputError."""
-        return path_of(self.place) if isinstance(self.folder, str) else self.folder / self.name
+        return (
+            local_path_of(self.place) if isinstance(self.folder, str) else self.folder / self.name
+        )
 
 
 def folder_of(mapping: str) -> Path | str:

@@ -1,4 +1,4 @@
-"""Bulk reading of tables by a mapping: blocks of rows become triples with their row and column.
+"""Read tables by a mapping: blocks of rows become triples with their row and column.
 
 Terms are made column by column, and repeated values are looked up. `MappingProgram` makes the same
 triples row by row; tests compare the two.
@@ -19,7 +19,7 @@ from shiq.answers.verdict import Leftover
 from shiq.datatypes import DataTheory
 from shiq.inputs.sources import TableKind, TableSource
 from shiq.rdf.tables import table_files, table_rows
-from shiq.rdf.terms import Misfit
+from shiq.rdf.terms import UnreadableValue
 from shiq.rdf.text_tables import json_records
 from shiq.rdf.triples import Rejects, Triples
 from shiq.rdf.vocabulary import TYPE
@@ -95,7 +95,7 @@ class RowBlock:
         lines, rows = list[int](), list[Any]()
         for line, record in zip(self.lines, self.records):
             for row in _values_at(record, steps):
-                if isinstance(row, Misfit):
+                if isinstance(row, UnreadableValue):
                     rejects.add(f"no rows at {path_text(iterator)}: {row.reason}", line)
                 else:
                     lines.append(line)
@@ -113,24 +113,28 @@ class RowBlock:
         """Values of each row at ``path``; an empty value gives none."""
         if self.records is not None:
             return [
-                tuple(_cell(v, path) for v in _values_at(row, path) if v != "")
+                tuple(_text_of_value(v, path) for v in _values_at(row, path) if v != "")
                 for row in self.records
             ]
         if len(path) == 1:
             found = self.columns[str(path[0])]
             return [
-                () if v is None or v == "" else ((v, ""),) if type(v) is str else (_cell(v, path),)
+                ()
+                if v is None or v == ""
+                else ((v, ""),)
+                if type(v) is str
+                else (_text_of_value(v, path),)
                 for v in found
             ]
         nested = self.columns[str(path[0])]
         return [
-            tuple(_cell(v, path) for v in _values_at(value, path[1:]) if v != "")
+            tuple(_text_of_value(v, path) for v in _values_at(value, path[1:]) if v != "")
             for value in nested
         ]
 
 
 def _values_at(record: Any, path: Path_) -> list[Any]:
-    """Values at ``path`` as of `values_at`, and a misfit for each value without parts of the next
+    """Values at ``path`` as of `values_at`; a placeholder for each value without parts of the next
     kind.
     """
     if len(path) == 1 and isinstance(record, dict) and isinstance(path[0], str):
@@ -138,24 +142,24 @@ def _values_at(record: Any, path: Path_) -> list[Any]:
     found = [] if record is None else [record]
     for at, step in enumerate(path):
         kinds = (
-            (dict, list, Misfit)
+            (dict, list, UnreadableValue)
             if step is None
-            else (list, Misfit)
+            else (list, UnreadableValue)
             if isinstance(step, int)
-            else (dict, Misfit)
+            else (dict, UnreadableValue)
         )
         what = "array or object" if step is None else "array" if isinstance(step, int) else "object"
         misfits = (
             []
             if all(isinstance(v, kinds) for v in found)
-            else [Misfit(f"{path_text(path[:at])} is no {what}")]
+            else [UnreadableValue(f"{path_text(path[:at])} is no {what}")]
         )
         found = [
             x
             for value in found
             for x in (
                 [value]
-                if isinstance(value, Misfit)
+                if isinstance(value, UnreadableValue)
                 else values_at(value, (step,))
                 if isinstance(value, kinds)
                 else misfits
@@ -164,8 +168,9 @@ def _values_at(record: Any, path: Path_) -> list[Any]:
     return found
 
 
-def _cell(value: Any, path: Path_) -> Cell:
-    if isinstance(value, Misfit):
+def _text_of_value(value: Any, path: Path_) -> Cell:
+    """Text and datatype of a value; None and the reason if it has no text."""
+    if isinstance(value, UnreadableValue):
         return None, value.reason
     try:
         return text_of(value, path), natural_datatype(value)
@@ -213,7 +218,10 @@ def read_mapped(
     Returns: the other leftovers. Raises: InputError.
     """
     assert source.mapping is not None
-    begun, reader = len(triples), _MappedReader(source, source.mapping, triples, scope, rejects)
+    begun, reader = (
+        len(triples),
+        _MappedTableReader(source, source.mapping, triples, scope, rejects),
+    )
     for block in row_blocks(source, columns_wanted(source.mapping.maps), rejects):
         reader.read(block)
         if progress is not None:
@@ -231,7 +239,7 @@ def read_blocks(
     rejects: Rejects,
 ) -> None:
     """Read blocks of the table ``name`` into ``triples`` by a mapping without joins."""
-    reader = _MappedReader(
+    reader = _MappedTableReader(
         TableSource(name, TableKind.ARROW, None), mapping, triples, scope, rejects
     )
     for block in blocks:
@@ -239,7 +247,7 @@ def read_blocks(
     triples.begin_columns("")
 
 
-class _MappedReader:
+class _MappedTableReader:
     """Converter of the rows of one table into triples."""
 
     def __init__(
@@ -269,6 +277,7 @@ class _MappedReader:
 
     @cached_property
     def _is_ill_typed(self) -> Callable[[owl.Literal], bool]:
+        """The test whether a literal is ill-typed."""
         return DataTheory().is_ill_typed
 
     def read(self, block: RowBlock) -> None:
@@ -278,22 +287,22 @@ class _MappedReader:
             rows = block.expand_records(triples_map.source.iterator, self.rejects)
             if block.records is not None:
                 self._note_values(triples_map, rows)
-            subjects = self._terms(triples_map.subject, rows, self.rejects)
-            own = _columns_of(triples_map.subject)
+            subjects = self._term_ids(triples_map.subject, rows, self.rejects)
+            own = _columns_text(triples_map.subject)
             for iri in triples_map.classes:
                 every = [(self.triples.id(iri),)] * len(subjects)
-                self._add(rows.lines, subjects, [(self._type,)] * len(subjects), every, own)
+                self._add_triples(rows.lines, subjects, [(self._type,)] * len(subjects), every, own)
             for predicate, value in triples_map.predicate_objects:
-                names = self._terms(predicate, rows, self.rejects)
-                self._add(
+                names = self._term_ids(predicate, rows, self.rejects)
+                self._add_triples(
                     rows.lines,
                     subjects,
                     names,
-                    self._objects(value, rows, subjects),
-                    _columns_of(value) or own,
+                    self._object_ids(value, rows, subjects),
+                    _columns_text(value) or own,
                 )
 
-    def _add(
+    def _add_triples(
         self,
         lines: Sequence[int],
         subjects: Sequence[Ids],
@@ -301,6 +310,7 @@ class _MappedReader:
         values: Sequence[Ids],
         columns: str,
     ) -> None:
+        """Add the triples of rows by the ids of their terms."""
         made = self.triples
         made.begin_columns(columns)
         if all(max(map(len, ids), default=0) <= 1 for ids in (subjects, names, values)):
@@ -319,10 +329,10 @@ class _MappedReader:
 
     # --- terms ------------------------------------------------------------------------------------
 
-    def _terms(self, terms: TermMap, rows: RowBlock, rejects: Rejects) -> list[Ids]:
+    def _term_ids(self, terms: TermMap, rows: RowBlock, rejects: Rejects) -> list[Ids]:
         """Term ids that a term map makes of each row. Values without a term become ``rejects``."""
         if terms.constant:
-            return [(self._constant(terms.constant),)] * len(rows.lines)
+            return [(self._constant_id(terms.constant),)] * len(rows.lines)
         known, wrong = (
             self._ids_by_cells.setdefault(terms, {}),
             self._problems.setdefault(terms, {}),
@@ -332,20 +342,22 @@ class _MappedReader:
             wrong.clear()
         column = rows.texts(terms.references)
         if column is not None:
-            return self._terms_of_texts(terms, column, rows, rejects)
+            return self._term_ids_of_texts(terms, column, rows, rejects)
         found = []
         columns = [rows.cells(path) for path in terms.references]
         for row, cells in enumerate(zip(*columns) if columns else [()] * len(rows.lines)):
             ids = known.get(cells)
             if ids is None:
-                ids = known[cells] = self._make(terms, cells, wrong)
+                ids = known[cells] = self._make_terms(terms, cells, wrong)
             if wrong and cells in wrong:
                 texts = ", ".join(str(text) for values in cells for text, _ in values)
-                rejects.add(f"column {_columns_of(terms)}: {wrong[cells]}", rows.lines[row], texts)
+                rejects.add(
+                    f"column {_columns_text(terms)}: {wrong[cells]}", rows.lines[row], texts
+                )
             found.append(ids)
         return found
 
-    def _terms_of_texts(
+    def _term_ids_of_texts(
         self, terms: TermMap, column: Sequence[str | None], rows: RowBlock, rejects: Rejects
     ) -> list[Ids]:
         """Term ids that a term map makes of one column of texts, each distinct text once."""
@@ -357,22 +369,23 @@ class _MappedReader:
             if text in known:
                 continue
             problems: dict[tuple[tuple[Cell, ...], ...], str] = {}
-            known[text] = self._make(terms, (((text, ""),),), problems) if text else ()
+            known[text] = self._make_terms(terms, (((text, ""),),), problems) if text else ()
             if problems:
                 wrong[text] = next(iter(problems.values()))
         for row, text in enumerate(column) if wrong else ():
             if text in wrong:
                 rejects.add(
-                    f"column {_columns_of(terms)}: {wrong[text]}", rows.lines[row], str(text)
+                    f"column {_columns_text(terms)}: {wrong[text]}", rows.lines[row], str(text)
                 )
         return list(map(known.__getitem__, column))
 
-    def _make(
+    def _make_terms(
         self,
         terms: TermMap,
         cells: tuple[tuple[Cell, ...], ...],
         wrong: dict[tuple[tuple[Cell, ...], ...], str],
     ) -> Ids:
+        """Make the terms of one row from its cells; values without a term go to ``wrong``."""
         by_itself = (
             terms.has_natural_datatype
             and len(cells) == 1
@@ -382,13 +395,15 @@ class _MappedReader:
         found = []
         for values in product(*cells):
             try:
-                texts = [_text(cell) for cell in values]
-                found.append(self._id(value_of(terms, texts, values[0][1] if by_itself else "")))
+                texts = [_rdf_text(cell) for cell in values]
+                found.append(
+                    self._checked_id(value_of(terms, texts, values[0][1] if by_itself else ""))
+                )
             except ValueError as error:
                 wrong[cells] = str(error)
         return tuple(found)
 
-    def _id(self, value: str | owl.Literal) -> int:
+    def _checked_id(self, value: str | owl.Literal) -> int:
         """Id of a term. Raises: ValueError for one that data may not contain."""
         if isinstance(value, owl.Literal):
             if (
@@ -409,7 +424,8 @@ class _MappedReader:
                 raise ValueError(f"{value!r} is no absolute IRI ({error})") from None
         return self.triples.id(value)
 
-    def _constant(self, token: str) -> int:
+    def _constant_id(self, token: str) -> int:
+        """Id of a constant term."""
         if token.startswith("<"):
             return self.triples.id(token[1:-1])
         value = next(
@@ -419,21 +435,22 @@ class _MappedReader:
 
     # --- joins ------------------------------------------------------------------------------------
 
-    def _objects(
+    def _object_ids(
         self, value: TermMap | MappingJoin, rows: RowBlock, subjects: Sequence[Ids]
     ) -> list[Ids]:
+        """Ids of the objects of each row, by a term map or a join."""
         if isinstance(value, TermMap):
-            return self._terms(value, rows, self.rejects)
+            return self._term_ids(value, rows, self.rejects)
         if not value.conditions:
             # Values that make no subject are told where the parent itself is read.
-            return self._terms(
+            return self._term_ids(
                 self.mapping.all_maps[value.parent].subject, rows, Rejects(self.source.name)
             )
-        partners = self._partners_by(value)
+        partners = self._subjects_by_key(value)
         keys = [rows.cells(child) for child, _ in value.conditions]
         found: list[Ids] = []
         for row, cells in enumerate(zip(*keys)):
-            wanted = self._keys(cells, _columns_of(value), rows.lines[row], self.rejects)
+            wanted = self._join_keys(cells, _columns_text(value), rows.lines[row], self.rejects)
             found.append(
                 tuple(dict.fromkeys(chain.from_iterable(partners.get(key, ()) for key in wanted)))
             )
@@ -443,7 +460,7 @@ class _MappedReader:
         return found
 
     @staticmethod
-    def _keys(
+    def _join_keys(
         cells: Sequence[tuple[Cell, ...]], columns: str, line: int, rejects: Rejects
     ) -> list[tuple[str, ...]]:
         """Join keys of a row: each combination of its values. A value without a text joins nothing."""
@@ -453,7 +470,7 @@ class _MappedReader:
             product(*([text for text, _ in values if text is not None] for values in cells))
         )
 
-    def _partners_by(self, join: MappingJoin) -> Mapping[tuple[str, ...], Ids]:
+    def _subjects_by_key(self, join: MappingJoin) -> Mapping[tuple[str, ...], Ids]:
         """Subjects of the parent of a join, by the values of its join columns."""
         if join not in self._partners:
             parent = self.mapping.all_maps[join.parent]
@@ -467,16 +484,18 @@ class _MappedReader:
             wanted = list(
                 dict.fromkeys(str(path[0]) for path in (*parent.subject.references, *paths))
             )
-            blocks = row_blocks(table, wanted, rejects) if table else _database(parent, wanted)
+            blocks = (
+                row_blocks(table, wanted, rejects) if table else _database_block(parent, wanted)
+            )
             found: dict[tuple[str, ...], Ids] = {}
             # Where an input is read by itself, nobody looks at these.
-            wrong, columns = Rejects(name), ", ".join(map(_label, paths))
+            wrong, columns = Rejects(name), ", ".join(map(_path_label, paths))
             self._side_rejects.append(wrong)
             for block in blocks:
                 rows = block.expand_records(parent.source.iterator, rejects)
-                ids = self._terms(parent.subject, rows, rejects)
+                ids = self._term_ids(parent.subject, rows, rejects)
                 for line, ids_of_row, cells in zip(rows.lines, ids, zip(*map(rows.cells, paths))):
-                    for key in self._keys(cells, columns, line, wrong) if ids_of_row else ():
+                    for key in self._join_keys(cells, columns, line, wrong) if ids_of_row else ():
                         found[key] = (*found.get(key, ()), *ids_of_row)
             self._partners[join] = found
         return self._partners[join]
@@ -484,6 +503,7 @@ class _MappedReader:
     # --- what is told at the end ------------------------------------------------------------------
 
     def _note_values(self, triples_map: TriplesMap, rows: RowBlock) -> None:
+        """Note the paths that have values in some row."""
         unseen = {path for path, _ in references_of(triples_map)} - self._paths_with_values
         self._paths_with_values |= {path for path in unseen if any(rows.cells(path))}
 
@@ -492,7 +512,9 @@ class _MappedReader:
         name = self.source.name
         yield from chain.from_iterable(rejects.leftovers() for rejects in self._side_rejects)
         for join, (line, count) in self._unmatched_joins.items():
-            keys = ", ".join(f"{_label(child)} = {parent}" for child, parent in join.conditions)
+            keys = ", ".join(
+                f"{_path_label(child)} = {parent}" for child, parent in join.conditions
+            )
             table = self.mapping.all_maps[join.parent].source.name
             message = f"a row without a partner in {table} ({keys}): no triple of the join"
             yield Leftover("no-partner", message, name, line, count=count)
@@ -508,7 +530,7 @@ class _MappedReader:
                 yield Leftover("no-value", message, name)
 
 
-def _text(cell: Cell) -> str:
+def _rdf_text(cell: Cell) -> str:
     """Text of a cell. Raises: ValueError for a value that RDF cannot express."""
     text, why = cell
     if text is None:
@@ -518,22 +540,24 @@ def _text(cell: Cell) -> str:
     return text
 
 
-def _database(parent: TriplesMap, wanted: Sequence[str]) -> Iterator[RowBlock]:
+def _database_block(parent: TriplesMap, wanted: Sequence[str]) -> Iterator[RowBlock]:
+    """Read the rows of a database as one block."""
     rows = list(rows_of(parent.source))
     yield RowBlock(
         range(1, len(rows) + 1), {name: [row.get(name) for row in rows] for name in wanted}
     )
 
 
-def _columns_of(value: TermMap | MappingJoin) -> str:
+def _columns_text(value: TermMap | MappingJoin) -> str:
+    """Columns that a term map or join reads, as text."""
     paths = (
         value.references
         if isinstance(value, TermMap)
         else tuple(child for child, _ in value.conditions)
     )
-    return ", ".join(dict.fromkeys(map(_label, paths)))
+    return ", ".join(dict.fromkeys(map(_path_label, paths)))
 
 
-def _label(path: Path_) -> str:
+def _path_label(path: Path_) -> str:
     """Name of a path in messages: a column by its name."""
     return str(path[0]) if len(path) == 1 else path_text(path)

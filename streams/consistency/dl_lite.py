@@ -27,7 +27,7 @@ from typing import TypeAlias
 from shiq.datatypes import DataTheory
 from shiq.model import NOTHING, TOP_DATATYPE, Axiom, Signature, TBox
 from shiq.model.clause import AtLeast, Clause, DataAtLeast, DataAtMost
-from shiq.model.roles import Role, reachable, role_box
+from shiq.model.roles import Role, role_box, transitive_closure
 from shiq.simplify import simplify
 from shiq.simplify.inclusion import role_origins
 
@@ -108,12 +108,12 @@ class DLLiteView:
     @cached_property
     def superlabels(self) -> dict[str, frozenset[str]]:
         """⊑* by subsumed label: all superlabels of labels in positive inclusions."""
-        return reachable(self.positive)
+        return transitive_closure(self.positive)
 
     @cached_property
     def sublabels(self) -> dict[str, frozenset[str]]:
         """⊑* by subsuming label: all sublabels of labels in positive inclusions."""
-        return reachable([(sup, sub) for sub, sup in self.positive])
+        return transitive_closure([(sup, sub) for sub, sup in self.positive])
 
     def ancestors(self, label: str) -> frozenset[str]:
         """``label`` and all its superlabels."""

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from shiq.columns.arrays import Ints
 from shiq.model import NOTHING
-from shiq.model.roles import components
+from shiq.model.roles import strong_components
 from shiq.streams.consistency.dl_lite import PAIR, DLLiteView, Negative, Origins
 from shiq.streams.consistency.spans import Flags
 
@@ -186,7 +186,7 @@ def group_by_depth(view: DLLiteView, negatives: Group) -> tuple[Group, ...]:
         p: [q for q in negatives if q is not p and _is_below(view, p, q)] for p in negatives
     }
     level: dict[Negative, int] = {}
-    for members in components(over):
+    for members in strong_components(over):
         beyond = [level[q] for p in members for q in over[p] if q not in members]
         level |= dict.fromkeys(members, 1 + max(beyond, default=-1))
     last = max(level.values(), default=-1)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shiq.columns.arrays import Ints, ranges
+from shiq.columns.arrays import Ints, concatenate_ranges
 from shiq.streams.consistency.dl_lite import Negative, display_label
 from shiq.streams.consistency.events import IndividualNumbers
 from shiq.streams.consistency.negative_inclusions import RootMasks, find_conflicts_below
@@ -101,7 +101,7 @@ class ViolationFinder:
         )
         for low, high in zip(cuts, (*cuts[1:], len(key))):
             second = np.repeat(np.arange(low, high), np.arange(low, high) - begin[low:high])
-            first = ranges(begin[low:high], np.arange(low, high))
+            first = concatenate_ranges(begin[low:high], np.arange(low, high))
             start = np.maximum(spans.start[first], spans.start[second])
             end = np.minimum(spans.end[first], spans.end[second])
             a, b = label[first], label[second]

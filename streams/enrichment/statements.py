@@ -21,7 +21,7 @@ from typing import Any, Final
 from shiq import model as owl
 from shiq.answers.verdict import is_blocking
 from shiq.datatypes import DataTheory
-from shiq.datatypes.ranges import Formula, holds
+from shiq.datatypes.ranges import Formula, contains_value
 from shiq.datatypes.values import DataValue, IllTyped
 from shiq.errors import InputError, UsageError
 from shiq.functional.writer import axiom_text
@@ -266,7 +266,7 @@ class ValueRegions:
     def region_of(self, literal: owl.Literal) -> str:
         """Region of a literal as a text of bits; the literal itself if it is undecided."""
         value = self.value_of(literal)
-        row = [holds(formula, value) for formula in self._formulas]
+        row = [contains_value(formula, value) for formula in self._formulas]
         return (
             literal_text(literal) if None in row else "".join("01"[bool(inside)] for inside in row)
         )

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from shiq.deprecation import RenamedAttribute
-from shiq.model.roles import components
+from shiq.model.roles import strong_components
 from shiq.streams.rules.syntax import (
     Atom,
     Literal,
@@ -63,7 +63,7 @@ def ordered_components(
         for target in targets
         if target not in every
     }
-    return [tuple(members[::-1]) for members in components(every)][::-1]
+    return [tuple(members[::-1]) for members in strong_components(every)][::-1]
 
 
 def make_strata(rules: Sequence[StreamRule], problems: list[ProgramProblem]) -> tuple[Stratum, ...]:

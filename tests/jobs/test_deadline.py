@@ -241,7 +241,7 @@ def test_deciding(end: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> 
     pigeons = [
         ClassAssertion(c, f"urn:t#i{k}") for k, flock in enumerate(FLOCKS) for c in (A, flock)
     ]
-    end(monkeypatch, search, "look_at_budget", 3)
+    end(monkeypatch, search, "check_budget", 3)
     result = in_a_while(PIGEONS, abox_of(pigeons), 600)
     assert result.verdict is Verdict.UNDETERMINED
     assert result.reason.startswith(

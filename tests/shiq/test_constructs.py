@@ -28,7 +28,7 @@ from shiq.model.profile import split_assertions, split_axioms
 from shiq.model.walk import entities, rebuild, rewrite_parts
 from shiq.rdf import read_ontology
 from shiq.reasoner.hermit import HermitReasoner
-from shiq.reasoner.ontology_text import document
+from shiq.reasoner.ontology_text import write_ontology_text
 from shiq.simplify import simplify
 from shiq.simplify.locality import relevant_axioms
 from tests.tools.owl_xml_writer import OwlXmlWriter
@@ -189,7 +189,7 @@ def as_json_and_back(value: Any) -> str:
 
 
 def sent_to_java(value: Any) -> str:
-    text = document([value]).text
+    text = write_ontology_text([value]).text
     complaints = [x.message for x in parse_functional(text, "x.ofn", "s").leftovers]
     return " ".join(complaints) or has_names(value, text)
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from shiq import check_insertions
 from shiq.errors import InputError, UsageError
-from shiq.inputs.limits import InputLimits, limits
+from shiq.inputs.limits import InputLimits, read_limits
 from shiq.inputs.reading import Reading
 from shiq.jobs.gate.lines import read_statements
 from shiq.model import (
@@ -414,9 +414,9 @@ def test_an_archive_made_to_do_harm_is_refused(
     monkeypatch.setenv("SHIQ_MAX_RATIO", "5k")
     monkeypatch.setenv("SHIQ_MAX_DOCUMENT", "1.5 GB")
     with pytest.raises(UsageError, match="SHIQ_MAX_DOCUMENT"):
-        limits()
+        read_limits()
     monkeypatch.delenv("SHIQ_MAX_DOCUMENT")
-    assert limits() == InputLimits(ratio=5 << 10)
+    assert read_limits() == InputLimits(ratio=5 << 10)
 
 
 def test_single_bad_assertions_do_not_hide_a_conflict(tmp_path: Path) -> None:

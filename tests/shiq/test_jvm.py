@@ -44,7 +44,7 @@ from shiq.reasoner.jvm import (
     release_jvm,
     shared_jvm,
 )
-from shiq.reasoner.ontology_text import OntologyText, document
+from shiq.reasoner.ontology_text import OntologyText, write_ontology_text
 from tests.time_limits import before_call
 from tests.tools import java_classes
 
@@ -52,8 +52,8 @@ pytestmark = [pytest.mark.jvm, pytest.mark.usefixtures("cold_jvm")]
 
 A, B = Class("urn:A"), Class("urn:B")
 IS_A, IS_B = ClassAssertion(A, "urn:a"), ClassAssertion(B, "urn:a")
-CONSISTENT = document([IS_A, IS_B])
-INCONSISTENT = document([IS_A, IS_B, DisjointClasses((A, B))])
+CONSISTENT = write_ontology_text([IS_A, IS_B])
+INCONSISTENT = write_ontology_text([IS_A, IS_B, DisjointClasses((A, B))])
 NONSENSE = OntologyText("hello", 0, frozenset())
 
 
@@ -62,7 +62,7 @@ def pigeonhole(holes: int) -> OntologyText:
     sits = [[Class(f"urn:p{i}h{j}") for j in range(holes)] for i in range(holes + 1)]
     axioms: list[Axiom] = [SubClassOf(A, ObjectUnionOf(tuple(row))) for row in sits]
     axioms += [DisjointClasses(pair) for hole in zip(*sits) for pair in combinations(hole, 2)]
-    return document([*axioms, IS_A])
+    return write_ontology_text([*axioms, IS_A])
 
 
 #: Not answered within minutes.
@@ -101,7 +101,7 @@ def test_answers(jvm: Jvm) -> None:
     assert jvm.is_consistent((), CONSISTENT, 30) is True
     assert jvm.is_consistent((), INCONSISTENT, 30) is False
     assert jvm.is_consistent((), pigeonhole(3), 30) is False
-    assert jvm.is_consistent((), document([])) is True
+    assert jvm.is_consistent((), write_ontology_text([])) is True
 
 
 def test_a_java_exception_is_a_failure_and_the_jvm_lives(jvm: Jvm) -> None:
@@ -124,7 +124,7 @@ def test_another_number_of_axioms_or_names_is_no_answer(jvm: Jvm) -> None:
         with pytest.raises(Misread, match="2 axioms about 3 names where"):
             jvm.is_consistent((), wrong)
     # Text of its own, which no earlier question has left behind.
-    new = document([ClassAssertion(Class("urn:new"), "urn:a")])
+    new = write_ontology_text([ClassAssertion(Class("urn:new"), "urn:a")])
     with pytest.raises(Misread, match="1 axioms about 2 names where 2 axioms"):
         jvm.is_consistent((OntologyText(new.text, 2, new.entities),), CONSISTENT)
     with pytest.raises(Misread):
@@ -135,8 +135,8 @@ def test_another_number_of_axioms_or_names_is_no_answer(jvm: Jvm) -> None:
 def test_text_beyond_ascii_and_lines_arrives(jvm: Jvm) -> None:
     odd = Class("urn:\u00e9\U0001f600\u2028#x?y=(z)")
     values = [ClassAssertion(odd, "urn:a"), ClassAssertion(A, "urn:a")]
-    assert jvm.is_consistent((), document(values)) is True
-    assert jvm.is_consistent((), document([*values, DisjointClasses((A, odd))])) is False
+    assert jvm.is_consistent((), write_ontology_text(values)) is True
+    assert jvm.is_consistent((), write_ontology_text([*values, DisjointClasses((A, odd))])) is False
     with pytest.raises(JvmFailure, match="cannot be sent"):
         jvm.is_consistent((), OntologyText("\ud800", 0, frozenset()))
     assert jvm.is_consistent((), CONSISTENT) is True
@@ -146,7 +146,7 @@ def test_bases_are_parsed_once_and_never_mixed_up(jvm: Jvm) -> None:
     """More of them than are kept, some of which fail, in a random order."""
     rng = random.Random(1)
     bases = [
-        document(
+        write_ontology_text(
             [SubClassOf(A, Class(f"urn:B{i}")), SubClassOf(Class(f"urn:B{i}"), (NOTHING, B)[i % 2])]
         )
         for i in range(KEPT_BASES + 4)
@@ -159,7 +159,7 @@ def test_bases_are_parsed_once_and_never_mixed_up(jvm: Jvm) -> None:
         assert jvm.is_consistent((bases[i],), CONSISTENT) is bool(i % 2)
         assert jvm.is_consistent((bases[i], bases[j]), CONSISTENT) is bool(i % 2 and j % 2)
     consistent = tuple(base for i, base in enumerate(bases) if i % 2) + tuple(
-        document([SubClassOf(A, Class(f"urn:C{i}"))]) for i in range(KEPT_BASES)
+        write_ontology_text([SubClassOf(A, Class(f"urn:C{i}"))]) for i in range(KEPT_BASES)
     )
     assert jvm.is_consistent(consistent, CONSISTENT) is True
     assert jvm.is_consistent((bases[0], *consistent), CONSISTENT) is False
@@ -194,7 +194,7 @@ def test_a_time_out_kills_it(doomed: Jvm) -> None:
 def test_a_time_out_while_it_reads_nothing_kills_it(doomed: Jvm) -> None:
     """More than a pipe holds is on its way to a JVM that is stopped."""
     os.kill(doomed.pid, signal.SIGSTOP)
-    many = document([ClassAssertion(A, f"urn:{i}") for i in range(20_000)])
+    many = write_ontology_text([ClassAssertion(A, f"urn:{i}") for i in range(20_000)])
     with pytest.raises(JvmExpired):
         doomed.is_consistent((), many, 0.5)
     assert _gone(doomed.pid)
@@ -214,7 +214,7 @@ def test_killed_between_calls(doomed: Jvm) -> None:
 
 
 def test_out_of_memory(doomed: Jvm) -> None:
-    large = document(
+    large = write_ontology_text(
         [SubClassOf(A, ObjectMinCardinality(400_000, ObjectProperty("urn:r"), B)), IS_A]
     )
     with pytest.raises(JvmDied, match=r"out of memory \(heap 64m\)"):
@@ -238,8 +238,8 @@ def test_what_was_asked_before_is_given_up() -> None:
     try:
         for i in range(25):
             many = [ClassAssertion(Class(f"urn:{i}"), f"urn:{i}:{j}") for j in range(4_000)]
-            assert machine.is_consistent((document(many),), CONSISTENT) is True
-            assert machine.is_consistent((), document(many)) is True
+            assert machine.is_consistent((write_ontology_text(many),), CONSISTENT) is True
+            assert machine.is_consistent((), write_ontology_text(many)) is True
     finally:
         machine.close()
 
@@ -307,7 +307,7 @@ def test_an_answer_to_half_a_request_does_not_count(
     fake_java(tmp_path, "echo 1 20000 20001 true; sleep 100")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     machine = Jvm("64m")
-    many = document([ClassAssertion(A, f"urn:{i}") for i in range(20_000)])
+    many = write_ontology_text([ClassAssertion(A, f"urn:{i}") for i in range(20_000)])
     try:
         with pytest.raises(JvmDied, match="no answer"):
             machine.is_consistent((), many, 30)

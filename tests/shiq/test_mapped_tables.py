@@ -280,7 +280,7 @@ def test_parts_that_tasks_read_say_what_the_table_says(tmp_path: Path) -> None:
 def test_the_comparison_sees_a_cell_that_is_dropped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = tables._cell
+    real = tables._text_of_value
     monkeypatch.setattr(
         tables,
         "value_of",

@@ -302,7 +302,7 @@ def _refuse_as_proof(search: Search, program: NodeProgram) -> None:
 
 
 def test_a_clash_taken_for_a_proof_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large_numbers, "_refuse", _refuse_as_proof)
+    monkeypatch.setattr(large_numbers, "_refuse_pre_model", _refuse_as_proof)
     assert any("inconsistent, not consistent" in fault for fault in contradictions(range(60)))
 
 

@@ -34,7 +34,7 @@ def _kept(meaning: Any, directive: bytes) -> Any:
 
 
 def _pass_over(self: Any, kind: str, frame: Any) -> None:
-    frame.kind, frame.node = grammar._Kind.NODE, self._fresh()
+    frame.kind, frame.node = grammar._ElementKind.NODE, self._fresh()
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def _pass_over(self: Any, kind: str, frame: Any) -> None:
     [
         (turtle._NameContext, "drop_binding", _kept, compare_turtle),
         (grammar.Grammar, "_language", lambda self, tag: "en", compare_xml),
-        (grammar.Grammar, "_parse_type", _pass_over, compare_xml),
+        (grammar.Grammar, "_apply_parse_type", _pass_over, compare_xml),
         (
             grammar.Grammar,
             "_resolve_id",

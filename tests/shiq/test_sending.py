@@ -55,13 +55,13 @@ from shiq.model import (
     SubObjectPropertyChain,
     SubObjectPropertyOf,
 )
-from shiq.reasoner.ontology_text import Unsendable, cliques, document, make_sendable
+from shiq.reasoner.ontology_text import Unsendable, cliques, make_sendable, write_ontology_text
 from shiq.reasoner.structure import (
-    data_of,
+    data_parts,
     entity_kinds,
+    rename_individuals,
+    replace_data_parts,
     structural_key,
-    with_data,
-    with_individuals,
 )
 
 A, B, C = (Class(f"urn:{name}") for name in "ABC")
@@ -152,14 +152,14 @@ def test_structure() -> None:
         ("datatype", INTEGER.iri),
     }
     has_value = ClassAssertion(DataHasValue(F, TWO), "urn:a")
-    ranges, literals = data_of([value, has_value])
+    ranges, literals = data_parts([value, has_value])
     assert ranges == {DataUnionOf((INTEGER, DataOneOf((ONE,))))}, "the outermost only"
     assert literals == {TWO}, "those in ranges are the ranges' own"
-    swapped = with_data(has_value, {}, {TWO: ONE})
+    swapped = replace_data_parts(has_value, {}, {TWO: ONE})
     assert swapped == ClassAssertion(DataHasValue(F, ONE), "urn:a")
     with pytest.raises(KeyError):
-        with_data(value, {}, {})
-    assert with_individuals(value, str.upper) == SubClassOf(ObjectHasValue(R, "_:A"), value.sup)
+        replace_data_parts(value, {}, {})
+    assert rename_individuals(value, str.upper) == SubClassOf(ObjectHasValue(R, "_:A"), value.sup)
 
 
 @pytest.mark.parametrize(
@@ -172,14 +172,14 @@ def test_structure() -> None:
 )
 def test_names_that_cannot_be_sent_are_refused(value: Axiom | Assertion) -> None:
     with pytest.raises(Unsendable):
-        document([value])
+        write_ontology_text([value])
 
 
 @pytest.mark.jvm
 def test_many_different_individuals_are_sent_as_lists() -> None:
     names = [f"urn:t#i{k}" for k in range(40)]
     pairs = [DifferentIndividuals(*pair) for pair in combinations(names, 2)]
-    sent = document([*pairs, DifferentIndividuals("urn:t#x", "urn:t#i7")])
+    sent = write_ontology_text([*pairs, DifferentIndividuals("urn:t#x", "urn:t#i7")])
     assert (sent.axioms, sent.text.count("DifferentIndividuals(")) == (2, 2)
     assert len(sent.entities) == 41
 
@@ -248,6 +248,6 @@ def test_the_owl_api_counts_as_we_do() -> None:
     try:
         jvm = shared_jvm(reasoner, "1g")
         for values in lots:
-            assert jvm.is_consistent((), document(values), 60) is True, values
+            assert jvm.is_consistent((), write_ontology_text(values), 60) is True, values
     finally:
         reasoner.close()

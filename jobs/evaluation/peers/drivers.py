@@ -24,7 +24,7 @@ from shiq.model import OWL, RDF, Assertion, Axiom
 from shiq.model.walk import is_reserved
 from shiq.reasoner.external import INCREMENTAL, AbsentPeer, InstalledPeer, find_peer
 from shiq.reasoner.jvm import DRIVER
-from shiq.reasoner.ontology_text import document, make_sendable
+from shiq.reasoner.ontology_text import make_sendable, write_ontology_text
 from shiq.reasoner.structure import entity_kinds
 
 _QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
@@ -241,7 +241,7 @@ def write_declared(
 ) -> Path:
     """Write axioms and assertions as functional syntax, which declares the names of ``more`` too."""
     sent, said = make_sendable(axioms, assertions)
-    whole = document([*sent, *said])
+    whole = write_ontology_text([*sent, *said])
     used = whole.entities | entity_kinds([*make_sendable((), more)[1]])
     named = sorted((kind, iri) for kind, iri in used if not is_reserved(iri))
     declared = "".join(f"Declaration({_KINDS[kind]}(<{iri}>))\n" for kind, iri in named)

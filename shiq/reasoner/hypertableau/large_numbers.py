@@ -1,4 +1,5 @@
-"""Large numbers are counted, not built (THEORY, "Large numbers").
+"""Count the successors that large numbers demand, by an integer program, instead of building them
+(THEORY, "Large numbers").
 
 For a need ≥n R.C with a large n only a few successors are built, more than any small limit above R
 allows. A contradiction with so few is final. A pre-model with so few is a model if its nodes can
@@ -87,7 +88,7 @@ def accept_numbers(search: Search) -> None:
             program = NodeProgram(search, x)
             weights = program.weights()
             if weights is None:
-                _refuse(search, program)
+                _refuse_pre_model(search, program)
             else:
                 search.weights.update(weights)
 
@@ -123,7 +124,8 @@ def share_successors(search: Search, x: int, atom: int, depends_on: int) -> bool
     return bool(others)
 
 
-def _refuse(search: Search, program: NodeProgram) -> None:
+def _refuse_pre_model(search: Search, program: NodeProgram) -> None:
+    """Raise the clash of a node whose numbers cannot hold."""
     proof = program.proof()
     if proof is not None:
         raise TableauClash(proof, program.x)
@@ -154,19 +156,20 @@ class NodeProgram:
         for y in self.children:
             roles |= state.near[x][y]
         self.needs = [
-            _NeighbourBound(need.n, self._neighbours(need.role_bit, need.filler), atom=a)
+            _NeighbourBound(need.n, self._neighbours_in_filler(need.role_bit, need.filler), atom=a)
             for a in bits(state.pos[x] & tables.need_mask)
             for need in (tables.needs[a],)
         ]
         self.limits = [
             _NeighbourBound(
-                rule.at_most, self._neighbours(rule.role_bit, rule.branch_body), rule=rule
+                rule.at_most, self._neighbours_in_filler(rule.role_bit, rule.branch_body), rule=rule
             )
             for rule in tables.at_most_rules(roles)
             if not (rule.body & ~state.pos[x] or rule.head & state.pos[x])
         ]
 
-    def _neighbours(self, role_bit: int, filler: int) -> tuple[int, ...]:
+    def _neighbours_in_filler(self, role_bit: int, filler: int) -> tuple[int, ...]:
+        """The neighbours by a role that have the filler."""
         pos = self.state.pos
         return tuple(
             y
@@ -182,15 +185,16 @@ class NodeProgram:
             kinds.setdefault(tuple(y in neighbours for neighbours in counted), y)
         alike = list(kinds.values())
 
-        def row(bound: _NeighbourBound, left: int) -> Row:
+        def program_row(bound: _NeighbourBound, left: int) -> Row:
+            """The program_row of a need or limit."""
             return {y: 1 for y in alike if y in bound.neighbours}, left
 
         lowers = [
-            row(need, need.n - len(need.neighbours))
+            program_row(need, need.n - len(need.neighbours))
             for need in self.needs
             if need.n > len(need.neighbours)
         ]
-        uppers = [row(limit, limit.n - len(limit.neighbours)) for limit in self.limits]
+        uppers = [program_row(limit, limit.n - len(limit.neighbours)) for limit in self.limits]
         point = integral_point(uppers, lowers)
         return None if not isinstance(point, dict) else {y: 1 + more for y, more in point.items()}
 
@@ -202,9 +206,9 @@ class NodeProgram:
         """
         state, x = self.state, self.x
         for need in self.needs:
-            fresh = [y for y in self.children if self._is_grown(y, need.atom)]
+            fresh = [y for y in self.children if self._was_made_for(y, need.atom)]
             choices = self._choices_below(
-                {y for y in range(len(state.parent)) if self._is_grown(y, need.atom)}
+                {y for y in range(len(state.parent)) if self._was_made_for(y, need.atom)}
             )
             for limit in self.limits:
                 if limit.rule is None or limit.n >= need.n or limit.rule.head & ~state.neg[x]:
@@ -219,7 +223,7 @@ class NodeProgram:
                             return found | state.name_dependencies(x, 1 << need.atom)
         return None
 
-    def _is_grown(self, y: int, atom: int) -> bool:
+    def _was_made_for(self, y: int, atom: int) -> bool:
         """Decide whether y was made for this need of the node, even if it was merged since."""
         return self.state.parent[y] == self.x and self.grown_for[y] == atom
 
@@ -227,7 +231,7 @@ class NodeProgram:
         """Collect the choice points at the nodes ``top`` and below them, as bits."""
         state, found = self.state, 0
         for level, (_, _, (kind, u, v), _) in enumerate(state.trail.choices):
-            if any(_is_below(state, y, top) for y in ((u, v) if kind == MERGE else (u,))):
+            if any(_is_descendant(state, y, top) for y in ((u, v) if kind == MERGE else (u,))):
                 found |= 1 << (state.dependencies.inputs + level)
         return found
 
@@ -267,7 +271,8 @@ class NodeProgram:
         )
 
 
-def _is_below(state: State, y: int, top: set[int]) -> bool:
+def _is_descendant(state: State, y: int, top: set[int]) -> bool:
+    """Decide whether y is one of the nodes ``top`` or below one."""
     while y >= 0 and y not in top:
         y = state.parent[y] if y < len(state.parent) else -1
     return y >= 0

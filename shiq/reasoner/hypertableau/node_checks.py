@@ -1,4 +1,6 @@
-"""Checks of one node: its neighbours counted, its data, with the dependency sets of the answers."""
+"""Check one node of the tableau: its counted neighbours and its data, with the dependency sets of
+the answers.
+"""
 
 from __future__ import annotations
 
@@ -79,15 +81,16 @@ def data_verdict(state: State, x: int) -> bool | None:
     """Decide whether the data restrictions and values of x can hold together; None if the
     datatype layer cannot decide.
     """
-    return state.tables.data.verdict(*_data_of(state, x))
+    return state.tables.data.verdict(*_data_statements_at(state, x))
 
 
 def data_culprits(state: State, x: int) -> frozenset[DataStatement]:
     """Find data restrictions and values of x that contradict each other, or are not decided."""
-    return state.tables.data.culprits(*_data_of(state, x))
+    return state.tables.data.culprits(*_data_statements_at(state, x))
 
 
-def _data_of(state: State, x: int) -> tuple[int, frozenset[DataStatement]]:
+def _data_statements_at(state: State, x: int) -> tuple[int, frozenset[DataStatement]]:
+    """The data restrictions and values of x."""
     facts = frozenset(fact for fact, _ in state.data.get(x, ()))
     return state.pos[x] & state.tables.data_mask, facts
 

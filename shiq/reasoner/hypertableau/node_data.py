@@ -1,4 +1,4 @@
-"""The data restrictions and values of one node, put to the datatype layer."""
+"""Put the data restrictions and values of one node to the datatype layer."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class NodeData:
                 self._verdicts.clear()
             with self._count_steps():
                 self._verdicts[key] = self._theory.satisfiable(
-                    *_as_part(self._statements(mask, facts))
+                    *_as_question_part(self._statements_of(mask, facts))
                 )
         return self._verdicts[key]
 
@@ -65,33 +65,41 @@ class NodeData:
             if len(self._culprits) >= _MEMO:
                 self._culprits.clear()
             with self._count_steps():
-                self._culprits[key] = frozenset(self._shrink(self._statements(mask, facts)))
+                self._culprits[key] = frozenset(
+                    self._smallest_culprits(self._statements_of(mask, facts))
+                )
         return self._culprits[key]
 
     @contextmanager
     def _count_steps(self) -> Iterator[None]:
+        """Context that counts the automaton steps of a question."""
         with shared_fuel() as fuel:
             yield
             self._effort += fuel.steps_taken // STEPS_OF_AUTOMATA
 
     def charge(self) -> int:
-        """Get the steps to charge for the automata walked since the last call."""
+        """Return the steps to charge for the automata walked since the last call."""
         effort, self._effort = self._effort, 0
         return effort
 
-    def _shrink(self, statements: Iterable[DataStatement]) -> list[DataStatement]:
-        at_least, at_most, values, negative = self._theory.culprits(*_as_part(statements))
+    def _smallest_culprits(self, statements: Iterable[DataStatement]) -> list[DataStatement]:
+        """Reduce statements to a part that is contradictory or undecided by itself."""
+        at_least, at_most, values, negative = self._theory.culprits(*_as_question_part(statements))
         found: list[DataStatement] = [*at_least, *at_most]
         found += [(p, literal, True) for p, literal in values]
         found += [(p, literal, False) for p, literal in negative]
-        if len(found) <= MOST_SHRUNK and self._theory.satisfiable(*_as_part(found)) is False:
+        if (
+            len(found) <= MOST_SHRUNK
+            and self._theory.satisfiable(*_as_question_part(found)) is False
+        ):
             for statement in tuple(found):
                 rest = [s for s in found if s != statement]
-                if self._theory.satisfiable(*_as_part(rest)) is False:
+                if self._theory.satisfiable(*_as_question_part(rest)) is False:
                     found = rest
         return found
 
-    def _statements(self, mask: int, facts: frozenset[DataStatement]) -> list[DataStatement]:
+    def _statements_of(self, mask: int, facts: frozenset[DataStatement]) -> list[DataStatement]:
+        """List the statements of a mask of restrictions and of facts."""
         found = list(facts)
         while mask:
             low = mask & -mask
@@ -119,7 +127,7 @@ class NodeData:
         return f"{about} by the datatype layer"
 
 
-def _as_part(statements: Iterable[DataStatement]) -> Part:
+def _as_question_part(statements: Iterable[DataStatement]) -> Part:
     """Convert ``statements`` to the arguments of the datatype layer."""
     at_least: list[DataAtLeast] = []
     at_most: list[DataAtMost] = []
@@ -136,4 +144,5 @@ def _as_part(statements: Iterable[DataStatement]) -> Part:
 
 
 def _list_iris(iris: set[str]) -> str:
+    """List IRIs for a message."""
     return ", ".join(f"<{iri}>" for iri in sorted(iris))

@@ -42,8 +42,8 @@ def atoms_at(state: State, x: int, atoms: int) -> tuple[int, int]:
     return holds, certain
 
 
-class Questions:
-    """Questions about one module.
+class ModuleSession:
+    """A module that is loaded once and asked many questions.
 
     steps: for each question. Where these or the time are used up a call raises `OutOfBudget`, and
         no further one makes sense; `UndecidedDataError` where data is opaque.
@@ -107,6 +107,7 @@ class Questions:
         doubtful: Atoms = {}
 
         def note_first() -> None:
+            """Note the atoms that hold in the first model."""
             for x, atoms in wanted.items():
                 self.first_model[x], found[x] = atoms_at(state, x, atoms)
                 doubtful[x] = self.first_model[x] & ~found[x]
@@ -114,6 +115,7 @@ class Questions:
                 observe()
 
         def note_further() -> None:
+            """Note the doubtful atoms that hold in a further model too."""
             for x, atoms in doubtful.items():
                 doubtful[x] = atoms_at(state, x, atoms)[0]
 

@@ -42,7 +42,7 @@ CLOCK_STEPS = 512
 
 
 class OutOfBudget(Exception):
-    """The steps or the time are used up; the argument is the reason."""
+    """Signal: the steps or the time are used up; the argument is the reason."""
 
 
 class Agenda:
@@ -126,7 +126,7 @@ def load(search: Search) -> None:
             fire(search, rule, x, -1)
 
 
-def look_at_budget(search: Search) -> None:
+def check_budget(search: Search) -> None:
     """Raise `OutOfBudget` when steps or time are used up."""
     if search.steps >= search.limit:
         state = search.state
@@ -149,11 +149,11 @@ def saturate(search: Search) -> None:
     while True:
         search.steps += 1
         if search.steps >= search.checkpoint:
-            look_at_budget(search)
+            check_budget(search)
         if names:
             x, atom = names.pop()
             if alive[x]:
-                wake(search, on_name[atom], x)
+                wake_rules(search, on_name[atom], x)
         elif edges:
             x, y, roles = edges.pop()
             if alive[x] and alive[y]:
@@ -161,7 +161,7 @@ def saturate(search: Search) -> None:
         elif denials:
             x, atom = denials.pop()
             if alive[x]:
-                wake(search, on_denial[atom], x)
+                wake_rules(search, on_denial[atom], x)
         elif agenda.again or agenda.counted:
             _settle_next(search)
         elif dirty:
@@ -172,6 +172,7 @@ def saturate(search: Search) -> None:
 
 
 def _settle_next(search: Search) -> None:
+    """Settle the next counted match, or keep it for a choice."""
     agenda = search.agenda
     if agenda.again:
         match = agenda.again.pop()
@@ -180,15 +181,18 @@ def _settle_next(search: Search) -> None:
         agenda.queued.discard(match)
     alternatives = settle(search, match)
     if alternatives:
-        pend(search, match, len(alternatives), kind_of(search.state.tables, alternatives[0]))
+        keep_for_choice(
+            search, match, len(alternatives), kind_of(search.state.tables, alternatives[0])
+        )
 
 
 # --- waking ---------------------------------------------------------------------------------------
 
 
-def wake(search: Search, woken: WokenRules, x: int) -> None:
-    """Look at the matches of the ``woken`` rules at x. No edge changes meanwhile: only `settle`
-    merges.
+def wake_rules(search: Search, woken: WokenRules, x: int) -> None:
+    """Examine the matches of the ``woken`` rules at x.
+
+    No edge changes meanwhile: only `settle` merges.
     """
     state = search.state
     pos, near, reach = state.pos, state.near[x], state.reach[x]
@@ -219,7 +223,7 @@ def wake(search: Search, woken: WokenRules, x: int) -> None:
 
 
 def wake_edge(search: Search, x: int, y: int, roles: int) -> None:
-    """Look at the matches that new ``roles`` from x to y make possible, from both ends."""
+    """Examine the matches that new ``roles`` from x to y make possible, from both ends."""
     tables, pos = search.state.tables, search.state.pos
     for rule, forward in tables.edge_rules(pos[x], roles, pos[y]):
         if forward:
@@ -262,7 +266,9 @@ def fire(search: Search, rule: Rule, x: int, y: int) -> None:
         branch_live &= ~neg[y]
     left = live.bit_count() + branch_live.bit_count()
     if left > 1:
-        pend(search, (rule.number, x, y), left, _kind_of_atoms(state.tables, live | branch_live))
+        keep_for_choice(
+            search, (rule.number, x, y), left, _kind_of_atoms(state.tables, live | branch_live)
+        )
         return
     search.steps += 1
     search.used.add(rule.index)
@@ -296,18 +302,19 @@ def settle(search: Search, match: Match) -> list[Alternative] | None:
     if len(alternatives) < 2:
         fire(search, rule, x, y)
         return None
-    return _in_order(search, alternatives)
+    return _order_alternatives(search, alternatives)
 
 
-def _in_order(search: Search, alternatives: list[Alternative]) -> list[Alternative]:
-    """Sort by the order of choice: by kind, then the least often refuted first."""
+def _order_alternatives(search: Search, alternatives: list[Alternative]) -> list[Alternative]:
+    """Sort disjuncts by the order of choice: by kind, then the least often refuted first."""
     failures, tables = search.failures, search.state.tables
 
-    def cost(alternative: Alternative) -> tuple[int, int]:
+    def choice_order(alternative: Alternative) -> tuple[int, int]:
+        """Sort key of a disjunct: its kind, then how often it was refuted."""
         refuted = 0 if alternative[0] == MERGE else failures.get(alternative[2], 0)
         return kind_of(tables, alternative), refuted
 
-    alternatives.sort(key=cost)
+    alternatives.sort(key=choice_order)
     return alternatives
 
 
@@ -325,7 +332,7 @@ def _kind_of_atoms(tables: Tables, atoms: int) -> int:
     return DATA_KIND if atoms & tables.data_mask else NEED_KIND
 
 
-def pend(search: Search, match: Match, left: int, kind: int) -> None:
+def keep_for_choice(search: Search, match: Match, left: int, kind: int) -> None:
     """Keep a match with ``left`` disjuncts, the first of this kind, for a choice."""
     agenda, order = search.agenda, (int(match[1] >= search.state.named), left, kind)
     known = agenda.pending.get(match)
@@ -357,7 +364,7 @@ def _settle_count(search: Search, rule: Rule, x: int) -> list[Alternative] | Non
     alternatives = [(ADD, x, a) for a in bits(live)]
     alternatives += [(MERGE, y, z) for y, z in pairs]
     if len(alternatives) > 1:
-        return _in_order(search, alternatives)
+        return _order_alternatives(search, alternatives)
     search.used.add(rule.index)
     depends_on = count_dependencies(state, rule, x, chosen)
     if not alternatives:

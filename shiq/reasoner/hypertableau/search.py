@@ -31,9 +31,9 @@ from shiq.reasoner.hypertableau.rules import (
     OutOfBudget,
     Search,
     apply,
+    check_budget,
     fire,
     load,
-    look_at_budget,
     saturate,
     settle,
 )
@@ -109,13 +109,13 @@ def choose(search: Search) -> bool:
         if pending.get(match) != order:
             continue
         del pending[match]
-        if _has_lapsed(state, match):
+        if _is_match_void(state, match):
             continue
         if trail.choices:
             trail.entries.append((None, entry, None))
         search.steps += 1
         if search.steps >= search.checkpoint:
-            look_at_budget(search)
+            check_budget(search)
         alternatives = settle(search, match)
         if alternatives:
             search.used.add(state.tables.rules[match[0]].index)
@@ -130,9 +130,10 @@ def choose(search: Search) -> bool:
     return False
 
 
-def _has_lapsed(state: State, match: Match) -> bool:
-    """Tell whether a match can hold again only after something wakes it again: facts at live
-    nodes only grow until they are undone, while merges can be undone.
+def _is_match_void(state: State, match: Match) -> bool:
+    """Decide whether a match can hold again only after something wakes it again.
+
+    Facts at live nodes only grow until they are undone, while merges can be undone.
     """
     number, x, y = match
     rule, pos, alive = state.tables.rules[number], state.pos, state.alive
@@ -246,7 +247,7 @@ def _add_successors(search: Search, x: int, atom: int, depends_on: int) -> None:
     for _ in range(search.building.successors(state.tables, need)):
         search.steps += 1 + len(fresh)
         if search.steps >= search.checkpoint:
-            look_at_budget(search)
+            check_budget(search)
         y = state.grow(x)
         search.grown_for[y] = atom
         for z in fresh:
@@ -354,12 +355,13 @@ def part_of(module: Module, inputs: int) -> Module:
     """Keep the assertions whose numbers by `trace_inputs` are among the bits ``inputs``."""
     number = count()
 
-    def literals(masks: Iterable[int]) -> tuple[int, ...]:
+    def kept_literals(masks: Iterable[int]) -> tuple[int, ...]:
+        """The kept_literals whose numbers are among the bits."""
         return tuple(
             sum(1 << a for a in bits(mask) if inputs >> next(number) & 1) for mask in masks
         )
 
-    positive, negative = literals(module.positive), literals(module.negative)
+    positive, negative = kept_literals(module.positive), kept_literals(module.negative)
     rows: dict[str, Any] = {
         kind: tuple(row for row in getattr(module, kind) if inputs >> next(number) & 1)
         for kind in LISTS

@@ -272,6 +272,7 @@ class State:
         self.queue.edges.append((x, y, new))
 
     def _check_conflicts(self, x: int, y: int, new: int, full: int) -> None:
+        """Raise a clash if new roles from x to y conflict with others."""
         for r in bits(new & self.tables.conflicting):
             against = self.tables.conflicts[r] & full
             if against:
@@ -286,6 +287,7 @@ class State:
         self._check_forbidden(x, y)
 
     def _check_forbidden(self, x: int, y: int) -> None:
+        """Raise a clash if a role from x to y is forbidden."""
         roles = self.near[x].get(y, 0)
         for mask, depends_on in self.forbidden.get(x, {}).get(y, ()):
             if mask & roles:
