@@ -231,7 +231,7 @@ def _legal_characters(ranges: Ranges) -> Regex:
 
 
 def _property_ranges(name: str, negative: bool) -> Ranges:
-    """The characters of a Unicode property such as ``Lu`` or ``IsGreek``."""
+    """The characters of a Unicode category or block."""
     if name.startswith("Is"):
         if name[2:] not in BLOCKS:
             raise UndecidedPatternError(f"the Unicode block {name[2:]} is not supported")

@@ -548,11 +548,9 @@ class _LimitedReader(io.RawIOBase):
         self._start: bytes | None = b"" if source.format in (Format.RDFXML, Format.OWLXML) else None
 
     def readable(self) -> bool:
-        """Decide whether the stream can be read: it can."""
         return True
 
     def readinto(self, buffer: object) -> int:
-        """Read bytes into a buffer. Raises: InputError."""
         view = memoryview(buffer).cast("B")  # type: ignore[arg-type]
         data = self._read_unpacked(len(view))
         if self._start is None:
@@ -582,7 +580,6 @@ class _LimitedReader(io.RawIOBase):
         return data
 
     def _check_size(self) -> None:
-        """Check the size limits. Raises: InputError."""
         if self._most and self._given > self._most:
             raise InputError(
                 f"{self._name} has over {self._most:,} bytes: too much for a document that is held as a whole, or imported",
@@ -596,7 +593,6 @@ class _LimitedReader(io.RawIOBase):
                 )
 
     def close(self) -> None:
-        """Close the stream and the file."""
         if not self.closed:
             self._stream.close()
             self._raw.close()

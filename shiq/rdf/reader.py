@@ -1,6 +1,4 @@
-"""Read sources together: triples to columns, vocabulary to a graph, graph to axioms, data to an
-ABox.
-"""
+"""Read sources together: triples to columns, vocabulary to a graph and axioms, data to an ABox."""
 
 from __future__ import annotations
 
@@ -67,13 +65,7 @@ def read_ontology(
     Source: OWL 2 Mapping to RDF Graphs, section 3. Raises: InputError, UsageError.
     """
     loaded = load(
-        sources,
-        scope,
-        progress,
-        catalog,
-        follow=_read_named_file,
-        vocabulary=vocabulary,
-        doubt=doubt,
+        sources, scope, progress, catalog, follow=_read_path, vocabulary=vocabulary, doubt=doubt
     )
     reader = _SourceReader(loaded, closed=closed, doubt=doubt)
     reader.compare_copies()
@@ -152,13 +144,7 @@ def read_assertions(
     Raises: InputError, UsageError.
     """
     loaded = load(
-        sources,
-        scope,
-        progress,
-        catalog,
-        ontologies,
-        follow=_read_named_file,
-        vocabulary=vocabulary,
+        sources, scope, progress, catalog, ontologies, follow=_read_path, vocabulary=vocabulary
     )
     reader = _SourceReader(loaded, ontologies, fixed=signature)
     own = _own_axiom_test(axioms, beside)
@@ -186,7 +172,6 @@ def _own_axiom_test(
     known: set[owl.Axiom | owl.Assertion] = set()
 
     def is_own(axiom: owl.Axiom) -> bool:
-        """Decide whether an axiom is the TBox's own."""
         # Most data has no axioms, and axioms are slow to hash.
         known.update(() if known else chain(axioms, *(leftover.values for leftover in beside)))
         if axiom in known:
@@ -214,7 +199,7 @@ def _findings_by_value(
     return findings
 
 
-def _read_named_file(name: str) -> Reading:
+def _read_path(name: str) -> Reading:
     """Read the ontology in a file."""
     return read_ontology([name])
 
@@ -431,7 +416,7 @@ class _SourceReader:
             vocabulary=self.loaded.tables.choice,
             notes=self.is_ontology,
         )
-        stated = [*self.loaded.assertions, *_assertions_on_built_in(self.triples, bulk)]
+        stated = [*self.loaded.assertions, *_take_built_in(self.triples, bulk)]
         values = dict.fromkeys(
             [*(item.value for item in stated), *(item.value for item in mapping.assertions)]
         )
@@ -550,9 +535,7 @@ class _SourceReader:
                 self.ledger.record_leftover(kind, message, group[0], hint, count, 1, group)
 
 
-def _assertions_on_built_in(
-    triples: Triples, bulk: ResolvedRows
-) -> Iterator[StatedValue[owl.Assertion]]:
+def _take_built_in(triples: Triples, bulk: ResolvedRows) -> Iterator[StatedValue[owl.Assertion]]:
     """Take out assertions on top and bottom properties as values, for `split_assertions`."""
     for row in bulk.built_in.tolist():
         subject, predicate = (

@@ -103,7 +103,7 @@ class CompiledTBox:
         self.tables = Tables(tbox)
 
     @cached_property
-    def _unfolded(self) -> tuple[Unfolding, Tables] | None:
+    def _unfolding_with_tables(self) -> tuple[Unfolding, Tables] | None:
         """The TBox with definitions unfolded lazily, and its tables; None if nothing is gained."""
         found = unfolding(self.tables.tbox)
         return None if found is None else (found, Tables(found.tbox))
@@ -150,9 +150,9 @@ class CompiledTBox:
         """Answer by lazy unfolding; None if there is nothing to unfold, or it does not decide
         ``module``.
         """
-        if self._unfolded is None:
+        if self._unfolding_with_tables is None:
             return None
-        rewriting, tables = self._unfolded
+        rewriting, tables = self._unfolding_with_tables
         rewritten, lacking = rewriting.module(module)
         answer = decide(tables, rewritten, limit, deadline).answer
         if answer.verdict is Verdict.INCONSISTENT and answer.used_clauses is not None:
