@@ -927,7 +927,7 @@ def test_an_executor_is_killed(tmp_path: Path) -> None:
 _TASK = """
 import json, sys
 import numpy as np
-from shiq.jobs.streaming.chunks import columns_of, decode_table, encode_chunks
+from shiq.jobs.streaming.chunks import table_to_columns, decode_table, encode_chunks
 from shiq.streams.consistency.operator import ConsistencyOperator, StaticContent
 from shiq.streams.front.intake import EventLimits, StreamTime
 from shiq.streams.consistency import plan
@@ -940,7 +940,7 @@ static = StaticContent({}, [], none, none)
 system = ConsistencyOperator(plan(sys.argv[1], 3), static, EventLimits(), buckets=32)
 rows = encode_chunks([record], system, lambda first, number: [0], source="e")
 (bucket, part), *_ = [(bucket, decode_table(data)) for bucket, _, data in rows if bucket >= 0]
-system.open_state(bucket, None).step([columns_of(part)], StreamTime(1, 1, 1))
+system.open_state(bucket, None).step([table_to_columns(part)], StreamTime(1, 1, 1))
 assert "pandas" not in sys.modules
 """
 
