@@ -440,7 +440,7 @@ def open_scratch(executor: Executor, store: Place, *, keep: bool = False) -> Ite
 
 
 def _require_shared_folder(executor: Executor, store: Path, mark: Scratch) -> None:
-    """Raises: OperationalError where a worker does not see the driver's file ``mark``."""
+    """Check that every worker sees the driver's file ``mark``. Raises: OperationalError."""
     with mark.stage() as temporary:
         temporary.write_text(mark.name)
     seen = executor.run(

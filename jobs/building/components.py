@@ -137,8 +137,8 @@ def _join_range(
 
 
 def _send_components(named: tuple[int, Scratch], *, ranges: Ranges) -> Iterator[OutgoingColumns]:
-    """Sort the open elements of a range by component; send each to the range of the component's
-    name.
+    """Task: sort the undecided elements of a range by component, and send each to the range of the
+    component's name.
     """
     i, names = named
     name, node = load_columns(names)["name"], load_columns(ranges.folder(i) / "open")["node"]

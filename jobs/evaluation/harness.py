@@ -103,6 +103,7 @@ def machine() -> dict[str, Any]:
 
 
 def _first_value(path: str, key: str) -> str:
+    """Value of the first line ``KEY: VALUE`` of a system file; "" if there is none."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             return next(

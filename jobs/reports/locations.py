@@ -37,9 +37,11 @@ _LABEL = re.compile(rb"_:[^\s<]+")
 
 @dataclass(frozen=True, slots=True)
 class SideFiles:
-    """The files that one side was read from, and those of them that a mapping reads as tables.
-    ``scope``: a regular expression for what comes before the number of the file in the name of a
-    blank node that a check gives: ``_:<scope><number>.<label>``.
+    """Files that insertions or base were read from, and those of them that a mapping reads as
+    tables.
+
+    scope: regular expression for the part of a blank node's name before the file number, as a check
+    gives it: ``_:<scope><number>.<label>``
     """
 
     files: Sequence[object]

@@ -284,6 +284,7 @@ def _identity() -> dict[str, object]:
 
 
 def _holder(file: int) -> str:
+    """Name the process that holds the lock, and since when, for messages."""
     try:
         os.lseek(file, 0, os.SEEK_SET)
         told = json.loads(os.read(file, 4096))

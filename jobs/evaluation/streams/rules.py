@@ -89,7 +89,9 @@ random :- not done.
 
 @dataclass(frozen=True)
 class Caching:
-    """``events`` requests a point for some of ``contents``, from some of ``sources``."""
+    """Settings of the Content Caching stream: ``events`` requests a point for some of ``contents``,
+    from some of ``sources``.
+    """
 
     events: int = option(500, "Requests of a point.", minimum=1)
     window: int = option(5, "", minimum=1)

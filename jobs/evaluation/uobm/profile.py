@@ -296,7 +296,7 @@ def women_place(plan: UniversityPlan) -> Workplace:
 
 
 class UobmWorld:
-    """All places of all universities, for links from one to another."""
+    """Places of all universities, for drawing links from one to another."""
 
     def __init__(self, plans: Sequence[UniversityPlan], rng: random.Random) -> None:
         self._plans = plans
