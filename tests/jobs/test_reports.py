@@ -617,7 +617,9 @@ def test_sarif_and_junit_of_what_a_policy_lets_pass() -> None:
     results = json.loads(sarif(report))["runs"][0]["results"][:4]
     assert [r["level"] for r in results] == ["error", "warning", "error", "error"]
     assert ["suppressions" in r for r in results] == [False, False, True, True]
-    suite = ElementTree.fromstring(junit(report).encode())[0]
+    root = ElementTree.fromstring(junit(report).encode())
+    assert set(root.attrib) == {"name", "tests", "failures", "errors", "time"}
+    suite = root[0]
     assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("4", "1", "3")
 
 
