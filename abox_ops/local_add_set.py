@@ -292,7 +292,7 @@ def assertions_about(
     known = dict(zip(mentioned.tolist(), whole.terms_of(mentioned)))
 
     def terms_in(column: Ints) -> Iterator[str]:
-        """The terms_in of a column of nodes."""
+        """The terms of a column of nodes."""
         return map(known.__getitem__, column.tolist())
 
     for term, c in zip(terms_in(types["node"]), types["class"].tolist()):

@@ -209,11 +209,7 @@ class LocalKnowledgeBase:
         )
         known = self.index.simplified_tbox.clauses.atom_ids
         brought = {x.iri if isinstance(x, Class) else definition_name(x.sub) for x in added}
-        absent = sum(
-            1 << calculus.tbox.atom_ids[name_modules]
-            for name_modules in brought
-            if name_modules not in known
-        )
+        absent = sum(1 << calculus.tbox.atom_ids[name] for name in brought if name not in known)
 
         def name_modules(found: AddSetColumns) -> Sequence[NamedModule]:
             """The modules of A_add with the names of their individuals."""

@@ -155,11 +155,11 @@ def _roles_report(box: RoleBox, short: Shortener) -> dict[str, list[str]]:
     """Report the role axioms as texts."""
 
     def pair_texts(of: Iterable[tuple[Role, Role]], sign: str) -> list[str]:
-        """Texts of pair_texts of roles with a sign between them."""
+        """Texts of pairs of roles with a sign between them."""
         return [f"{role_text(r, short)} {sign} {role_text(s, short)}" for r, s in sorted(of)]
 
     def data_pair_texts(of: Iterable[tuple[str, str]], sign: str) -> list[str]:
-        """Texts of pair_texts of data properties with a sign between them."""
+        """Texts of pairs of data properties with a sign between them."""
         return [f"{short(p)} {sign} {short(q)}" for p, q in sorted(of)]
 
     return {

@@ -357,11 +357,11 @@ class LabelBits:
             self._atoms.setdefault(need, []).append(i)
 
     def rows(self, labels: Ints) -> Ints:
-        """The add_row of each label; new ones are added."""
+        """The row of each label; new ones are added."""
         new: list[int] = []
 
         def add_row(label: int) -> int:
-            """Add a add_row for a new label; return its position."""
+            """Add a row for a new label; return its position."""
             new.append(label)
             return len(self._positive) + len(new) - 1
 

@@ -78,7 +78,7 @@ class MergeClasses:
         return found
 
     def members(self, classes: Ints) -> tuple[Ints, Ints]:
-        """(code, element) for every element of the ``class_codes``. Outside classes keep elements that
+        """(code, element) for every element of the ``classes``. Outside classes keep elements that
         are in I now, unless these are contradictory.
         """
         rep, out = self.graph.rep, self.outside_classes()

@@ -208,11 +208,11 @@ def may_have_sent(
         return bool(refuted and uncertain and (there[0] & target[0] or there[1] & target[1]))
 
     def centre_literals(c: CompiledClause) -> tuple[int, int]:
-        """Head and body of a clause at its centre_literals."""
+        """Head and body of a clause at its centre."""
         return c.head, c.body
 
     def branch_literals(c: CompiledClause) -> tuple[int, int]:
-        """Head and body of a clause at its branch_literals."""
+        """Head and body of a clause at its branch."""
         return c.branch_head, c.branch_body
 
     return any(

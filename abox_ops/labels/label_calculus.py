@@ -239,7 +239,7 @@ def _compile_clause(index: int, clause: Clause, ids: Mapping[Atom, int]) -> Comp
     """Compile a clause to bit masks."""
 
     def mask_of_atoms(atoms: tuple[Atom, ...]) -> int:
-        """The bit mask_of_atoms of ``atoms``."""
+        """The bit mask of ``atoms``."""
         found = 0
         for atom in atoms:
             found |= 1 << ids[atom]

@@ -27,7 +27,7 @@ from shiq.model.roles import Role
 def residual_labels(
     region: PatchRegion, clause: CompiledClause, at_branch: bool, labels: Ints
 ) -> Ints:
-    """Compute the residual of ``clause`` at an end with each of ``labels``: the label residual_number to
+    """Compute the residual of ``clause`` at an end with each of ``labels``: the label number to
     assert there.
 
     -1 where all literals are refuted.
@@ -35,7 +35,7 @@ def residual_labels(
     table, residuals = region.calculus.table, region.calculus.residuals
 
     def residual_number(i: int) -> int:
-        """The residual_number of the residual label for label ``i``."""
+        """The number of the residual label for label ``i``."""
         found = residuals.residual_at(clause, at_branch, table.labels[i])
         return -1 if found is None else table.id(found)
 

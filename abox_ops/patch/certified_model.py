@@ -54,7 +54,7 @@ class CertifiedModel:
         nothing: Label = (0, absent)
 
         def completed_number(label: Label) -> int:
-            """The completed_number of a label closed with the absent names as false."""
+            """The number of a label closed with the absent names as false."""
             closed = calculus.space.close(label)
             return table.id(calculus.space.close((closed[0], closed[1] | absent)))
 

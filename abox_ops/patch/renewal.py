@@ -70,7 +70,7 @@ class ElementRenames:
 
 
 def renew_model(patch: Patch, calculus: NumberedCalculus, renamed: ElementRenames) -> Renewal:
-    """Compute the change of the certified model by ``patch``, with the told new_labels numbered in
+    """Compute the change of the certified model by ``patch``, with the told labels numbered in
     ``calculus``.
     """
     region = patch.region

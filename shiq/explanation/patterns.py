@@ -86,7 +86,7 @@ class PatternStory:
         )
 
         def fill_placeholder(match: re.Match[str]) -> str:
-            """The fill_placeholder of the term at a placeholder."""
+            """The name of the term at a placeholder."""
             return _name_at(terms[int(match[1])], names)
 
         return _PLACE.sub(fill_placeholder, self.story)
@@ -300,7 +300,7 @@ def _general_story(
             kinds.setdefault(assertion.literal, literal_kind(assertion.literal, labels))
 
     def letter_for(individual: str) -> str:
-        """The letter_for that stands for an individual."""
+        """The letter that stands for an individual."""
         return letters.setdefault(
             individual,
             _LETTERS[len(letters)] if len(letters) < len(_LETTERS) else f"X{len(letters)}",

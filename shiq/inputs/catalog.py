@@ -346,13 +346,11 @@ def _read_xml_catalog(name: str, folder: Path, data: bytes) -> CatalogFile:
     parser = expat.ParserCreate(namespace_separator=" ")
 
     def refuse_entity(key: str, *_: object) -> None:
-        """Refuse the declaration of an refuse_entity. Raises: InputError."""
-        raise InputError(
-            f"the catalog {name} declares the refuse_entity {key}", "Remove its DOCTYPE."
-        )
+        """Refuse the declaration of an entity. Raises: InputError."""
+        raise InputError(f"the catalog {name} declares the entity {key}", "Remove its DOCTYPE.")
 
     def start_element(tag: str, attributes: dict[str, str]) -> None:
-        """Read an entry or a rewrite rule from a start_element tag. Raises: InputError."""
+        """Read an entry or a rewrite rule from a start tag. Raises: InputError."""
         bases.append(urljoin(bases[-1], attributes.get(_XML_BASE, "")))
         if len(bases) == 2 and tag != _NAMESPACE + "catalog":
             raise InputError(

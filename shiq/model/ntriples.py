@@ -166,7 +166,7 @@ class TripleWriter:
         _, name = self._numbered_lines()
 
         def node_label(value: _Open) -> Node:
-            """The label of a node_label: of a numbered one by the hash of all triples."""
+            """The label of a node: of a numbered one by the hash of all triples."""
             return f"_:n{name}.{value}" if isinstance(value, int) else value
 
         return tuple((str(node_label(s)), p, node_label(o)) for s, p, o in self._triples)

@@ -103,7 +103,7 @@ class RolePaths:
         size = 2
 
         def add_path(start: int, word: Sequence[Role], end: int) -> None:
-            """Add a add_path of roles between two states."""
+            """Add a path of roles between two states."""
             nonlocal size
             here = start
             for i, letter in enumerate(word):

@@ -359,7 +359,7 @@ def _convert_row(
     s, p, o, d = row
 
     def convert_resource(storid: int) -> str:
-        """Convert a convert_resource of owlready2's database."""
+        """Convert a resource of owlready2's database."""
         return label(str(-storid)) if storid < 0 else check_iri(unabbreviate(storid))
 
     if d is None:

@@ -300,7 +300,7 @@ def numbered_labels(scope: str) -> Labels:
     numbers: dict[str, str] = {}
 
     def node_name(label: str) -> str:
-        """The node_name of a blank node: numbered if its label was made by the parser."""
+        """The name of a blank node: numbered if its label was made by the parser."""
         if _MADE_BY_PARSER.fullmatch(label):
             return numbers.setdefault(label, f"_:{scope}..{len(numbers)}")
         return f"_:{scope}.{label}"

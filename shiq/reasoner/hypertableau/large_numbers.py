@@ -186,7 +186,7 @@ class NodeProgram:
         alike = list(kinds.values())
 
         def program_row(bound: _NeighbourBound, left: int) -> Row:
-            """The program_row of a need or limit."""
+            """The row of a need or limit."""
             return {y: 1 for y in alike if y in bound.neighbours}, left
 
         lowers = [

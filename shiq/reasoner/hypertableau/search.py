@@ -356,7 +356,7 @@ def part_of(module: Module, inputs: int) -> Module:
     number = count()
 
     def kept_literals(masks: Iterable[int]) -> tuple[int, ...]:
-        """The kept_literals whose numbers are among the bits."""
+        """The literals whose numbers are among the bits."""
         return tuple(
             sum(1 << a for a in bits(mask) if inputs >> next(number) & 1) for mask in masks
         )
