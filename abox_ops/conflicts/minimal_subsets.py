@@ -26,7 +26,7 @@ def minimal_sublist(items: Sequence[V], holds: Callable[[list[V]], bool]) -> lis
     Removes halves first, then single items: about k·log(n/k) questions for k left of n.
     Deterministic.
 
-    >>> shrink(list(range(20)), lambda part: {3, 11} <= set(part))
+    >>> minimal_sublist(list(range(20)), lambda part: {3, 11} <= set(part))
     [3, 11]
     """
     kept = list(items)
@@ -48,7 +48,7 @@ def disjoint_sublists(items: Sequence[V], holds: Callable[[list[V]], bool]) -> l
     other: then parts in which nothing holds fall away at once. Where neither half holds alone,
     the list is narrowed as a whole. At least one area is found.
 
-    >>> [len(a) <= SMALL for a in disjoint_areas(list(range(1000)), lambda part: {3, 4} <= set(part) or {700, 705} <= set(part))]
+    >>> [len(a) <= SMALL for a in disjoint_sublists(list(range(1000)), lambda part: {3, 4} <= set(part) or {700, 705} <= set(part))]
     [True, True]
     """
     found: list[list[V]] = []

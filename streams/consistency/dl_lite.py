@@ -11,7 +11,7 @@ pair. IRIs begin with a letter, so no IRI looks like another label. Some auxilia
 displayed as the assertions that they stand for: →P is P on a pair, ↺P holds of a if P(a,a), and !U
 holds of individuals with a U-value outside the range of U.
 
->>> existential(Role("urn:p", True)), display_label(loop_label("urn:p")), display_label(misfit_label("urn:u"))
+>>> existential_label(Role("urn:p", True)), display_label(loop_label("urn:p")), display_label(out_of_range_label("urn:u"))
 ('∃urn:p⁻', 'urn:p', '∃urn:u')
 """
 

@@ -4,10 +4,10 @@ An atom is a tuple of texts: a class expression and a term, or a role and two te
 ``?x0``, ``<iri>`` and ``_:b``. A body is a tree rooted at ?x0 with sorted branches, so bodies that
 differ only in variable names and order are equal values. Source: docs/DISCOVERY.md.
 
->>> body = Tree(("<urn:A>",), (("<urn:r>", False, Tree(("<urn:B>",))),))
->>> text_of(atoms_of(body))
+>>> body = BodyTree(("<urn:A>",), (("<urn:r>", False, BodyTree(("<urn:B>",))),))
+>>> atoms_to_text(tree_to_atoms(body))
 '<urn:r>(?x0, ?x1), <urn:A>(?x0), <urn:B>(?x1)'
->>> tree_of(atoms_of(body)) == body
+>>> atoms_to_tree(tree_to_atoms(body)) == body
 True
 """
 

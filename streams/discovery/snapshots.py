@@ -8,7 +8,7 @@ support count snapshots (docs/DISCOVERY.md, Definitions 2 to 5).
 Changes(new=2, obsolete=1, invariant=1)
 >>> count_changes({1, 2}, {2, 3, 4}).similarity
 Fraction(1, 4)
->>> [rarity([{1, 2}, {2}], e) for e in (1, 2)]
+>>> [compute_rarity([{1, 2}, {2}], e) for e in (1, 2)]
 [Fraction(1, 2), Fraction(1, 2)]
 """
 

@@ -118,7 +118,7 @@ class RunStatus:
 def format_status(rate: float, figures: Mapping[str, int | None]) -> str:
     """Format rate and figures of a run as one line.
 
-    >>> status_text(1234.4, {"newest": 17, "lag in seconds": None, "rejects": 1000})
+    >>> format_status(1234.4, {"newest": 17, "lag in seconds": None, "rejects": 1000})
     '1,234 records/s, newest 17, rejects 1,000'
     """
     times = ("newest", "watermark")

@@ -171,7 +171,7 @@ def apply_arithmetic(operator: str, left: Value, right: Value) -> int | None:
     r"""Apply an arithmetic operator; None for non-integers and division by zero. Raises:
     IntegerOverflow.
 
-    >>> arithmetic("/", -7, 2), arithmetic("\\", -7, 2), arithmetic("/", 7, 0), arithmetic("+", 1, "a")
+    >>> apply_arithmetic("/", -7, 2), apply_arithmetic("\\", -7, 2), apply_arithmetic("/", 7, 0), apply_arithmetic("+", 1, "a")
     (-3, -1, None, None)
     """
     if isinstance(left, str) or isinstance(right, str):

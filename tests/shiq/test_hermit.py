@@ -374,7 +374,7 @@ def test_damaged_text_is_no_ontology(
     """Whatever becomes of the text on its way: without all axioms about all names there is no
     answer.
     """
-    original = hermit_module.document
+    original = hermit_module.write_ontology_text
 
     def damaged(values: Sequence[Axiom | Assertion]) -> OntologyText:
         sent = original(values)
@@ -382,7 +382,7 @@ def test_damaged_text_is_no_ontology(
 
     axioms, assertions = [SubClassOf(A, B), SubClassOf(C, D)], [*_is(A, a), *_is(C, a)]
     assert hermit.decide_consistency(axioms, assertions).verdict is CONSISTENT
-    monkeypatch.setattr(hermit_module, "document", damaged)
+    monkeypatch.setattr(hermit_module, "write_ontology_text", damaged)
     damaged_answer = hermit.decide_consistency(axioms, assertions)
     if "C\u0301" in damaged(axioms).text:
         assert damaged_answer.verdict is CONSISTENT, "only renamed: the same ontology"
