@@ -48,7 +48,8 @@ def disjoint_sublists(items: Sequence[V], holds: Callable[[list[V]], bool]) -> l
     other: then parts in which nothing holds fall away at once. Where neither half holds alone,
     the list is narrowed as a whole. At least one area is found.
 
-    >>> [len(a) <= SMALL for a in disjoint_sublists(list(range(1000)), lambda part: {3, 4} <= set(part) or {700, 705} <= set(part))]
+    >>> holds = lambda part: {3, 4} <= set(part) or {700, 705} <= set(part)
+    >>> [len(a) <= SMALL for a in disjoint_sublists(list(range(1000)), holds)]
     [True, True]
     """
     found: list[list[V]] = []
