@@ -26,7 +26,7 @@ from shiq.jobs.evaluation.peers.drivers import (
     PeerVerdicts,
     command,
     read_verdicts,
-    write_ontology_text,
+    write_document,
 )
 from shiq.jobs.store.manifest import read_manifest
 from shiq.reasoner.external import PEERS, AbsentPeer, find_peer
@@ -316,7 +316,7 @@ class Bench:
         if not peer.is_java:
             from shiq.rdf import read_ontology
 
-            write_ontology_text(
+            write_document(
                 question.document,
                 read_ontology([str(tbox)]),
                 (abox,) if batch is None else (abox, batch),
