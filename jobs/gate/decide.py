@@ -83,7 +83,7 @@ def gate(
     taken: Mapping[str, int] | None = None,
     hints_first: bool = False,
     clock: Clock | None = None,
-    corrections: Mapping[tuple[int, int], Line] | None = None,
+    corrections: Sequence[tuple[Line, Line]] = (),
     **settings: Any,
 ) -> GateAnswer:
     """Accept the batch of ``insertions`` and ``deletions``, or with ``mode`` "split" its consistent
@@ -99,7 +99,7 @@ def gate(
     taken: see `Session.check`.
     clock: runs since the batch was first read; None: it begins here. Reading counts to the time
         limit of the first check.
-    corrections: lines to take in place of those of the batch, by `Line.file` and `Line.number`.
+    corrections: lines of the batch, each with the line to take in its place.
     settings: see `GateOptions` and `check_insertions`.
 
     The batch is refused as a whole in these cases: the time is over before it is read, and then
@@ -110,7 +110,8 @@ def gate(
         moment.
 
     Raises: UsageError for unknown names or syntaxes; InputError for unreadable files, and with
-        ``require_nonempty`` for files without a triple.
+        ``require_nonempty`` for files without a triple, with ``corrections`` for a batch that has
+        not the lines that they mend.
     """
     own = GateOptions.pop_from(settings)
     limit = own.limit
@@ -153,7 +154,7 @@ def gate(
     for line in lines:
         run.update(b"%d %d " % (line.file, line.number) + line.raw)
     if corrections:
-        lines = [corrections.get((line.file, line.number), line) for line in lines]
+        lines = _correct_lines(called, lines, corrections)
     batch = GateBatch(called, lines, coming, is_corrected=bool(corrections))
     culprits = Culprits(batch, policy, own.unit, own.aside)
 
@@ -225,6 +226,20 @@ def _require_triples(names: Sequence[str], lines: Sequence[Line]) -> None:
                 f"{name}: has no triple",
                 "Was it delivered whole? Leave --require-nonempty out if that is meant.",
             )
+
+
+def _correct_lines(
+    names: Sequence[str], lines: Sequence[Line], corrections: Sequence[tuple[Line, Line]]
+) -> list[Line]:
+    """Put corrected lines in place of those that they mend. Raises: InputError if these are not there."""
+    corrected = {(old.file, old.number, old.raw): new for old, new in corrections}
+    made = [corrected.pop((x.file, x.number, x.raw), x) for x in lines]
+    for file, number, _ in corrected:
+        raise InputError(
+            f"{names[file]}:{number}: changed while it was gated: the line to correct is gone",
+            "Gate it again when nothing writes to it. Nothing was accepted.",
+        )
+    return made
 
 
 @dataclass(frozen=True)

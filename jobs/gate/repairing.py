@@ -8,7 +8,7 @@ each corrected line as it came.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -40,7 +40,7 @@ def gate_with_repair(
     """
     wanted = {**settings, "mode": "split", "aside": LEAST}
     trial = gate(session, insertions, deletions, dry_run=True, **wanted)
-    corrected = {} if trial.decision == REFUSED else _corrected_lines(trial)
+    corrected = [] if trial.decision == REFUSED else [x for x in trial.set_aside if x.correction]
     written = {**wanted, "dry_run": dry_run, "commit": commit}
     if not corrected:
         return gate(session, insertions, deletions, deliver=deliver, announce=announce, **written)
@@ -63,19 +63,14 @@ def gate_with_repair(
             deletions,
             deliver=deliver_whole,
             announce=announce_whole if announce else None,
-            corrections={p: x.correction for p, x in corrected.items() if x.correction},
+            corrections=[(x.line, x.correction) for x in corrected if x.correction],
             **written,
         )
     )
 
 
-def _corrected_lines(trial: GateAnswer) -> dict[tuple[int, int], SetAsideLine]:
-    """Lines that have a correction, by file and number."""
-    return {(x.line.file, x.line.number): x for x in trial.set_aside if x.correction}
-
-
 def _with_corrected_lines(
-    answer: GateAnswer, trial: GateAnswer, corrected: Mapping[tuple[int, int], SetAsideLine]
+    answer: GateAnswer, trial: GateAnswer, corrected: Sequence[SetAsideLine]
 ) -> GateAnswer:
     """Add to the answer about the corrected batch the lines as they came, and their conflicts."""
     if answer.decision == REFUSED:
@@ -97,7 +92,7 @@ def _with_corrected_lines(
                 reason=f"{x.reason}; accepted as {_text(x.correction)}",
                 hint="",
             )
-            for x in corrected.values()
+            for x in corrected
         ),
     ]
     ordered = tuple(sorted(rows, key=lambda x: (x.line.file, x.line.number)))

@@ -1,15 +1,17 @@
 """Repairs as a file of SPARQL Update (``--repairs``).
 
 The updates are for base and batch together. Blank nodes have no name that an update could use, so a
-change about one is a comment.
+change about one, or in a graph that is one, is a comment. Where an update may miss what states the
+triple, a remark says so: a named graph of the base, or a list of `owl:AllDifferent`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from shiq.answers.repair import Change, RepairPlan
+from shiq.answers.repair import BASE, Change, RepairPlan
 from shiq.inputs.reading import Place
+from shiq.model import DifferentIndividuals
 from shiq.support import pluralize
 
 
@@ -31,13 +33,29 @@ def _change_lines(change: Change) -> Iterator[str]:
     for sentence in change.sentences:
         yield f"# {_comment(sentence)}"
     yield f"# {change.side}{''.join(f', {_comment(str(place))}' for place in change.places)}"
-    if change.is_nameless:
-        yield "# About a blank node, so that it has to be changed where it stands:"
+    yield from _remarks(change)
     for operation, lines in (("DELETE", change.removed_lines), ("INSERT", change.added_lines)):
         for graph in _graphs(change.places) if lines else ():
             text = " ".join(lines)
             text = f"GRAPH {graph} {{ {text} }}" if graph else text
-            yield f"{'# ' if change.is_nameless else ''}{operation} DATA {{ {text} }} ;"
+            mark = "# " if change.is_nameless or graph.startswith("_:") else ""
+            yield f"{mark}{operation} DATA {{ {text} }} ;"
+
+
+def _remarks(change: Change) -> Iterator[str]:
+    """What an update of the change cannot reach, as comments."""
+    if change.is_nameless:
+        yield "# About a blank node, so that it has to be changed where it stands:"
+        return
+    if any(graph.startswith("_:") for graph in _graphs(change.places)):
+        yield "# In a graph that is a blank node, so that it has to be changed where it stands."
+    if isinstance(change.assertion, DifferentIndividuals):
+        yield "# If an owl:AllDifferent says it, take one of the two out of its list instead."
+    if change.side == BASE:
+        old, new = map(" ".join, (change.removed_lines, change.added_lines))
+        insert = f"INSERT {{ GRAPH ?g {{ {new} }} }} " if new else ""
+        yield "# This is for the default graph. If named graphs of the base say it, apply this too:"
+        yield f"# DELETE {{ GRAPH ?g {{ {old} }} }} {insert}WHERE {{ GRAPH ?g {{ {old} }} }} ;"
 
 
 def _graphs(places: Iterable[Place]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pyoxigraph as ox
 import pytest
@@ -13,6 +14,9 @@ from command_line import shiq as run
 import shiq
 from shiq.answers.repair import RepairPlan
 from shiq.answers.verdict import Verdict
+from shiq.jobs.gate.answer import GateAnswer
+from shiq.jobs.gate.decide import gate
+from shiq.jobs.gate.repairing import gate_with_repair
 from shiq.jobs.reports.repairs import update_text
 from shiq.model import Assertion, Axiom, TBox
 from shiq.model.abox import abox_of
@@ -170,6 +174,86 @@ def test_a_repair_names_the_graph(folder: Path) -> None:
         f"DELETE DATA {{ GRAPH <urn:g> {{ <urn:t#tom> {TYPE} <urn:t#Dog> . }} }} ;"
         in update_text(result.repairs)
     )
+
+
+def test_a_graph_without_a_name_is_no_update(folder: Path) -> None:
+    (folder / "i.nq").write_text(f"<urn:t#tom> {TYPE} <urn:t#Dog> _:g .\n")
+    given = (folder / name for name in ("t.ofn", "base.nt", "i.nq"))
+    plan = shiq.check_insertions(*given, repairs=True).repairs
+    assert plan is not None
+    text = update_text(plan)
+    assert "# In a graph that is a blank node" in text
+    ox.Store().update(text)
+    assert all(line.startswith("#") for line in text.splitlines() if line)
+
+
+def test_what_named_graphs_of_the_base_say_has_an_update_too(folder: Path) -> None:
+    (folder / "base.nq").write_text(
+        f"<urn:t#tom> {TYPE} <urn:t#Cat> <urn:g1> .\n<urn:t#tom> {TYPE} <urn:t#Cat> <urn:g2> .\n"
+        f'<urn:t#tom> {TYPE} <urn:t#Dog> <urn:g3> .\n<urn:t#tom> <urn:t#age> "3" <urn:g4> .\n'
+    )
+    plan = shiq.certify([folder / "t.ofn", folder / "base.nq"], repairs=True).repairs
+    assert plan is not None
+    store = ox.Store()
+    store.load(path=folder / "base.nq")
+    lines = update_text(plan).splitlines()
+    added = [line.removeprefix("# ") for line in lines if line.startswith("# DELETE { GRAPH ?g")]
+    assert len(added) == len(plan.changes) == 2
+    store.update("\n".join(added))
+    (folder / "mended.nq").write_text("".join(f"{quad} .\n" for quad in store))
+    assert shiq.certify([folder / "t.ofn", folder / "mended.nq"]).verdict is Verdict.CONSISTENT
+    assert '"3"^^<http://www.w3.org/2001/XMLSchema#integer> <urn:g4>' in {
+        str(quad).split(" ", 2)[2] for quad in store
+    }
+
+
+def test_a_pair_of_a_list_is_changed_in_the_list(folder: Path) -> None:
+    pairs = "".join(f":x{i} :owner :a, :b . " for i in range(3))
+    (folder / "base.ttl").write_text(
+        "@prefix : <urn:t#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .\n"
+        f"[] a owl:AllDifferent ; owl:distinctMembers ( :a :b :c ) . {pairs}\n"
+    )
+    plan = shiq.certify([folder / "t.ofn", folder / "base.ttl"], repairs=True).repairs
+    assert plan is not None
+    assert "differentFrom" in plan.changes[0].removed_lines[0]
+    assert "# If an owl:AllDifferent says it, take one of the two out" in update_text(plan)
+
+
+def test_a_batch_that_changes_between_the_two_runs_is_not_gated(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = folder / "i.nt"
+    batch.write_text(
+        '<urn:t#ann> <urn:t#age> "3" .\n<urn:t#bob> <urn:t#owner> <urn:t#ann> .\n'
+        "<urn:t#rex> <urn:t#owner> <urn:t#ann> .\n"
+    )
+    assert run("index", "-t", "t.ofn", "--store", "kg", "base.nt", cwd=folder).returncode == 0
+    runs, delivered = list[GateAnswer](), list[GateAnswer]()
+
+    def gate_then_write(*given: Any, **settings: Any) -> GateAnswer:
+        runs.append(gate(*given, **settings))
+        first, *others = batch.read_text().splitlines(keepends=True)
+        batch.write_text("".join([*others, first]))
+        return runs[-1]
+
+    monkeypatch.setattr("shiq.jobs.gate.repairing.gate", gate_then_write)
+    with (
+        shiq.open_store(folder / "kg") as session,
+        pytest.raises(shiq.InputError, match=r"i\.nt:1: changed while it was gated"),
+    ):
+        gate_with_repair(session, [str(batch)], deliver=delivered.append, commit=True)
+    assert (len(runs), delivered) == (1, [])
+
+
+def test_lines_of_a_document_are_found_again(folder: Path) -> None:
+    (folder / "i.ttl").write_text(
+        "@prefix : <urn:t#> .\n[] :age '3' , '4' . :tom a :Dog . [ :owner [ :age '5' ] ] a :Cat ."
+    )
+    assert run("index", "-t", "t.ofn", "--store", "kg", "base.nt", cwd=folder).returncode == 0
+    with shiq.open_store(folder / "kg") as session:
+        answer = gate_with_repair(session, [str(folder / "i.ttl")])
+    kinds = sorted(row.kind for row in answer.set_aside)
+    assert kinds == ["conflict", "corrected", "corrected", "corrected"]
 
 
 def test_text_of_no_repair_is_one_comment() -> None:
