@@ -95,11 +95,12 @@ def _with_corrected_lines(
             for x in corrected
         ),
     ]
+    is_inconsistent = Verdict.INCONSISTENT in (trial.verdict, answer.verdict)
     ordered = tuple(sorted(rows, key=lambda x: (x.line.file, x.line.number)))
     return replace(
         answer,
         decision=SPLIT,
-        verdict=Verdict.INCONSISTENT,
+        verdict=Verdict.INCONSISTENT if is_inconsistent else trial.verdict,
         lines=replace(answer.lines, set_aside_lines=ordered),
         judged_conflicts=tuple(judged),
     )

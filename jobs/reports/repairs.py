@@ -43,7 +43,7 @@ def _change_lines(change: Change) -> Iterator[str]:
 
 
 def _remarks(change: Change) -> Iterator[str]:
-    """What an update of the change cannot reach, as comments."""
+    """Remarks on the places that an update of the change cannot reach, as comments."""
     if change.is_nameless:
         yield "# About a blank node, so that it has to be changed where it stands:"
         return

@@ -256,6 +256,18 @@ def test_lines_of_a_document_are_found_again(folder: Path) -> None:
     assert kinds == ["conflict", "corrected", "corrected", "corrected"]
 
 
+@pytest.mark.parametrize("line", ["", '<urn:t#ann> <urn:t#age> "3" .\n'])
+def test_an_undeclared_name_that_is_corrected_is_no_contradiction(folder: Path, line: str) -> None:
+    (folder / "i.nt").write_text(
+        f"<urn:t#ann> <urn:t#Owner> <urn:t#zed> .\n<urn:t#bob> <urn:t#owner> <urn:t#zed> .\n{line}"
+    )
+    assert run("index", "-t", "t.ofn", "--store", "kg", "base.nt", cwd=folder).returncode == 0
+    with shiq.open_store(folder / "kg") as session:
+        answer = gate_with_repair(session, [str(folder / "i.nt")])
+    assert {row.kind for row in answer.set_aside} == {"corrected"}
+    assert answer.verdict is (Verdict.INCONSISTENT if line else Verdict.UNDETERMINED)
+
+
 def test_text_of_no_repair_is_one_comment() -> None:
     assert update_text(RepairPlan(reason="two\nlines")) == "# No repair: two lines.\n"
 
