@@ -77,7 +77,8 @@ def check_batch(
     read: the batch if it was read before; then ``insertions`` and ``deletions`` are ignored.
     """
     if isinstance(base, Result):
-        return replace(base, reason=BASE_INCONSISTENT)
+        plan = base.repairs and replace(base.repairs, is_for_base=True)
+        return replace(base, reason=BASE_INCONSISTENT, repairs=plan)
     engine = base.knowledge_base
     if supports(engine, DistributedEngine):
         if read is not None:

@@ -21,9 +21,12 @@ def update_text(plan: RepairPlan) -> str:
         return f"# No repair: {_comment(plan.reason)}.\n"
     end = " No fewer changes would do." if plan.is_smallest else ""
     verb = "makes" if len(plan.changes) == 1 else "make"
-    lines = [
-        f"# {pluralize(len(plan.changes), 'change')} {verb} base and batch consistent, as a check of both has shown.{end}"
-    ]
+    scope = (
+        "the base consistent, as a check of it has shown; the batch was not looked at"
+        if plan.is_for_base
+        else "base and batch consistent, as a check of both has shown"
+    )
+    lines = [f"# {pluralize(len(plan.changes), 'change')} {verb} {scope}.{end}"]
     for change in plan.changes:
         lines += ["", *_change_lines(change)]
     return "\n".join(lines) + "\n"

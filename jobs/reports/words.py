@@ -236,9 +236,10 @@ def _repair_steps(report: Report) -> tuple[NextStep, ...]:
     more = len(parts) - MOST_REPAIRS
     shown = "; ".join([*parts[:MOST_REPAIRS], *([f"{more:,} more"] if more > 0 else [])])
     least = ", and no fewer would do" if plan["smallest"] else ""
+    whole = "the base alone" if plan.get("scope") else "it"
     return (
         NextStep(
-            f"{pluralize(len(plan['changes']), 'change')} would make it consistent, as a check has shown{least}: {shown}"
+            f"{pluralize(len(plan['changes']), 'change')} would make {whole} consistent, as a check has shown{least}: {shown}"
         ),
     )
 

@@ -150,7 +150,8 @@ def _repair_texts(plan: RepairPlan | None, verbose: bool) -> list[str]:
     smallest = " and no fewer would do" if plan.is_smallest else ""
     lines = [
         "",
-        f"consistent with {pluralize(len(plan.changes), 'change')} (checked{smallest}):",
+        f"{'the base alone is ' if plan.is_for_base else ''}consistent with "
+        f"{pluralize(len(plan.changes), 'change')} (checked{smallest}):",
     ]
     for change in plan.changes if verbose else plan.changes[:SHOWN]:
         at = f"  at {places_text(change.places)}" if change.places else "  in the base"

@@ -69,20 +69,22 @@ def has_blank_node(lines: Iterable[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RepairPlan:
-    """Changes that together make base and batch consistent.
+    """Changes that together make base and batch consistent, or the base alone.
 
     changes: in the order of their texts; () if no verified ones were found.
     is_smallest: no fewer changes would do.
     reason: why there are none; "" if there are.
+    is_for_base: the base is inconsistent by itself, so that the batch was not looked at.
     """
 
     changes: tuple[Change, ...] = ()
     is_smallest: bool = False
     reason: str = ""
+    is_for_base: bool = False
 
     @property
     def is_verified(self) -> bool:
-        """Whether a check of base and batch with all changes said `consistent`."""
+        """Whether a check with all changes said `consistent`."""
         return bool(self.changes)
 
     def to_dict(self) -> dict[str, Any]:
@@ -91,5 +93,5 @@ class RepairPlan:
             "verified": self.is_verified,
             "smallest": self.is_smallest,
             "changes": [change.to_dict() for change in self.changes],
-            **drop_empty(reason=self.reason),
+            **drop_empty(reason=self.reason, scope=BASE if self.is_for_base else ""),
         }

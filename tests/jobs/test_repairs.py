@@ -268,6 +268,20 @@ def test_an_undeclared_name_that_is_corrected_is_no_contradiction(folder: Path, 
     assert answer.verdict is (Verdict.INCONSISTENT if line else Verdict.UNDETERMINED)
 
 
+def test_a_repair_of_an_inconsistent_base_says_that_it_is_not_for_the_batch(folder: Path) -> None:
+    with (folder / "base.nt").open("a") as file:
+        file.write('<urn:t#ann> <urn:t#age> "3" .\n')
+    plan = check(folder).repairs
+    assert plan is not None
+    assert (plan.is_verified, plan.is_for_base, plan.to_dict()["scope"]) == (True, True, "base")
+    assert {change.side for change in plan.changes} == {"base"}
+    assert "the batch was not looked at" in update_text(plan).splitlines()[0]
+    files = ("-a", "base.nt", "-i", "i.nt", "--repairs", "r.ru", "--json", "r.json")
+    ended = run("check", "-t", "t.ofn", *files, cwd=folder)
+    assert "the base alone is consistent with 1 change (" in ended.stdout
+    assert json.loads((folder / "r.json").read_text())["repairs"]["scope"] == "base"
+
+
 def test_text_of_no_repair_is_one_comment() -> None:
     assert update_text(RepairPlan(reason="two\nlines")) == "# No repair: two lines.\n"
 
