@@ -29,7 +29,7 @@ class Element:
 
 def unravelling(state: State, limit: int, weights: Mapping[int, int] = NO_WEIGHTS) -> list[Element]:
     """The first ``limit`` elements at least, breadth first, each with all of its neighbours."""
-    iris = {code: iri for iri, code in state.tables._codes.items()}
+    iris = {code: iri for iri, code in state.tables.roles._codes.items()}
     blocked = blocked_nodes(state)
 
     box = state.tables.tbox.roles

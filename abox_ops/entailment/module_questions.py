@@ -151,7 +151,7 @@ def candidate_pairs(
         at.setdefault(state.place(x)[0], []).append(x)
     found: list[NodePair] = []
     for i, asked in enumerate(roles):
-        bit = 1 << state.tables.role(asked.role)
+        bit = 1 << state.tables.roles.code(asked.role)
         for node, starts in at.items():
             reached = {*at}
             if asked.is_visible:
@@ -177,7 +177,7 @@ def is_pair_entailed(questions: ModuleSession, asked: AskedRole, first: int, sec
     """Decide whether the role leads from the first node to the second in every model."""
     state = questions.search.state
     roles = state.near[state.place(first)[0]].get(state.place(second)[0], 0)
-    if roles & 1 << state.tables.role(asked.role):
+    if roles & 1 << state.tables.roles.code(asked.role):
         return True
     return not questions.ask(denial_of_pair(asked, first, second))
 

@@ -158,7 +158,7 @@ def forest(*children: tuple[int, str, AtLeast]) -> State:
     state = search.state
     for parent, name, need in children:
         child = state.grow(parent)
-        state.link(parent, child, state.tables.up[state.tables.role(need.role)], 0)
+        state.link(parent, child, state.tables.roles.up[state.tables.roles.code(need.role)], 0)
         state.add(child, tbox.atom_ids[name], 0)
     return state
 

@@ -54,7 +54,9 @@ class BuildingPolicy:
         if need.n <= self.large:
             return need.n
         limits = [
-            rule.at_most for rule in tables.at_most_rules(need.roles) if rule.at_most <= self.large
+            rule.at_most
+            for rule in tables.rules.at_most_rules(need.roles)
+            if rule.at_most <= self.large
         ]
         return min(need.n, max(max(limits, default=0) + 1, self.fewest))
 
@@ -164,7 +166,7 @@ class NodeProgram:
             _NeighbourBound(
                 rule.at_most, self._neighbours_in_filler(rule.role_bit, rule.branch_body), rule=rule
             )
-            for rule in tables.at_most_rules(roles)
+            for rule in tables.rules.at_most_rules(roles)
             if not (rule.body & ~state.pos[x] or rule.head & state.pos[x])
         ]
 

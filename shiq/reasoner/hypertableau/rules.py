@@ -122,7 +122,7 @@ def load(search: Search) -> None:
     state = search.state
     load_module(state, search.module)
     for x in range(state.named):
-        for rule in state.tables.local_rules(state.pos[x]):
+        for rule in state.tables.rules.local_rules(state.pos[x]):
             fire(search, rule, x, -1)
 
 
@@ -145,7 +145,7 @@ def saturate(search: Search) -> None:
     state, agenda = search.state, search.agenda
     queue, alive, tables = state.queue, state.alive, state.tables
     names, edges, denials, dirty = queue.names, queue.edges, queue.denials, queue.dirty
-    on_name, on_denial = tables.on_name, tables.on_denial
+    on_name, on_denial = tables.rules.on_name, tables.rules.on_denial
     while True:
         search.steps += 1
         if search.steps >= search.checkpoint:
@@ -225,14 +225,14 @@ def wake_rules(search: Search, woken: WokenRules, x: int) -> None:
 def wake_edge(search: Search, x: int, y: int, roles: int) -> None:
     """Examine the matches that new ``roles`` from x to y make possible, from both ends."""
     tables, pos = search.state.tables, search.state.pos
-    for rule, forward in tables.edge_rules(pos[x], roles, pos[y]):
+    for rule, forward in tables.rules.edge_rules(pos[x], roles, pos[y]):
         if forward:
             fire(search, rule, x, y)
         else:
             fire(search, rule, y, x)
-    for rule in tables.at_most_rules(roles):
+    for rule in tables.rules.at_most_rules(roles):
         queue_count(search, rule, x)
-    for rule in tables.at_most_rules(tables.inverse(roles)):
+    for rule in tables.rules.at_most_rules(tables.roles.inverse(roles)):
         queue_count(search, rule, y)
 
 
@@ -287,7 +287,7 @@ def settle(search: Search, match: Match) -> list[Alternative] | None:
     """
     number, x, y = match
     state = search.state
-    rule, pos = state.tables.rules[number], state.pos
+    rule, pos = state.tables.rules.by_number[number], state.pos
     if x >= len(pos) or not state.alive[x] or rule.body & ~pos[x] or rule.head & pos[x]:
         return None
     if rule.at_most:

@@ -118,7 +118,7 @@ def choose(search: Search) -> bool:
             check_budget(search)
         alternatives = settle(search, match)
         if alternatives:
-            search.used.add(state.tables.rules[match[0]].index)
+            search.used.add(state.tables.rules.by_number[match[0]].index)
             level = len(trail.choices)
             trail.choices.append((len(trail.entries), len(state.pos), alternatives[0], match))
             apply(search, alternatives[0], 1 << (state.dependencies.inputs + level), match)
@@ -136,7 +136,7 @@ def _is_match_void(state: State, match: Match) -> bool:
     Facts at live nodes only grow until they are undone, while merges can be undone.
     """
     number, x, y = match
-    rule, pos, alive = state.tables.rules[number], state.pos, state.alive
+    rule, pos, alive = state.tables.rules.by_number[number], state.pos, state.alive
     if x >= len(pos) or y >= len(pos):
         return True
     if rule.body & ~pos[x]:
@@ -256,7 +256,7 @@ def _add_successors(search: Search, x: int, atom: int, depends_on: int) -> None:
         state.link(x, y, need.roles, depends_on)
         if need.filler:
             state.add(y, need.filler_atom, depends_on)
-        for rule in state.tables.start:
+        for rule in state.tables.rules.start:
             fire(search, rule, y, -1)
 
 

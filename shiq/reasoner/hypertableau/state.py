@@ -202,9 +202,9 @@ class State:
         if depends_on:
             trail.write(self.dependencies.names, x * self.width + atom, depends_on)
         self.pos[x] = old | bit
-        if atom in tables.loop_roles:
-            self.link(x, x, tables.loop_roles[atom], depends_on)
-        if atom in tables.on_name:
+        if atom in tables.loops.roles:
+            self.link(x, x, tables.loops.roles[atom], depends_on)
+        if atom in tables.rules.on_name:
             self.queue.names.append((x, atom))
         elif bit & tables.need_mask:
             trail.write(self.queue.open, x, True)
@@ -228,7 +228,7 @@ class State:
         self.trail.write(self.neg, x, self.neg[x] | bit)
         if depends_on:
             self.trail.write(self.dependencies.denials, x * self.width + atom, depends_on)
-        if atom in self.tables.on_denial:
+        if atom in self.tables.rules.on_denial:
             self.queue.denials.append((x, atom))
 
     def separate(self, x: int, y: int, depends_on: int) -> None:
@@ -242,9 +242,9 @@ class State:
 
     def link(self, x: int, y: int, roles: int, depends_on: int) -> None:
         """Record that all of ``roles`` (closed under ⊑*) lead from x to y."""
-        tables, near, write = self.tables, self.near, self.trail.write
+        masks, near, write = self.tables.roles, self.near, self.trail.write
         if x == y:
-            roles |= tables.inverse(roles)
+            roles |= masks.inverse(roles)
         old = near[x].get(y, 0)
         new = roles & ~old
         if not new:
@@ -252,19 +252,19 @@ class State:
         full = old | new
         write(near[x], y, full)
         if x != y:
-            write(near[y], x, tables.inverse(full))
-            self.reach[y] |= tables.inverse(new)
+            write(near[y], x, masks.inverse(full))
+            self.reach[y] |= masks.inverse(new)
         self.reach[x] |= new
         if depends_on:
             edges = self.dependencies.edges
-            low, high, mask = (x, y, new) if x <= y else (y, x, tables.inverse(new))
+            low, high, mask = (x, y, new) if x <= y else (y, x, masks.inverse(new))
             write(edges, (low, high), (*edges.get((low, high), ()), (mask, depends_on)))
-        if new & tables.conflicting:
+        if new & masks.conflicting:
             self._check_conflicts(x, y, new, full)
-        if x == y and new & tables.irreflexive:
-            raise TableauClash(self.edge_dependencies(x, y, new & tables.irreflexive), x)
-        if x == y and new & tables.asking_loops:
-            for role, atom in tables.loop_atoms:
+        if x == y and new & masks.irreflexive:
+            raise TableauClash(self.edge_dependencies(x, y, new & masks.irreflexive), x)
+        if x == y and new & self.tables.loops.asking:
+            for role, atom in self.tables.loops.atoms:
                 if new & role:
                     self.add(x, atom, self.edge_dependencies(x, y, new & role))
         if self.forbidden:
@@ -273,15 +273,15 @@ class State:
 
     def _check_conflicts(self, x: int, y: int, new: int, full: int) -> None:
         """Raise a clash if new roles from x to y conflict with others."""
-        for r in bits(new & self.tables.conflicting):
-            against = self.tables.conflicts[r] & full
+        for r in bits(new & self.tables.roles.conflicting):
+            against = self.tables.roles.conflicts[r] & full
             if against:
                 first, second = (self.edge_dependencies(x, y, m) for m in (1 << r, against))
                 raise TableauClash(first | second, x, y)
 
     def forbid(self, x: int, y: int, roles: int, depends_on: int) -> None:
         """Record that none of ``roles`` leads from x to y."""
-        for a, b, mask in ((x, y, roles), (y, x, self.tables.inverse(roles))):
+        for a, b, mask in ((x, y, roles), (y, x, self.tables.roles.inverse(roles))):
             known = self.forbidden.setdefault(a, {})
             self.trail.write(known, b, (*known.get(b, ()), (mask, depends_on)))
         self._check_forbidden(x, y)
@@ -370,7 +370,7 @@ class State:
         """Group the roles from x to y by dependency set."""
         parts = []
         for mask, depends_on in self.dependencies.edges.get((x, y) if x <= y else (y, x), ()):
-            own = mask if x <= y else self.tables.inverse(mask)
+            own = mask if x <= y else self.tables.roles.inverse(mask)
             parts.append((own, depends_on))
             roles &= ~own
         if roles:
@@ -404,7 +404,7 @@ class State:
             return 0
         bit = roles & -roles
         if x > y:
-            x, y, bit = y, x, self.tables.inverse(bit)
+            x, y, bit = y, x, self.tables.roles.inverse(bit)
         for mask, depends_on in edges.get((x, y), ()):
             if mask & bit:
                 return depends_on
@@ -472,10 +472,10 @@ def load_module(state: State, module: Module) -> None:
     for i, (x, y) in enumerate(module.different):
         state.separate(x, y, sets.of_input("different", i))
     for i, (x, role, y) in enumerate(module.negative_edges):
-        state.forbid(x, y, 1 << tables.role(role), sets.of_input("negative_edges", i))
+        state.forbid(x, y, 1 << tables.roles.code(role), sets.of_input("negative_edges", i))
     for i, (x, role, y) in enumerate(module.edges):
-        state.link(x, y, tables.up[tables.role(role)], sets.of_input("edges", i))
-    for atom, roles in tables.loop_roles.items():
+        state.link(x, y, tables.roles.up[tables.roles.code(role)], sets.of_input("edges", i))
+    for atom, roles in tables.loops.roles.items():
         for x in range(state.named):
             if state.pos[x] >> atom & 1:
                 state.link(x, x, roles, state.name_dependencies(x, 1 << atom))

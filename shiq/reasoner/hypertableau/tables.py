@@ -4,14 +4,14 @@ wake them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
 from shiq.model import OWL, TOP_DATATYPE
 from shiq.model.clause import AtLeast, Atom, ClausalTBox, Clause, DataAtLeast, DataAtMost
-from shiq.model.roles import Role, loop_name
+from shiq.model.roles import Role, RoleBox, loop_name
 from shiq.reasoner.hypertableau.node_data import NodeData
 from shiq.support import bits, mask_of
 
@@ -111,74 +111,35 @@ class HasData:
     property: str
 
 
-class Tables:
-    """A clausal TBox compiled to bit masks and indexes.
+class RoleMasks:
+    """Roles as bits, their hierarchy and what excludes them on one pair.
 
-    Atoms keep their positions in ``tbox.atoms``. Behind them come atoms that only clauses mention,
-    `HasData`, and names for negated ≥-atoms. A property takes two role bits, its inverse the odd
-    one; role masks are closed upwards under ⊑*.
+    A property takes two bits, its inverse the odd one.
+
+    up: by role, the mask of the roles above it under ⊑*, itself included.
+    conflicts: by role, the mask of roles that exclude it on one pair. conflicting: the mask of all
+        these roles. irreflexive: the mask of roles that no loop may have.
     """
 
-    def __init__(self, tbox: ClausalTBox) -> None:
-        self.tbox = tbox
-        self.atoms: list[Atom | HasData] = list(tbox.atoms)
-        self._atom_ids = {atom: i for i, atom in enumerate(self.atoms)}
+    def __init__(self, box: RoleBox, roles: Iterable[Role]) -> None:
+        self._box = box
         self._codes: dict[str, int] = {}
         self._inverses: dict[int, int] = {}
         self._even = 0
         self.up: list[int] = []
-        self.rules: list[Rule] = []
-        self.start: list[Rule] = []
-        self.on_name: dict[int, WokenRules] = {}
-        self.on_denial: dict[int, WokenRules] = {}
-        self._on_role: dict[int, list[Rule]] = {}
-        self._counted_on_role: dict[int, list[Rule]] = {}
-        self._local_memo: dict[int, tuple[Rule, ...]] = {}
-        self._edge_memo: dict[tuple[int, int, int], tuple[tuple[Rule, bool], ...]] = {}
-        self._counted_memo: dict[int, tuple[Rule, ...]] = {}
-        self._negated: dict[int, int] = {}
-        for role in sorted(set(_roles_of(tbox))):
-            self.role(role)
-        for clause in tbox.clauses:
-            for atom in (*clause.body, *clause.head, *clause.branch_body, *clause.branch_head):
-                self._atom(atom)
-        self.needs: dict[int, Need] = {}
-        self.data_mask = 0
-        self.limit_mask = 0
-        self.need_mask = 0
-        for position, known in list(enumerate(self.atoms)):
-            self._classify(position, known)
-        # Where owl:topDataProperty lies below another property (outside OWL 2 DL), every element
-        # has data.
-        self._has_data_counts = tbox.roles.data_superproperties(TOP_DATA_PROPERTY) == {
-            TOP_DATA_PROPERTY
-        }
-        self._supplied: dict[str, int] = {}
-        self.conflicts, self.conflicting, self.irreflexive = self._role_conflicts()
-        self.loop_roles, self.loop_atoms, self.asking_loops = self._loops()
-        for index, clause in enumerate(tbox.clauses):
-            self._compile(index, clause)
-        needs = ((i, a) for i, a in enumerate(self.atoms) if isinstance(a, DataAtLeast))
-        #: What a data need at this position brings.
-        self.brought: dict[int, int] = {i: self.has_data_mask(a.property) for i, a in needs}
+        for role in sorted(set(roles)):
+            self.code(role)
+        self.conflicts = self._conflicts()
+        self.conflicting = mask_of(self.conflicts)
+        self.irreflexive = mask_of(
+            self.code(role) for given in box.irreflexive for role in (given, given.inverse)
+        )
 
-    @cached_property
-    def largest_need(self) -> int:
-        """The largest n of the ≥n R.C."""
-        return max((need.n for need in self.needs.values()), default=0)
-
-    @cached_property
-    def data(self) -> NodeData:
-        """The datatype layer for the atoms."""
-        return NodeData(self.tbox, self.atoms)
-
-    # --- roles ------------------------------------------------------------------------------------
-
-    def role(self, role: Role) -> int:
+    def code(self, role: Role) -> int:
         """The code of ``role``; a property that no axiom mentions gets one when it is first met."""
         code = self._codes.get(role.iri)
         if code is None:
-            group = sorted({s.iri for s in self.tbox.roles.superroles(Role(role.iri))})
+            group = sorted({s.iri for s in self._box.superroles(Role(role.iri))})
             for iri in group:
                 if iri not in self._codes:
                     self._codes[iri] = len(self.up)
@@ -187,7 +148,7 @@ class Tables:
             masks: dict[frozenset[Role], int] = {}
             for iri in group:
                 for r in (Role(iri), Role(iri, True)):
-                    above = self.tbox.roles.superroles(r)
+                    above = self._box.superroles(r)
                     if above not in masks:
                         masks[above] = mask_of(self._codes[s.iri] + s.is_inverse for s in above)
                     self.up[self._codes[iri] + r.is_inverse] = masks[above]
@@ -201,109 +162,38 @@ class Tables:
             found = self._inverses[mask] = (mask & self._even) << 1 | (mask >> 1) & self._even
         return found
 
-    def _loops(self) -> tuple[dict[int, int], tuple[tuple[int, int], ...], int]:
-        """Compute the effects of loops.
-
-        Returns: by atom of a loop that some ≤n counts, the roles it adds; pairs of the roles whose
-            loops add an atom, and that atom; the mask of all these roles.
-        """
-        brought: dict[int, int] = {}
-        asking: list[tuple[int, int]] = []
-        for iri in self.tbox.roles.loop_properties:
-            atom = self._atom_ids.get(loop_name(iri))
-            if atom is None:
-                continue
-            code = self.role(Role(iri))
-            if any(isinstance(a, AtLeast) and a.is_loop and a.role.iri == iri for a in self.atoms):
-                brought[atom] = self.up[code] | self.up[code ^ 1]
-            if iri in self.tbox.roles.relevant_loops:
-                asking.append((1 << code | 1 << (code ^ 1), atom))
-        return brought, tuple(asking), mask_of(bit for roles, _ in asking for bit in bits(roles))
-
-    def _role_conflicts(self) -> tuple[dict[int, int], int, int]:
-        """Compute the conflicts of roles.
-
-        Returns: by role, the mask of roles that exclude it on one pair; the mask of all these
-            roles; the mask of roles that no loop may have.
-        """
-        box = self.tbox.roles
-        pairs = {(self.role(r), self.role(s)) for r, s in box.disjoint}
-        pairs |= {(self.role(r), self.role(r.inverse)) for r in box.asymmetric}
+    def _conflicts(self) -> dict[int, int]:
+        """Compute by role the mask of roles that exclude it on one pair."""
+        pairs = {(self.code(r), self.code(s)) for r, s in self._box.disjoint}
+        pairs |= {(self.code(r), self.code(r.inverse)) for r in self._box.asymmetric}
         conflicts: dict[int, int] = {}
         for r, s in pairs:
             for a, b in ((r, s), (s, r), (r ^ 1, s ^ 1), (s ^ 1, r ^ 1)):
                 conflicts[a] = conflicts.get(a, 0) | 1 << b
-        irreflexive = 0
-        for role in box.irreflexive:
-            irreflexive |= 1 << self.role(role) | 1 << self.role(role.inverse)
-        return conflicts, mask_of(conflicts), irreflexive
+        return conflicts
 
-    # --- atoms and rules --------------------------------------------------------------------------
 
-    def _atom(self, atom: Atom | HasData) -> int:
-        found = self._atom_ids.get(atom)
-        if found is None:
-            found = self._atom_ids[atom] = len(self.atoms)
-            self.atoms.append(atom)
-        return found
+class RuleIndex:
+    """The rules of a TBox by what can wake them.
 
-    def has_data_mask(self, property: str) -> int:
-        """Return the `HasData` atoms that hold where there is a need or a value for
-        ``property``.
-        """
-        found = self._supplied.get(property)
-        if found is None:
-            above = self.tbox.roles.data_superproperties(property)
-            found = mask_of(
-                i
-                for i, a in enumerate(self.atoms)
-                if isinstance(a, HasData) and a.property in above
-            )
-            self._supplied[property] = found
-        return found
+    by_number: every rule at its number. start: rules without body that hold of every node.
+    on_name, on_denial: by atom, the rules that it wakes where it holds, or is denied.
+    """
 
-    def _classify(self, i: int, atom: Atom | HasData) -> None:
-        if isinstance(atom, AtLeast):
-            filler = -1 if atom.filler is None else self._atom(atom.filler)
-            code = self.role(atom.role)
-            self.needs[i] = Need(
-                atom.n, 1 << code, self.up[code], 0 if filler < 0 else 1 << filler, filler
-            )
-            self.need_mask |= 1 << i
-        elif isinstance(atom, DataAtLeast | DataAtMost):
-            self.data_mask |= 1 << i
-            if isinstance(atom, DataAtMost):
-                self.limit_mask |= 1 << i
+    def __init__(self) -> None:
+        self.by_number: list[Rule] = []
+        self.start: list[Rule] = []
+        self.on_name: dict[int, WokenRules] = {}
+        self.on_denial: dict[int, WokenRules] = {}
+        self._on_role: dict[int, list[Rule]] = {}
+        self._counted_on_role: dict[int, list[Rule]] = {}
+        self._local_memo: dict[int, tuple[Rule, ...]] = {}
+        self._edge_memo: dict[tuple[int, int, int], tuple[tuple[Rule, bool], ...]] = {}
+        self._counted_memo: dict[int, tuple[Rule, ...]] = {}
 
-    def _compile(self, index: int, clause: Clause) -> None:
-        def mask(atoms: Iterable[Atom | HasData]) -> int:
-            return mask_of(self._atom(a) for a in atoms)
-
-        body: list[Atom | HasData] = [*clause.body]
-        head = list(clause.head)
-        for atom in clause.head if self._has_data_counts else ():
-            if isinstance(atom, DataAtMost) and atom.property != TOP_DATA_PROPERTY:
-                body.append(HasData(atom.property))
-                if atom.n == 0 and atom.range == TOP_DATATYPE:
-                    head.remove(atom)
-        code = -1 if clause.role is None else self.role(clause.role)
-        kind = WideRule if code < 0 and len(self.atoms) >= WIDE else Rule
-        self._index(
-            kind(
-                len(self.rules),
-                index,
-                mask(body),
-                mask(head),
-                0 if code < 0 else 1 << code,
-                0 if code < 0 else 1 << (code ^ 1),
-                mask(clause.branch_body),
-                mask(clause.branch_head),
-                clause.at_most,
-            )
-        )
-
-    def _index(self, rule: Rule) -> None:
-        self.rules.append(rule)
+    def add(self, rule: Rule) -> None:
+        """Add a rule; its number is the count of those before it."""
+        self.by_number.append(rule)
         names = [(self.on_name.setdefault(a, WokenRules()), True) for a in bits(rule.body)]
         names += [(self.on_denial.setdefault(a, WokenRules()), True) for a in bits(rule.head)]
         names += [(self.on_name.setdefault(a, WokenRules()), False) for a in bits(rule.branch_body)]
@@ -322,37 +212,8 @@ class Tables:
             on_role.setdefault(rule.role_bit.bit_length() - 1, []).append(rule)
         elif not rule.body:
             self.start.append(rule)
-
-    def negation_atom(self, atom: int) -> int:
-        """Return the atom that implies ≤n-1 R.C, for the ≥-atom ≥n R.C at position ``atom``.
-
-        With it an asserted negation of a ≥-atom is exact under any clauses.
-        """
-        found = self._negated.get(atom)
-        if found is None:
-            need = self.needs[atom]
-            found = self._negated[atom] = len(self.atoms)
-            self.atoms.append(f"urn:shiq:fresh:negated:{atom}")
-            inverse = self.inverse(need.role_bit)
-            self._index(
-                Rule(
-                    len(self.rules),
-                    -1,
-                    1 << found,
-                    0,
-                    need.role_bit,
-                    inverse,
-                    need.filler,
-                    0,
-                    need.n - 1,
-                )
-            )
-            self._local_memo.clear()
-            self._edge_memo.clear()
-            self._counted_memo.clear()
-        return found
-
-    # --- what a node or an edge concerns, by signature --------------------------------------------
+        for memo in (self._local_memo, self._edge_memo, self._counted_memo):
+            memo.clear()
 
     def local_rules(self, names: int) -> tuple[Rule, ...]:
         """Select the local rules with their body in ``names`` and an unsatisfied head."""
@@ -403,6 +264,172 @@ class Tables:
         if found is None:
             found = tuple(rule for r in bits(roles) for rule in self._counted_on_role.get(r, ()))
             self._counted_memo[roles] = found
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class LoopEffects:
+    """The effects of loops.
+
+    roles: by atom of a loop that some ≤n counts, the roles that it adds.
+    atoms: masks of roles whose loops add an atom, with that atom. asking: the mask of all these
+        roles.
+    """
+
+    roles: Mapping[int, int]
+    atoms: tuple[tuple[int, int], ...]
+    asking: int
+
+
+class Tables:
+    """A clausal TBox compiled to bit masks and indexes.
+
+    Atoms keep their positions in ``tbox.atoms``. Behind them come atoms that only clauses mention,
+    `HasData`, and names for negated ≥-atoms. Role masks are closed upwards under ⊑*.
+
+    needs: by atom, its restriction ≥n R.C. need_mask, data_mask, limit_mask: the atoms that are
+        needs, data restrictions, and limits on data.
+    brought: the atoms that come with a data need, by its position.
+    """
+
+    def __init__(self, tbox: ClausalTBox) -> None:
+        self.tbox = tbox
+        self.atoms: list[Atom | HasData] = list(tbox.atoms)
+        self._atom_ids = {atom: i for i, atom in enumerate(self.atoms)}
+        self._negated: dict[int, int] = {}
+        self._supplied: dict[str, int] = {}
+        self.roles = RoleMasks(tbox.roles, _roles_of(tbox))
+        self.rules = RuleIndex()
+        for clause in tbox.clauses:
+            for atom in (*clause.body, *clause.head, *clause.branch_body, *clause.branch_head):
+                self._atom(atom)
+        self.needs: dict[int, Need] = {}
+        self.data_mask = 0
+        self.limit_mask = 0
+        self.need_mask = 0
+        for position, known in list(enumerate(self.atoms)):
+            self._classify(position, known)
+        self.loops = self._loops()
+        # Where owl:topDataProperty lies below another property (outside OWL 2 DL), every element
+        # has data.
+        has_data_counts = tbox.roles.data_superproperties(TOP_DATA_PROPERTY) == {TOP_DATA_PROPERTY}
+        for index, clause in enumerate(tbox.clauses):
+            self._compile(index, clause, has_data_counts)
+        needs = ((i, a) for i, a in enumerate(self.atoms) if isinstance(a, DataAtLeast))
+        self.brought: dict[int, int] = {i: self.has_data_mask(a.property) for i, a in needs}
+
+    @cached_property
+    def largest_need(self) -> int:
+        """The largest n of the ≥n R.C."""
+        return max((need.n for need in self.needs.values()), default=0)
+
+    @cached_property
+    def data(self) -> NodeData:
+        """The datatype layer for the atoms."""
+        return NodeData(self.tbox, self.atoms)
+
+    def _loops(self) -> LoopEffects:
+        """Compute the effects of loops."""
+        brought: dict[int, int] = {}
+        asking: list[tuple[int, int]] = []
+        for iri in self.tbox.roles.loop_properties:
+            atom = self._atom_ids.get(loop_name(iri))
+            if atom is None:
+                continue
+            code, up = self.roles.code(Role(iri)), self.roles.up
+            if any(isinstance(a, AtLeast) and a.is_loop and a.role.iri == iri for a in self.atoms):
+                brought[atom] = up[code] | up[code ^ 1]
+            if iri in self.tbox.roles.relevant_loops:
+                asking.append((1 << code | 1 << (code ^ 1), atom))
+        mask = mask_of(bit for roles, _ in asking for bit in bits(roles))
+        return LoopEffects(brought, tuple(asking), mask)
+
+    def _atom(self, atom: Atom | HasData) -> int:
+        found = self._atom_ids.get(atom)
+        if found is None:
+            found = self._atom_ids[atom] = len(self.atoms)
+            self.atoms.append(atom)
+        return found
+
+    def has_data_mask(self, property: str) -> int:
+        """Return the `HasData` atoms that hold where there is a need or a value for
+        ``property``.
+        """
+        found = self._supplied.get(property)
+        if found is None:
+            above = self.tbox.roles.data_superproperties(property)
+            found = mask_of(
+                i
+                for i, a in enumerate(self.atoms)
+                if isinstance(a, HasData) and a.property in above
+            )
+            self._supplied[property] = found
+        return found
+
+    def _classify(self, i: int, atom: Atom | HasData) -> None:
+        if isinstance(atom, AtLeast):
+            filler = -1 if atom.filler is None else self._atom(atom.filler)
+            code = self.roles.code(atom.role)
+            self.needs[i] = Need(
+                atom.n, 1 << code, self.roles.up[code], 0 if filler < 0 else 1 << filler, filler
+            )
+            self.need_mask |= 1 << i
+        elif isinstance(atom, DataAtLeast | DataAtMost):
+            self.data_mask |= 1 << i
+            if isinstance(atom, DataAtMost):
+                self.limit_mask |= 1 << i
+
+    def _compile(self, index: int, clause: Clause, has_data_counts: bool) -> None:
+        def mask(atoms: Iterable[Atom | HasData]) -> int:
+            return mask_of(self._atom(a) for a in atoms)
+
+        body: list[Atom | HasData] = [*clause.body]
+        head = list(clause.head)
+        for atom in clause.head if has_data_counts else ():
+            if isinstance(atom, DataAtMost) and atom.property != TOP_DATA_PROPERTY:
+                body.append(HasData(atom.property))
+                if atom.n == 0 and atom.range == TOP_DATATYPE:
+                    head.remove(atom)
+        code = -1 if clause.role is None else self.roles.code(clause.role)
+        kind = WideRule if code < 0 and len(self.atoms) >= WIDE else Rule
+        self.rules.add(
+            kind(
+                len(self.rules.by_number),
+                index,
+                mask(body),
+                mask(head),
+                0 if code < 0 else 1 << code,
+                0 if code < 0 else 1 << (code ^ 1),
+                mask(clause.branch_body),
+                mask(clause.branch_head),
+                clause.at_most,
+            )
+        )
+
+    def negation_atom(self, atom: int) -> int:
+        """Return the atom that implies ≤n-1 R.C, for the ≥-atom ≥n R.C at position ``atom``.
+
+        With it an asserted negation of a ≥-atom is exact under any clauses.
+        """
+        found = self._negated.get(atom)
+        if found is None:
+            need = self.needs[atom]
+            found = self._negated[atom] = len(self.atoms)
+            self.atoms.append(f"urn:shiq:fresh:negated:{atom}")
+            inverse = self.roles.inverse(need.role_bit)
+            self.rules.add(
+                Rule(
+                    len(self.rules.by_number),
+                    -1,
+                    1 << found,
+                    0,
+                    need.role_bit,
+                    inverse,
+                    need.filler,
+                    0,
+                    need.n - 1,
+                )
+            )
         return found
 
 
