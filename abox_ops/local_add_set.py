@@ -83,7 +83,7 @@ class LocalAddSet(FoundModules):
         element, node = graph.nodes_of(grown)
         parts: dict[int, dict[int, list[str]]] = {}
         for e, key, term in zip(
-            element.tolist(), graph.keys_of(node).tolist(), self.union.terms_of(node)
+            element.tolist(), graph.base_elements.keys_of(node).tolist(), self.union.terms_of(node)
         ):
             parts.setdefault(e, {}).setdefault(key, []).append(term)
         return [
@@ -99,7 +99,7 @@ class LocalAddSet(FoundModules):
         found = replace(self, patch=None)
         # Counted while the role assertions are there.
         _ = found.size
-        found.columns.graph.forget_edges()
+        found.columns.graph.edges.clear()
         return found
 
     # --- size and assertions ----------------------------------------------------------------------
@@ -112,7 +112,7 @@ class LocalAddSet(FoundModules):
         node.sort()
         classes = whole.rows_of("class_assertions", node)
         count = len(classes["node"])
-        edges, kept = graph.edges, found.edges
+        edges, kept = graph.edges.columns, found.edges
         maybe = (edges["role"] % 2 == 0) & flags(len(graph), kept["source"])[edges["source"]]
         source, role, target = (edges[name][maybe] for name in ("source", "role", "target"))
         count += int(
@@ -262,7 +262,7 @@ def _count_complex_assertions(found: AddSetColumns, whole: UnionView) -> int:
     graph = found.graph
     seen = flags(len(graph), found.region)
     count = 0
-    for element, node, assertion in graph.asserted_complex:
+    for element, node, assertion in graph.complex_facts.asserted:
         if seen[graph.rep[element]]:
             match assertion:
                 case owl.NegativeObjectPropertyAssertion(_, first, second):

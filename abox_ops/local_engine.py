@@ -30,7 +30,7 @@ from shiq.abox_ops.elements.base import (
     array_base,
     remove_rows,
 )
-from shiq.abox_ops.elements.graph import Graph
+from shiq.abox_ops.elements.graph import BaseElements, Graph, empty_labels
 from shiq.abox_ops.elements.normal_assertions import definition_name
 from shiq.abox_ops.elements.union_view import UnionView, encode_batch, split_known_rows
 from shiq.abox_ops.engine import CRITERIA, MODEL, AddSet, Inquiry, NamedModule
@@ -50,7 +50,7 @@ from shiq.abox_ops.patch.certified_model import CertifiedModel, stored_model
 from shiq.abox_ops.patch.inside_region import ModuleNamer, PatchInput, PatchRegion
 from shiq.abox_ops.patch.patch import Patch
 from shiq.abox_ops.patch.widening_loop import decide_patch
-from shiq.columns.arrays import Columns, Ints, array_table, is_row_in, unique
+from shiq.columns.arrays import Columns, array_table, is_row_in, unique
 from shiq.columns.rows import ROW_COLUMNS
 from shiq.errors import UsageError
 from shiq.model import NOTHING, THING, Assertion, Class, SubClassOf, TBox
@@ -204,9 +204,7 @@ class LocalKnowledgeBase:
         """Start a patch of ``whole`` onto the model ``outside``, over the ``calculus`` of T with
         the vocabulary ``added``. It is not closed yet.
         """
-        graph = Graph(
-            whole, self.roles, self.index.equality, self.index.labels.label_of, outside.classes
-        )
+        graph = Graph(whole, self.roles, self.index.base_elements(outside.classes))
         known = self.index.simplified_tbox.clauses.atom_ids
         brought = {x.iri if isinstance(x, Class) else definition_name(x.sub) for x in added}
         absent = sum(1 << calculus.tbox.atom_ids[name] for name in brought if name not in known)
@@ -341,11 +339,10 @@ class LocalKnowledgeBase:
         # Loaded where it is asked for.
         from shiq.abox_ops.published.procedure import PublishedProcedure, keep_everything
 
-        graph = Graph(whole, self.roles, index.asserted_equality, _empty_labels, by_node=True)
+        unlabelled = BaseElements(index.asserted_equality, empty_labels)
+        graph = Graph(whole, self.roles, unlabelled, by_node=True)
         if criterion == "definition7":
-            old = Graph(
-                view_without_batch(self.base), self.roles, index.asserted_equality, _empty_labels
-            )
+            old = Graph(view_without_batch(self.base), self.roles, unlabelled)
             found = PublishedProcedure(index, simplified, calculus, graph, old, touched).run()
         else:
             found = keep_everything(index, calculus, graph, touched)
@@ -375,8 +372,3 @@ class LocalKnowledgeBase:
         patch = self._new_patch(told, whole, calculus, added, all_plain=True)
         patch.close()
         return patch
-
-
-def _empty_labels(keys: Ints) -> Ints:
-    """The empty label for each key."""
-    return np.zeros(len(keys), np.int64)

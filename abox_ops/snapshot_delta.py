@@ -137,9 +137,7 @@ def compute_told_union(
     graph = Graph(
         whole,
         after.roles,
-        index.equality,
-        index.labels.label_of,
-        index.merge_classes if counting else None,
+        index.base_elements(index.merge_classes if counting else None),
     )
     touched = touched_nodes(whole, after.roles)
     saturate_insertions(calculus, graph, touched.nodes)
@@ -212,7 +210,7 @@ class _DeltaBuilder:
             added["complex"]["ordinal"], list(self.whole.batch.complex), self.free.ordinal
         )
         removed = dict(self.removed_rows)
-        node, element = graph.member_node, graph.rep[graph.member_element]
+        node, element = graph.members.node, graph.rep[graph.members.element]
         alive = ~is_in(node, self.vanished_nodes)
         self.node, self.element = node[alive], element[alive]
         self.name = self._element_names()

@@ -71,7 +71,7 @@ class ElementAnswers:
         other = lengthen(now.label != before.label, len(graph))
         if not other.any():
             return
-        source, _, target = graph.half_edges()
+        source, _, target = graph.edges.half_edges()
         stale = lengthen(now.fillers != before.fillers, len(graph))
         stale[source[stale[target]]] = True
         stale |= other
@@ -207,7 +207,7 @@ def member_edges(counted: CountedGraph, members: Ints, group: Ints) -> Edges:
     """The role assertions from ``members``, each with the member's group."""
     graph = counted.graph
     graph.fetch_edges(members)
-    source, role, target = graph.half_edges(flags(len(graph), members))
+    source, role, target = graph.edges.half_edges(flags(len(graph), members))
     where = np.zeros(len(graph), np.int64)
     where[members] = group
     return Edges(source, role, target, where[source])
@@ -284,7 +284,7 @@ def is_unmet(counted: CountedGraph, need: AtLeast, elements: Ints) -> Bools:
 def has_witness(counted: CountedGraph, need: AtLeast, elements: Ints) -> Bools:
     """Decide whether each element has a told neighbour that is a witness of ``need``."""
     counted.graph.fetch_edges(elements)
-    source, role, target = counted.graph.half_edges(flags(len(counted.graph), elements))
+    source, role, target = counted.graph.edges.half_edges(flags(len(counted.graph), elements))
     met = counted.calculus.is_role_in(role, counted.calculus.tbox.roles.subroles(need.role))
     if need.filler is not None:
         bit = 1 << counted.calculus.tbox.atom_ids[need.filler]

@@ -226,5 +226,5 @@ def grow_classes(classes: MergeClasses, changed: Ints, detached: Ints) -> Ints:
 
 def _neighbours_of(graph: Graph, elements: Ints) -> Ints:
     """The neighbours of ``elements``."""
-    found: Ints = unique(graph.half_edges(flags(len(graph), elements))[2])
+    found: Ints = unique(graph.edges.half_edges(flags(len(graph), elements))[2])
     return found

@@ -8,8 +8,8 @@ element that stands for each. Members are fetched by `fetch_members`, role asser
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -42,13 +42,15 @@ _EDGE, _ENDS = ("source", "role", "target", "inserted"), ("source_node", "target
 
 @dataclass
 class ComplexFacts:
-    """Facts from the complex assertions of fetched elements, by element number: literals, negative
-    role assertions, negative data assertions.
+    """Complex assertions of fetched elements, and the facts that they come to, by element number.
+
+    asserted: (element, node, assertion). literals: with whether they are inserted.
     """
 
-    literals: list[tuple[int, NameLiteral, bool]]
-    negative_edges: list[tuple[int, Role, int]]
-    negative_data: list[tuple[int, str, owl.Literal]]
+    asserted: list[tuple[int, int, owl.Assertion]] = field(default_factory=list)
+    literals: list[tuple[int, NameLiteral, bool]] = field(default_factory=list)
+    negative_edges: list[tuple[int, Role, int]] = field(default_factory=list)
+    negative_data: list[tuple[int, str, owl.Literal]] = field(default_factory=list)
 
     def add(
         self,
@@ -78,45 +80,163 @@ class ComplexFacts:
                 self.negative_data.append((element, property.iri, literal))
 
 
+@dataclass(frozen=True, eq=False)
+class BaseElements:
+    """The elements of A: how individuals are equal, the number of each element's label, and what
+    must be counted together.
+
+    An element has a *key*: its number in A, or its node if it is a fresh individual.
+    """
+
+    equality: StoredPartition
+    label_of: Callable[[Ints], Ints]
+    merge_classes: StoredPartition | None = None
+
+    def keys_of(self, nodes: Ints) -> Ints:
+        """The key of the element of each node."""
+        old, keys = nodes < FRESH, nodes.copy()
+        keys[old] = self.equality.group_of(nodes[old])
+        return keys
+
+    def labels_of(self, keys: Ints) -> Ints:
+        """The number of the label in A of each element; empty for a fresh one."""
+        found, old = empty_labels(keys), keys < FRESH
+        found[old] = self.label_of(keys[old])
+        return found
+
+    def members(self, keys: Ints) -> tuple[Ints, Ints]:
+        """(key, node) for every member of the elements ``keys``."""
+        old = keys < FRESH
+        key, node = self.equality.members(np.sort(keys[old]))
+        return np.concatenate([key, keys[~old]]), np.concatenate([node, keys[~old]])
+
+    def with_merge_classes(self, keys: Ints) -> tuple[Ints, Ints]:
+        """(merge class, key) of ``keys`` and of all that share a merge class with one."""
+        if self.merge_classes is None or not len(self.merge_classes):
+            return keys, keys
+        old = unique(self.merge_classes.group_of(keys[keys < FRESH]))
+        groups, members = self.merge_classes.members(old)
+        fresh = keys[keys >= FRESH]
+        return np.concatenate([groups, fresh]), np.concatenate([members, fresh])
+
+
+class KeyNumbers:
+    """The number of each key, sorted by key."""
+
+    def __init__(self) -> None:
+        self._keys = self._numbers = NONE
+
+    def find(self, keys: Ints) -> Ints:
+        """The number of each of ``keys``; -1 where there is none."""
+        if not len(self._keys):
+            return np.full(len(keys), -1, np.int64)
+        at = np.minimum(positions(self._keys, keys), len(self._keys) - 1)
+        return np.where(self._keys[at] == keys, self._numbers[at], -1)
+
+    def add(self, keys: Ints, numbers: Ints) -> None:
+        """Add ``keys`` that have no number yet."""
+        order = np.argsort(keys)
+        at = np.searchsorted(self._keys, keys[order])
+        self._keys = np.insert(self._keys, at, keys[order])
+        self._numbers = np.insert(self._numbers, at, numbers[order])
+
+
+class MemberTable:
+    """The members of elements: ``node`` and ``element`` in parallel; ``is_fetched`` by element."""
+
+    def __init__(self) -> None:
+        self.node = self.element = NONE
+        self.is_fetched = _NO_FLAGS
+
+    def add(self, node: Ints, element: Ints) -> None:
+        """Add members, each once."""
+        self.node = np.concatenate([self.node, node])
+        self.element = np.concatenate([self.element, element])
+
+    def of_elements(self, numbers: Ints) -> tuple[Ints, Ints]:
+        """(node, element) of the members of fetched elements as they are numbered, by node."""
+        mine = flags(len(self.is_fetched), numbers)[self.element]
+        node, element = self.node[mine], self.element[mine]
+        order = node.argsort()
+        return node[order], element[order]
+
+
+class EdgeTable:
+    """The role assertions that were fetched, by the `rep` of their elements; ``is_fetched`` by
+    element.
+
+    columns: parallel, with the nodes of both ends if ``by_node``. has_insertions: whether the
+    inserted ones are among them.
+    """
+
+    def __init__(self, *, by_node: bool) -> None:
+        names = (*_EDGE, *_ENDS) if by_node else _EDGE
+        self.columns: Columns = _empty_columns(names)
+        self.is_fetched = _NO_FLAGS
+        self.has_insertions = False
+        self._by_source = _RowsBySource()
+
+    def add(self, rows: Columns) -> None:
+        """Add rows; columns that the table does not have are left out."""
+        self.columns = {
+            name: extend_column(column, rows[name]) for name, column in self.columns.items()
+        }
+
+    def rename(self, rep: Ints) -> None:
+        """Let ``rep`` of each end take its place."""
+        self._by_source = _RowsBySource()
+        self.columns |= {end: rep[self.columns[end]] for end in ("source", "target")}
+
+    def clear(self) -> None:
+        """Drop the role assertions, to free memory; the graph must not be searched further."""
+        self._by_source = _RowsBySource()
+        self.columns = {name: column[:0].copy() for name, column in self.columns.items()}
+
+    def half_edges(self, chosen: Bools | None = None) -> tuple[Ints, Ints, Ints]:
+        """(element, role, neighbour) by `rep`, of the expanded elements in ``chosen`` (a flag by
+        number).
+        """
+        source, role, target = (self.columns[name] for name in ("source", "role", "target"))
+        if chosen is None:
+            return source, role, target
+        rows = self._by_source.rows(source, chosen)
+        return source[rows], role[rows], target[rows]
+
+    def with_neighbours(self, chosen: Bools) -> Bools:
+        """The ``chosen`` elements (a flag by number), and those with a known role assertion to one
+        of them.
+        """
+        found = lengthen(chosen, len(self.is_fetched))
+        if chosen.any():
+            source, _, target = self.half_edges()
+            found[source[found[target]]] = True
+        return found
+
+
 class Graph:
     """Element graph in columns, grown as elements are looked at: ``label`` is told⁺ (or whatever
-    the criterion reads) of each element, ``old`` told in A less the deletions.
+    the criterion reads) of each element, ``base_label`` told in A less the deletions.
 
     ``group``: the merge class in A of an element, by the base's number. All columns are by
-    element number; use `rep`. ``edges`` are by `rep` already; ``by_node``: they have the nodes
-    of their ends too.
+    element number; use `rep`.
     """
 
     def __init__(
         self,
         whole: UnionView,
         roles: RoleBox,
-        equal: StoredPartition,
-        old_labels: Callable[[Ints], Ints],
-        merged: StoredPartition | None = None,
+        base_elements: BaseElements,
         *,
         by_node: bool = False,
     ) -> None:
-        self.union, self.roles, self.equality, self.base_labels, self.merge_classes = (
-            whole,
-            roles,
-            equal,
-            old_labels,
-            merged,
-        )
-        self._keys = self._numbers = self.key = self.base_label = self.label = self.rep = (
-            self.group
-        ) = NONE
-        self.member_node = self.member_element = NONE
-        self.has_members = self.has_edges = _NO_FLAGS
-        columns = (*_EDGE, *_ENDS) if by_node else _EDGE
-        self.edges: Columns = {name: _NO_FLAGS if name == "inserted" else NONE for name in columns}
-        self.different: Columns = {name: self.edges[name] for name in _EDGE if name != "role"}
-        self.complex_facts = ComplexFacts([], [], [])
-        self._by_source = _RowsBySource()
+        self.union, self.roles, self.base_elements = whole, roles, base_elements
+        self.numbers = KeyNumbers()
+        self.key = self.base_label = self.label = self.rep = self.group = NONE
+        self.members = MemberTable()
+        self.edges = EdgeTable(by_node=by_node)
+        self.different = _empty_columns(name for name in _EDGE if name != "role")
+        self.complex_facts = ComplexFacts()
         self._is_joined = False
-        self._has_insertions = False
-        self.asserted_complex: list[tuple[int, int, owl.Assertion]] = []
 
     def __len__(self) -> int:
         return len(self.key)
@@ -125,67 +245,33 @@ class Graph:
 
     def locate_nodes(self, nodes: Ints) -> Ints:
         """The element of each node (as it is numbered, not its `rep`)."""
-        return self.locate(self.keys_of(nodes))
+        return self.locate(self.base_elements.keys_of(nodes))
 
     def elements_of(self, nodes: Ints) -> Ints:
         """The element of each node, by its `rep`."""
         numbers = self.locate_nodes(nodes)
         return self.rep[numbers]
 
-    def keys_of(self, nodes: Ints) -> Ints:
-        """The key of the element of each node: the base's number, or the node itself if it is
-        fresh.
-        """
-        old, keys = nodes < FRESH, nodes.copy()
-        keys[old] = self.equality.group_of(nodes[old])
-        return keys
-
     def locate(self, keys: Ints) -> Ints:
         """The numbers of the elements with these keys. Elements not met before get a number now."""
-        if not len(keys):
-            return NONE
-        at, is_known = self._places(keys)
-        if not is_known.all():
-            new = group = unique(keys[~is_known])
-            if self.merge_classes is not None and len(self.merge_classes):
-                groups, members = self.merge_classes.members(
-                    unique(self.merge_classes.group_of(new[new < FRESH]))
-                )
-                fresh = new[new >= FRESH]
-                new, group = np.concatenate([members, fresh]), np.concatenate([groups, fresh])
-            self._add(new, group)
-            at, _ = self._places(keys)
-        return self._numbers[at]
+        found = self.numbers.find(keys)
+        if (found < 0).any():
+            self._add(*self.base_elements.with_merge_classes(unique(keys[found < 0])))
+            found = self.numbers.find(keys)
+        return found
 
-    def _places(self, keys: Ints) -> tuple[Ints, Bools]:
-        """Position of each of ``keys`` among the known keys, and whether it is known."""
-        if not len(self._keys):
-            return np.zeros(len(keys), np.int64), np.zeros(len(keys), np.bool_)
-        at = np.minimum(positions(self._keys, keys), len(self._keys) - 1)
-        return at, self._keys[at] == keys
-
-    def _add(self, keys: Ints, group: Ints) -> None:
-        count = len(self)
-        number = np.arange(count, count + len(keys), dtype=np.int64)
-        old = np.full(len(keys), EMPTY_ID, np.int64)
-        in_base = keys < FRESH
-        old[in_base] = self.base_labels(keys[in_base])
+    def _add(self, group: Ints, keys: Ints) -> None:
+        number = np.arange(len(self), len(self) + len(keys), dtype=np.int64)
+        old, nothing = self.base_elements.labels_of(keys), np.zeros(len(keys), np.bool_)
         self.key, self.group = extend_column(self.key, keys), extend_column(self.group, group)
         self.base_label, self.label = (
             extend_column(self.base_label, old),
             extend_column(self.label, old),
         )
-        self.rep, nothing = extend_column(self.rep, number), np.zeros(len(keys), np.bool_)
-        self.has_members, self.has_edges = (
-            extend_column(self.has_members, nothing),
-            extend_column(self.has_edges, nothing),
-        )
-        order = np.argsort(keys)
-        at = np.searchsorted(self._keys, keys[order])
-        self._keys, self._numbers = (
-            np.insert(self._keys, at, keys[order]),
-            np.insert(self._numbers, at, number[order]),
-        )
+        self.rep = extend_column(self.rep, number)
+        for table in (self.members, self.edges):
+            table.is_fetched = extend_column(table.is_fetched, nothing)
+        self.numbers.add(keys, number)
 
     def representatives(self) -> Ints:
         """Numbers of the elements that stand for themselves."""
@@ -199,7 +285,6 @@ class Graph:
         """Make first[i] and second[i] one element, for every i; return the elements that grew. The
         caller joins their labels.
         """
-        self._by_source = _RowsBySource()
         self._is_joined = True
         before = self.rep
         apart = before[first] != before[second]
@@ -208,7 +293,7 @@ class Graph:
             np.concatenate([np.arange(len(self)), first]),
             np.concatenate([before, second]),
         )
-        self.edges |= {end: self.rep[self.edges[end]] for end in ("source", "target")}
+        self.edges.rename(self.rep)
         return unique(self.rep[first[apart]])
 
     def is_new(self) -> Bools:
@@ -225,17 +310,16 @@ class Graph:
         """Fetch the members of ``reps``, their pairs and complex assertions, where that was not
         done before.
         """
-        if not self._is_joined and self.has_members[reps].all():
+        if not self._is_joined and self.members.is_fetched[reps].all():
             return
         todo = self.parts(reps)
-        todo = todo[~self.has_members[todo]]
+        todo = todo[~self.members.is_fetched[todo]]
         if not len(todo):
             return
-        self.has_members[todo] = True
-        node, element = self._members(todo)
-        self.member_node = np.concatenate([self.member_node, node])
-        self.member_element = np.concatenate([self.member_element, element])
-        node, element = self.sorted_members(todo)
+        self.members.is_fetched[todo] = True
+        key, node = self.base_elements.members(self.key[todo])
+        self.members.add(node, self.locate(key))
+        node, element = self.members.of_elements(todo)
 
         def element_of(nodes: Ints) -> Ints:
             return element[node.searchsorted(nodes)]
@@ -247,24 +331,17 @@ class Graph:
 
     def fetch_edges(self, reps: Ints) -> None:
         """Fetch the members and role assertions of ``reps``. Their neighbours get numbers."""
-        if not self._is_joined and self.has_edges[reps].all():
+        if not self._is_joined and self.edges.is_fetched[reps].all():
             return
         self.fetch_members(reps)
         todo = self.parts(reps)
-        todo = todo[~self.has_edges[todo]]
+        todo = todo[~self.edges.is_fetched[todo]]
         if not len(todo):
             return
-        self.has_edges[todo] = True
-        node, element = self.sorted_members(todo)
-        rows = self.union.rows_of("half_edges", node, with_inserted=not self._has_insertions)
+        self.edges.is_fetched[todo] = True
+        node, element = self.members.of_elements(todo)
+        rows = self.union.rows_of("half_edges", node, with_inserted=not self.edges.has_insertions)
         self._add_edges(rows, element[node.searchsorted(rows["node"])])
-
-    def sorted_members(self, numbers: Ints) -> tuple[Ints, Ints]:
-        """(node, element) of the members of gathered elements as they are numbered, by node."""
-        mine = flags(len(self), numbers)[self.member_element]
-        node, element = self.member_node[mine], self.member_element[mine]
-        order = node.argsort()
-        return node[order], element[order]
 
     def add_inserted_edges(self) -> None:
         """Add the inserted role assertions, from both ends. Role assertions of A at these ends are
@@ -275,14 +352,14 @@ class Graph:
             {**rows, "inserted": np.ones(len(rows["node"]), np.bool_)},
             self.locate_nodes(rows["node"]),
         )
-        self._has_insertions = True
+        self.edges.has_insertions = True
 
     def fetch_changed_edges(self, elements: Bools) -> None:
         """Fetch the role assertions of those ``elements`` (a flag by number) that are not as in A.
         Unchanged elements need none: what they send along old assertions is already in the labels
         of A.
         """
-        if self._has_insertions:
+        if self.edges.has_insertions:
             self.fetch_edges(
                 (
                     elements & ((self.label != self.base_label) | self.is_new())[: len(elements)]
@@ -293,9 +370,9 @@ class Graph:
         """Fetch the role assertions of those ``elements`` (a flag by number) that have a known one
         ``among`` some roles.
         """
-        todo = elements & ~self.has_edges
-        if self._has_insertions and todo.any():
-            source, role, target = self.half_edges()
+        todo = elements & ~self.edges.is_fetched
+        if self.edges.has_insertions and todo.any():
+            source, role, target = self.edges.half_edges()
             self.fetch_edges(
                 (
                     todo
@@ -315,25 +392,7 @@ class Graph:
             "source_node": rows["node"],
             "target_node": rows["neighbour"],
         }
-        found = {**ends, "role": rows["role"], "inserted": rows["inserted"]}
-        self.edges = {
-            name: extend_column(column, found[name]) for name, column in self.edges.items()
-        }
-
-    def forget_edges(self) -> None:
-        """Drop the role assertions, to free memory; the graph must not be searched further."""
-        self.edges, self._by_source = (
-            {name: column[:0].copy() for name, column in self.edges.items()},
-            _RowsBySource(),
-        )
-
-    def _members(self, elements: Ints) -> tuple[Ints, Ints]:
-        """(node, element) for every member of ``elements``."""
-        keys = self.key[elements]
-        old = keys < FRESH
-        key, member = self.equality.members(np.sort(keys[old]))
-        node = np.concatenate([member, keys[~old]])
-        return node, self.locate(np.concatenate([key, keys[~old]]))
+        self.edges.add({**ends, "role": rows["role"], "inserted": rows["inserted"]})
 
     def _add_pairs(self, rows: Columns, element_of: Callable[[Ints], Ints]) -> None:
         unequal = rows["kind"] // 2 * 2 == DIFFERENT
@@ -359,7 +418,7 @@ class Graph:
         for node, assertion, inserted in rows:
             element = int(element_of(np.array([node]))[0])
             term = self.union.terms_of(np.array([node]))[0]
-            self.asserted_complex.append((element, node, assertion))
+            self.complex_facts.asserted.append((element, node, assertion))
             for plain in normalise(assertion, self.roles).assertions:
                 self.complex_facts.add(plain, element, term, inserted, self._element)
 
@@ -367,26 +426,6 @@ class Graph:
         return int(self.locate_nodes(self.union.nodes_of([term]))[0])
 
     # --- as seen by element -----------------------------------------------------------------------
-
-    def half_edges(self, chosen: Bools | None = None) -> tuple[Ints, Ints, Ints]:
-        """(element, role, neighbour) by `rep`, of the expanded elements in ``chosen`` (a flag by
-        number).
-        """
-        source, role, target = self.edges["source"], self.edges["role"], self.edges["target"]
-        if chosen is None:
-            return source, role, target
-        rows = self._by_source.rows(source, chosen)
-        return source[rows], role[rows], target[rows]
-
-    def with_neighbours(self, chosen: Bools) -> Bools:
-        """The ``chosen`` elements (a flag by number), and those with a known role assertion to one
-        of them.
-        """
-        found = lengthen(chosen, len(self))
-        if chosen.any():
-            source, _, target = self.half_edges()
-            found[source[found[target]]] = True
-        return found
 
     def elements_with_unequal_members(self) -> Ints:
         """The gathered elements of which two members are asserted to be different."""
@@ -397,9 +436,9 @@ class Graph:
 
     def nodes_of(self, reps: Ints) -> tuple[Ints, Ints]:
         """(element, node) for every member of the gathered ``reps``."""
-        element = self.rep[self.member_element]
+        element = self.rep[self.members.element]
         rows = flags(len(self), reps)[element]
-        return element[rows], self.member_node[rows]
+        return element[rows], self.members.node[rows]
 
 
 class _RowsBySource:
@@ -456,10 +495,20 @@ def numbers_of(graph: Graph, keys: Ints) -> Ints:
     """The element of ``graph`` for each of the base's numbers, by its `rep`; -1 for one that it
     has not met.
     """
-    at, is_known = graph._places(keys)
-    found = np.full(len(keys), -1, np.int64)
-    found[is_known] = graph.rep[graph._numbers[at[is_known]]]
+    found = graph.numbers.find(keys)
+    is_known = found >= 0
+    found[is_known] = graph.rep[found[is_known]]
     return found
+
+
+def empty_labels(keys: Ints) -> Ints:
+    """The number of the empty label for each key."""
+    return np.full(len(keys), EMPTY_ID, np.int64)
+
+
+def _empty_columns(names: Iterable[str]) -> Columns:
+    """Columns of role assertions or pairs without rows."""
+    return {name: _NO_FLAGS if name == "inserted" else NONE for name in names}
 
 
 def flags(count: int, chosen: Ints) -> Bools:

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from shiq.abox_ops.elements.base import Base, OverlayBase
-from shiq.abox_ops.elements.graph import Graph, flags, lengthen
+from shiq.abox_ops.elements.graph import BaseElements, Graph, empty_labels, flags, lengthen
 from shiq.abox_ops.elements.quotient import component_minima, regroup_after_deletion
 from shiq.abox_ops.index.index import ElementLabels, Index, least_nodes, view_without_batch
 from shiq.abox_ops.labels.label_calculus import CompiledClause, Label, LabelCalculus
@@ -47,8 +47,8 @@ def _find_lost_nodes(
     nodes.
     """
     calculus = index.calculus
-    old = Graph(view_without_batch(base), roles, index.equality, index.labels.label_of)
-    left = Graph(view_without_batch(less), roles, index.equality, index.labels.label_of)
+    old = Graph(view_without_batch(base), roles, index.base_elements())
+    left = Graph(view_without_batch(less), roles, index.base_elements())
     frontier, pace = unique(old.elements_of(touched)), RoundSizes()
     lost = flags(len(old), frontier)
     while len(frontier):
@@ -64,7 +64,7 @@ def _find_lost_nodes(
         lost = lengthen(lost, len(old))
         certain = np.full(len(old), EMPTY_ID, np.int64)
         certain[frontier] = _certain_labels(calculus, left, old.key[frontier])
-        source, role, target = old.half_edges(flags(len(old), frontier))
+        source, role, target = old.edges.half_edges(flags(len(old), frontier))
         outside = ~lost[target]
         source, role, target = source[outside], role[outside], target[outside]
         hit = _may_have_sent_each(
@@ -165,10 +165,10 @@ def _have_several_members(graph: Graph, elements: Ints) -> Bools:
 
 def _have_several_by_key(graph: Graph, keys: Ints) -> Bools:
     """Decide whether each element, given by its key, has more than one member."""
-    if not len(graph.equality):
+    if not len(graph.base_elements.equality):
         return np.zeros(len(keys), np.bool_)
     ordered = unique(keys)
-    group, _ = graph.equality.members(ordered)
+    group, _ = graph.base_elements.equality.members(ordered)
     several = ordered[np.bincount(np.searchsorted(ordered, group), minlength=len(ordered)) > 1]
     return is_in(keys, several)
 
@@ -245,8 +245,9 @@ def _rederive_elements(index: Index, less: OverlayBase, roles: RoleBox, lost: In
     graph = Graph(
         view_without_batch(less),
         roles,
-        index.equality.assign_groups(lost, parts),
-        labels(names, np.full(len(names), EMPTY_ID, np.int64)).label_of,
+        BaseElements(
+            index.equality.assign_groups(lost, parts), labels(names, empty_labels(names)).label_of
+        ),
     )
     elements = np.sort(graph.locate(names))
     graph.fetch_edges(elements)

@@ -12,11 +12,10 @@ import numpy as np
 
 from shiq import model as owl
 from shiq.abox_ops.elements.base import Base, StoreBase
-from shiq.abox_ops.elements.graph import Graph, flags
+from shiq.abox_ops.elements.graph import BaseElements, Graph, empty_labels, flags
 from shiq.abox_ops.elements.normal_assertions import normalise, vocabulary
 from shiq.abox_ops.elements.quotient import StoredPartition, component_minima, make_partition
 from shiq.abox_ops.elements.union_view import Batch, UnionView
-from shiq.abox_ops.labels.label_numbers import EMPTY_ID
 from shiq.abox_ops.labels.label_tables import clauses_hash, read_labels
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.told.told_literals import asserted_labels, refuted_labels, saturate
@@ -93,6 +92,10 @@ class Index:
     stored_labels: int
     detached_nodes: Ints = field(default_factory=lambda: NONE)
 
+    def base_elements(self, merge_classes: StoredPartition | None = None) -> BaseElements:
+        """The elements of A with their told labels, counted together by ``merge_classes``."""
+        return BaseElements(self.equality, self.labels.label_of, merge_classes)
+
 
 def stored_index(tbox: owl.TBox, roles: RoleBox, base: StoreBase) -> Index:
     """Read the index from the store of ``base``. It is built anew if this version of the program
@@ -130,10 +133,8 @@ def build_index(tbox: owl.TBox, roles: RoleBox, base: Base) -> Index:
     calculus = NumberedCalculus(simplified.clauses, base.names.copy())
     nodes = base.nodes()
     same = asserted_equality_partition(base, nodes)
-    graph = Graph(
-        view_without_batch(base), roles, same, lambda keys: np.full(len(keys), EMPTY_ID, np.int64)
-    )
-    everyone = graph.locate(unique(graph.keys_of(nodes)))
+    graph = Graph(view_without_batch(base), roles, BaseElements(same, empty_labels))
+    everyone = graph.locate(unique(graph.base_elements.keys_of(nodes)))
     everyone.sort()
     graph.fetch_edges(everyone)
     graph.label = calculus.table.join(
@@ -144,7 +145,7 @@ def build_index(tbox: owl.TBox, roles: RoleBox, base: Base) -> Index:
     negated_roles, negated_properties = negative_vocabulary(complex_, roles)
     reps = graph.representatives()
     name = least_nodes(graph)
-    node, element = graph.member_node, graph.rep[graph.member_element]
+    node, element = graph.members.node, graph.rep[graph.members.element]
     return Index(
         extra,
         simplified,
@@ -179,7 +180,7 @@ def merge_classes(calculus: NumberedCalculus, graph: Graph) -> Ints:
 
 def least_nodes(graph: Graph) -> Ints:
     """The least node of each element (of its nodes that are expanded), by number."""
-    return group_minimum(graph.rep[graph.member_element], graph.member_node, len(graph))
+    return group_minimum(graph.rep[graph.members.element], graph.members.node, len(graph))
 
 
 def asserted_equality_partition(base: Base, nodes: Ints) -> StoredPartition:

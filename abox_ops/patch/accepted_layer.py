@@ -87,7 +87,7 @@ def lay_accepted_batch(
     if not plain or not (calculus is index.calculus or is_kept) or not outside.is_guessed:
         return None
     first_node = under.next_node
-    node, element = graph.member_node, graph.rep[graph.member_element]
+    node, element = graph.members.node, graph.rep[graph.members.element]
     if not all(
         is_in(table.columns["node"], node).all() for table in whole.inserted_tables.values()
     ):

@@ -84,7 +84,7 @@ def _compute_triggers(region: PatchRegion, elements: Ints, counts: MergeClasses 
     """
     graph, calculus, table = region.graph, region.calculus, region.calculus.table
     mu = region.labels.mu
-    source, role, target = graph.half_edges(flags(len(graph), elements))
+    source, role, target = graph.edges.half_edges(flags(len(graph), elements))
     keys, inverse = calculus.role_propagation.distinct_edges(role, mu[source], mu[target])
     heads = np.array([calculus.role_propagation.unmet_heads(*key) for key in keys], np.int64)[
         inverse
@@ -148,8 +148,8 @@ def uncovered_insertions(region: PatchRegion) -> Ints:
     graph = region.graph
     if not len(graph.union.inserted_tables["half_edges"]):
         return NONE
-    source, role, target = graph.half_edges()
-    rows = graph.edges["inserted"] & (graph.edges["role"] % 2 == 0)
+    source, role, target = graph.edges.half_edges()
+    rows = graph.edges.columns["inserted"] & (graph.edges.columns["role"] % 2 == 0)
     rows &= (region.is_uncertain[source] | region.is_uncertain[target]) & ~(
         region.is_inside[source] & region.is_inside[target]
     )
@@ -166,8 +166,11 @@ def uncovered_insertions(region: PatchRegion) -> Ints:
     rest = (beyond & ~open_).nonzero()[0]
     # What A asserts at the ends of those that are seen was fetched to see whether they clash.
     asked = rest[seen[rest]]
-    old = ~graph.edges["inserted"] & flags(len(graph), source[asked])[graph.edges["source"]]
-    pairs = [graph.edges[end][old] for end in ("source", "target")]
+    old = (
+        ~graph.edges.columns["inserted"]
+        & flags(len(graph), source[asked])[graph.edges.columns["source"]]
+    )
+    pairs = [graph.edges.columns[end][old] for end in ("source", "target")]
     open_[asked] = is_row_in([source[asked], target[asked]], pairs)
     rest = rest[~open_[rest]]
     open_[rest] = judged.is_relevant(source[rest], role[rest], target[rest])

@@ -97,7 +97,7 @@ def _is_covered_by_replacement(
     neighbours: dict[int, set[tuple[Role, int]]] = {}
     roles = calculus.roles
     for x, r, y in zip(
-        *(column.tolist() for column in graph.half_edges(flags(len(graph), b[rest])))
+        *(column.tolist() for column in graph.edges.half_edges(flags(len(graph), b[rest])))
     ):
         neighbours.setdefault(x, set()).add((roles[r], y))
     labels = table.labels
@@ -164,14 +164,14 @@ def find_crossings(region: PatchRegion) -> Crossings:
     calm = region.is_inside & ~is_contradictory(region)
     if not region.is_inside.any():
         return Crossings(NONE, NONE, NONE, region.kept_out)
-    source, role, target = graph.half_edges()
+    source, role, target = graph.edges.half_edges()
     rows = stale[source] | stale[target]
     rows[rows] = calm[source[rows]] & ~region.is_inside[target[rows]]
     source, role, target, inserted = (
         source[rows],
         role[rows],
         target[rows],
-        graph.edges["inserted"][rows],
+        graph.edges.columns["inserted"][rows],
     )
     judged = open_assertions(region)
     seen = judged.is_constrained(source, role, target).nonzero()[0]

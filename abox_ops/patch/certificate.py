@@ -55,7 +55,7 @@ def assume_everywhere(region: PatchRegion) -> None:
 
 def have_several_parts(graph: Graph) -> Bools:
     """Decide whether each element has several individuals, by number."""
-    return np.bincount(graph.rep[graph.member_element], minlength=len(graph)) > 1
+    return np.bincount(graph.rep[graph.members.element], minlength=len(graph)) > 1
 
 
 def bring_in_nothing(_: PatchRegion) -> Ints:
@@ -99,8 +99,8 @@ def certify_base(
     """
     enter_stage("certifying: completing the model")
     calculus = index.calculus
-    graph = Graph(view_without_batch(base), roles, index.equality, index.labels.label_of)
-    everyone = graph.locate(unique(graph.keys_of(base.nodes())))
+    graph = Graph(view_without_batch(base), roles, index.base_elements())
+    everyone = graph.locate(unique(graph.base_elements.keys_of(base.nodes())))
     graph.fetch_edges(everyone)
     given = PatchInput(index, calculus, graph, NOTHING_TOUCHED, told_model(calculus), named(graph))
     region = PatchRegion(given)

@@ -74,8 +74,8 @@ class Frontier:
             )
             further = np.zeros(len(graph), np.bool_)
             further[: len(known)] = fillers[: len(known)] != known
-            changed |= graph.with_neighbours(further)
-        return graph.with_neighbours(changed)
+            changed |= graph.edges.with_neighbours(further)
+        return graph.edges.with_neighbours(changed)
 
     def stale_elements(self, graph: Graph, counts: MergeClasses, *columns: Ints | Bools) -> Bools:
         """The changed elements, and all that are or were in a merge class with one of them."""
@@ -348,7 +348,7 @@ def roles_between(
     Returns: a position for each pair, and the list of sets.
     """
     roles = calculus.roles
-    source, role, target = graph.half_edges(flags(len(graph), first))
+    source, role, target = graph.edges.half_edges(flags(len(graph), first))
     between = is_row_in([source, target], [first, second])
     source, role, target = source[between], role[between], target[between]
     _, pair, _ = distinct(

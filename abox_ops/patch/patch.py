@@ -212,7 +212,7 @@ def is_edge_kept(
 def kept_rows(region: PatchRegion) -> tuple[Columns, Columns]:
     """Select the role assertions and data of I that are kept."""
     rest = region.is_inside & ~is_contradictory(region)
-    source, role, target = region.graph.half_edges(rest)
+    source, role, target = region.graph.edges.half_edges(rest)
     inner = rest[target]
     source, role, target = source[inner], role[inner], target[inner]
     kept = is_edge_kept(region, source, role, target) & (role % 2 == 0)

@@ -223,9 +223,7 @@ class RangeCertifier:
         return Graph(
             view_without_batch(self.base),
             self.roles,
-            self.index.equality,
-            self.index.labels.label_of,
-            self.classes,
+            self.index.base_elements(self.classes),
         )
 
     def _make_region(self, elements: Ints) -> tuple[PatchRegion, Ints]:
@@ -294,7 +292,7 @@ def complete_labels(calculus: NumberedCalculus, told: Ints) -> Ints:
 def edges_at(graph: Graph, own: Ints) -> tuple[Ints, Ints, Ints]:
     """Fetch the role assertions at the elements ``own``, from either end."""
     mine = flags(len(graph), own)
-    source, role, target = graph.half_edges(mine)
+    source, role, target = graph.edges.half_edges(mine)
     out = ~mine[target]
     return (
         np.concatenate([source, target[out]]),

@@ -78,9 +78,11 @@ def renew_model(patch: Patch, calculus: NumberedCalculus, renamed: ElementRename
     element = graph.elements_of(renamed.node)
     name_of = dict(zip(element.tolist(), renamed.name.tolist()))
     stored = np.where(
-        graph.member_node >= FRESH, graph.member_node - FRESH + renamed.first_new, graph.member_node
+        graph.members.node >= FRESH,
+        graph.members.node - FRESH + renamed.first_new,
+        graph.members.node,
     )
-    least = group_minimum(graph.rep[graph.member_element], stored, len(graph))
+    least = group_minimum(graph.rep[graph.members.element], stored, len(graph))
     also = inside[~is_in(inside, element)]
     everyone = np.concatenate([element, also])
     names = np.array([name_of.get(e, int(least[e])) for e in everyone.tolist()], np.int64)

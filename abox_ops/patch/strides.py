@@ -165,7 +165,7 @@ class _OpenEdges:
             number = graph.locate(np.array([key]))
             element = graph.rep[number]
             graph.fetch_edges(element)
-            _, role, target = graph.half_edges(flags(len(graph), element))
+            _, role, target = graph.edges.half_edges(flags(len(graph), element))
             self.cache.note_elements(graph.key[target])
             found = [(r, b, False) for r, b in zip(role.tolist(), graph.key[target].tolist())]
             self.cache.set_edges(key, found)

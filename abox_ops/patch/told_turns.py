@@ -147,7 +147,7 @@ class ToldTurns:
         end; and the code of each.
         """
         graph = region.graph
-        source, role, target = graph.half_edges(centres)
+        source, role, target = graph.edges.half_edges(centres)
         out = ~region.is_inside[target]
         source, role, target = source[out], role[out], target[out]
         reduced = self._calculus.role_propagation.reduce_labels
@@ -166,10 +166,13 @@ class ToldTurns:
         )
         if not len(source):
             return NONE, NONE, NONE
-        old = flags(len(graph), source)[graph.edges["source"]] & ~graph.edges["inserted"]
+        old = (
+            flags(len(graph), source)[graph.edges.columns["source"]]
+            & ~graph.edges.columns["inserted"]
+        )
         stood = is_row_in(
             [source, role, target],
-            [graph.edges[name][old] for name in ("source", "role", "target")],
+            [graph.edges.columns[name][old] for name in ("source", "role", "target")],
         )
         stood &= ~region.is_new[source] & ~region.is_new[target]
         before = np.where(stood, reduced(role, region.labels.model_label[source]), NEW)

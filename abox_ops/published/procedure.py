@@ -89,7 +89,7 @@ class PublishedProcedure:
             np.concatenate(
                 [
                     graph.elements_of(self._initial_nodes()),
-                    self._process_edges(graph.edges["inserted"]),
+                    self._process_edges(graph.edges.columns["inserted"]),
                 ]
             )
         )
@@ -97,7 +97,9 @@ class PublishedProcedure:
             graph.fetch_edges(frontier)
             entered = lengthen(entered, len(graph))
             entered[frontier] = True
-            reached = self._process_edges(flags(len(graph), frontier)[graph.edges["source"]])
+            reached = self._process_edges(
+                flags(len(graph), frontier)[graph.edges.columns["source"]]
+            )
         return self._make_add_set(np.flatnonzero(entered))
 
     def _initial_nodes(self) -> Ints:
@@ -110,7 +112,7 @@ class PublishedProcedure:
         """Keep the ``chosen`` half edges or replace them by remedies; return the elements that
         enter by that.
         """
-        edges = self.graph.edges
+        edges = self.graph.edges.columns
         chosen = chosen & self.calculus.is_role_in(edges["role"], self._part_of)
         rows = {name: column[chosen] for name, column in edges.items()}
         source, target = rows["source"], rows["target"]
@@ -185,11 +187,11 @@ def keep_everything(
     index: Index, calculus: NumberedCalculus, graph: Graph, touched: TouchedNodes
 ) -> AddSetColumns:
     """Keep all of A ∪ A⁺ with asserted labels: the criterion `none`."""
-    graph.locate(unique(graph.keys_of(graph.union.nodes())))
+    graph.locate(unique(graph.base_elements.keys_of(graph.union.nodes())))
     graph.fetch_edges(graph.representatives())
     seen = graph.representatives()
     graph.label[seen] = asserted_labels(calculus, graph, seen)
-    source, role, target = graph.half_edges()
+    source, role, target = graph.edges.half_edges()
     properties = index.negated_properties | touched.negated_properties
     features = calculus.tbox.data_properties | calculus.tbox.roles.data_below(properties)
     return _build_columns(

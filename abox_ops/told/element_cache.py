@@ -94,8 +94,8 @@ class ElementCache:
             max(key - width // 4, FRESH if key >= FRESH else 0), key + width, dtype=np.int64
         )
         return (
-            unique(self.graph.keys_of(numbers))
-            if key < FRESH and len(self.graph.equality)
+            unique(self.graph.base_elements.keys_of(numbers))
+            if key < FRESH and len(self.graph.base_elements.equality)
             else numbers
         )
 
@@ -110,7 +110,7 @@ class ElementCache:
         node, key = node[~is_wide], key[~is_wide]
         rows = graph.union.rows_of("half_edges", node)
         source = key[node.searchsorted(rows["node"])]
-        target = graph.keys_of(rows["neighbour"])
+        target = graph.base_elements.keys_of(rows["neighbour"])
         met = unique(np.concatenate([source, target, np.array([asked], np.int64)]))
         stands_for = self.note_elements(met)
         wholes = dict(zip(met.tolist(), stands_for.tolist()))
@@ -153,10 +153,9 @@ class ElementCache:
     def _members_of_keys(self, keys: Ints) -> tuple[Ints, Ints]:
         """List (node, key) for each member of the elements ``keys``, by node."""
         is_old = keys < FRESH
-        if not len(self.graph.equality) or not is_old.any():
+        if not len(self.graph.base_elements.equality) or not is_old.any():
             return keys, keys
-        key, node = self.graph.equality.members(keys[is_old])
-        node, key = np.concatenate([node, keys[~is_old]]), np.concatenate([key, keys[~is_old]])
+        key, node = self.graph.base_elements.members(keys)
         order = node.argsort()
         return node[order], key[order]
 
@@ -171,7 +170,7 @@ class ElementCache:
             graph.label[number[is_known]],
         )
         old = ~is_known & (keys < FRESH)
-        label[old] = graph.base_labels(keys[old])
+        label[old] = graph.base_elements.label_of(keys[old])
         new = [key not in self.label for key in found.tolist()]
         self.label.update(zip(found[new].tolist(), label[new].tolist()))
         self.number.update(zip(found[is_known].tolist(), number[is_known].tolist()))

@@ -151,7 +151,7 @@ class _OutwardWalk:
         todo = graph.parts(elements)
         todo = todo[~self._has_read[todo]]
         self._has_read[todo] = True
-        node, element = graph.sorted_members(todo)
+        node, element = graph.members.of_elements(todo)
         rows = graph.union.rows_of("half_edges", node, with_inserted=False)
         found = {
             "source": element[node.searchsorted(rows["node"])],

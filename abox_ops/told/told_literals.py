@@ -87,7 +87,7 @@ def saturate(
             active, changed = lengthen(active, len(graph)), lengthen(changed, len(graph))
             changed = _send_round(calculus, graph, active, changed, from_outside)
             reached = lengthen(reached, len(changed)) | changed
-        centres = lengthen(active, len(graph)) & graph.with_neighbours(reached)
+        centres = lengthen(active, len(graph)) & graph.edges.with_neighbours(reached)
         grown = _merge_round(
             calculus, graph, _with_neighbours(graph, centres) if from_outside else centres
         )
@@ -97,7 +97,7 @@ def saturate(
         if take_in is not None:
             take_in(grown)
         changed = flags(len(graph), grown)
-        _source, _, target = graph.half_edges(changed)
+        _source, _, target = graph.edges.half_edges(changed)
         changed[target] |= active[target]
         close_labels(calculus, graph, flags(len(graph), grown))
 
@@ -116,7 +116,7 @@ def close_labels(calculus: NumberedCalculus, graph: Graph, chosen: Bools) -> Non
 
 def _with_neighbours(graph: Graph, active: Bools) -> Bools:
     """Fetch the role assertions of active elements; return these elements and their neighbours."""
-    _, _, target = graph.half_edges(active)
+    _, _, target = graph.edges.half_edges(active)
     graph.fetch_edges(unique(target))
     found = lengthen(active, len(graph))
     found[target] = True
@@ -129,7 +129,7 @@ def _send_round(
     """Send along the role assertions of the ``changed`` elements; return the active elements that
     changed by it.
     """
-    source, role, target = graph.half_edges(changed & active)
+    source, role, target = graph.edges.half_edges(changed & active)
     inside = active[target]
     if not from_outside:
         source, role, target, inside = source[inside], role[inside], target[inside], inside[inside]
@@ -171,7 +171,7 @@ def _merge_round(calculus: NumberedCalculus, graph: Graph, centres: Bools) -> In
             flags(len(graph), centre),
             partial(calculus.is_role_in, roles=calculus.roles_below(clause)),
         )
-    edges = graph.half_edges(flags(len(graph), everyone))
+    edges = graph.edges.half_edges(flags(len(graph), everyone))
     pairs = [
         forced_pairs(calculus, graph, c, centre, edges)
         for c, centre in zip(calculus.functional_clauses, forced)

@@ -204,7 +204,7 @@ def _open_assertions(
 ) -> tuple[OpenAssertions, Ints]:
     """Assertions around ``elements`` by their told labels; and the elements' numbers in that graph."""
     whole = view_without_batch(base)
-    graph = Graph(whole, roles, index.equality, index.labels.label_of, index.merge_classes)
+    graph = Graph(whole, roles, index.base_elements(index.merge_classes))
     seen = graph.locate(elements)
     graph.fetch_edges(seen)
 
@@ -235,7 +235,7 @@ def _survey_range(
     graph, table = told.graph, index.calculus.table
     clash = table.clashes(graph.label[seen])
     rest = seen[~clash]
-    source, role, target = graph.half_edges(flags(len(graph), rest))
+    source, role, target = graph.edges.half_edges(flags(len(graph), rest))
     sound = ~table.clashes(graph.label[target])
     source, role, target = source[sound], role[sound], target[sound]
     # Both ends ask in the direction that was asserted, so that they agree.
@@ -296,7 +296,7 @@ def _kept_add_set(told: OpenAssertions, seen: Ints) -> AddSetColumns:
     graph, table = told.graph, told.calculus.table
     clash = table.clashes(graph.label[seen])
     rest = flags(len(graph), seen[~clash])
-    source, role, target = graph.half_edges(rest)
+    source, role, target = graph.edges.half_edges(rest)
     inside = rest[target] & (role % 2 == 0)
     source, role, target = source[inside], role[inside], target[inside]
     keeps = told.is_relevant(source, role, target) | told.is_constrained(source, role, target)

@@ -184,7 +184,7 @@ def _merge_pairs(elements: Ints, indexed: IndexedStore, classes: StoredPartition
     ``classes``.
     """
     base, index, roles = indexed.open_cached()
-    graph = Graph(view_without_batch(base), roles, index.equality, index.labels.label_of, classes)
+    graph = Graph(view_without_batch(base), roles, index.base_elements(classes))
     asked = graph.locate(elements)
     asked = asked[~index.calculus.table.clashes(graph.label[asked])]
     known = outside_merge_classes(index.calculus, graph, lambda: graph.label)

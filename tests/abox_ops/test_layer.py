@@ -244,5 +244,5 @@ def test_what_is_settled_tells_the_same(decider: Decider) -> None:
         assert let_go.all_assertions_about(individuals) == kept.all_assertions_about(individuals), (
             seed
         )
-        assert let_go.patch is None and not len(let_go.columns.graph.edges["source"])
+        assert let_go.patch is None and not len(let_go.columns.graph.edges.columns["source"])
     assert refuted > 5

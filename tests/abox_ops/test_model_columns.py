@@ -20,8 +20,9 @@ from shiq.abox_ops import snapshot_delta as growth
 from shiq.abox_ops.counting import groups, merge_class_fixpoint
 from shiq.abox_ops.counting.groups import CountedGraph, CountedLabels, ElementAnswers
 from shiq.abox_ops.counting.merge_classes import MergeClasses
-from shiq.abox_ops.elements.graph import Graph, lengthen
+from shiq.abox_ops.elements.graph import EdgeTable, Graph, lengthen
 from shiq.abox_ops.engine import Inquiry, ModelKnowledgeBase
+from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.abox_ops.local_engine import LocalKnowledgeBase
 from shiq.abox_ops.modules.decide import Decider
 from shiq.abox_ops.patch.certified_model import stored_model
@@ -169,7 +170,7 @@ def remembered_and_afresh(seed: int, decider: Decider) -> None:
     assert patch is not None
     region, remembered = patch.region, ElementAnswers()
     graph, calculus = region.graph, region.calculus
-    while not graph.has_edges.all():
+    while not graph.edges.is_fetched.all():
         graph.fetch_edges(graph.representatives())
     labels = region.labels.mu.copy()
     clauses, nobody = calculus.space.m_type, np.zeros(len(graph), np.bool_)
@@ -217,10 +218,15 @@ def test_remembering_without_looking_is_found(
             remembered_and_afresh(seed, decider)
 
 
+def _without_neighbours(edges: EdgeTable, chosen: Bools) -> Bools:
+    """The ``chosen`` elements alone."""
+    return lengthen(chosen, len(edges.is_fetched))
+
+
 def _unread(self: Frontier, graph: Graph, counts: MergeClasses | None, *columns: Any) -> Any:
     """The elements that changed, and none that read them."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Graph, "with_neighbours", lambda graph, chosen: lengthen(chosen, len(graph)))
+        patch.setattr(EdgeTable, "with_neighbours", _without_neighbours)
         return _REACHED(self, graph, counts, *columns)
 
 
@@ -274,9 +280,9 @@ ROUNDS: dict[
     ),
     "only what changed is made equal": (
         _COMES_LATE,
-        Graph,
+        EdgeTable,
         "with_neighbours",
-        lambda graph, chosen: lengthen(chosen, len(graph)),
+        _without_neighbours,
     ),
 }
 
