@@ -341,11 +341,14 @@ class LocalKnowledgeBase:
 
         unlabelled = BaseElements(index.asserted_equality, empty_labels)
         graph = Graph(whole, self.roles, unlabelled, by_node=True)
-        if criterion == "definition7":
-            old = Graph(view_without_batch(self.base), self.roles, unlabelled)
-            found = PublishedProcedure(index, simplified, calculus, graph, old, touched).run()
-        else:
-            found = keep_everything(index, calculus, graph, touched)
+        match criterion:
+            case "definition7":
+                old = Graph(view_without_batch(self.base), self.roles, unlabelled)
+                found = PublishedProcedure(index, simplified, calculus, graph, old, touched).run()
+            case "none":
+                found = keep_everything(index, calculus, graph, touched)
+            case _:
+                raise NotImplementedError(f"no procedure for the criterion {criterion}")
         return self.make_add_set(calculus, whole, found)
 
     def _add_set_clausal(self, whole: UnionView) -> LocalAddSet:

@@ -22,7 +22,7 @@ from shiq.abox_ops.modules.add_set import answer_positions, ask_distinct
 from shiq.abox_ops.modules.decide import Decider
 from shiq.answers.result import Conflict
 from shiq.answers.verdict import Verdict
-from shiq.columns.rows import FAMILIES, names_in_use, remove_assertions, row_masks, select_rows
+from shiq.columns.rows import FAMILIES, names_in_use, remove_assertions, row_masks, with_rows
 from shiq.explanation import ConflictGroup, ExplainedConflicts
 from shiq.files import WHY, json_text, write_atomically
 from shiq.inputs.reading import UNDECIDED, QuarantinedAssertion, Reading
@@ -330,13 +330,11 @@ class _ConflictSearch:
                 why[family][iri] = raw.axiom_values
         masks = row_masks(abox, why)
         rows = []
-        for assertion in select_rows(
-            abox, masks, {"same": (), "different": Pairs(), "complex": ()}
-        ):
+        for assertion in with_rows(abox, masks, same=(), different=Pairs(), complex=()):
             axioms = why[_assertion_sort(assertion)][_asserted_iri(assertion)]
             self.conflicts.append(Conflict((), (assertion,), axioms, "base"))
             rows.append(QuarantinedAssertion(assertion_lines(assertion), alone=self.digest))
-        return select_rows(abox, [~mask for mask in masks]), rows
+        return with_rows(abox, [~mask for mask in masks]), rows
 
     # --- step 2 -----------------------------------------------------------------------------------
 

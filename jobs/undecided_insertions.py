@@ -23,12 +23,12 @@ class HasAddSet(Protocol):
 
 def undecided_insertions(result: Result) -> Iterator[list[tuple[tuple[str, ...], str]]]:
     """List insertions that may have left modules undetermined, as N-Triples lines with the reason."""
-    if not result.undecided or not isinstance(result.a_add, HasAddSet):
+    if not result.evidence.undecided_modules or not isinstance(result.a_add, HasAddSet):
         return
     add_set = result.a_add.add_set
     reason = {
         individual: module.reason
-        for module in reversed([*result.undecided])
+        for module in reversed([*result.evidence.undecided_modules])
         for individual in module.individuals
     }
     said = {

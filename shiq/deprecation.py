@@ -21,6 +21,7 @@ import inspect
 import warnings
 from collections.abc import Callable
 from functools import wraps
+from operator import attrgetter
 from typing import Any, Final, TypeVar
 
 #: The version that has no old names any more.
@@ -41,6 +42,7 @@ def warn_renamed(old: str, new: str) -> None:
 class RenamedAttribute:
     """Descriptor for the old name of an attribute or method, which warns and stands for the new one.
 
+    new: its name, or a dotted path to it.
     old: only of a named tuple, whose attributes are not told their names.
     """
 
@@ -56,7 +58,7 @@ class RenamedAttribute:
         ):
             return self
         warn_renamed(f"{owner.__name__}.{self.old}", f"{owner.__name__}.{self.new}")
-        return getattr(owner if instance is None else instance, self.new)
+        return attrgetter(self.new)(owner if instance is None else instance)
 
     def __set__(self, instance: object, value: object) -> None:
         name = type(instance).__name__

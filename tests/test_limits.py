@@ -24,9 +24,6 @@ TOWERS: set[str] = {
     # The options of a check, each a keyword of the public calls: in groups they would be 26 fields,
     # 26 properties that hand them on, and a constructor that takes them apart (some 60 statements).
     "jobs/checking/options.py:Options",
-    # Public values, each with one field too many: what users read would have another name.
-    "shiq/answers/result.py:Result",
-    "shiq/model/abox.py:ABox",
 }
 
 

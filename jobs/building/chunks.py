@@ -250,22 +250,22 @@ def write_chunk(abox: ABox, folder: Scratch) -> ChunkSummary:
     )
     save_columns(
         folder / "classes",
-        {"subject": _int_array(abox.class_subject), "class": _int_array(abox.class_name)},
+        {"subject": _int_array(abox.class_rows.subject), "class": _int_array(abox.class_rows.name)},
     )
     save_columns(
         folder / "roles",
         {
-            "subject": _int_array(abox.role_subject),
-            "role": _int_array(abox.role_name),
-            "object": _int_array(abox.role_object),
+            "subject": _int_array(abox.role_rows.subject),
+            "role": _int_array(abox.role_rows.name),
+            "object": _int_array(abox.role_rows.object),
         },
     )
     save_columns(
         folder / "data",
         {
-            "subject": _int_array(abox.data_subject),
-            "property": _int_array(abox.data_name),
-            "literal": _int_array(abox.data_literal),
+            "subject": _int_array(abox.data_rows.subject),
+            "property": _int_array(abox.data_rows.name),
+            "literal": _int_array(abox.data_rows.literal),
         },
     )
     names = {

@@ -126,10 +126,10 @@ def make_result(
             run=found.check_id,
             sent=found.sent_counts,
             notes=_make_notes(base, found, options),
+            disagreements=disagreements,
+            undecided_modules=found.undetermined_modules,
         ),
         labels=base.labels() if found.refuted_count else {},
-        disagreements=disagreements,
-        undecided=found.undetermined_modules,
         why_pulled=tuple(add_set.why_pulled())
         if options.why_pulled and isinstance(add_set, ExplainsPull)
         else None,

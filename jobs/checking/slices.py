@@ -8,6 +8,7 @@ instead. So conflicts, undecided parts and quarantined lines do not depend on sl
 from __future__ import annotations
 
 import gc
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -41,6 +42,7 @@ from shiq.abox_ops.modules.shapes import Shape
 from shiq.answers.result import PulledIn
 from shiq.answers.verdict import Leftover, Verdict, is_blocking_kind
 from shiq.columns.arrays import Ints, unique
+from shiq.columns.rows import select_rows
 from shiq.jobs.checking.answer import (
     OVERSIZE_KINDS,
     PARTIAL_NOTE,
@@ -58,7 +60,7 @@ from shiq.jobs.checking.base import (
 )
 from shiq.jobs.checking.options import Options, unsliced_note
 from shiq.model import Assertion
-from shiq.model.abox import COLUMNS, ABox, columns_of, int_array
+from shiq.model.abox import ABox, int_array
 from shiq.model.clause import ClausalTBox
 from shiq.support import LazySequence, supports
 
@@ -304,7 +306,7 @@ def split_batch(base: Base, abox: ABox, rows: int) -> Iterator[ABox]:
     """
     subjects = [
         np.asarray(column, np.int64)
-        for column in (abox.class_subject, abox.role_subject, abox.data_subject)
+        for column in (abox.class_rows.subject, abox.role_rows.subject, abox.data_rows.subject)
     ]
     order = _sort_keys(base, abox).argsort(kind="stable")
     counts = np.bincount(np.concatenate(subjects), minlength=len(abox.individuals))
@@ -324,7 +326,9 @@ def _sort_keys(base: Base, abox: ABox) -> Ints:
     """
     nodes = base.nodes_of(abox.individuals)
     near = np.where(nodes < 0, np.iinfo(np.int64).max, nodes)
-    ends = [np.asarray(column, np.int64) for column in (abox.role_subject, abox.role_object)]
+    ends = [
+        np.asarray(column, np.int64) for column in (abox.role_rows.subject, abox.role_rows.object)
+    ]
     for mine, other in (ends, ends[::-1]):
         fresh = (nodes[mine] < 0) & (nodes[other] >= 0)
         np.minimum.at(near, mine[fresh], nodes[other[fresh]])
@@ -335,21 +339,26 @@ def _select_assertions(abox: ABox, chosen: Sequence[Bools]) -> ABox:
     """Select the ``chosen`` class, role and data assertions of ``abox``, with their own numbering
     of names.
     """
-    columns = [
-        np.asarray(getattr(abox, name), np.int64)[rows]
-        for names, rows in zip(COLUMNS, chosen)
-        for name in names
-    ]
-    individuals = unique(np.concatenate([columns[i] for i in (0, 2, 4, 5)]))
-    literals = unique(columns[7])
-    for i in (0, 2, 4, 5):
-        columns[i] = individuals.searchsorted(columns[i])
-    columns[7] = literals.searchsorted(columns[7])
+    class_rows, role_rows, data_rows = select_rows(abox, chosen)
+    individuals = unique(
+        np.concatenate([class_rows.subject, role_rows.subject, role_rows.object, data_rows.subject])
+    )
+    literals = unique(np.asarray(data_rows.literal))
+
+    def place(column: array[int]) -> array[int]:
+        """Renumber a column of individuals."""
+        return int_array(individuals.searchsorted(np.asarray(column)))
+
     return ABox(
         [abox.individuals[i] for i in individuals.tolist()],
         abox.classes,
         abox.object_properties,
         abox.data_properties,
         [abox.literals[i] for i in literals.tolist()],
-        **columns_of(map(int_array, columns)),  # type: ignore[arg-type]  # by name
+        class_rows._replace(subject=place(class_rows.subject)),
+        role_rows._replace(subject=place(role_rows.subject), object=place(role_rows.object)),
+        data_rows._replace(
+            subject=place(data_rows.subject),
+            literal=int_array(literals.searchsorted(np.asarray(data_rows.literal))),
+        ),
     )

@@ -316,11 +316,11 @@ def _write_repairs(result: shiq.Result, target: Path) -> None:
 
 def _pack_disagreements(result: shiq.Result, options: dict[str, Any]) -> None:
     """Write a reproducer of each disagreement of an audit into the current folder."""
-    if not result.disagreements:
+    if not result.evidence.disagreements:
         return
     from shiq.jobs.repro import pack_disagreement, write_reproducer
 
-    for found in result.disagreements:
+    for found in result.evidence.disagreements:
         packed = pack_disagreement(found, options)
         click.echo(
             f"packed: {write_reproducer(packed, Path(packed.name))}; please report it (shiq repro run decides it again)",

@@ -122,12 +122,16 @@ def _content_digest(abox: ABox) -> tuple[int, int]:
         term_hash(abox.data_properties),
     )
     groups = (
-        (individuals[abox.class_subject], names[0][abox.class_name]),
-        (individuals[abox.role_subject], names[1][abox.role_name], individuals[abox.role_object]),
+        (individuals[abox.class_rows.subject], names[0][abox.class_rows.name]),
         (
-            individuals[abox.data_subject],
-            names[2][abox.data_name],
-            literal_hash(abox.literals)[abox.data_literal],
+            individuals[abox.role_rows.subject],
+            names[1][abox.role_rows.name],
+            individuals[abox.role_rows.object],
+        ),
+        (
+            individuals[abox.data_rows.subject],
+            names[2][abox.data_rows.name],
+            literal_hash(abox.literals)[abox.data_rows.literal],
         ),
     )
     for kind, columns in enumerate(groups):

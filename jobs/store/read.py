@@ -35,7 +35,7 @@ from shiq.jobs.store.schema import COMPLETION, KIND_CLASS, KIND_DATA_PROPERTY, K
 from shiq.jobs.store.table import DecodedGroups, ParquetTable
 from shiq.jobs.store.verify import check_sizes
 from shiq.model import Literal
-from shiq.model.abox import ABox, Interner, Pairs, columns_of, int_array
+from shiq.model.abox import ABox, ClassRows, DataRows, Interner, Pairs, RoleRows, int_array
 from shiq.model.as_json import decode
 from shiq.remote.place import Place
 
@@ -489,7 +489,9 @@ def stored_abox(store: Store) -> ABox:
         object_properties=roles,
         data_properties=properties,
         literals=literals,
-        **columns_of(map(int_array, (*class_rows, *role_rows, *data_rows))),
+        class_rows=ClassRows(*map(int_array, class_rows)),
+        role_rows=RoleRows(*map(int_array, role_rows)),
+        data_rows=DataRows(*map(int_array, data_rows)),
         same=tuple(pairs_of(SAME)),
         different=pairs_of(DIFFERENT),
         complex=tuple(complex_assertions(store.table("complex").all()).values()),

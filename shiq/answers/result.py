@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from shiq.answers.repair import RepairPlan
 from shiq.answers.verdict import LEAVING_OUT, UNREAD, Leftover, Verdict, drop_empty, known_counts
+from shiq.deprecation import RenamedAttribute
 from shiq.errors import ShiqError
 from shiq.inputs.reading import Place
 from shiq.model import Assertion, Axiom
@@ -130,6 +131,8 @@ class Evidence:
         while
         these are equal.
     notes: other facts about the answer, for example an accepted licence.
+    disagreements: of an audit (`shiq.abox_ops.modules.decide.Disagreement`).
+    undecided_modules: modules that no reasoner decided (engines of this process).
     """
 
     criterion: str = "clausal"
@@ -145,6 +148,8 @@ class Evidence:
     fail_on: tuple[str, ...] = ()
     sent: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    disagreements: tuple[Any, ...] = ()
+    undecided_modules: Sequence[UndecidedModule] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -188,8 +193,6 @@ class Result:
     complete: whether ``conflicts`` has all minimal ones.
     snapshot: of the store; 0 without a store. committed: the snapshot of the batch; 0 if none.
     labels: of the terms of the TBox, if there are conflicts.
-    disagreements: of an audit (`shiq.abox_ops.modules.decide.Disagreement`).
-    undecided: modules that no reasoner decided (engines of this process).
     why_pulled: causes of reading further elements, most frequent first, if requested.
     ended: False while conflicts are still being explained; the verdict is already final.
     repairs: changes that make base and batch consistent, if requested.
@@ -211,12 +214,14 @@ class Result:
     evidence: Evidence = field(default_factory=Evidence)
     committed: int = 0
     labels: Mapping[str, str] = field(default_factory=dict)
-    disagreements: tuple[Any, ...] = ()
-    undecided: Sequence[UndecidedModule] = ()
     why_pulled: tuple[PulledIn, ...] | None = None
     ended: bool = True
     snapshot: int = 0
     repairs: RepairPlan | None = None
+
+    # Old names, until 0.3.
+    disagreements = RenamedAttribute("evidence.disagreements")
+    undecided = RenamedAttribute("evidence.undecided_modules")
 
     def __repr__(self) -> str:
         from shiq.answers.display import summary_line

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from array import array
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
@@ -16,7 +17,16 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from shiq.columns.arrays import Column, Columns, Ints, text_bytes, unique
 from shiq.model import XSD, Assertion, Literal
-from shiq.model.abox import COLUMNS, ABox, Interner, abox_of, individuals_of, int_array
+from shiq.model.abox import (
+    ABox,
+    ClassRows,
+    DataRows,
+    Interner,
+    RoleRows,
+    abox_of,
+    individuals_of,
+    int_array,
+)
 
 #: Kinds of pairs; + 1 where the node was named second.
 SAME, DIFFERENT = 0, 2
@@ -41,22 +51,25 @@ def abox_rows(abox: ABox, node: Ints, literal: Ints) -> dict[str, Columns]:
 
     Names stay texts; ``node`` and ``literal`` give the numbers of individuals and literals.
     """
-    subject, object_ = node[np.asarray(abox.role_subject)], node[np.asarray(abox.role_object)]
-    role = np.asarray(abox.role_name) * 2
+    subject, object_ = (
+        node[np.asarray(abox.role_rows.subject)],
+        node[np.asarray(abox.role_rows.object)],
+    )
+    role = np.asarray(abox.role_rows.name) * 2
     same = np.array(abox.same, np.int64).reshape(-1, 2)
     first = node[np.concatenate([same[:, 0], np.asarray(abox.different.first)])]
     second = node[np.concatenate([same[:, 1], np.asarray(abox.different.second)])]
     kind = np.array([SAME, DIFFERENT], np.int64).repeat([len(abox.same), len(abox.different)])
     return {
         "class_assertions": {
-            "node": node[np.asarray(abox.class_subject)],
-            "class": np.asarray(abox.class_name),
+            "node": node[np.asarray(abox.class_rows.subject)],
+            "class": np.asarray(abox.class_rows.name),
         },
         "half_edges": half_edge_rows(subject, "role", role, object_),
         "data_assertions": {
-            "node": node[np.asarray(abox.data_subject)],
-            "property": np.asarray(abox.data_name),
-            "literal": literal[np.asarray(abox.data_literal)],
+            "node": node[np.asarray(abox.data_rows.subject)],
+            "property": np.asarray(abox.data_rows.name),
+            "literal": literal[np.asarray(abox.data_rows.literal)],
         },
         "pairs": half_edge_rows(first, "kind", kind, second),
     }
@@ -107,10 +120,10 @@ def used_individuals(abox: ABox) -> Ints:
     used = np.zeros(len(abox.individuals), np.bool_)
     unequal = abox.different
     for column in (
-        abox.class_subject,
-        abox.role_subject,
-        abox.role_object,
-        abox.data_subject,
+        abox.class_rows.subject,
+        abox.role_rows.subject,
+        abox.role_rows.object,
+        abox.data_rows.subject,
         unequal.first,
         unequal.second,
     ):
@@ -225,14 +238,14 @@ def _equal_to(texts: pa.Array, text: bytes) -> npt.NDArray[np.bool_]:
 
 
 _Mask: TypeAlias = Any  # numpy array of bool
-_VALUES: Final = {
-    "name": "",
-    "subject": "individuals",
-    "object": "individuals",
-    "literal": "literals",
-}
 #: The kinds of assertions that have columns, and what they are about.
 FAMILIES: Final = {"class": "classes", "role": "object_properties", "data": "data_properties"}
+#: What the ids of their columns are of, in the same order.
+_VALUES: Final = (
+    ("individuals", "classes"),
+    ("individuals", "object_properties", "individuals"),
+    ("individuals", "data_properties", "literals"),
+)
 
 
 def names_in_use(abox: ABox, family: str) -> list[str]:
@@ -241,12 +254,12 @@ def names_in_use(abox: ABox, family: str) -> list[str]:
     family: a key of `FAMILIES`.
     """
     values: list[str] = getattr(abox, FAMILIES[family])
-    return sorted(values[i] for i in np.unique(_int_column(abox, f"{family}_name")).tolist())
+    return sorted(values[i] for i in np.unique(_names_of(abox, family)).tolist())
 
 
-def _int_column(abox: ABox, name: str) -> Ints:
-    """A column of ``abox`` as int64."""
-    return np.asarray(getattr(abox, name), np.int64)
+def _names_of(abox: ABox, family: str) -> Ints:
+    """The column of names of a family."""
+    return np.asarray(getattr(abox, f"{family}_rows").name)
 
 
 def row_masks(abox: ABox, names: Mapping[str, Collection[str]]) -> list[_Mask]:
@@ -258,23 +271,34 @@ def row_masks(abox: ABox, names: Mapping[str, Collection[str]]) -> list[_Mask]:
     for family, wanted in names.items():
         values = getattr(abox, FAMILIES[family])
         chosen = np.fromiter((value in wanted for value in values), np.bool_, len(values))
-        masks.append(chosen[_int_column(abox, f"{family}_name")])
+        masks.append(chosen[_names_of(abox, family)])
     return masks
 
 
-def select_rows(abox: ABox, masks: Sequence[_Mask], rare: Mapping[str, Any] | None = None) -> ABox:
+def select_rows(abox: ABox, masks: Sequence[_Mask]) -> tuple[ClassRows, RoleRows, DataRows]:
+    """Select the rows of `masks`, one per family."""
+    classes, roles, data = masks
+    return (
+        ClassRows(*_select(abox.class_rows, classes)),
+        RoleRows(*_select(abox.role_rows, roles)),
+        DataRows(*_select(abox.data_rows, data)),
+    )
+
+
+def _select(columns: Iterable[array[int]], mask: _Mask) -> Iterator[array[int]]:
+    """Select rows of parallel ``columns``."""
+    return (int_array(np.asarray(column)[mask]) for column in columns)
+
+
+def with_rows(abox: ABox, masks: Sequence[_Mask], **rare: Any) -> ABox:
     """Build the ABox of the rows that `masks` select.
 
-    masks: one per family, in the order of `COLUMNS`.
+    masks: one per family, in the order of `FAMILIES`.
     rare: replacements for the fields without columns (same, different, complex); by default they
         stay.
     """
-    columns: dict[str, Any] = {
-        name: int_array(_int_column(abox, name)[mask])
-        for mask, family in zip(masks, COLUMNS)
-        for name in family
-    }
-    return replace(abox, **columns, **(rare or {}))
+    classes, roles, data = select_rows(abox, masks)
+    return replace(abox, class_rows=classes, role_rows=roles, data_rows=data, **rare)
 
 
 def remove_assertions(abox: ABox, gone: Collection[Assertion]) -> ABox:
@@ -288,15 +312,12 @@ def remove_assertions(abox: ABox, gone: Collection[Assertion]) -> ABox:
             if value in wanted:
                 ids[values][wanted[value]] = i
     masks = []
-    for family in COLUMNS:
-        places = [
-            ids[_VALUES[name.split("_")[1]] or FAMILIES[name.split("_")[0]]] for name in family
-        ]
+    for family, values_of in zip(FAMILIES, _VALUES):
         rows = {
-            tuple(place[i] for place, i in zip(places, row))
-            for row in zip(*(getattr(less, name) for name in family))
+            tuple(ids[values][i] for values, i in zip(values_of, row))
+            for row in zip(*getattr(less, f"{family}_rows"))
         }
-        columns = [_int_column(abox, name) for name in family]
+        columns = [np.asarray(column) for column in getattr(abox, f"{family}_rows")]
         keep = np.ones(len(columns[0]), np.bool_)
         near = np.flatnonzero(np.isin(columns[0], [row[0] for row in rows]))
         keep[near] = [
@@ -306,9 +327,10 @@ def remove_assertions(abox: ABox, gone: Collection[Assertion]) -> ABox:
     pairs = ids["individuals"]
     same = {(pairs[a], pairs[b]) for a, b in less.same}
     complex_ = set(less.complex)
-    rare = {
-        "same": tuple(x for x in abox.same if x not in same),
-        "different": abox.different.difference({(pairs[a], pairs[b]) for a, b in less.different}),
-        "complex": tuple(x for x in abox.complex if x not in complex_),
-    }
-    return select_rows(abox, masks, rare)
+    return with_rows(
+        abox,
+        masks,
+        same=tuple(x for x in abox.same if x not in same),
+        different=abox.different.difference({(pairs[a], pairs[b]) for a, b in less.different}),
+        complex=tuple(x for x in abox.complex if x not in complex_),
+    )

@@ -18,10 +18,11 @@ from __future__ import annotations
 from array import array
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, compress
-from typing import TYPE_CHECKING, Generic, TypeVar, overload
+from itertools import compress
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar, overload
 
 from shiq import model as owl
+from shiq.deprecation import RenamedAttribute
 
 if TYPE_CHECKING:
     from shiq.columns.arrays import Ints
@@ -110,17 +111,34 @@ def int_array(values: Ints) -> array[int]:
     return array("q", values.astype("q", copy=False).tobytes())
 
 
-#: The columns of an `ABox`, by what they are of.
-COLUMNS = (
-    ("class_subject", "class_name"),
-    ("role_subject", "role_name", "role_object"),
-    ("data_subject", "data_name", "data_literal"),
-)
+class ClassRows(NamedTuple):
+    """Assertions of named classes, as columns of ids."""
+
+    subject: array[int]
+    name: array[int]
 
 
-def columns_of(columns: Iterable[array[int]]) -> dict[str, array[int]]:
-    """Name the columns of all families, which come in the order of `COLUMNS`."""
-    return dict(zip(chain.from_iterable(COLUMNS), columns))
+class RoleRows(NamedTuple):
+    """Assertions of named object properties, as columns of ids."""
+
+    subject: array[int]
+    name: array[int]
+    object: array[int]
+
+
+class DataRows(NamedTuple):
+    """Data property assertions, as columns of ids."""
+
+    subject: array[int]
+    name: array[int]
+    literal: array[int]
+
+
+#: Columns without rows; columns are never changed.
+_NO_IDS = _empty_column()
+_NO_CLASS_ROWS = ClassRows(_NO_IDS, _NO_IDS)
+_NO_ROLE_ROWS = RoleRows(_NO_IDS, _NO_IDS, _NO_IDS)
+_NO_DATA_ROWS = DataRows(_NO_IDS, _NO_IDS, _NO_IDS)
 
 
 @dataclass
@@ -182,19 +200,15 @@ class ABoxBuilder:
 
     def build(self) -> ABox:
         """Return the `ABox` of the rows, each assertion once, in the order of the first copies."""
-        families = (self.class_rows, self.role_rows, self.data_rows)
-        columns = [
-            array("q", (row[i] for row in rows))
-            for rows, names in zip(families, COLUMNS)
-            for i in range(len(names))
-        ]
         return ABox(
             individuals=self.individuals.values,
             classes=self.classes.values,
             object_properties=self.object_properties.values,
             data_properties=self.data_properties.values,
             literals=self.literals.values,
-            **columns_of(columns),
+            class_rows=ClassRows(*_columns(self.class_rows, 2)),
+            role_rows=RoleRows(*_columns(self.role_rows, 3)),
+            data_rows=DataRows(*_columns(self.data_rows, 3)),
             same=tuple(dict.fromkeys(self.same)),
             different=Pairs.from_pairs(self.different),
             complex=tuple(dict.fromkeys(self.complex)),
@@ -205,11 +219,11 @@ class ABoxBuilder:
 class ABox:
     """A finite set of assertions, as dictionary-encoded columns. Never mutated.
 
-    Row i of a column family is one assertion; its ids index the lists of values.
+    Row i of a group of columns is one assertion; its ids index the lists of values.
 
-    class_*: assertions of named classes.
-    role_*: assertions of named object properties.
-    data_*: data property assertions.
+    class_rows: assertions of named classes (subject, name).
+    role_rows: assertions of named object properties (subject, name, object).
+    data_rows: data property assertions (subject, name, literal).
     same, different: pairs of individual ids.
     complex: assertions of class expressions and negative property assertions, as model values.
     """
@@ -219,23 +233,28 @@ class ABox:
     object_properties: list[str] = field(default_factory=list)
     data_properties: list[str] = field(default_factory=list)
     literals: list[owl.Literal] = field(default_factory=list)
-    class_subject: array[int] = field(default_factory=_empty_column)
-    class_name: array[int] = field(default_factory=_empty_column)
-    role_subject: array[int] = field(default_factory=_empty_column)
-    role_name: array[int] = field(default_factory=_empty_column)
-    role_object: array[int] = field(default_factory=_empty_column)
-    data_subject: array[int] = field(default_factory=_empty_column)
-    data_name: array[int] = field(default_factory=_empty_column)
-    data_literal: array[int] = field(default_factory=_empty_column)
+    class_rows: ClassRows = _NO_CLASS_ROWS
+    role_rows: RoleRows = _NO_ROLE_ROWS
+    data_rows: DataRows = _NO_DATA_ROWS
     same: tuple[tuple[int, int], ...] = ()
     different: Pairs = field(default_factory=Pairs)
     complex: tuple[owl.Assertion, ...] = ()
 
+    # Old names, until 0.3.
+    class_subject = RenamedAttribute("class_rows.subject")
+    class_name = RenamedAttribute("class_rows.name")
+    role_subject = RenamedAttribute("role_rows.subject")
+    role_name = RenamedAttribute("role_rows.name")
+    role_object = RenamedAttribute("role_rows.object")
+    data_subject = RenamedAttribute("data_rows.subject")
+    data_name = RenamedAttribute("data_rows.name")
+    data_literal = RenamedAttribute("data_rows.literal")
+
     def __len__(self) -> int:
         families = (
-            self.class_subject,
-            self.role_subject,
-            self.data_subject,
+            self.class_rows.subject,
+            self.role_rows.subject,
+            self.data_rows.subject,
             self.same,
             self.different,
             self.complex,
@@ -248,13 +267,13 @@ class ABox:
         Order: class, role, data, same, different, complex; each family in order of its rows.
         """
         names, classes = self.individuals, self.classes
-        for s, c in zip(self.class_subject, self.class_name):
+        for s, c in zip(*self.class_rows):
             yield owl.ClassAssertion(owl.Class(classes[c]), names[s])
-        for s, p, o in zip(self.role_subject, self.role_name, self.role_object):
+        for s, p, o in zip(*self.role_rows):
             yield owl.ObjectPropertyAssertion(
                 owl.ObjectProperty(self.object_properties[p]), names[s], names[o]
             )
-        for s, p, v in zip(self.data_subject, self.data_name, self.data_literal):
+        for s, p, v in zip(*self.data_rows):
             yield owl.DataPropertyAssertion(
                 owl.DataProperty(self.data_properties[p]), names[s], self.literals[v]
             )
@@ -263,6 +282,11 @@ class ABox:
         for a, b in self.different:
             yield owl.DifferentIndividuals(names[a], names[b])
         yield from self.complex
+
+
+def _columns(rows: Iterable[tuple[int, ...]], width: int) -> list[array[int]]:
+    """Turn ``rows`` of ``width`` ids into columns."""
+    return [array("q", (row[i] for row in rows)) for i in range(width)]
 
 
 def _remove_rows(gone: Collection[tuple[int, ...]], *columns: array[int]) -> list[array[int]]:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from shiq import model as owl
 from shiq.answers.verdict import Leftover
 from shiq.inputs.reading import Place
-from shiq.model.abox import ABox, Pairs, columns_of, individuals_of, int_array
+from shiq.model.abox import ABox, ClassRows, DataRows, Pairs, RoleRows, individuals_of, int_array
 from shiq.rdf.triples import Rows, Term, Triples, column
 from shiq.rdf.vocabulary import TYPE
 
@@ -81,15 +81,6 @@ def build_abox(
         _DenseNumbers(triples, predicates[data]),
         _DenseNumbers(triples, values[data]),
     )
-    columns = (
-        *_distinct_rows(individuals[subjects[classes]], class_names[values[classes]]),
-        *_distinct_rows(
-            individuals[subjects[roles]], role_names[predicates[roles]], individuals[values[roles]]
-        ),
-        *_distinct_rows(
-            individuals[subjects[data]], data_names[predicates[data]], literals[values[data]]
-        ),
-    )
     return ABox(
         individuals=individuals.names(),
         classes=class_names.names(),
@@ -100,7 +91,21 @@ def build_abox(
             for i in literals.occurring_ids
             if isinstance(value := triples.terms[i], owl.Literal)
         ],
-        **columns_of(columns),
+        class_rows=ClassRows(
+            *_distinct_rows(individuals[subjects[classes]], class_names[values[classes]])
+        ),
+        role_rows=RoleRows(
+            *_distinct_rows(
+                individuals[subjects[roles]],
+                role_names[predicates[roles]],
+                individuals[values[roles]],
+            )
+        ),
+        data_rows=DataRows(
+            *_distinct_rows(
+                individuals[subjects[data]], data_names[predicates[data]], literals[values[data]]
+            )
+        ),
         same=tuple(
             dict.fromkeys((individuals.dense_id(a), individuals.dense_id(b)) for a, b in same)
         ),

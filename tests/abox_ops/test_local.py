@@ -623,6 +623,14 @@ def test_an_unknown_criterion_is_a_usage_error() -> None:
         LocalKnowledgeBase.build(TBox(), ABox()).add_set(ABox(), ABox(), "claussal")
 
 
+def test_a_criterion_without_a_procedure_is_no_other_criterion(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("shiq.abox_ops.local_engine.CRITERIA", (*CRITERIA, "definition9"))
+    with pytest.raises(NotImplementedError, match="definition9"):
+        LocalKnowledgeBase.build(TBox(), ABox()).add_set(ABox(), ABox(), "definition9")
+
+
 # --- from a store ---------------------------------------------------------------------------------
 
 

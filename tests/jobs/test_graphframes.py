@@ -518,7 +518,10 @@ def test_a_module_that_is_too_large_stays_undecided(calls: str) -> None:
     found = check_insertions(*given, engine="graphframes", reasoner="own", most_module=3)
     assert found.verdict is Verdict.UNDETERMINED
     assert "larger than a task is given (--most-module 3)" in found.reason
-    assert len(found.undecided) == 1 and len(found.undecided[0].individuals) == 3
+    assert (
+        len(found.evidence.undecided_modules) == 1
+        and len(found.evidence.undecided_modules[0].individuals) == 3
+    )
 
 
 @pytest.mark.slow

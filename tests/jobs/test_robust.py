@@ -152,7 +152,7 @@ def test_a_disagreement_stops_the_run_and_packs_a_reproducer(
     result = check_insertions(hard, None, bad, reasoner="careless", audit=1.0)
     assert result.verdict is Verdict.UNDETERMINED
     assert "disagree" in result.reason
-    [found] = result.disagreements
+    [found] = result.evidence.disagreements
     assert {a.verdict for a in found.answers} == {Verdict.CONSISTENT, Verdict.INCONSISTENT}
     assert any("audit" in note for note in result.to_dict()["evidence"]["notes"])
     packed = pack_disagreement(found)
@@ -255,7 +255,7 @@ def test_spark_audits_what_its_executors_decided(
     monkeypatch.setattr(executor_reasoner, "_parse_answer", lambda row: Answer(Verdict.CONSISTENT))
     with open_store(tmp_path / "kg") as session:
         result = session.check(bad, engine="spark", criterion="clausal", reasoner="own", audit=1.0)
-    assert (result.verdict, len(result.disagreements), result.conflicts) == (
+    assert (result.verdict, len(result.evidence.disagreements), result.conflicts) == (
         Verdict.UNDETERMINED,
         1,
         (),

@@ -23,7 +23,7 @@ from shiq.rdf import read_assertions, read_ontology
 
 def families(reading: Reading) -> tuple[int, int, int]:
     abox = reading.abox
-    return len(abox.class_subject), len(abox.role_subject), len(abox.data_subject)
+    return len(abox.class_rows.subject), len(abox.role_rows.subject), len(abox.data_rows.subject)
 
 
 def used(reading: Reading) -> Counter[str]:
@@ -67,7 +67,7 @@ def test_reading_data_with_its_tbox_or_after_it_is_the_same(data_path: Path) -> 
     after = read_assertions([abox], read_ontology([tbox]).tbox.signature)
     assert families(together) == families(after)
     assert together.abox.individuals == after.abox.individuals
-    assert together.abox.role_object == after.abox.role_object
+    assert together.abox.role_rows.object == after.abox.role_rows.object
 
 
 def test_uobm(data_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_tbox_and_abox_in_one_file(data_path: Path, name: str) -> None:
         {"outside-shiq"} if name == "wine" else set()
     )
     if name == "moral":
-        assert len(reading.abox.class_subject) + len(reading.abox.complex) == 4_646
+        assert len(reading.abox.class_rows.subject) + len(reading.abox.complex) == 4_646
 
 
 def test_outside_constructs_of_owl2bench(data_path: Path) -> None:

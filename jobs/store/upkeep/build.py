@@ -66,27 +66,28 @@ def number_individuals(abox: ABox, width: int | None = None) -> ArrayBase:
     position[known] = np.arange(len(known))
     terms = [abox.individuals[i] for i in known.tolist()]
     rank = local_rank(
-        terms, position[np.asarray(abox.role_subject)], position[np.asarray(abox.role_object)]
+        terms,
+        position[np.asarray(abox.role_rows.subject)],
+        position[np.asarray(abox.role_rows.object)],
     )
     literal, value = literal_ids(
-        rank[position[np.asarray(abox.data_subject)]],
-        np.asarray(abox.data_literal),
+        rank[position[np.asarray(abox.data_rows.subject)]],
+        np.asarray(abox.data_rows.literal),
         abox.literals,
         width,
     )
-    classes, class_name = _sort_names(abox.classes, abox.class_name)
-    roles, role_name = _sort_names(abox.object_properties, abox.role_name)
-    properties, data_name = _sort_names(abox.data_properties, abox.data_name)
+    classes, class_name = _sort_names(abox.classes, abox.class_rows.name)
+    roles, role_name = _sort_names(abox.object_properties, abox.role_rows.name)
+    properties, data_name = _sort_names(abox.data_properties, abox.data_rows.name)
     ordered = replace(
         abox,
         classes=classes,
-        class_name=class_name,
+        class_rows=abox.class_rows._replace(name=class_name),
         object_properties=roles,
-        role_name=role_name,
+        role_rows=abox.role_rows._replace(name=role_name),
         data_properties=properties,
-        data_name=data_name,
+        data_rows=abox.data_rows._replace(name=data_name, literal=int_array(literal)),
         literals=[abox.literals[i] for i in value.tolist()],
-        data_literal=int_array(literal),
         complex=tuple(sorted(abox.complex, key=complex_text)),
     )
     return array_base(ordered, known[np.argsort(rank)])
@@ -323,9 +324,9 @@ def write_store(
             versions,
             index_document(index),
             AssertionCounts(
-                len(abox.class_subject),
-                len(abox.role_subject),
-                len(abox.data_subject),
+                len(abox.class_rows.subject),
+                len(abox.role_rows.subject),
+                len(abox.data_rows.subject),
                 len(abox),
                 base.class_counts().tolist(),
             ),
