@@ -38,6 +38,7 @@ class Takes(Enum):
     TEXT = auto()
     WORDS = auto()
     NUMBERS = auto()
+    INTEGER = auto()
     POSITIVE = auto()
     TIME = auto()
     SHARE = auto()

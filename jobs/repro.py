@@ -209,10 +209,10 @@ def find_module(
     store: str,
     insertions: Sequence[str],
     deletions: Sequence[str],
-    criterion: str = "clausal",
+    criterion: str,
     *,
-    number: int = 0,
-    individual: str = "",
+    number: int,
+    individual: str,
 ) -> tuple[ClausalTBox, Module]:
     """Find a module of a check, by its number or by an ``individual`` in it."""
     with Session(store) as session:

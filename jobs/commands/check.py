@@ -21,9 +21,11 @@ from shiq.jobs.commands.options import (
     after_run_options,
     checking_options,
     criterion_option,
+    deletions_option,
     engine_option,
     explain_option,
     field_option,
+    insertions_option,
     is_update_file,
     jar_option,
     lineage_option,
@@ -32,8 +34,9 @@ from shiq.jobs.commands.options import (
     repairs_option,
     rows_option,
     snapshot_option,
+    store_option,
 )
-from shiq.jobs.commands.places import INPUTS, READS, STORE, GuardedCommand, OutputParameter
+from shiq.jobs.commands.places import INPUTS, READS, GuardedCommand, OutputParameter
 from shiq.jobs.commands.running import Request, run_check
 from shiq.jobs.outputs import OutputKind
 
@@ -50,7 +53,7 @@ def _reduced_output(name: str, parameters: Mapping[str, Any]) -> list[tuple[str,
 
 
 @click.command(cls=GuardedCommand, epilog=KINDS_LISTED)
-@click.option("--store", "-s", type=STORE, help="A store that `shiq index` built.")
+@store_option()
 @click.option(
     "--tbox",
     "-t",
@@ -65,22 +68,8 @@ def _reduced_output(name: str, parameters: Mapping[str, Any]) -> list[tuple[str,
     type=INPUTS,
     help="ABox file, instead of a store; repeatable. The base is certified first.",
 )
-@click.option(
-    "--insert",
-    "-i",
-    "insertions",
-    multiple=True,
-    type=INPUTS,
-    help="File of insertions; repeatable.",
-)
-@click.option(
-    "--delete",
-    "-d",
-    "deletions",
-    multiple=True,
-    type=INPUTS,
-    help="File of deletions, which come first; repeatable.",
-)
+@insertions_option()
+@deletions_option()
 @click.option(
     "--changes",
     type=READS,

@@ -11,7 +11,12 @@ import click
 from click.core import ParameterSource
 
 from shiq.errors import UsageError
-from shiq.jobs.commands.options import NearestChoice, field_options, quiet_option
+from shiq.jobs.commands.options import (
+    NearestChoice,
+    brief_verbose_option,
+    field_options,
+    quiet_option,
+)
 from shiq.jobs.commands.places import READS, WRITES, GuardedCommand
 from shiq.jobs.commands.running import output_level
 from shiq.jobs.evaluation.evaluate.settings import FAMILIES, PAPERS, PaperSettings, Settings
@@ -50,7 +55,7 @@ _ONE_FAMILY_OPTIONS = {"reasoner": "incremental", "repeats": "incremental", "acc
     "--html", "html_file", type=WRITES, metavar="FILE", help="Write a page with plots there."
 )
 @quiet_option
-@click.option("-v", "--verbose", is_flag=True, help="More of everything.")
+@brief_verbose_option
 @click.pass_context
 def evaluate(
     context: click.Context,

@@ -23,20 +23,21 @@ from shiq.jobs.commands.options import (
     after_run_options,
     checking_options,
     criterion_option,
+    deletions_option,
     engine_option,
     field_option,
     field_options,
+    insertions_option,
     is_update_file,
     jar_option,
     master_option,
     module_option,
     rows_option,
+    store_option,
 )
 from shiq.jobs.commands.places import (
-    INPUTS,
     READS,
     READS_PATH,
-    STORE,
     GuardedCommand,
     OutputParameter,
 )
@@ -111,25 +112,13 @@ def _side_output(beside: str = "") -> OutputParameter:
 
 
 @click.command(cls=GuardedCommand)
-@click.option("--store", "-s", type=STORE, required=True, help="A store that `shiq index` built.")
-@click.option(
-    "--insert",
-    "-i",
-    "insertions",
-    multiple=True,
-    type=INPUTS,
+@store_option(required=True)
+@insertions_option(
     help="File of insertions; repeatable. N-Triples and N-Quads come out line by line as they stand; Turtle, TriG, RDF/XML and "
     "JSON-LD as N-Quads; tables (with --engine spark table:NAME too, or by --mapping) as N-Quads, or row by row where the sides "
     "are tables.",
 )
-@click.option(
-    "--delete",
-    "-d",
-    "deletions",
-    multiple=True,
-    type=INPUTS,
-    help="File of deletions, which come first; repeatable.",
-)
+@deletions_option()
 @click.option(
     "--changes",
     type=READS,

@@ -9,12 +9,20 @@ from typing import Any
 
 import click
 
-from shiq.jobs.commands.options import CommandGroup, field_options, quiet_option
+from shiq.jobs.commands.options import (
+    CommandGroup,
+    brief_verbose_option,
+    field_option,
+    field_options,
+    quiet_option,
+)
 from shiq.jobs.commands.places import WRITES_FOLDER
 from shiq.jobs.commands.running import output_level
 from shiq.jobs.evaluation.generation import GenerationReport, Progress
 from shiq.jobs.evaluation.lubm.generate import generate as generate_lubm
+from shiq.jobs.evaluation.streams.building import BuildingRecipe
 from shiq.jobs.evaluation.streams.building import write as write_building
+from shiq.jobs.evaluation.streams.dublin import DublinRecipe
 from shiq.jobs.evaluation.streams.dublin import generate as generate_dublin
 from shiq.jobs.evaluation.streams.lubm import StreamRecipe
 from shiq.jobs.evaluation.streams.lubm import generate as generate_lubm_stream
@@ -123,7 +131,7 @@ def caching() -> None:
     help="Also insert.nt, a 5 % batch with K planted contradictions, and culprits.nt, their insertions (implies --disjointness).",
 )
 @quiet_option
-@click.option("-v", "--verbose", is_flag=True, help="More of everything.")
+@brief_verbose_option
 def lubm(
     universities: int,
     seed: int,
@@ -162,7 +170,7 @@ def lubm(
     help="With the class JournalArtical, which the TBox does not know, as the original has it.",
 )
 @quiet_option
-@click.option("-v", "--verbose", is_flag=True, help="More of everything.")
+@brief_verbose_option
 def uobm(universities: int, seed: int, out: str, misspelt: bool, quiet: bool, verbose: bool) -> int:
     """UOBM: tbox.owl and abox.nt.gz with the IRIs of univ-bench-dl.owl; people and courses
     linked across universities.
@@ -180,20 +188,19 @@ def uobm(universities: int, seed: int, out: str, misspelt: bool, quiet: bool, ve
 
 
 @generate.command()
-@click.option("--rooms", type=click.IntRange(min=1), default=20, show_default=True)
-@click.option("--events", type=click.IntRange(min=0), default=10_000, show_default=True)
-@_seed_option
+@field_options(BuildingRecipe, *declared_names(BuildingRecipe))
 @_out_option
 @_quiet_option
-def building(rooms: int, events: int, seed: int, out: str, quiet: bool) -> int:
+def building(out: str, quiet: bool, **options: int) -> int:
     """A building whose gateway sends raw readings: ontology, RML mapping, SQLite, JSON.
 
     \b
     shiq generate building --out building/
     """
-    names = write_building(Path(out), rooms, events, seed)
+    recipe = BuildingRecipe(**options)
+    names = write_building(recipe, Path(out))
     if not quiet:
-        click.echo(f"{out}: {', '.join(names)}; {rooms:,} rooms, {events:,} readings")
+        click.echo(f"{out}: {', '.join(names)}; {recipe.rooms:,} rooms, {recipe.events:,} readings")
         click.echo(
             f"shiq stream enrich -t {out}/building.ofn --mapping {out}/mapping.rml.ttl --stream readings -s {out}/readings.jsonl"
         )
@@ -220,26 +227,18 @@ def lubm_stream(out: str, quiet: bool, **recipe: int) -> int:
 
 
 @generate.command()
-@click.option("--roads", type=click.IntRange(min=4), default=300, show_default=True)
-@click.option("--snapshots", type=click.IntRange(min=1), default=1000, show_default=True)
-@_seed_option
+@field_options(DublinRecipe, "roads", "snapshots", "seed")
 @_out_option
-@click.option(
-    "--faults",
-    type=click.IntRange(min=0),
-    default=0,
-    metavar="K",
-    help="K snapshots contradict the ontology.",
-)
+@field_option(DublinRecipe, "faults", show_default=False)
 @_quiet_option
-def dublin(roads: int, snapshots: int, seed: int, out: str, faults: int, quiet: bool) -> int:
+def dublin(out: str, quiet: bool, **recipe: int) -> int:
     """A city for `shiq stream discover`: tbox.ofn, static.nt.gz, five streams, and planted.json,
     the causes of jams.
 
     \b
     shiq generate dublin --roads 40 --snapshots 160 --out dublin/
     """
-    counts = generate_dublin(roads, snapshots, seed, Path(out), faults)
+    counts = generate_dublin(DublinRecipe(**recipe), Path(out))
     if not quiet:
         click.echo(
             f"{out}: {', '.join(f'{name} {count:,}' for name, count in counts.items())} statements"

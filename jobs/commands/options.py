@@ -20,8 +20,10 @@ from shiq.jobs.checking.options import REMOVED_ENGINES, Options
 from shiq.jobs.commands.places import (
     CATALOG,
     FORMAT,
+    INPUTS,
     READS,
     READS_PATH,
+    STORE,
     WRITES,
     WRITES_ROWS,
     GroupedOption,
@@ -165,6 +167,7 @@ _TYPES: Mapping[Takes, Any] = {
     Takes.TEXT: None,
     Takes.WORDS: WordList(),
     Takes.NUMBERS: NumberList(),
+    Takes.INTEGER: click.INT,
     Takes.POSITIVE: click.FloatRange(0, min_open=True),
     Takes.TIME: Seconds(),
     Takes.SHARE: Share(),
@@ -274,6 +277,34 @@ KINDS_LISTED = "\b\nKinds of leftovers, which is what was not understood:\n" + "
 )
 
 
+def store_option(**how: Any) -> Callable[[F], F]:
+    """Return the option for a store that is there."""
+    shown: dict[str, Any] = {"type": STORE, "help": "A store that `shiq index` built."}
+    return click.option("--store", "-s", **(shown | how))
+
+
+def insertions_option(kind: Any = INPUTS, **how: Any) -> Callable[[F], F]:
+    """Return the option for files of insertions."""
+    shown: dict[str, Any] = {
+        "multiple": True,
+        "type": kind,
+        "help": "File of insertions; repeatable.",
+    }
+    return click.option("--insert", "-i", "insertions", **(shown | how))
+
+
+def deletions_option(kind: Any = INPUTS) -> Callable[[F], F]:
+    """Return the option for files of deletions."""
+    return click.option(
+        "--delete",
+        "-d",
+        "deletions",
+        multiple=True,
+        type=kind,
+        help="File of deletions, which come first; repeatable.",
+    )
+
+
 known_option = field_option(Options, "known")
 catalog_option = field_option(Options, "catalog")
 vocabulary_option = field_option(Options, "vocabulary")
@@ -357,6 +388,7 @@ json_option = field_option(
     heading=Heading.COMMAND,
 )
 quiet_option = field_option(AnswerOptions, "quiet", heading=Heading.COMMAND)
+brief_verbose_option = click.option("-v", "--verbose", is_flag=True, help="More of everything.")
 heap_option = field_option(Options, "heap", heading=Heading.COMMAND)
 explain_option = field_option(Options, "explain_seconds")
 criterion_option = field_option(Options, "criterion")

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from shiq.jobs.commands.options import REPORTS, AnswerOptions, field_option
+from shiq.jobs.commands.options import REPORTS, AnswerOptions, field_option, with_options
 from shiq.jobs.commands.places import READS_PATH, STORE, WRITES, GuardedCommand, OutputParameter
 from shiq.jobs.option_fields import Heading
 from shiq.jobs.outputs import OutputKind
@@ -19,13 +19,28 @@ def _page_files(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, Out
 
 
 WRITES_PAGES = OutputParameter(list_outputs=_page_files)
-FORMATS = {
-    "html": ".html",
-    "md": ".md",
-    "sarif": ".sarif",
-    "junit": ".junit.xml",
-    "shacl": ".shacl.ttl",
+#: The formats that have an option of their own: the end of the file's name, and the option's help.
+FORMATS: Mapping[str, tuple[str, str]] = {
+    "html": (
+        ".html",
+        "One page, for people; it needs no network and no script. With --history, a folder.",
+    ),
+    "md": (".md", "Markdown, for the summary of a build step."),
+    "sarif": (".sarif", "SARIF 2.1.0, for code hosts and editors."),
+    "junit": (".junit.xml", "JUnit XML, for build servers."),
+    "shacl": (".shacl.ttl", "A SHACL validation report in Turtle, for RDF tools."),
 }
+
+
+def _format_options(command: Any) -> Any:
+    """Add an option for each of `FORMATS`."""
+    pages: dict[str, Any] = {"type": WRITES_PAGES, "metavar": "FILE|DIR"}
+    file: dict[str, Any] = {"type": WRITES, "metavar": "FILE"}
+    made = (
+        click.option(f"--{name}", help=what, **(pages if name == "html" else file))
+        for name, (_, what) in FORMATS.items()
+    )
+    return with_options(command, made)
 
 
 @click.command(cls=GuardedCommand)
@@ -36,25 +51,7 @@ FORMATS = {
     metavar="DIR",
     help="Instead of an answer: the history of a store, as pages in the folder --html: trends, and a page for each run.",
 )
-@click.option(
-    "--html",
-    type=WRITES_PAGES,
-    metavar="FILE|DIR",
-    help="One page, for people; it needs no network and no script. With --history, a folder.",
-)
-@click.option(
-    "--md", type=WRITES, metavar="FILE", help="Markdown, for the summary of a build step."
-)
-@click.option(
-    "--sarif", type=WRITES, metavar="FILE", help="SARIF 2.1.0, for code hosts and editors."
-)
-@click.option("--junit", type=WRITES, metavar="FILE", help="JUnit XML, for build servers.")
-@click.option(
-    "--shacl",
-    type=WRITES,
-    metavar="FILE",
-    help="A SHACL validation report in Turtle, for RDF tools.",
-)
+@_format_options
 @click.option(
     "--report",
     "-r",
@@ -93,10 +90,10 @@ def report(
     )
 
     asked = [read_target(name) for name in targets]
-    asked += [Target(Path(name), FORMATS[key]) for key, name in files.items() if name]
+    asked += [Target(Path(name), FORMATS[key][0]) for key, name in files.items() if name]
     if not asked:
         raise click.UsageError(
-            "Nothing to write: give --html, --md, --sarif, --junit, --shacl or --report."
+            f"Nothing to write: give {', '.join(f'--{name}' for name in FORMATS)} or --report."
         )
     document = read_answer(answer)
     earlier = read_baseline(Path(baseline)) if baseline else None

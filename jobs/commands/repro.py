@@ -11,17 +11,27 @@ import click
 
 from shiq.abox_ops.engine import CRITERIA
 from shiq.answers.verdict import Verdict
+from shiq.jobs.checking.options import Options
 from shiq.jobs.commands.options import (
     CommandGroup,
     NearestChoice,
     Seconds,
+    deletions_option,
+    field_option,
     heap_option,
+    insertions_option,
     json_option,
     master_option,
+    store_option,
 )
-from shiq.jobs.commands.places import READS, READS_PATH, STORE, GuardedCommand, OutputParameter
+from shiq.jobs.commands.places import READS, READS_PATH, GuardedCommand, OutputParameter
 from shiq.jobs.commands.running import write_json
 from shiq.jobs.doctor import FAIL, examine, to_dict
+from shiq.jobs.option_fields import Heading
+
+_timeout_option = click.option(
+    "--timeout", type=Seconds(0.1), metavar="TIME", help="Seconds for each reasoner."
+)
 
 
 @click.group(cls=CommandGroup)
@@ -30,24 +40,9 @@ def repro() -> None:
 
 
 @repro.command()
-@click.option("--store", "-s", type=STORE, required=True, help="A store that `shiq index` built.")
-@click.option(
-    "--insert",
-    "-i",
-    "insertions",
-    multiple=True,
-    type=READS,
-    required=True,
-    help="File of insertions; repeatable.",
-)
-@click.option(
-    "--delete",
-    "-d",
-    "deletions",
-    multiple=True,
-    type=READS,
-    help="File of deletions, which come first; repeatable.",
-)
+@store_option(required=True)
+@insertions_option(READS, required=True)
+@deletions_option(READS)
 @click.option(
     "--module",
     "number",
@@ -78,7 +73,7 @@ def repro() -> None:
     help="The zip to write.",
 )
 @heap_option
-@click.option("--timeout", type=Seconds(0.1), metavar="TIME", help="Seconds for each reasoner.")
+@_timeout_option
 def pack(
     store: str,
     insertions: tuple[str, ...],
@@ -116,7 +111,7 @@ def pack(
 @repro.command()
 @click.argument("file", type=READS_PATH)
 @heap_option
-@click.option("--timeout", type=Seconds(0.1), metavar="TIME", help="Seconds for each reasoner.")
+@_timeout_option
 def run(file: Path, heap: str, timeout: float | None) -> int:
     """Decide a packed module again with both reasoners. Exits with 0 if they agree, 1 if they do
     not, 3 if one is undecided.
@@ -144,12 +139,8 @@ def run(file: Path, heap: str, timeout: float | None) -> int:
 @click.command(cls=GuardedCommand)
 @click.option("--spark", is_flag=True, help="Start a Spark session too; takes some seconds.")
 @master_option
-@click.option(
-    "--heap",
-    default="1g",
-    show_default=True,
-    metavar="SIZE",
-    help="Memory for HermiT's JVM, as 512m or 4g.",
+@field_option(
+    Options, "heap", heading=Heading.COMMAND, help="Memory for HermiT's JVM, as 512m or 4g."
 )
 @json_option
 def doctor(spark: bool, master: str | None, heap: str, json_file: str | None) -> int:

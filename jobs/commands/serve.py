@@ -11,13 +11,13 @@ import click
 
 from shiq.errors import UsageError, missing_package
 from shiq.files import read_secret
-from shiq.jobs.commands.options import Seconds
-from shiq.jobs.commands.places import STORE, GuardedCommand
+from shiq.jobs.commands.options import Seconds, store_option
+from shiq.jobs.commands.places import GuardedCommand
 from shiq.jobs.serving.service import Service
 
 
 @click.command(cls=GuardedCommand)
-@click.option("--store", "-s", type=STORE, required=True, help="A store that `shiq index` built.")
+@store_option(required=True)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True)
 @click.option(

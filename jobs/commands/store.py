@@ -14,7 +14,7 @@ import click
 
 from shiq.answers.verdict import Leftover
 from shiq.errors import at_store
-from shiq.jobs.commands.options import json_option, snapshot_option
+from shiq.jobs.commands.options import json_option, snapshot_option, store_option
 from shiq.jobs.commands.places import STORE, WRITES, GuardedCommand
 from shiq.jobs.commands.running import write_json
 from shiq.jobs.history import (
@@ -42,7 +42,7 @@ def store_option_or_argument(command: Callable[..., int]) -> Callable[..., int]:
         return command(store=store or named, **options)
 
     argument = click.argument("named", metavar="[STORE]", required=False, type=STORE)
-    option = click.option("--store", "-s", type=STORE, help="A store that `shiq index` built.")
+    option: Callable[[Any], Callable[..., int]] = store_option()
     return option(argument(call))
 
 

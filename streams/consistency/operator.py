@@ -20,7 +20,7 @@ import numpy as np
 from shiq.answers.verdict import Leftover, Verdict, is_blocking
 from shiq.columns.arrays import Ints
 from shiq.errors import UsageError
-from shiq.jobs.option_fields import option
+from shiq.jobs.option_fields import Takes, option
 from shiq.rdf import read_assertions
 from shiq.streams.consistency.events import (
     EventColumns,
@@ -293,8 +293,20 @@ BUCKETS_IN_TASKS = 32
 class ConsistencySettings:
     """Settings of a run: start and end, batch size, harmless leftovers, and whether it is followed."""
 
-    start: int | None = None
-    end: int | None = None
+    start: int | None = option(
+        None,
+        "First point of the stream. [default: time of the first event]",
+        flags=("--from",),
+        takes=Takes.INTEGER,
+        metavar="M",
+    )
+    end: int | None = option(
+        None,
+        "Last point of the stream. [default: time of the last event]",
+        flags=("--to",),
+        takes=Takes.INTEGER,
+        metavar="N",
+    )
     batch: int = option(
         EVENTS_PER_BATCH, "Events in a batch; Spark takes all that are there.", minimum=1
     )

@@ -5,7 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from shiq.jobs.evaluation.streams.dublin import CAUSES, RATES, City, generate, ontology
+from shiq.jobs.evaluation.streams.dublin import (
+    CAUSES,
+    RATES,
+    City,
+    DublinRecipe,
+    generate,
+    ontology,
+)
 from shiq.streams.discovery import RuleMiner
 from tests.command_line import shiq
 from tests.discovery_cases import told
@@ -21,7 +28,7 @@ def test_sizes_are_those_of_the_source() -> None:
 
 def test_the_same_seed_gives_the_same_city(tmp_path: Path) -> None:
     for name in ("one", "two"):
-        generate(12, 6, 5, tmp_path / name)
+        generate(DublinRecipe(12, 6, 5), tmp_path / name)
     for file in (tmp_path / "one").iterdir():
         assert file.read_bytes() == (tmp_path / "two" / file.name).read_bytes(), file.name
 
@@ -66,7 +73,7 @@ def test_planted_causes_are_found_and_faults_named(tmp_path: Path) -> None:
 
 
 def test_exact_is_scratch_on_a_city(tmp_path: Path) -> None:
-    generate(9, 12, 4, tmp_path)
+    generate(DublinRecipe(9, 12, 4), tmp_path)
     sources = [tmp_path / f"{name}.jsonl.gz" for name in ("events", "buses")]
     found = []
     for method in ("exact", "scratch"):

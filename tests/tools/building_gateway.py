@@ -18,7 +18,14 @@ from typing import Any, Final
 
 import click
 
-from shiq.jobs.evaluation.streams.building import BUILDING, MINUTE, functions, readings, write
+from shiq.jobs.evaluation.streams.building import (
+    BUILDING,
+    MINUTE,
+    BuildingRecipe,
+    functions,
+    readings,
+    write,
+)
 from shiq.model import RDF
 from shiq.rml.program import parse_record
 from shiq.streams.enrichment import EnrichedEvent, Enricher, open_enricher
@@ -121,7 +128,7 @@ def main(folder: Path, events: int, seconds: float) -> None:
     """Runs the demo; ends with 1 where the room that changed does not alert with its next
     reading above 50 ppm.
     """
-    write(folder, ROOMS, events)
+    write(BuildingRecipe(ROOMS, events), folder)
     used, changed, has_alerted = functions(ROOMS), Event(), None
     click.echo(
         f"== {ROOMS} rooms: sensors in {folder}/sensors.db, functions in {folder}/rooms.json, readings by a socket"

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from shiq.errors import UsageError
-from shiq.jobs.commands.options import field_option
+from shiq.jobs.commands.options import field_options
 from shiq.jobs.commands.places import WRITES_ROWS, GuardedCommand
 from shiq.jobs.commands.running import write_json
 from shiq.jobs.commands.stream.options import (
@@ -48,21 +48,7 @@ from shiq.support import pluralize
     metavar="K",
     help="With --store: check the whole window every K units.",
 )
-@click.option(
-    "--from",
-    "start",
-    type=int,
-    metavar="M",
-    help="First point of the stream. [default: time of the first event]",
-)
-@click.option(
-    "--to",
-    "end",
-    type=int,
-    metavar="N",
-    help="Last point of the stream. [default: time of the last event]",
-)
-@field_option(ConsistencySettings, "batch")
+@field_options(ConsistencySettings, "start", "end", "batch")
 @click.option(
     "--verdicts",
     type=WRITES_ROWS,

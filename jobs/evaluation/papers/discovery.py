@@ -25,7 +25,7 @@ from shiq.jobs.evaluation.papers.page import (
 )
 from shiq.jobs.evaluation.peers import miners
 from shiq.jobs.evaluation.peers.install import MINERS, python_of
-from shiq.jobs.evaluation.streams.dublin import RATES, generate
+from shiq.jobs.evaluation.streams.dublin import RATES, DublinRecipe, generate
 from shiq.streams.discovery import RuleMiner
 from shiq.streams.discovery.atomsets import ROOT_VARIABLE, atoms_to_text
 from shiq.streams.discovery.ground_rules import mine_ground_rules
@@ -163,7 +163,7 @@ class _City:
         sizes = (settings.scale(w, full, 9) for w, full in ((100, 100), (250, 500), (500, 1000)))
         self.windows = sorted({*sizes})
         self._known: dict[tuple[Any, ...], tuple[float, frozenset[str], float]] = {}
-        generate(self.roads, 3 * max(self.windows), settings.seed, folder)
+        generate(DublinRecipe(self.roads, 3 * max(self.windows), settings.seed), folder)
 
     def mine(
         self, window: int, share: float, **options: Any
@@ -318,7 +318,7 @@ def _interestingness(city: _City) -> Iterator[Row]:
 def _ground(settings: PaperSettings, folder: Path) -> Iterator[Row]:
     """The ground language (as G11 and L03 have) beside itemset miners."""
     window = settings.scale(500, 1000, 9)
-    generate(_GROUND_ROADS, window + window // 3, settings.seed, folder)
+    generate(DublinRecipe(_GROUND_ROADS, window + window // 3, settings.seed), folder)
     miner = miner_of(folder, window // 3, window, language="ground", max_atoms=1)
     list(slides_of(miner, folder, 1))
     ours, mined = mine_ground_again(miner, _GROUND_ATOMS, window)

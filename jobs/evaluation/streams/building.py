@@ -13,8 +13,11 @@ import random
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+
+from shiq.jobs.option_fields import option
 
 SOSA: Final = "http://www.w3.org/ns/sosa/"
 BUILDING: Final = "http://example.org/building#"
@@ -126,8 +129,18 @@ def readings(rooms: int, events: int, seed: int = 0) -> Iterator[dict[str, Any]]
         }
 
 
-def write(out: Path, rooms: int, events: int, seed: int = 0) -> tuple[str, ...]:
-    """Writes all of it below ``out``; the names of the files."""
+@dataclass(frozen=True)
+class BuildingRecipe:
+    """A building of so many ``rooms`` that sends so many ``events``; each from ``seed``."""
+
+    rooms: int = option(20, "", minimum=1)
+    events: int = option(10_000, "", minimum=0)
+    seed: int = option(0, "", minimum=0)
+
+
+def write(recipe: BuildingRecipe, out: Path) -> tuple[str, ...]:
+    """Write all of it below ``out``; return the names of the files."""
+    rooms, events = recipe.rooms, recipe.events
     out.mkdir(parents=True, exist_ok=True)
     (out / "building.ofn").write_text(ontology(), encoding="utf-8")
     (out / "mapping.rml.ttl").write_text(MAPPING, encoding="utf-8")
@@ -139,5 +152,7 @@ def write(out: Path, rooms: int, events: int, seed: int = 0) -> tuple[str, ...]:
         rows = ((f"sensor{n}", f"room{n}", "CO2Sensor") for n in range(1, rooms + 1))
         database.executemany("INSERT INTO sensors VALUES (?, ?, ?)", rows)
     with open(out / "readings.jsonl", "w", encoding="utf-8") as file:
-        file.writelines(json.dumps(reading) + "\n" for reading in readings(rooms, events, seed))
+        file.writelines(
+            json.dumps(reading) + "\n" for reading in readings(rooms, events, recipe.seed)
+        )
     return ("building.ofn", "mapping.rml.ttl", "rooms.json", "sensors.db", "readings.jsonl")

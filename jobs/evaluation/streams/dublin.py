@@ -18,6 +18,7 @@ from random import Random
 from typing import Any
 
 from shiq.jobs.evaluation.generation import RDF_TYPE
+from shiq.jobs.option_fields import option
 
 # The city of `shiq.jobs.evaluation.streams.dublin`: its ontology, and what stands in it.
 
@@ -369,12 +370,27 @@ def planted_rules() -> list[dict[str, Any]]:
     ]
 
 
-def generate(roads: int, snapshots: int, seed: int, out: Path, faults: int = 0) -> dict[str, int]:
-    """Writes tbox.ofn, static.nt.gz, a stream for each of `RATES` and planted.json; how many
+@dataclass(frozen=True)
+class DublinRecipe:
+    """A city of so many ``roads`` for so many ``snapshots``, of which ``faults`` contradict the
+    ontology; each from ``seed``.
+    """
+
+    roads: int = option(300, "", minimum=4)
+    snapshots: int = option(1000, "", minimum=1)
+    seed: int = option(0, "", minimum=0)
+    faults: int = option(0, "K snapshots contradict the ontology.", minimum=0, metavar="K")
+
+
+def generate(recipe: DublinRecipe, out: Path) -> dict[str, int]:
+    """Write tbox.ofn, static.nt.gz, a stream for each of `RATES` and planted.json; return how many
     statements each has.
     """
-    city = City(roads, seed)
-    wrong = frozenset(Random(seed + 2).sample(range(snapshots), min(faults, snapshots)))
+    snapshots = recipe.snapshots
+    city = City(recipe.roads, recipe.seed)
+    wrong = frozenset(
+        Random(recipe.seed + 2).sample(range(snapshots), min(recipe.faults, snapshots))
+    )
     traffic = Traffic(city, snapshots, wrong)
     out.mkdir(parents=True, exist_ok=True)
     (out / "tbox.ofn").write_text(ontology(), encoding="utf-8")

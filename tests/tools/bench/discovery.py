@@ -18,7 +18,7 @@ from shiq.jobs.evaluation.papers.discovery import (
     miner_of,
     slides_of,
 )
-from shiq.jobs.evaluation.streams.dublin import generate
+from shiq.jobs.evaluation.streams.dublin import DublinRecipe, generate
 from tests.tools.bench.record import Figure
 from tests.tools.bench.repeat import Repeat, Row
 
@@ -98,11 +98,15 @@ def _ground(repeat: Repeat, city: Path) -> None:
 def _measure(repeat: Repeat) -> None:
     with tempfile.TemporaryDirectory() as folder:
         city, small = Path(folder) / "city", Path(folder) / "small"
-        generate(ROADS, WINDOW + SLIDES["1/3"][0] * TIMED, repeat.seed % 1_000_000, city)
+        recipe = DublinRecipe(ROADS, WINDOW + SLIDES["1/3"][0] * TIMED, repeat.seed % 1_000_000)
+        generate(recipe, city)
         for k in SLIDES:
             repeat.bench.say(f"a slide of {k}")
             _slide(repeat, city, k)
-        generate(GROUND_ROADS, GROUND_WINDOW + GROUND_WINDOW // 3, repeat.seed % 1_000_000, small)
+        recipe = DublinRecipe(
+            GROUND_ROADS, GROUND_WINDOW + GROUND_WINDOW // 3, repeat.seed % 1_000_000
+        )
+        generate(recipe, small)
         repeat.bench.say("ground language")
         _ground(repeat, small)
 
