@@ -262,7 +262,7 @@ def _count_complex_assertions(found: AddSetColumns, whole: UnionView) -> int:
     graph = found.graph
     seen = flags(len(graph), found.region)
     count = 0
-    for element, node, assertion in graph.complex_facts.asserted:
+    for element, node, assertion in graph.complex_facts.assertions:
         if seen[graph.rep[element]]:
             match assertion:
                 case owl.NegativeObjectPropertyAssertion(_, first, second):

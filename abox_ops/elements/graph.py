@@ -44,10 +44,10 @@ _EDGE, _ENDS = ("source", "role", "target", "inserted"), ("source_node", "target
 class ComplexFacts:
     """Complex assertions of fetched elements, and the facts that they come to, by element number.
 
-    asserted: (element, node, assertion). literals: with whether they are inserted.
+    assertions: (element, node, assertion). literals: with whether they are inserted.
     """
 
-    asserted: list[tuple[int, int, owl.Assertion]] = field(default_factory=list)
+    assertions: list[tuple[int, int, owl.Assertion]] = field(default_factory=list)
     literals: list[tuple[int, NameLiteral, bool]] = field(default_factory=list)
     negative_edges: list[tuple[int, Role, int]] = field(default_factory=list)
     negative_data: list[tuple[int, str, owl.Literal]] = field(default_factory=list)
@@ -418,7 +418,7 @@ class Graph:
         for node, assertion, inserted in rows:
             element = int(element_of(np.array([node]))[0])
             term = self.union.terms_of(np.array([node]))[0]
-            self.complex_facts.asserted.append((element, node, assertion))
+            self.complex_facts.assertions.append((element, node, assertion))
             for plain in normalise(assertion, self.roles).assertions:
                 self.complex_facts.add(plain, element, term, inserted, self._element)
 
