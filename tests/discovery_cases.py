@@ -249,7 +249,7 @@ def brute_rules(
     limits: MiningLimits,
 ) -> Iterator[tuple[BodyTree, str, int, int, int, int]]:
     """All rules of a window in all their spellings, those that T entails too."""
-    least = limits.least_support(len(window))
+    least = limits.min_support_count(len(window))
     for tree in all_bodies(classes, roles, limits.max_atoms, limits.max_variables):
         body = binding_pairs(tree_to_atoms(tree), window)
         if len({i for i, _ in body}) < least:

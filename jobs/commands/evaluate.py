@@ -19,7 +19,12 @@ from shiq.jobs.commands.options import (
 )
 from shiq.jobs.commands.places import READS, WRITES, GuardedCommand
 from shiq.jobs.commands.running import output_level
-from shiq.jobs.evaluation.evaluate.settings import FAMILIES, PAPERS, PaperSettings, Settings
+from shiq.jobs.evaluation.evaluate.settings import (
+    FAMILIES,
+    PAPERS,
+    BenchmarkSettings,
+    PaperSettings,
+)
 from shiq.jobs.option_fields import declared_names
 from shiq.jobs.progress import ProgressLine
 
@@ -32,8 +37,8 @@ _ONE_FAMILY_OPTIONS = {"reasoner": "incremental", "repeats": "incremental", "acc
 
 @click.command(cls=GuardedCommand)
 @click.argument("family", type=NearestChoice([*FAMILIES, *PAPERS]))
-@field_options(Settings, "universities", "data", "peers", "criteria", "engines")
-@field_options(Settings, "variants", "batches", "slices", "seed", "limit", "heap", "work")
+@field_options(BenchmarkSettings, "universities", "data", "peers", "criteria", "engines")
+@field_options(BenchmarkSettings, "variants", "batches", "slices", "seed", "limit", "heap", "work")
 @click.option(
     "--with",
     "earlier",
@@ -80,13 +85,13 @@ def evaluate(
     is_paper = family in PAPERS
     names = [
         name
-        for name in declared_names(PaperSettings if is_paper else Settings)
+        for name in declared_names(PaperSettings if is_paper else BenchmarkSettings)
         if _ONE_FAMILY_OPTIONS.get(name, family) == family
     ]
     _check_options(context, {*names, "markdown_file" if is_paper else "earlier"})
     known = {name: options[name] for name in names}
     try:
-        settings = PaperSettings(**known) if is_paper else Settings(family, **known)
+        settings = PaperSettings(**known) if is_paper else BenchmarkSettings(family, **known)
         files = {"json": json_file, "html": html_file, "markdown": markdown_file}
         shown = _find_harness(family, earlier).run(settings, files, progress)
     finally:
@@ -103,18 +108,22 @@ def _find_harness(name: str, earlier: Sequence[str] = ()) -> Harness:
     from shiq.jobs.evaluation.harness import Harness
 
     if name in PAPERS:
-        from shiq.jobs.evaluation.papers import page, paper_of
+        from shiq.jobs.evaluation.papers import load_paper, page
 
-        return Harness(partial(page.measure_paper, paper_of(name)), page.html, page.markdown)
+        return Harness(
+            partial(page.measure_paper, load_paper(name)), page.page_to_html, page.page_to_markdown
+        )
     from shiq.jobs.evaluation.evaluate import record
-    from shiq.jobs.evaluation.evaluate.page import page as render_page
+    from shiq.jobs.evaluation.evaluate.page import render_evaluation_page as render_page
     from shiq.jobs.evaluation.evaluate.run import evaluate
 
-    before = [record.read_document(Path(file)) for file in earlier]
+    before = [record.read_evaluation(Path(file)) for file in earlier]
     return Harness(
         evaluate,
         lambda document: render_page([*before, document]),
-        lambda document: record.table(record.runs_of([document]), document["comparisons"]),
+        lambda document: record.format_table(
+            record.merge_runs([document]), document["comparisons"]
+        ),
     )
 
 

@@ -19,15 +19,15 @@ from shiq.jobs.commands.options import (
 from shiq.jobs.commands.places import WRITES_FOLDER
 from shiq.jobs.commands.running import output_level
 from shiq.jobs.evaluation.generation import GenerationReport, Progress
-from shiq.jobs.evaluation.lubm.generate import generate as generate_lubm
+from shiq.jobs.evaluation.lubm.generate import generate_lubm_data as generate_lubm
 from shiq.jobs.evaluation.streams.building import BuildingRecipe
-from shiq.jobs.evaluation.streams.building import write as write_building
+from shiq.jobs.evaluation.streams.building import write_building_files as write_building
 from shiq.jobs.evaluation.streams.dublin import DublinRecipe
-from shiq.jobs.evaluation.streams.dublin import generate as generate_dublin
+from shiq.jobs.evaluation.streams.dublin import generate_city as generate_dublin
 from shiq.jobs.evaluation.streams.lubm import StreamRecipe
-from shiq.jobs.evaluation.streams.lubm import generate as generate_lubm_stream
-from shiq.jobs.evaluation.streams.rules import Caching, GeneratedJoin, Grid
-from shiq.jobs.evaluation.uobm.generate import generate as generate_uobm
+from shiq.jobs.evaluation.streams.lubm import generate_stream as generate_lubm_stream
+from shiq.jobs.evaluation.streams.rules import ContentCaching, HeavyJoin, PhotovoltaicGrid
+from shiq.jobs.evaluation.uobm.generate import generate_uobm_data as generate_uobm
 from shiq.jobs.option_fields import declared_names
 from shiq.jobs.progress import ProgressLine
 
@@ -64,7 +64,7 @@ def generate() -> None:
 
 
 def _rule_stream(
-    recipe: type[Grid | GeneratedJoin | Caching], *names: str
+    recipe: type[PhotovoltaicGrid | HeavyJoin | ContentCaching], *names: str
 ) -> Callable[[Callable[..., None]], Callable[..., int]]:
     """Make a command that writes the program and stream of a ``recipe``: program.lp and stream.log."""
 
@@ -74,7 +74,7 @@ def _rule_stream(
         @_quiet_option
         @wraps(command)
         def run(out: str, quiet: bool, **options: Any) -> int:
-            files = recipe(**options).stream().write(Path(out))
+            files = recipe(**options).generate_stream().write_files(Path(out))
             if not quiet:
                 click.echo(f"{out}: {', '.join(files)}")
             return 0
@@ -86,7 +86,7 @@ def _rule_stream(
 
 
 @generate.command()
-@_rule_stream(Grid, "side", "failing", "links")
+@_rule_stream(PhotovoltaicGrid, "side", "failing", "links")
 def grid() -> None:
     """The photo-voltaic grid for `shiq stream rules`: panels fail and recover.
 
@@ -96,7 +96,7 @@ def grid() -> None:
 
 
 @generate.command()
-@_rule_stream(GeneratedJoin, "facts", "window", "values")
+@_rule_stream(HeavyJoin, "facts", "window", "values")
 def join() -> None:
     """Heavy Join for `shiq stream rules`: a join through two windows.
 
@@ -106,7 +106,7 @@ def join() -> None:
 
 
 @generate.command()
-@_rule_stream(Caching, "events", "window")
+@_rule_stream(ContentCaching, "events", "window")
 def caching() -> None:
     """Content Caching for `shiq stream rules`: counts, rates, and what was not asked for.
 

@@ -1,5 +1,5 @@
-"""Shared parts of the generators of benchmark data: draws, and writing, counting and reporting of
-data and TBoxes.
+"""Tools that all data generators share: seeded random draws, counting and writing of triples, and
+TBoxes as RDF/XML.
 
 The sums over a few universities are what evaluations compare, so draws are *stratified*. Cards are
 dealt from a shuffled deck, each once, again and again. So any sum of n draws is off its mean by
@@ -7,7 +7,7 @@ less than one deck, for every seed. TBoxes are RDF/XML after the OWL 2 mapping t
 the axioms that the generators make and no others.
 
 >>> from itertools import islice
->>> sorted(islice(deck(random.Random(1), (7, 10)), 4))
+>>> sorted(islice(draw_range_in_rounds(random.Random(1), (7, 10)), 4))
 [7, 8, 9, 10]
 >>> from shiq.model import Class, SubClassOf, TBox
 >>> "rdfs:subClassOf" in tbox_as_rdfxml(TBox((SubClassOf(Class("urn:A"), Class("urn:B")),)), "urn:o")
@@ -35,7 +35,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class TripleCounts:
-    """Triples by kind, of N-Triples lines whose literals are plain strings."""
+    """Numbers of triples by kind, in N-Triples lines whose literals are plain strings."""
 
     triples: int = 0
     class_assertions: int = 0
@@ -47,7 +47,7 @@ class TripleCounts:
         return self.triples - self.class_assertions - self.data_assertions
 
     def add_lines(self, lines: list[str]) -> TripleCounts:
-        """With what ``lines`` say."""
+        """Copy of the counts with more lines counted."""
         classes, data = (
             sum(RDF_TYPE in line for line in lines),
             sum(line.endswith('" .\n') for line in lines),
@@ -73,8 +73,8 @@ class GenerationReport(TripleCounts):
 def write_triples(
     path: Path, parts: Iterable[list[str]], total: int, progress: Progress | None
 ) -> TripleCounts:
-    """Writes N-Triples lines part by part, gzipped: the same bytes for the same lines, with the
-    same zlib.
+    """Write N-Triples lines part by part to a gzipped file; equal lines give equal bytes. Return
+    their counts.
     """
     counts = TripleCounts()
     with (
@@ -101,24 +101,20 @@ _STRATA = 5
 
 
 def draw_below(rng: random.Random, n: int) -> int:
-    """A number of 0 … n-1. Rests on `random.Random.random` alone, the one method whose sequence
-    Python keeps across versions.
-    """
+    """Draw an integer of 0 … n-1, the same for the same seed in every version of Python."""
     return int(rng.random() * n)
 
 
 def shuffle(rng: random.Random, values: list[V]) -> list[V]:
-    """Shuffles in place, and hands the list back."""
+    """Shuffle a list in place and return it."""
     for i in range(len(values) - 1, 0, -1):
         j = int(rng.random() * (i + 1))
         values[i], values[j] = values[j], values[i]
     return values
 
 
-def sample(rng: random.Random, population: Sequence[V], k: int) -> list[V]:
-    """Draw ``k`` members at distinct places; meant for a ``k`` that is small against the
-    population.
-    """
+def sample_distinct(rng: random.Random, population: Sequence[V], k: int) -> list[V]:
+    """Draw ``k`` members at distinct positions; fast only if ``k`` is small against the population."""
     n = len(population)
     chosen: dict[int, None] = {}
     while len(chosen) < k:
@@ -126,25 +122,27 @@ def sample(rng: random.Random, population: Sequence[V], k: int) -> list[V]:
     return [population[i] for i in chosen]
 
 
-def deal(rng: random.Random, cards: Iterable[V]) -> Iterator[V]:
-    """Endless draws from a deck of those cards, each card once per round."""
+def draw_in_rounds(rng: random.Random, cards: Iterable[V]) -> Iterator[V]:
+    """Draw from ``cards`` without end; each round has each card once, in random order."""
     cards = tuple(cards)
     while True:
         yield from shuffle(rng, list(cards))
 
 
-def deck(rng: random.Random, bounds: tuple[int, int]) -> Iterator[int]:
-    """Endless draws of low … high, each value once per round."""
-    return deal(rng, range(bounds[0], bounds[1] + 1))
+def draw_range_in_rounds(rng: random.Random, bounds: tuple[int, int]) -> Iterator[int]:
+    """Draw integers between two bounds (inclusive) without end; each round has each integer once."""
+    return draw_in_rounds(rng, range(bounds[0], bounds[1] + 1))
 
 
 def draw_stratified(
     rng: random.Random, bounds: tuple[float, float], strata: int = _STRATA
 ) -> Iterator[float]:
-    """Endless draws between two bounds, one of each stratum of the interval per round."""
+    """Draw numbers between two bounds without end; each round has one number of each stratum of the
+    interval.
+    """
     low, high = bounds
     width = (high - low) / strata
-    for stratum in deck(rng, (0, strata - 1)):
+    for stratum in draw_range_in_rounds(rng, (0, strata - 1)):
         yield low + width * (stratum + rng.random())
 
 
@@ -158,136 +156,155 @@ _CHARACTERISTICS: dict[type[owl.Axiom], str] = {
 }
 
 
-def _reference(tag: str, iri: str) -> str:
+def _reference_element(tag: str, iri: str) -> str:
+    """XML element with a reference to an IRI."""
     return f"<{tag} rdf:resource={quoteattr(iri)}/>"
 
 
-def _number(tag: str, n: int) -> str:
+def _number_element(tag: str, n: int) -> str:
+    """XML element with a non-negative integer."""
     return f'<{tag} rdf:datatype="{owl.XSD}nonNegativeInteger">{n}</{tag}>'
 
 
-def _role(tag: str, role: owl.ObjectPropertyExpression) -> str:
+def _role_element(tag: str, role: owl.ObjectPropertyExpression) -> str:
+    """XML element with a role or an inverse role."""
     if isinstance(role, owl.ObjectInverseOf):
-        return f"<{tag}><rdf:Description>{_reference('owl:inverseOf', role.property.iri)}</rdf:Description></{tag}>"
-    return _reference(tag, role.iri)
+        return f"<{tag}><rdf:Description>{_reference_element('owl:inverseOf', role.property.iri)}</rdf:Description></{tag}>"
+    return _reference_element(tag, role.iri)
 
 
-def _collection(tag: str, members: Iterable[str]) -> str:
+def _collection_element(tag: str, members: Iterable[str]) -> str:
+    """XML element with an RDF list of members."""
     return f'<{tag} rdf:parseType="Collection">{"".join(members)}</{tag}>'
 
 
-def _filler(tag: str, expression: owl.ClassExpression) -> str:
+def _class_element(tag: str, expression: owl.ClassExpression) -> str:
+    """XML element with a class: a reference if it is named, else its definition."""
     return (
-        _reference(tag, expression.iri)
+        _reference_element(tag, expression.iri)
         if isinstance(expression, owl.Class)
-        else f"<{tag}>{_node(expression)}</{tag}>"
+        else f"<{tag}>{_class_node(expression)}</{tag}>"
     )
 
 
-def _restriction(role: owl.ObjectPropertyExpression, *parts: str) -> str:
-    return f"<owl:Restriction>{_role('owl:onProperty', role)}{''.join(parts)}</owl:Restriction>"
+def _restriction_element(role: owl.ObjectPropertyExpression, *parts: str) -> str:
+    """XML element of an OWL restriction on a role."""
+    return f"<owl:Restriction>{_role_element('owl:onProperty', role)}{''.join(parts)}</owl:Restriction>"
 
 
-def _node(expression: owl.ClassExpression) -> str:
+def _class_node(expression: owl.ClassExpression) -> str:
+    """XML node that defines a class expression."""
     match expression:
         case owl.Class(iri):
             return f"<owl:Class rdf:about={quoteattr(iri)}/>"
         case owl.ObjectIntersectionOf(operands):
-            return (
-                f"<owl:Class>{_collection('owl:intersectionOf', map(_node, operands))}</owl:Class>"
-            )
+            return f"<owl:Class>{_collection_element('owl:intersectionOf', map(_class_node, operands))}</owl:Class>"
         case owl.ObjectUnionOf(operands):
-            return f"<owl:Class>{_collection('owl:unionOf', map(_node, operands))}</owl:Class>"
+            return f"<owl:Class>{_collection_element('owl:unionOf', map(_class_node, operands))}</owl:Class>"
         case owl.ObjectComplementOf(operand):
-            return f"<owl:Class>{_filler('owl:complementOf', operand)}</owl:Class>"
+            return f"<owl:Class>{_class_element('owl:complementOf', operand)}</owl:Class>"
         case owl.ObjectSomeValuesFrom(role, filler):
-            return _restriction(role, _filler("owl:someValuesFrom", filler))
+            return _restriction_element(role, _class_element("owl:someValuesFrom", filler))
         case owl.ObjectAllValuesFrom(role, filler):
-            return _restriction(role, _filler("owl:allValuesFrom", filler))
+            return _restriction_element(role, _class_element("owl:allValuesFrom", filler))
         case owl.ObjectMinCardinality(n, role, owl.Class(iri)) if iri == owl.OWL + "Thing":
-            return _restriction(role, _number("owl:minCardinality", n))
+            return _restriction_element(role, _number_element("owl:minCardinality", n))
         case owl.ObjectMaxCardinality(n, role, owl.Class(iri)) if iri == owl.OWL + "Thing":
-            return _restriction(role, _number("owl:maxCardinality", n))
+            return _restriction_element(role, _number_element("owl:maxCardinality", n))
         case owl.ObjectMaxCardinality(n, role, filler):
-            return _restriction(
-                role, _number("owl:maxQualifiedCardinality", n), _filler("owl:onClass", filler)
+            return _restriction_element(
+                role,
+                _number_element("owl:maxQualifiedCardinality", n),
+                _class_element("owl:onClass", filler),
             )
         case owl.ObjectMinCardinality(n, role, filler):
-            return _restriction(
-                role, _number("owl:minQualifiedCardinality", n), _filler("owl:onClass", filler)
+            return _restriction_element(
+                role,
+                _number_element("owl:minQualifiedCardinality", n),
+                _class_element("owl:onClass", filler),
             )
         case owl.DataSomeValuesFrom(data, range):
-            return _restriction(owl.ObjectProperty(data.iri), _range("owl:someValuesFrom", range))
+            return _restriction_element(
+                owl.ObjectProperty(data.iri), _data_range_element("owl:someValuesFrom", range)
+            )
         case owl.DataAllValuesFrom(data, range):
-            return _restriction(owl.ObjectProperty(data.iri), _range("owl:allValuesFrom", range))
+            return _restriction_element(
+                owl.ObjectProperty(data.iri), _data_range_element("owl:allValuesFrom", range)
+            )
     raise TypeError(f"no RDF/XML for {expression!r}")
 
 
-def _range(tag: str, range: owl.DataRange) -> str:
+def _data_range_element(tag: str, range: owl.DataRange) -> str:
+    """XML element with a datatype or a datatype restriction."""
     match range:
         case owl.Datatype(iri):
-            return _reference(tag, iri)
+            return _reference_element(tag, iri)
         case owl.DatatypeRestriction(datatype, facets):
             members = (
-                f"<rdf:Description>{_facet(facet.replace(owl.XSD, 'xsd:'), value)}</rdf:Description>"
+                f"<rdf:Description>{_facet_element(facet.replace(owl.XSD, 'xsd:'), value)}</rdf:Description>"
                 for facet, value in facets
             )
-            restrictions = _collection("owl:withRestrictions", members)
-            return f"<{tag}><rdfs:Datatype>{_reference('owl:onDatatype', datatype.iri)}{restrictions}</rdfs:Datatype></{tag}>"
+            restrictions = _collection_element("owl:withRestrictions", members)
+            on = _reference_element("owl:onDatatype", datatype.iri)
+            return f"<{tag}><rdfs:Datatype>{on}{restrictions}</rdfs:Datatype></{tag}>"
     raise TypeError(f"no RDF/XML for {range!r}")
 
 
-def _facet(tag: str, value: owl.Literal) -> str:
+def _facet_element(tag: str, value: owl.Literal) -> str:
+    """XML element with the literal of a facet."""
     return f"<{tag} rdf:datatype={quoteattr(value.datatype)}>{escape(value.lexical)}</{tag}>"
 
 
-def _axiom(axiom: owl.Axiom) -> tuple[str, str]:
-    """The subject of an axiom and what is said there; subject "" for a node of its own."""
+def _axiom_element(axiom: owl.Axiom) -> tuple[str, str]:
+    """Subject IRI of an axiom and the XML element that states it; "" if the element is a node of
+    its own.
+    """
     match axiom:
         case owl.SubClassOf(owl.Class(iri), sup):
-            return iri, _filler("rdfs:subClassOf", sup)
+            return iri, _class_element("rdfs:subClassOf", sup)
         case owl.EquivalentClasses((owl.Class(iri), other)):
-            return iri, _filler("owl:equivalentClass", other)
+            return iri, _class_element("owl:equivalentClass", other)
         case owl.DisjointClasses(expressions):
-            members = _collection("owl:members", map(_node, expressions))
+            members = _collection_element("owl:members", map(_class_node, expressions))
             return "", f"<owl:AllDisjointClasses>{members}</owl:AllDisjointClasses>"
         case owl.DisjointObjectProperties((owl.ObjectProperty(iri), other)):
-            return iri, _role("owl:propertyDisjointWith", other)
+            return iri, _role_element("owl:propertyDisjointWith", other)
         case owl.EquivalentObjectProperties((owl.ObjectProperty(iri), other)):
-            return iri, _role("owl:equivalentProperty", other)
+            return iri, _role_element("owl:equivalentProperty", other)
         case owl.SubObjectPropertyOf(owl.ObjectProperty(iri), sup):
-            return iri, _role("rdfs:subPropertyOf", sup)
+            return iri, _role_element("rdfs:subPropertyOf", sup)
         case owl.InverseObjectProperties(owl.ObjectProperty(iri), second):
-            return iri, _role("owl:inverseOf", second)
+            return iri, _role_element("owl:inverseOf", second)
         case owl.ObjectPropertyDomain(owl.ObjectProperty(iri), cls):
-            return iri, _filler("rdfs:domain", cls)
+            return iri, _class_element("rdfs:domain", cls)
         case owl.ObjectPropertyRange(owl.ObjectProperty(iri), cls):
-            return iri, _filler("rdfs:range", cls)
+            return iri, _class_element("rdfs:range", cls)
         case owl.DataPropertyDomain(data, cls):
-            return data.iri, _filler("rdfs:domain", cls)
+            return data.iri, _class_element("rdfs:domain", cls)
         case owl.DataPropertyRange(data, range):
-            return data.iri, _range("rdfs:range", range)
+            return data.iri, _data_range_element("rdfs:range", range)
     characteristic = _CHARACTERISTICS.get(type(axiom))
     property = getattr(axiom, "property", None)
     if characteristic is None or property is None or isinstance(property, owl.ObjectInverseOf):
         raise TypeError(f"no RDF/XML for {axiom!r}")
-    return property.iri, _reference("rdf:type", owl.OWL + characteristic)
+    return property.iri, _reference_element("rdf:type", owl.OWL + characteristic)
 
 
 def tbox_as_rdfxml(
     tbox: owl.TBox, ontology: str, assertions: Iterable[owl.ClassAssertion] = ()
 ) -> str:
-    """``tbox`` with its declarations, as the ontology of that IRI, and the classes of some
-    individuals that come with it.
+    """Serialise a TBox with its declarations and some class assertions as an ontology in RDF/XML.
 
-    Raises TypeError for an axiom, or a class asserted, outside what is handled here.
+    Raises: TypeError for an axiom or class that the generators do not use.
     """
     said: dict[str, list[str]] = {}
     for axiom in tbox.axioms:
-        subject, text = _axiom(axiom)
+        subject, text = _axiom_element(axiom)
         said.setdefault(subject, []).append(text)
     for assertion in assertions:
-        said.setdefault(assertion.individual, []).append(_filler("rdf:type", assertion.expression))
+        said.setdefault(assertion.individual, []).append(
+            _class_element("rdf:type", assertion.expression)
+        )
     entities = dict.fromkeys(tbox.signature.classes, "owl:Class")
     entities |= dict.fromkeys(tbox.signature.object_properties, "owl:ObjectProperty")
     entities |= dict.fromkeys(tbox.signature.data_properties, "owl:DatatypeProperty")

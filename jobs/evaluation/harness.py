@@ -1,6 +1,7 @@
-"""The harness of `shiq evaluate`: what evaluations of benchmark data and of papers have in common.
+"""Common frame of all evaluations by `shiq evaluate`: run them, and write JSON, HTML and Markdown.
 
-An evaluation is a document, held against its schema before it is shown: as JSON, as a page, as text.
+An evaluation is a document, held against its schema before it is shown: as JSON, as a page, as
+text.
 """
 
 from __future__ import annotations
@@ -28,18 +29,23 @@ Save: TypeAlias = Callable[[Document], None]
 
 @dataclass(frozen=True)
 class Harness:
-    """One kind of evaluation. measure: makes its document by settings; html, text: show one."""
+    """Kind of evaluation (benchmark data or paper), as functions.
+
+    measure: makes the JSON document from settings
+    html, text: render the document
+    """
 
     measure: Callable[[Any, Progress, Save], Document]
     html: Callable[[Document], str]
     text: Callable[[Document], str]
 
     def run(self, settings: Any, files: Mapping[str, str | None], progress: Progress) -> str:
-        """Measure, and write ``files`` (json, html, markdown; None: not) whenever there is more.
+        """Measure, write ``files`` (by json, html, markdown; None: none) after each progress, and
+        return the text.
 
-        Returns the text. Raises: UsageError, OperationalError.
+        Raises: UsageError, OperationalError.
         """
-        forms = {"json": json_form, "html": self.html, "markdown": self.text}
+        forms = {"json": document_to_json, "html": self.html, "markdown": self.text}
 
         def save(document: Document) -> None:
             for kind, file in files.items():
@@ -51,20 +57,20 @@ class Harness:
         return self.text(found)
 
 
-def json_form(document: Document) -> str:
-    """Return a document as JSON."""
+def document_to_json(document: Document) -> str:
+    """Serialise a document as JSON."""
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
-def checked_document(
+def make_checked_document(
     schema: Mapping[str, Any], version: int, began: float, **parts: Any
 ) -> dict[str, Any]:
-    """Return the document of ``parts`` with its version, when and where it was made.
+    """Make a JSON document of ``parts`` with version, date and machine.
 
-    Raises: OperationalError where it does not fit its ``schema``.
+    Raises: OperationalError if it violates its ``schema``.
     """
     made = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(began))
-    document = {"schema_version": version, "made": made, "machine": machine(), **parts}
+    document = {"schema_version": version, "made": made, "machine": describe_machine(), **parts}
     if wrong := schema_problems(document, schema):
         raise OperationalError(
             f"the evaluation does not fit its schema: {'; '.join(wrong[:3])}", "Please report this."
@@ -72,8 +78,8 @@ def checked_document(
     return document
 
 
-def commit() -> str:
-    """Return the commit of this clone, with a + if its files differ; "" outside a clone."""
+def current_commit() -> str:
+    """Commit of this clone, with a + if its files differ; "" outside a clone."""
     root = Path(__file__).resolve().parents[2]
     words = (["rev-parse", "--short=12", "HEAD"], ["status", "--porcelain", "-uno"])
     try:
@@ -88,21 +94,21 @@ def commit() -> str:
     return head + ("+" if changed else "")
 
 
-def machine() -> dict[str, Any]:
+def describe_machine() -> dict[str, Any]:
     """Describe the machine on which figures are measured."""
     return {
-        "processor": _first_value("/proc/cpuinfo", "model name")
+        "processor": _read_first_value("/proc/cpuinfo", "model name")
         or platform.processor()
         or platform.machine(),
         "cores": os.cpu_count(),
-        "memory_mb": _memory_mb(),
+        "memory_mb": _read_memory_mb(),
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
         "load": round(os.getloadavg()[0], 2),
     }
 
 
-def _first_value(path: str, key: str) -> str:
+def _read_first_value(path: str, key: str) -> str:
     """Value of the first line ``KEY: VALUE`` of a system file; "" if there is none."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
@@ -113,6 +119,7 @@ def _first_value(path: str, key: str) -> str:
         return ""
 
 
-def _memory_mb() -> int | None:
-    value = _first_value("/proc/meminfo", "MemTotal").split(" ")[0]
+def _read_memory_mb() -> int | None:
+    """Memory of this machine in MiB; None if unknown."""
+    value = _read_first_value("/proc/meminfo", "MemTotal").split(" ")[0]
     return int(value) // 1024 if value.isdigit() else None

@@ -24,7 +24,7 @@ ROOT_VARIABLE = "?x0"
 
 
 class BodyTree(NamedTuple):
-    """Tree-shaped rule body, seen from a variable.
+    """Rule body as a tree of atoms whose root is a variable.
 
     classes: class expressions at the variable, sorted.
     branches: sorted triples of a role, whether it leads to this variable, and the tree at its other
@@ -36,7 +36,9 @@ class BodyTree(NamedTuple):
 
 
 def term_text(individual: str) -> str:
-    """Text of an individual as a term."""
+    """Text of an individual as a term: IRIs in angle brackets, blank nodes and variables as they
+    are.
+    """
     return individual if individual.startswith(("_:", "?")) else f"<{individual}>"
 
 
@@ -46,13 +48,15 @@ def strip_brackets(text: str) -> str:
 
 
 def variable_name(number: int) -> str:
-    """Name of a variable by number."""
+    """Name of the variable with this index: ?x0, ?x1, …"""
     return f"?x{number}"
 
 
 @lru_cache(1 << 16)
 def tree_to_atoms(tree: BodyTree) -> Atoms:
-    """Atoms of a body: roles, then classes. Variables are numbered depth first from the root."""
+    """Atoms of a body: role atoms, then class atoms. Variables are numbered depth first from the
+    root.
+    """
     roles: list[Atom] = []
     classes: list[Atom] = []
     count = 0
@@ -93,21 +97,23 @@ def variable_count(tree: BodyTree) -> int:
 
 
 def add_class(tree: BodyTree, place: int, name: str) -> BodyTree:
-    """Add a class at the variable number ``place``."""
+    """Add a class at the variable with index ``place``."""
     if place == 0:
         return BodyTree(tuple(sorted((*tree.classes, name))), tree.branches)
     return _change_subtree(tree, place, lambda below, at: add_class(below, at, name))
 
 
 def add_branch(tree: BodyTree, place: int, role: str, inverse: bool) -> BodyTree:
-    """Add a variable connected by ``role`` to the variable number ``place``."""
+    """Add a variable connected by ``role`` to the variable with index ``place``."""
     if place == 0:
         return BodyTree(tree.classes, tuple(sorted((*tree.branches, (role, inverse, BodyTree())))))
     return _change_subtree(tree, place, lambda below, at: add_branch(below, at, role, inverse))
 
 
 def _change_subtree(tree: BodyTree, place: int, change: Any) -> BodyTree:
-    """Replace the subtree that contains the variable number ``place``."""
+    """Copy of a body in which ``change`` was applied to the subtree at the variable with index
+    ``place``.
+    """
     branches = list(tree.branches)
     place -= 1
     for i, (role, inverse, below) in enumerate(branches):
@@ -120,13 +126,15 @@ def _change_subtree(tree: BodyTree, place: int, change: Any) -> BodyTree:
 
 @lru_cache(1 << 17)
 def smaller_bodies(tree: BodyTree) -> tuple[BodyTree, ...]:
-    """Bodies with one atom less: without a class, or without a role to a bare variable."""
+    """Bodies with one atom less: without a class atom, or without a role atom to a variable that
+    has no other atom.
+    """
     return tuple(_remove_one_atom(tree))
 
 
 @lru_cache(1 << 17)
 def sub_bodies(tree: BodyTree) -> tuple[BodyTree, ...]:
-    """Smaller bodies and the subtrees at other variables: each binds in every snapshot where the
+    """Smaller bodies, and the subtrees at other variables; each binds in every snapshot where the
     body does.
     """
     return (
@@ -187,12 +195,12 @@ def atoms_to_text(atoms: Iterable[Atom]) -> str:
 
 
 def spelling_sort_key(atoms: Atoms) -> tuple[int, str]:
-    """Sort key of equivalent bodies: fewest atoms, then text; the smallest is reported."""
+    """Sort key of equivalent bodies: number of atoms, then text. The smallest spelling is reported."""
     return len(atoms), atoms_to_text(atoms)
 
 
 class AtomIndex:
-    """Index of ground atoms by name and by each term."""
+    """Index of ground atoms by class or role name and by each argument."""
 
     def __init__(self, atoms: Iterable[Atom]) -> None:
         self.atoms = frozenset(atoms)

@@ -1,4 +1,5 @@
-"""Bit matrix of ground atoms and snapshots: a ring over the last snapshots, 64 to a word.
+"""Bit matrix of ground atoms (rows) and snapshots (columns): a ring over the last snapshots, 64 to
+a word.
 
 Atoms entailed by ontology and static data alone (T ∪ A) hold in every consistent snapshot; they are
 stored once (`set_static`). `changed_words` tells holders of counts which words changed. Source:
@@ -27,13 +28,13 @@ HEAD_TAG = "\N{RIGHTWARDS ARROW}"
 
 
 def tag_atom(tag: str, atom: Atom) -> Atom:
-    """Atom with ``tag`` before its name."""
+    """Copy of an atom with ``tag`` before its class or role name."""
     return (tag + atom[0], *atom[1:])
 
 
 class Extension(NamedTuple):
-    """Individuals, ascending, each with the bits of the snapshots in which a class or body holds of
-    it.
+    """Extension of a class or body: individuals, ascending, each with the bits of the snapshots
+    where it is a member.
     """
 
     rows: Ints
@@ -41,7 +42,9 @@ class Extension(NamedTuple):
 
 
 class RootEdges(NamedTuple):
-    """Role assertions, sorted by their end at the root: root end, other end, bits of snapshots."""
+    """Edges of a role, sorted by the individual at the root of a body: root end, other end, bits of
+    snapshots.
+    """
 
     root_ends: Ints
     other_ends: Ints
@@ -65,14 +68,14 @@ def count_row_bits(bits: Bits) -> Any:
 
 
 def drop_empty_rows(rows: Ints, bits: Bits) -> Extension:
-    """Extension without the individuals that have no set bit."""
+    """Make an extension of the individuals that have a set bit."""
     some = bits.any(axis=1)
     return Extension(rows, bits) if some.all() else Extension(rows[some], bits[some])
 
 
 class SnapshotColumns:
-    """Bit matrix of the last ``size`` snapshots; the column of a snapshot is its index modulo
-    ``size``.
+    """Bit matrix of ground atoms by the last ``size`` snapshots; the column of a snapshot is its
+    index modulo ``size``.
     """
 
     def __init__(self, size: int) -> None:
@@ -92,11 +95,11 @@ class SnapshotColumns:
         self._sorted_ends: dict[tuple[str, bool | None], tuple[int, Ints, Ints, Ints]] = {}
 
     def set_static(self, static: Iterable[Atom]) -> None:
-        """Set the atoms that hold in every consistent snapshot."""
-        self.static_numbers = self.number_atoms(static)
+        """Set the static atoms, which hold in every consistent snapshot."""
+        self.static_numbers = self.rows_of_atoms(static)
 
-    def number_atoms(self, atoms: Iterable[Atom]) -> Ints:
-        """Row numbers of ``atoms``; new atoms are added."""
+    def rows_of_atoms(self, atoms: Iterable[Atom]) -> Ints:
+        """Row indexes of ``atoms``; a new atom gets a new row."""
         ids = self.ids
         found = [
             self._add_atom(atom) if (number := ids.get(atom)) is None else number
@@ -110,7 +113,7 @@ class SnapshotColumns:
         return np.array(found, np.int64)
 
     def _add_atom(self, atom: Atom) -> int:
-        """Add an atom and return its row number."""
+        """Add an atom and return its row index."""
         number = self.ids[atom] = len(self.atoms)
         self.atoms.append(atom)
         ends = [self._numbers.setdefault(term, len(self._numbers)) for term in atom[1:]]
@@ -133,13 +136,13 @@ class SnapshotColumns:
         self.atoms_by_place.pop(place, None)
         if atoms is None:
             return
-        held = self.atoms_by_place[place] = self.number_atoms(atoms)
+        held = self.atoms_by_place[place] = self.rows_of_atoms(atoms)
         self._bits[held, word] |= bit
         self._bits[self.static_numbers, word] |= bit
         self._drop_dead_atoms()
 
     def snapshot_mask(self, indices: Iterable[int]) -> Bits:
-        """Bits of the given snapshots."""
+        """Bit mask of the given snapshots' columns."""
         mask = np.zeros(self.words, np.uint64)
         for index in indices:
             place = index % self.size
@@ -147,7 +150,7 @@ class SnapshotColumns:
         return mask
 
     def changed_words(self, version: int) -> Ints:
-        """Indexes of the words that changed after ``version``."""
+        """Indexes of the 64-bit words of columns that changed after ``version``."""
         return np.flatnonzero(self.word_versions > version)
 
     def _drop_dead_atoms(self) -> None:
@@ -170,8 +173,8 @@ class SnapshotColumns:
 
     # --- what is looked at ------------------------------------------------------------------------
 
-    def class_atoms(self) -> Ints:
-        """Row numbers of class assertions that are not static."""
+    def class_assertion_rows(self) -> Ints:
+        """Row indexes of the class assertions that are not static."""
         numbers = np.array([i for i, atom in enumerate(self.atoms) if len(atom) == 2], np.int64)
         return numbers[~np.isin(numbers, self.static_numbers)]
 
@@ -189,23 +192,27 @@ class SnapshotColumns:
         return sorted(self._atoms_by_name)
 
     def class_extension(self, name: str, words: Ints) -> Extension:
-        """Extension of a class in ``words``."""
+        """Extension of a class in the given 64-bit words of columns."""
         numbers, near, _ = self._sorted_atoms_of_name(name, None)
         return drop_empty_rows(near, self._bits[numbers[:, None], words])
 
     def role_edges(self, name: str, inverse: bool, words: Ints) -> RootEdges:
-        """Edges of a role in ``words``; with ``inverse`` from its objects."""
+        """Edges of a role in the given 64-bit words of columns; with ``inverse`` seen from its
+        objects.
+        """
         numbers, near, far = self._sorted_atoms_of_name(name, inverse)
         bits = self._bits[numbers[:, None], words]
         some = bits.any(axis=1)
         return RootEdges(near[some], far[some], bits[some])
 
     def atom_bits(self, numbers: Ints) -> Bits:
-        """Bits of the snapshots that entail these atoms."""
+        """Bits of the snapshots that entail these atoms, a row for each."""
         return self._bits[numbers]
 
     def _sorted_atoms_of_name(self, name: str, inverse: bool | None) -> tuple[Ints, Ints, Ints]:
-        """Row numbers of the atoms with a name, with both ends, sorted by the end at the root."""
+        """Row indexes and both ends of the atoms with a class or role name, sorted by the end at
+        the root.
+        """
         said = self._atoms_by_name.get(name, [])
         known = self._sorted_ends.get((name, inverse))
         if known is None or known[0] != len(said):

@@ -40,7 +40,7 @@ from shiq.streams.discovery.columns import (
 
 
 class BodyExtensions:
-    """Extensions of bodies in some ``words`` of the columns.
+    """Extensions of rule bodies in some 64-bit words of the snapshot columns, computed once each.
 
     among: bits of the only snapshots that count; None for all.
     kept: largest number of atoms of a branch whose extension is cached.
@@ -118,7 +118,7 @@ class BodyExtensions:
         return joint, pairs
 
     def branch_extension(self, role: str, inverse: bool, below: BodyTree) -> Extension:
-        """Extension of a branch: individuals with a role to the subtree ``below``."""
+        """Extension of a branch: individuals with a role edge to a member of the body ``below``."""
         key = (role, inverse, below)
         found = self._branches.get(key)
         if found is None:
@@ -128,7 +128,7 @@ class BodyExtensions:
         return found
 
     def role_edges(self, role: str, inverse: bool) -> RootEdges:
-        """Edges of a role, sorted by their end at the root."""
+        """Edges of a role, sorted by the individual at the root."""
         found = self._edges.get((role, inverse))
         if found is None:
             found = self.columns.role_edges(role, inverse, self.words)
@@ -152,8 +152,8 @@ class BodyExtensions:
         return drop_empty_rows(near[starts], np.bitwise_or.reduceat(bits, starts, axis=0))
 
     def counterexamples(self, tree: BodyTree, name: str, bit: np.uint64) -> list[str]:
-        """Individuals in a body but not in a class, in the snapshot of ``bit`` (only one word is
-        loaded).
+        """Individuals in a body but not in a class, in the snapshot of ``bit`` (only one word may
+        be loaded).
         """
         found = self._counterexamples.get((tree, name))
         if found is None:
@@ -169,7 +169,7 @@ class BodyExtensions:
 
 
 def _find_positions(values: Ints, ordered: Ints) -> tuple[Ints, Ints]:
-    """Indexes of ``values`` that occur in ``ordered`` (ascending), and their positions there."""
+    """Indexes of those ``values`` that occur in ``ordered`` (ascending), and their positions there."""
     if not len(ordered) or not len(values):
         return np.empty(0, np.int64), np.empty(0, np.int64)
     place = np.searchsorted(ordered, values)
@@ -194,8 +194,8 @@ class MiningLimits:
     max_variables: int = 3
     max_rules: int = 100_000
 
-    def least_support(self, window: int) -> int:
-        """Number of snapshots of a window that must support a rule."""
+    def min_support_count(self, window: int) -> int:
+        """Number of snapshots in a window that must support a rule."""
         return max(1, -(-self.min_support.numerator * window // self.min_support.denominator))
 
     def is_confident(self, joint: int, body: int) -> bool:
@@ -221,7 +221,8 @@ class MinedRule:
 
 @dataclass
 class BodyCounts:
-    """Counts of a body, valid for ``version`` of the columns.
+    """Counts of a body and of its joint occurrences with heads, valid for ``version`` of the
+    columns.
 
     support: number of snapshots in which it binds; ``body``: their bits.
     pairs: by word, number of pairs of snapshot and root.
@@ -238,7 +239,7 @@ class BodyCounts:
     joint_support: list[int] = field(default_factory=list)
 
     def mined_rule(self, tree: BodyTree, head: str) -> MinedRule:
-        """Rule with a counted ``head``."""
+        """Rule of this body and a ``head`` whose joint count is known."""
         row = self.heads[head]
         return MinedRule(
             tree,
@@ -251,7 +252,7 @@ class BodyCounts:
 
 
 class BodyCounter:
-    """Counter of bodies over columns, with cached counts.
+    """Counter of the snapshots in which bodies bind; counts are kept from window to window.
 
     among: bits of the only snapshots that count; None for all.
     """
@@ -270,7 +271,7 @@ class BodyCounter:
         self._version = -1
 
     def counts(self, tree: BodyTree, heads: Iterable[str] = ()) -> BodyCounts:
-        """Current counts of a body and its joint counts with ``heads``."""
+        """Current counts of a body and of its joint occurrences with ``heads``."""
         columns = self.columns
         self._requested.add(tree)
         found = self.counts_by_body.get(tree)
@@ -279,7 +280,7 @@ class BodyCounter:
             body, pairs = np.zeros(columns.words, np.uint64), np.zeros(columns.words, np.int64)
             found = self.counts_by_body[tree] = BodyCounts(-1, body, pairs, *empty)
         if found.version < columns.version:
-            self._recount(
+            self._recount_body(
                 tree,
                 found,
                 columns.changed_words(found.version) if found.version >= 0 else self._words,
@@ -297,11 +298,13 @@ class BodyCounter:
             found.heads.update(zip(new, range(old, old + len(new))))
             for head in new:
                 self._numbers.setdefault(head, len(self._numbers))
-            self._recount(tree, found, self._words, old)
+            self._recount_body(tree, found, self._words, old)
         return found
 
-    def _recount(self, tree: BodyTree, found: BodyCounts, words: Ints, first: int) -> None:
-        """Count ``words`` again, with the heads from row ``first`` on."""
+    def _recount_body(self, tree: BodyTree, found: BodyCounts, words: Ints, first: int) -> None:
+        """Count a body again in the given 64-bit words, jointly with its heads from row ``first``
+        of the counts on.
+        """
         support = self.extensions(words)
         extension = support.body_extension(tree)
         found.body[words] = np.bitwise_or.reduce(extension.bits, axis=0)
@@ -313,17 +316,17 @@ class BodyCounter:
             found.joint[first:, words], found.joint_pairs[first:, words] = joint[rows], pairs[rows]
             found.joint_support[first:] = count_row_bits(found.joint[first:]).tolist()
 
-    def largest_change(self, found: BodyCounts) -> int:
-        """Largest possible change of a count since it was made: one per new snapshot."""
+    def max_count_change(self, found: BodyCounts) -> int:
+        """Upper bound of the change of a count since it was made: one for each new snapshot."""
         return self.columns.version - found.version
 
     def counts_if_frequent(self, tree: BodyTree, least: int) -> BodyCounts | None:
-        """Counts of a body if at least ``least`` snapshots bind it; possibly old ones if that is
-        certain.
+        """Counts of a body if at least ``least`` snapshots bind it, else None; old counts if these
+        decide it.
         """
         found = self.counts_by_body.get(tree)
         self._requested.add(tree)
-        if found is None or abs(found.support - least + 0.5) < self.largest_change(found):
+        if found is None or abs(found.support - least + 0.5) < self.max_count_change(found):
             found = self.counts(tree)
         return found if found.support >= least else None
 
@@ -331,7 +334,7 @@ class BodyCounter:
         self, tree: BodyTree, found: BodyCounts, heads: Iterable[str], least: int
     ) -> list[str]:
         """Select the heads that hold together with a body in at least ``least`` snapshots."""
-        heads, rows, slack = list(heads), found.heads, self.largest_change(found)
+        heads, rows, slack = list(heads), found.heads, self.max_count_change(found)
         if any(
             head not in rows or abs(found.joint_support[rows[head]] - least + 0.5) < slack
             for head in heads
@@ -342,8 +345,8 @@ class BodyCounter:
     def confident_rules(
         self, tree: BodyTree, found: BodyCounts, heads: Iterable[str], limits: MiningLimits
     ) -> list[MinedRule]:
-        """Rules of a body with those of ``heads`` that are confident enough."""
-        slack = self.largest_change(found)
+        """Make the rules of a body with those ``heads`` that reach the minimal confidence."""
+        slack = self.max_count_change(found)
         times, least = found.joint_support, max(found.support - slack, 1)
         maybe = [
             head for head in heads if limits.is_confident(times[found.heads[head]] + slack, least)
@@ -358,7 +361,7 @@ class BodyCounter:
         ]
 
     def extensions(self, words: Ints) -> BodyExtensions:
-        """Extensions in ``words``, cached while the columns do not change."""
+        """Extensions of bodies in the given 64-bit words, cached while the columns do not change."""
         if self._version != self.columns.version:
             self._extensions.clear()
             self._version = self.columns.version
@@ -392,7 +395,7 @@ Branch: TypeAlias = tuple[str, bool, BodyTree]
 
 
 class SnapshotBindings:
-    """First bindings of bodies in one snapshot, in the order of their texts.
+    """Bindings of bodies in one snapshot, in the order of the bound individuals' texts.
 
     Every partial binding can be completed, since each variable only takes individuals of its
     subtree.
@@ -416,14 +419,14 @@ class SnapshotBindings:
         """First bindings of a body, ordered by the texts of ?x0, ?x1, …"""
         if tree not in self._first_bindings:
             self._first_bindings[tree] = list(
-                islice(self._bind_next([(tree, self._body_members(tree))], {}), self._most)
+                islice(self._extend_binding([(tree, self._body_members(tree))], {}), self._most)
             )
         return self._first_bindings[tree]
 
-    def _bind_next(
+    def _extend_binding(
         self, waiting: list[tuple[BodyTree, Iterable[int]]], binding: Binding
     ) -> Iterator[Binding]:
-        """Yield the bindings that extend ``binding`` to the ``waiting`` subtrees."""
+        """Yield the bindings that extend ``binding`` to the variables of the ``waiting`` subtrees."""
         if not waiting:
             yield dict(binding)
             return
@@ -431,14 +434,14 @@ class SnapshotBindings:
         own = variable_name(len(binding))
         for x in choices:
             binding[own] = self._columns.individuals[x]
-            yield from self._bind_next(
+            yield from self._extend_binding(
                 [*((branch[2], self._branch_ends(x, *branch)) for branch in tree.branches), *rest],
                 binding,
             )
             del binding[own]
 
     def _body_members(self, tree: BodyTree) -> list[int]:
-        """Individuals in a body, sorted by text."""
+        """Individuals that a body's root can be bound to, sorted by text."""
         classes, branches = (
             map(self._class_members, tree.classes),
             map(self._branch_members, tree.branches),
@@ -446,7 +449,7 @@ class SnapshotBindings:
         return self._sort_by_text(set.intersection(*classes, *branches))
 
     def _branch_members(self, branch: Branch) -> set[int]:
-        """Individuals with a branch."""
+        """Individuals with a role edge into a branch."""
         if branch not in self._branch_starts:
             near, below = self._role_ends(*branch[:2]), self._filler_members(branch[2])
             self._branch_starts[branch] = {
@@ -455,13 +458,13 @@ class SnapshotBindings:
         return self._branch_starts[branch]
 
     def _filler_members(self, tree: BodyTree) -> set[int] | None:
-        """Individuals in the body of a branch; None for all."""
+        """Individuals that the variable below a role edge can be bound to; None if any."""
         if tree not in self._bodies:
             self._bodies[tree] = set(self._body_members(tree))
         return self._bodies[tree]
 
     def _branch_ends(self, x: int, role: str, inverse: bool, tree: BodyTree) -> Iterable[int]:
-        """Individuals to which a branch leads from ``x``."""
+        """Individuals to which a branch's role edge leads from ``x``, if they satisfy the subtree."""
         ends, below = self._role_ends(role, inverse).get(x, ()), self._filler_members(tree)
         return ends if below is None else [y for y in ends if y in below]
 

@@ -41,12 +41,12 @@ class GroundRule:
     snapshot_bits: Bits
 
 
-class FrequentSets(NamedTuple):
-    """Table of the frequent sets of one size.
+class FrequentItemsets(NamedTuple):
+    """Frequent itemsets of one size; an item is a class assertion.
 
     parent: row of the set without its last item, in the table of the smaller size.
     items: items of each set, ascending.
-    statement: number of the set's part about the individual of its last item (`ClassSetTable`).
+    statement: number of the set's part about the individual of its last item (`ClassConjunctions`).
     is_least_before: whether the parts about earlier individuals have the minimal spelling.
     """
 
@@ -60,7 +60,7 @@ class FrequentSets(NamedTuple):
 
 @dataclass(frozen=True)
 class MinedGroundRules:
-    """Ground rules of a window (`shiq.streams.discovery.mining.MinedRules`).
+    """Ground rules of a window, in the form of `shiq.streams.discovery.mining.MinedRules`.
 
     table: one row per rule, best first: support, body support, head, body items, padded with -1.
     Items are indexes into ``atoms`` and ``bits``.
@@ -88,9 +88,9 @@ def mine_ground_rules(
     columns: SnapshotColumns, theory: BodyTheory, limits: MiningLimits, window: int
 ) -> MinedGroundRules:
     """Mine the ground rules of the snapshots in ``columns``."""
-    atoms, bits = _find_frequent_items(columns, theory, limits.least_support(window))
-    statements = ClassSetTable(atoms, theory)
-    levels, stopped = _find_frequent_sets(bits, statements, limits, window)
+    atoms, bits = _find_frequent_items(columns, theory, limits.min_support_count(window))
+    statements = ClassConjunctions(atoms, theory)
+    levels, stopped = _find_frequent_itemsets(bits, statements, limits, window)
     found, by_tbox = list[Ints](), 0
     without = [np.zeros(len(atoms), np.int64)]
     for smaller, sets in pairwise(levels):
@@ -126,26 +126,28 @@ def mine_ground_rules(
 def _find_frequent_items(
     columns: SnapshotColumns, theory: BodyTheory, least: int
 ) -> tuple[list[Atom], Bits]:
-    """Frequent assertions that T ∪ A does not entail, by individual and class, with their bits."""
+    """Find the frequent class assertions that T ∪ A does not entail, by individual and class, with
+    their bits.
+    """
     names = set(theory.classes)
-    numbers = [i for i in columns.class_atoms().tolist() if columns.atoms[i][0] in names]
+    numbers = [i for i in columns.class_assertion_rows().tolist() if columns.atoms[i][0] in names]
     bits = columns.atom_bits(np.array(numbers, np.int64))
     often = np.flatnonzero(count_row_bits(bits) >= least)
     order = sorted(often.tolist(), key=lambda i: columns.atoms[numbers[i]][::-1])
     return [columns.atoms[numbers[i]] for i in order], bits[order]
 
 
-def _find_frequent_sets(
-    bits: Bits, statements: ClassSetTable, limits: MiningLimits, window: int
-) -> tuple[list[FrequentSets], bool]:
-    """Frequent sets by size, and whether there are too many to continue.
+def _find_frequent_itemsets(
+    bits: Bits, statements: ClassConjunctions, limits: MiningLimits, window: int
+) -> tuple[list[FrequentItemsets], bool]:
+    """Find the frequent itemsets by size, and whether there are too many to continue.
 
     A set is extended by the last items of later sets with the same parent.
     """
-    least, rows = limits.least_support(window), np.arange(len(bits))
-    said = statements.extend(statements.empty_statement, rows)
+    least, rows = limits.min_support_count(window), np.arange(len(bits))
+    said = statements.extend_conjunctions(statements.empty_statement, rows)
     found = [
-        FrequentSets(
+        FrequentItemsets(
             np.zeros(len(bits), np.int64),
             rows[:, None],
             count_row_bits(bits),
@@ -165,7 +167,9 @@ def _find_frequent_sets(
         parts, many = list[tuple[Ints, Ints, Ints, Bits]](), 0
         for low in range(0, int(starts[-1]), _PAIRS_AT_ONCE):
             parts.append(
-                _join_pairs(sets.bits, starts, low, least, keep=atoms + 1 < limits.max_atoms)
+                _join_itemset_pairs(
+                    sets.bits, starts, low, least, keep=atoms + 1 < limits.max_atoms
+                )
             )
             many += len(parts[-1][0])
             if many > 10 * limits.max_rules:
@@ -175,24 +179,25 @@ def _find_frequent_sets(
         parent, other, support, joint = (np.concatenate(columns) for columns in zip(*parts))
         item, last = sets.items[other, -1], sets.items[parent, -1]
         same = statements.individual[item] == statements.individual[last]
-        said = statements.extend(
+        said = statements.extend_conjunctions(
             np.where(same, sets.statement[parent], statements.empty_statement[item]), item
         )
         settled = sets.is_least_before[parent] & (
             same | statements.is_least[sets.statement[parent]]
         )
         found.append(
-            FrequentSets(
+            FrequentItemsets(
                 parent, np.column_stack([sets.items[parent], item]), support, joint, said, settled
             )
         )
     return found, False
 
 
-def _join_pairs(
+def _join_itemset_pairs(
     bits: Bits, starts: Ints, low: int, least: int, *, keep: bool
 ) -> tuple[Ints, Ints, Ints, Bits]:
-    """Join pairs of sets from number ``low`` on; keep the frequent ones with support and bits.
+    """Join pairs of itemsets from pair number ``low`` on; return frequent pairs with support and
+    bits.
 
     starts: number of the first pair of each set.
     keep: whether bits are needed.
@@ -207,9 +212,9 @@ def _join_pairs(
 
 
 def _find_subset_rows(
-    before: Sequence[Ints], smaller: FrequentSets, sets: FrequentSets, items: int
+    before: Sequence[Ints], smaller: FrequentItemsets, sets: FrequentItemsets, items: int
 ) -> list[Ints]:
-    """Rows in ``smaller`` of each set without one item, for each position of the item.
+    """Rows in ``smaller`` of each itemset without one item, for each position of the item.
 
     before: the same for the next smaller size.
     """
@@ -221,11 +226,11 @@ def _find_subset_rows(
     ]
 
 
-class ClassSetTable:
-    """Numbered sets of classes that a set of atoms asserts of one individual.
+class ClassConjunctions:
+    """Numbered conjunctions of classes that itemsets assert of one individual.
 
-    Individuals with the same candidate classes share statements.
-    is_least: whether no shorter or earlier statement is equivalent under T.
+    Individuals with the same candidate classes share conjunctions, which the code calls statements.
+    is_least: whether no shorter or earlier conjunction is equivalent under T.
     """
 
     def __init__(self, atoms: Sequence[Atom], theory: BodyTheory) -> None:
@@ -253,9 +258,9 @@ class ClassSetTable:
         self.is_least: npt.NDArray[np.bool_] = np.ones(len(groups), bool)
         self._first_equivalent: dict[tuple[int, frozenset[str]], int] = {}
 
-    def extend(self, said: Ints, items: Ints) -> Ints:
-        """Statements extended by ``items`` of the same individuals; smaller ones are already
-        numbered.
+    def extend_conjunctions(self, said: Ints, items: Ints) -> Ints:
+        """Numbers of the conjunctions ``said``, each extended by the class of an item; new ones are
+        added.
         """
         place = self._class_place[items]
         found = self._extended_statements[said, place]
@@ -268,15 +273,15 @@ class ClassSetTable:
             [self._extended_statements, np.full((len(codes), self._places), -1, np.int64)]
         )
         heads, least = zip(
-            *(self._add_statement(*pair) for pair in zip(parts.tolist(), places.tolist()))
+            *(self._add_conjunction(*pair) for pair in zip(parts.tolist(), places.tolist()))
         )
         self._entailed_classes = np.concatenate([self._entailed_classes, np.array(heads, bool)])
         self.is_least = np.concatenate([self.is_least, np.array(least, bool)])
         return self._extended_statements[said, place]
 
-    def _add_statement(self, before: int, place: int) -> tuple[list[bool], bool]:
-        """Number a statement; return the classes that T entails and whether it has the minimal
-        spelling.
+    def _add_conjunction(self, before: int, place: int) -> tuple[list[bool], bool]:
+        """Number a conjunction; return which classes T entails from it, and whether it is the
+        minimal spelling.
         """
         group, said = self._statements[before]
         number, classes = len(self._statements), self._classes[group]
@@ -286,7 +291,7 @@ class ClassSetTable:
         return own, self._first_equivalent.setdefault((group, heads), number) == number
 
     def entails_item(self, sets: Ints, at: int) -> npt.NDArray[np.bool_]:
-        """Flag the sets in which the other items and T entail the item at position ``at``."""
+        """Flag the itemsets whose other items, with T, entail the item at position ``at``."""
         head = sets[:, at]
         said = self.empty_statement[head]
         for place in range(sets.shape[1]):

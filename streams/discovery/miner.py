@@ -90,7 +90,7 @@ class RuleMiner:
         self.leftovers += system.leftovers()
 
     def system(self, **more: Any) -> DiscoveryCollector:
-        """Make a collector that mines the records of a stream."""
+        """Make a stream system (`DiscoveryCollector`) that mines the records of a stream."""
         from shiq.streams.discovery.stream import DiscoveryCollector
 
         return DiscoveryCollector(

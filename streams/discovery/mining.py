@@ -1,4 +1,5 @@
-"""Mine the rules of a window by three methods (docs/DISCOVERY.md).
+"""Mine the rules of a window by three methods: incrementally, from scratch, and by algorithm InKD
+(docs/DISCOVERY.md).
 
 `mine_rules` goes by levels over cached counts. `mine_window` follows the definitions directly.
 `CarriedRules` carries rules from window to window, as the source does.
@@ -38,7 +39,7 @@ FrequentBodies: TypeAlias = dict[BodyTree, tuple[BodyCounts, frozenset[str]]]
 
 @dataclass(frozen=True)
 class MinedRules:
-    """Rules of a window; those that T alone entails are only counted.
+    """Mined rules of a window; rules that T alone entails are only counted.
 
     is_truncated: whether there are more rules or bodies than the limit.
     """
@@ -67,7 +68,7 @@ def mine_rules(
 
     window: number of snapshots, with inconsistent and missing ones.
     """
-    found = mine_bodies(counter, theory, limits, limits.least_support(window))
+    found = mine_bodies(counter, theory, limits, limits.min_support_count(window))
     rules = [
         rule
         for tree, (counts, heads) in found.heads.items()
@@ -82,7 +83,7 @@ def mine_rules(
 
 
 def select_best_rules(rules: Iterable[MinedRule], most: int) -> tuple[MinedRule, ...]:
-    """Best rules, ordered by confidence over bindings, then support, then text."""
+    """Select the ``most`` best rules, by confidence over bindings, then support, then text."""
 
     def sort_key(rule: MinedRule) -> tuple[float, int, str, str]:
         """Sort key: confidence over bindings, support, text."""
@@ -99,8 +100,8 @@ def select_best_rules(rules: Iterable[MinedRule], most: int) -> tuple[MinedRule,
 def mine_bodies(
     counter: BodyCounter, theory: BodyTheory, limits: MiningLimits, least: int
 ) -> MinedBodies:
-    """Find the bodies that bind in at least ``least`` snapshots; their counts may be old if that is
-    certain.
+    """Find the bodies that bind in at least ``least`` snapshots; old counts are used if these
+    decide it.
     """
     frequent, stopped = _find_frequent_bodies(counter, theory, limits, least)
 
@@ -167,7 +168,7 @@ def _grow_bodies(
     theory: BodyTheory,
     variables: int,
 ) -> list[BodyTree]:
-    """Bodies with one atom more than those of ``level`` whose sub-bodies are all frequent."""
+    """Bodies with one atom more than those of ``level`` and only frequent sub-bodies."""
     classes = tuple(tree.classes[0] for tree in found if atom_count(tree) == 1 and tree.classes)
     roles = tuple(tree.branches[0][:2] for tree in found if atom_count(tree) == 1 and tree.branches)
     if counter.single_atoms != (classes, roles):
@@ -202,10 +203,12 @@ SnapshotExtent: TypeAlias = Mapping[str, int]
 def mine_window(
     window: WindowFacts, theory: BodyTheory, limits: MiningLimits, tag: str = ""
 ) -> MinedRules:
-    """Mine the rules of a window directly by the definitions; ``tag``: prefix of head classes."""
+    """Mine the rules of a window directly by the definitions, as a reference; ``tag``: prefix of
+    head classes.
+    """
     names = {name for own in theory.vocabulary for name in (own, tag + own)}
     classes, roles = _index_snapshots(window, names)
-    least = limits.least_support(len(window))
+    least = limits.min_support_count(len(window))
     extents: dict[BodyTree, SnapshotExtent] = {}
     level: Iterable[BodyTree] = [
         *(BodyTree((name,)) for name in theory.classes),
@@ -267,7 +270,7 @@ def find_first_instances(
 def _index_snapshots(
     window: WindowFacts, names: Collection[str]
 ) -> tuple[dict[str, dict[str, int]], dict[str, dict[Atom, int]]]:
-    """Bits of the snapshots by class and individual, and by role and pair."""
+    """Index the atoms of a window: snapshot bits by class and individual, and by role and pair."""
     classes: dict[str, dict[str, int]] = {}
     roles: dict[str, dict[Atom, int]] = {}
     for i, facts in enumerate(window):
@@ -284,7 +287,7 @@ def _index_snapshots(
 def _find_body_extent(
     tree: BodyTree, classes: Mapping[str, SnapshotExtent], roles: Mapping[str, Mapping[Atom, int]]
 ) -> SnapshotExtent:
-    """Bits of the snapshots in which a body holds, by individual."""
+    """Snapshot bits of a body, by individual at its root."""
     found: SnapshotExtent | None = None
     for name in tree.classes:
         found = (
@@ -305,12 +308,12 @@ def _find_body_extent(
 
 
 def _intersect_extents(first: SnapshotExtent, second: SnapshotExtent) -> SnapshotExtent:
-    """Intersect two extents."""
+    """Intersect two extents (snapshot bits by individual)."""
     return {a: both for a, bits in first.items() if (both := bits & second.get(a, 0))}
 
 
 def _count_snapshots(extent: SnapshotExtent) -> int:
-    """Number of snapshots in an extent."""
+    """Number of snapshots in an extent (snapshot bits by individual)."""
     union = 0
     for bits in extent.values():
         union |= bits
@@ -339,14 +342,14 @@ def _extend_body(
 
 
 def _classes_at(tree: BodyTree, place: int) -> tuple[str, ...]:
-    """Classes that a body states at a variable."""
+    """Classes that a body states at the variable with index ``place``."""
     own = f"?x{place}"
     return tuple(atom[0] for atom in tree_to_atoms(tree) if atom[1:] == (own,))
 
 
 @dataclass(frozen=True)
 class SlideGate:
-    """Measures that decide before a slide whether rules are searched for.
+    """Measures of a slide (similarity, rarity) that decide whether new rules are searched for.
 
     similarity: Φ(Δ⁻,Δ⁺). rarity: ϱ₁(Δ⁺). kept_similarity: Φ(S,Δ⁺). None means undefined.
     """
@@ -356,7 +359,7 @@ class SlideGate:
     kept_similarity: Fraction | None
 
     def is_open(self, gate: str, max_similarity: Fraction, min_rarity: Fraction) -> bool:
-        """Whether rules are searched for at this slide.
+        """Whether new rules are searched for at this slide.
 
         ``printed``: if Φ < Φmin and ϱ₁ > ϱmin; ``prose``: if Φ < Φmin and 1 - ϱ₁ > ϱmin; ``off``:
         always. An undefined measure leaves the gate open.
@@ -445,7 +448,7 @@ class CarriedRules:
         arrived: Bits,
         occurrences: Collection[int],
     ) -> MinedRules:
-        """Algorithm A3: rules of the next window.
+        """Rules of the next window by algorithm A3.
 
         gate: None for the first window, which is mined from scratch.
         acts: whether the gate is open.
@@ -466,7 +469,7 @@ class CarriedRules:
             else set()
         )
         found = mine_bodies(
-            came, theory, limits, limits.least_support(int(count_bits(arrived).sum()))
+            came, theory, limits, limits.min_support_count(int(count_bits(arrived).sum()))
         )
         for tree, (counts, heads) in found.heads.items():
             more.update(
@@ -475,7 +478,7 @@ class CarriedRules:
         self._update_counts(counter, sorted(more - self.rules.keys()))
         self.rules = {key: counts for key, counts in self.rules.items() if counts[1]}
         self.bits = {key: self.bits[key] for key in self.rules}
-        least = limits.least_support(window)
+        least = limits.min_support_count(window)
         rules = [
             self._mined_rule(counter, key)
             for key, (n, d) in self.rules.items()
@@ -509,7 +512,7 @@ class CarriedRules:
             self.rules[key], self.bits[key] = counts, (joint, body)
 
     def _mined_rule(self, counter: BodyCounter, key: tuple[BodyTree, str]) -> MinedRule:
-        """Carried rule with its current counts."""
+        """Rule carried from the window before, with its current counts."""
         counts = counter.counts(key[0], [key[1]])
         return counts.mined_rule(*key)
 

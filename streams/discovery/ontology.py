@@ -41,7 +41,7 @@ from shiq.streams.front.checkpoint import hash_texts
 
 @dataclass(frozen=True, eq=False)
 class MinerOntology:
-    """Ontology, static data and vocabulary of a miner.
+    """Ontology T, static data A and vocabulary V of a miner.
 
     tbox: all of T, with axioms outside SHIQ(D).
     static: the assertions A.
@@ -67,7 +67,7 @@ class MinerOntology:
 
     @property
     def spellings(self) -> dict[str, str]:
-        """Vocabulary by accepted spelling: IRIs with or without brackets."""
+        """Class expressions of the vocabulary by accepted spelling: IRIs with or without brackets."""
         return {
             **{text.strip("<>"): text for text in self.classes if text.startswith("<")},
             **{text: text for text in self.classes},
@@ -75,7 +75,7 @@ class MinerOntology:
 
     @property
     def fingerprint(self) -> str:
-        """Short hash of T, A and V."""
+        """Short hash of T, A and V, by which saved miners are compared."""
         texts = {axiom_text(axiom) for axiom in self.tbox.axioms}
         return hash_texts(
             texts
@@ -142,7 +142,7 @@ def open_ontology(
 def _select_outside_shiq(
     leftovers: Iterable[Leftover],
 ) -> tuple[list[owl.Axiom], list[owl.Assertion]]:
-    """Axioms and assertions among ``leftovers`` that are only outside SHIQ(D)."""
+    """Select the axioms and assertions among ``leftovers`` that are merely outside SHIQ(D)."""
     axioms, assertions = dict[owl.Axiom, None](), dict[owl.Assertion, None]()
     for value in (value for x in leftovers if x.kind == "outside-shiq" for value in x.values):
         if isinstance(value, owl.Axiom):
@@ -153,13 +153,15 @@ def _select_outside_shiq(
 
 
 def _add_axioms(tbox: owl.TBox, axioms: Sequence[owl.Axiom]) -> owl.TBox:
-    """TBox with more axioms."""
+    """Copy of a TBox with more axioms."""
     signature = tbox.signature | signature_of(axioms)
     return replace(tbox, axioms=(*tbox.axioms, *axioms), signature=signature)
 
 
 def parse_ontology(text: str, place: str) -> tuple[owl.TBox, tuple[owl.Assertion, ...]]:
-    """Parse axioms and assertions in functional syntax, also outside SHIQ(D)."""
+    """Parse axioms and assertions in functional syntax, also those outside SHIQ(D); ``place``: for
+    messages.
+    """
     reading = parse_functional(text, place, "a")
     axioms, assertions = _select_outside_shiq(reading.leftovers)
     return _add_axioms(reading.tbox, axioms), (*reading.abox, *assertions)
@@ -234,7 +236,7 @@ Closure = Callable[[Atoms], Iterable[Atom]]
 
 @dataclass
 class BodyTheory:
-    """Entailment between bodies by T alone, with caches.
+    """Entailment between rule bodies by T alone, with caches.
 
     closure: entailments of atoms.
     """
@@ -248,7 +250,7 @@ class BodyTheory:
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """Vocabulary without equivalent classes: each by its first text."""
+        """Vocabulary with one representative of each group of equivalent classes."""
         if self._classes is None:
             kept: list[str] = []
             for name in sorted(self.vocabulary):
@@ -279,7 +281,7 @@ class BodyTheory:
         return self.classes_at(tree, 0)
 
     def classes_at(self, tree: BodyTree, place: int) -> frozenset[str]:
-        """Classes that T entails for the variable number ``place``."""
+        """Classes that T entails for the variable with index ``place``."""
         found = self._classes_by_place.get((tree, place))
         if found is None:
             own, facts = variable_name(place), self.entailed_facts(tree_to_atoms(tree))
@@ -301,17 +303,17 @@ class BodyTheory:
             groups.setdefault(self.root_classes(tree), []).append(tree)
         for group in groups.values():
             if any(tree_to_atoms(tree) not in self._least_spelling for tree in group):
-                self._find_least_spellings(group, extension)
+                self._find_minimal_spellings(group, extension)
         return [
             tree
             for tree in trees
             if self._least_spelling[tree_to_atoms(tree)] == tree_to_atoms(tree)
         ]
 
-    def _find_least_spellings(
+    def _find_minimal_spellings(
         self, group: Iterable[BodyTree], extension: Callable[[BodyTree], object]
     ) -> None:
-        """Find the minimal spelling of each body in a group."""
+        """Find and cache the minimal spelling of each body in a group with the same extension."""
         firsts: dict[object, list[Atoms]] = {}
         for tree in sorted(group, key=lambda t: spelling_sort_key(tree_to_atoms(t))):
             atoms, known = tree_to_atoms(tree), firsts.setdefault(extension(tree), [])

@@ -38,7 +38,7 @@ class RuleFinding:
 
     @property
     def head(self) -> str:
-        """Head class."""
+        """Text of the head class."""
         return self.rule.head
 
     @property
@@ -66,7 +66,7 @@ class RuleFinding:
 
 @dataclass(frozen=True)
 class GroundRuleFinding:
-    """Reported ground rule; a case is a snapshot.
+    """Reported ground rule with its measures; its cases are snapshots.
 
     snapshots: the first snapshots in which it holds.
     window: number of snapshots in the window.
@@ -81,7 +81,7 @@ class GroundRuleFinding:
 
     @property
     def head(self) -> str:
-        """Head class."""
+        """Text of the head class."""
         return self.rule.head[0]
 
     @property

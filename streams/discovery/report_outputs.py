@@ -37,7 +37,7 @@ SCHEMA_VERSION = 1
 
 
 class ReportOutputs:
-    """Outputs of a mining run.
+    """Output files of a mining run, as the options ask for them.
 
     rows: receives the rows of ``--out``.
     entailments, exported, folder: names of files, None for none.
@@ -80,7 +80,7 @@ class ReportOutputs:
         return export.summary_lines(self.miner.settings.report.min_share)
 
     def json_document(self, result: MiningResult) -> dict[str, Any]:
-        """JSON document as ``--json`` prints it."""
+        """JSON document of a run, as ``--json`` prints it."""
         return {
             "schema_version": SCHEMA_VERSION,
             "verdict": result.verdict.value,
@@ -193,12 +193,12 @@ class _PredicateNames:
         return found
 
     def write_atom(self, atom: Atom) -> str:
-        """Atom as a stream rule has it."""
+        """Atom in the syntax of stream rules."""
         return f"{self.predicate_name(atom[0], len(atom) - 1)}({', '.join(map(_term_to_argument, atom[1:]))})"
 
 
 def _term_to_argument(text: str) -> str:
-    """Term as a stream rule has it."""
+    """Term in the syntax of stream rules."""
     return (
         text[1:].upper() if text.startswith("?") else f'"{text}"' if text.startswith("_:") else text
     )
@@ -253,7 +253,7 @@ def rules_to_program(
 def _find_defining_atoms(
     expression: owl.ClassExpression, own: str, numbers: Iterator[int]
 ) -> list[Atom] | None:
-    """Atoms that define membership in a class expression; None if atoms cannot."""
+    """Atoms whose truth means membership in a class expression; None if atoms cannot express it."""
     match expression:
         case owl.Class(name):
             return [] if expression == owl.THING else [(f"<{name}>", own)]

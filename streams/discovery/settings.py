@@ -53,7 +53,7 @@ class GateSettings:
         return Fraction(str(self.max_similarity)), Fraction(str(self.min_rarity))
 
     def occurrences(self, window: int) -> range | frozenset[int]:
-        """The set E of algorithm A2."""
+        """Set E of algorithm A2: in how many snapshots of a window a rare assertion may hold."""
         return self.eps or range(1, window + 1)
 
 
@@ -127,7 +127,7 @@ class MinerSettings:
 
     @classmethod
     def from_options(cls, window: int, **options: Any) -> MinerSettings:
-        """Make settings from flat ``options``. Raises: TypeError for an unknown one."""
+        """Make settings from flat keyword ``options``. Raises: TypeError for an unknown one."""
         groups = {
             name: group(**{f.name: options.pop(f.name) for f in fields(group) if f.name in options})
             for name, group in _GROUPS.items()
@@ -164,15 +164,15 @@ class MinerSettings:
             raise UsageError(
                 "inkd works in the language of variables", "Choose --method exact for ground rules."
             )
-        if self.has_origins and (self.method == "inkd" or self.language == "ground"):
+        if self.needs_origins and (self.method == "inkd" or self.language == "ground"):
             raise UsageError(
                 "rules from one stream to another are mined by exact or scratch, over variables",
                 "Leave out --from and --to, or --method inkd and --language ground.",
             )
 
     @property
-    def has_origins(self) -> bool:
-        """Whether it matters from which stream an assertion came."""
+    def needs_origins(self) -> bool:
+        """Whether rules depend on the stream that an assertion came from (--from, --to)."""
         return bool(self.body_sources or self.head_sources)
 
     @property
@@ -198,8 +198,8 @@ _GROUPS: dict[str, type] = {"gating": GateSettings, "report": ReportSettings}
 
 
 @lru_cache(1024)
-def source_place(name: str) -> str:
-    """Return the absolute path of a source, links followed, by which names are compared."""
+def source_path(name: str) -> str:
+    """Absolute path of a source, links followed; names of sources are compared by it."""
     return realpath(name)
 
 
@@ -207,7 +207,7 @@ def refuse_unknown_sources(settings: MinerSettings, sources: Sequence[str]) -> N
     """Raise UsageError if a stream of ``--from`` or ``--to`` is not a source."""
     named = (("--from", settings.body_sources), ("--to", settings.head_sources))
     for flag, name in ((flag, name) for flag, names in named for name in names):
-        if source_place(name) not in map(source_place, sources):
+        if source_path(name) not in map(source_path, sources):
             near = get_close_matches(name, sources, 1, 0)
             raise UsageError(
                 f"{flag} {name} is no source of this run",
@@ -216,7 +216,7 @@ def refuse_unknown_sources(settings: MinerSettings, sources: Sequence[str]) -> N
 
 
 def parse_eps(text: str) -> frozenset[int]:
-    """Parse numbers such as ``1,2,4-9``. Raises: UsageError.
+    """Parse the set E of --eps, such as ``1,2,4-9``. Raises: UsageError.
 
     >>> sorted(parse_eps("1,2,4-6"))
     [1, 2, 4, 5, 6]

@@ -32,7 +32,9 @@ from shiq.streams.discovery.atomsets import Atom, Atoms, atoms_to_text, strip_br
 
 
 class Changes(NamedTuple):
-    """Numbers of assertions entailed only in the second window, only in the first, and in both."""
+    """Numbers of assertions that two windows entail: only the second (new), only the first
+    (obsolete), and both.
+    """
 
     new: int
     obsolete: int
@@ -51,7 +53,7 @@ def count_changes(before: Set[Hashable], after: Set[Hashable]) -> Changes:
 
 
 def count_by_frequency(snapshots: Iterable[Collection[Hashable]]) -> dict[int, int]:
-    """Number of assertions by the number of snapshots that entail them."""
+    """Count assertions by the number of snapshots that entail them."""
     times = Counter(assertion for entailed in snapshots for assertion in entailed)
     return dict(sorted(Counter(times.values()).items()))
 
@@ -68,8 +70,9 @@ Assertions = tuple[owl.Assertion, ...]
 
 
 @dataclass
-class WindowTally:
-    """Tally of the values in a window's snapshots, updated by what came and left.
+class ValueCounter:
+    """Multiset of the values in a window's snapshots; a slide only counts the snapshots that came
+    and left.
 
     values: gives the values of a snapshot.
     """
@@ -79,7 +82,7 @@ class WindowTally:
     _counted_values: dict[int, Any] = field(default_factory=dict)
 
     def slide_to(self, window: Iterable[int]) -> Iterable[Any]:
-        """Move to another window; return the distinct values of its snapshots."""
+        """Slide to another window; return the distinct values of its snapshots."""
         now = {index: self.values(index) or () for index in window}
         gone = [index for index, held in self._counted_values.items() if held is not now.get(index)]
         if len(gone) == len(self._counted_values):
@@ -98,7 +101,7 @@ class WindowTally:
 
 @dataclass
 class SnapshotStore:
-    """Store of the snapshots' assertions and entailments.
+    """Store of the snapshots' assertions and cached entailments.
 
     knowledge: reasoner over T and A.
     versions: by index, the number of the snapshot's current state.
@@ -117,7 +120,7 @@ class SnapshotStore:
     _window_entailments: dict[tuple[int, int, str], frozenset[Atom] | None] = field(
         default_factory=dict
     )
-    _tallies: dict[tuple[str, int], WindowTally] = field(default_factory=dict)
+    _tallies: dict[tuple[str, int], ValueCounter] = field(default_factory=dict)
     _interned_values: dict[object, object] = field(default_factory=dict)
     _texts: dict[int, tuple[int, bytes]] = field(default_factory=dict)
 
@@ -154,7 +157,7 @@ class SnapshotStore:
     def pack_snapshot(
         self, index: int, texts_of: Callable[[Iterable[owl.Assertion]], list[str]]
     ) -> bytes:
-        """Compressed N-Triples of a snapshot, made once for each of its states."""
+        """Compressed N-Triples of a snapshot, cached until it changes."""
         known = self._texts.get(index)
         if known is None or known[0] != self.versions[index]:
             whole = "\n".join(texts_of(self.assertions[index])).encode("utf-8", "surrogatepass")
@@ -238,7 +241,7 @@ class SnapshotStore:
         if key not in self._window_entailments:
             try:
                 found = self.knowledge.entailed_atoms(
-                    self._tally_values("union", window, self._assertions_if_consistent)
+                    self._count_values("union", window, self._assertions_if_consistent)
                 )
             except UndecidedEntailmentError as undecided:
                 found = None
@@ -257,15 +260,15 @@ class SnapshotStore:
         key = (*_window_ends(window), "snapshots")
         if key not in self._window_entailments:
             self._window_entailments[key] = _select_class_atoms(
-                self._tally_values("snapshots", window, self.entailed_atoms)
+                self._count_values("snapshots", window, self.entailed_atoms)
             )
         return self._window_entailments[key] or frozenset()
 
-    def _tally_values(
+    def _count_values(
         self, basis: str, window: Sequence[int], values: Callable[[int], Iterable[Any] | None]
     ) -> Iterable[Any]:
-        """Distinct values of a window's snapshots, from the tally of this basis."""
-        return self._tallies.setdefault((basis, len(window)), WindowTally(values)).slide_to(window)
+        """Distinct values of a window's snapshots, by a counter that is kept for each ``basis``."""
+        return self._tallies.setdefault((basis, len(window)), ValueCounter(values)).slide_to(window)
 
     def entailed_by_each(self, window: Sequence[int]) -> list[frozenset[Atom]]:
         """Class assertions that each consistent snapshot of a window entails."""
@@ -276,7 +279,8 @@ class SnapshotStore:
         ]
 
     def comparable_entailments(self, *windows: range) -> tuple[list[frozenset[Atom]], str]:
-        """Class assertions entailed by each window, on a common basis, which is returned too.
+        """Class assertions entailed by each window, and their common basis: unions or single
+        snapshots.
 
         The basis is "union", or "snapshots" (entailed by some snapshot) if a union is inconsistent.
         """
@@ -307,7 +311,7 @@ def _window_ends(window: range) -> tuple[int, int]:
 
 
 def _select_class_atoms(atoms: Iterable[Atom]) -> frozenset[Atom]:
-    """Atoms of classes."""
+    """Select the class atoms."""
     return frozenset(atom for atom in atoms if len(atom) == 2)
 
 
@@ -423,7 +427,7 @@ class MinerKnowledge:
         UndecidedEntailmentError.
         """
         found = _require_decided(self._static_entailment)
-        return None if found is None else frozenset(self._new_atoms(found, {}))
+        return None if found is None else frozenset(self._added_atoms(found, {}))
 
     def entailed_atoms(self, assertions: Iterable[owl.Assertion]) -> frozenset[Atom] | None:
         """Atoms that T, A and assertions entail besides those of T and A alone; None if
@@ -435,13 +439,15 @@ class MinerKnowledge:
         found = (
             None
             if base is None
-            else _require_decided(self._static_entailer.entailment(self._use_names(assertions)))
+            else _require_decided(
+                self._static_entailer.entailment(self._name_complex_classes(assertions))
+            )
         )
         if base is None or found is None:
             return None
         return frozenset(
             atom
-            for atom in self._new_atoms(found, self._static_entailment.types)
+            for atom in self._added_atoms(found, self._static_entailment.types)
             if len(atom) == 2 or atom not in base
         )
 
@@ -451,12 +457,14 @@ class MinerKnowledge:
         """
         try:
             found = _require_decided(
-                self._tbox_entailer.entailment(self._use_names(self.to_assertions(atoms)))
+                self._tbox_entailer.entailment(
+                    self._name_complex_classes(self.to_assertions(atoms))
+                )
             )
         except UndecidedEntailmentError as undecided:
             self.undecided_reasons["what the TBox makes of a body"] = undecided.reason
             found = None
-        return frozenset() if found is None else frozenset(self._new_atoms(found, {}))
+        return frozenset() if found is None else frozenset(self._added_atoms(found, {}))
 
     def to_assertions(self, atoms: Iterable[Atom]) -> list[owl.Assertion]:
         """Convert atoms to assertions."""
@@ -478,7 +486,7 @@ class MinerKnowledge:
         return (
             _require_decided(
                 self._static_entailer.entailment(
-                    self._use_names((*assertions, *self.to_assertions(atoms)))
+                    self._name_complex_classes((*assertions, *self.to_assertions(atoms)))
                 )
             )
             is not None
@@ -496,9 +504,14 @@ class MinerKnowledge:
     # --- asking -----------------------------------------------------------------------------------
 
     @cached_property
-    def _axioms(self) -> list[owl.Axiom]:
-        """Axioms of T and definitions of the names for classes of V, rewritten to stay Horn."""
-        defined = [owl.SubClassOf(c, owl.Class(name)) for name, c in zip(self._names, self.classes)]
+    def _horn_axioms(self) -> list[owl.Axiom]:
+        """Axioms of T, and definitions of the names for classes of V, rewritten so that they stay
+        Horn.
+        """
+        defined = [
+            owl.SubClassOf(c, owl.Class(name))
+            for name, c in zip(self._class_texts_by_name, self.classes)
+        ]
         return LeftSideRewriter().rewrite(
             (
                 *self.tbox.axioms,
@@ -508,13 +521,13 @@ class MinerKnowledge:
         )
 
     @cached_property
-    def _names(self) -> dict[str, str]:
-        """Text of each class of V by its name."""
+    def _class_texts_by_name(self) -> dict[str, str]:
+        """Text of each class of V by the name that stands for it."""
         return {f"{_CLASS_PREFIX}:{i}": text for i, text in enumerate(self.vocabulary)}
 
     @cached_property
     def _assertion_names(self) -> dict[owl.ClassExpression, owl.Class]:
-        """Names by which complex classes of V are asserted."""
+        """Names that replace complex classes of V in assertions."""
         complex_ = [c for c in self.classes if not isinstance(c, owl.Class)]
         return {c: owl.Class(f"{_CLASS_PREFIX}:asserted:{i}") for i, c in enumerate(complex_)}
 
@@ -530,15 +543,15 @@ class MinerKnowledge:
 
     def _make_entailer(self, static: Sequence[owl.Assertion]) -> Entailer:
         """Make an entailment engine for the classes and roles."""
-        premises = Premises.build(self._axioms, self._use_names(static))
+        premises = Premises.build(self._horn_axioms, self._name_complex_classes(static))
         return Entailer(
             premises,
-            [owl.Class(name) for name in self._names],
+            [owl.Class(name) for name in self._class_texts_by_name],
             list(self.roles),
             static=bool(static),
         )
 
-    def _use_names(self, assertions: Iterable[owl.Assertion]) -> list[owl.Assertion]:
+    def _name_complex_classes(self, assertions: Iterable[owl.Assertion]) -> list[owl.Assertion]:
         """Replace complex classes of V in assertions by their names."""
         names = self._assertion_names
         return [
@@ -555,9 +568,9 @@ class MinerKnowledge:
         """Entailment of T and A."""
         return self._static_entailer.base_entailment()
 
-    def _new_atoms(self, found: Entailment, before: Types) -> Iterator[Atom]:
-        """Yield the atoms of an entailment, without class assertions known ``before``."""
-        names, new = self._names, self._new_texts
+    def _added_atoms(self, found: Entailment, before: Types) -> Iterator[Atom]:
+        """Yield the atoms of an entailment, except class assertions that are in ``before``."""
+        names, new = self._class_texts_by_name, self._new_texts
         for types in (found.types, found.static_types):
             for individual, classes in types.items():
                 key = classes, before.get(individual, _NO_CLASSES)

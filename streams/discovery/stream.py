@@ -88,7 +88,7 @@ class MiningResult(StreamAnswer):
 
 @dataclass
 class DiscoveryCollector:
-    """Collector that mines windows (`shiq.streams.front.operator.Collector`).
+    """Collector of a stream system that mines windows (`shiq.streams.front.operator.Collector`).
 
     on_report: receives each report.
     max_disorder: how far behind the newest snapshot an event may still come; None if unknown.
@@ -125,7 +125,9 @@ class DiscoveryCollector:
     def record_time_reader(
         self, sources: Sequence[Source], unit: str = "sec", format: str = "auto"
     ) -> Callable[[Record], int | None]:
-        """Function from a record to its time, for merging sources; measures the disorder of files."""
+        """Make a function from a record to its time, for merging sources; measures how far files
+        are out of order.
+        """
         files = [source for source in sources if isinstance(source, LinesFileSource | FolderSource)]
         if len(files) == len(sources):
             self.max_disorder = max(
@@ -138,7 +140,7 @@ class DiscoveryCollector:
         return self._record_time
 
     def _record_time(self, record: Record) -> int | None:
-        """Index of a record's snapshot; None if it has no time."""
+        """Snapshot index of a record; None if it has no time."""
         found = _TIME_PATTERN.match(record.data)
         if found is not None:
             return int(found[1]) // self.step
@@ -176,7 +178,7 @@ class DiscoveryCollector:
             self._add_to_snapshots(row)
         newest = report.stream_time.newest
         if self.max_disorder is not None and newest is not None:
-            self.report_until(newest - self.max_disorder - 1)
+            self.report_windows_until(newest - self.max_disorder - 1)
 
     def _add_to_snapshots(self, row: Row) -> None:
         """Add triples to snapshots, with entailments if tasks computed them."""
@@ -196,7 +198,7 @@ class DiscoveryCollector:
                 snapshots.set_entailed(t, None if t in undecided else found, undecided.get(t))
         self.windows.seconds["reading"] += perf_counter() - begun
 
-    def report_until(self, last: int) -> None:
+    def report_windows_until(self, last: int) -> None:
         """Report each window that ends at ``last`` or before and was not reported yet."""
         settings, first = self.windows.settings, self.windows.first_index
         if first is None or self.windows.knowledge.static_entailments is None:
@@ -237,7 +239,7 @@ class DiscoveryCollector:
         newest, rejects = self.windows.newest_index, self.intake.rejects
         rejects.raise_if_all_rejected(newest is None)
         if newest is not None:
-            self.report_until(newest)
+            self.report_windows_until(newest)
         leftovers = self.leftovers()
         is_open = self.is_truncated or any(
             is_blocking(leftover, self.allow) for leftover in leftovers
@@ -352,14 +354,16 @@ class SnapshotOperator:
         return PartitionedEvents(parts, refused)
 
     def open_state(self, bucket: int, state: bytes | None) -> SnapshotState:
-        """Open the snapshots of a bucket, new or from its bytes."""
+        """Open the state of a bucket's snapshots, new or from its bytes."""
         found = json.loads(zlib.decompress(state)) if state else ()
         return SnapshotState(self, {t: dict.fromkeys(texts) for t, texts in found})
 
 
 @dataclass(frozen=True)
 class SnapshotState:
-    """State of a bucket: triples of snapshots that may still change, if tasks compute entailments."""
+    """State of a bucket: triples of snapshots that may still change; empty if tasks compute no
+    entailments.
+    """
 
     operator: SnapshotOperator
     texts: SnapshotTexts = field(default_factory=dict)
@@ -379,17 +383,17 @@ class SnapshotState:
                 held[t].update(more)
                 new.setdefault(t, {}).update(more)
         rows = [
-            self._make_word_row(self.operator.knowledge, new, list(changed))
+            self._make_group_row(self.operator.knowledge, new, list(changed))
             for _, changed in groupby(sorted(new), lambda t: t // SNAPSHOTS_PER_WORD)
         ]
         for t in [t for t in held if moment.watermark is not None and t < moment.watermark]:
             del held[t]
         return rows
 
-    def _make_word_row(
+    def _make_group_row(
         self, knowledge: MinerKnowledge, new: SnapshotTexts, changed: Sequence[int]
     ) -> Row:
-        """Row of changed snapshots in a group of 64.
+        """Row with the changed snapshots in a group of 64.
 
         Its members: ``told``: new triples; ``out``: snapshots that are inconsistent or undecided,
         with the reason; ``columns``: each entailed atom with the bits of its snapshots.

@@ -1,4 +1,5 @@
-"""Miner of windows: which windows are due, their rules, changes and refutations.
+"""Miner of windows: it decides which windows are due, and computes their rules, changes and
+refutations.
 
 A snapshot refutes a rule if some individual of the body cannot be in the head. Under the open
 world, a missing head alone refutes nothing (docs/DISCOVERY.md).
@@ -40,7 +41,7 @@ from shiq.streams.discovery.mining import (
 )
 from shiq.streams.discovery.ontology import BodyTheory, MinerOntology
 from shiq.streams.discovery.report import GroundRuleFinding, RuleFinding, WindowReport, to_float
-from shiq.streams.discovery.settings import MinerSettings, TrackedRule, source_place
+from shiq.streams.discovery.settings import MinerSettings, TrackedRule, source_path
 from shiq.streams.discovery.snapshots import (
     SnapshotStore,
     UndecidedEntailmentError,
@@ -60,7 +61,8 @@ CounterexampleFunction = Callable[[MinedRule], Iterable[str]]
 
 
 def make_counterexample_function(facts: AtomIndex, tag: str = "") -> CounterexampleFunction:
-    """Function from a rule to its body individuals outside the head, by a snapshot's entailments.
+    """Make a function from a rule to its counterexamples in a snapshot: individuals in the body but
+    not in the head.
 
     tag: prefix of head classes.
     """
@@ -78,7 +80,7 @@ def count_refutations_in(
 ) -> list[int | None]:
     """Count the snapshots of a window that refute each rule; undecided cases become leftovers.
 
-    lacking_in: gives the counterexample function of a snapshot.
+    lacking_in: makes the function from a rule to its counterexamples in a snapshot
     """
     knowledge = snapshots.knowledge
 
@@ -156,7 +158,7 @@ def count_refutations(
 def _are_all_possible(
     atoms: Sequence[Atom], possible: Callable[[Sequence[Atom]], bool], known: dict[Atom, bool]
 ) -> bool:
-    """Whether each atom is possible alone, by halving the set."""
+    """Whether each atom alone is possible, tested by halving the set."""
     if any(known.get(atom) is False for atom in atoms):
         return False
     if possible(atoms):
@@ -180,7 +182,7 @@ class WindowMiner:
         self.snapshots = SnapshotStore(self.knowledge)
         #: What the streams bring that bodies come from, and heads.
         self.origin_snapshots = tuple(
-            SnapshotStore(self.knowledge) for _ in range(2 * self.settings.has_origins)
+            SnapshotStore(self.knowledge) for _ in range(2 * self.settings.needs_origins)
         )
         self._tag = HEAD_TAG if self.origin_snapshots else ""
         self.theory = BodyTheory(self.knowledge.closure, tuple(ontology.classes))
@@ -191,7 +193,7 @@ class WindowMiner:
         self._reset_columns()
 
     def _reset_columns(self) -> None:
-        """Empty the bit columns and counts."""
+        """Empty the bit columns of snapshots and the counts over them."""
         self.columns = SnapshotColumns(self.settings.window)
         self.columns.set_static(self.knowledge.static_entailments or ())
         self.counter = BodyCounter(self.columns, tag=self._tag)
@@ -206,21 +208,21 @@ class WindowMiner:
         assertions = list(assertions)
         self.snapshots.add_assertions(index, assertions)
         # Of a file, its folder is the source, too.
-        places = {source_place(source), source_place(dirname(source) or ".")}
+        places = {source_path(source), source_path(dirname(source) or ".")}
         wanted = self.settings.body_sources, self.settings.head_sources
         for names, snapshots in zip(wanted, self.origin_snapshots):
-            if not names or not places.isdisjoint(map(source_place, names)):
+            if not names or not places.isdisjoint(map(source_path, names)):
                 snapshots.add_assertions(index, assertions)
 
     def is_window_end(self, index: int) -> bool:
-        """Whether a full window that is due ends at this snapshot."""
+        """Whether a full window that should be reported ends at this snapshot."""
         past = (
             -1 if self.first_index is None else index - self.first_index + 1 - self.settings.window
         )
         return past >= 0 and past % self.settings.slide == 0
 
     def last_window_end(self) -> int | None:
-        """Last snapshot of the newest full window; None if there is none."""
+        """Last snapshot of the newest full window; None if no window is full."""
         if (
             self.first_index is None
             or self.newest_index is None
@@ -285,14 +287,14 @@ class WindowMiner:
             if has_before and settings.report.list_changes:
                 changed = snapshots.changed_assertions(before, window)
             gate = (
-                self._compute_gate(before, window)
+                self._compute_gate_measures(before, window)
                 if has_before and settings.method == "inkd"
                 else None
             )
         with self._measure_seconds("counting"):
             self._load_columns(window)
             by_count = self._count_by_frequency(window)
-            tracked = [self._count_tracked(rule, window) for rule in settings.rules]
+            tracked = [self._count_tracked_rule(rule, window) for rule in settings.rules]
         with self._measure_seconds("mining"):
             found, by_tbox, stopped, acted = self._mine_window(window, gate)
             told = self._select_reported(found)
@@ -348,8 +350,8 @@ class WindowMiner:
         yield
         self.seconds[what] += perf_counter() - begun
 
-    def _compute_gate(self, before: range, window: range) -> SlideGate:
-        """Compute the measures of the gate for a slide."""
+    def _compute_gate_measures(self, before: range, window: range) -> SlideGate:
+        """Compute the similarity and rarity of a slide, by which new rules are searched for or not."""
         slide = self.settings.slide
         left, stayed, arrived = (
             before[:slide],
@@ -375,7 +377,7 @@ class WindowMiner:
                 self._place_states[index % self.columns.size] = state
 
     def _column_atoms(self, index: int) -> Iterable[Atom] | None:
-        """Atoms of a snapshot for bodies, and tagged ones for heads; None if inconsistent or
+        """Atoms of a snapshot for rule bodies, and tagged copies for heads; None if inconsistent or
         undecided.
         """
         found = self.snapshots.entailed_atoms(index)
@@ -391,14 +393,16 @@ class WindowMiner:
         if self.settings.method == "scratch" or self.origin_snapshots:
             return count_by_frequency(self.snapshots.entailed_by_each(window))
         columns = self.columns
-        numbers = columns.class_atoms()
+        numbers = columns.class_assertion_rows()
         times = count_bits(columns.atom_bits(numbers)).sum(axis=1)
         return {e: n for e, n in enumerate(np.bincount(times).tolist()) if e and n}
 
     # --- rules that are counted whatever their counts are ----------------------------------------
 
-    def _count_tracked(self, rule: TrackedRule, window: range) -> tuple[int, int]:
-        """Count support and body support of a tracked rule, by columns if both are trees."""
+    def _count_tracked_rule(self, rule: TrackedRule, window: range) -> tuple[int, int]:
+        """Support and body support of a rule of --rules in a window; by columns if both sides are
+        trees.
+        """
         whole = (*rule.body, *(tag_atom(self._tag, atom) for atom in rule.head))
         if self.settings.method != "scratch":
             trees = [tree_from_any_root(atoms) for atoms in (whole, rule.body)]
@@ -414,9 +418,8 @@ class WindowMiner:
         return n, d
 
     def _snapshot_facts(self, index: int, names: frozenset[str] | None = None) -> AtomIndex:
-        """Index of all atoms that a consistent snapshot entails.
-
-        names: classes and roles to keep.
+        """Index of all atoms that a consistent snapshot entails, or of those with the given
+        ``names``.
         """
         atoms = (*(self.knowledge.static_entailments or ()), *(self._column_atoms(index) or ()))
         return AtomIndex(atom for atom in atoms if names is None or atom[0] in names)
@@ -516,7 +519,7 @@ class WindowMiner:
         shown: Sequence[tuple[MinedRule, list[tuple[int, dict[str, str]]]]],
         window: range,
     ) -> list[RuleFinding]:
-        """Add lift, refutations and instances to rules."""
+        """Add lift, refutations and example instances to mined rules."""
         heads = {
             head: self.counter.counts(BodyTree((self._tag + head,)))
             for head in dict.fromkeys(rule.head for rule in mined.rules)
@@ -541,7 +544,7 @@ class WindowMiner:
         ]
 
     def _make_counterexample_function(self, index: int) -> CounterexampleFunction:
-        """Function from a rule to its counterexamples in a snapshot."""
+        """Make a function from a rule to its counterexamples in a snapshot."""
         if self.settings.method == "scratch":
             return make_counterexample_function(self._snapshot_facts(index), self._tag)
         place = index % self.columns.size
@@ -570,7 +573,7 @@ class WindowMiner:
         return found[:most]
 
     def _first_snapshots(self, places: Bits, window: range) -> list[int]:
-        """Indexes of the first snapshots with a set bit."""
+        """Indexes of the first snapshots of a window that have a set bit in ``places``."""
         at = np.flatnonzero(np.unpackbits(places.astype("<u8").view(np.uint8), bitorder="little"))
         indices = (at - window[0]) % self.columns.size + window[0]
         return np.sort(indices)[: self.settings.report.instances].tolist()  # type: ignore[no-any-return]

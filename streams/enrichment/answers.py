@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 from shiq.abox_ops.entailment import Entailment
 from shiq.answers.verdict import Verdict
 from shiq.rml.model import TYPE
-from shiq.streams.enrichment.cache import Entry
+from shiq.streams.enrichment.cache import CacheEntry
 from shiq.streams.enrichment.key import EventKey
-from shiq.streams.enrichment.statements import answer_name, individual_of, token_of
+from shiq.streams.enrichment.statements import individual_of, name_in_answer, token_of
 
 
 class EnrichedEvent(NamedTuple):
-    """Enrichment of an event: verdict and entailed types.
+    """Enriched event: its verdict and the types of its individuals.
 
     entry: the answer by position, shared by all events of the same structure.
     order: individual or value at each position.
@@ -25,7 +25,7 @@ class EnrichedEvent(NamedTuple):
     lines: the event's N-Triples lines.
     """
 
-    entry: Entry
+    entry: CacheEntry
     order: Sequence[Any]
     hit: bool
     lines: Sequence[str]
@@ -48,7 +48,7 @@ class EnrichedEvent(NamedTuple):
         if self.entry.verdict is not Verdict.CONSISTENT:
             return {}
         own = {
-            answer_name(individual_of(name)): types
+            name_in_answer(individual_of(name)): types
             for name, types in zip(self.order, self.entry.types_at)
             if types is not None
         }
@@ -76,7 +76,7 @@ class EnrichedEvent(NamedTuple):
 
 @dataclass
 class EnrichmentCounts:
-    """Counts of events by outcome, and seconds by activity.
+    """Counts of events by outcome, and seconds by activity, for the statistics.
 
     bypassed: events without a key, which are never cached.
     """
@@ -92,12 +92,12 @@ class EnrichmentCounts:
     )
 
 
-def make_entry(found: Entailment, keyed: EventKey) -> Entry:
-    """Make a cache entry of entailed types: by position of the key, or by name if the event has no
-    key.
+def make_entry(found: Entailment, keyed: EventKey) -> CacheEntry:
+    """Make a cache entry of entailed types: individuals by position in the key, or by name if the
+    event has no key.
     """
     if found.verdict is not Verdict.CONSISTENT:
-        return Entry(found.verdict, reason=found.reason)
+        return CacheEntry(found.verdict, reason=found.reason)
     places: Mapping[Any, int] = (
         {name: i for i, name in enumerate(keyed.order)} if keyed.key is not None else {}
     )
@@ -106,14 +106,14 @@ def make_entry(found: Entailment, keyed: EventKey) -> Entry:
     for one, types in found.types.items():
         place = places.get(token_of(one))
         if place is None:
-            named[answer_name(one)] = types
+            named[name_in_answer(one)] = types
         else:
             at[place] = types
     touches, changes = (
         None if some is None else frozenset(one for one in some if token_of(one) not in places)
         for some in (found.touches, found.changes)
     )
-    return Entry(found.verdict, tuple(at), named, dict(found.static_types), touches, changes)
+    return CacheEntry(found.verdict, tuple(at), named, dict(found.static_types), touches, changes)
 
 
 # Rows of answers: one JSON object an event.
@@ -130,7 +130,7 @@ def serialise_row(found: EnrichedEvent, line: int, t: int | None, identifier: st
 
 
 def split_row(found: EnrichedEvent, t: int | None, identifier: str | None) -> tuple[str, str]:
-    """The two texts of a row between which `join_row` puts line and hit."""
+    """The two parts of an output row between which `join_row` puts line number and hit."""
     entry = found.entry
     name = "null" if identifier is None else _quoted(identifier)
     first = f'"t": {"null" if t is None else t}, "id": {name}, "verdict": "{entry.verdict.value}"'
@@ -153,7 +153,7 @@ def serialise_types(found: EnrichedEvent) -> str:
 
 
 def has_type(found: EnrichedEvent, only: Collection[str]) -> bool:
-    """Whether some individual has one of the classes ``only``."""
+    """Whether some individual of an answer has one of the classes ``only``."""
     types = (*found.types.values(), *found.entry.static_types.values())
     return any(not names.isdisjoint(only) for names in types)
 

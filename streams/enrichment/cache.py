@@ -39,7 +39,7 @@ LONGEST_INTERVAL: Final = 64 * SAMPLE_WINDOW
 
 
 class InsertionSampler:
-    """Counter of look-ups that decides which new entries a full cache inserts.
+    """Sampler that decides which new entries a full cache inserts, by its share of hits.
 
     interval: length in look-ups of the last interval with sampling; 0 if there was none or hits
     came back.
@@ -54,8 +54,8 @@ class InsertionSampler:
         self._recent: deque[bool] = deque(maxlen=SAMPLE_WINDOW)
         self._hits = self._offer_count = 0
 
-    def count(self, is_hit: bool) -> None:
-        """Count a look-up."""
+    def count_lookup(self, is_hit: bool) -> None:
+        """Count a look-up as hit or miss, and begin or end sampling accordingly."""
         recent = self._recent
         if self.remaining:
             self.remaining -= 1
@@ -68,8 +68,8 @@ class InsertionSampler:
         recent.append(is_hit)
         self._hits += is_hit
 
-    def admit(self) -> bool:
-        """Whether a full cache inserts the next new entry."""
+    def admit_entry(self) -> bool:
+        """Decide whether a full cache inserts the next new entry."""
         if not self.remaining and len(self._recent) == SAMPLE_WINDOW:
             if self._hits >= LEAST_HIT_SHARE * SAMPLE_WINDOW:
                 self.interval = 0
@@ -84,7 +84,7 @@ class InsertionSampler:
         return is_kept
 
     def _begin_sampling(self) -> None:
-        """Begin an interval in which only a sample is inserted."""
+        """Begin an interval in which only a sample of new entries is inserted."""
         is_first = not self.interval
         self.interval = min(2 * self.interval, LONGEST_INTERVAL) if self.interval else SAMPLE_WINDOW
         self.remaining = self.interval
@@ -116,8 +116,8 @@ class InsertionSampler:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """Enrichment of all events with the same key.
+class CacheEntry:
+    """Cached enrichment of all events with the same key.
 
     types_at: types at each position (None: a value).
     named_types: types of the static individuals that the event mentions.
@@ -137,7 +137,7 @@ class Entry:
     reason: str = ""
 
 
-class EntryCache(Cache[Key, Entry]):
+class EntryCache(Cache[Key, CacheEntry]):
     """Cache of decided entries by key, limited by ``capacity`` and ``most_bytes``.
 
     Once it is full, ``sampler`` decides which new entries are inserted.
@@ -149,23 +149,23 @@ class EntryCache(Cache[Key, Entry]):
         self.bytes = 0
         self.sampler = InsertionSampler()
 
-    def find(self, key: Key) -> Entry | None:
+    def find(self, key: Key) -> CacheEntry | None:
         """Look up the entry of ``key``; None if there is none."""
         found = self.get(key)
-        self.sampler.count(found is not None)
+        self.sampler.count_lookup(found is not None)
         return found
 
     def __contains__(self, key: Key) -> bool:
         return key in self._values
 
-    def store(self, key: Key, entry: Entry) -> None:
+    def store(self, key: Key, entry: CacheEntry) -> None:
         """Insert a decided entry, unless the cache is full and the sampler refuses it."""
         if entry.verdict is Verdict.UNDETERMINED or not self.capacity:
             return
         size = estimate_entry_bytes(key, entry)
         if self.most_bytes is not None and size > self.most_bytes:
             return  # all others would go for it, and then it too
-        if key in self._values or not self._is_full(size) or self.sampler.admit():
+        if key in self._values or not self._is_full(size) or self.sampler.admit_entry():
             self._insert(key, entry, size)
 
     def _is_full(self, size: int) -> bool:
@@ -174,16 +174,16 @@ class EntryCache(Cache[Key, Entry]):
             self.most_bytes is not None and self.bytes + size > self.most_bytes
         )
 
-    def _insert(self, key: Key, entry: Entry, size: int) -> None:
+    def _insert(self, key: Key, entry: CacheEntry, size: int) -> None:
         """Insert an entry and evict others until the bytes fit."""
         known = self._values.get(key)
         self.bytes += size - (estimate_entry_bytes(key, known) if known is not None else 0)
         self.put(key, entry)
         while self.most_bytes is not None and self.bytes > self.most_bytes and self._values:
-            self._drop()
+            self._evict_entry()
 
-    def forget(self, touched: Iterable[str] | None = None) -> None:
-        """Drop the entries that depend on individuals in ``touched``; None drops all."""
+    def drop_affected(self, touched: Iterable[str] | None = None) -> None:
+        """Drop the entries that depend on the individuals ``touched``; None drops all."""
         gone = None if touched is None else frozenset(touched)
         for key, entry in list(self._values.items()):
             if gone is None or entry.touches is None or not gone.isdisjoint(entry.touches):
@@ -195,13 +195,13 @@ class EntryCache(Cache[Key, Entry]):
         return {"evictions": self.evictions, "sampler": self.sampler.state()}
 
     def restore(
-        self, state: dict[str, Any] | list[Any], entries: Iterable[tuple[Key, Entry]]
+        self, state: dict[str, Any] | list[Any], entries: Iterable[tuple[Key, CacheEntry]]
     ) -> None:
         """Continue from the state and ``entries`` of another cache, in its order.
 
         A list is the state of versions that could switch caching off; it is read as switched on.
         """
-        self.forget()
+        self.drop_affected()
         for key, entry in entries:
             self._insert(key, entry, estimate_entry_bytes(key, entry))
         if isinstance(state, list):
@@ -210,19 +210,19 @@ class EntryCache(Cache[Key, Entry]):
             self.evictions = state["evictions"]
             self.sampler.restore(state["sampler"])
 
-    def __iter__(self) -> Iterator[tuple[Key, Entry]]:
+    def __iter__(self) -> Iterator[tuple[Key, CacheEntry]]:
         return iter(list(self._values.items()))
 
-    def _drop(self) -> None:
-        """Evict an entry by the policy."""
+    def _evict_entry(self) -> None:
+        """Evict one entry by the eviction policy."""
         self.evictions += 1
         self.bytes -= estimate_entry_bytes(
             *self._values.popitem(last=self.policy in ("lifo", "mru"))
         )
 
 
-def estimate_entry_bytes(key: Key, entry: Entry) -> int:
-    """Bytes of an entry and its key, without texts and sets that entries share."""
+def estimate_entry_bytes(key: Key, entry: CacheEntry) -> int:
+    """Estimate the bytes of an entry and its key, without texts and sets that entries share."""
     nodes, edges, of_fixed = key
     parts: list[Any] = [
         key,

@@ -15,7 +15,7 @@ from shiq.abox_ops.elements.quotient import Partition
 from shiq.answers.verdict import Verdict
 from shiq.rml.model import TYPE, is_resource
 from shiq.streams.enrichment.answers import EnrichedEvent
-from shiq.streams.enrichment.cache import Entry
+from shiq.streams.enrichment.cache import CacheEntry
 from shiq.streams.enrichment.questions import EventQuestion, EventReader
 from shiq.streams.enrichment.statements import (
     UnkeyableEventError,
@@ -59,7 +59,7 @@ class WindowEvent:
 
 
 class WindowAnswerer:
-    """Answerer of windows, which remembers the keys of the last window's components.
+    """Enricher of successive windows, which remembers the keys of the last window's components.
 
     answer: enriches a question, from the cache or by reasoning.
     component_count: number of components of the last window.
@@ -78,8 +78,8 @@ class WindowAnswerer:
             {},
         )
 
-    def enrich(self, events: Sequence[WindowEvent], reader: EventReader) -> EnrichedEvent:
-        """Enrich the union of ``events``."""
+    def enrich_window(self, events: Sequence[WindowEvent], reader: EventReader) -> EnrichedEvent:
+        """Enrich the union of the ``events`` of a window."""
         if not events or any(event.mentioned_tokens is None for event in events):
             return self._answer(
                 reader.make_question(join_events(event.given_lines for event in events)), reader
@@ -91,7 +91,7 @@ class WindowAnswerer:
         self._last_window = reader, now
         by_number = {event.number: event for event in events}
         answers: dict[_Group, EnrichedEvent] = {}
-        groups, joined = list[_Group](), _group_by_mentioned(events)
+        groups, joined = list[_Group](), _group_by_shared_individuals(events)
         while len(joined) != len(groups):
             groups = joined
             for group in groups:
@@ -107,7 +107,7 @@ class WindowAnswerer:
     def _make_question(
         self, group: _Group, events: Mapping[int, WindowEvent], reader: EventReader
     ) -> EventQuestion | EnrichedEvent:
-        """Question for the events of a component."""
+        """Make the question of a component: the union of its events."""
         return reader.make_question(
             list(dict.fromkeys(line for number in group for line in events[number].lines))
         )
@@ -127,8 +127,8 @@ def _find_mentioned_tokens(lines: Sequence[str]) -> frozenset[str] | None:
     return frozenset(named) if all(map(is_resource, named)) else None
 
 
-def _group_by_mentioned(events: Sequence[WindowEvent]) -> list[_Group]:
-    """Group events that are connected by the individuals that they mention."""
+def _group_by_shared_individuals(events: Sequence[WindowEvent]) -> list[_Group]:
+    """Group events that are connected through individuals that they mention."""
     names: Partition[str] = Partition()
     for event in events:
         names.union_all(event.mentioned_tokens or ())
@@ -144,7 +144,7 @@ def _group_by_mentioned(events: Sequence[WindowEvent]) -> list[_Group]:
 def _join_dependent_groups(
     groups: Sequence[_Group], found: Sequence[EnrichedEvent]
 ) -> list[_Group]:
-    """Join groups if one depends on a static individual that another one changes."""
+    """Join groups of events if one depends on a static individual whose types another one changes."""
     entries = [each.entry for each in found]
     if len(groups) > 1 and any(entry.touches is None or entry.changes is None for entry in entries):
         return [tuple(number for group in groups for number in group)]
@@ -178,7 +178,7 @@ def _combine_answers(
     names = {f"_:{one}": f"_:{name}" for one, name in own}
     types = {names.get(one, one): classes for each in found for one, classes in each.types.items()}
     static = {one: classes for each in found for one, classes in each.static_types.items()}
-    first = found[0].entry if found else Entry(Verdict.CONSISTENT)
+    first = found[0].entry if found else CacheEntry(Verdict.CONSISTENT)
     lines = LazySequence(
         sum(len(event.given_lines) for event in events),
         lambda: [
@@ -187,7 +187,7 @@ def _combine_answers(
             for line in event.given_lines
         ],
     )
-    entry = Entry(first.verdict, (), types, static, reason=first.reason)
+    entry = CacheEntry(first.verdict, (), types, static, reason=first.reason)
     return EnrichedEvent(entry, (), all(each.hit for each in asked), lines)
 
 
@@ -196,7 +196,7 @@ def _combine_answers(
 
 
 class TimedWindowEvent(NamedTuple):
-    """Event in a window with its time and line number."""
+    """Event in a window, with its time and line number."""
 
     t: int
     line: int
@@ -205,7 +205,7 @@ class TimedWindowEvent(NamedTuple):
 
 @dataclass
 class EventWindows:
-    """Events of the open windows.
+    """Events of the windows that have not ended yet.
 
     A window contains the times from c - ``width`` to c, at c = first t + width + j * ``slide``. It
     is decided when no event can enter it any more.
@@ -217,20 +217,20 @@ class EventWindows:
     next_end: int | None = None
     is_any_decided: bool = False
 
-    def add(self, event: Event, line: int) -> None:
-        """Add an event."""
+    def add_event(self, event: Event, line: int) -> None:
+        """Add an event to the windows that contain its time."""
         self.events.append(TimedWindowEvent(event.t, line, WindowEvent.from_lines(event.triples)))
         c = event.t + self.width
         if self.next_end is None or (c < self.next_end and not self.is_any_decided):
             self.next_end = c
 
     def take_ended_windows(self, watermark: int) -> Iterator[tuple[int, list[TimedWindowEvent]]]:
-        """Yield the windows that end before a time: their end c and their events by line."""
+        """Yield the windows that end before the watermark: last time point and events, by line."""
         while self.next_end is not None and self.next_end < watermark:
             yield self._take_next_window()
 
     def take_remaining_windows(self, newest: int) -> Iterator[tuple[int, list[TimedWindowEvent]]]:
-        """Yield the windows up to the one with the last event."""
+        """Yield the windows that have not ended, up to the one with the newest event."""
         while self.next_end is not None and (
             self.next_end - self.slide < newest or not self.is_any_decided
         ):

@@ -36,7 +36,13 @@ from shiq.rml.inputs import compile_mapping
 from shiq.rml.model import Statement
 from shiq.rml.program import MappingProgram
 from shiq.streams.enrichment.answers import EnrichedEvent, EnrichmentCounts, make_entry
-from shiq.streams.enrichment.cache import POLICIES, Entry, EntryCache, parse_capacity, parse_policy
+from shiq.streams.enrichment.cache import (
+    POLICIES,
+    CacheEntry,
+    EntryCache,
+    parse_capacity,
+    parse_policy,
+)
 from shiq.streams.enrichment.components import WindowAnswerer, WindowEvent
 from shiq.streams.enrichment.entries import EntriesFile
 from shiq.streams.enrichment.key import IllTypedError, KeyMaker
@@ -45,9 +51,9 @@ from shiq.streams.enrichment.prefill import PrefillCounts, SampleRecords
 from shiq.streams.enrichment.questions import EventQuestion, EventReader, undetermined_answer
 from shiq.streams.enrichment.statements import (
     UnkeyableEventError,
-    answer_line,
-    answer_name,
     join_events,
+    line_in_answer,
+    name_in_answer,
     to_assertions,
 )
 from shiq.support import pluralize
@@ -216,7 +222,7 @@ class Enricher:
         if not self.entries.capacity:
             return self.enrich(join_events(event.given_lines for event in events))
         begun = perf_counter()
-        found = self.components.enrich(events, self.reader)
+        found = self.components.enrich_window(events, self.reader)
         self.counts.seconds["keys"] += perf_counter() - begun
         return self.count_answer(found)
 
@@ -234,7 +240,7 @@ class Enricher:
         counts.inconsistent += verdict is Verdict.INCONSISTENT
         return found
 
-    def _reason_and_cache(self, asked: EventQuestion, reader: EventReader) -> Entry:
+    def _reason_and_cache(self, asked: EventQuestion, reader: EventReader) -> CacheEntry:
         """Entry of an event by reasoning; cached unless the static data changed since its key was
         made.
         """
@@ -259,7 +265,7 @@ class Enricher:
         """
         begun = perf_counter()
         types, assertions = {**found.types, **found.static_types}, asked.assertions()
-        names = {answer_name(name): name for name in mentioned_individuals(assertions)}
+        names = {name_in_answer(name): name for name in mentioned_individuals(assertions)}
         told = [(one, c) for c in classes for one in sorted(types) if c in types[one]]
         reasons = [self.realizer.explain(assertions, names.get(one, one), c) for one, c in told]
         self.counts.seconds["deciding"] += perf_counter() - begun
@@ -267,7 +273,7 @@ class Enricher:
             {
                 "individual": one,
                 "class": c,
-                **({} if reason is None else reason.to_dict(answer_line)),
+                **({} if reason is None else reason.to_dict(line_in_answer)),
             }
             for (one, c), reason in zip(told, reasons)
         ]
@@ -285,12 +291,14 @@ class Enricher:
         room = self.entries.capacity - len(self.entries)
         combinations = SampleRecords(self.program, self.keys, self.knowledge)
         self.prefill_counts = combinations.decide_each(
-            room if limit is None else min(room, limit), self._prefill_one
+            room if limit is None else min(room, limit), self._prefill_event
         )
         return self.prefill_counts
 
-    def _prefill_one(self, statements: Sequence[Statement]) -> Verdict | None:
-        """Reason about a possible event; return its verdict, or None if it is cached or has no key."""
+    def _prefill_event(self, statements: Sequence[Statement]) -> Verdict | None:
+        """Reason about a possible event and cache it; return its verdict, or None if it is cached
+        or has no key.
+        """
         try:
             keyed = self.keys.key_of_statements(statements)
         except (UnkeyableEventError, IllTypedError):
@@ -318,7 +326,7 @@ class Enricher:
         with self._lock:
             self.reader = EventReader(after, self.program)
             # Of expressions and negative assertions keys have what they may see.
-            self.entries.forget(
+            self.entries.drop_affected(
                 changed if before.complex_assertions == after.complex_assertions else None
             )
             if self.file is not None:

@@ -20,7 +20,7 @@ import shiq
 from shiq.answers.verdict import Verdict
 from shiq.errors import UsageError
 from shiq.files import report_write_errors
-from shiq.streams.enrichment.cache import Entry
+from shiq.streams.enrichment.cache import CacheEntry
 from shiq.streams.enrichment.key import Key
 
 #: Of what is in the file, and of how keys are made.
@@ -47,7 +47,7 @@ def parse_key(text: str) -> Key:
     return tuple(map(tuple, nodes)), tuple(map(tuple, edges)), tuple(of_fixed)
 
 
-def serialise_entry(entry: Entry) -> str:
+def serialise_entry(entry: CacheEntry) -> str:
     """Serialise an entry as JSON."""
     at = [None if types is None else sorted(types) for types in entry.types_at]
     beside = [None if some is None else sorted(some) for some in (entry.touches, entry.changes)]
@@ -62,10 +62,10 @@ def serialise_entry(entry: Entry) -> str:
     return json.dumps(held, ensure_ascii=False, separators=(",", ":"))
 
 
-def parse_entry(text: str) -> Entry:
+def parse_entry(text: str) -> CacheEntry:
     """Parse the JSON of an entry."""
     verdict, at, named, static, touches, changes, reason = json.loads(text)
-    return Entry(
+    return CacheEntry(
         Verdict(verdict),
         tuple(None if types is None else frozenset(types) for types in at),
         _to_frozen_sets(named),
@@ -123,9 +123,9 @@ class EntriesFile:
             head.startswith(_SQLITE_HEADER) and head[_MARK_OFFSET:] == _APPLICATION_MARK
         )
 
-    def load(self) -> Iterator[tuple[Key, Entry]]:
+    def load(self) -> Iterator[tuple[Key, CacheEntry]]:
         """Load all entries; a damaged or outdated file is removed and gives none."""
-        found: list[tuple[Key, Entry]] = []
+        found: list[tuple[Key, CacheEntry]] = []
         if self.path.exists():
             try:
                 found = self._check_rows(*self.read_rows())
@@ -140,7 +140,7 @@ class EntriesFile:
 
     def _check_rows(
         self, made: Collection[str], rows: Sequence[EntryRow]
-    ) -> list[tuple[Key, Entry]]:
+    ) -> list[tuple[Key, CacheEntry]]:
         """Verify digest and hashes of rows and parse them."""
         if {*made} != {self.digest}:
             self.note = f"{self.path} is of another ontology, other static data or another version: it is begun anew"
@@ -165,7 +165,7 @@ class EntriesFile:
             "\n".join((self.digest, key, entry)).encode("utf-8", "surrogatepass")
         ).hexdigest()
 
-    def save(self, entries: Iterable[tuple[Key, Entry]]) -> None:
+    def save(self, entries: Iterable[tuple[Key, CacheEntry]]) -> None:
         """Add new entries in one transaction. Raises: OperationalError."""
         new = {key: entry for key, entry in entries if key not in self._saved_keys}
         texts = ((serialise_key(key), serialise_entry(entry)) for key, entry in new.items())

@@ -144,11 +144,11 @@ _LABELLED_PREFIX, _UNLABELLED_PREFIX = "_:e.", "_:e.."
 
 
 class _InMemoryDocument(FileSource):
-    """In-memory document without a base IRI."""
+    """Source for the JSON-LD reader whose text is in memory; it has no base IRI."""
 
     @property
     def iri(self) -> str:
-        """Base IRI that stands for no place."""
+        """Placeholder for a base IRI."""
         return NOWHERE
 
 
@@ -212,7 +212,7 @@ def _split_members(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _skip_blanks(text: str, at: int) -> int:
-    """Position of the first non-blank character from ``at`` on."""
+    """Index of the first non-blank character from ``at`` on."""
     while text[at] in " \t\r\n":
         at += 1
     return at

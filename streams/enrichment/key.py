@@ -38,7 +38,9 @@ from shiq.streams.enrichment.statements import (
 
 
 def assertion_to_tokens(assertion: owl.Assertion) -> Statement:
-    """Convert an assertion to tokens; those of complex assertions occur in keys only."""
+    """Convert an assertion to N-Triples-like tokens; those of complex assertions are used in keys
+    only.
+    """
     match assertion:
         case owl.ClassAssertion(expression, one) if not isinstance(expression, owl.Class):
             return token_of(one), TYPE, f"({normalise_expression(expression)})"
@@ -91,7 +93,7 @@ MOST_NODES: Final = 2_000
 
 
 class EventKey(NamedTuple):
-    """Key of an event with the order of its nodes.
+    """Key of an event, with the order of its individuals in the key.
 
     key: None if the event is too symmetric for a key.
     order: at each position the individual's token or the value.
@@ -104,7 +106,7 @@ class EventKey(NamedTuple):
 def make_canonical_key(
     nodes: dict[Any, list[str]], edges: list[tuple[str, Any, Any]], of_fixed: tuple[str, ...]
 ) -> EventKey:
-    """Order the nodes canonically and build the key.
+    """Order the individuals of an event canonically and build its key.
 
     of_fixed: statements about static individuals.
     """
@@ -137,14 +139,14 @@ class IllTypedError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class CountedValue:
-    """Value that may be counted; ``atom``: the text that distinguishes it in keys."""
+    """Data value that the ontology may count; ``atom``: the text that distinguishes it in keys."""
 
     value: DataValue
     atom: str
 
 
 class _StatementMarker:
-    """Marker for a statement that is a link to an individual or is irrelevant for the ontology."""
+    """Marker that a statement links two individuals, or is irrelevant for the ontology."""
 
 
 _LINK, _IGNORED = _StatementMarker(), _StatementMarker()
@@ -266,7 +268,7 @@ class KeyMaker:
                 elif subject in fixed:
                     of_fixed.append(f"{subject} {said}") if said else silent.append(subject)
                 else:
-                    self._begin_node(nodes, subject).append(said)
+                    self._add_node(nodes, subject).append(said)
             elif said is not _IGNORED:
                 self._add_link(nodes, of_fixed, silent, edges, subject, predicate, object, said)
         if silent:
@@ -278,8 +280,8 @@ class KeyMaker:
             of_fixed += [f"{name} " for name in silent if name not in mentioned]
         return make_canonical_key(nodes, edges, tuple(sorted(set(of_fixed))))
 
-    def _begin_node(self, nodes: dict[Any, list[str]], name: str) -> list[str]:
-        """Add a node and return the list of its statements. Raises: UnkeyableEventError."""
+    def _add_node(self, nodes: dict[Any, list[str]], name: str) -> list[str]:
+        """Add an individual and return the list of its statements. Raises: UnkeyableEventError."""
         if self._literals is None and not is_resource(name):
             raise UnkeyableEventError
         # Keys of T speak of individuals that have IRIs.
@@ -354,17 +356,17 @@ class KeyMaker:
         object: str,
         said: str | CountedValue | _StatementMarker,
     ) -> None:
-        """Add a link between two nodes, or between a node and a static individual."""
+        """Add a link between two individuals of the event, or between one and a static individual."""
         target: Any = object
         if isinstance(said, CountedValue):
             target = said.value
             if target not in nodes:
                 nodes[target] = [said.atom]
         elif target not in self.fixed_tokens and target not in nodes:
-            self._begin_node(nodes, target)
+            self._add_node(nodes, target)
         ends = subject in self.fixed_tokens, target in self.fixed_tokens
         if not ends[0] and subject not in nodes:
-            self._begin_node(nodes, subject)
+            self._add_node(nodes, subject)
         kind = self._kinds[predicate]
         if kind is PredicateKind.DROPPED:
             silent += [name for name, is_fixed in zip((subject, object), ends) if is_fixed]

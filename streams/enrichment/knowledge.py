@@ -156,7 +156,7 @@ class StaticKnowledge:
 
 
 def allow_hint(kinds: Iterable[str]) -> str:
-    """Hint for users how to continue without leftovers of these ``kinds``."""
+    """Hint for users about --allow, by which these ``kinds`` of leftovers are ignored."""
     named = " ".join(f"--allow {kind}" for kind in sorted(set(kinds)))
     return f"; {named} decides without it"
 
@@ -312,14 +312,15 @@ class EventReasoner:
         return f"{self.knowledge.digest} {self.static}"
 
     def use_knowledge(self, knowledge: StaticKnowledge) -> None:
-        """Continue with other knowledge."""
+        """Continue with another ontology and static data."""
         self.knowledge = knowledge
         self._open_entailer()
 
     def change_knowledge(
         self, before: StaticKnowledge, middle: StaticKnowledge, after: StaticKnowledge
     ) -> frozenset[str] | None:
-        """Continue with the knowledge ``after``; return the individuals that the change affects.
+        """Continue with the static data of ``after``; return the individuals that the change
+        affects, None for all.
 
         middle: knowledge with only the assertions that ``before`` and ``after`` share.
         Returns: None if any individual may be affected. Entries about other individuals stay true

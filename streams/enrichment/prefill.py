@@ -1,5 +1,4 @@
-"""Sample records that represent everything that a mapping can produce: at least one for each event
-key.
+"""Sample records that represent everything a mapping can produce: at least one for each event key.
 
 Each reference of the mapping gets the values that keys distinguish: names of static individuals,
 new names, and one value per region (more if values are counted). Different combinations may have
@@ -181,7 +180,7 @@ for _old, _new in (
 
 @dataclass
 class SampleRecords:
-    """Combinations of sample values for the references of a mapping, iterated as records.
+    """Sample records of a mapping: all combinations of sample values for its references.
 
     Records with a new subject come first.
     """
@@ -210,21 +209,21 @@ class SampleRecords:
         ranked = sorted(terms, key=lambda found: (found[1].kind == "Literal", found[2] != ""))
         for base, term, predicate in ranked:
             if term.kind == "Literal":
-                self._add_choices(
+                self._add_sample_values(
                     base, term, self._sample_literal_values(term, predicate, len(counted))
                 )
             elif predicate == "":
-                self._add_choices(
+                self._add_sample_values(
                     base,
                     term,
                     [
                         *_match_references(term, (), new),
-                        *_match_references(term, self._known_names(predicate), ()),
+                        *_match_references(term, self._distinguished_names(predicate), ()),
                     ],
                 )
             else:
-                self._add_choices(
-                    base, term, _match_references(term, self._known_names(predicate), new)
+                self._add_sample_values(
+                    base, term, _match_references(term, self._distinguished_names(predicate), new)
                 )
         for base, join in self._find_record_joins():
             for place, (path, _) in enumerate(join.conditions):
@@ -242,7 +241,7 @@ class SampleRecords:
     def decide_each(
         self, most: int, take: Callable[[Sequence[Statement]], Verdict | None]
     ) -> PrefillCounts:
-        """Call ``take`` with the statements of each record until it decided ``most`` of them."""
+        """Call ``take`` with the statements of each record, until it decided ``most`` of them."""
         verdicts: Counter[Verdict] = Counter()
         tried = 0
         for record in self:
@@ -283,8 +282,8 @@ class SampleRecords:
         return frozenset(found)
 
     def _find_record_terms(self) -> Iterator[tuple[Path_, TermMap, str]]:
-        """Yield the term maps that records fill: path of the row, term map and predicate ("" for a
-        subject).
+        """Yield the term maps whose terms vary by record: path of the row, term map, predicate (""
+        for a subject).
         """
         for triples_map in self.program.maps:
             iterator = triples_map.source.iterator
@@ -308,13 +307,17 @@ class SampleRecords:
                 if isinstance(value, MappingJoin) and value.conditions
             )
 
-    def _known_names(self, predicate: str) -> list[str]:
-        """IRIs that keys distinguish at a place: used names, or static individuals."""
+    def _distinguished_names(self, predicate: str) -> list[str]:
+        """IRIs that keys distinguish as objects of a predicate: used classes, or static
+        individuals.
+        """
         if predicate in (TYPE, "predicate"):
             return sorted(self.knowledge.used_names)
         return sorted(token[1:-1] for token in self.keys.fixed_tokens if token[:1] == "<")
 
-    def _add_choices(self, base: Path_, term: TermMap, found: Iterable[Sequence[Any]]) -> None:
+    def _add_sample_values(
+        self, base: Path_, term: TermMap, found: Iterable[Sequence[Any]]
+    ) -> None:
         """Add sample values for the references of a term map."""
         paths = _reference_paths(base, term)
         for path in paths:
@@ -326,7 +329,7 @@ class SampleRecords:
     def _sample_literal_values(
         self, term: TermMap, predicate: str, most: int
     ) -> Iterator[Sequence[Any]]:
-        """Yield one sample value per region, or ``most`` if values are counted."""
+        """Yield one sample value for each value region, or ``most`` of each if values are counted."""
         if len(_reference_paths((), term)) != 1:
             yield from _match_references(term, self._constant_texts, [""])
             return
@@ -362,7 +365,9 @@ def _reference_paths(base: Path_, term: TermMap) -> list[Path_]:
 def _match_references(
     term: TermMap, known: Iterable[str], new: Sequence[str]
 ) -> Iterator[Sequence[str]]:
-    """Yield values for the references of ``term`` that produce a text of ``known``, and new ones."""
+    """Yield values for the references of ``term`` that produce a ``known`` text, then the ``new``
+    ones.
+    """
     references = [part for part in term.parts if not isinstance(part, str)]
     is_whole = len(term.parts) == 2 and term.parts[0] == ""
     pattern = re.compile(
@@ -382,7 +387,7 @@ def _match_references(
 
 
 def _json_values(text: str) -> Iterator[Any]:
-    """Yield the JSON values that have this text."""
+    """Yield the JSON values (text, number, boolean) that a mapping reads as this text."""
     yield text
     if re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?", text):
         yield Number(text)

@@ -1,4 +1,6 @@
-"""Parse records as questions: an event's key and how to get its assertions, or the answer at once."""
+"""Parse records as questions: an event's key and a way to get its assertions, or the answer itself
+if known at once.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ from shiq.rml.program import (
     text_of,
 )
 from shiq.streams.enrichment.answers import EnrichedEvent
-from shiq.streams.enrichment.cache import Entry
+from shiq.streams.enrichment.cache import CacheEntry
 from shiq.streams.enrichment.jsonld import JsonRecord, parse_jsonld_record
 from shiq.streams.enrichment.key import CountedValue, EventKey, IllTypedError, KeyMaker
 from shiq.streams.enrichment.knowledge import StaticKnowledge
@@ -39,7 +41,7 @@ from shiq.support import LazySequence
 
 
 class EventQuestion(NamedTuple):
-    """Question about an event, identified by its key.
+    """Question for the types of an event, identified by its key.
 
     assertions: function that makes the assertions when they are needed.
     entry: the answer if it was found elsewhere.
@@ -48,7 +50,7 @@ class EventQuestion(NamedTuple):
     event_key: EventKey
     lines: Sequence[str] = ()
     assertions: Callable[[], Sequence[owl.Assertion]] = tuple
-    entry: Entry | None = None
+    entry: CacheEntry | None = None
 
 
 class EventReader:
@@ -143,7 +145,7 @@ class EventReader:
     ) -> EventQuestion | EnrichedEvent:
         """Make the question of an event with an ill-typed literal: inconsistent, unless allowed."""
         if "ill-typed" not in self.knowledge.allow:
-            return EnrichedEvent(Entry(Verdict.INCONSISTENT, reason=reason), (), False, lines)
+            return EnrichedEvent(CacheEntry(Verdict.INCONSISTENT, reason=reason), (), False, lines)
         from shiq.jobs.checking.inputs import drop_ill_typed
         from shiq.model.abox import abox_of
 
@@ -154,7 +156,7 @@ class EventReader:
 
 def undetermined_answer(reason: str, lines: Sequence[str] = ()) -> EnrichedEvent:
     """Answer for an event that cannot be read."""
-    return EnrichedEvent(Entry(Verdict.UNDETERMINED, reason=reason), (), False, lines)
+    return EnrichedEvent(CacheEntry(Verdict.UNDETERMINED, reason=reason), (), False, lines)
 
 
 def _to_ntriples(statements: Iterable[Statement]) -> list[str]:
@@ -166,7 +168,8 @@ def _to_ntriples(statements: Iterable[Statement]) -> list[str]:
 
 
 class RecordEvent(NamedTuple):
-    """Content of a record: time and name if it has them, and what `EventReader.make_question` takes.
+    """Content of a record: time and name if it has them, and the event as
+    `EventReader.make_question` takes it.
 
     problem: why the record is not an event, with its ``text``.
     """
@@ -285,7 +288,10 @@ _MOST_CACHED: Final = 200_000
 
 @dataclass(frozen=True)
 class _TermSlot:
-    """Term that varies between records; ``make``: makes its token; ``predicate``: of a literal."""
+    """Position in a mapping's statements whose term varies by record.
+
+    make: makes its token from a row; predicate: of a literal
+    """
 
     make: Callable[[Any], str]
     predicate: str
@@ -336,7 +342,7 @@ class MappedRecordKeys:
     def _add_term(
         self, term: TermMap | MappingJoin, program: MappingProgram, predicate: str
     ) -> int | str:
-        """Add a term map; return its slot number, or its constant."""
+        """Add a term map; return the index of its slot, or its constant term."""
         if isinstance(term, TermMap) and term.constant:
             if term.kind == "IRI":
                 self._constants.setdefault(term.constant, -1 - len(self._constants))
@@ -393,11 +399,13 @@ class MappedRecordKeys:
 
     def statements(self, tokens: Sequence[str]) -> list[Statement]:
         """Statements of a record with these tokens."""
-        return [(_token_at(s, tokens), p, _token_at(o, tokens)) for s, p, o in self._pattern]
+        return [
+            (_resolve_token(s, tokens), p, _resolve_token(o, tokens)) for s, p, o in self._pattern
+        ]
 
 
-def _token_at(place: int | str, tokens: Sequence[str]) -> str:
-    """Token of a slot number, or a constant."""
+def _resolve_token(place: int | str, tokens: Sequence[str]) -> str:
+    """Token in the slot with index ``place``, or ``place`` itself if it is a constant."""
     return tokens[place] if isinstance(place, int) else place
 
 

@@ -52,7 +52,7 @@ class UnkeyableEventError(Exception):
 
 
 class PredicateKind(IntEnum):
-    """Kind of a predicate for the ontology; `DROPPED`: without influence, whatever its objects."""
+    """Kind of a predicate for the ontology; `DROPPED` predicates never influence entailed types."""
 
     TYPE = 0
     ROLE = 1
@@ -64,7 +64,7 @@ class PredicateKind(IntEnum):
 
 
 class Vocabulary:
-    """Classifier of predicates by their role in the ontology.
+    """Classifier of predicates by their use in the ontology.
 
     is_exact: treat every predicate as used and all values as counted.
     """
@@ -214,7 +214,7 @@ def simple_assertion_to_tokens(assertion: owl.Assertion) -> Statement | None:
 
 @dataclass(frozen=True, eq=False)
 class ValueRegions:
-    """Partition of data values into regions that the ontology cannot distinguish further.
+    """Partition of data values into regions within which the ontology cannot distinguish values.
 
     ranges: data ranges of T and of class expressions in B, sorted.
     counted_properties: data properties whose values are counted; all if ``counts_all``.
@@ -273,7 +273,7 @@ class ValueRegions:
 
     @cached_property
     def _formulas(self) -> list[Formula]:
-        """Formulas of the data ranges."""
+        """Formulas of the data ranges that the ontology uses."""
         return [self.theory.formula(range) for range in self.ranges]
 
     def is_value(self, literal: owl.Literal) -> bool:
@@ -294,7 +294,7 @@ class ValueRegions:
         return value
 
     def name_of(self, literal: owl.Literal) -> str:
-        """Name of a literal's value if keys identify it exactly, else ""."""
+        """Name of a literal's value if keys identify the value exactly, else ""."""
         value = self.value_of(literal)
         return (
             f"{value.space} {value.key!r}" if value in self.named_values or value.is_opaque else ""
@@ -370,7 +370,7 @@ _BLANK_NODE_PATTERN: Final = re.compile(r"^_:(\S+)|(?<=> )_:(\S+)(?= *\.\s*$)")
 
 @dataclass(frozen=True)
 class EventReading:
-    """Assertions of an event; ``reason``: why it cannot be decided, or ""."""
+    """Assertions read from an event; ``reason``: why it cannot be decided, or ""."""
 
     assertions: tuple[owl.Assertion, ...]
     reason: str = ""
@@ -426,8 +426,8 @@ def read_rdf(lines: Sequence[str], knowledge: StaticKnowledge) -> EventReading:
     return EventReading(tuple(dict.fromkeys(assertions)), reason)
 
 
-def answer_name(individual: str) -> str:
-    """Name of an event's individual in its answer."""
+def name_in_answer(individual: str) -> str:
+    """Name of an event's individual as answers show it."""
     return (
         "_:" + individual.removeprefix(_BLANK_NODE_PREFIX)
         if individual.startswith(_BLANK_NODE_PREFIX)
@@ -435,10 +435,10 @@ def answer_name(individual: str) -> str:
     )
 
 
-def answer_line(line: str) -> str:
-    """Statement with blank nodes named as in the answer."""
+def line_in_answer(line: str) -> str:
+    """N-Triples line with blank nodes named as answers show them."""
     return rename_blank_nodes(
-        line, {label: answer_name(f"_:{label}")[2:] for label in find_labels([line])}
+        line, {label: name_in_answer(f"_:{label}")[2:] for label in find_labels([line])}
     )
 
 
@@ -464,7 +464,7 @@ def rename_blank_nodes(line: str, labels: Mapping[str, str]) -> str:
 
 
 def make_labels_distinct(labels: Sequence[Iterable[str]]) -> list[dict[str, str]]:
-    """New labels for blank nodes of several events, so that no two events share one."""
+    """Map the blank node labels of several events to new ones, so that no two events share a label."""
     several = Counter(label for found in labels for label in found)
     taken, named = {*several}, list[dict[str, str]]()
     for number, found in enumerate(labels, 1):

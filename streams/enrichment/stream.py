@@ -29,7 +29,7 @@ from shiq.streams.enrichment.answers import (
     serialise_row,
     serialise_types,
 )
-from shiq.streams.enrichment.cache import Entry
+from shiq.streams.enrichment.cache import CacheEntry
 from shiq.streams.enrichment.components import EventWindows, TimedWindowEvent
 from shiq.streams.enrichment.enricher import Enricher
 from shiq.streams.enrichment.entries import parse_entry, parse_key, serialise_entry, serialise_key
@@ -70,8 +70,8 @@ class RecordIntake(EventIntake):
     has_times: bool = False
 
     def read_events(self, record: Record) -> tuple[Event | None, ...]:
-        """Events accepted from a record. Each counts as a point of time, after which a checkpoint
-        may be saved.
+        """Parse the events of a record. Each counts as a time point, after which a checkpoint may
+        be saved.
         """
         if self.reader.read_header(record):
             return ()
@@ -133,7 +133,7 @@ class EnrichmentCollector:
     seconds: dict[str, float] = field(default_factory=lambda: {"deciding": 0.0})
     _last_shown: float = 0.0
     _rows: list[str] = field(default_factory=list)
-    _unsaved_entries: list[tuple[Key, Entry]] = field(default_factory=list)
+    _unsaved_entries: list[tuple[Key, CacheEntry]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.records = RecordReader.for_reader(self.enricher.reader, self.unit, jsonld=self.jsonld)
@@ -183,7 +183,7 @@ class EnrichmentCollector:
         shown = report.collector_columns
         if self.windows is not None:
             for event, line in zip(shown["event"], shown["line"]):
-                self.windows.add(event, line)
+                self.windows.add_event(event, line)
         elif "asked" in shown:
             for line, event, asked, reader, taken in zip(
                 shown["line"], shown["event"], shown["asked"], shown["reader"], shown["seconds"]
@@ -203,9 +203,9 @@ class EnrichmentCollector:
         answering = sum(counts.seconds.values()) - spent
         counts.seconds["writing"] += perf_counter() - begun - answering
 
-    def _read_entries(self, rows: Iterable[Row]) -> dict[str, Entry]:
+    def _read_entries(self, rows: Iterable[Row]) -> dict[str, CacheEntry]:
         """Parse the entries that tasks made, by key text; keep new ones for the file of entries."""
-        found = dict[str, Entry]()
+        found = dict[str, CacheEntry]()
         for row in rows:
             found[row["key"]] = parse_entry(row["entry"])
             if row["calls"] is not None:
@@ -350,7 +350,7 @@ class EnrichmentCollector:
 
 
 def _parse_task_answer(
-    given: str, text: str, entries: Mapping[str, Entry]
+    given: str, text: str, entries: Mapping[str, CacheEntry]
 ) -> tuple[RecordEvent, AskedQuestion]:
     """Combine what a task sent about an event with the entry of its key."""
     t, name, problem, names = json.loads(given)
@@ -397,7 +397,7 @@ def make_questions(
 
 @dataclass(frozen=True)
 class LiveOperator:
-    """Operator in this process, which passes each event's question to the collector."""
+    """Operator for runs in one process: passes each event's question to the collector."""
 
     shows_events: ClassVar[bool] = True
     is_stateful: ClassVar[bool] = False
@@ -426,7 +426,7 @@ class LiveOperator:
 
 @dataclass(frozen=True)
 class KeyOperator:
-    """Operator in tasks, which makes keys and reasons about new ones, bucket by bucket.
+    """Operator in Spark tasks: makes event keys, and reasons about new keys, bucket by bucket.
 
     reasoner_settings: arguments of the reasoner besides the knowledge.
     initial_entries: entries known at the start, as texts.

@@ -16,7 +16,7 @@ from shiq.abox_ops.local_engine import LocalKnowledgeBase
 from shiq.answers.verdict import Verdict
 from shiq.api import check_insertions
 from shiq.functional import parse_functional
-from shiq.jobs.evaluation.evaluate.data import random_batch, read_triples
+from shiq.jobs.evaluation.evaluate.data import draw_random_batch, read_triples
 from shiq.model.abox import abox_of, individuals_of
 from shiq.model.roles import Role
 from shiq.rdf import read_assertions, read_ontology
@@ -128,7 +128,7 @@ def test_no_more_is_kept_than_by_a_closure_of_its_own(
     tbox = read_ontology([data_path / ontology]).tbox
     triples = read_triples(data_path / data)
     batch = tmp_path / "batch.nt"
-    batch.write_text("\n".join(random_batch(triples, len(triples) // 20, 7)) + "\n")
+    batch.write_text("\n".join(draw_random_batch(triples, len(triples) // 20, 7)) + "\n")
     assert md5(batch.read_bytes(), usedforsecurity=False).hexdigest()[:8] == drawn
     base, insertions = (
         read_assertions([path], tbox.signature).abox for path in (data_path / data, batch)

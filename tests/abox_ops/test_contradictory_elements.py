@@ -27,7 +27,7 @@ from shiq.answers.verdict import Verdict
 from shiq.api import index, open_store
 from shiq.columns.arrays import Ints
 from shiq.errors import UsageError
-from shiq.jobs.evaluation.lubm.generate import generate
+from shiq.jobs.evaluation.lubm.generate import generate_lubm_data
 from shiq.jobs.evaluation.lubm.tbox import NAMESPACE as UNIV_BENCH
 from shiq.model.abox import abox_of
 from tests.spec.knowledge_base import SpecKnowledgeBase
@@ -135,7 +135,7 @@ def test_one_contradictory_student_has_no_more_looked_at_than_a_batch_without(
     """A graduate student aged 12, among others that the batch is about: a merge class of
     thousands had 40,711 assertions looked at instead of 2,572.
     """
-    generate(1, 7, tmp_path, faults=0)
+    generate_lubm_data(1, 7, tmp_path, faults=0)
     index([tmp_path / "tbox.owl"], [tmp_path / "abox.nt.gz"], tmp_path / "kg", reasoner="own")
     batch = (tmp_path / "insert.nt").read_text()
     student = "<http://www.Department2.University0.edu/GraduateStudent44>"

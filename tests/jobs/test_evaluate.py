@@ -26,35 +26,42 @@ from shiq.errors import InputError, OperationalError, UsageError
 from shiq.files import write_atomically
 from shiq.jobs.cli import main
 from shiq.jobs.evaluation.evaluate.data import (
-    batches,
     datasets,
-    random_batch,
+    draw_random_batch,
     read_triples,
     slice_bounds,
+    write_batches,
 )
-from shiq.jobs.evaluation.evaluate.page import page
-from shiq.jobs.evaluation.evaluate.plots import Bar, BarGroup, Plot, Series, bars, lines
+from shiq.jobs.evaluation.evaluate.page import render_evaluation_page
+from shiq.jobs.evaluation.evaluate.plots import (
+    Bar,
+    BarGroup,
+    Plot,
+    Series,
+    lay_out_bars,
+    lay_out_lines,
+)
 from shiq.jobs.evaluation.evaluate.process import MeterReading, run_metered
 from shiq.jobs.evaluation.evaluate.record import (
+    CheckSizes,
     Run,
     RunCost,
-    RunSizes,
-    compare,
-    problems,
-    read_document,
-    runs_of,
-    table,
-    wrong_counts,
+    compare_runs,
+    count_answers,
+    find_schema_problems,
+    format_table,
+    merge_runs,
+    read_evaluation,
 )
 from shiq.jobs.evaluation.evaluate.run import evaluate
-from shiq.jobs.evaluation.evaluate.settings import Settings
+from shiq.jobs.evaluation.evaluate.settings import BenchmarkSettings
 from shiq.jobs.evaluation.peers import install
 from shiq.jobs.evaluation.peers.drivers import (
     PeerQuestion,
-    assertion,
-    command,
+    make_command,
     read_verdicts,
-    write_document,
+    triple_to_functional,
+    write_peer_document,
 )
 from shiq.jobs.pages import environment
 from shiq.rdf import read_ontology
@@ -129,22 +136,22 @@ def animals(tmp_path: Path) -> Path:
 def test_reading_keeps_distinct_triples_and_counts_the_rest(animals: Path) -> None:
     triples = read_triples(animals)
     assert (len(triples), triples.unread) == (400, 1)
-    assert triples.text().splitlines() == facts(100)
-    assert triples.text(4, 6).splitlines() == facts(100)[4:6]
+    assert triples.join_lines().splitlines() == facts(100)
+    assert triples.join_lines(4, 6).splitlines() == facts(100)[4:6]
 
 
 def test_a_random_batch_is_new_distinct_and_repeatable(animals: Path) -> None:
     triples = read_triples(animals)
-    batch = random_batch(triples, 300, seed=5)
+    batch = draw_random_batch(triples, 300, seed=5)
     assert len(set(batch)) == 300
     assert not set(batch) & set(facts(100))
-    assert batch == random_batch(triples, 300, seed=5)
-    assert batch != random_batch(triples, 300, seed=6)
-    assert batch[:3] == random_batch(read_triples(animals), 300, seed=5)[:3]
+    assert batch == draw_random_batch(triples, 300, seed=5)
+    assert batch != draw_random_batch(triples, 300, seed=6)
+    assert batch[:3] == draw_random_batch(read_triples(animals), 300, seed=5)[:3]
 
 
 def test_a_random_batch_follows_the_recipe(animals: Path) -> None:
-    found = triples_of(random_batch(read_triples(animals), 300, seed=5))
+    found = triples_of(draw_random_batch(read_triples(animals), 300, seed=5))
     individuals = {s for s, _, _ in triples_of(facts(100))}
     fresh = [s for s, _, _ in found if s not in individuals]
     assert all(s.startswith("<urn:shiq:evaluate:fresh:") for s in fresh)
@@ -160,7 +167,7 @@ def test_a_random_batch_follows_the_recipe(animals: Path) -> None:
 def test_a_random_batch_that_cannot_be(tmp_path: Path) -> None:
     (tmp_path / "one.nt").write_text(f"<urn:a> {TYPE} <urn:A> .\n")
     with pytest.raises(InputError, match="no 50 different"):
-        random_batch(read_triples(tmp_path / "one.nt"), 50, seed=1, fresh=0.0)
+        draw_random_batch(read_triples(tmp_path / "one.nt"), 50, seed=1, fresh=0.0)
     (tmp_path / "none.nt").write_text("nothing here\n")
     with pytest.raises(InputError, match="no line is a triple"):
         read_triples(tmp_path / "none.nt")
@@ -176,7 +183,7 @@ def test_slices_are_a_partition() -> None:
 
 def test_batches_of_a_data_set(npd: Path, tmp_path: Path) -> None:
     [dataset] = datasets("npd", (1,), npd.parent / "data", 1, tmp_path)
-    made = {batch.name: batch for batch in batches(dataset, tmp_path / "w", 1, slices=2)}
+    made = {batch.name: batch for batch in write_batches(dataset, tmp_path / "w", 1, slices=2)}
     assert list(made) == ["5 % random", "1", "slice 6 of 20", "slice 16 of 20"]
     assert [made[n].insertions for n in made] == [10, 1, 10, 10]
     part = made["slice 6 of 20"]
@@ -213,7 +220,7 @@ def test_a_process_is_measured(tmp_path: Path) -> None:
         60,
         tmp_path,
     )
-    assert (small.code, small.stdout, small.complaint()) == (3, "", "exit code 3: Error: x")
+    assert (small.code, small.stdout, small.error_summary()) == (3, "", "exit code 3: Error: x")
     assert small.peak_mb < 60, "the memory of the process that measures is not counted"
 
 
@@ -295,7 +302,7 @@ def test_commands(tmp_path: Path) -> None:
     question = PeerQuestion(
         tmp_path / "t.owl", tmp_path / "b.nt", tmp_path / "i.nt", tmp_path / "d.ofn"
     )
-    java = command(JAVA, question, "2g")
+    java = make_command(JAVA, question, "2g")
     assert java[0] == "java"
     assert "-Xmx2g" in java
     assert java[-4:] == [
@@ -304,7 +311,7 @@ def test_commands(tmp_path: Path) -> None:
         str(tmp_path / "b.nt"),
         str(tmp_path / "i.nt"),
     ]
-    assert command(KONCLUDE, question, "2g")[-1] == str(tmp_path / "d.ofn")
+    assert make_command(KONCLUDE, question, "2g")[-1] == str(tmp_path / "d.ofn")
 
 
 @pytest.mark.parametrize(
@@ -329,12 +336,12 @@ def test_commands(tmp_path: Path) -> None:
     ],
 )
 def test_lines_in_functional_syntax(line: str, written: str) -> None:
-    assert assertion(line, frozenset(["<urn:r>"]), frozenset(["<urn:f>"])) == written
+    assert triple_to_functional(line, frozenset(["<urn:r>"]), frozenset(["<urn:f>"])) == written
 
 
 def test_jars_are_pinned() -> None:
     for peer in (*PEERS.values(), *INCOMPLETE.values()):
-        jars = install.jars_of(peer)
+        jars = install.jars_of_peer(peer)
         assert bool(jars) == peer.is_java
         assert all(re.fullmatch("[0-9a-f]{64}", jar.sha256) for jar in jars)
         assert len({jar.name for jar in jars}) == len(jars)
@@ -346,32 +353,32 @@ def test_the_repository_is_the_users_choice(
 ) -> None:
     monkeypatch.delenv(install.MAVEN_SETTING, raising=False)
     settings = tmp_path / "settings.xml"
-    assert install.repository(settings).startswith("https://")
+    assert install.find_repository(settings).startswith("https://")
     settings.write_text(
         '<settings xmlns="http://maven.apache.org/SETTINGS/1.2.0"><mirrors>'
         "<mirror><mirrorOf>other</mirrorOf><url>https://a.example/</url></mirror>"
         "<mirror><mirrorOf>central</mirrorOf><url>https://b.example/m2/</url></mirror></mirrors></settings>"
     )
-    assert install.repository(settings) == "https://b.example/m2"
+    assert install.find_repository(settings) == "https://b.example/m2"
     monkeypatch.setenv(install.MAVEN_SETTING, "https://c.example/")
-    assert install.repository(settings) == "https://c.example"
+    assert install.find_repository(settings) == "https://c.example"
 
 
 def test_a_jar_with_another_checksum_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     jar = install.Jar("org.example", "thing", "1", hashlib.sha256(b"right").hexdigest())
-    monkeypatch.setattr(install, "jars_of", lambda _: [jar])
+    monkeypatch.setattr(install, "jars_of_peer", lambda _: [jar])
     monkeypatch.setattr(install.shutil, "which", lambda _: "/bin/true")
-    there = tmp_path / "repository" / jar.path
+    there = tmp_path / "repository" / jar.repository_path
     there.parent.mkdir(parents=True)
     source = (tmp_path / "repository").as_uri()
     there.write_bytes(b"wrong")
     with pytest.raises(OperationalError, match="not the file it should be"):
-        install.install(PEERS["hermit"], tmp_path / "home", source)
+        install.install_peer(PEERS["hermit"], tmp_path / "home", source)
     assert not list((tmp_path / "home").rglob("*.jar"))
     there.write_bytes(b"right")
-    install.install(PEERS["hermit"], tmp_path / "home", source)
+    install.install_peer(PEERS["hermit"], tmp_path / "home", source)
     assert [p.read_bytes() for p in (tmp_path / "home").rglob("*.jar")] == [b"right"]
 
 
@@ -392,7 +399,7 @@ def test_agpl_only_when_accepted(tmp_path: Path, capsys: pytest.CaptureFixture[s
 def test_an_evaluation(npd: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHIQ_KONCLUDE", str(konclude(tmp_path / "Fake", "inconsistent")))
     monkeypatch.setenv("SHIQ_PEERS_HOME", str(tmp_path / "nothing"))
-    settings = Settings(
+    settings = BenchmarkSettings(
         "npd",
         data=npd,
         peers=("konclude", "hermit"),
@@ -410,7 +417,7 @@ def test_an_evaluation(npd: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         lambda what, done, total: said.append(what),
         lambda d: saved.append(len(d["runs"])),
     )
-    assert problems(found) == []
+    assert find_schema_problems(found) == []
     assert json.loads(json.dumps(found)) == found
     runs = {(r["system"], r["criterion"], r["batch"]): r for r in found["runs"]}
     assert list(runs) == [
@@ -442,13 +449,15 @@ def test_an_evaluation(npd: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert (comparison["agreed"], len(comparison["verdicts"])) == (True, 3)
     assert saved == [5]
     assert any("Konclude" in what for what in said)
-    text = table(runs_of([found]), found["comparisons"])
+    text = format_table(merge_runs([found]), found["comparisons"])
     assert "not installed: hermit" in text
     assert "1 questions compared, 0 with different or wrong answers" in text
     write_atomically(tmp_path / "x.json", json.dumps(found))
-    assert read_document(tmp_path / "x.json") == found
-    assert "Konclude" not in page([found]).split("Not asked for")[0].split("<h1>")[0]
-    check_page(page([found]))
+    assert read_evaluation(tmp_path / "x.json") == found
+    assert (
+        "Konclude" not in render_evaluation_page([found]).split("Not asked for")[0].split("<h1>")[0]
+    )
+    check_page(render_evaluation_page([found]))
 
 
 def test_peers_that_fail_are_recorded_and_not_tried_again(
@@ -456,11 +465,11 @@ def test_peers_that_fail_are_recorded_and_not_tried_again(
 ) -> None:
     def outcomes(body: str, limit: float) -> list[tuple[str, str]]:
         monkeypatch.setenv("SHIQ_KONCLUDE", str(program(tmp_path / "Fake", body)))
-        settings = Settings(
+        settings = BenchmarkSettings(
             "npd", data=npd, peers=("konclude",), criteria=(), slices=1, limit=limit
         )
         found = evaluate(settings)
-        assert problems(found) == []
+        assert find_schema_problems(found) == []
         assert all(run["verdict"] == "undetermined" for run in found["runs"])
         return [(run["batch"], run["outcome"]) for run in found["runs"]]
 
@@ -504,9 +513,9 @@ def test_installed_peers_read_everything_and_answer(name: str, npd: Path, tmp_pa
             tmp_path / n for n in ("t.owl", "base.nt", f"{batch}.nt", "d.ofn")
         )
         tbox.write_text(TBOX)
-        left_out = write_document(text, read_ontology([str(tbox)]), (base, file))
+        left_out = write_peer_document(text, read_ontology([str(tbox)]), (base, file))
         ran = run_metered(
-            command(found, PeerQuestion(tbox, base, file, text), "512m"), 120, tmp_path / "run"
+            make_command(found, PeerQuestion(tbox, base, file, text), "512m"), 120, tmp_path / "run"
         )
         answer = read_verdicts(found, ran)
         assert (answer.verdict, answer.trouble) == (verdict, "")
@@ -520,7 +529,7 @@ def test_a_wrong_answer_is_settled_by_a_conflict(
     npd: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SHIQ_KONCLUDE", str(konclude(tmp_path / "Fake", "consistent")))
-    settings = Settings(
+    settings = BenchmarkSettings(
         "npd",
         data=npd,
         peers=("konclude",),
@@ -553,13 +562,13 @@ def test_known_truth_counts_whoever_is_wrong() -> None:
         peer("hermit", "inconsistent"),
         peer("konclude", "consistent"),
     ]
-    [found] = compare(runs)
-    assert (found.is_agreed, found.truth, found.wrong) == (
+    [found] = compare_runs(runs)
+    assert (found.is_agreed, found.truth, found.wrong_systems) == (
         False,
         "consistent",
         ["hermit, from scratch"],
     )
-    counts = wrong_counts([found], runs)
+    counts = count_answers([found], runs)
     assert counts["hermit, from scratch"]["wrong"] == 1
     assert (counts["shiq clausal, local"]["asked"], counts["shiq clausal, local"]["answered"]) == (
         1,
@@ -584,11 +593,11 @@ def test_an_arbiter_is_asked_only_where_we_refute() -> None:
         peer("pellet", "undetermined", "same", outcome="crash"),
         peer("hermit", "undetermined", "gone", outcome="absent"),
     ]
-    found = {c.batch: c for c in compare(runs, arbiter)}
+    found = {c.batch: c for c in compare_runs(runs, arbiter)}
     assert asked == [("D", "proved"), ("D", "open")]
-    assert found["proved"].wrong == ["pellet, incremental"]
-    assert (found["open"].wrong, found["open"].truth) == ([], None)
-    assert (found["theirs"].wrong, found["theirs"].is_agreed) == ([], False)
+    assert found["proved"].wrong_systems == ["pellet, incremental"]
+    assert (found["open"].wrong_systems, found["open"].truth) == ([], None)
+    assert (found["theirs"].wrong_systems, found["theirs"].is_agreed) == ([], False)
     assert "gone" not in found
 
 
@@ -616,7 +625,7 @@ def document(*runs: Run) -> dict[str, object]:
             }
         ],
         "runs": [run.to_dict() for run in runs],
-        "comparisons": [c.to_dict() for c in compare(runs)],
+        "comparisons": [c.to_dict() for c in compare_runs(runs)],
     }
 
 
@@ -633,22 +642,22 @@ def document(*runs: Run) -> dict[str, object]:
 )
 def test_the_schema_is_checked(change: dict[str, object], said: str) -> None:
     run = {**own("consistent").to_dict(), **change}
-    assert said in problems({**document(), "runs": [run]})[0]
+    assert said in find_schema_problems({**document(), "runs": [run]})[0]
 
 
 def test_the_schema_names_what_is_missing(tmp_path: Path) -> None:
-    assert problems(document(own("consistent"))) == []
-    assert "schema_version: 1 was expected" in problems({"schema_version": 2})
-    assert len(problems({})) == 6
+    assert find_schema_problems(document(own("consistent"))) == []
+    assert "schema_version: 1 was expected" in find_schema_problems({"schema_version": 2})
+    assert len(find_schema_problems({})) == 6
     (tmp_path / "x.json").write_text('{"runs": []}')
     with pytest.raises(InputError, match="not an evaluation"):
-        read_document(tmp_path / "x.json")
+        read_evaluation(tmp_path / "x.json")
     (tmp_path / "x.json").write_text("[]")
     with pytest.raises(InputError, match=r"not an evaluation: the document: \[\] is not of type"):
-        read_document(tmp_path / "x.json")
+        read_evaluation(tmp_path / "x.json")
     (tmp_path / "x.json").write_text("{")
     with pytest.raises(InputError):
-        read_document(tmp_path / "x.json")
+        read_evaluation(tmp_path / "x.json")
 
 
 class Tags(HTMLParser):
@@ -710,7 +719,7 @@ def test_the_page_escapes_whatever_comes_from_data() -> None:
             "clausal",
             "local",
             "base",
-            RunSizes(1000, 0, 50, 0, 5, 5),
+            CheckSizes(1000, 0, 50, 0, 5, 5),
             RunCost(prepare_seconds=1.0),
             verdict="consistent",
         ),
@@ -720,7 +729,7 @@ def test_the_page_escapes_whatever_comes_from_data() -> None:
             "clausal",
             "local",
             "5 % random",
-            RunSizes(1000, 50, 48, 1, 9, 8),
+            CheckSizes(1000, 50, 48, 1, 9, 8),
             RunCost(step_seconds=0.5, step_cpu_seconds=0.5),
             verdict="consistent",
             expected="inconsistent",
@@ -732,25 +741,25 @@ def test_the_page_escapes_whatever_comes_from_data() -> None:
             "clausal",
             "local",
             "1",
-            RunSizes(1000, 1, 1, 0, 1, 1),
+            CheckSizes(1000, 1, 1, 0, 1, 1),
             RunCost(step_seconds=0.2, step_cpu_seconds=0.1),
             verdict="consistent",
         ),
-        Run(EVIL, EVIL, None, EVIL, "5 % random", RunSizes(1000, 50), outcome="crash", note=EVIL),
+        Run(EVIL, EVIL, None, EVIL, "5 % random", CheckSizes(1000, 50), outcome="crash", note=EVIL),
         Run(
             EVIL,
             "pellet",
             None,
             "incremental",
             f"5 % {EVIL}",
-            RunSizes(1000, 50),
+            CheckSizes(1000, 50),
             outcome="absent",
             note=EVIL,
         ),
     ]
     made = document(*runs)
-    assert problems(made) == []
-    text = page([made])
+    assert find_schema_problems(made) == []
+    text = render_evaluation_page([made])
     check_page(text)
     assert "alert(&#39;x&#39;)" in text
     assert "known wrong" in text
@@ -759,19 +768,19 @@ def test_the_page_escapes_whatever_comes_from_data() -> None:
 
 
 def test_the_page_of_two_evaluations_takes_the_later_run() -> None:
-    first = document(own("consistent", "5 % random", sizes=RunSizes(100, 5, 77)))
-    second = document(own("inconsistent", "5 % random", sizes=RunSizes(100, 5, 11)))
-    [run] = runs_of([first, second])
+    first = document(own("consistent", "5 % random", sizes=CheckSizes(100, 5, 77)))
+    second = document(own("inconsistent", "5 % random", sizes=CheckSizes(100, 5, 11)))
+    [run] = merge_runs([first, second])
     assert (run.verdict, run.sizes.add_set) == ("inconsistent", 11)
-    assert "(77)" not in page([first, second])
-    assert "(11)" in page([first, second])
-    check_page(page([document()]))
+    assert "(77)" not in render_evaluation_page([first, second])
+    assert "(11)" in render_evaluation_page([first, second])
+    check_page(render_evaluation_page([document()]))
 
 
 def test_the_page_of_two_evaluations_joins_their_answers() -> None:
     first = document(own("consistent"), peer("hermit", "inconsistent"))
     second = document(own("consistent"), peer("konclude", "inconsistent"))
-    text = page([first, second])
+    text = render_evaluation_page([first, second])
     differing = text.split("Where the answers differ")[1].split("</table>")[0]
     assert "hermit" in differing
     assert "konclude" in differing
@@ -779,8 +788,8 @@ def test_the_page_of_two_evaluations_joins_their_answers() -> None:
 
 
 def test_what_users_get_is_measured_first_and_named(npd: Path) -> None:
-    assert Settings("npd", data=npd).criteria[0] == "auto"
-    settings = Settings(
+    assert BenchmarkSettings("npd", data=npd).criteria[0] == "auto"
+    settings = BenchmarkSettings(
         "npd",
         data=npd,
         criteria=("auto", "clausal"),
@@ -792,30 +801,30 @@ def test_what_users_get_is_measured_first_and_named(npd: Path) -> None:
     labels = [(run["criterion"], run["used"]) for run in found["runs"] if run["batch"] != "base"]
     assert labels == [("auto", "model"), ("clausal", "")]
     said = "auto is what a check does unless it is told otherwise: the criterion model here"
-    text = table(runs_of([found]), found["comparisons"])
+    text = format_table(merge_runs([found]), found["comparisons"])
     assert said in text
     assert "shiq auto (model), local" in text
-    drawn = page([found])
+    drawn = render_evaluation_page([found])
     assert said in re.sub("<.*?>", "", drawn)
     assert "our default method looked at: on NPD" in drawn
     # An evaluation of a time when that was not recorded is still read, and says nothing of it.
     for run in found["runs"]:
         del run["used"]
-    assert problems(found) == []
-    assert "our default method" not in page([found])
+    assert find_schema_problems(found) == []
+    assert "our default method" not in render_evaluation_page([found])
 
 
 def test_what_was_not_asked_for_is_not_named(npd: Path) -> None:
     """The base is always built as `auto` has it."""
-    settings = Settings(
+    settings = BenchmarkSettings(
         "npd", data=npd, criteria=("clausal",), engines=("local",), batches=("5 %",), slices=0
     )
     found = evaluate(settings)
-    assert "auto" not in table(runs_of([found]), found["comparisons"])
+    assert "auto" not in format_table(merge_runs([found]), found["comparisons"])
 
 
 def test_where_nothing_is_left_to_be_measured(npd: Path) -> None:
-    asked = Settings("npd", data=npd, engines=("spark",), slices=0)
+    asked = BenchmarkSettings("npd", data=npd, engines=("spark",), slices=0)
     with pytest.raises(UsageError, match="no data set is left"):
         evaluate(replace(asked, variants=("nothing",)))
     with pytest.raises(UsageError, match="no batch is left") as caught:
@@ -844,14 +853,14 @@ def test_a_run_that_ended_by_its_time_says_so_and_has_no_figures(
     real = module.run_worker
     monkeypatch.setattr(module, "run_worker", worked)
     found = evaluate(
-        Settings(
+        BenchmarkSettings(
             "npd", data=npd, criteria=("auto",), engines=("local",), batches=("5 %",), slices=0
         )
     )
-    run = next(run for run in runs_of([found]) if run.batch != "base")
+    run = next(run for run in merge_runs([found]) if run.batch != "base")
     sizes = run.sizes
     assert (sizes.assertions, sizes.insertions, sizes.add_set, run.used) == (200, 10, None, "")
-    text = table([run], [])
+    text = format_table([run], [])
     assert f"NPD, 5 % random: shiq auto, local: undetermined: {over.reason}" in text
     assert "what a check does" not in text
 
@@ -862,7 +871,7 @@ def test_what_stands_in_the_way_of_a_run_is_printed(
     pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
     monkeypatch.setenv("SHIQ_GRAPHFRAMES_JAR", "/no/such.jar")
     found = evaluate(
-        Settings(
+        BenchmarkSettings(
             "npd",
             data=npd,
             criteria=("definition7",),
@@ -871,7 +880,7 @@ def test_what_stands_in_the_way_of_a_run_is_printed(
             slices=0,
         )
     )
-    text = table(runs_of([found]), found["comparisons"])
+    text = format_table(merge_runs([found]), found["comparisons"])
     assert (
         "NPD, 5 % random: shiq definition7, graphframes: crash: /no/such.jar: there is no such jar"
         in text
@@ -886,13 +895,13 @@ def test_an_engine_that_is_not_installed_is_absent(
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     found = evaluate(
-        Settings(
+        BenchmarkSettings(
             "npd", data=npd, criteria=("clausal",), engines=("spark",), batches=("5 %",), slices=0
         )
     )
-    run = next(run for run in runs_of([found]) if run.batch != "base")
+    run = next(run for run in merge_runs([found]) if run.batch != "base")
     assert run.outcome == "absent"
-    text = table(runs_of([found]), found["comparisons"])
+    text = format_table(merge_runs([found]), found["comparisons"])
     assert (
         "not installed: shiq clausal, spark: this needs the package pyspark, which is not installed"
         in text
@@ -909,8 +918,8 @@ def test_plots_have_their_colours_from_the_page_for_light_and_dark() -> None:
     group = BarGroup(
         "g", (Bar("a", 10.0, "10", first_part=3.0), Bar("b", None, "", note="none")), 1.0, 2.0
     )
-    points = lines([Series("s", ((1, 1, "x"), (2, 2, "y")), 9)], x="n", y="s", title="t")
-    drawn = draw(bars([group], unit="s", title="t")) + draw(points)
+    points = lay_out_lines([Series("s", ((1, 1, "x"), (2, 2, "y")), 9)], x="n", y="s", title="t")
+    drawn = draw(lay_out_bars([group], unit="s", title="t")) + draw(points)
     assert "#" not in drawn
     assert "fill=" not in drawn
     base, plots = (
@@ -944,27 +953,31 @@ def test_bars_are_as_long_as_their_values() -> None:
     group = BarGroup(
         "g", (Bar("a", 10.0, "10"), Bar("b", 20.0, "20"), Bar("c", None, "", note="no <answer>"))
     )
-    svg = draw(bars([group], unit="s", title="t"))
+    svg = draw(lay_out_bars([group], unit="s", title="t"))
     [first, second] = widths(svg)
     assert abs(second - 2 * first) < 0.2
     assert "no &lt;answer&gt;" in svg
     [before, after] = widths(
-        draw(bars([BarGroup("g", (Bar("a", 10.0, "10", first_part=30.0),))], unit="s", title="t"))
+        draw(
+            lay_out_bars(
+                [BarGroup("g", (Bar("a", 10.0, "10", first_part=30.0),))], unit="s", title="t"
+            )
+        )
     )
     assert abs(before - 3 * after) < 0.2
-    assert bars([BarGroup("g", ())], unit="s", title="t") is None
+    assert lay_out_bars([BarGroup("g", ())], unit="s", title="t") is None
 
 
 def test_lines_have_equal_steps_on_a_logarithmic_axis() -> None:
     series = Series("s", ((1, 0.1, "x"), (10, 1.0, "y"), (100, 10.0, "z")))
-    svg = draw(lines([series], x="n", y="s", title="t"))
+    svg = draw(lay_out_lines([series], x="n", y="s", title="t"))
     points = [
         float(c.attrib["cx"])
         for c in ElementTree.fromstring(svg).iter()
         if c.tag.endswith("circle")
     ][:3]
     assert abs((points[1] - points[0]) - (points[2] - points[1])) < 0.2
-    assert lines([Series("s", ((0, 0, "x"),))], x="n", y="s", title="t") is None
+    assert lay_out_lines([Series("s", ((0, 0, "x"),))], x="n", y="s", title="t") is None
 
 
 # --- the command ----------------------------------------------------------------------------------
@@ -1032,7 +1045,7 @@ def test_the_command_writes_both_files(
         )
     assert stop.value.code == 0
     assert "5 % random" in capsys.readouterr().out
-    assert problems(json.loads((target / "x.json").read_text())) == []
+    assert find_schema_problems(json.loads((target / "x.json").read_text())) == []
     check_page((target / "x.html").read_text())
     assert sorted(os.listdir(target)) == ["x.html", "x.json"]
 

@@ -27,7 +27,7 @@ from shiq.api import certify
 from shiq.jobs.checking.deciding import deadline_of
 from shiq.jobs.checking.options import Options
 from shiq.jobs.cli import cli
-from shiq.jobs.evaluation.lubm.generate import generate
+from shiq.jobs.evaluation.lubm.generate import generate_lubm_data
 from shiq.jobs.gate import decide
 from shiq.jobs.gate.lines import read_lines
 from tests.time_limits import ring_at_call
@@ -569,7 +569,7 @@ def test_planted_faults_of_lubm(tmp_path: Path, faults: int) -> None:
     """What is set aside is what was planted, whatever the order of the lines; nothing is lost;
     what is accepted is consistent from scratch: for many faults, by HermiT on all of it at once.
     """
-    generate(1, 3, tmp_path, disjointness=True, faults=faults)
+    generate_lubm_data(1, 3, tmp_path, disjointness=True, faults=faults)
     (tmp_path / "base.nt").write_bytes(gzip.decompress((tmp_path / "abox.nt.gz").read_bytes()))
     run(
         "index",

@@ -23,7 +23,7 @@ from shiq.api import open_store
 from shiq.jobs.checking import deciding
 from shiq.jobs.checking.session import Session
 from shiq.jobs.cli import main
-from shiq.jobs.evaluation.lubm.generate import generate
+from shiq.jobs.evaluation.lubm.generate import generate_lubm_data
 from shiq.jobs.gate import gate as gate_of
 from shiq.jobs.gate import hints
 from shiq.jobs.spellings import SpellingSuggestions
@@ -356,7 +356,7 @@ def test_a_batch_of_lubm_with_many_faults(
     """With HermiT at hand: of 60 faults one line has another spelling, which takes one check and
     no question to a reasoner.
     """
-    generate(1, 19, tmp_path, disjointness=True, faults=60)
+    generate_lubm_data(1, 19, tmp_path, disjointness=True, faults=60)
     (tmp_path / "base.nt").write_bytes(gzip.decompress((tmp_path / "abox.nt.gz").read_bytes()))
     kg = tmp_path / "kg"
     run("index", "--tbox", tmp_path / "tbox.owl", "--store", kg, tmp_path / "base.nt", "-q")

@@ -19,9 +19,13 @@ from rdflib.compare import to_isomorphic
 from shiq.answers.verdict import Verdict
 from shiq.errors import UsageError
 from shiq.jobs.evaluation.generation import tbox_as_rdfxml
-from shiq.jobs.evaluation.lubm.batch import FORMS, BatchDealer, Fault, Planting
+from shiq.jobs.evaluation.lubm.batch import FORMS, BatchSampler, FaultPlanter, PlantedFault
 from shiq.jobs.evaluation.lubm.department import Department
-from shiq.jobs.evaluation.lubm.generate import departments, generate, plan
+from shiq.jobs.evaluation.lubm.generate import (
+    generate_departments,
+    generate_lubm_data,
+    plan_departments,
+)
 from shiq.jobs.evaluation.lubm.tbox import NAMESPACE, lubm_tbox
 from shiq.model import (
     OWL,
@@ -73,7 +77,9 @@ def test_every_count_is_within_a_tenth_of_the_reference(
         reference = counts(set(lines))
     for seed in seeds:
         made = counts(
-            line for department in departments(universities, seed) for line in department.lines
+            line
+            for department in generate_departments(universities, seed)
+            for line in department.lines
         )
         assert made.keys() == reference.keys()
         off = {
@@ -86,24 +92,24 @@ def test_every_count_is_within_a_tenth_of_the_reference(
 
 @pytest.mark.parametrize("seed", range(3))
 def test_departments_are_the_profiles(seed: int) -> None:
-    numbers = plan(33, seed)
+    numbers = plan_departments(33, seed)
     assert numbers[0] == 15 and 91 <= sum(numbers[:5]) <= 95
     assert all(sorted(numbers[i : i + 11]) == list(range(15, 26)) for i in (0, 11, 22))
-    assert plan(33, seed) == numbers != plan(33, seed + 1)
+    assert plan_departments(33, seed) == numbers != plan_departments(33, seed + 1)
 
 
 def test_same_seed_same_bytes_no_triple_twice(tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
-    report = generate(
+    report = generate_lubm_data(
         1, 11, tmp_path / "a", faults=7, progress=lambda done, total: seen.append((done, total))
     )
     assert report.files == ("tbox.owl", "abox.nt.gz", "insert.nt", "culprits.nt", "faults.json")
     assert seen == [(i, 15) for i in range(1, 16)]
-    generate(1, 11, tmp_path / "b", faults=7)
+    generate_lubm_data(1, 11, tmp_path / "b", faults=7)
     assert [(tmp_path / "a" / f).read_bytes() for f in report.files] == [
         (tmp_path / "b" / f).read_bytes() for f in report.files
     ]
-    generate(1, 12, tmp_path / "c")
+    generate_lubm_data(1, 12, tmp_path / "c")
     assert (tmp_path / "a" / "abox.nt.gz").read_bytes() != (
         tmp_path / "c" / "abox.nt.gz"
     ).read_bytes()
@@ -122,7 +128,7 @@ def test_same_seed_same_bytes_no_triple_twice(tmp_path: Path) -> None:
 def test_wrong_numbers_are_refused(tmp_path: Path) -> None:
     for universities, faults in ((0, None), (1, -1), (1, 601)):
         with pytest.raises(UsageError):
-            generate(universities, 0, tmp_path / "none", faults=faults)
+            generate_lubm_data(universities, 0, tmp_path / "none", faults=faults)
     assert not (tmp_path / "none").exists()
 
 
@@ -193,16 +199,18 @@ def test_variant_extends_the_tbox() -> None:
 # --- the batch ------------------------------------------------------------------------------------
 
 
-def planted(number: int, faults: int, seed: int) -> tuple[list[Department], list[str], list[Fault]]:
+def planted(
+    number: int, faults: int, seed: int
+) -> tuple[list[Department], list[str], list[PlantedFault]]:
     """Some departments, their batch, and the faults in it."""
-    made = list(islice(departments(1, seed), number))
-    planting = Planting(faults, number, random.Random(seed))
-    batch = BatchDealer(random.Random(seed + 1))
+    made = list(islice(generate_departments(1, seed), number))
+    planting = FaultPlanter(faults, number, random.Random(seed))
+    batch = BatchSampler(random.Random(seed + 1))
     lines: list[str] = []
-    all_faults: list[Fault] = []
+    all_faults: list[PlantedFault] = []
     for department in made:
-        found, reserved = planting.plant(department)
-        lines += batch.insertions(
+        found, reserved = planting.plant_faults(department)
+        lines += batch.draw_insertions(
             department, reserved, [line for fault in found for line in fault.insertions]
         )
         all_faults += found
@@ -222,7 +230,7 @@ def test_batch_is_new_fresh_by_half_and_mixed_like_the_data() -> None:
 
 
 def test_faults_are_counted_listed_and_apart(tmp_path: Path) -> None:
-    report = generate(1, 4, tmp_path, faults=60)
+    report = generate_lubm_data(1, 4, tmp_path, faults=60)
     insert = (tmp_path / "insert.nt").read_text().splitlines()
     culprits = (tmp_path / "culprits.nt").read_text().splitlines()
     faults = json.loads((tmp_path / "faults.json").read_text())
@@ -254,7 +262,7 @@ def test_faults_are_counted_listed_and_apart(tmp_path: Path) -> None:
 
 
 def test_no_faults_is_a_clean_batch(tmp_path: Path) -> None:
-    report = generate(1, 4, tmp_path, faults=0)
+    report = generate_lubm_data(1, 4, tmp_path, faults=0)
     assert report.insertions == int(0.05 * report.triples) and report.culprits == 0
     assert (tmp_path / "culprits.nt").read_text() == "" and json.loads(
         (tmp_path / "faults.json").read_text()
@@ -324,7 +332,7 @@ def test_hermit_finds_the_faults_to_be_the_minimal_conflicts() -> None:
         reasoner.close()
 
 
-def around(data: list[str], fault: Fault) -> list[str]:
+def around(data: list[str], fault: PlantedFault) -> list[str]:
     """The data on the fault's individuals, on what they are said to be related to, and on the
     department.
     """
@@ -347,7 +355,7 @@ def around(data: list[str], fault: Fault) -> list[str]:
 
 @pytest.mark.jvm
 def test_exchanging_objects_of_a_predicate_stays_consistent() -> None:
-    data = next(departments(1, 8)).lines
+    data = next(generate_departments(1, 8)).lines
     rng = random.Random(5)
     roles = [line[:-3].split(" ") for line in data if '"' not in line and "#type>" not in line]
     objects: dict[str, list[str]] = {}

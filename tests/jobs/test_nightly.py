@@ -16,7 +16,7 @@ import pytest
 from shiq.answers.result import Result
 from shiq.api import check_insertions, index, open_store
 from shiq.errors import InputError
-from shiq.jobs.evaluation.lubm.generate import generate
+from shiq.jobs.evaluation.lubm.generate import generate_lubm_data
 from shiq.jobs.nightly import shiq_arguments
 from tests.command_line import shiq
 from tests.tools.spark_events import TaskCost, costs, table, total
@@ -59,7 +59,7 @@ def comparable(value: dict[str, Any]) -> dict[str, Any]:
 def lubm(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store and a batch with planted contradictions."""
     folder = tmp_path_factory.mktemp("lubm")
-    generate(1, 1, folder, faults=4)
+    generate_lubm_data(1, 1, folder, faults=4)
     assert (
         index(str(folder / "tbox.owl"), str(folder / "abox.nt.gz"), folder / "kg").verdict.value
         == "consistent"

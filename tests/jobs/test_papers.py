@@ -18,30 +18,30 @@ from shiq.errors import OperationalError, UsageError
 from shiq.jobs.evaluation.evaluate.process import MeterReading
 from shiq.jobs.evaluation.evaluate.settings import PAPERS, PaperSettings
 from shiq.jobs.evaluation.generation import RDF_TYPE
-from shiq.jobs.evaluation.harness import commit
-from shiq.jobs.evaluation.papers import paper_of
-from shiq.jobs.evaluation.papers.enrichment import _types_of, enrich_events, instances_of
+from shiq.jobs.evaluation.harness import current_commit
+from shiq.jobs.evaluation.papers import load_paper
+from shiq.jobs.evaluation.papers.enrichment import _static_types, enrich_events, group_by_class
 from shiq.jobs.evaluation.papers.page import (
     MEASURED,
-    Row,
+    PaperRow,
+    compute_latencies,
     evaluate_paper,
-    html,
-    latencies,
-    markdown,
-    problems,
-    sustained_rate,
+    find_schema_problems,
+    find_sustained_rate,
+    page_to_html,
+    page_to_markdown,
 )
 from shiq.jobs.evaluation.papers.rules import (
     content_caching,
-    evaluate_clingo_anew,
+    evaluate_clingo_from_scratch,
     evaluate_clingo_once,
-    evaluate_ours,
-    evaluate_ours_anew,
+    evaluate_from_scratch,
+    evaluate_incrementally,
 )
 from shiq.jobs.evaluation.peers import drivers
-from shiq.jobs.evaluation.peers.drivers import PeerRun
-from shiq.jobs.evaluation.streams.enrichment import NAMES, city, university
-from shiq.jobs.evaluation.streams.rules import GeneratedRules, Grid
+from shiq.jobs.evaluation.peers.drivers import PeerLauncher
+from shiq.jobs.evaluation.streams.enrichment import NAMES, generate_city, generate_university
+from shiq.jobs.evaluation.streams.rules import GeneratedRules, PhotovoltaicGrid
 from shiq.reasoner.external import PEERS as PEERS_BY_NAME
 from shiq.reasoner.external import InstalledPeer
 from shiq.streams.enrichment import open_enricher
@@ -101,7 +101,7 @@ SLOW = {"discovery", "incremental"}
 
 
 def page_of(name: str, **settings: Any) -> dict[str, Any]:
-    return evaluate_paper(paper_of(name), PaperSettings(size=0.02, **settings), lambda what: None)
+    return evaluate_paper(load_paper(name), PaperSettings(size=0.02, **settings), lambda what: None)
 
 
 @cache
@@ -110,8 +110,8 @@ def first_page(name: str) -> dict[str, Any]:
     return page_of(name)
 
 
-def rows_of(page: dict[str, Any]) -> dict[tuple[str, str], Row]:
-    return {(row["table"], row["axis"]): Row(**row) for row in page["rows"]}
+def rows_of(page: dict[str, Any]) -> dict[tuple[str, str], PaperRow]:
+    return {(row["table"], row["axis"]): PaperRow(**row) for row in page["rows"]}
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_the_rows_of_a_paper_are_complete(name: str) -> None:
     assert len(rows) == len(page["rows"]), "two rows of one axis"
     assert set(EXPECTED[name]) <= rows.keys()
     for table in {row.table for row in rows.values()}:
-        assert table in markdown(page) and table in html(page)
+        assert table in page_to_markdown(page) and table in page_to_html(page)
     # NPD has no generator: its rows are dashes that name the recipe. Engines have rows of their own.
     for row in rows.values():
         is_engine = row.axis.rpartition(": ")[2] in ENGINES
@@ -162,11 +162,11 @@ def test_caches_of_bolts_are_counted() -> None:
 
 def test_a_number_that_is_missing_has_a_reason() -> None:
     page = deepcopy(first_page("streams"))
-    assert not problems(page)
+    assert not find_schema_problems(page)
     page["rows"][0] |= {"ours": None, "why": ""}
-    assert problems(page)
+    assert find_schema_problems(page)
     page["rows"][0] |= {"ours": "many", "why": "because"}
-    assert problems(page)
+    assert find_schema_problems(page)
 
 
 def test_a_page_names_the_commit_of_its_clone() -> None:
@@ -175,12 +175,12 @@ def test_a_page_names_the_commit_of_its_clone() -> None:
         pytest.skip("not a clone")
     words = ["git", "-C", str(root), "rev-parse", "--short=12", "HEAD"]
     head = subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
-    assert commit().rstrip("+") == head
+    assert current_commit().rstrip("+") == head
 
 
 def test_peers_stand_with_their_versions() -> None:
     page = page_of("rules") | {"peers": ["hermit", "owlrl", "clingo"]}
-    assert "* peers: HermiT 1.4.5, owlrl 7.6.2, clingo\n" in markdown(page)
+    assert "* peers: HermiT 1.4.5, owlrl 7.6.2, clingo\n" in page_to_markdown(page)
 
 
 def test_the_command_writes_the_page(tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def test_the_command_writes_the_page(tmp_path: Path) -> None:
     called = shiq("evaluate", "streams", "--size", "0.02", "--seed", "3", "-q", *words)
     assert called.returncode == 0
     page = json.loads(files["json"].read_text(encoding="utf-8"))
-    assert not problems(page)
+    assert not find_schema_problems(page)
     assert "* data: generated\n" in called.stdout
     assert page["seed"] == 3 and page["versions"]["shiq"] and page["machine"]["processor"]
     assert files["markdown"].read_text(encoding="utf-8") in called.stdout
@@ -209,16 +209,16 @@ def test_an_unknown_peer_is_refused() -> None:
 
 
 def test_a_queue_grows_only_beyond_the_sustained_rate() -> None:
-    assert max(latencies([0.1] * 50, 0.1)) == pytest.approx(0.1)
-    assert max(latencies([0.1] * 50, 0.05)) > 2
+    assert max(compute_latencies([0.1] * 50, 0.1)) == pytest.approx(0.1)
+    assert max(compute_latencies([0.1] * 50, 0.05)) > 2
 
 
 def test_the_sustained_rate_is_that_of_the_work() -> None:
     def take(count: int) -> None:
         sum(range(50 * count))
 
-    slow = sustained_rate(take, 0.05)
-    fast = sustained_rate(lambda count: take(count // 20), 0.05)
+    slow = find_sustained_rate(take, 0.05)
+    fast = find_sustained_rate(lambda count: take(count // 20), 0.05)
     assert 0 < slow < fast
 
 
@@ -235,7 +235,11 @@ def test_our_rules_and_clingo_derive_the_same() -> None:
         asked = ("lfu/1", "lru/1", "fifo/1", "random/1", "finish/1")
         ours, anew, theirs = (
             [point.atom_counts for point in evaluate(stream, asked, False)]
-            for evaluate in (evaluate_ours, evaluate_ours_anew, evaluate_clingo_anew)
+            for evaluate in (
+                evaluate_incrementally,
+                evaluate_from_scratch,
+                evaluate_clingo_from_scratch,
+            )
         )
         assert ours == anew == theirs
         # All of the program is at work, but what a single content's stream does not bring.
@@ -243,17 +247,19 @@ def test_our_rules_and_clingo_derive_the_same() -> None:
 
 
 def test_the_grid_anew_derives_what_the_incremental_engine_does() -> None:
-    stream = Grid(6, 20, 0.1).stream()
+    stream = PhotovoltaicGrid(6, 20, 0.1).generate_stream()
     rows = GeneratedRules(stream.rules, list(stream.points))
     runs = [
         [point.atom_counts for point in evaluate(rows, ("reachable/2",), False)]
-        for evaluate in (evaluate_ours, evaluate_ours_anew, evaluate_clingo_once)
+        for evaluate in (evaluate_incrementally, evaluate_from_scratch, evaluate_clingo_once)
     ]
     assert runs[0] == runs[1] == runs[2] and len({*map(tuple, runs[0])}) > 2
 
 
 def test_the_first_rows_of_discovery() -> None:
-    rows = islice(paper_of("discovery").rows(PaperSettings(size=0.02), lambda what: None), 12)
+    rows = islice(
+        load_paper("discovery").redo_experiments(PaperSettings(size=0.02), lambda what: None), 12
+    )
     *sizes, time, rules = rows
     assert [row.paper for row in sizes] == [300, 53, 60, 270, 600, 81, 6_000, 480, 40, 3_000]
     assert (time.ours or 0) > 0 and rules.ours == rules.peers["scratch (L15)"]
@@ -263,7 +269,7 @@ def test_the_first_rows_of_incremental(monkeypatch: pytest.MonkeyPatch, tmp_path
     """The published method looks at most, and a peer that is missing is a dash with its reason."""
     monkeypatch.setenv("SHIQ_PEERS_HOME", str(tmp_path))
     settings = PaperSettings(size=0.01, peers=("pellet",))
-    rows = [*islice(paper_of("incremental").rows(settings, lambda what: None), 26)]
+    rows = [*islice(load_paper("incremental").redo_experiments(settings, lambda what: None), 26)]
     sizes = {row.axis: row.ours for row in rows if row.table == "Table 1"}
     assert sizes["LUBM-1: concepts"] == 43 and sizes["LUBM-1: roles"] == 25
     share = next(row for row in rows if row.axis == "LUBM-1 (0.5): A_add of base")
@@ -308,11 +314,11 @@ def test_two_runs_of_discovery_are_compared(tmp_path: Path) -> None:
 
 def test_the_cache_meets_each_structure_once(tmp_path: Path) -> None:
     """Hits and misses have the same types; a city of 20 has no more structures than sensors × regions."""
-    scenario = city(20, 400, 1)
+    scenario = generate_city(20, 400, 1)
     run = enrich_events(scenario, tmp_path)
     assert run.hits.count(False) == run.entries <= 20 * (3 + 3 + 3)
     assert len(run.hits) == 400 and run.bytes > 0
-    students = university(2, 40, 1)
+    students = generate_university(2, 40, 1)
     assert enrich_events(students, tmp_path).hits.count(True) > 20
     assert all(len(event) == 16 for event in students.events)
     assert all(len(event) == 6 for event in scenario.events)
@@ -323,12 +329,12 @@ def test_the_cache_meets_each_structure_once(tmp_path: Path) -> None:
 
 
 def test_answers_over_static_data_are_those_of_each_individual(tmp_path: Path) -> None:
-    scenario = university(1, 10, 1)
+    scenario = generate_university(1, 10, 1)
     enrich_events(scenario, tmp_path)
     with open_enricher(
         tmp_path / "t.ofn", tmp_path / "b.nt", allow=("undeclared",), reasoner="own"
     ) as enricher:
-        found = instances_of(_types_of(enricher.knowledge))
+        found = group_by_class(_static_types(enricher.knowledge))
         for one in ("course0-0", "teacher0-3", "department0", "hobby2"):
             line = f"<{NAMES}{one}> {RDF_TYPE} <http://www.w3.org/2002/07/owl#Thing> ."
             types = enricher.enrich([line]).types[NAMES + one]
@@ -351,9 +357,9 @@ def test_a_peer_counts_only_if_it_read_all_of_an_event(monkeypatch: pytest.Monke
 
     def ask(lines: list[str], events: int) -> list[tuple[float, int]]:
         used = MeterReading(0, False, "\n".join(lines), "", 1.0, 1.0, 1.0)
-        monkeypatch.setattr(PeerRun, "run", lambda self, title, words: used)
+        monkeypatch.setattr(PeerLauncher, "run_command", lambda self, title, words: used)
         files = [Path("e.nt")] * events
-        found = drivers.ask_java("hermit", Path("t.ofn"), files, PeerRun(Path(), 1.0))
+        found = drivers.ask_java_peer("hermit", Path("t.ofn"), files, PeerLauncher(Path(), 1.0))
         return [(one.seconds, len(one.types)) for one in found]
 
     assert ask(said, 2) == [(2.0, 1), (2.0, 0)]
@@ -369,4 +375,4 @@ def test_a_peer_counts_only_if_it_read_all_of_an_event(monkeypatch: pytest.Monke
 def test_every_paper_can_be_redone() -> None:
     assert set(EXPECTED) == set(PAPERS)
     for name in EXPECTED:
-        assert paper_of(name).name == name
+        assert load_paper(name).name == name

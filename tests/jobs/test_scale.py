@@ -17,7 +17,7 @@ pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
 from command_line import shiq
 from test_spark_building import HERE, compare
 
-from shiq.jobs.evaluation.lubm.generate import generate
+from shiq.jobs.evaluation.lubm.generate import generate_lubm_data
 from shiq.jobs.store import open_store
 from shiq.model.abox import ABox
 from shiq.rdf import read_ontology
@@ -40,7 +40,7 @@ class Generated:
 
     @classmethod
     def of(cls, universities: int, folder: Path) -> Generated:
-        generate(universities, 1, folder, faults=0)
+        generate_lubm_data(universities, 1, folder, faults=0)
         held_out(
             folder / "abox.nt.gz",
             [1_000, 100_000],

@@ -22,7 +22,12 @@ from shiq.api import certify, index, open_store
 from shiq.errors import UsageError
 from shiq.jobs.cli import main
 from shiq.jobs.evaluation.generation import write_triples
-from shiq.jobs.evaluation.uobm.generate import generate, parts, plan, tbox_file
+from shiq.jobs.evaluation.uobm.generate import (
+    generate_parts,
+    generate_uobm_data,
+    plan_universities,
+    uobm_rdfxml,
+)
 from shiq.jobs.evaluation.uobm.profile import UniversityPlan
 from shiq.jobs.evaluation.uobm.tbox import NAMESPACE, uobm_individuals, uobm_tbox
 from shiq.model import RDF, ObjectIntersectionOf
@@ -55,13 +60,13 @@ def counts(lines: Iterable[str]) -> Counter[str]:
 
 
 def data(plans: list[UniversityPlan], seed: int, *, misspelt: bool = False) -> list[str]:
-    return list(chain.from_iterable(parts(plans, seed, misspelt=misspelt)))
+    return list(chain.from_iterable(generate_parts(plans, seed, misspelt=misspelt)))
 
 
 @cache
 def university(seed: int, *, misspelt: bool = False) -> tuple[str, ...]:
     """The lines of one university."""
-    return tuple(data(plan(1, seed), seed, misspelt=misspelt))
+    return tuple(data(plan_universities(1, seed), seed, misspelt=misspelt))
 
 
 def role(name: str) -> str:
@@ -102,12 +107,12 @@ def test_the_original_s_misspelt_class_is_optional() -> None:
 
 def test_same_seed_same_bytes_no_triple_twice(tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
-    report = generate(
+    report = generate_uobm_data(
         1, 11, tmp_path / "a", progress=lambda done, total: seen.append((done, total))
     )
     assert report.files == ("tbox.owl", "abox.nt.gz") and report.departments == 19
     assert seen == [(i, 20) for i in range(1, 21)]
-    generate(1, 11, tmp_path / "b")
+    generate_uobm_data(1, 11, tmp_path / "b")
     assert [(tmp_path / "a" / f).read_bytes() for f in report.files] == [
         (tmp_path / "b" / f).read_bytes() for f in report.files
     ]
@@ -127,7 +132,7 @@ def test_same_seed_same_bytes_no_triple_twice(tmp_path: Path) -> None:
 
 def test_wrong_numbers_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
-        generate(0, 0, tmp_path / "none")
+        generate_uobm_data(0, 0, tmp_path / "none")
     assert not (tmp_path / "none").exists()
 
 
@@ -144,7 +149,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 @pytest.mark.parametrize("seed", range(3))
 def test_sizes_of_many_universities(seed: int) -> None:
-    plans = plan(56, seed)
+    plans = plan_universities(56, seed)
     departments = [len(university.departments) for university in plans]
     assert departments[0] == 19
     assert all(sorted(departments[i : i + 11]) == list(range(15, 26)) for i in range(0, 55, 11))
@@ -154,13 +159,13 @@ def test_sizes_of_many_universities(seed: int) -> None:
         assert 1 <= university.colleges - (university.women > 0) <= 5
         own = range(int(university.women > 0), university.colleges)
         assert all(department.college in own for department in university.departments)
-    assert plan(56, seed) == plans != plan(56, seed + 1)
+    assert plan_universities(56, seed) == plans != plan_universities(56, seed + 1)
 
 
 def small(universities: int, departments: int, seed: int) -> list[UniversityPlan]:
     return [
         replace(university, departments=university.departments[:departments])
-        for university in plan(universities, seed)
+        for university in plan_universities(universities, seed)
     ]
 
 
@@ -248,7 +253,7 @@ def test_tbox_says_what_univ_bench_dl_says(data_path: Path) -> None:
 
 
 def test_tbox_survives_its_file(tmp_path: Path) -> None:
-    (tmp_path / "tbox.owl").write_text(tbox_file(), encoding="utf-8")
+    (tmp_path / "tbox.owl").write_text(uobm_rdfxml(), encoding="utf-8")
     reading = read_ontology([tmp_path / "tbox.owl"])
     assert not reading.leftovers and reading.tbox.signature == uobm_tbox().signature
     assert set(reading.tbox.axioms) == set(uobm_tbox().axioms)
@@ -262,8 +267,8 @@ def test_tbox_survives_its_file(tmp_path: Path) -> None:
 def little(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, list[str]]:
     """One department beside the women's college: files of TBox and ABox, and the lines."""
     folder = tmp_path_factory.mktemp("uobm")
-    made = list(parts(small(1, 1, 4), 4))
-    (folder / "tbox.owl").write_text(tbox_file(), encoding="utf-8")
+    made = list(generate_parts(small(1, 1, 4), 4))
+    (folder / "tbox.owl").write_text(uobm_rdfxml(), encoding="utf-8")
     write_triples(folder / "abox.nt.gz", made, len(made), None)
     return folder / "tbox.owl", folder / "abox.nt.gz", [line for part in made for line in part]
 
@@ -310,6 +315,6 @@ def test_a_man_who_is_a_woman_contradicts(
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_university_is_consistent(seed: int, tmp_path: Path) -> None:
-    generate(1, seed, tmp_path)
+    generate_uobm_data(1, seed, tmp_path)
     result = certify([tmp_path / "tbox.owl"], [tmp_path / "abox.nt.gz"], reasoner="own")
     assert result.verdict is Verdict.CONSISTENT, result.reason

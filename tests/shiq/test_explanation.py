@@ -26,7 +26,7 @@ from shiq.explanation import (
 from shiq.explanation.canonical_text import canonical_rows, rows_of
 from shiq.explanation.proof import prove
 from shiq.functional import parse_functional
-from shiq.jobs.evaluation.lubm.generate import generate
+from shiq.jobs.evaluation.lubm.generate import generate_lubm_data
 from shiq.jobs.reports.statement_reader import (
     english_text,
     manchester_text,
@@ -540,7 +540,7 @@ def test_planted_contradictions_are_found_and_hermit_agrees(tmp_path: Path) -> N
     nothing can be left out.
     """
     lubm, store = tmp_path / "lubm", tmp_path / "kg"
-    generate(1, 1, lubm, faults=200)
+    generate_lubm_data(1, 1, lubm, faults=200)
     index(str(lubm / "tbox.owl"), str(lubm / "abox.nt.gz"), store)
     with open_store(store) as session:
         result = session.check(str(lubm / "insert.nt"), explain_seconds=None)

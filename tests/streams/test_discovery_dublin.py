@@ -10,8 +10,8 @@ from shiq.jobs.evaluation.streams.dublin import (
     RATES,
     City,
     DublinRecipe,
-    generate,
-    ontology,
+    city_ontology,
+    generate_city,
 )
 from shiq.streams.discovery import RuleMiner
 from tests.command_line import shiq
@@ -20,15 +20,18 @@ from tests.discovery_cases import told
 
 def test_sizes_are_those_of_the_source() -> None:
     assert (
-        ontology().count("Declaration(Class"),
-        ontology().count("Declaration(ObjectProperty"),
+        city_ontology().count("Declaration(Class"),
+        city_ontology().count("Declaration(ObjectProperty"),
     ) == (55, 19)
-    assert abs(len(list(City(300, 1).static())) + ontology().count("SubClassOf(") - 25_456) < 10
+    assert (
+        abs(len(list(City(300, 1).static_lines())) + city_ontology().count("SubClassOf(") - 25_456)
+        < 10
+    )
 
 
 def test_the_same_seed_gives_the_same_city(tmp_path: Path) -> None:
     for name in ("one", "two"):
-        generate(DublinRecipe(12, 6, 5), tmp_path / name)
+        generate_city(DublinRecipe(12, 6, 5), tmp_path / name)
     for file in (tmp_path / "one").iterdir():
         assert file.read_bytes() == (tmp_path / "two" / file.name).read_bytes(), file.name
 
@@ -73,7 +76,7 @@ def test_planted_causes_are_found_and_faults_named(tmp_path: Path) -> None:
 
 
 def test_exact_is_scratch_on_a_city(tmp_path: Path) -> None:
-    generate(DublinRecipe(9, 12, 4), tmp_path)
+    generate_city(DublinRecipe(9, 12, 4), tmp_path)
     sources = [tmp_path / f"{name}.jsonl.gz" for name in ("events", "buses")]
     found = []
     for method in ("exact", "scratch"):

@@ -83,7 +83,7 @@ def test_any_order_gives_the_same_under_any_policy_and_capacity(example: Any, po
                 assert enricher.enrich(random.sample(lines, len(lines))).types == air.expected(
                     types
                 )
-            enricher.entries.forget()
+            enricher.entries.drop_affected()
         assert len(enricher.entries) <= (11 if capacity is None else capacity)
 
 

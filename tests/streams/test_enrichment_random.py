@@ -247,5 +247,5 @@ def test_an_entry_kept_past_an_update_is_seen(
             lambda *given: (around(*given) or frozenset()) - {"urn:t#s"},
         )
         assert types() == set()
-    monkeypatch.setattr(EntryCache, "forget", lambda self, touched=None: None)
+    monkeypatch.setattr(EntryCache, "drop_affected", lambda self, touched=None: None)
     assert types() == set()

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from shiq.errors import OperationalError
-from shiq.jobs.evaluation.streams.rules import Caching, GeneratedJoin, Grid
+from shiq.jobs.evaluation.streams.rules import ContentCaching, HeavyJoin, PhotovoltaicGrid
 from shiq.streams.front.event import Record
 from shiq.streams.front.intake import RejectLog, WatermarkTracker
 from shiq.streams.front.local import LocalRunner
@@ -146,7 +146,7 @@ def test_everything_may_be_forgotten_at_each_point(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("links", ["random", "near"])
 def test_failing_grids(links: str) -> None:
-    stream = Grid(6, 12, 0.2, links, seed=3).stream()
+    stream = PhotovoltaicGrid(6, 12, 0.2, links, seed=3).generate_stream()
     points = [
         (
             t,
@@ -155,7 +155,7 @@ def test_failing_grids(links: str) -> None:
                 for name, columns in rows.items()
             },
         )
-        for t, rows in stream.events()
+        for t, rows in stream.timed_rows()
     ]
     engine = agree(stream.rules, points, restart=7)
     assert engine.step(12, {}).rows("unlinked/0") in ([], [()], ())
@@ -163,20 +163,22 @@ def test_failing_grids(links: str) -> None:
 
 @pytest.mark.parametrize(
     "stream",
-    [GeneratedJoin(40, 3, 8, 12), GeneratedJoin(60, 4, 0, 12), Caching(30, 3, 12, 4, 12)],
+    [HeavyJoin(40, 3, 8, 12), HeavyJoin(60, 4, 0, 12), ContentCaching(30, 3, 12, 4, 12)],
     ids=["dense", "published", "caching"],
 )
-def test_joins_and_counts(stream: GeneratedJoin | Caching) -> None:
-    made = stream.stream()
-    agree(made.rules, [(t, dict(rows)) for t, rows in made.events()], restart=5)
+def test_joins_and_counts(stream: HeavyJoin | ContentCaching) -> None:
+    made = stream.generate_stream()
+    agree(made.rules, [(t, dict(rows)) for t, rows in made.timed_rows()], restart=5)
 
 
 def test_published_links_and_results() -> None:
-    assert [Grid(side).stream().rules.count("link(") - 12 for side in (20, 30)] == [11_970, 60_682]
+    assert [
+        PhotovoltaicGrid(side).generate_stream().rules.count("link(") - 12 for side in (20, 30)
+    ] == [11_970, 60_682]
     for facts in (50, 500):
-        recipe = GeneratedJoin(facts=facts, values=0, points=4).stream()
+        recipe = HeavyJoin(facts=facts, values=0, points=4).generate_stream()
         session = Program.parse(recipe.rules).session()
-        models = [model for t, rows in recipe.events() for model in session.push(t, rows)]
+        models = [model for t, rows in recipe.timed_rows() for model in session.push(t, rows)]
         assert [len(model.columns("a/2")[0]) for model in models] == [facts // 2, facts, facts]
 
 

@@ -23,8 +23,7 @@ from shiq.jobs.evaluation.streams.building import (
     MINUTE,
     BuildingRecipe,
     functions,
-    readings,
-    write,
+    write_building_files,
 )
 from shiq.model import RDF
 from shiq.rml.program import parse_record
@@ -44,7 +43,7 @@ def serve(pause: float, events: int, changed: Event) -> tuple[int, Thread]:
 
     def send() -> None:
         with server, server.accept()[0] as client:
-            for n, reading in enumerate(readings(ROOMS, events)):
+            for n, reading in enumerate(generate_readings(ROOMS, events)):
                 if n == events // 2:
                     changed.wait(timeout=30)
                 client.sendall(json.dumps(reading).encode() + b"\n")
@@ -128,7 +127,7 @@ def main(folder: Path, events: int, seconds: float) -> None:
     """Runs the demo; ends with 1 where the room that changed does not alert with its next
     reading above 50 ppm.
     """
-    write(BuildingRecipe(ROOMS, events), folder)
+    write_building_files(BuildingRecipe(ROOMS, events), folder)
     used, changed, has_alerted = functions(ROOMS), Event(), None
     click.echo(
         f"== {ROOMS} rooms: sensors in {folder}/sensors.db, functions in {folder}/rooms.json, readings by a socket"

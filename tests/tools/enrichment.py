@@ -35,7 +35,7 @@ from shiq.streams.enrichment.cache import POLICIES, EntryCache, parse_capacity
 from shiq.streams.enrichment.components import WindowEvent
 from shiq.streams.enrichment.enricher import Enricher
 from shiq.streams.enrichment.knowledge import EventReasoner, StaticKnowledge
-from shiq.streams.enrichment.statements import answer_name, join_events, read_rdf
+from shiq.streams.enrichment.statements import join_events, name_in_answer, read_rdf
 from tests.outside_random import random_owl
 from tests.spec.entailment import denied_entailment
 from tests.tools.random_ontologies.dice import Dice
@@ -415,7 +415,7 @@ def window_differences(
             got = answer.verdict, answer.types, answer.static_types
             met[got[0].value] += 1
             met["in several components"] += enricher.components.component_count > 1
-            named = {answer_name(one): types for one, types in expected[1].items()}
+            named = {name_in_answer(one): types for one, types in expected[1].items()}
             if Verdict.UNDETERMINED not in (got[0], expected[0]) and got != (
                 expected[0],
                 named,

@@ -16,13 +16,13 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from shiq.errors import OperationalError
-from shiq.jobs.evaluation.peers.install import listed_jars
+from shiq.jobs.evaluation.peers.install import read_jar_list
 from shiq.reasoner.external import peers_home
 from tests.tools.jars import fetched
 
 SETTING = "SHIQ_HDFS_CLUSTER"
 _HERE = Path(__file__)
-_JARS = listed_jars(_HERE.with_suffix(".txt"), "hdfs")
+_JARS = read_jar_list(_HERE.with_suffix(".txt"), "hdfs")
 #: The jars of pyspark that it takes.
 _OF_SPARK = ("hadoop-client-", "slf4j-api-", "log4j-", "jcl-over-slf4j-")
 

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from shiq.errors import OperationalError
-from shiq.jobs.evaluation.peers.install import Jar, fetch_jars, repository
+from shiq.jobs.evaluation.peers.install import Jar, fetch_jars, find_repository
 
 
 def fetched(jars: Sequence[Jar], folder: Path, title: str) -> int:
     """Fetches those of ``jars`` that are not in ``folder``; the exit code."""
     try:
-        fetch_jars(jars, folder, repository())
+        fetch_jars(jars, folder, find_repository())
     except OperationalError as error:
         print(error, file=sys.stderr)
         return 1

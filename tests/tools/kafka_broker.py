@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from shiq.errors import OperationalError
-from shiq.jobs.evaluation.peers.install import listed_jars
+from shiq.jobs.evaluation.peers.install import read_jar_list
 from shiq.reasoner.external import peers_home
 from tests.tools.jars import fetched
 
@@ -56,7 +56,9 @@ def absent() -> str:
     """Why there can be no broker here; "" where there can."""
     if shutil.which("java") is None:
         return "there is no java"
-    missing = [jar.name for jar in listed_jars(_JARS, "kafka") if not (jars() / jar.name).is_file()]
+    missing = [
+        jar.name for jar in read_jar_list(_JARS, "kafka") if not (jars() / jar.name).is_file()
+    ]
     return (
         f"{jars()} lacks {missing[0]}: python -m tests.tools.kafka_broker fetches it"
         if missing
@@ -117,4 +119,4 @@ def _wait(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(fetched(listed_jars(_JARS, "kafka"), jars(), "Kafka's broker"))
+    sys.exit(fetched(read_jar_list(_JARS, "kafka"), jars(), "Kafka's broker"))

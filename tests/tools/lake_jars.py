@@ -11,12 +11,12 @@ import os
 import sys
 from pathlib import Path
 
-from shiq.jobs.evaluation.peers.install import listed_jars
+from shiq.jobs.evaluation.peers.install import read_jar_list
 from shiq.reasoner.external import peers_home
 from tests.tools.jars import fetched
 
 SETTING = "SHIQ_LAKE_JARS"
-_JARS = listed_jars(Path(__file__).with_suffix(".txt"), "lake")
+_JARS = read_jar_list(Path(__file__).with_suffix(".txt"), "lake")
 
 
 def jars() -> Path:

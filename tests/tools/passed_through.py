@@ -65,10 +65,10 @@ def made(folder: Path) -> tuple[Path, Path]:
     """A store and a batch of one triple that contradicts nothing, below ``folder``."""
     from shiq.jobs.checking.calls import index
     from shiq.jobs.evaluation.generation import tbox_as_rdfxml
-    from shiq.jobs.evaluation.lubm.generate import ONTOLOGY, departments
+    from shiq.jobs.evaluation.lubm.generate import ONTOLOGY, generate_departments
     from shiq.jobs.evaluation.lubm.tbox import lubm_tbox
 
-    lines = next(iter(departments(1, 1))).lines
+    lines = next(iter(generate_departments(1, 1))).lines
     taken = [line.split() for line in lines if "takesCourse" in line]
     triple = next(
         f"{s} {p} {o} .\n"

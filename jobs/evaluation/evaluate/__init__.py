@@ -1,3 +1,3 @@
-"""What ``shiq evaluate`` does: runs of ours and of other reasoners on the same questions, as
-JSON and as a page.
+"""Benchmarks of ``shiq evaluate``: the same checks by shiq and by other reasoners, as JSON and as
+an HTML page.
 """

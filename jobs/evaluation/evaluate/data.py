@@ -1,4 +1,5 @@
-"""The data sets of an evaluation, and the batches that are inserted into each.
+"""Benchmark data sets (LUBM, UOBM, NPD), and the batches of insertions that are checked against
+each.
 
 LUBM and UOBM come from the user's directory (the original ontologies, and data called L1.nt.gz,
 U1.nt.gz), or are generated; NPD comes from the user's directory. TBoxes are whole: nothing is
@@ -22,7 +23,7 @@ from shiq.model import RDF
 
 # Insertion batches: random ones as in the published evaluation, and parts of the data itself.
 #
-# `random_batch` draws assertions of the data evenly. Its subject becomes a fresh individual (half
+# `draw_random_batch` draws assertions of the data evenly. Its subject becomes a fresh individual (half
 # of the time) or any individual of the data, the object of a role assertion any individual; a
 # class or a value stays. So the batch has the data's own mix of predicates, and is not made to fit
 # the TBox: it may well contradict it.
@@ -46,9 +47,12 @@ Ints = Any  # numpy arrays of integers
 
 @dataclass(frozen=True, eq=False)
 class NumberedTriples:
-    """Distinct triples as columns of numbers into ``terms``, which are N-Triples terms.
-    ``lines``: as they stand in the file; ``unread``: how many lines are no triples, comments and
-    blank lines apart.
+    """Distinct triples as columns: ``subject``, ``predicate`` and ``object`` are (n,) int64 indexes
+    into ``terms``.
+
+    terms: N-Triples terms
+    lines: the triples as lines of the file
+    unread: number of lines that are no triples; comments and blank lines do not count
     """
 
     lines: Any
@@ -61,14 +65,14 @@ class NumberedTriples:
     def __len__(self) -> int:
         return len(self.subject)
 
-    def text(self, start: int = 0, stop: int | None = None) -> str:
-        """The lines start … stop-1, each ended."""
+    def join_lines(self, start: int = 0, stop: int | None = None) -> str:
+        """Text of the lines from ``start`` up to before ``stop``, each with its line end."""
         part = self.lines[start : len(self) if stop is None else stop].to_pylist()
         return "".join(f"{line}\n" for line in part)
 
 
 def read_triples(*paths: Path) -> NumberedTriples:
-    """The distinct triples of N-Triples files, gzipped or not. Raises InputError."""
+    """Read the distinct triples of N-Triples files, gzipped or not. Raises: InputError."""
     text = b"\n".join(_read_bytes(path) for path in paths)
     lines = pa.array(text.decode("utf-8", "replace").split("\n"), pa.large_string())
     lines = lines.filter(
@@ -99,6 +103,7 @@ def read_triples(*paths: Path) -> NumberedTriples:
 
 
 def _read_bytes(path: Path) -> bytes:
+    """Read a file, unpacked if it is gzipped. Raises: InputError."""
     try:
         data = path.read_bytes()
         return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
@@ -106,13 +111,13 @@ def _read_bytes(path: Path) -> bytes:
         raise InputError(f"{path}: {error}", "Name a file that can be read.") from error
 
 
-def random_batch(
+def draw_random_batch(
     triples: NumberedTriples, count: int, seed: int, fresh: float = FRESH
 ) -> list[str]:
-    """``count`` N-Triples lines that are not in ``triples``, no two alike; a share of ``fresh``
-    of their subjects is fresh.
+    """Draw ``count`` distinct N-Triples lines that are not in ``triples``; the share ``fresh`` has
+    a fresh individual as subject.
 
-    Raises InputError where so many different ones cannot be found.
+    Raises: InputError if there are not enough different ones.
     """
     rng = np.random.RandomState(seed)
     terms = len(triples.terms)
@@ -132,16 +137,16 @@ def random_batch(
     found = 0
     for _ in range(20):
         many = (count - found) + (count - found) // 8 + 16
-        template = _draw_below(rng, len(triples), many)
+        template = _draw_indexes(rng, len(triples), many)
         is_fresh = rng.random_sample(many) < fresh
         subject = np.where(
             is_fresh,
-            terms + _draw_below(rng, pool, many),
-            individuals[_draw_below(rng, len(individuals), many)],
+            terms + _draw_indexes(rng, pool, many),
+            individuals[_draw_indexes(rng, len(individuals), many)],
         )
         object = np.where(
             is_role[template],
-            individuals[_draw_below(rng, len(individuals), many)],
+            individuals[_draw_indexes(rng, len(individuals), many)],
             triples.object[template],
         )
         rows = np.stack([subject, triples.predicate[template], object])
@@ -152,7 +157,7 @@ def random_batch(
         drawn.append(rows)
         found += rows.shape[1]
         if found == count:
-            return _lines(np.concatenate(drawn, axis=1), triples.terms)
+            return _format_triples(np.concatenate(drawn, axis=1), triples.terms)
         taken = np.sort(np.concatenate([taken, keys(*rows)]))
     raise InputError(
         f"no {count} different insertions can be drawn from {len(triples)} triples",
@@ -161,7 +166,8 @@ def random_batch(
 
 
 def slice_bounds(triples: int, slices: int, number: int) -> tuple[int, int]:
-    """Bounds of slice ``number`` (from 0) of equal slices: first place, and end.
+    """Start and stop index of slice ``number`` (from 0), of ``slices`` equal slices of so many
+    triples.
 
     >>> [slice_bounds(10, 3, i) for i in range(3)]
     [(0, 3), (3, 6), (6, 10)]
@@ -169,20 +175,27 @@ def slice_bounds(triples: int, slices: int, number: int) -> tuple[int, int]:
     return triples * number // slices, triples * (number + 1) // slices
 
 
-def _draw_below(rng: np.random.RandomState, n: int, many: int) -> Ints:
+def _draw_indexes(rng: np.random.RandomState, n: int, many: int) -> Ints:
+    """Draw ``many`` random indexes below ``n``."""
     return (rng.random_sample(many) * n).astype(np.int64)
 
 
 def _contains(ordered: Ints, keys: Ints) -> Ints:
+    """Flag the ``keys`` that occur in ``ordered``, which is ascending."""
     at = np.minimum(np.searchsorted(ordered, keys), len(ordered) - 1)
     return ordered[at] == keys
 
 
 def _are_resources(terms: Any) -> Ints:
+    """Flag the terms that are not literals."""
     return pc.invert(pc.starts_with(terms, '"')).to_numpy(zero_copy_only=False)
 
 
-def _lines(rows: Ints, terms: Any) -> list[str]:
+def _format_triples(rows: Ints, terms: Any) -> list[str]:
+    """N-Triples lines of triples; a subject index beyond ``terms`` means a fresh individual.
+
+    rows: (3, n) indexes of subjects, predicates and objects
+    """
     known = len(terms)
     is_fresh = rows[0] >= known
     subjects = terms.take(pa.array(np.where(is_fresh, 0, rows[0]))).to_pylist()
@@ -207,7 +220,7 @@ _NO_NEGATION = "no axiom of LUBM's TBox can be contradicted by assertions withou
 
 @dataclass(frozen=True)
 class GivenBatch:
-    """A batch that comes with the data; ``expected``: the verdict, known from how it was made."""
+    """Batch of insertions that comes with the data; its verdict is known from how it was generated."""
 
     name: str
     file: Path
@@ -216,9 +229,12 @@ class GivenBatch:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A TBox with data. ``about``: one sentence for readers; ``allow``: kinds of leftovers that
-    do not stand in the way; ``expected``: the verdict on every batch, where the TBox alone
-    decides it, and ``why``.
+    """Data set of a benchmark: TBox and data as files, with batches of insertions that come with
+    it.
+
+    summary: one sentence for readers
+    allow: kinds of leftovers that do not make a verdict undetermined
+    expected_verdict: verdict on every batch, if the TBox alone decides it
     """
 
     name: str
@@ -234,8 +250,10 @@ class Dataset:
 
 @dataclass(frozen=True)
 class BatchFile:
-    """Insertions as a file of N-Triples, and the base that they go into (a slice of the data
-    goes into the rest of it).
+    """Batch of insertions as an N-Triples file, and the ``base`` that it is inserted into.
+
+    The base of a slice of the data is the remaining data.
+    assertions, insertions: numbers of triples in the base and in the batch
     """
 
     name: str
@@ -247,15 +265,15 @@ class BatchFile:
 
     @property
     def is_slice(self) -> bool:
-        """Is the batch a slice of the data, rather than a random one?"""
+        """Whether the batch is a slice of the data; otherwise it is a random or a generated one."""
         return self.name.startswith("slice")
 
 
 def datasets(
     family: str, universities: Sequence[int], data: Path | None, seed: int, folder: Path
 ) -> Iterator[Dataset]:
-    """The data sets of ``family``, generated below ``folder`` where ``data`` does not have them.
-    Raises UsageError.
+    """Yield the data sets of a benchmark ``family``; those that ``data`` lacks are generated below
+    ``folder``. Raises: UsageError.
     """
     if data is not None and (data / family).is_dir():
         data = data / family
@@ -264,33 +282,38 @@ def datasets(
             raise UsageError(
                 "NPD's data is not generated", "Name the directory with your copy by --data."
             )
-        yield from _npd(data)
+        yield from _npd_datasets(data)
         return
     for number in universities:
-        yield from (_lubm if family == "lubm" else _uobm)(number, data, seed, folder)
+        yield from (_lubm_datasets if family == "lubm" else _uobm_datasets)(
+            number, data, seed, folder
+        )
 
 
-def _lubm(number: int, data: Path | None, seed: int, folder: Path) -> Iterator[Dataset]:
-    from shiq.jobs.evaluation.lubm.generate import generate
+def _lubm_datasets(number: int, data: Path | None, seed: int, folder: Path) -> Iterator[Dataset]:
+    """Yield LUBM with ``number`` universities, then its generated variant with disjointness and
+    planted faults.
+    """
+    from shiq.jobs.evaluation.lubm.generate import generate_lubm_data
 
-    found = _files(data, "univ-bench.owl", f"L{number}.nt.gz")
+    found = _find_files(data, "univ-bench.owl", f"L{number}.nt.gz")
     origin = "original data"
     if found is None:
         plain = folder / f"lubm-{number}"
-        generate(number, seed, plain)
+        generate_lubm_data(number, seed, plain)
         found, origin = (plain / "tbox.owl", plain / "abox.nt.gz"), f"generated, seed {seed}"
-    about = f"LUBM with {_universities(number)} ({origin}), its whole TBox: {_NO_NEGATION}"
+    about = f"LUBM with {_count_universities(number)} ({origin}), its whole TBox: {_NO_NEGATION}"
     name = f"LUBM-{number}"
     yield Dataset(
         name, "lubm", about, found[0], found[1:], universities=number, expected_verdict="consistent"
     )
     clean, faulty = (folder / f"lubm-{number}-{name}" for name in ("clean", "faulty"))
-    generate(number, seed, clean, faults=0)
-    generate(number, seed, faulty, faults=FAULTS)
+    generate_lubm_data(number, seed, clean, faults=0)
+    generate_lubm_data(number, seed, faulty, faults=FAULTS)
     yield Dataset(
         f"LUBM-{number} with disjointness",
         "lubm",
-        f"LUBM with {_universities(number)} (generated, seed {seed}); the TBox has disjoint classes, (inverse) functional "
+        f"LUBM with {_count_universities(number)} (generated, seed {seed}); the TBox has disjoint classes, (inverse) functional "
         "roles and number restrictions besides, so that data can contradict it",
         clean / "tbox.owl",
         (clean / "abox.nt.gz",),
@@ -302,16 +325,19 @@ def _lubm(number: int, data: Path | None, seed: int, folder: Path) -> Iterator[D
     )
 
 
-def _uobm(number: int, data: Path | None, seed: int, folder: Path) -> Iterator[Dataset]:
-    found = _files(data, "univ-bench-dl.owl", f"U{number}.nt.gz")
+def _uobm_datasets(number: int, data: Path | None, seed: int, folder: Path) -> Iterator[Dataset]:
+    """Yield UOBM with ``number`` universities, without nominals and, if the user has it, with its
+    whole TBox.
+    """
+    found = _find_files(data, "univ-bench-dl.owl", f"U{number}.nt.gz")
     origin = "original data"
     if found is None:
-        from shiq.jobs.evaluation.uobm.generate import generate
+        from shiq.jobs.evaluation.uobm.generate import generate_uobm_data
 
         made = folder / f"uobm-{number}"
-        generate(number, seed, made)
+        generate_uobm_data(number, seed, made)
         found, origin = (made / "tbox.owl", made / "abox.nt.gz"), f"generated, seed {seed}"
-    about = f"UOBM with {_universities(number)} ({origin})"
+    about = f"UOBM with {_count_universities(number)} ({origin})"
     # The original generator writes a class that the TBox does not know.
     yield Dataset(
         f"UOBM-{number}",
@@ -322,7 +348,7 @@ def _uobm(number: int, data: Path | None, seed: int, folder: Path) -> Iterator[D
         ("undeclared",),
         number,
     )
-    whole = _files(data, "univ-bench-dl.nominals.owl")
+    whole = _find_files(data, "univ-bench-dl.nominals.owl")
     if whole is not None:
         yield Dataset(
             f"UOBM-{number} whole",
@@ -335,7 +361,10 @@ def _uobm(number: int, data: Path | None, seed: int, folder: Path) -> Iterator[D
         )
 
 
-def _npd(data: Path) -> Iterator[Dataset]:
+def _npd_datasets(data: Path) -> Iterator[Dataset]:
+    """Yield NPD with each of the two TBoxes that the folder ``data`` has. Raises: UsageError if it
+    has none.
+    """
     variants = (
         (
             "NPD",
@@ -350,7 +379,7 @@ def _npd(data: Path) -> Iterator[Dataset]:
     )
     found_any = False
     for name, tbox, about in variants:
-        found = _files(data, tbox, "npd.clean.nt.gz")
+        found = _find_files(data, tbox, "npd.clean.nt.gz")
         if found is not None:
             found_any = True
             about = f"FactPages of the Norwegian Petroleum Directorate; {about}"
@@ -360,17 +389,19 @@ def _npd(data: Path) -> Iterator[Dataset]:
         raise UsageError(f"{data} has no NPD data", f"It should hold {wanted}.")
 
 
-def _universities(number: int) -> str:
+def _count_universities(number: int) -> str:
+    """Text such as "1 university" or "5 universities"."""
     return f"{number} universit{'y' if number == 1 else 'ies'}"
 
 
-def _files(data: Path | None, *names: str) -> tuple[Path, ...] | None:
+def _find_files(data: Path | None, *names: str) -> tuple[Path, ...] | None:
+    """Paths of these files in the folder ``data``; None if one is missing."""
     paths = tuple(data / name for name in names) if data is not None else ()
     return paths if paths and all(path.is_file() for path in paths) else None
 
 
-def batches(dataset: Dataset, folder: Path, seed: int, slices: int) -> Iterator[BatchFile]:
-    """Writes the batches of ``dataset``, and the bases that they go into, below ``folder``.
+def write_batches(dataset: Dataset, folder: Path, seed: int, slices: int) -> Iterator[BatchFile]:
+    """Write the batches of a data set, and the bases that they are inserted into, below ``folder``.
 
     The random 5 % and the given ones first, then smaller ones, then ``slices`` of the `SLICES`
     slices of the data itself.
@@ -378,7 +409,7 @@ def batches(dataset: Dataset, folder: Path, seed: int, slices: int) -> Iterator[
     folder.mkdir(parents=True, exist_ok=True)
     triples = read_triples(*dataset.abox)
     base = folder / "base.nt"
-    base.write_text(triples.text(), encoding="utf-8")
+    base.write_text(triples.join_lines(), encoding="utf-8")
     yield _write_random_batch(
         FIVE_PERCENT, triples, max(1, round(len(triples) * FRACTION)), seed, dataset, base
     )
@@ -392,8 +423,8 @@ def batches(dataset: Dataset, folder: Path, seed: int, slices: int) -> Iterator[
         number = (2 * k + 1) * SLICES // (2 * min(slices, SLICES))
         start, stop = slice_bounds(len(triples), SLICES, number)
         rest, part = folder / f"rest{number}.nt", folder / f"slice{number}.nt"
-        rest.write_text(triples.text(0, start) + triples.text(stop), encoding="utf-8")
-        part.write_text(triples.text(start, stop), encoding="utf-8")
+        rest.write_text(triples.join_lines(0, start) + triples.join_lines(stop), encoding="utf-8")
+        part.write_text(triples.join_lines(start, stop), encoding="utf-8")
         yield BatchFile(
             f"slice {number + 1} of {SLICES}",
             rest,
@@ -407,8 +438,9 @@ def batches(dataset: Dataset, folder: Path, seed: int, slices: int) -> Iterator[
 def _write_random_batch(
     name: str, triples: NumberedTriples, count: int, seed: int, dataset: Dataset, base: Path
 ) -> BatchFile:
+    """Draw a random batch of ``count`` insertions and write it to a file beside its base."""
     file = base.parent / f"random{count}.nt"
     file.write_text(
-        "".join(f"{line}\n" for line in random_batch(triples, count, seed)), encoding="utf-8"
+        "".join(f"{line}\n" for line in draw_random_batch(triples, count, seed)), encoding="utf-8"
     )
     return BatchFile(name, base, file, len(triples), count, dataset.expected_verdict)

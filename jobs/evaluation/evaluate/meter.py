@@ -1,4 +1,4 @@
-"""Runs a command with a time limit, and writes down what it and everything it started used.
+"""Run a command with a time limit, and report the time and memory that it and its descendants used.
 
 ``python -I meter.py REPORT SECONDS STDOUT STDERR COMMAND…`` (standard library only, so that this
 process stays small: Linux counts the memory of whoever starts a program into the program's
@@ -26,7 +26,9 @@ _GRACE_SECONDS = 5.0
 
 
 def main(arguments: list[str]) -> int:
-    """Run a command in a session of its own with a time limit, and write its reading to a file."""
+    """Run a command in a session of its own with a time limit, and write the resources it used to a
+    file.
+    """
     report, limit, out, err, *command = arguments
     _adopt_orphans()
     told_to_end: list[int] = []
@@ -41,7 +43,7 @@ def main(arguments: list[str]) -> int:
     ]
     used = _ResourceUse()
     child = os.posix_spawnp(command[0], command, os.environ, file_actions=actions, setsid=True)
-    code, expired = _wait(child, began + float(limit), used, told_to_end)
+    code, expired = _wait_for_command(child, began + float(limit), used, told_to_end)
     wall = time.monotonic() - began
     _reap_orphans(used, 0.0 if expired else _GRACE_SECONDS)
     found = {
@@ -57,27 +59,29 @@ def main(arguments: list[str]) -> int:
 
 
 class _ResourceUse:
+    """Resources used by ended processes: total CPU seconds, and the largest resident set in kB."""
+
     cpu_seconds = 0.0
     peak_kb = 0
 
-    def add(self, usage: object) -> None:
+    def add_usage(self, usage: object) -> None:
+        """Add the resources of an ended process."""
         self.cpu_seconds += usage.ru_utime + usage.ru_stime  # type: ignore[attr-defined]
         self.peak_kb = max(self.peak_kb, usage.ru_maxrss)  # type: ignore[attr-defined]
 
 
 def _adopt_orphans() -> None:
-    """Makes descendants whose parents end children of this process, so that they are counted and
-    can be ended.
-    """
+    """Make this process the parent of orphaned descendants, so that it can count and end them."""
     with contextlib.suppress(AttributeError, OSError):  # not Linux: orphans are not counted
         ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
 
 
-def _wait(
+def _wait_for_command(
     child: int, deadline: float, used: _ResourceUse, told_to_end: list[int]
 ) -> tuple[int, bool]:
-    """The exit code of ``child``, and whether it was killed: at the deadline, by a signal to us,
-    or because nobody waits for us any more.
+    """Wait for the command; return its exit code and whether it was killed.
+
+    It is killed at the deadline, by a signal to this process, or when standard input ends.
     """
     expired = False
     pause = 0.001
@@ -85,7 +89,7 @@ def _wait(
     while True:
         pid, status, usage = os.wait4(-1, os.WNOHANG)
         if pid:
-            used.add(usage)
+            used.add_usage(usage)
             if pid == child:
                 return os.waitstatus_to_exitcode(status), expired
             continue
@@ -102,12 +106,13 @@ def _wait(
 
 
 def _kill_session(leader: int) -> None:
+    """Kill all processes of the session that ``leader`` began."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(leader, signal.SIGKILL)
 
 
 def _reap_orphans(used: _ResourceUse, grace: float) -> None:
-    """Waits for orphans, and kills them after ``grace`` seconds."""
+    """Wait for orphaned descendants, and kill them after ``grace`` seconds."""
     deadline = time.monotonic() + grace
     while True:
         try:
@@ -115,9 +120,9 @@ def _reap_orphans(used: _ResourceUse, grace: float) -> None:
         except ChildProcessError:
             return
         if pid:
-            used.add(usage)
+            used.add_usage(usage)
         elif time.monotonic() >= deadline:
-            for orphan in _children():
+            for orphan in _child_pids():
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.kill(orphan, signal.SIGKILL)
             time.sleep(0.02)
@@ -125,7 +130,8 @@ def _reap_orphans(used: _ResourceUse, grace: float) -> None:
             time.sleep(0.02)
 
 
-def _children() -> list[int]:
+def _child_pids() -> list[int]:
+    """Process ids of this process's children."""
     found = []
     for name in os.listdir("/proc"):
         if name.isdigit():

@@ -1,5 +1,5 @@
-"""An evaluation as one HTML page: no script, nothing fetched, plots inline. For readers who know
-what facts and rules are.
+"""HTML page of an evaluation: no script, nothing fetched, plots inline. Readers need to know facts
+and rules only.
 
 The templates are in `jobs/templates/evaluation`.
 """
@@ -14,17 +14,17 @@ from shiq.jobs.evaluation.evaluate.plots import (
     BarGroup,
     Plot,
     Series,
-    bars,
-    colour_class,
-    lines,
+    colour_css_class,
+    lay_out_bars,
+    lay_out_lines,
 )
 from shiq.jobs.evaluation.evaluate.record import (
     BASE,
     OUTCOMES,
     Run,
-    runs_of,
-    what_users_get,
-    wrong_counts,
+    count_answers,
+    default_criterion_note,
+    merge_runs,
 )
 from shiq.jobs.evaluation.evaluate.record import Comparison as _Comparison
 from shiq.jobs.pages import render
@@ -53,14 +53,14 @@ COLOUR = {
 }
 
 
-def questions(runs: Iterable[Run]) -> list[tuple[str, str]]:
-    """List the questions that the runs of a page answer, in order."""
+def list_questions(runs: Iterable[Run]) -> list[tuple[str, str]]:
+    """List the questions that the runs answer, each a data set and a batch, in order."""
     return list(dict.fromkeys((r.dataset, r.batch) for r in runs if not r.batch.startswith(BASE)))
 
 
 def own_runs(runs: Iterable[Run], dataset: str, batch: str) -> list[Run]:
-    """Our runs on one question; an engine other than local only where it differs (all engines
-    keep the same).
+    """Select shiq's runs on one question; those of other engines only if their A_add differs from
+    the local one.
     """
     found = [r for r in runs if r.is_own and r.dataset == dataset and r.batch == batch]
     local = {r.criterion: r.sizes.add_set for r in found if r.engine == "local"}
@@ -71,51 +71,59 @@ def own_runs(runs: Iterable[Run], dataset: str, batch: str) -> list[Run]:
     ]
 
 
-def is_random(run: Run) -> bool:
-    """Is the batch a random one?"""
+def is_random_batch(run: Run) -> bool:
+    """Whether the batch of a run is a random one."""
     return not run.batch.startswith((BASE, "slice")) and (
         run.batch == "5 % random" or run.batch.replace(",", "").isdigit()
     )
 
 
-def series_of(runs: Iterable[Run]) -> list[tuple[str, list[Run]]]:
-    """Runs by system; of ours, those of the engine local."""
+def group_by_system(runs: Iterable[Run]) -> list[tuple[str, list[Run]]]:
+    """Group answered runs by system, for the series of a plot; of shiq only those of the local
+    engine.
+    """
     found: dict[str, list[Run]] = {}
     for run in runs:
         if run.outcome == "answered" and (not run.is_own or run.engine == "local"):
-            found.setdefault(run.label if not run.is_own else f"ours, {run.rule}", []).append(run)
+            found.setdefault(
+                run.label if not run.is_own else f"ours, {run.criterion_label}", []
+            ).append(run)
     return list(found.items())
 
 
-def colour_of(run: Run) -> int:
-    """Colour of a system in the plots."""
+def system_colour(run: Run) -> int:
+    """Colour index of a system (for shiq, of a criterion) in all plots."""
     return COLOUR.get(str(run.criterion if run.is_own else run.system), 7)
 
 
-def tip_of(run: Run) -> str:
-    """Tooltip of a run."""
+def run_tooltip(run: Run) -> str:
+    """Tooltip of a run in a plot: times, verdict and memory."""
     what = "step" if run.is_own or run.engine == INCREMENTAL else "all"
     times = f"CPU {run.cost.step_cpu_seconds or 0:.3g} s, wall {run.cost.step_seconds or 0:.3g} s"
     return f"{what}: {times}, {run.verdict}, {run.cost.peak_mb or 0:,.0f} MB"
 
 
-def key_of(shown: Collection[str | None]) -> list[tuple[str, str]]:
-    """Return the key of a plot of ``shown`` criteria: (CSS class of the colour, meaning)."""
-    return [(colour_class(COLOUR[name]), what) for name, what in CRITERIA.items() if name in shown]
+def colour_legend(shown: Collection[str | None]) -> list[tuple[str, str]]:
+    """Legend of the plots for these criteria: CSS class of the colour, and meaning."""
+    return [
+        (colour_css_class(COLOUR[name]), what) for name, what in CRITERIA.items() if name in shown
+    ]
 
 
-def comparison_of(values: Mapping[str, Any]) -> _Comparison:
-    """Read a comparison from its JSON."""
+def parse_comparison(values: Mapping[str, Any]) -> _Comparison:
+    """Parse the JSON of a comparison."""
     return _Comparison(
         values["dataset"], values["batch"], values["verdicts"], values["truth"], values["why"]
     )
 
 
 def merge_comparisons(documents: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The comparisons of several evaluations: the answers to one question together."""
+    """Merge the comparisons of several evaluations: one per question, with the answers of all
+    systems.
+    """
     found: dict[tuple[str, str], _Comparison] = {}
     for document in documents:
-        for new in map(comparison_of, document["comparisons"]):
+        for new in map(parse_comparison, document["comparisons"]):
             old = found.get((new.dataset, new.batch))
             if old is not None:
                 truth, why = (new.truth, new.reason) if new.truth else (old.truth, old.reason)
@@ -127,7 +135,7 @@ def merge_comparisons(documents: Sequence[Mapping[str, Any]]) -> list[dict[str, 
 
 
 def outcome_text(run: Run) -> str:
-    """Text of a run's outcome."""
+    """Text for readers: the verdict of a run, or why it has none."""
     return {
         "limit": "time limit reached",
         "crash": "no answer (crashed)",
@@ -136,20 +144,20 @@ def outcome_text(run: Run) -> str:
     }.get(run.outcome, run.verdict)
 
 
-def verdict_class(run: Run) -> str:
-    """Return the CSS class of a verdict."""
+def verdict_css_class(run: Run) -> str:
+    """CSS class that shows a verdict as good, bad or undetermined."""
     if run.is_wrong:
         return "bad"
     return {"undetermined": "dim", "consistent": "good"}.get(run.verdict, "")
 
 
 def percentage(part: int | None, whole: int | None) -> str:
-    """Share as a percentage, as text."""
+    """Text of ``part`` as a percentage of ``whole``; "" if unknown."""
     return "" if part is None or not whole else f"{100 * part / whole:.2g} %"
 
 
 def count_text(value: float | None) -> str:
-    """Number with separators, as text."""
+    """Text of a number with thousands separators; "" if unknown."""
     return "" if value is None else f"{value:,.0f}"
 
 
@@ -167,42 +175,50 @@ PUBLICATION = (
 _LARGE = "5 %"
 
 
-def page(documents: Sequence[Mapping[str, Any]]) -> str:
-    """Render the page for one evaluation, or for several together (of two runs that asked the
-    same, the later one counts).
+def render_evaluation_page(documents: Sequence[Mapping[str, Any]]) -> str:
+    """Render the HTML page of one or several evaluations; of two runs on the same question the
+    later one counts.
     """
-    runs = runs_of(documents)
+    runs = merge_runs(documents)
     datasets = {d["name"]: d for document in documents for d in document["datasets"]}
     comparisons = merge_comparisons(documents)
     return render(
         "evaluation/page.html",
-        **_introduction(runs, comparisons),
+        **_introduction_values(runs, comparisons),
         data=[
             (d, next((r for r in runs if r.dataset == name and r.batch == BASE), None))
             for name, d in datasets.items()
         ],
-        key=key_of({r.criterion for r in runs}),
+        key=colour_legend({r.criterion for r in runs}),
         publication=PUBLICATION,
         published=[f"{what} {_range_text(low, high)}" for low, high, what in PUBLISHED.values()],
-        share_plot=_share_plot(runs),
-        ratio_plot=_ratio_plot(runs, datasets),
-        batch_plots=_batch_plots(runs),
-        size_plot=_size_plot(runs, datasets),
-        **_peers(runs, comparisons, documents),
+        share_plot=_plot_looked_at_share(runs),
+        ratio_plot=_plot_looked_at_ratio(runs, datasets),
+        batch_plots=_plot_times_by_batch_size(runs),
+        size_plot=_plot_times_by_base_size(runs, datasets),
+        **_peer_section_values(runs, comparisons, documents),
         runs=[r for r in runs if r.outcome != "absent"],
         outcomes=OUTCOMES,
-        measurements=[_measurement(document) for document in documents],
+        measurements=[_describe_measurement(document) for document in documents],
         outcome_text=outcome_text,
-        verdict_class=verdict_class,
+        verdict_class=verdict_css_class,
         percentage=percentage,
     )
 
 
-def _introduction(runs: Sequence[Run], comparisons: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _introduction_values(
+    runs: Sequence[Run], comparisons: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Template values of the introduction: shares of data looked at, numbers of questions and
+    disagreements.
+    """
     own = [
         r
         for r in runs
-        if r.is_own and what_users_get(r) and r.engine == "local" and r.batch.startswith(_LARGE)
+        if r.is_own
+        and default_criterion_note(r)
+        and r.engine == "local"
+        and r.batch.startswith(_LARGE)
     ]
     return {
         "shares": [
@@ -210,7 +226,7 @@ def _introduction(runs: Sequence[Run], comparisons: Sequence[Mapping[str, Any]])
             for r in own
             if r.sizes.add_set is not None and r.batch == "5 % random"
         ],
-        "defaults": list(dict.fromkeys(map(what_users_get, own))),
+        "defaults": list(dict.fromkeys(map(default_criterion_note, own))),
         "number_of_questions": len(comparisons),
         "number_of_disagreements": sum(not c["agreed"] for c in comparisons),
     }
@@ -219,50 +235,57 @@ def _introduction(runs: Sequence[Run], comparisons: Sequence[Mapping[str, Any]])
 # --- plots ----------------------------------------------------------------------------------------
 
 
-def _large_batches(runs: Sequence[Run]) -> list[tuple[str, str]]:
-    return [(dataset, batch) for dataset, batch in questions(runs) if batch.startswith(_LARGE)]
+def _five_percent_batches(runs: Sequence[Run]) -> list[tuple[str, str]]:
+    """List the questions whose batch is 5 % of the data."""
+    return [(dataset, batch) for dataset, batch in list_questions(runs) if batch.startswith(_LARGE)]
 
 
-def _share_plot(runs: Sequence[Run]) -> Plot | None:
+def _plot_looked_at_share(runs: Sequence[Run]) -> Plot | None:
+    """Bar plot, for the 5 % batches: share of the base that a check looks at, by criterion."""
     groups = []
-    for dataset, batch in _large_batches(runs):
+    for dataset, batch in _five_percent_batches(runs):
         found = own_runs(runs, dataset, batch)
-        amounts = tuple(_ratio_bar(r, r.sizes.assertions, "%", 100.0) for r in found)
+        amounts = tuple(_looked_at_bar(r, r.sizes.assertions, "%", 100.0) for r in found)
         groups.append(BarGroup(f"{dataset}, batch: {batch}", amounts))
-    return bars(
+    return lay_out_bars(
         groups, unit="share of the base's facts, %", title="share of the data that is looked at"
     )
 
 
-def _ratio_plot(runs: Sequence[Run], datasets: Mapping[str, Mapping[str, Any]]) -> Plot | None:
+def _plot_looked_at_ratio(
+    runs: Sequence[Run], datasets: Mapping[str, Mapping[str, Any]]
+) -> Plot | None:
+    """Bar plot, for the 5 % batches: facts looked at per inserted fact, with the published range."""
     groups = []
-    for dataset, batch in _large_batches(runs):
+    for dataset, batch in _five_percent_batches(runs):
         title, low, high = f"{dataset}, batch: {batch}", None, None
         family = str(datasets.get(dataset, {}).get("family"))
-        if family in PUBLISHED and _has_published(dataset):
+        if family in PUBLISHED and _has_published_figures(dataset):
             low, high, _ = PUBLISHED[family]
             title += f" (published: {_range_text(low, high)})"
         amounts = tuple(
-            _ratio_bar(r, r.sizes.insertions, "×", 1.0)
+            _looked_at_bar(r, r.sizes.insertions, "×", 1.0)
             for r in own_runs(runs, dataset, batch)
             if r.criterion != "none"
         )
         groups.append(BarGroup(title, amounts, low, high))
     what = "facts looked at per inserted fact"
-    return bars(groups, unit=what, title=what, logarithmic=True)
+    return lay_out_bars(groups, unit=what, title=what, logarithmic=True)
 
 
 def _range_text(low: float, high: float) -> str:
+    """Text of a range of factors, such as "2.4–4.2×"."""
     return f"{low:g}×" if low == high else f"{low:g}–{high:g}×"
 
 
-def _has_published(dataset: str) -> bool:
-    """Whether the published evaluation has this data, with this TBox."""
+def _has_published_figures(dataset: str) -> bool:
+    """Whether the published evaluation used this data set with this TBox."""
     return "disjointness" not in dataset and "whole" not in dataset and dataset != "NPD"
 
 
-def _ratio_bar(run: Run, per: int | None, unit: str, factor: float) -> Bar:
-    label = run.rule + ("" if run.engine == "local" else f" ({run.engine})")
+def _looked_at_bar(run: Run, per: int | None, unit: str, factor: float) -> Bar:
+    """Bar of a run: facts looked at, divided by ``per`` and multiplied by ``factor``."""
+    label = run.criterion_label + ("" if run.engine == "local" else f" ({run.engine})")
     colour = COLOUR.get(str(run.criterion), 7)
     if run.sizes.add_set is None or not per:
         return Bar(label, None, "", colour, outcome_text(run))
@@ -277,19 +300,22 @@ def _ratio_bar(run: Run, per: int | None, unit: str, factor: float) -> Bar:
     )
 
 
-def _batch_plots(runs: Sequence[Run]) -> list[tuple[str, Plot]]:
+def _plot_times_by_batch_size(runs: Sequence[Run]) -> list[tuple[str, Plot]]:
+    """Line plot for each data set: CPU seconds by number of insertions, a line for each system."""
     plots = []
     for dataset in dict.fromkeys(r.dataset for r in runs):
         series = []
-        for label, found in series_of(r for r in runs if r.dataset == dataset and is_random(r)):
+        for label, found in group_by_system(
+            r for r in runs if r.dataset == dataset and is_random_batch(r)
+        ):
             points = tuple(
-                (float(r.sizes.insertions or 0), r.cost.step_cpu_seconds, tip_of(r))
+                (float(r.sizes.insertions or 0), r.cost.step_cpu_seconds, run_tooltip(r))
                 for r in found
                 if r.cost.step_cpu_seconds and r.verdict != "undetermined"
             )
             if len(points) > 1:
-                series.append(Series(label, points, colour_of(found[0])))
-        drawn = lines(
+                series.append(Series(label, points, system_colour(found[0])))
+        drawn = lay_out_lines(
             series,
             x="facts in the batch",
             y="CPU seconds",
@@ -300,7 +326,10 @@ def _batch_plots(runs: Sequence[Run]) -> list[tuple[str, Plot]]:
     return plots
 
 
-def _size_plot(runs: Sequence[Run], datasets: Mapping[str, Mapping[str, Any]]) -> Plot | None:
+def _plot_times_by_base_size(
+    runs: Sequence[Run], datasets: Mapping[str, Mapping[str, Any]]
+) -> Plot | None:
+    """Line plot of CPU seconds by size of the base, a line for each benchmark and system."""
     series = []
     for family in dict.fromkeys(str(d["family"]) for d in datasets.values()):
         chosen = [
@@ -311,25 +340,27 @@ def _size_plot(runs: Sequence[Run], datasets: Mapping[str, Mapping[str, Any]]) -
             and r.universities
         ]
         plain = [r for r in chosen if r.dataset == f"{family.upper()}-{r.universities}"]
-        for label, found in series_of(plain):
+        for label, found in group_by_system(plain):
             points = tuple(
                 (
                     float(r.sizes.assertions or 0),
                     r.cost.step_cpu_seconds,
-                    f"{r.dataset}: {tip_of(r)}",
+                    f"{r.dataset}: {run_tooltip(r)}",
                 )
                 for r in found
                 if r.cost.step_cpu_seconds
             )
             if len({x for x, _, _ in points}) > 1:
-                series.append(Series(f"{family.upper()}: {label}", points, colour_of(found[0])))
-    return lines(series, x="facts in the base", y="CPU seconds", title="time by size of the base")
+                series.append(Series(f"{family.upper()}: {label}", points, system_colour(found[0])))
+    return lay_out_lines(
+        series, x="facts in the base", y="CPU seconds", title="time by size of the base"
+    )
 
 
-def _peer_groups(runs: Sequence[Run]) -> list[BarGroup]:
-    """Return the times of all systems on each large batch that a peer was asked about."""
+def _time_bars_by_batch(runs: Sequence[Run]) -> list[BarGroup]:
+    """Bars with the times of all systems, for each 5 % batch that another reasoner was asked about."""
     groups = []
-    for dataset, batch in _large_batches(runs):
+    for dataset, batch in _five_percent_batches(runs):
         found = [
             r
             for r in runs
@@ -343,7 +374,8 @@ def _peer_groups(runs: Sequence[Run]) -> list[BarGroup]:
 
 
 def _time_bar(run: Run) -> Bar:
-    colour = colour_of(run)
+    """Bar of a run: CPU seconds from the batch to the answer, and faintly those before the batch."""
+    colour = system_colour(run)
     if run.cost.step_cpu_seconds is None or run.outcome != "answered":
         return Bar(run.label, None, "", colour, outcome_text(run))
     before = run.cost.prepare_cpu_seconds or 0.0
@@ -360,17 +392,20 @@ def _time_bar(run: Run) -> Bar:
 # --- tables ---------------------------------------------------------------------------------------
 
 
-def _peers(
+def _peer_section_values(
     runs: Sequence[Run],
     comparisons: Sequence[Mapping[str, Any]],
     documents: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
-    groups = _peer_groups(runs)
+    """Template values of the comparison with other reasoners: times, counts, disagreements,
+    failures.
+    """
+    groups = _time_bars_by_batch(runs)
     unit = "CPU seconds (faint: before the batch is known; full: from the batch to the answer)"
     return {
         "has_peers": bool(groups),
-        "peer_plot": bars(groups, unit=unit, title="time of each system"),
-        "counts": wrong_counts([comparison_of(c) for c in comparisons], runs),
+        "peer_plot": lay_out_bars(groups, unit=unit, title="time of each system"),
+        "counts": count_answers([parse_comparison(c) for c in comparisons], runs),
         "differing": [c for c in comparisons if not c["agreed"] or c["wrong"]],
         "failures": [r for r in runs if r.outcome in ("crash", "limit")],
         "absent": {
@@ -381,6 +416,7 @@ def _peers(
 
 
 def _unasked_peers(runs: Sequence[Run], documents: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Titles of the reasoners that an evaluation knows but did not ask."""
     asked = {r.system for r in runs}
     return list(
         dict.fromkeys(
@@ -389,8 +425,8 @@ def _unasked_peers(runs: Sequence[Run], documents: Sequence[Mapping[str, Any]]) 
     )
 
 
-def _measurement(document: Mapping[str, Any]) -> tuple[str, str, str, str]:
-    """Return when, where, under which load and with which settings an evaluation was made."""
+def _describe_measurement(document: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    """Date, machine, load and settings of an evaluation, as texts."""
     m, s = document["machine"], document.get("settings", {})
     return (
         str(document.get("made", "")),

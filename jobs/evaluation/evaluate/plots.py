@@ -16,8 +16,12 @@ _DASHES = ("", "6 3", "2 3")
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar: ``value`` (None: none, ``note`` says why), ``shown`` beside it, ``colour`` an
-    index; ``rest`` is drawn before it, fainter, so that the two add up.
+    """Bar of a plot.
+
+    value: its length; None if there is none, ``note`` says why
+    text: shown beside the bar
+    colour: index of the colour
+    first_part: length of a fainter bar before this one, so that both add up
     """
 
     label: str
@@ -30,7 +34,9 @@ class Bar:
 
 @dataclass(frozen=True)
 class BarGroup:
-    """Bars under a heading; ``low`` … ``high``: a published range, drawn as a band behind them."""
+    """Bars under a heading; a published range from ``low`` to ``high`` is drawn as a band behind
+    them.
+    """
 
     title: str
     bars: tuple[Bar, ...]
@@ -40,7 +46,7 @@ class BarGroup:
 
 @dataclass(frozen=True)
 class Series:
-    """Points (x, y, tooltip), joined in the order of x."""
+    """Data series of a plot: points (x, y, tooltip), joined by lines in the order of x."""
 
     name: str
     points: tuple[tuple[float, float, str], ...]
@@ -48,8 +54,8 @@ class Series:
 
 
 @dataclass(frozen=True)
-class PlotLine:
-    """A line of the grid."""
+class GridLine:
+    """Grid line of a plot, from (x1, y1) to (x2, y2) in pixels."""
 
     x1: float
     x2: float
@@ -59,7 +65,10 @@ class PlotLine:
 
 @dataclass(frozen=True)
 class PlotBox:
-    """A bar, or a band behind bars."""
+    """Rectangle of a plot in pixels: a bar, or the band of a published range behind bars.
+
+    css, tip: its CSS class and tooltip
+    """
 
     x: float
     y: float
@@ -70,8 +79,8 @@ class PlotBox:
 
 
 @dataclass(frozen=True)
-class PlotPath:
-    """Points that are joined by lines; ``dash``: an SVG dash pattern."""
+class PlotPolyline:
+    """Line of a plot that joins the points of a data series; ``dash`` is an SVG dash pattern."""
 
     points: tuple[tuple[float, float], ...]
     css: str
@@ -80,7 +89,7 @@ class PlotPath:
 
 @dataclass(frozen=True)
 class PlotDot:
-    """A point."""
+    """Dot of a plot at a data point or in the legend, in pixels; ``tip``: its tooltip."""
 
     x: float
     y: float
@@ -90,7 +99,7 @@ class PlotDot:
 
 @dataclass(frozen=True)
 class PlotText:
-    """A text; ``anchor``: which end of it is at ``x``."""
+    """Text of a plot, in pixels; ``anchor``: whether its start, middle or end is at ``x``."""
 
     x: float
     y: float
@@ -102,21 +111,22 @@ class PlotText:
 
 @dataclass
 class Plot:
-    """Marks on an area of ``width`` × ``height``, drawn kind by kind; ``title``: for readers who
-    do not see the picture.
+    """Laid-out plot of ``width`` × ``height`` pixels: grid lines, boxes, polylines, dots and texts.
+
+    title: read to readers who do not see the picture
     """
 
     width: int
     height: int
     title: str
-    lines: list[PlotLine] = field(default_factory=list)
+    lines: list[GridLine] = field(default_factory=list)
     boxes: list[PlotBox] = field(default_factory=list)
-    paths: list[PlotPath] = field(default_factory=list)
+    paths: list[PlotPolyline] = field(default_factory=list)
     dots: list[PlotDot] = field(default_factory=list)
     texts: list[PlotText] = field(default_factory=list)
 
 
-def bars(
+def lay_out_bars(
     groups: Sequence[BarGroup],
     *,
     unit: str,
@@ -124,7 +134,10 @@ def bars(
     logarithmic: bool = False,
     width: int = 860,
 ) -> Plot | None:
-    """Lay out horizontal bars, group by group; ``unit``: of the values. None: nothing to show."""
+    """Lay out a plot of horizontal bars, group by group; None if there is nothing to show.
+
+    unit: of all values
+    """
     shown = [group for group in groups if group.bars]
     values = [
         bar.value + (0 if logarithmic else bar.first_part)
@@ -137,23 +150,23 @@ def bars(
         return None
     left, right, row, head = 250, 150, 22, 26
     scale = (
-        _log_scale(values, left, width - right)
+        _make_log_scale(values, left, width - right)
         if logarithmic
-        else _linear_scale(values, left, width - right)
+        else _make_linear_scale(values, left, width - right)
     )
     height = sum(head + row * len(group.bars) + 8 for group in shown) + 34
     plot = Plot(width, height, title)
     for tick in scale.ticks:
-        x = scale.position(tick)
-        plot.lines.append(PlotLine(x, x, 4, height - 32))
-        plot.texts.append(PlotText(x, height - 16, _axis_number(tick), "middle", "axis"))
+        x = scale.pixel_at(tick)
+        plot.lines.append(GridLine(x, x, 4, height - 32))
+        plot.texts.append(PlotText(x, height - 16, _format_axis_number(tick), "middle", "axis"))
     plot.texts.append(PlotText((left + width - right) / 2, height - 2, unit, "middle", "axis"))
     y = 6
     for group in shown:
         plot.texts.append(PlotText(0, y + 15, group.title, css="head"))
         y += head
         if group.low is not None and group.high is not None:
-            x1, x2 = scale.position(group.low), scale.position(group.high)
+            x1, x2 = scale.pixel_at(group.low), scale.pixel_at(group.high)
             end = f" to {group.high:g}" if group.high != group.low else ""
             band = PlotBox(
                 x1 - 1.5,
@@ -171,7 +184,8 @@ def bars(
     return plot
 
 
-def _add_bar(plot: Plot, bar: Bar, y: float, scale: _Scale) -> None:
+def _add_bar(plot: Plot, bar: Bar, y: float, scale: _AxisScale) -> None:
+    """Add a bar with its label and value to a plot, at height ``y`` in pixels."""
     left = scale.start
     plot.texts.append(PlotText(left - 8, y + 13, bar.label, "end"))
     if bar.value is None:
@@ -179,56 +193,59 @@ def _add_bar(plot: Plot, bar: Bar, y: float, scale: _Scale) -> None:
         return
     start = left
     tip = f"{bar.label}: {bar.text}{f' ({bar.note})' if bar.note else ''}"
-    colour = colour_class(bar.colour)
+    colour = colour_css_class(bar.colour)
     rest = 0.0 if scale.logarithmic else bar.first_part
     if rest:
-        start = scale.position(rest)
+        start = scale.pixel_at(rest)
         plot.boxes.append(PlotBox(left, y + 2, start - left, 15, f"{colour} rest", tip))
-    end = max(scale.position(bar.value + rest), start + 1.5)
+    end = max(scale.pixel_at(bar.value + rest), start + 1.5)
     plot.boxes.append(PlotBox(start, y + 2, end - start, 15, colour, tip))
     plot.texts.append(PlotText(end + 5, y + 14, bar.text, css="beside"))
 
 
-def colour_class(index: int) -> str:
-    """Return the CSS class of what has the colour of a series."""
+def colour_css_class(index: int) -> str:
+    """CSS class for the colour with this index."""
     return f"c{index % COLOURS}"
 
 
-def lines(
+def lay_out_lines(
     series: Sequence[Series], *, x: str, y: str, title: str, width: int = 860, height: int = 330
 ) -> Plot | None:
-    """Lay out points over logarithmic axes called ``x`` and ``y``, with a legend. None: nothing
-    to show.
+    """Lay out a line plot with logarithmic axes and a legend; None if there is nothing to show.
+
+    x, y: titles of the axes
     """
     drawn = [s for s in series if s.points]
     points = [(px, py) for s in drawn for px, py, _ in s.points if px > 0 and py > 0]
     if not points:
         return None
     left, right, top, bottom = 62, 300, 12, 44
-    across = _log_scale([px for px, _ in points], left, width - right)
-    up = _log_scale([py for _, py in points], height - bottom, top)
+    across = _make_log_scale([px for px, _ in points], left, width - right)
+    up = _make_log_scale([py for _, py in points], height - bottom, top)
     plot = Plot(width, max(height, top + 24 + 18 * len(drawn)), title)
     for tick in across.ticks:
-        at = across.position(tick)
-        plot.lines.append(PlotLine(at, at, top, height - bottom))
-        plot.texts.append(PlotText(at, height - bottom + 16, _axis_number(tick), "middle", "axis"))
+        at = across.pixel_at(tick)
+        plot.lines.append(GridLine(at, at, top, height - bottom))
+        plot.texts.append(
+            PlotText(at, height - bottom + 16, _format_axis_number(tick), "middle", "axis")
+        )
     for tick in up.ticks:
-        at = up.position(tick)
-        plot.lines.append(PlotLine(left, width - right, at, at))
-        plot.texts.append(PlotText(left - 6, at + 4, _axis_number(tick), "end", "axis"))
+        at = up.pixel_at(tick)
+        plot.lines.append(GridLine(left, width - right, at, at))
+        plot.texts.append(PlotText(left - 6, at + 4, _format_axis_number(tick), "end", "axis"))
     plot.texts += [
         PlotText((left + width - right) / 2, height - 6, x, "middle", "axis"),
         PlotText(13, (top + height - bottom) / 2, y, "middle", is_vertical=True),
     ]
     for number, one in enumerate(drawn):
-        colour = colour_class(one.colour)
+        colour = colour_css_class(one.colour)
         placed = [
-            PlotDot(across.position(px), up.position(py), colour, f"{one.name}: {tip}")
+            PlotDot(across.pixel_at(px), up.pixel_at(py), colour, f"{one.name}: {tip}")
             for px, py, tip in sorted(one.points)
             if px > 0 and py > 0
         ]
         dash = _DASHES[one.colour // COLOURS % len(_DASHES)]
-        plot.paths.append(PlotPath(tuple((dot.x, dot.y) for dot in placed), colour, dash))
+        plot.paths.append(PlotPolyline(tuple((dot.x, dot.y) for dot in placed), colour, dash))
         at = top + 14 + 18 * number
         plot.dots += [*placed, PlotDot(width - right + 22, at - 4, colour)]
         plot.texts.append(PlotText(width - right + 32, at, one.name))
@@ -236,7 +253,11 @@ def lines(
 
 
 @dataclass(frozen=True)
-class _Scale:
+class _AxisScale:
+    """Scale of a plot's axis: maps values from ``low`` to ``high`` to pixels from ``start`` to
+    ``end``.
+    """
+
     low: float
     high: float
     start: float
@@ -244,7 +265,8 @@ class _Scale:
     ticks: tuple[float, ...]
     logarithmic: bool
 
-    def position(self, value: float) -> float:
+    def pixel_at(self, value: float) -> float:
+        """Pixel position of a value on the axis."""
         if self.logarithmic:
             share = (math.log10(max(value, self.low)) - math.log10(self.low)) / (
                 math.log10(self.high) - math.log10(self.low)
@@ -254,27 +276,31 @@ class _Scale:
         return self.start + share * (self.end - self.start)
 
 
-def _linear_scale(values: Sequence[float], start: float, end: float) -> _Scale:
+def _make_linear_scale(values: Sequence[float], start: float, end: float) -> _AxisScale:
+    """Make a linear scale from 0 to at least the largest value, with at most six intervals between
+    round ticks.
+    """
     top = max(1e-9, *values)
     step = 10 ** math.floor(math.log10(top))
     step = next(s for s in (step / 5, step / 2, step, step * 2) if top / s <= 6)
     many = math.ceil(top / step - 1e-9)
-    return _Scale(0.0, many * step, start, end, tuple(i * step for i in range(many + 1)), False)
+    return _AxisScale(0.0, many * step, start, end, tuple(i * step for i in range(many + 1)), False)
 
 
-def _log_scale(values: Sequence[float], start: float, end: float) -> _Scale:
+def _make_log_scale(values: Sequence[float], start: float, end: float) -> _AxisScale:
+    """Make a logarithmic scale between powers of ten around the values."""
     positive = [value for value in values if value > 0]
     first, last = math.floor(math.log10(min(positive))), math.ceil(math.log10(max(positive)))
     last = max(last, first + 1)
-    return _Scale(
+    return _AxisScale(
         10.0**first, 10.0**last, start, end, tuple(10.0**i for i in range(first, last + 1)), True
     )
 
 
-def _axis_number(value: float) -> str:
-    """A number for an axis.
+def _format_axis_number(value: float) -> str:
+    """Format a number at an axis tick, with k for thousands and M for millions.
 
-    >>> [_axis_number(v) for v in (0.001, 0.5, 20.0, 1500, 2000000)]
+    >>> [_format_axis_number(v) for v in (0.001, 0.5, 20.0, 1500, 2000000)]
     ['0.001', '0.5', '20', '1.5k', '2M']
     """
     for size, letter in ((1e6, "M"), (1e3, "k")):

@@ -1,4 +1,6 @@
-"""A process of its own for one run, with its time, CPU time and memory."""
+"""Run a command or a worker of shiq in a process of its own, and measure its time, CPU time and
+memory.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ _TAIL = 4000
 
 @dataclass(frozen=True)
 class MeterReading:
-    """Reading after a measured command ended."""
+    """Result of a measured command: exit code, output, wall and CPU seconds, and peak memory in MB."""
 
     code: int
     is_expired: bool
@@ -29,8 +31,8 @@ class MeterReading:
     cpu_seconds: float
     peak_mb: float
 
-    def complaint(self) -> str:
-        """The last line that says something, for a note."""
+    def error_summary(self) -> str:
+        """Exit code and most telling line of the output, for a note about a failure."""
         lines = [line.strip() for line in (self.stderr or self.stdout).splitlines() if line.strip()]
         telling = [
             line for line in lines if "Exception" in line or "Error" in line or "error" in line
@@ -39,8 +41,8 @@ class MeterReading:
         return f"exit code {self.code}" + (f": {said}" if said else "")
 
 
-def own_path() -> str:
-    """PYTHONPATH for a process of ours: this copy of the program comes first."""
+def worker_python_path() -> str:
+    """PYTHONPATH for a worker process, with this copy of shiq first."""
     return os.pathsep.join(
         [str(Path(__file__).resolve().parents[3]), os.environ.get("PYTHONPATH", "")]
     ).rstrip(os.pathsep)
@@ -49,8 +51,9 @@ def own_path() -> str:
 def run_metered(
     command: Sequence[str], limit: float, folder: Path, environment: Mapping[str, str] | None = None
 ) -> MeterReading:
-    """Runs ``command`` for at most ``limit`` seconds, its output in files of ``folder``. Nothing
-    of it outlives the call.
+    """Run a command for at most ``limit`` seconds, with its output in files of ``folder``.
+
+    No process that it starts outlives the call.
     """
     folder.mkdir(parents=True, exist_ok=True)
     report, out, err = (folder / name for name in ("meter.json", "stdout", "stderr"))
@@ -88,7 +91,7 @@ def run_metered(
             "Is it there?",
         )
     found = json.loads(report.read_text(encoding="utf-8"))
-    return MeterReading(stdout=_read(out), stderr=_read(err)[-_TAIL:], **found)
+    return MeterReading(stdout=_read_text(out), stderr=_read_text(err)[-_TAIL:], **found)
 
 
 def run_worker(
@@ -98,8 +101,8 @@ def run_worker(
     folder: Path,
     environment: Mapping[str, str] | None = None,
 ) -> tuple[MeterReading, Any]:
-    """Runs a worker of ours, ``python -m module TASK.json ANSWER.json``: what it used, and its
-    answer, None if it gave none.
+    """Run ``python -m module TASK.json ANSWER.json``; return the resources used and the answer,
+    None if there is none.
     """
     folder.mkdir(parents=True, exist_ok=True)
     given, answer = folder / "task.json", folder / "answer.json"
@@ -107,11 +110,12 @@ def run_worker(
     given.write_text(json.dumps(task), encoding="utf-8")
     program = [sys.executable, "-m", module, str(given), str(answer)]
     used = run_metered(
-        program, limit, folder, {**(environment or os.environ), "PYTHONPATH": own_path()}
+        program, limit, folder, {**(environment or os.environ), "PYTHONPATH": worker_python_path()}
     )
     is_answered = not used.is_expired and not used.code and answer.exists()
     return used, json.loads(answer.read_text(encoding="utf-8")) if is_answered else None
 
 
-def _read(path: Path) -> str:
+def _read_text(path: Path) -> str:
+    """Read a text file; "" if it does not exist."""
     return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""

@@ -1,10 +1,10 @@
-"""What an evaluation of benchmark data writes down: one record per run; read again, compared, and
-as a table.
+"""Records of an evaluation of benchmark data: one per run; reading, comparing and listing them.
 
 >>> run = Run("LUBM-1", "shiq", "clausal", "local", "1", outcome="answered", verdict="consistent")
->>> problems({"schema_version": 1, "machine": {}, "runs": [run.to_dict()], "comparisons": [], "batches": [], "datasets": []})
+>>> parts = {"machine": {}, "comparisons": [], "batches": [], "datasets": []}
+>>> find_schema_problems({"schema_version": 1, "runs": [run.to_dict()], **parts})
 []
->>> problems({"schema_version": 1, "machine": {}, "runs": [{}], "comparisons": [], "batches": [], "datasets": []})[0]
+>>> find_schema_problems({"schema_version": 1, "runs": [{}], **parts})[0]
 "runs/0: 'dataset' is a required property"
 """
 
@@ -39,9 +39,14 @@ BASE = "base"
 
 
 @dataclass(frozen=True)
-class RunSizes:
-    """Sizes of a question and of the part that is looked at; None for what does not apply or is
-    unknown.
+class CheckSizes:
+    """Sizes of a check, as numbers of assertions; None if they do not apply or are unknown.
+
+    assertions, insertions: in the base and in the batch
+    add_set: base assertions that the check looked at (A_add)
+    pulled_in: individuals looked at that the batch does not mention
+    modules, shapes: parts that the check decided, and different ones among them
+    contradictory: modules that contradict
     """
 
     assertions: int | None = None
@@ -55,9 +60,10 @@ class RunSizes:
 
 @dataclass(frozen=True)
 class RunCost:
-    """Cost of a run.
+    """Time and memory of a run.
 
     seconds: wall time by stage
+    prepare_…: before the batch is known; step_…: from the batch to the answer
     """
 
     seconds: Mapping[str, float] = field(default_factory=dict)
@@ -69,7 +75,7 @@ class RunCost:
     peak_mb: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures with four digits after the point."""
+        """JSON value, with figures rounded to four digits after the point."""
         figures = {
             name: value if value is None else round(value, 4)
             for name, value in vars(self).items()
@@ -83,12 +89,14 @@ class RunCost:
 
 @dataclass(frozen=True)
 class Run:
-    """One question to one system, in a process of its own; in JSON ``sizes`` and ``cost`` are its
-    own fields.
+    """Record of one question (data set and batch) put to one system in a process of its own.
 
-    ``criterion``: of ours, None for peers, and where it was `AUTO`, ``used``: the one that this
-    was; ``engine``: of ours, or that of a peer; ``batch``: its name, or `BASE`. ``expected``: the
-    verdict that is known from how the data was made, or None; ``note``: reason, error or remark.
+    criterion: that of shiq, None for other reasoners; used: the one that `AUTO` chose
+    engine: that of shiq, or the kind of the other reasoner
+    batch: its name, or `BASE` for building the base
+    expected: verdict that is known from how the data was generated, or None
+    note: reason, error or remark
+    In JSON the fields of ``sizes`` and ``cost`` stand beside the others.
     """
 
     dataset: str
@@ -96,7 +104,7 @@ class Run:
     criterion: str | None
     engine: str
     batch: str
-    sizes: RunSizes = RunSizes()
+    sizes: CheckSizes = CheckSizes()
     cost: RunCost = RunCost()
     outcome: str = "answered"
     verdict: str = "undetermined"
@@ -108,26 +116,26 @@ class Run:
 
     @property
     def is_own(self) -> bool:
-        """Is the system this program, rather than a peer?"""
+        """Whether the system is shiq and not another reasoner."""
         return self.system == OWN
 
     @property
     def label(self) -> str:
-        """The system as a reader tells it from others."""
+        """Name of the system with engine, and with criterion if it is shiq."""
         return (
-            f"{self.system} {self.rule}, {self.engine}"
+            f"{self.system} {self.criterion_label}, {self.engine}"
             if self.is_own
             else f"{self.system}, {self.engine}"
         )
 
     @property
     def is_wrong(self) -> bool:
-        """Whether the verdict is not the one that is known from how the data was made."""
+        """Whether the verdict contradicts the one that is known from how the data was generated."""
         return bool(self.expected) and self.verdict not in (self.expected, "undetermined")
 
     @property
-    def rule(self) -> str:
-        """The criterion, and what it was where that was left open."""
+    def criterion_label(self) -> str:
+        """Criterion of the run, with the one that `AUTO` chose in brackets."""
         return f"{self.criterion} ({self.used})" if self.used else str(self.criterion)
 
     def to_dict(self) -> dict[str, Any]:
@@ -137,15 +145,15 @@ class Run:
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> Run:
-        """The record that ``values`` is the JSON form of; unknown fields are left out."""
+        """Parse the JSON of a run; unknown fields are ignored."""
         own, sizes, cost = (
             {field.name: values[field.name] for field in fields(part) if field.name in values}
-            for part in (Run, RunSizes, RunCost)
+            for part in (Run, CheckSizes, RunCost)
         )
-        return Run(**own, sizes=RunSizes(**sizes), cost=RunCost(**cost))
+        return Run(**own, sizes=CheckSizes(**sizes), cost=RunCost(**cost))
 
 
-def what_users_get(run: Run) -> str:
+def default_criterion_note(run: Run) -> str:
     """Note that a run's criterion is the default of a check; empty for other runs."""
     return (
         f"what a check does unless it is told otherwise: the criterion {run.used} here"
@@ -168,7 +176,7 @@ _PARTS = ("sizes", "cost")
 _LATER = ("contradictory", "base_verdict", "universities", "used")
 _REQUIRED = [
     field
-    for part in (Run, RunSizes, RunCost)
+    for part in (Run, CheckSizes, RunCost)
     for field in fields(part)
     if field.name not in (*_LATER, *_PARTS)
 ]
@@ -198,14 +206,14 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-def problems(document: object) -> list[str]:
-    """Return what keeps ``document`` from fitting `SCHEMA`, each as one sentence."""
+def find_schema_problems(document: object) -> list[str]:
+    """List the violations of `SCHEMA` in a JSON document, each as a sentence."""
     return schema_problems(document, SCHEMA)
 
 
-def runs_of(documents: Sequence[Mapping[str, Any]]) -> list[Run]:
-    """The runs of several evaluations, in their order; of two that asked the same, the later one
-    counts.
+def merge_runs(documents: Sequence[Mapping[str, Any]]) -> list[Run]:
+    """Merge the runs of several evaluations in their order; of two on the same question the later
+    one counts.
     """
     found: dict[tuple[object, ...], Run] = {}
     for document in documents:
@@ -229,8 +237,9 @@ Arbiter = Callable[[str, str], tuple[bool, str]]
 
 @dataclass(frozen=True)
 class Comparison:
-    """The answers to one question. ``truth``: the verdict that is known to be right, or None;
-    ``why`` it is known.
+    """Verdicts of all systems on one question.
+
+    truth: verdict that is known to be right, or None; reason: why it is known
     """
 
     dataset: str
@@ -248,12 +257,12 @@ class Comparison:
 
     @property
     def is_agreed(self) -> bool:
-        """Do all systems that decided agree?"""
+        """Whether all systems with a decided verdict agree."""
         return len(set(self.decided_verdicts.values())) <= 1
 
     @property
-    def wrong(self) -> list[str]:
-        """The systems whose answer is known to be wrong."""
+    def wrong_systems(self) -> list[str]:
+        """Systems whose verdict is known to be wrong."""
         return [
             label
             for label, verdict in self.decided_verdicts.items()
@@ -269,12 +278,15 @@ class Comparison:
             "verdicts": dict(self.verdicts),
             "truth": self.truth,
             "why": self.reason,
-            "wrong": self.wrong,
+            "wrong": self.wrong_systems,
         }
 
 
-def compare(runs: Sequence[Run], arbiter: Arbiter | None = None) -> list[Comparison]:
-    """One comparison per data set and batch that at least one system was asked about."""
+def compare_runs(runs: Sequence[Run], arbiter: Arbiter | None = None) -> list[Comparison]:
+    """Compare the verdicts on each data set and batch that at least one system was asked about.
+
+    arbiter: called for disagreements without a known verdict
+    """
     groups: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
         if run.batch != BASE and run.outcome not in ("absent", "skipped"):
@@ -288,6 +300,9 @@ def compare(runs: Sequence[Run], arbiter: Arbiter | None = None) -> list[Compari
 def _compare_answers(
     dataset: str, batch: str, runs: Sequence[Run], arbiter: Arbiter | None
 ) -> Comparison:
+    """Compare the verdicts on one question; ask the arbiter if they differ and none is known to be
+    right.
+    """
     verdicts = {run.label: run.verdict for run in runs}
     expected = next((run.expected for run in runs if run.expected), None)
     if expected:
@@ -300,11 +315,11 @@ def _compare_answers(
     return Comparison(dataset, batch, verdicts, "inconsistent" if confirmed else None, why)
 
 
-def wrong_counts(
+def count_answers(
     comparisons: Iterable[Comparison], runs: Iterable[Run]
 ) -> dict[str, dict[str, int]]:
-    """Counts of each system: questions asked, answered, known to be answered wrongly; runs that
-    crashed or ran into the limit.
+    """Count for each system the questions asked, answered, and wrongly answered, and the runs by
+    failure.
     """
     counts: dict[str, dict[str, int]] = {}
     for run in runs:
@@ -319,18 +334,18 @@ def wrong_counts(
         if run.outcome in row and run.outcome != "answered":
             row[run.outcome] += 1
     for comparison in comparisons:
-        for label in comparison.wrong:
+        for label in comparison.wrong_systems:
             counts[label]["wrong"] += 1
     return counts
 
 
-def read_document(path: Path) -> dict[str, Any]:
-    """An evaluation that was written earlier. Raises InputError."""
+def read_evaluation(path: Path) -> dict[str, Any]:
+    """Read the JSON document of an evaluation. Raises: InputError."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: {error}", "Name a file that `shiq evaluate` wrote.") from error
-    wrong = problems(document)
+    wrong = find_schema_problems(document)
     if wrong:
         raise InputError(
             f"{path} is not an evaluation: {wrong[0]}", "Name a file that `shiq evaluate` wrote."
@@ -338,8 +353,8 @@ def read_document(path: Path) -> dict[str, Any]:
     return dict(document)
 
 
-def table(runs: Sequence[Run], comparisons: Sequence[dict[str, Any]]) -> str:
-    """The runs as lines of text, and what there is to say about disagreements."""
+def format_table(runs: Sequence[Run], comparisons: Sequence[dict[str, Any]]) -> str:
+    """Format runs as a text table, followed by remarks about failures and disagreements."""
     head = (
         "data",
         "batch",
@@ -352,14 +367,16 @@ def table(runs: Sequence[Run], comparisons: Sequence[dict[str, Any]]) -> str:
         "step wall s",
         "MB",
     )
-    rows = [head, *(_row(run) for run in runs if run.outcome != "absent")]
+    rows = [head, *(_table_row(run) for run in runs if run.outcome != "absent")]
     widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]
     used = dict.fromkeys(
-        f"{run.criterion} is {what_users_get(run)}" for run in runs if what_users_get(run)
+        f"{run.criterion} is {default_criterion_note(run)}"
+        for run in runs
+        if default_criterion_note(run)
     )
     lines += used
     absent = dict.fromkeys(
@@ -392,7 +409,8 @@ def table(runs: Sequence[Run], comparisons: Sequence[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def _row(run: Run) -> tuple[str, ...]:
+def _table_row(run: Run) -> tuple[str, ...]:
+    """Cells of a run in the text table."""
     share = (
         f"{100 * run.sizes.add_set / run.sizes.assertions:.2f} %"
         if run.sizes.add_set is not None and run.sizes.assertions

@@ -30,14 +30,14 @@ from shiq.jobs.evaluation.evaluate.record import (
     OWN,
     SCHEMA,
     SCHEMA_VERSION,
+    CheckSizes,
     Comparison,
     Run,
     RunCost,
-    RunSizes,
-    compare,
+    compare_runs,
 )
-from shiq.jobs.evaluation.evaluate.settings import DEFAULT_ENGINES, Settings
-from shiq.jobs.evaluation.harness import Progress, Save, checked_document
+from shiq.jobs.evaluation.evaluate.settings import DEFAULT_ENGINES, BenchmarkSettings
+from shiq.jobs.evaluation.harness import Progress, Save, make_checked_document
 from shiq.jobs.evaluation.peers.drivers import PeerQuestion, ask_peer
 from shiq.reasoner.external import PEERS, AbsentPeer, find_peer
 
@@ -52,7 +52,8 @@ class _FailureMemory:
 
     failures: dict[tuple[object, ...], str] = field(default_factory=dict)
 
-    def note(self, key: tuple[object, ...], run: Run) -> Run:
+    def remember_failure(self, key: tuple[object, ...], run: Run) -> Run:
+        """Remember a run that crashed or reached the time limit; return the run."""
         if run.outcome == "limit" or (
             run.outcome == "crash" and (run.is_own or not run.base_verdict)
         ):
@@ -61,12 +62,12 @@ class _FailureMemory:
 
 
 def evaluate(
-    settings: Settings, progress: Progress | None = None, save: Save | None = None
+    settings: BenchmarkSettings, progress: Progress | None = None, save: Save | None = None
 ) -> dict[str, Any]:
-    """Runs the evaluation; its JSON form. ``save`` is called with what there is after every
-    batch, since it may take hours.
+    """Run a benchmark evaluation and return its JSON document; ``save`` gets the document so far
+    after every batch.
 
-    Raises UsageError, OperationalError for what stands in the way of all of it.
+    Raises: UsageError, OperationalError if nothing can be evaluated.
     """
     folder = settings.work or Path(tempfile.mkdtemp(prefix="shiq-evaluate-"))
     try:
@@ -79,7 +80,11 @@ def evaluate(
 
 
 class _Evaluation:
-    def __init__(self, settings: Settings, folder: Path, progress: Progress, save: Save) -> None:
+    """Running evaluation: settings, and the data sets, batches, stores and runs so far."""
+
+    def __init__(
+        self, settings: BenchmarkSettings, folder: Path, progress: Progress, save: Save
+    ) -> None:
         self.settings = settings
         self.folder = folder
         self.progress = progress
@@ -94,6 +99,9 @@ class _Evaluation:
         self.readings: dict[Path, Reading] = {}
 
     def run(self) -> dict[str, Any]:
+        """Evaluate all selected data sets and return the JSON document. Raises: UsageError if none
+        is selected.
+        """
         found = data.datasets(
             self.settings.family,
             self.settings.universities,
@@ -103,7 +111,7 @@ class _Evaluation:
         )
         for dataset in found:
             if _is_selected(dataset.name, self.settings.variants):
-                self._dataset(dataset)
+                self._evaluate_dataset(dataset)
         if not self.datasets:
             raise UsageError("no data set is left", "Name others by --variant, or none.")
         if not self.batches:
@@ -116,42 +124,48 @@ class _Evaluation:
                 "nothing is left to be measured: with small batches, other engines and the criterion none are left out",
                 "Name others by --batch, --engines or --criteria: --batch '5 %' has all of them.",
             )
-        return self._document(compare(self.runs, self._arbitrate))
+        return self._make_document(compare_runs(self.runs, self._confirm_conflict))
 
-    def _document(self, comparisons: Sequence[Comparison]) -> dict[str, Any]:
-        return document(
+    def _make_document(self, comparisons: Sequence[Comparison]) -> dict[str, Any]:
+        """JSON document of the runs so far."""
+        return make_document(
             self.datasets, self.batches, self.runs, comparisons, self.settings, self.began
         )
 
-    def _dataset(self, dataset: Dataset) -> None:
+    def _evaluate_dataset(self, dataset: Dataset) -> None:
+        """Draw the batches of a data set and put each to shiq and to the other reasoners."""
         self.datasets[dataset.name] = dataset
         self.progress(f"{dataset.name}: drawing batches", len(self.runs), 0)
-        own = self.folder / _file_name(dataset.name)
-        for batch in list(data.batches(dataset, own, self.settings.seed, self.settings.slices)):
+        own = self.folder / _to_file_name(dataset.name)
+        for batch in list(
+            data.write_batches(dataset, own, self.settings.seed, self.settings.slices)
+        ):
             self.known_batches[batch.name] = None
             if not _is_selected(batch.name, self.settings.batches):
                 continue
             self.batches[(dataset.name, batch.name)] = batch
-            self._own_runs(dataset, batch)
+            self._run_own_checks(dataset, batch)
             for name in self.settings.peers:
-                self._add(self._peer_run(dataset, batch, name))
-            self.save(self._document(compare(self.runs)))
+                self._add_run(self._run_peer(dataset, batch, name))
+            self.save(self._make_document(compare_runs(self.runs)))
 
-    def _add(self, run: Run) -> Run:
+    def _add_run(self, run: Run) -> Run:
+        """Record a run and return it."""
         self.runs.append(run)
         return run
 
     # --- ours -------------------------------------------------------------------------------------
 
-    def _own_runs(self, dataset: Dataset, batch: BatchFile) -> None:
-        for criterion, engine in self._combinations(batch):
-            store, base = self._store(dataset, batch)
-            self._report(dataset, batch, f"{criterion}, {engine}")
-            self._add(self._check(dataset, batch, store, base, criterion, engine))
+    def _run_own_checks(self, dataset: Dataset, batch: BatchFile) -> None:
+        """Check a batch by shiq with each criterion and engine."""
+        for criterion, engine in self._criteria_and_engines(batch):
+            store, base = self._build_store(dataset, batch)
+            self._report_progress(dataset, batch, f"{criterion}, {engine}")
+            self._add_run(self._run_own_check(dataset, batch, store, base, criterion, engine))
 
-    def _combinations(self, batch: BatchFile) -> Iterator[tuple[str, str]]:
-        """Criteria and engines for a batch: what costs the same for every batch is not measured
-        with all of them.
+    def _criteria_and_engines(self, batch: BatchFile) -> Iterator[tuple[str, str]]:
+        """Criteria and engines to measure for a batch; those that cost the same for every batch
+        only for some.
         """
         large = batch.name.startswith("5 %")
         for criterion in self.settings.criteria:
@@ -161,13 +175,11 @@ class _Evaluation:
                 if engine == "local" or large:
                     yield criterion, engine
 
-    def _store(self, dataset: Dataset, batch: BatchFile) -> tuple[Path, Run]:
-        """The store of the batch's base, built once; the run that built it is recorded under
-        `BASE`.
-        """
+    def _build_store(self, dataset: Dataset, batch: BatchFile) -> tuple[Path, Run]:
+        """Build the store of a batch's base once; return its path and the run that built it."""
         if batch.base in self.stores:
             return self.stores[batch.base]
-        self._report(dataset, batch, "building the base")
+        self._report_progress(dataset, batch, "building the base")
         store = batch.base.with_suffix(".kg")
         task = {
             "action": "index",
@@ -176,11 +188,11 @@ class _Evaluation:
             "store": str(store),
         }
         name = BASE if not batch.is_slice else f"{BASE} without {batch.name}"
-        sizes = RunSizes(batch.assertions)
+        sizes = CheckSizes(batch.assertions)
         blank = Run(
             dataset.name, OWN, AUTO, "local", name, sizes, universities=dataset.universities
         )
-        run = self._worker(blank, dataset, task)
+        run = self._run_task(blank, dataset, task)
         cost = replace(
             run.cost,
             prepare_seconds=run.cost.step_seconds,
@@ -191,11 +203,11 @@ class _Evaluation:
         sizes = replace(run.sizes, assertions=batch.assertions, insertions=0)
         run = replace(run, sizes=sizes, cost=cost, used="")
         if not batch.is_slice:
-            self._add(run)
+            self._add_run(run)
         self.stores[batch.base] = (store, run)
         return store, run
 
-    def _check(
+    def _run_own_check(
         self,
         dataset: Dataset,
         batch: BatchFile,
@@ -204,6 +216,7 @@ class _Evaluation:
         criterion: str,
         engine: str,
     ) -> Run:
+        """Check a batch against a store by shiq; skip what failed on the same base before."""
         blank = replace(
             _empty_run(dataset, batch, OWN, criterion, engine), base_verdict=base.verdict
         )
@@ -223,17 +236,19 @@ class _Evaluation:
             "criterion": criterion,
             "engine": engine,
         }
-        run = self._worker(blank, dataset, task)
+        run = self._run_task(blank, dataset, task)
         cost = replace(
             run.cost,
             prepare_seconds=base.cost.prepare_seconds,
             prepare_cpu_seconds=base.cost.prepare_cpu_seconds,
         )
-        return self.tried.note(key, replace(run, cost=cost))
+        return self.tried.remember_failure(key, replace(run, cost=cost))
 
-    def _worker(self, blank: Run, dataset: Dataset, task: Mapping[str, Any]) -> Run:
-        """``blank`` filled in by a process of ours that does ``task``."""
-        ran, answer = self._work(dataset, task)
+    def _run_task(self, blank: Run, dataset: Dataset, task: Mapping[str, Any]) -> Run:
+        """Run a task in a worker process of shiq; return ``blank`` completed by its outcome,
+        verdict and cost.
+        """
+        ran, answer = self._start_worker(dataset, task)
         cost = RunCost(
             step_seconds=ran.wall_seconds,
             step_cpu_seconds=ran.cpu_seconds,
@@ -244,7 +259,7 @@ class _Evaluation:
         if ran.is_expired:
             return replace(used, outcome="limit", note=f"stopped after {self.settings.limit:g} s")
         if answer is None:
-            return replace(used, outcome="crash", note=ran.complaint())
+            return replace(used, outcome="crash", note=ran.error_summary())
         if trouble := answer.get("trouble"):
             return replace(used, outcome="absent" if answer["is_absent"] else "crash", note=trouble)
         statistics, criterion = answer["statistics"], answer["evidence"]["criterion"]
@@ -254,9 +269,11 @@ class _Evaluation:
         }
         sizes = blank.sizes
         if statistics["assertions"]:  # else the time was over before anything was counted
-            counted = {f.name: statistics[f.name] for f in fields(RunSizes) if f.name in statistics}
+            counted = {
+                f.name: statistics[f.name] for f in fields(CheckSizes) if f.name in statistics
+            }
             contradictory = answer["evidence"]["decided"].get("contradictory", 0)
-            sizes = RunSizes(**{**counted, "contradictory": contradictory})
+            sizes = CheckSizes(**{**counted, "contradictory": contradictory})
         return replace(
             used,
             sizes=sizes,
@@ -266,9 +283,12 @@ class _Evaluation:
             note=answer["reason"][:500],
         )
 
-    def _work(
+    def _start_worker(
         self, dataset: Dataset, task: Mapping[str, Any]
     ) -> tuple[MeterReading, dict[str, Any] | None]:
+        """Start a worker process for a task; return the resources used and its answer, None if
+        there is none.
+        """
         settings = {
             "allow": list(dataset.allow),
             "timeout": self.settings.limit * SHARE_OF_LIMIT,
@@ -284,9 +304,10 @@ class _Evaluation:
 
     # --- peers ------------------------------------------------------------------------------------
 
-    def _peer_run(self, dataset: Dataset, batch: BatchFile, name: str) -> Run:
+    def _run_peer(self, dataset: Dataset, batch: BatchFile, name: str) -> Run:
+        """Put a batch to another reasoner; skip what failed on the same base before."""
         peer = PEERS[name]
-        self._report(dataset, batch, peer.title)
+        self._report_progress(dataset, batch, peer.title)
         blank = _empty_run(dataset, batch, name, None, peer.engine)
         found = find_peer(name)
         if isinstance(found, AbsentPeer):
@@ -300,7 +321,7 @@ class _Evaluation:
         step = ask_peer(
             found,
             question,
-            lambda: self._ontology(dataset.tbox),
+            lambda: self._read_ontology(dataset.tbox),
             self.settings.limit,
             self.settings.heap,
         )
@@ -318,7 +339,7 @@ class _Evaluation:
         if step.outcome != "answered":
             limit = f"stopped after {self.settings.limit:g} s"
             note = limit if step.outcome == "limit" else answer.trouble
-            return self.tried.note(key, replace(used, note=note))
+            return self.tried.remember_failure(key, replace(used, note=note))
         unread = answer.unread + step.left_out
         if (
             answer.read is not None
@@ -339,7 +360,8 @@ class _Evaluation:
             note=f"{unread:,} lines not read{said}" if unread else "",
         )
 
-    def _ontology(self, tbox: Path) -> Reading:
+    def _read_ontology(self, tbox: Path) -> Reading:
+        """Read a TBox once."""
         from shiq.rdf import read_ontology
 
         if tbox not in self.readings:
@@ -348,12 +370,14 @@ class _Evaluation:
 
     # --- disagreements ----------------------------------------------------------------------------
 
-    def _arbitrate(self, name: str, batch_name: str) -> tuple[bool, str]:
-        """Whether HermiT confirms a conflict that we found in the batch, and what it consists of."""
+    def _confirm_conflict(self, name: str, batch_name: str) -> tuple[bool, str]:
+        """Ask HermiT whether a conflict that shiq found in a batch is one; return the answer and
+        its reason.
+        """
         dataset, batch = self.datasets[name], self.batches[(name, batch_name)]
-        self._report(dataset, batch, "asking who is right")
-        store, _ = self._store(dataset, batch)
-        _, answer = self._work(
+        self._report_progress(dataset, batch, "asking who is right")
+        store, _ = self._build_store(dataset, batch)
+        _, answer = self._start_worker(
             dataset, {"action": "confirm", "store": str(store), "insertions": [str(batch.file)]}
         )
         if answer is None:
@@ -367,7 +391,8 @@ class _Evaluation:
         )
         return True, f"a conflict of {size}, which HermiT confirms by itself"
 
-    def _report(self, dataset: Dataset, batch: BatchFile, what: str) -> None:
+    def _report_progress(self, dataset: Dataset, batch: BatchFile, what: str) -> None:
+        """Report the current activity on a data set and batch."""
         self.progress(f"{dataset.name}, {batch.name}: {what}", len(self.runs), 0)
 
 
@@ -387,16 +412,16 @@ def credited_verdict(verdict: str, unread: int, allowed: Sequence[str]) -> str:
     )
 
 
-def document(
+def make_document(
     datasets: Mapping[str, Dataset],
     batches: Mapping[tuple[str, str], BatchFile],
     runs: Sequence[Run],
     comparisons: Sequence[Comparison],
-    settings: Settings,
+    settings: BenchmarkSettings,
     began: float,
 ) -> dict[str, Any]:
-    """The JSON form of an evaluation. Raises OperationalError where it does not fit its own schema."""
-    return checked_document(
+    """Make the JSON document of an evaluation. Raises: OperationalError if it violates the schema."""
+    return make_checked_document(
         SCHEMA,
         SCHEMA_VERSION,
         began,
@@ -438,22 +463,24 @@ def document(
 def _empty_run(
     dataset: Dataset, batch: BatchFile, system: str, criterion: str | None, engine: str
 ) -> Run:
-    """A run over ``batch`` of which nothing is known yet."""
+    """Run record for a question before anything is measured."""
     return Run(
         dataset.name,
         system,
         criterion,
         engine,
         batch.name,
-        RunSizes(batch.assertions, batch.insertions),
+        CheckSizes(batch.assertions, batch.insertions),
         expected=batch.expected_verdict,
         universities=dataset.universities,
     )
 
 
-def _file_name(name: str) -> str:
+def _to_file_name(name: str) -> str:
+    """Replace the characters of a name that do not belong into file names."""
     return "".join(c if c.isalnum() or c in "-." else "-" for c in name)
 
 
 def _is_selected(name: str, parts: Sequence[str]) -> bool:
+    """Whether a name matches one of these regular expressions, or there are none."""
     return not parts or any(re.search(part, name) for part in parts)

@@ -1,4 +1,4 @@
-"""Settings of an evaluation: benchmark data or a paper, size, and systems to compare with."""
+"""Settings of an evaluation: benchmark data or a paper, size, and reasoners to compare with."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ DEFAULT_ENGINES = ("local", "spark")
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationSettings:
-    """Settings of every evaluation.
+    """Settings that benchmarks and papers share.
 
     limit: seconds for a run
-    heap: memory of a peer's JVM
+    heap: memory of another reasoner's JVM
     """
 
     data: Path | None = option(
@@ -47,8 +47,8 @@ class EvaluationSettings:
 
 
 @dataclass(frozen=True)
-class Settings(EvaluationSettings):
-    """Settings for measuring benchmark data."""
+class BenchmarkSettings(EvaluationSettings):
+    """Settings of an evaluation of benchmark data (LUBM, UOBM, NPD)."""
 
     family: str
     universities: tuple[int, ...] = option(
@@ -107,7 +107,7 @@ class Settings(EvaluationSettings):
 
 @dataclass(frozen=True)
 class PaperSettings(EvaluationSettings):
-    """Settings for redoing a paper."""
+    """Settings for redoing the experiments of a paper."""
 
     full: bool = option(False, "Of a paper: its own sizes, which may take hours.")
     size: float = option(
@@ -135,16 +135,18 @@ class PaperSettings(EvaluationSettings):
         if len(self.accuracy) not in (0, 2):
             raise UsageError("--accuracy compares two files", "Give it twice.")
 
-    def scale(self, usual: float, full: float, least: int = 1) -> int:
-        """Return the paper's number, or the usual one scaled.
+    def experiment_size(self, usual: float, full: float, least: int = 1) -> int:
+        """Size of an experiment: the paper's (``full``) with --full, else ``usual`` times --size,
+        at least ``least``.
 
-        >>> PaperSettings(size=0.5).scale(100, 1000), PaperSettings(full=True).scale(100, 1000)
+        >>> quick, whole = PaperSettings(size=0.5), PaperSettings(full=True)
+        >>> quick.experiment_size(100, 1000), whole.experiment_size(100, 1000)
         (50, 1000)
         """
         return int(full) if self.full else max(least, round(usual * self.size))
 
-    def family(self, name: str) -> Path | None:
-        """Return the folder of the user's data called ``name``, if there is one."""
+    def data_folder(self, name: str) -> Path | None:
+        """Folder of the user's copy of the data set ``name``; None if there is none."""
         if self.data is None:
             return None
         return next((f for f in (self.data / name, self.data) if f.is_dir()), None)

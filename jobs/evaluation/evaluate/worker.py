@@ -1,5 +1,5 @@
-"""One run of ours, in this process: ``python -m shiq.jobs.evaluation.evaluate.worker TASK.json
-ANSWER.json``.
+"""Worker process of an evaluation, for one task: ``python -m shiq.jobs.evaluation.evaluate.worker
+TASK.json ANSWER.json``.
 
 The task names an action: ``index`` (build and certify a store), ``check`` (a batch against a
 store), ``confirm`` (put a conflict of a batch, a handful of assertions and axioms, to HermiT).
@@ -18,8 +18,8 @@ from typing import Any
 from shiq.errors import ShiqError
 
 
-def index(task: Mapping[str, Any]) -> dict[str, Any]:
-    """Builds the store ``store`` from ``tbox`` and ``abox``."""
+def build_store(task: Mapping[str, Any]) -> dict[str, Any]:
+    """Build and certify the store ``store`` from ``tbox`` and ``abox``."""
     from shiq.api import index as run
 
     return run(
@@ -28,24 +28,25 @@ def index(task: Mapping[str, Any]) -> dict[str, Any]:
         task["store"],
         replace_store="always",
         max_conflicts=0,
-        **_settings(task),
+        **_check_options(task),
     ).to_dict()
 
 
-def check(task: Mapping[str, Any]) -> dict[str, Any]:
-    """Checks ``insertions`` against ``store``; conflicts are counted, not explained."""
+def check_batch(task: Mapping[str, Any]) -> dict[str, Any]:
+    """Check ``insertions`` against ``store``; conflicts are counted but not explained."""
     from shiq.api import open_store
 
     with open_store(task["store"]) as session:
         more = {"criterion": task["criterion"], "engine": task["engine"]}
         return session.check(
-            task["insertions"], max_conflicts=0, **_settings(task), **more
+            task["insertions"], max_conflicts=0, **_check_options(task), **more
         ).to_dict()
 
 
-def confirm(task: Mapping[str, Any]) -> dict[str, Any]:
-    """A conflict of the batch, and whether HermiT, given it alone, calls it inconsistent.
-    Consistency is antitone: if it is, then so is everything that contains it.
+def confirm_conflict(task: Mapping[str, Any]) -> dict[str, Any]:
+    """Find a small conflict of a batch and ask HermiT whether it is inconsistent by itself.
+
+    If it is, everything that contains it is inconsistent too.
     """
     from shiq.api import open_store
     from shiq.rdf import read_assertions, read_ontology
@@ -53,7 +54,7 @@ def confirm(task: Mapping[str, Any]) -> dict[str, Any]:
 
     with open_store(task["store"]) as session:
         result = session.check(
-            task["insertions"], max_conflicts=task.get("conflicts", 1), **_settings(task)
+            task["insertions"], max_conflicts=task.get("conflicts", 1), **_check_options(task)
         )
     if not result.conflicts:
         return {"confirmed": False, "why": f"no conflict is known ({result.verdict.value})"}
@@ -81,7 +82,8 @@ def confirm(task: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _settings(task: Mapping[str, Any]) -> dict[str, Any]:
+def _check_options(task: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of the task that every action passes on."""
     return {
         "allow": task["allow"],
         "timeout": task["timeout"],
@@ -90,13 +92,11 @@ def _settings(task: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-ACTIONS = {"index": index, "check": check, "confirm": confirm}
+ACTIONS = {"index": build_store, "check": check_batch, "confirm": confirm_conflict}
 
 
 def main(arguments: list[str]) -> int:
-    """Does the task, and writes the answer, or what stands in its way; other errors are left to
-    Python.
-    """
+    """Run the task and write its answer, or the error of shiq that prevents it."""
     task = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
     began = time.perf_counter()
     try:

@@ -1,1 +1,1 @@
-"""Our generator of LUBM data, and of batches and faults for it."""
+"""Generator of LUBM data, of insertion batches for it, and of planted faults."""

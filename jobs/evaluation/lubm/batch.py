@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from shiq.errors import UsageError
 from shiq.jobs.evaluation.generation import RDF_TYPE, draw_below, shuffle
-from shiq.jobs.evaluation.lubm.department import Department, predicate
+from shiq.jobs.evaluation.lubm.department import Department, vocabulary_term
 from shiq.model import OWL, XSD
 
 FRACTION = 0.05
@@ -62,15 +62,17 @@ _CLASSES = {
 _OWN = {kind: (kind, *classes) for kind, classes in _CLASSES.items()}
 #: Roles that the variant counts: a fresh subject of one is used once, so that no bound is ever
 #: exceeded.
-_COUNTED = frozenset(map(predicate, ("advisor", "headOf", "teacherOf", "teachingAssistantOf")))
+_COUNTED = frozenset(
+    map(vocabulary_term, ("advisor", "headOf", "teacherOf", "teachingAssistantOf"))
+)
 _KEPT = 256
 _ATTEMPTS = 8
 
 
-def kind_of(term: str) -> str:
-    """The kind of one of the data's individuals, which its IRI tells; "" for a literal.
+def kind_of_individual(term: str) -> str:
+    """Kind of an individual of the data, such as FullProfessor, from its IRI; "" for a literal.
 
-    >>> kind_of("<http://www.Department3.University0.edu/FullProfessor12>"), kind_of("<http://www.University7.edu>")
+    >>> kind_of_individual("<http://www.Department3.University0.edu/FullProfessor12>"), kind_of_individual("<http://www.University7.edu>")
     ('FullProfessor', 'University')
     """
     if term[0] == '"':
@@ -79,9 +81,9 @@ def kind_of(term: str) -> str:
     return name.removeprefix("www.").split(".")[0].rstrip("0123456789")
 
 
-class BatchDealer:
-    """Deals the batch department by department; remembers some objects of each predicate, never
-    the data.
+class BatchSampler:
+    """Sampler of an insertion batch, department by department; it remembers some objects of each
+    predicate.
     """
 
     def __init__(self, rng: random.Random) -> None:
@@ -90,13 +92,13 @@ class BatchDealer:
         self._owed = 0.0
         self._fresh = 0
 
-    def insertions(
+    def draw_insertions(
         self, made: Department, reserved: frozenset[str], planted: list[str]
     ) -> list[str]:
-        """The batch's lines for this department, the planted ones among them in places drawn
-        evenly.
+        """Draw the batch's lines for a department, with the ``planted`` ones at random positions
+        among them.
 
-        Nothing is said of ``reserved`` individuals; no line is in the data, and none comes twice.
+        No line is about ``reserved`` individuals, occurs in the data or occurs twice.
         """
         self._owed += FRACTION * len(made.lines)
         wanted = int(self._owed)
@@ -110,13 +112,13 @@ class BatchDealer:
             if i in drawn:
                 continue
             drawn.add(i)
-            line = self._insertion(made, i, reserved, have, pools)
+            line = self._draw_insertion(made, i, reserved, have, pools)
             if line:
                 have.add(line)
                 lines.append(line)
         return shuffle(self._rng, lines + planted)
 
-    def _insertion(
+    def _draw_insertion(
         self,
         made: Department,
         i: int,
@@ -124,25 +126,28 @@ class BatchDealer:
         have: set[str],
         pools: dict[str, list[str]],
     ) -> str:
+        """Draw an insertion by varying line ``i`` of a department; "" if none is possible."""
         subject, role, object = made.lines[i][:-3].split(" ", 2)
         if subject in reserved or object in reserved:
             return ""
-        kind = kind_of(subject)
+        kind = kind_of_individual(subject)
         fresh = self._rng.random() < FRESH
         for _ in range(_ATTEMPTS):
             filler = self._exchange_object(kind, role, object, fresh)
-            who = self._fresh_individual(made, kind, role, pools) if fresh else subject
+            who = self._choose_fresh_individual(made, kind, role, pools) if fresh else subject
             line = f"{who} {role} {filler} .\n"
             if filler and line not in have:
                 return line
         return ""
 
     def _exchange_object(self, kind: str, role: str, object: str, fresh: bool) -> str:
-        """Another object of the role, from among those met lately; "" if there is none yet."""
+        """Object of an earlier line with the same role and kinds, or a compatible class; "" if
+        there is none yet.
+        """
         if role == RDF_TYPE:
             classes = (_OWN if fresh else _CLASSES)[kind]
-            return predicate(classes[draw_below(self._rng, len(classes))])
-        known = self._objects.setdefault((kind, role, kind_of(object)), [])
+            return vocabulary_term(classes[draw_below(self._rng, len(classes))])
+        known = self._objects.setdefault((kind, role, kind_of_individual(object)), [])
         other = known[draw_below(self._rng, len(known))] if known else ""
         if object not in known:
             if len(known) < _KEPT:
@@ -151,10 +156,12 @@ class BatchDealer:
                 known[draw_below(self._rng, _KEPT)] = object
         return other if other != object else ""
 
-    def _fresh_individual(
+    def _choose_fresh_individual(
         self, made: Department, kind: str, role: str, pools: dict[str, list[str]]
     ) -> str:
-        """A fresh individual: one that is in use already, as often as not."""
+        """Choose a fresh individual of a kind: half of the time one that the batch mentions
+        already.
+        """
         pool = pools.setdefault(kind, [])
         counted = role in _COUNTED
         if pool and not counted and self._rng.random() < 0.5:
@@ -182,10 +189,13 @@ _VERBS = {"a": RDF_TYPE, "=": f"<{OWL}sameAs>", "≠": f"<{OWL}differentFrom>"}
 
 
 @dataclass(frozen=True)
-class Fault:
-    """``kind``: what it takes to see it: ``batch`` (the batch alone), ``base`` (one old
-    assertion or individual), ``chain`` (old role assertions in a chain), ``identity``,
-    ``cardinality``, ``data``. ``form``: its name in `FORMS`. ``insertions``: lines of N-Triples.
+class PlantedFault:
+    """Contradiction that was planted into a batch.
+
+    kind: what reveals it: ``batch`` (the batch alone), ``base`` (one old assertion), ``chain`` (old
+    role assertions in a chain), ``identity``, ``cardinality`` or ``data``
+    form: its name in `FORMS`
+    insertions: its N-Triples lines
     """
 
     kind: str
@@ -194,11 +204,11 @@ class Fault:
 
 
 class _ExhaustedError(Exception):
-    """The department has no unused individual of the sort left."""
+    """Error: the department has no unused individuals of this sort left."""
 
 
-class _Cast:
-    """Hands out the individuals of one department, each for one fault only, and fresh ones."""
+class _UnusedIndividuals:
+    """Individuals of a department that no planted fault uses yet, and fresh ones."""
 
     def __init__(self, made: Department, rng: random.Random) -> None:
         self.made = made
@@ -206,9 +216,11 @@ class _Cast:
         self._rng = rng
         self._fresh = 0
 
-    def draw(self, sort: str) -> tuple[str, ...]:
-        """The next individual that is "new", or the next of a list of the department: one, or
-        several that A links.
+    def take(self, sort: str) -> tuple[str, ...]:
+        """Take an unused entry of one of the department's lists, or a fresh individual if ``sort``
+        is "new".
+
+        An entry is one individual, or several that the data link. Raises: _ExhaustedError.
         """
         if sort == "new":
             self._fresh += 1
@@ -223,7 +235,7 @@ class _Cast:
         raise _ExhaustedError
 
 
-#: The forms by kind, each by name: which individuals are drawn, in this order (see `_Cast.draw`),
+#: The forms by kind, each by name: which individuals are drawn, in this order (see `_UnusedIndividuals.take`),
 #: and what is said of them; "here" is the department. Faults go round the kinds, and within a kind
 #: round its forms.
 FORMS: dict[str, dict[str, str]] = {
@@ -276,13 +288,15 @@ FORMS: dict[str, dict[str, str]] = {
 }
 
 
-def _insertions(form: str, cast: _Cast) -> Iterator[str]:
-    """The lines of a ``form``, with individuals of ``cast``. Raises _Exhausted."""
+def _instantiate_form(form: str, cast: _UnusedIndividuals) -> Iterator[str]:
+    """Yield the N-Triples lines of a fault's ``form`` with individuals of a department. Raises:
+    _ExhaustedError.
+    """
     individuals = {"here": cast.made.term}
     for part in form.split("; "):
         names, drawn, sort = part.partition(": ")
         if drawn:
-            individuals.update(zip(names.split(), cast.draw(sort)))
+            individuals.update(zip(names.split(), cast.take(sort)))
             continue
         subject, verb, said = part.split()
         value = (
@@ -292,11 +306,13 @@ def _insertions(form: str, cast: _Cast) -> Iterator[str]:
             if said.startswith('"')
             else individuals.get(said)
         )
-        yield f"{individuals[subject]} {_VERBS.get(verb) or predicate(verb)} {value or predicate(said)} .\n"
+        yield f"{individuals[subject]} {_VERBS.get(verb) or vocabulary_term(verb)} {value or vocabulary_term(said)} .\n"
 
 
-class Planting:
-    """Deals so many faults over so many departments, evenly. Raises UsageError if they do not fit."""
+class FaultPlanter:
+    """Planter of a number of faults, distributed evenly over departments. Raises: UsageError if
+    they do not fit.
+    """
 
     def __init__(self, faults: int, departments: int, rng: random.Random) -> None:
         if not 0 <= faults <= PER_DEPARTMENT * departments:
@@ -310,22 +326,22 @@ class Planting:
         self._faults = faults
         self._done = 0
 
-    def plant(self, made: Department) -> tuple[tuple[Fault, ...], frozenset[str]]:
-        """The faults of the next department, and the old individuals that the rest of the batch
-        has to leave alone.
+    def plant_faults(self, made: Department) -> tuple[tuple[PlantedFault, ...], frozenset[str]]:
+        """Faults of the next department, and its individuals that other insertions must not
+        mention.
         """
-        cast = _Cast(made, self._rng)
+        cast = _UnusedIndividuals(made, self._rng)
         first = self._numbers[self._done]
         self._done += 1
         faults = tuple(
-            _fault(number, cast) for number in range(first, self._faults, self._departments)
+            _make_fault(number, cast) for number in range(first, self._faults, self._departments)
         )
         return faults, frozenset(cast.taken)
 
 
-def _fault(number: int, cast: _Cast) -> Fault:
-    """Fault number ``number``, of the form whose turn it is, or of the next one that the
-    department has individuals for.
+def _make_fault(number: int, cast: _UnusedIndividuals) -> PlantedFault:
+    """Make fault number ``number``: of the form whose turn it is, or the next one with enough
+    individuals left.
     """
     kinds = list(FORMS)
     kind = kinds[number % len(kinds)]
@@ -333,7 +349,7 @@ def _fault(number: int, cast: _Cast) -> Fault:
     turn = number // len(kinds) % len(forms)
     for name, form in forms[turn:] + forms[:turn]:
         try:
-            return Fault(kind, name, tuple(_insertions(form, cast)))
+            return PlantedFault(kind, name, tuple(_instantiate_form(form, cast)))
         except _ExhaustedError:
             continue
     raise UsageError(

@@ -1,5 +1,5 @@
-"""One department of LUBM's data: its triples as N-Triples lines, and the individuals that a
-planted fault may build on.
+"""Generate one department of LUBM: its triples as N-Triples lines, and its individuals by role, for
+planting faults.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 from shiq.jobs.evaluation.generation import (
     RDF_TYPE,
-    deck,
     draw_below,
+    draw_range_in_rounds,
     draw_stratified,
-    sample,
+    sample_distinct,
     shuffle,
 )
 from shiq.jobs.evaluation.lubm.tbox import NAMESPACE
@@ -68,8 +68,8 @@ _FIRST = 15
 _FIRST_FIVE = (91, 95)
 
 
-def department_counts(rng: random.Random) -> Iterator[int]:
-    """Number of departments of each university, in order.
+def draw_department_counts(rng: random.Random) -> Iterator[int]:
+    """Draw the number of departments of each university, in order.
 
     Every eleven universities have each number of the profile's range once. The first has 15, the
     first five between 91 and 95 together, as the reference data of 1 and 5 universities has.
@@ -81,11 +81,11 @@ def department_counts(rng: random.Random) -> Iterator[int]:
         if _FIRST_FIVE[0] <= sum(first[:5]) <= _FIRST_FIVE[1]:
             break
     yield from first
-    yield from deck(rng, DEPARTMENTS)
+    yield from draw_range_in_rounds(rng, DEPARTMENTS)
 
 
-def predicate(name: str) -> str:
-    """The name in LUBM's namespace, as an N-Triples term."""
+def vocabulary_term(name: str) -> str:
+    """N-Triples term of a class or property of LUBM."""
     return f"<{NAMESPACE}{name}>"
 
 
@@ -94,12 +94,13 @@ def university_term(number: int) -> str:
     return f"<http://www.University{number}.edu>"
 
 
-def _types(name: str) -> str:
-    return f" {RDF_TYPE} {predicate(name)} .\n"
+def _type_suffix(name: str) -> str:
+    """N-Triples text that follows an individual to state its class."""
+    return f" {RDF_TYPE} {vocabulary_term(name)} .\n"
 
 
 _TYPE = {
-    name: _types(name)
+    name: _type_suffix(name)
     for name in (
         *FACULTY,
         *("University", "Department", "ResearchGroup", "Course", "GraduateCourse", "Publication"),
@@ -107,25 +108,27 @@ _TYPE = {
     )
 }
 _NAME, _EMAIL, _INTEREST = (
-    f" {predicate(p)} " for p in ("name", "emailAddress", "researchInterest")
+    f" {vocabulary_term(p)} " for p in ("name", "emailAddress", "researchInterest")
 )
-_TELEPHONE = f' {predicate("telephone")} "xxx-xxx-xxxx" .\n'
+_TELEPHONE = f' {vocabulary_term("telephone")} "xxx-xxx-xxxx" .\n'
 _TEACHER_OF, _TAKES, _ASSISTS, _ADVISOR, _AUTHOR, _WORKS_FOR, _MEMBER_OF, _HEAD_OF, _INSIDE = (
-    f" {predicate(p)} "
+    f" {vocabulary_term(p)} "
     for p in (
         *("teacherOf", "takesCourse", "teachingAssistantOf", "advisor", "publicationAuthor"),
         *("worksFor", "memberOf", "headOf", "subOrganizationOf"),
     )
 )
 _UNDERGRADUATE_DEGREE, _MASTERS_DEGREE, _DOCTORAL_DEGREE = (
-    f" {predicate(p)} "
+    f" {vocabulary_term(p)} "
     for p in ("undergraduateDegreeFrom", "mastersDegreeFrom", "doctoralDegreeFrom")
 )
 
 
 @dataclass
-class Draws:
-    """The stratified draws of one data set; they run on from department to department."""
+class DepartmentDraws:
+    """Stratified random draws for the departments of a data set; they continue from department to
+    department.
+    """
 
     rng: random.Random
     faculty: dict[str, Iterator[int]] = field(init=False)
@@ -133,24 +136,28 @@ class Draws:
 
     def __post_init__(self) -> None:
         rng = self.rng
-        self.faculty = {rank: deck(rng, bounds) for rank, bounds in FACULTY.items()}
-        self.publications = {rank: deck(rng, bounds) for rank, bounds in PUBLICATIONS.items()}
-        self.courses = deck(rng, COURSES)
-        self.graduate_courses = deck(rng, COURSES)
-        self.research_groups = deck(rng, RESEARCH_GROUPS)
+        self.faculty = {rank: draw_range_in_rounds(rng, bounds) for rank, bounds in FACULTY.items()}
+        self.publications = {
+            rank: draw_range_in_rounds(rng, bounds) for rank, bounds in PUBLICATIONS.items()
+        }
+        self.courses = draw_range_in_rounds(rng, COURSES)
+        self.graduate_courses = draw_range_in_rounds(rng, COURSES)
+        self.research_groups = draw_range_in_rounds(rng, RESEARCH_GROUPS)
         self.undergraduates = draw_stratified(rng, UNDERGRADUATES_PER_FACULTY)
         self.graduates = draw_stratified(rng, GRADUATES_PER_FACULTY)
         self.teaching_assistants = draw_stratified(rng, TEACHING_ASSISTANTS)
         self.research_assistants = draw_stratified(rng, RESEARCH_ASSISTANTS)
-        self.undergraduate_takes = deck(rng, UNDERGRADUATE_TAKES)
-        self.graduate_takes = deck(rng, GRADUATE_TAKES)
-        self.graduate_publications = deck(rng, GRADUATE_PUBLICATIONS)
-        self.advisees = deck(rng, (1, ADVISED))
+        self.undergraduate_takes = draw_range_in_rounds(rng, UNDERGRADUATE_TAKES)
+        self.graduate_takes = draw_range_in_rounds(rng, GRADUATE_TAKES)
+        self.graduate_publications = draw_range_in_rounds(rng, GRADUATE_PUBLICATIONS)
+        self.advisees = draw_range_in_rounds(rng, (1, ADVISED))
 
 
 @dataclass
 class Department:
-    """The triples of one department, and who is who in it; every term is written as in N-Triples."""
+    """Generated department: its triples as N-Triples lines, and its individuals as N-Triples terms,
+    by role.
+    """
 
     term: str
     university: str
@@ -171,13 +178,13 @@ class Department:
     )  # undergraduates with their advisor
 
 
-class Universities:
-    """The universities that degrees come from; each is typed where it is first mentioned."""
+class DegreeUniversities:
+    """Universities that grant degrees; each gets its type where it is first mentioned."""
 
     def __init__(self, universities: int) -> None:
         self._seen = bytearray(max(universities, UNIVERSITIES))
 
-    def mention(self, number: int, lines: list[str]) -> str:
+    def mention_university(self, number: int, lines: list[str]) -> str:
         """Term of a university; its first mention also appends its type to ``lines``."""
         term = university_term(number)
         if not self._seen[number]:
@@ -186,43 +193,43 @@ class Universities:
         return term
 
     def random_university(self, rng: random.Random, lines: list[str]) -> str:
-        """Term of a random university, as by `mention`."""
-        return self.mention(draw_below(rng, len(self._seen)), lines)
+        """Term of a random university, as by `mention_university`."""
+        return self.mention_university(draw_below(rng, len(self._seen)), lines)
 
 
-def department(
-    number: int, university: int, draws: Draws, universities: Universities
+def generate_department(
+    number: int, university: int, draws: DepartmentDraws, universities: DegreeUniversities
 ) -> Department:
-    """The department of that number, drawn after the profile; the first one of a university
-    brings the university along.
-    """
+    """Generate a department; the first one of a university also has the university's own triples."""
     host = f"Department{number}.University{university}.edu"
     made = Department(f"<http://www.{host}>", university_term(university))
     lines = made.lines
     if number == 0:
-        universities.mention(university, lines)
+        universities.mention_university(university, lines)
         lines.append(f'{made.university}{_NAME}"University{university}" .\n')
     lines += (
         made.term + _TYPE["Department"],
         f'{made.term}{_NAME}"Department{number}" .\n',
         f"{made.term}{_INSIDE}{made.university} .\n",
     )
-    publications = _faculty(made, host, draws, universities)
+    publications = _add_faculty(made, host, draws, universities)
     for i in range(next(draws.research_groups)):
         group = f"<http://www.{host}/ResearchGroup{i}>"
         lines += (group + _TYPE["ResearchGroup"], f"{group}{_INSIDE}{made.term} .\n")
         made.groups.append(group)
     members = len(made.teachers)
-    _undergraduates(made, host, draws, round(next(draws.undergraduates) * members))
-    _graduates(
+    _add_undergraduates(made, host, draws, round(next(draws.undergraduates) * members))
+    _add_graduates(
         made, host, draws, universities, round(next(draws.graduates) * members), publications
     )
     return made
 
 
-def _faculty(made: Department, host: str, draws: Draws, universities: Universities) -> list[str]:
-    """The faculty with their courses, degrees and publications; gives the publications that a
-    student may have a hand in.
+def _add_faculty(
+    made: Department, host: str, draws: DepartmentDraws, universities: DegreeUniversities
+) -> list[str]:
+    """Add the faculty with courses, degrees and publications; return the publications that students
+    may co-author.
     """
     rng, lines = draws.rng, made.lines
     shared: list[str] = []
@@ -274,14 +281,15 @@ def _faculty(made: Department, host: str, draws: Draws, universities: Universiti
     return shared
 
 
-def _undergraduates(made: Department, host: str, draws: Draws, many: int) -> None:
+def _add_undergraduates(made: Department, host: str, draws: DepartmentDraws, many: int) -> None:
+    """Add ``many`` undergraduates with their courses and advisors."""
     rng, lines = draws.rng, made.lines
     for i in range(many):
-        student = _student(made, host, f"UndergraduateStudent{i}", "UndergraduateStudent")
+        student = _add_student(made, host, f"UndergraduateStudent{i}", "UndergraduateStudent")
         made.undergraduates.append(student)
         lines += (
             f"{student}{_TAKES}{course} .\n"
-            for course in sample(rng, made.courses, next(draws.undergraduate_takes))
+            for course in sample_distinct(rng, made.courses, next(draws.undergraduate_takes))
         )
         if next(draws.advisees) == 1:
             advisor = made.professors[draw_below(rng, len(made.professors))]
@@ -289,24 +297,25 @@ def _undergraduates(made: Department, host: str, draws: Draws, many: int) -> Non
             made.advisees.append((student, advisor))
 
 
-def _graduates(
+def _add_graduates(
     made: Department,
     host: str,
-    draws: Draws,
-    universities: Universities,
+    draws: DepartmentDraws,
+    universities: DegreeUniversities,
     many: int,
     publications: list[str],
 ) -> None:
+    """Add ``many`` graduate students with courses, advisors, posts and publications."""
     rng, lines = draws.rng, made.lines
     teaching = min(round(next(draws.teaching_assistants) * many), len(made.courses))
     research = round(next(draws.research_assistants) * many)
-    assisted = sample(rng, made.courses, teaching)
+    assisted = sample_distinct(rng, made.courses, teaching)
     for i, place in enumerate(shuffle(rng, list(range(many)))):
-        student = _student(made, host, f"GraduateStudent{i}", "GraduateStudent")
+        student = _add_student(made, host, f"GraduateStudent{i}", "GraduateStudent")
         made.graduates.append(student)
         lines += (
             f"{student}{_TAKES}{course} .\n"
-            for course in sample(rng, made.graduate_courses, next(draws.graduate_takes))
+            for course in sample_distinct(rng, made.graduate_courses, next(draws.graduate_takes))
         )
         degree = universities.random_university(rng, lines)
         advisor = made.professors[draw_below(rng, len(made.professors))]
@@ -322,11 +331,12 @@ def _graduates(
             made.assistants.append((student, assisted[place]))
         elif place < teaching + research:
             lines.append(student + _TYPE["ResearchAssistant"])
-        for publication in sample(rng, publications, next(draws.graduate_publications)):
+        for publication in sample_distinct(rng, publications, next(draws.graduate_publications)):
             lines.append(f"{publication}{_AUTHOR}{student} .\n")
 
 
-def _student(made: Department, host: str, name: str, kind: str) -> str:
+def _add_student(made: Department, host: str, name: str, kind: str) -> str:
+    """Add a student with name and contact data; return its term."""
     student = f"<http://www.{host}/{name}>"
     made.lines += (
         student + _TYPE[kind],

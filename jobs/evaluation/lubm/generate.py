@@ -1,14 +1,14 @@
-"""LUBM data of any size, from a seed: the TBox, the data, and an insertion batch with planted
+"""Generate LUBM data of any size from a seed: TBox, data, and an insertion batch with planted
 contradictions.
 
-`generate` writes into a directory
+`generate_lubm_data` writes into a directory
 
 * ``tbox.owl``: LUBM's TBox, or its disjointness variant, as RDF/XML;
 * ``abox.nt.gz``: the data, distinct N-Triples, the same bytes for the same arguments;
 * with ``faults`` given: ``insert.nt``, ``culprits.nt`` and ``faults.json``, see
   `shiq.jobs.evaluation.lubm.batch`.
 
-It keeps one department at a time. The recipe is told in data/lubm/README.md.
+It keeps one department at a time. data/lubm/README.md describes the recipe.
 """
 
 from __future__ import annotations
@@ -30,34 +30,38 @@ from shiq.jobs.evaluation.generation import (
     tbox_as_rdfxml,
     write_triples,
 )
-from shiq.jobs.evaluation.lubm.batch import BatchDealer, Fault, Planting
+from shiq.jobs.evaluation.lubm.batch import BatchSampler, FaultPlanter, PlantedFault
 from shiq.jobs.evaluation.lubm.department import (
+    DegreeUniversities,
     Department,
-    Draws,
-    Universities,
-    department,
-    department_counts,
+    DepartmentDraws,
+    draw_department_counts,
+    generate_department,
 )
 from shiq.jobs.evaluation.lubm.tbox import NAMESPACE, lubm_tbox
 
 ONTOLOGY = NAMESPACE.rstrip("#")
 
 
-def plan(universities: int, seed: int) -> list[int]:
+def plan_departments(universities: int, seed: int) -> list[int]:
     """Number of departments of each university."""
-    return list(islice(department_counts(random.Random(f"lubm departments {seed}")), universities))
+    return list(
+        islice(draw_department_counts(random.Random(f"lubm departments {seed}")), universities)
+    )
 
 
-def departments(universities: int, seed: int) -> Iterator[Department]:
-    """The data, department by department: every triple of it once, in the departments' ``lines``."""
-    draws = Draws(random.Random(f"lubm data {seed}"))
-    known = Universities(universities)
-    for university, many in enumerate(plan(universities, seed)):
+def generate_departments(universities: int, seed: int) -> Iterator[Department]:
+    """Yield the departments of the data, in order; each triple is in the ``lines`` of one
+    department.
+    """
+    draws = DepartmentDraws(random.Random(f"lubm data {seed}"))
+    known = DegreeUniversities(universities)
+    for university, many in enumerate(plan_departments(universities, seed)):
         for number in range(many):
-            yield department(number, university, draws, known)
+            yield generate_department(number, university, draws, known)
 
 
-def generate(
+def generate_lubm_data(
     universities: int,
     seed: int,
     out: Path,
@@ -66,21 +70,24 @@ def generate(
     faults: int | None = None,
     progress: Progress | None = None,
 ) -> GenerationReport:
-    """Writes LUBM data of so many universities into the directory ``out``, which is made if need
-    be.
+    """Write LUBM data with this number of universities to the directory ``out``.
 
     ``faults``: also write a batch of 5 % of the data with so many planted contradictions (0: a
-    clean batch); it implies the variant of the TBox that ``disjointness`` asks for, since LUBM's
-    own cannot be contradicted. Raises UsageError for numbers out of range.
+    clean batch).
+    It implies the variant of the TBox that ``disjointness`` asks for, since LUBM's own cannot be
+    contradicted.
+    Raises: UsageError for numbers out of range.
     """
     if universities < 1:
         raise UsageError(
             f"{universities} universities cannot be generated", "Ask for at least one."
         )
     started = time.perf_counter()
-    total = sum(plan(universities, seed))
+    total = sum(plan_departments(universities, seed))
     planting = (
-        None if faults is None else Planting(faults, total, random.Random(f"lubm faults {seed}"))
+        None
+        if faults is None
+        else FaultPlanter(faults, total, random.Random(f"lubm faults {seed}"))
     )
     out.mkdir(parents=True, exist_ok=True)
     (out / "tbox.owl").write_text(
@@ -91,11 +98,11 @@ def generate(
         batch = None
         if planting is not None:
             batch = _BatchFiles(
-                out, stack, BatchDealer(random.Random(f"lubm batch {seed}")), planting
+                out, stack, BatchSampler(random.Random(f"lubm batch {seed}")), planting
             )
             files += batch.names
         counts = write_triples(
-            out / "abox.nt.gz", _lines(universities, seed, batch), total, progress
+            out / "abox.nt.gz", _generate_lines(universities, seed, batch), total, progress
         )
     seconds = time.perf_counter() - started
     report = GenerationReport(
@@ -108,20 +115,26 @@ def generate(
     )
 
 
-def _lines(universities: int, seed: int, batch: _BatchFiles | None) -> Iterator[list[str]]:
-    """The data's lines by department; each department goes to the batch as well."""
-    for made in departments(universities, seed):
+def _generate_lines(universities: int, seed: int, batch: _BatchFiles | None) -> Iterator[list[str]]:
+    """Yield the N-Triples lines of the data by department, and let ``batch`` write each
+    department's insertions.
+    """
+    for made in generate_departments(universities, seed):
         if batch is not None:
-            batch.write(made)
+            batch.write_department(made)
         yield made.lines
 
 
 class _BatchFiles:
-    """insert.nt, culprits.nt and faults.json, written department by department."""
+    """Files of an insertion batch (insert.nt, culprits.nt, faults.json), written department by
+    department.
+    """
 
     names = ("insert.nt", "culprits.nt", "faults.json")
 
-    def __init__(self, out: Path, stack: ExitStack, batch: BatchDealer, planting: Planting) -> None:
+    def __init__(
+        self, out: Path, stack: ExitStack, batch: BatchSampler, planting: FaultPlanter
+    ) -> None:
         self._insert, self._culprits, self._faults = (
             stack.enter_context((out / name).open("w", encoding="utf-8", newline="\n"))
             for name in self.names
@@ -132,21 +145,23 @@ class _BatchFiles:
         self.culprits = 0
         self._first = True
         self._faults.write("[")
-        stack.callback(self._close)
+        stack.callback(self._close_fault_list)
 
-    def write(self, made: Department) -> None:
-        faults, reserved = self._planting.plant(made)
+    def write_department(self, made: Department) -> None:
+        """Write the insertions, culprits and faults of a department."""
+        faults, reserved = self._planting.plant_faults(made)
         planted = [line for fault in faults for line in fault.insertions]
-        lines = self._batch.insertions(made, reserved, planted)
+        lines = self._batch.draw_insertions(made, reserved, planted)
         places = {line: self.lines + i for i, line in enumerate(lines, 1)}
         self.lines += len(lines)
         self.culprits += len(planted)
         self._insert.writelines(lines)
         self._culprits.writelines(planted)
         for fault in faults:
-            self._describe(fault, places, self._faults)
+            self._write_fault(fault, places, self._faults)
 
-    def _describe(self, fault: Fault, places: dict[str, int], file: TextIO) -> None:
+    def _write_fault(self, fault: PlantedFault, places: dict[str, int], file: TextIO) -> None:
+        """Write a fault as a JSON object; ``places``: line number of each insertion."""
         entry = {
             "kind": fault.kind,
             "form": fault.form,
@@ -156,5 +171,6 @@ class _BatchFiles:
         file.write(("\n" if self._first else ",\n") + json.dumps(entry))
         self._first = False
 
-    def _close(self) -> None:
+    def _close_fault_list(self) -> None:
+        """Write the end of the JSON list of faults."""
         self._faults.write("\n]\n")

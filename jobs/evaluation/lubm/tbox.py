@@ -1,4 +1,4 @@
-"""LUBM's TBox as our own values, its disjointness variant, and both written as RDF/XML.
+"""LUBM's TBox and its disjointness variant, made from tables of names.
 
 The vocabulary is that of univ-bench.owl, so that data generated here fits either TBox, and the
 axioms say the same; what the file writes in the style of OWL 1 (`intersectionOf` on a named
@@ -141,7 +141,8 @@ _VARIANT = (
 )
 
 
-def _univ_bench() -> Iterator[str]:
+def _univ_bench_axioms() -> Iterator[str]:
+    """Yield the axioms of univ-bench.owl in functional syntax."""
     for name, supers in _SUPERCLASSES.items():
         yield from (f"SubClassOf(:{name} :{sup})" for sup in supers)
         if name in _NECESSARY:
@@ -166,8 +167,8 @@ def _univ_bench() -> Iterator[str]:
 
 
 def lubm_tbox(disjointness: bool = False) -> owl.TBox:
-    """LUBM's TBox: 43 classes, 25 object and 7 data properties; or its variant with
-    disjointness, identity and cardinality.
+    """LUBM's TBox (43 classes, 25 object and 7 data properties); ``disjointness``: the variant that
+    can be contradicted.
     """
     signature = owl.Signature(
         classes=frozenset(NAMESPACE + name for name in _SUPERCLASSES),
@@ -175,5 +176,6 @@ def lubm_tbox(disjointness: bool = False) -> owl.TBox:
         data_properties=frozenset(NAMESPACE + name for name in _DATA),
     )
     return owl.TBox(
-        parse_axioms(NAMESPACE, (*_univ_bench(), *(_VARIANT if disjointness else ()))), signature
+        parse_axioms(NAMESPACE, (*_univ_bench_axioms(), *(_VARIANT if disjointness else ()))),
+        signature,
     )

@@ -1,4 +1,4 @@
-"""The experiments of the papers that shiq rests on, redone: `shiq evaluate PAPER`."""
+"""Redo the experiments of the five papers that shiq rests on: `shiq evaluate PAPER`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from shiq.jobs.evaluation.papers.page import Paper
 
 
-def paper_of(name: str) -> Paper:
-    """Return the paper called ``name``, loaded with what its experiments need."""
+def load_paper(name: str) -> Paper:
+    """Import the module of a paper and return its experiments."""
     found: Paper = import_module(f"{__name__}.{name}").PAPER
     return found

@@ -1,4 +1,4 @@
-"""The experiments on knowledge discovery in ontology streams (InKD; Lécué 2015)."""
+"""Redo the experiments on knowledge discovery in ontology streams (InKD; Lécué 2015)."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from shiq.jobs.evaluation.papers.page import (
     PLOT_ONLY,
     NotMeasured,
     Paper,
-    Row,
+    PaperRow,
     Say,
 )
 from shiq.jobs.evaluation.peers import miners
-from shiq.jobs.evaluation.peers.install import MINERS, python_of
-from shiq.jobs.evaluation.streams.dublin import RATES, DublinRecipe, generate
+from shiq.jobs.evaluation.peers.install import MINERS, environment_python
+from shiq.jobs.evaluation.streams.dublin import RATES, DublinRecipe, generate_city
 from shiq.streams.discovery import RuleMiner
 from shiq.streams.discovery.atomsets import ROOT_VARIABLE, atoms_to_text
 from shiq.streams.discovery.ground_rules import mine_ground_rules
@@ -45,10 +45,10 @@ CONFIGURATIONS: Final = {
 }
 
 
-def miner_of(
+def make_miner(
     city: Path, slide: int, window: int, tbox: str = "tbox.ofn", **options: Any
 ) -> RuleMiner:
-    """Return a miner of a generated city."""
+    """Make a rule miner over a generated city."""
     return RuleMiner(
         city / tbox,
         static=city / "static.nt.gz",
@@ -58,8 +58,8 @@ def miner_of(
     )
 
 
-def slides_of(miner: RuleMiner, city: Path, count: int) -> Iterator[tuple[float, dict[str, Any]]]:
-    """Mine the first window and some slides: CPU seconds and report of each."""
+def mine_slides(miner: RuleMiner, city: Path, count: int) -> Iterator[tuple[float, dict[str, Any]]]:
+    """Mine the first window and ``count`` slides of a city; yield CPU seconds and report of each."""
     reports = miner.run([city / f"{name}.jsonl.gz" for name in RATES])
     for _ in range(count + 1):
         begun = process_time()
@@ -67,13 +67,14 @@ def slides_of(miner: RuleMiner, city: Path, count: int) -> Iterator[tuple[float,
         yield process_time() - begun, report.to_dict()
 
 
-def rules_of(report: Mapping[str, Any]) -> frozenset[str]:
-    """Return the rules of a report, as texts without their measures."""
+def rule_texts(report: Mapping[str, Any]) -> frozenset[str]:
+    """Rules of a report as texts, without their measures."""
     return frozenset(json.dumps([rule["body"], rule["head"]]) for rule in report["rules"])
 
 
 def generalise_individuals(rules: Iterable[str]) -> frozenset[str]:
-    """Replace the individual of ground rules by a variable; rules about several are left out.
+    """Replace the individual of ground rules by a variable; rules about several individuals are
+    left out.
 
     >>> [*generalise_individuals(['[[["C", "r1"]], [["D", "r1"]]]', '[[["C", "r1"]], [["D", "r2"]]]'])]
     ['[[["C", "?x0"]], [["D", "?x0"]]]']
@@ -91,7 +92,7 @@ def generalise_individuals(rules: Iterable[str]) -> frozenset[str]:
 
 
 def accuracy(found: Collection[str], expected: Collection[str]) -> float:
-    """Return the share of the rules of either side that both have.
+    """Share of the rules of either set that both sets contain (Jaccard index).
 
     >>> accuracy({"a", "b"}, {"b", "c"})
     0.3333333333333333
@@ -100,15 +101,17 @@ def accuracy(found: Collection[str], expected: Collection[str]) -> float:
     return len({*found} & {*expected}) / len(either) if either else 1.0
 
 
-def _rules_by_window(file: Path) -> dict[tuple[int, ...], frozenset[str]]:
-    """Read what `shiq stream discover` wrote: a report a line. Raises: InputError."""
+def _read_rules_by_window(file: Path) -> dict[tuple[int, ...], frozenset[str]]:
+    """Read the rules of each window from a file by `shiq stream discover --out`. Raises:
+    InputError.
+    """
     found, number = {}, 0
     try:
         with file.open(encoding="utf-8") as lines:
             for line in lines:
                 number += 1
                 report = json.loads(line)
-                found[tuple(report["window"])] = rules_of(report)
+                found[tuple(report["window"])] = rule_texts(report)
     except (OSError, ValueError, KeyError, TypeError) as error:
         where = f"{file}:{number}" if number else str(file)
         raise InputError(
@@ -118,28 +121,28 @@ def _rules_by_window(file: Path) -> dict[tuple[int, ...], frozenset[str]]:
     return found
 
 
-def _compare(
+def _compare_by_window(
     one: Mapping[tuple[int, ...], frozenset[str]], other: Mapping[tuple[int, ...], frozenset[str]]
-) -> Iterator[Row]:
-    """Compare the rules of two runs, window by window."""
+) -> Iterator[PaperRow]:
+    """Compare the rules of two runs, window by window, as rows of the page."""
     for window in sorted({*one, *other}):
         axis = f"window {'–'.join(map(str, window))}"
         if window not in one or window not in other:
             which = "second" if window in one else "first"
-            yield Row("Two runs", axis, "", why=f"The {which} run does not have this window.")
+            yield PaperRow("Two runs", axis, "", why=f"The {which} run does not have this window.")
             continue
         a, b = one[window], other[window]
         why = "Ours: rules that both runs have, of those of either."
-        yield Row("Two runs", f"{axis}: accuracy", "", None, round(accuracy(a, b), 4), why=why)
+        yield PaperRow("Two runs", f"{axis}: accuracy", "", None, round(accuracy(a, b), 4), why=why)
         why = "Ours: of the first run."
         counts = {"second run": len(b), "both": len(a & b)}
-        yield Row("Two runs", f"{axis}: rules", "", None, len(a), counts, why)
+        yield PaperRow("Two runs", f"{axis}: rules", "", None, len(a), counts, why)
 
 
-def rarities(window: int) -> dict[str, frozenset[int]]:
-    """Return E1 … E6: in how many snapshots what is rare may hold.
+def rarity_sets(window: int) -> dict[str, frozenset[int]]:
+    """Sets E1 … E6 of the paper: in how many snapshots of a window a rare assertion may hold.
 
-    >>> {name: (min(e), max(e)) for name, e in rarities(9).items()}
+    >>> {name: (min(e), max(e)) for name, e in rarity_sets(9).items()}
     {'E1': (1, 5), 'E2': (6, 9), 'E3': (1, 9), 'E4': (1, 3), 'E5': (4, 6), 'E6': (7, 9)}
     """
     half, third, more = math.ceil(window / 2), math.ceil(window / 3), math.ceil(2 * window / 3)
@@ -154,58 +157,65 @@ def rarities(window: int) -> dict[str, frozenset[int]]:
     return {name: frozenset(range(low, high + 1)) for name, (low, high) in ends.items()}
 
 
-class _City:
-    """A generated city, with what was mined of it."""
+class _MinedCity:
+    """Generated city of a given size, with the mining results so far."""
 
     def __init__(self, settings: PaperSettings, folder: Path) -> None:
         self.folder, self.seed = folder, settings.seed
-        self.roads = settings.scale(12, 300, 4)
-        sizes = (settings.scale(w, full, 9) for w, full in ((100, 100), (250, 500), (500, 1000)))
+        self.roads = settings.experiment_size(12, 300, 4)
+        sizes = (
+            settings.experiment_size(w, full, 9)
+            for w, full in ((100, 100), (250, 500), (500, 1000))
+        )
         self.windows = sorted({*sizes})
         self._known: dict[tuple[Any, ...], tuple[float, frozenset[str], float]] = {}
-        generate(DublinRecipe(self.roads, 3 * max(self.windows), settings.seed), folder)
+        generate_city(DublinRecipe(self.roads, 3 * max(self.windows), settings.seed), folder)
 
-    def mine(
+    def mine_slide(
         self, window: int, share: float, **options: Any
     ) -> tuple[float, frozenset[str], float]:
-        """Mine two windows: CPU seconds of the slide, the rules behind it, the similarity."""
+        """Mine two windows, the second a slide of ``share`` later; return the slide's CPU seconds,
+        rules and similarity.
+        """
         asked = (window, share, *sorted(options.items()))
         if asked not in self._known:
-            miner = miner_of(self.folder, max(1, round(window * share)), window, **options)
-            *_, (spent, report) = slides_of(miner, self.folder, 1)
-            self._known[asked] = spent, rules_of(report), report["similarity"] or 0.0
+            miner = make_miner(self.folder, max(1, round(window * share)), window, **options)
+            *_, (spent, report) = mine_slides(miner, self.folder, 1)
+            self._known[asked] = spent, rule_texts(report), report["similarity"] or 0.0
         return self._known[asked]
 
-    def syntactic(self) -> str:
-        """Write the city's ontology without its axioms: rules are then those of assertions alone."""
+    def write_bare_ontology(self) -> str:
+        """Write the city's ontology without axioms, so that rules are mined from assertions alone;
+        return its file name.
+        """
         lines = (self.folder / "tbox.ofn").read_text(encoding="utf-8").splitlines()
         kept = [line for line in lines if line.startswith(("Prefix(", "Ontology(", "Declaration("))]
         (self.folder / "names.ofn").write_text("\n".join([*kept, ")", ""]), encoding="utf-8")
         return "names.ofn"
 
 
-def rows(settings: PaperSettings, say: Say) -> Iterator[Row]:
-    """Redo Table 2 and Fig. 5 to 8; or compare two runs."""
+def redo_experiments(settings: PaperSettings, say: Say) -> Iterator[PaperRow]:
+    """Yield the rows of Table 2 and Fig. 5 to 8, or those that compare two runs (--accuracy)."""
     if settings.accuracy:
-        yield from _compare(*map(_rules_by_window, settings.accuracy))
+        yield from _compare_by_window(*map(_read_rules_by_window, settings.accuracy))
         return
     with tempfile.TemporaryDirectory() as folder:
-        city = _City(settings, Path(folder) / "city")
-        yield from _streams(city)
+        city = _MinedCity(settings, Path(folder) / "city")
+        yield from _update_rows(city)
         for window in city.windows:
             say(f"windows of {window}")
-            yield from _scalability(city, window)
+            yield from _scalability_rows(city, window)
         say("similarity and rarity")
-        yield from _knowledge(city)
-        yield from _by_window(city)
+        yield from _similarity_and_rarity_rows(city)
+        yield from _window_size_rows(city)
         say("accuracy")
-        yield from _interestingness(city)
+        yield from _threshold_rows(city)
         say("ground rules")
-        yield from _ground(settings, Path(folder) / "small")
+        yield from _ground_language_rows(settings, Path(folder) / "small")
 
 
-def _streams(city: _City) -> Iterator[Row]:
-    """Table 2: what an update has."""
+def _update_rows(city: _MinedCity) -> Iterator[PaperRow]:
+    """Rows of Table 2: time between updates, and axioms of an update, by stream."""
     published = {
         "weather": (300, 53),
         "travel": (60, 270),
@@ -217,34 +227,36 @@ def _streams(city: _City) -> Iterator[Row]:
     for name, (every, axioms) in published.items():
         with gzip.open(city.folder / f"{name}.jsonl.gz", "rt", encoding="utf-8") as file:
             sizes = [len(json.loads(line)["triples"]) for line in islice(file, 200)]
-        yield Row("Table 2", f"{name}: seconds between updates", "", every, RATES[name][0])
+        yield PaperRow("Table 2", f"{name}: seconds between updates", "", every, RATES[name][0])
         mean = round(sum(sizes) / len(sizes), 1)
-        yield Row("Table 2", f"{name}: axioms of an update", "", axioms, mean, why=why)
+        yield PaperRow("Table 2", f"{name}: axioms of an update", "", axioms, mean, why=why)
 
 
-def _scalability(city: _City, window: int) -> Iterator[Row]:
-    """Fig. 5, with what each method finds."""
+def _scalability_rows(city: _MinedCity, window: int) -> Iterator[PaperRow]:
+    """Rows of Fig. 5: CPU seconds of a slide by method, and numbers of rules found."""
     for k, share in (("1/3", 1 / 3), ("2/3", 2 / 3), ("1", 1.0)):
-        exact, expected, _ = city.mine(window, share)
-        inkd, found, _ = city.mine(window, share, method="inkd", eps=rarities(window)["E1"])
-        scratch, baseline, _ = city.mine(window, share, method="scratch")
+        exact, expected, _ = city.mine_slide(window, share)
+        inkd, found, _ = city.mine_slide(
+            window, share, method="inkd", eps=rarity_sets(window)["E1"]
+        )
+        scratch, baseline, _ = city.mine_slide(window, share, method="scratch")
         times = {"inkd (A3)": inkd, "scratch (L15)": scratch}
         axis = f"|w| {window}, k {k}"
         why = f"{PLOT_ONLY} {_CITY} Ours is the exact miner."
-        yield Row("Fig. 5", axis, "s", None, exact, times, why)
+        yield PaperRow("Fig. 5", axis, "s", None, exact, times, why)
         why = "Not in the paper: rules of the second window. Exact and scratch must find the same."
         if expected != baseline:
             why += " They do not."
         counts = {"inkd (A3)": len(found), "scratch (L15)": len(baseline)}
-        yield Row("Fig. 5", f"{axis}: rules", "", None, len(expected), counts, why)
+        yield PaperRow("Fig. 5", f"{axis}: rules", "", None, len(expected), counts, why)
 
 
-def _knowledge(city: _City) -> Iterator[Row]:
-    """Fig. 6 (time) and 8 (accuracy) by similarity and rarity."""
+def _similarity_and_rarity_rows(city: _MinedCity) -> Iterator[PaperRow]:
+    """Rows of Fig. 6 (time) and Fig. 8 (accuracy), by similarity threshold and rarity."""
     window = city.windows[-1]
-    sets = rarities(window)
-    exact, expected, similarity = city.mine(window, 1 / 3)
-    yield Row(
+    sets = rarity_sets(window)
+    exact, expected, similarity = city.mine_slide(window, 1 / 3)
+    yield PaperRow(
         "Fig. 6",
         "similarity of the slide",
         "",
@@ -254,17 +266,17 @@ def _knowledge(city: _City) -> Iterator[Row]:
     )
     for shown, bound in (("1/3", 1 / 3), ("2/3", 2 / 3), ("1", 1.0)):
         for name in ("E1", "E2", "E3"):
-            spent, _, _ = city.mine(
+            spent, _, _ = city.mine_slide(
                 window, 1 / 3, method="inkd", eps=sets[name], max_similarity=bound
             )
             why = f"{PLOT_ONLY} {_CITY} Ours is A3 (inkd); beside it the exact miner."
-            yield Row("Fig. 6", f"Φ {shown}, {name}", "s", None, spent, {"exact": exact}, why)
+            yield PaperRow("Fig. 6", f"Φ {shown}, {name}", "s", None, spent, {"exact": exact}, why)
     published = {"E1": 0.89, "E3": 0.93}
     for name, eps in sets.items():
         for gate in ("printed", "off"):
-            _, found, _ = city.mine(window, 1 / 3, method="inkd", eps=eps, gate=gate)
+            _, found, _ = city.mine_slide(window, 1 / 3, method="inkd", eps=eps, gate=gate)
             why = "" if name in published else f"{PLOT_ONLY} "
-            yield Row(
+            yield PaperRow(
                 "Fig. 8",
                 f"{name}, gate {gate}",
                 "",
@@ -275,34 +287,36 @@ def _knowledge(city: _City) -> Iterator[Row]:
             )
 
 
-def _by_window(city: _City) -> Iterator[Row]:
-    """Fig. 8 at smaller windows: accuracy by their size and by rarity."""
+def _window_size_rows(city: _MinedCity) -> Iterator[PaperRow]:
+    """Rows of Fig. 8 for smaller windows: accuracy by window size and rarity."""
     for window in city.windows[:-1]:
-        _, expected, _ = city.mine(window, 1 / 3)
-        for name, eps in rarities(window).items():
-            _, found, _ = city.mine(window, 1 / 3, method="inkd", eps=eps, gate="off")
+        _, expected, _ = city.mine_slide(window, 1 / 3)
+        for name, eps in rarity_sets(window).items():
+            _, found, _ = city.mine_slide(window, 1 / 3, method="inkd", eps=eps, gate="off")
             share = round(accuracy(found, expected), 4)
             why = "Not in the paper, whose window is 1000: accuracy by window size and rarity."
-            yield Row("Fig. 8", f"|w| {window}, {name}, gate off", "", None, share, why=why)
+            yield PaperRow("Fig. 8", f"|w| {window}, {name}, gate off", "", None, share, why=why)
 
 
-def _interestingness(city: _City) -> Iterator[Row]:
-    """Fig. 7: accuracy by support and confidence."""
-    window, names = city.windows[-1], city.syntactic()
+def _threshold_rows(city: _MinedCity) -> Iterator[PaperRow]:
+    """Rows of Fig. 7: accuracy by minimal support and confidence."""
+    window, names = city.windows[-1], city.write_bare_ontology()
     for name, (support, confidence) in CONFIGURATIONS.items():
         bounds = {"min_support": support, "min_confidence": confidence}
-        _, expected, _ = city.mine(window, 1 / 3, **bounds)
-        _, found, _ = city.mine(window, 1 / 3, method="inkd", eps=rarities(window)["E1"], **bounds)
-        _, syntactic, _ = city.mine(window, 1 / 3, tbox=names, **bounds)
+        _, expected, _ = city.mine_slide(window, 1 / 3, **bounds)
+        _, found, _ = city.mine_slide(
+            window, 1 / 3, method="inkd", eps=rarity_sets(window)["E1"], **bounds
+        )
+        _, syntactic, _ = city.mine_slide(window, 1 / 3, tbox=names, **bounds)
         many = {"max_atoms": 1, "max_rules": 1_000_000}
-        _, ground, _ = city.mine(window, 1 / 3, language="ground", **{**bounds, **many})
+        _, ground, _ = city.mine_slide(window, 1 / 3, language="ground", **{**bounds, **many})
         others: dict[str, float | None] = {
             "assertions alone (L03-like)": round(accuracy(syntactic, expected), 4),
             "ground, lifted (G11-like)": round(
                 accuracy(generalise_individuals(ground), expected), 4
             ),
         }
-        yield Row(
+        yield PaperRow(
             "Fig. 7",
             f"{name} (support {support}, confidence {confidence})",
             "",
@@ -315,29 +329,29 @@ def _interestingness(city: _City) -> Iterator[Row]:
         )
 
 
-def _ground(settings: PaperSettings, folder: Path) -> Iterator[Row]:
-    """The ground language (as G11 and L03 have) beside itemset miners."""
-    window = settings.scale(500, 1000, 9)
-    generate(DublinRecipe(_GROUND_ROADS, window + window // 3, settings.seed), folder)
-    miner = miner_of(folder, window // 3, window, language="ground", max_atoms=1)
-    list(slides_of(miner, folder, 1))
-    ours, mined = mine_ground_again(miner, _GROUND_ATOMS, window)
+def _ground_language_rows(settings: PaperSettings, folder: Path) -> Iterator[PaperRow]:
+    """Rows that compare the ground language (as G11 and L03 have) with itemset miners."""
+    window = settings.experiment_size(500, 1000, 9)
+    generate_city(DublinRecipe(_GROUND_ROADS, window + window // 3, settings.seed), folder)
+    miner = make_miner(folder, window // 3, window, language="ground", max_atoms=1)
+    list(mine_slides(miner, folder, 1))
+    ours, mined = time_ground_mining(miner, _GROUND_ATOMS, window)
     others: dict[str, float | None] = dict.fromkeys(PEERS)
     why = f"{PLOT_ONLY} Ours: the ground language, {_GROUND_ROADS} roads, mining alone."
     if set(settings.peers) & set(PEERS):
         try:
-            others |= itemset_miners(miner, _GROUND_ATOMS, window)
+            others |= time_itemset_miners(miner, _GROUND_ATOMS, window)
         except NotMeasured as reason:
             why += f" {reason}"
     else:
         why += " mlxtend and pyfim were not asked for (--peers)."
-    yield Row("Fig. 5", f"ground itemsets, |w| {window}", "s", None, ours, others, why)
+    yield PaperRow("Fig. 5", f"ground itemsets, |w| {window}", "s", None, ours, others, why)
     why = "Not in the paper: rules of the ground language."
-    yield Row("Fig. 5", f"ground itemsets, |w| {window}: rules", "", None, mined, {}, why)
+    yield PaperRow("Fig. 5", f"ground itemsets, |w| {window}: rules", "", None, mined, {}, why)
 
 
-def mine_ground_again(miner: RuleMiner, atoms: int, window: int) -> tuple[float, int]:
-    """Mine the last window in the ground language: CPU seconds, and how many rules."""
+def time_ground_mining(miner: RuleMiner, atoms: int, window: int) -> tuple[float, int]:
+    """Mine the last window again in the ground language; return CPU seconds and number of rules."""
     limits = replace(miner.settings.limits, max_atoms=atoms, max_rules=10_000_000)
     begun = process_time()
     mined = mine_ground_rules(miner.windows.columns, miner.windows.theory, limits, window)
@@ -348,10 +362,10 @@ def mine_ground_again(miner: RuleMiner, atoms: int, window: int) -> tuple[float,
 PEERS: Final = ("mlxtend", "pyfim")
 
 
-def itemset_miners(miner: RuleMiner, atoms: int, window: int) -> dict[str, float]:
-    """Have itemset miners mine the last window: their CPU seconds. Raises: NotMeasured."""
+def time_itemset_miners(miner: RuleMiner, atoms: int, window: int) -> dict[str, float]:
+    """Mine the last window by itemset miners; return the CPU seconds of each. Raises: NotMeasured."""
     try:
-        program = python_of(MINERS)
+        program = environment_python(MINERS)
     except OperationalError as error:
         raise NotMeasured(f"{error.message}: {error.remedy}") from None
     windows, last = miner.windows, miner.windows.last_window_end()
@@ -382,5 +396,5 @@ PAPER = Paper(
     "discovery",
     "F. Lécué: Scalable Maintenance of Knowledge Discovery in an Ontology Stream. IJCAI 2015",
     PEERS,
-    rows,
+    redo_experiments,
 )

@@ -1,4 +1,4 @@
-"""The experiments on a structural cache for event enrichment (Bonte et al. 2022)."""
+"""Redo the experiments on a structural cache for event enrichment (Bonte et al. 2022)."""
 
 from __future__ import annotations
 
@@ -13,16 +13,20 @@ from shiq.abox_ops.entailment import Entailer, Premises
 from shiq.errors import OperationalError, ShiqError
 from shiq.jobs.evaluation.evaluate.settings import PaperSettings
 from shiq.jobs.evaluation.generation import tbox_as_rdfxml
-from shiq.jobs.evaluation.papers.page import PLOT_ONLY, Paper, Row, Say
+from shiq.jobs.evaluation.papers.page import PLOT_ONLY, Paper, PaperRow, Say
 from shiq.jobs.evaluation.peers.drivers import (
-    PeerEvent,
-    PeerRun,
-    ask_java,
+    PeerEventAnswer,
+    PeerLauncher,
+    ask_java_peer,
     ask_konclude,
     ask_owl_rl,
-    write_declared,
+    write_with_declarations,
 )
-from shiq.jobs.evaluation.streams.enrichment import EnrichmentScenario, city, university
+from shiq.jobs.evaluation.streams.enrichment import (
+    EnrichmentScenario,
+    generate_city,
+    generate_university,
+)
 from shiq.streams.enrichment import Enricher, open_enricher
 from shiq.streams.enrichment.cache import POLICIES
 from shiq.streams.enrichment.knowledge import StaticKnowledge
@@ -95,15 +99,21 @@ _GIVEN: Final = 4
 
 
 class EnrichmentRun(NamedTuple):
-    """A stream, enriched: milliseconds of each event, whether it was a hit; bytes kept."""
+    """Measured enrichment of a stream of events.
+
+    milliseconds, hits: of each event, its time and whether the cache had it
+    bytes, entries: size of the cache at the end
+    """
 
     milliseconds: list[float]
     hits: list[bool]
     bytes: int
     entries: int
 
-    def mean(self, hit: bool) -> float | None:
-        """Return the mean of the hits, or of the misses; None if there are none."""
+    def mean_milliseconds(self, hit: bool) -> float | None:
+        """Mean time of an event that hit the cache, or of one that missed it; None if there is
+        none.
+        """
         found = [spent for spent, was in zip(self.milliseconds, self.hits) if was is hit]
         return mean(found) if found else None
 
@@ -114,7 +124,7 @@ def enrich_events(
     clock: Callable[[], float] = process_time,
     **options: object,
 ) -> EnrichmentRun:
-    """Enrich the events of a scenario, one by one; clock: what times each."""
+    """Enrich the events of a scenario one by one, and time each with ``clock``."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "t.ofn").write_text(scenario.tbox, encoding="utf-8")
     (folder / "b.nt").write_text("\n".join(scenario.static) + "\n", encoding="utf-8")
@@ -126,6 +136,7 @@ def enrich_events(
 def _time_events(
     enricher: Enricher, events: Sequence[Sequence[str]], clock: Callable[[], float]
 ) -> EnrichmentRun:
+    """Enrich events one by one, and time each."""
     spent, hits = [], []
     for event in events:
         begun = clock()
@@ -135,10 +146,13 @@ def _time_events(
     return EnrichmentRun(spent, hits, enricher.statistics["bytes"], len(enricher.entries))
 
 
-class _PeerAnswers(NamedTuple):
-    """Seconds of an event by peer, shares of the types that HermiT gives, and why some are missing.
+class _PeerResults(NamedTuple):
+    """Results of other reasoners (peers) on the events of a scenario.
 
-    ours: our share; None where HermiT was not asked, and shares are of our types.
+    seconds: milliseconds for an event, by reasoner
+    complete: by reasoner, the percentage of the types that HermiT finds
+    ours: that of shiq; None if HermiT was not asked and shiq's types are the standard
+    notes: why something is missing
     """
 
     seconds: dict[str, float | None]
@@ -147,14 +161,15 @@ class _PeerAnswers(NamedTuple):
     ours: float | None = None
 
 
-def _ask_peers(
+def _measure_peers(
     scenario: EnrichmentScenario, folder: Path, settings: PaperSettings, asks: str = "types"
-) -> _PeerAnswers:
-    """Give peers the first events, one by one; folder: where `enriched` wrote the scenario.
+) -> _PeerResults:
+    """Put the first events to other reasoners one by one; ``folder`` is where `enrich_events` wrote
+    the scenario.
 
     asks: "types" of an event's individuals, or "instances" of all classes.
     """
-    answers = _PeerAnswers({}, {}, [])
+    answers = _PeerResults({}, {}, [])
     if not settings.peers:
         return answers
     events = scenario.events[:_GIVEN]
@@ -167,22 +182,22 @@ def _ask_peers(
             for event in events
         ]
     said = [read_rdf(event, knowledge).assertions for event in events]
-    static = _types_of(knowledge) if asks == "instances" else set()
+    static = _static_types(knowledge) if asks == "instances" else set()
     files = [folder / f"event{place}.nt" for place in range(len(events))]
     for file, event in zip(files, events):
         file.write_text("\n".join(event) + "\n", encoding="utf-8")
     (folder / "t.owl").write_text(tbox_as_rdfxml(knowledge.tbox, "urn:t"), encoding="utf-8")
-    whole = write_declared(
+    whole = write_with_declarations(
         folder / "whole.ofn", knowledge.axioms, knowledge.static, [a for one in said for a in one]
     )
 
-    def answer(name: str) -> list[PeerEvent]:
-        run = PeerRun(folder, settings.limit, settings.heap)
+    def answer(name: str) -> list[PeerEventAnswer]:
+        run = PeerLauncher(folder, settings.limit, settings.heap)
         if name in _JAVA:
-            return ask_java(name, whole, files, run, asks)
+            return ask_java_peer(name, whole, files, run, asks)
         if name == "konclude":
             one = folder / "one.ofn"
-            write_declared(one, knowledge.axioms, [*knowledge.static, *said[-1]])
+            write_with_declarations(one, knowledge.axioms, [*knowledge.static, *said[-1]])
             return [ask_konclude(one, run)]
         return [ask_owl_rl(name, [folder / "t.owl", folder / "b.nt", files[-1]], run)]
 
@@ -210,52 +225,55 @@ def _ask_peers(
     return answers._replace(ours=100 * len(own & right) / len(right) if whose == "HermiT" else None)
 
 
-def _types_of(knowledge: StaticKnowledge) -> set[tuple[str, str]]:
-    """Return individuals of B with their classes."""
+def _static_types(knowledge: StaticKnowledge) -> set[tuple[str, str]]:
+    """Entailed types of the static data B, as pairs of individual and class."""
     premises = Premises.build(knowledge.axioms, knowledge.static)
     with Entailer(premises) as entailer:
         types = entailer.base_entailment().types
     return {(one, name) for one, names in types.items() for name in names}
 
 
-def rows(settings: PaperSettings, say: Say) -> Iterator[Row]:
-    """Redo Tables 1 to 4 and Fig. 11 to 14."""
+def redo_experiments(settings: PaperSettings, say: Say) -> Iterator[PaperRow]:
+    """Yield the rows of Tables 1 to 4 and Fig. 11 to 14."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        students = settings.scale(60, 10_000, 12)
+        students = settings.experiment_size(60, 10_000, 12)
         for place, departments in enumerate(_scaled_sizes(settings, _DEPARTMENTS)):
             say(f"{departments} departments")
-            scenario = university(departments, students, settings.seed)
+            scenario = generate_university(departments, students, settings.seed)
             axis = f"{departments} departments"
             published = {engine: figures[place] for engine, figures in _TABLE_1.items()}
-            yield from _table("Table 1", axis, scenario, published, folder, settings)
+            yield from _event_time_rows("Table 1", axis, scenario, published, folder, settings)
             published = {engine: figures[place] for engine, figures in _TABLE_4.items()}
-            yield from _queries(axis, scenario, published, folder, settings)
-        yield from _traffic(settings, folder, say)
+            yield from _class_query_rows(axis, scenario, published, folder, settings)
+        yield from _traffic_rows(settings, folder, say)
         say("cache")
-        yield from _trace(settings, folder)
-        yield from _sizes(settings, folder)
-        yield from _policies(settings, folder)
+        yield from _first_events_rows(settings, folder)
+        yield from _event_size_rows(settings, folder)
+        yield from _eviction_policy_rows(settings, folder)
 
 
 def _scaled_sizes(settings: PaperSettings, sizes: Sequence[int]) -> Sequence[int]:
-    """Return the paper's sizes, fewer of them where the experiments are scaled down."""
+    """Sizes of the paper; only the first three if the experiments are scaled down."""
     return sizes if settings.full or settings.size >= 1 else sizes[:3]
 
 
-def _table(
+def _event_time_rows(
     table: str,
     axis: str,
     scenario: EnrichmentScenario,
     published: Mapping[str, float | None],
     folder: Path,
     settings: PaperSettings,
-) -> Iterator[Row]:
+) -> Iterator[PaperRow]:
+    """Rows of Table 1 or 2: milliseconds of an event by hit, by miss, and by other reasoners."""
     run = enrich_events(scenario, folder)
-    yield Row(table, f"{axis}: a hit", "ms", published["cache"], run.mean(True), why=_DATA)
+    yield PaperRow(
+        table, f"{axis}: a hit", "ms", published["cache"], run.mean_milliseconds(True), why=_DATA
+    )
     why = "Not in the paper."
-    yield Row(table, f"{axis}: misses", "", None, run.hits.count(False), why=why)
-    answers = _ask_peers(scenario, folder, settings)
+    yield PaperRow(table, f"{axis}: misses", "", None, run.hits.count(False), why=why)
+    answers = _measure_peers(scenario, folder, settings)
     own = dict[str, float | None]()
     if "hermit" in settings.peers:
         few = EnrichmentScenario(scenario.tbox, scenario.static, scenario.events[:3])
@@ -268,9 +286,9 @@ def _table(
         except ShiqError as error:
             own["ours, HermiT"] = None
             answers.notes.append(f"{error.message}.")
-    yield from _engine_rows(table, axis, published, run.mean(False), (own, answers))
+    yield from _engine_rows(table, axis, published, run.mean_milliseconds(False), (own, answers))
     if table == "Table 2":
-        yield from _gains(axis, run, answers)
+        yield from _cache_speedup_rows(axis, run, answers)
 
 
 def _engine_rows(
@@ -278,34 +296,36 @@ def _engine_rows(
     axis: str,
     published: Mapping[str, float | None],
     miss: float | None,
-    others: tuple[dict[str, float | None], _PeerAnswers],
-) -> Iterator[Row]:
-    """The engines of the paper, a row each, and all that ran beside with HermiT's."""
+    others: tuple[dict[str, float | None], _PeerResults],
+) -> Iterator[PaperRow]:
+    """Rows of a table, one for each reasoner of the paper; HermiT's also shows all reasoners that
+    ran.
+    """
     own, answers = others
     why = " ".join([_DATA, _BESIDE, *dict.fromkeys(answers.notes)])
     for engine, figure in published.items():
         if engine == "HermiT":
             spent = {**own, **answers.seconds}
-            yield Row(table, f"{axis}: without a cache", "ms", figure, miss, spent, why)
+            yield PaperRow(table, f"{axis}: without a cache", "ms", figure, miss, spent, why)
         elif engine != "cache":
             name = _PEERS.get(engine)
             shown = {name: answers.seconds[name]} if name in answers.seconds else {}
             reason = f"{why} {_ABSENT} Without a number in the paper: it reached the time limit."
-            yield Row(table, f"{axis}: {engine}", "ms", figure, None, shown, reason)
+            yield PaperRow(table, f"{axis}: {engine}", "ms", figure, None, shown, reason)
     if answers.complete:
         whose = "HermiT" if answers.ours is not None else "our enricher"
         why = f"Share of the types (last event) that {whose} gives. The paper: {_COMPLETE[table]}."
         why = " ".join([why, *dict.fromkeys(answers.notes)])
-        yield Row(table, f"{axis}: complete", "%", 100.0, answers.ours, answers.complete, why)
+        yield PaperRow(table, f"{axis}: complete", "%", 100.0, answers.ours, answers.complete, why)
 
 
-def _gains(axis: str, run: EnrichmentRun, answers: _PeerAnswers) -> Iterator[Row]:
-    """Table 3: all events by an engine alone, over its misses and the hits of a cache."""
+def _cache_speedup_rows(axis: str, run: EnrichmentRun, answers: _PeerResults) -> Iterator[PaperRow]:
+    """Rows of Table 3: how many times faster all events are with a cache in front of a reasoner."""
     place = _INTERSECTIONS.index(int(axis.partition(" ")[0]))
     if not place:
         return
-    hit, many, misses = run.mean(True) or 0.0, len(run.hits), run.hits.count(False)
-    spent = {"ours": run.mean(False), **answers.seconds}
+    hit, many, misses = run.mean_milliseconds(True) or 0.0, len(run.hits), run.hits.count(False)
+    spent = {"ours": run.mean_milliseconds(False), **answers.seconds}
     gains = {
         name: None if one is None else one * many / (one * misses + hit * (many - misses))
         for name, one in spent.items()
@@ -323,7 +343,7 @@ def _gains(axis: str, run: EnrichmentRun, answers: _PeerAnswers) -> Iterator[Row
     for engine, figures in _TABLE_3.items():
         is_first, name = engine == "HermiT", _PEERS.get(engine)
         shown = gains if is_first else {name: gains[name]} if name in gains else {}
-        yield Row(
+        yield PaperRow(
             "Table 3",
             f"{axis}: {engine}",
             "×",
@@ -334,26 +354,28 @@ def _gains(axis: str, run: EnrichmentRun, answers: _PeerAnswers) -> Iterator[Row
         )
 
 
-def _queries(
+def _class_query_rows(
     axis: str,
     scenario: EnrichmentScenario,
     published: Mapping[str, float | None],
     folder: Path,
     settings: PaperSettings,
-) -> Iterator[Row]:
-    """Table 4: the instances of every class, of B and an event: types of B once, then look-ups."""
+) -> Iterator[PaperRow]:
+    """Rows of Table 4: time to list the instances of every class, in the static data B and an
+    event.
+    """
     with open_enricher(
         folder / "t.ofn", folder / "b.nt", allow=("undeclared",), reasoner="own"
     ) as enricher:
         begun = process_time()
-        static = instances_of(_types_of(enricher.knowledge))
+        static = group_by_class(_static_types(enricher.knowledge))
         prepared = 1000 * (process_time() - begun)
         spent: dict[bool, list[float]] = {True: [], False: []}
         for event in (*scenario.events, *scenario.events):
             begun = process_time()
             enriched_event = enricher.enrich(event)
             types = {**enriched_event.static_types, **enriched_event.types}
-            own = instances_of((one, name) for one, names in types.items() for name in names)
+            own = group_by_class((one, name) for one, names in types.items() for name in names)
             found = sum(
                 len({*static.get(name, ()), *own.get(name, ())})
                 for name in enricher.knowledge.classes
@@ -361,20 +383,20 @@ def _queries(
             spent[enriched_event.hit].append(1000 * (process_time() - begun))
     why = f"{_DATA} Events enriched by a hit, then one query for each class. The paper's are OWL2Bench's."
     hit, miss = mean(spent[True]), mean(spent[False])
-    yield Row(
+    yield PaperRow(
         "Table 4", f"{axis}: an event and all queries", "ms", published["cache"], hit, why=why
     )
     why = "Not in the paper."
-    yield Row("Table 4", f"{axis}: types of B, once", "ms", None, prepared, why=why)
-    yield Row("Table 4", f"{axis}: answers of the last event", "", None, found, why=why)
-    answers = _ask_peers(scenario, folder, settings, "instances")
+    yield PaperRow("Table 4", f"{axis}: types of B, once", "ms", None, prepared, why=why)
+    yield PaperRow("Table 4", f"{axis}: answers of the last event", "", None, found, why=why)
+    answers = _measure_peers(scenario, folder, settings, "instances")
     yield from _engine_rows("Table 4", axis, published, miss, ({}, answers))
 
 
-def instances_of(types: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
-    """Return the individuals of each class.
+def group_by_class(types: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
+    """Group individuals by class.
 
-    >>> instances_of([("a", "C"), ("b", "C")]) == {"C": {"a", "b"}}
+    >>> group_by_class([("a", "C"), ("b", "C")]) == {"C": {"a", "b"}}
     True
     """
     found: dict[str, set[str]] = {}
@@ -383,39 +405,49 @@ def instances_of(types: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
     return found
 
 
-def _traffic(settings: PaperSettings, folder: Path, say: Say) -> Iterator[Row]:
-    """Tables 2 and 3."""
+def _traffic_rows(settings: PaperSettings, folder: Path, say: Say) -> Iterator[PaperRow]:
+    """Rows of Tables 2 and 3: traffic observations, by number of intersections."""
     for place, published in enumerate(_scaled_sizes(settings, _INTERSECTIONS)):
         say(f"{published} intersections")
-        intersections = settings.scale(published, published)
-        scenario = city(min(intersections, 20), settings.scale(240, 15_000, 60), settings.seed)
+        intersections = settings.experiment_size(published, published)
+        scenario = generate_city(
+            min(intersections, 20), settings.experiment_size(240, 15_000, 60), settings.seed
+        )
         # The sensors that report are 20 of the city's; the others are static data alone.
-        whole = city(intersections, 1, settings.seed)
+        whole = generate_city(intersections, 1, settings.seed)
         scenario = EnrichmentScenario(scenario.tbox, whole.static, scenario.events)
         figures = {engine: times[place] for engine, times in _TABLE_2.items()}
         axis = f"{published} intersections"
-        yield from _table("Table 2", axis, scenario, figures, folder, settings)
+        yield from _event_time_rows("Table 2", axis, scenario, figures, folder, settings)
 
 
-def _trace(settings: PaperSettings, folder: Path) -> Iterator[Row]:
-    """Fig. 13: the first 100 events of one intersection's sensors."""
-    run = enrich_events(city(1, 100, settings.seed), folder)
+def _first_events_rows(settings: PaperSettings, folder: Path) -> Iterator[PaperRow]:
+    """Rows of Fig. 13: hits and misses in the first 100 events of one intersection's sensors."""
+    run = enrich_events(generate_city(1, 100, settings.seed), folder)
     why = "The paper in words: three misses, the rest hits. Ours has a structure a value region."
-    yield Row("Fig. 13", "misses in the first 100 events", "", 3, run.hits.count(False), why=why)
+    yield PaperRow(
+        "Fig. 13", "misses in the first 100 events", "", 3, run.hits.count(False), why=why
+    )
     for place in [place for place, hit in enumerate(run.hits) if not hit][:5]:
-        yield Row(
+        yield PaperRow(
             "Fig. 13", f"event {place}, a miss", "ms", None, run.milliseconds[place], why=PLOT_ONLY
         )
-    yield Row("Fig. 13", "a hit, mean", "ms", None, run.mean(True), why=PLOT_ONLY)
+    yield PaperRow("Fig. 13", "a hit, mean", "ms", None, run.mean_milliseconds(True), why=PLOT_ONLY)
 
 
-def _sizes(settings: PaperSettings, folder: Path) -> Iterator[Row]:
-    """Fig. 11 and 12: look-up and memory by structures and individuals of an event."""
-    for individuals in (2, 10, 20, 50)[: settings.scale(4, 4)]:
-        for structures in (100, 400, 1000)[: settings.scale(3, 3)]:
-            number = structures if settings.full else min(structures, settings.scale(40, 1000, 5))
+def _event_size_rows(settings: PaperSettings, folder: Path) -> Iterator[PaperRow]:
+    """Rows of Fig. 11 and 12: time and memory of a look-up, by structures and by individuals of an
+    event.
+    """
+    for individuals in (2, 10, 20, 50)[: settings.experiment_size(4, 4)]:
+        for structures in (100, 400, 1000)[: settings.experiment_size(3, 3)]:
+            number = (
+                structures
+                if settings.full
+                else min(structures, settings.experiment_size(40, 1000, 5))
+            )
             places = max(number, individuals // 2)
-            said = city(places, places, settings.seed)
+            said = generate_city(places, places, settings.seed)
             many = individuals // 2
             events = tuple(
                 tuple(line for k in range(many) for line in said.events[(n + k) % places])
@@ -426,21 +458,25 @@ def _sizes(settings: PaperSettings, folder: Path) -> Iterator[Row]:
             )
             axis = f"{individuals} individuals, {structures} structures"
             why = f"{PLOT_ONLY} {_DATA} {run.entries} entries were made."
-            yield Row("Fig. 11", f"{axis}: a hit", "ms", None, run.mean(True), why=why)
+            yield PaperRow(
+                "Fig. 11", f"{axis}: a hit", "ms", None, run.mean_milliseconds(True), why=why
+            )
             size = round(run.bytes / max(1, run.entries))
-            yield Row("Fig. 12", f"{axis}: bytes an entry", "", None, size, why=why)
+            yield PaperRow("Fig. 12", f"{axis}: bytes an entry", "", None, size, why=why)
 
 
-def _policies(settings: PaperSettings, folder: Path) -> Iterator[Row]:
-    """Fig. 14: hits by policy and capacity, 60 sensors of 20 places in turn."""
-    scenario = city(20, settings.scale(600, 15_000, 120), settings.seed)
-    for capacity in (5, 10, 20, 40, 60, 100)[: settings.scale(6, 6)]:
+def _eviction_policy_rows(settings: PaperSettings, folder: Path) -> Iterator[PaperRow]:
+    """Rows of Fig. 14: hits by eviction policy and capacity, for 60 sensors at 20 places in turn."""
+    scenario = generate_city(20, settings.experiment_size(600, 15_000, 120), settings.seed)
+    for capacity in (5, 10, 20, 40, 60, 100)[: settings.experiment_size(6, 6)]:
         for policy in POLICIES:
             run = enrich_events(scenario, folder, policy=policy, capacity=capacity)
             share = round(100 * mean(run.hits), 3)
             why = f"{PLOT_ONLY} Ours: structures differ by value regions too; a full cache that "
             why += "is hardly hit keeps only a sample of what is new."
-            yield Row("Fig. 14", f"{policy}, capacity {capacity}: hits", "%", None, share, why=why)
+            yield PaperRow(
+                "Fig. 14", f"{policy}, capacity {capacity}: hits", "%", None, share, why=why
+            )
 
 
 PAPER = Paper(
@@ -449,5 +485,5 @@ PAPER = Paper(
     "stream reasoning: a structural caching approach for IoT streams. Knowledge and Information "
     "Systems, 2022. doi:10.1007/s10115-022-01686-5",
     tuple(_PEERS.values()),
-    rows,
+    redo_experiments,
 )

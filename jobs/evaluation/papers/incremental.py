@@ -1,4 +1,5 @@
-"""The experiments on consistency over evolving ontologies (Wu and Lécué 2014): A_add and time.
+"""Redo the experiments on consistency over evolving ontologies (Wu and Lécué 2014): size of A_add,
+and time.
 
 `shiq evaluate lubm|uobm|npd` measure the same with more batches, engines and plots.
 """
@@ -24,7 +25,7 @@ from shiq.jobs.evaluation.evaluate.data import (
     Dataset,
     NumberedTriples,
     datasets,
-    random_batch,
+    draw_random_batch,
     read_triples,
 )
 from shiq.jobs.evaluation.evaluate.settings import PaperSettings
@@ -32,7 +33,7 @@ from shiq.jobs.evaluation.papers.page import (
     PLOT_ONLY,
     NotMeasured,
     Paper,
-    Row,
+    PaperRow,
     Say,
 )
 from shiq.jobs.evaluation.peers.drivers import PeerQuestion, ask_peer
@@ -64,28 +65,28 @@ _CPU: Final = (
 _INEQUALITIES: Final = 100
 
 
-def rows(settings: PaperSettings, say: Say) -> Iterator[Row]:
-    """Redo Table 1 and Fig. 1 to 4."""
+def redo_experiments(settings: PaperSettings, say: Say) -> Iterator[PaperRow]:
+    """Yield the rows of Table 1 and Fig. 1 to 4."""
     with tempfile.TemporaryDirectory() as folder:
         for family, figure in (("lubm", "Fig. 1"), ("uobm", "Fig. 2"), ("npd", "Fig. 3")):
-            if family == "npd" and settings.family("npd") is None:
+            if family == "npd" and settings.data_folder("npd") is None:
                 for table in ("Table 1", figure, "Fig. 4"):
-                    yield Row(table, "NPD", "%", why=_NO_NPD)
+                    yield PaperRow(table, "NPD", "%", why=_NO_NPD)
                 continue
-            for experiment in _experiments(family, settings, Path(folder), say):
-                yield from experiment.sizes()
-                yield from experiment.insertions(figure)
-                yield from experiment.everything()
+            for experiment in _make_experiments(family, settings, Path(folder), say):
+                yield from experiment.data_set_rows()
+                yield from experiment.insertion_rows(figure)
+                yield from experiment.all_data_rows()
 
 
-def _experiments(
+def _make_experiments(
     family: str, settings: PaperSettings, folder: Path, say: Say
-) -> Iterator[_Experiment]:
-    """A TBox with data each: L1, …; U1, …; N1 to N8, which are eighths of NPD."""
+) -> Iterator[_BatchExperiment]:
+    """Yield an experiment for each data set: L1, …; U1, …; N1 to N8, which are eighths of NPD."""
     sizes = (1, 5, 10) if settings.full else (1,)
     data = None if family == "npd" else settings.data
     if family == "npd":
-        sizes, data = (1,), settings.family("npd")
+        sizes, data = (1,), settings.data_folder("npd")
     for dataset in datasets(family, sizes, data, settings.seed, folder):
         if "disjointness" in dataset.name or "whole" in dataset.name:
             continue
@@ -99,12 +100,12 @@ def _experiments(
             say(name)
             place = folder / f"{name.replace(' ', '-')}"
             place.mkdir(parents=True, exist_ok=True)
-            (place / "base.nt").write_text(triples.text(0, count), encoding="utf-8")
-            yield _Experiment(replace(dataset, name=name), place, settings)
+            (place / "base.nt").write_text(triples.join_lines(0, count), encoding="utf-8")
+            yield _BatchExperiment(replace(dataset, name=name), place, settings)
 
 
-class _Experiment:
-    """One ontology with data, and what is inserted into it."""
+class _BatchExperiment:
+    """Experiment on one data set: batches of insertions are checked, with times and A_add."""
 
     def __init__(self, dataset: Dataset, folder: Path, settings: PaperSettings) -> None:
         self.dataset, self.folder, self.settings = dataset, folder, settings
@@ -112,8 +113,8 @@ class _Experiment:
         self.triples: NumberedTriples = read_triples(self.base)
         self.options: dict[str, Any] = {"allow": dataset.allow, "max_conflicts": 0}
 
-    def sizes(self) -> Iterator[Row]:
-        """Table 1: axioms before and after simplification, names, assertions by kind."""
+    def data_set_rows(self) -> Iterator[PaperRow]:
+        """Rows of Table 1: axioms before and after simplification, names, assertions by kind."""
         tbox = read_ontology([str(self.dataset.tbox)]).tbox
         types = pc.index(self.triples.terms, f"<{RDF}type>").as_py()
         values = pc.starts_with(self.triples.terms, '"').to_numpy(zero_copy_only=False)
@@ -130,24 +131,24 @@ class _Experiment:
             "feature assertions": data,
         }
         for what, count in counts.items():
-            yield Row("Table 1", f"{self.dataset.name}: {what}", "", None, count, why=_DAMAGED)
+            yield PaperRow("Table 1", f"{self.dataset.name}: {what}", "", None, count, why=_DAMAGED)
 
-    def insertions(self, figure: str) -> Iterator[Row]:
-        """Fig. 1 to 3: A_add and times, by share of fresh individuals."""
+    def insertion_rows(self, figure: str) -> Iterator[PaperRow]:
+        """Rows of Fig. 1 to 3: A_add and times, by share of fresh individuals."""
         store = self.folder / "store.kg"
         begun = process_time()
         index([str(self.dataset.tbox)], [str(self.base)], store, **self.options)
         prepared = process_time() - begun
         for fresh in _FRESH:
-            batch = self._batch(fresh)
+            batch = self._write_batch(fresh)
             with open_store(store) as session:
-                checks = {name: self._check(session, batch, name) for name in _CRITERIA}
+                checks = {name: self._time_check(session, batch, name) for name in _CRITERIA}
                 # A_add is read while the store is open.
                 looked_at = list(checks["definition7"].result.a_add)
-            peers = self._peers(batch) if fresh == 0.5 else {}
-            yield from self._sizes_of_batch(figure, fresh, checks, looked_at)
-            yield from self._times_of_batch(figure, fresh, checks, looked_at, peers)
-        yield Row(
+            peers = self._time_peers(batch) if fresh == 0.5 else {}
+            yield from self._looked_at_rows(figure, fresh, checks, looked_at)
+            yield from self._check_time_rows(figure, fresh, checks, looked_at, peers)
+        yield PaperRow(
             figure,
             f"{self.dataset.name}: index and certify, before any batch",
             "s",
@@ -156,9 +157,9 @@ class _Experiment:
             why="The paper assumes that the base is consistent; ours checks it once.",
         )
 
-    def _check(self, session: Any, batch: Path, criterion: str) -> _Check:
-        """Check a batch as often as is asked: CPU seconds of the fastest time."""
-        found = list[_Check]()
+    def _time_check(self, session: Any, batch: Path, criterion: str) -> _TimedCheck:
+        """Check a batch --repeats times; return the fastest check with its CPU seconds."""
+        found = list[_TimedCheck]()
         for _ in range(self.settings.repeats):
             marks = list[tuple[str, float]]()
 
@@ -177,14 +178,16 @@ class _Experiment:
                 for (stage, at), (_, after) in pairwise(marks)
                 if stage.startswith("deciding")
             )
-            found.append(_Check(result, spent, deciding))
+            found.append(_TimedCheck(result, spent, deciding))
         return min(found, key=lambda check: check.seconds)
 
-    def _batch(self, fresh: float) -> Path:
-        """Write 5 % of insertions, one of a hundred an inequality."""
+    def _write_batch(self, fresh: float) -> Path:
+        """Draw and write a batch of 5 % insertions, of which one in a hundred is an inequality;
+        return its file.
+        """
         count = max(2, round(len(self.triples) * FRACTION))
         draw = random.Random(f"incremental {self.settings.seed} {fresh}")
-        lines = random_batch(self.triples, count, self.settings.seed, fresh)
+        lines = draw_random_batch(self.triples, count, self.settings.seed, fresh)
         subjects = sorted({line.partition(" ")[0] for line in lines})
         for place in range(0, len(lines), _INEQUALITIES):
             one, other = draw.sample(subjects, 2)
@@ -193,9 +196,14 @@ class _Experiment:
         file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         return file
 
-    def _sizes_of_batch(
-        self, figure: str, fresh: float, checks: dict[str, _Check], looked_at: Sequence[Assertion]
-    ) -> Iterator[Row]:
+    def _looked_at_rows(
+        self,
+        figure: str,
+        fresh: float,
+        checks: dict[str, _TimedCheck],
+        looked_at: Sequence[Assertion],
+    ) -> Iterator[PaperRow]:
+        """Rows with the share of the base in A_add, by criterion, and A_add by kind of assertion."""
         axis, size = f"{self.dataset.name} ({fresh})", len(self.triples)
         paper, words = _SHARES[self.dataset.family]
         why = (
@@ -207,57 +215,66 @@ class _Experiment:
             for criterion, check in checks.items()
         }
         ours, paper = shares.pop("definition7"), paper if fresh == 0.5 else None
-        yield Row(figure, f"{axis}: A_add of base", "%", paper, ours, shares, why)
+        yield PaperRow(figure, f"{axis}: A_add of base", "%", paper, ours, shares, why)
         for kind, count in sorted(Counter(type(one).__name__ for one in looked_at).items()):
             why = "Not in the paper: A_add by kind of assertion."
-            yield Row(figure, f"{axis}: A_add, {kind}", "", None, count, why=why)
+            yield PaperRow(figure, f"{axis}: A_add, {kind}", "", None, count, why=why)
 
-    def _times_of_batch(
+    def _check_time_rows(
         self,
         figure: str,
         fresh: float,
-        checks: dict[str, _Check],
+        checks: dict[str, _TimedCheck],
         looked_at: Sequence[Assertion],
-        peers: dict[str, _PeerTimes],
-    ) -> Iterator[Row]:
-        """CPU seconds of the published method, generating and reasoning apart, as the paper has them."""
+        peers: dict[str, _PeerCpuTimes],
+    ) -> Iterator[PaperRow]:
+        """Rows with the CPU seconds of the published method: generating A_add, reasoning, and both."""
         axis, reasoner = f"{self.dataset.name} ({fresh})", self.settings.reasoner
         published = checks["definition7"]
-        generated, reasoned = published.seconds - published.deciding, _PeerTimes(published.deciding)
+        generated, reasoned = (
+            published.seconds - published.deciding,
+            _PeerCpuTimes(published.deciding),
+        )
         if reasoner != "own":
-            reasoned = self._reason(reasoner, looked_at)
+            reasoned = self._time_peer_on_looked_at(reasoner, looked_at)
         notes = [reasoned.note, *(asked.note for asked in peers.values())]
         why = " ".join([PLOT_ONLY, _CPU, *filter(None, dict.fromkeys(notes))])
-        yield Row(figure, f"{axis}: generating", "s", None, generated, why=why)
+        yield PaperRow(figure, f"{axis}: generating", "s", None, generated, why=why)
         title = f"{axis}: reasoning by {reasoner}"
-        yield Row(figure, title, "s", None, reasoned.prepared, why=why)
+        yield PaperRow(figure, title, "s", None, reasoned.prepared, why=why)
         whole = None if reasoned.prepared is None else generated + reasoned.prepared
         steps: dict[str, float | None] = {
             name: check.seconds for name, check in checks.items() if name != "definition7"
         }
         steps |= {name: asked.step for name, asked in peers.items()}
-        yield Row(figure, f"{axis}: insertions checked", "s", None, whole, steps, why)
+        yield PaperRow(figure, f"{axis}: insertions checked", "s", None, whole, steps, why)
 
-    def _reason(self, reasoner: str, looked_at: Sequence[Assertion]) -> _PeerTimes:
-        """Have a peer check A_add from scratch, as the paper does: CPU seconds with loading."""
+    def _time_peer_on_looked_at(
+        self, reasoner: str, looked_at: Sequence[Assertion]
+    ) -> _PeerCpuTimes:
+        """Let another reasoner check A_add from scratch, as the paper does; return its CPU seconds
+        with loading.
+        """
         file = self.folder / "a_add.nt"
         lines = (line for assertion in looked_at for line in assertion_lines(assertion))
         file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         nothing = self.folder / "nothing.nt"
         nothing.write_text("", encoding="utf-8")
-        return self._ask(reasoner, file, nothing)
+        return self._time_peer(reasoner, file, nothing)
 
-    def _peers(self, batch: Path) -> dict[str, _PeerTimes]:
-        return {name: self._ask(name, self.base, batch) for name in self.settings.peers}
+    def _time_peers(self, batch: Path) -> dict[str, _PeerCpuTimes]:
+        """CPU seconds of each selected reasoner for the base and a batch."""
+        return {name: self._time_peer(name, self.base, batch) for name in self.settings.peers}
 
-    def _ask(self, name: str, base: Path, batch: Path) -> _PeerTimes:
+    def _time_peer(self, name: str, base: Path, batch: Path) -> _PeerCpuTimes:
+        """CPU seconds of another reasoner for a base and a batch, or a note why there are none."""
         try:
             return _ask_peer(name, self.dataset, (base, batch), self.folder, self.settings)
         except NotMeasured as why:
-            return _PeerTimes(note=str(why))
+            return _PeerCpuTimes(note=str(why))
 
-    def everything(self) -> Iterator[Row]:
-        """Fig. 4: all data as insertions into nothing."""
+    def all_data_rows(self) -> Iterator[PaperRow]:
+        """Rows of Fig. 4: all data as insertions into an empty base."""
         begun = process_time()
         result = check_insertions(
             [str(self.dataset.tbox)],
@@ -269,27 +286,27 @@ class _Experiment:
         spent = process_time() - begun
         nothing = self.folder / "nothing.nt"
         nothing.write_text("", encoding="utf-8")
-        peers = {name: self._ask(name, self.base, nothing) for name in self.settings.peers}
+        peers = {name: self._time_peer(name, self.base, nothing) for name in self.settings.peers}
         notes = " ".join(asked.note for asked in peers.values() if asked.note)
         words = f"The paper in words: about {_GAINS[self.dataset.family]} faster than Pellet."
         why = f"{PLOT_ONLY} {words} Ours: CPU seconds. {notes}".strip()
         times = {name: asked.prepared for name, asked in peers.items()}
-        yield Row("Fig. 4", f"{self.dataset.name}: all data", "s", None, spent, times, why)
+        yield PaperRow("Fig. 4", f"{self.dataset.name}: all data", "s", None, spent, times, why)
         share = round(100 * result.statistics.add_set / len(self.triples), 3)
         why = "Of N8 the paper says: over 90 %."
-        yield Row("Fig. 4", f"{self.dataset.name}: A_add of data", "%", None, share, why=why)
+        yield PaperRow("Fig. 4", f"{self.dataset.name}: A_add of data", "%", None, share, why=why)
 
 
-class _Check(NamedTuple):
-    """A batch checked by ours: the result, CPU seconds, and those of the reasoner among them."""
+class _TimedCheck(NamedTuple):
+    """Check of a batch by shiq: its result, its CPU seconds, and those spent on deciding modules."""
 
     result: Result
     seconds: float
     deciding: float
 
 
-class _PeerTimes:
-    """CPU seconds of a peer, before the batch and for it; ``note``: why there are none."""
+class _PeerCpuTimes:
+    """CPU seconds of another reasoner, before the batch and for it; ``note``: why there are none."""
 
     def __init__(
         self, prepared: float | None = None, step: float | None = None, note: str = ""
@@ -299,8 +316,8 @@ class _PeerTimes:
 
 def _ask_peer(
     name: str, dataset: Dataset, files: Sequence[Path], folder: Path, settings: PaperSettings
-) -> _PeerTimes:
-    """Ask a peer about a base and a batch. Raises: NotMeasured."""
+) -> _PeerCpuTimes:
+    """Ask another reasoner about a base and a batch; return its CPU seconds. Raises: NotMeasured."""
     peer, found = PEERS[name], find_peer(name)
     if isinstance(found, AbsentPeer):
         raise NotMeasured(f"{peer.title} is not installed: {found.reason}")
@@ -319,13 +336,15 @@ def _ask_peer(
         raise NotMeasured(f"{peer.title}: {step.verdicts.trouble}")
     said, spent = step.verdicts.verdict, step.reading.cpu_seconds
     if peer.engine == INCREMENTAL:
-        return _PeerTimes(spent - step.cpu_seconds, step.cpu_seconds, f"{peer.title} says {said}.")
-    return _PeerTimes(spent, spent, f"{peer.title}, from scratch, says {said}.")
+        return _PeerCpuTimes(
+            spent - step.cpu_seconds, step.cpu_seconds, f"{peer.title} says {said}."
+        )
+    return _PeerCpuTimes(spent, spent, f"{peer.title}, from scratch, says {said}.")
 
 
 PAPER = Paper(
     "incremental",
     "J. Wu, F. Lécué: Towards Consistency Checking over Evolving Ontologies. CIKM 2014",
     tuple(PEERS),
-    rows,
+    redo_experiments,
 )

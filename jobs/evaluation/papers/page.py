@@ -1,9 +1,8 @@
-"""Pages of `shiq evaluate PAPER`: rows with the paper's figure, ours and those of peers.
+"""Page of a redone paper: the paper's figures beside those of shiq and of other systems, as JSON,
+HTML and Markdown.
 
-A page is made once, and written as JSON, as HTML and as Markdown.
-
->>> row = Row("Fig. 1", "LUBM-1", "s", paper=None, ours=1.5, why="the plot has no numbers")
->>> problems({"schema_version": 1, "paper": "x", "machine": {}, "versions": {}, "seed": 1,
+>>> row = PaperRow("Fig. 1", "LUBM-1", "s", paper=None, ours=1.5, why="the plot has no numbers")
+>>> find_schema_problems({"schema_version": 1, "paper": "x", "machine": {}, "versions": {}, "seed": 1,
 ...     "commit": "", "rows": [row.to_dict()]})
 []
 """
@@ -19,9 +18,9 @@ from typing import Any
 
 import shiq
 from shiq.errors import UsageError
-from shiq.jobs.evaluation.evaluate.plots import Bar, BarGroup, Plot, bars
+from shiq.jobs.evaluation.evaluate.plots import Bar, BarGroup, Plot, lay_out_bars
 from shiq.jobs.evaluation.evaluate.settings import PaperSettings
-from shiq.jobs.evaluation.harness import Progress, Save, checked_document, commit
+from shiq.jobs.evaluation.harness import Progress, Save, current_commit, make_checked_document
 from shiq.jobs.evaluation.peers.install import PACKAGES
 from shiq.jobs.pages import render
 from shiq.jobs.reports.write import schema_problems
@@ -39,15 +38,20 @@ Say = Callable[[str], None]
 
 
 class NotMeasured(Exception):
-    """A figure cannot be had: a peer is absent, a run crashed or reached the limit."""
+    """Error: a figure cannot be measured, since a system is absent, crashed or reached the time
+    limit.
+    """
 
 
 @dataclass(frozen=True)
-class Row:
-    """One figure of a paper, redone.
+class PaperRow:
+    """Figure of a paper, redone: the paper's number beside those of shiq and of other systems.
 
-    table: the table or figure of the paper; axis: where in it; unit: of all numbers.
-    paper, ours, peers: numbers, or None where there is none; why: what differs, and why.
+    table: the table or figure of the paper
+    axis: the row or point within it
+    unit: of all numbers
+    paper, ours, peers: numbers of the paper, of shiq and of other systems; None if there is none
+    why: what differs, and why
     """
 
     table: str
@@ -59,46 +63,46 @@ class Row:
     why: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the row as JSON has it."""
+        """JSON value of the row."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper with its experiments.
+    """Paper with the function that redoes its experiments.
 
-    citation: authors, title, venue, year, DOI; peers: the systems that may run beside.
-    rows: redoes the experiments.
+    citation: authors, title, venue, year, DOI
+    peers: names of the systems that can be compared
     """
 
     name: str
     citation: str
     peers: tuple[str, ...]
-    rows: Callable[[PaperSettings, Say], Iterator[Row]]
+    redo_experiments: Callable[[PaperSettings, Say], Iterator[PaperRow]]
 
 
 def evaluate_paper(paper: Paper, settings: PaperSettings, say: Say) -> dict[str, Any]:
-    """Redo the experiments of ``paper``; return the page as JSON has it.
+    """Redo the experiments of a paper and return the page as a JSON document.
 
-    Raises: UsageError for a peer that the paper's experiments do not know.
+    Raises: UsageError for a system that the paper's experiments do not know.
     """
     unknown = [name for name in settings.peers if name not in paper.peers]
     if unknown:
         known = ", ".join(paper.peers) or "none"
         raise UsageError(f"{paper.name} has no peer {unknown[0]!r}", f"Known: {known}.")
     began, rows = time.time(), list[dict[str, Any]]()
-    for row in paper.rows(settings, say):
+    for row in paper.redo_experiments(settings, say):
         rows.append(row.to_dict())
         say(f"{row.table}, {row.axis}")
-    return checked_document(
+    return make_checked_document(
         SCHEMA,
         SCHEMA_VERSION,
         began,
         paper=paper.name,
         citation=paper.citation,
-        versions=_versions(),
+        versions=_library_versions(),
         seed=settings.seed,
-        commit=commit(),
+        commit=current_commit(),
         size="full" if settings.full else settings.size,
         peers=list(settings.peers),
         data="generated"
@@ -111,11 +115,12 @@ def evaluate_paper(paper: Paper, settings: PaperSettings, say: Say) -> dict[str,
 def measure_paper(
     paper: Paper, settings: PaperSettings, progress: Progress, save: Save
 ) -> dict[str, Any]:
-    """Redo the experiments of ``paper`` (see `evaluate_paper`) for a harness."""
+    """Redo the experiments of a paper as `evaluate_paper` does, in the form that `Harness` calls."""
     return evaluate_paper(paper, settings, lambda what: progress(what, 0, 0))
 
 
-def _versions() -> dict[str, str]:
+def _library_versions() -> dict[str, str]:
+    """Versions of shiq, Python and the libraries that figures depend on."""
     found = {"shiq": shiq.__version__, "python": platform.python_version()}
     for name in ("numpy", "pyarrow", "clingo"):
         try:
@@ -162,18 +167,18 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-def problems(page: object) -> list[str]:
-    """Return what keeps ``page`` from fitting `SCHEMA`, each as one sentence."""
+def find_schema_problems(page: object) -> list[str]:
+    """List the violations of `SCHEMA` in a page, each as a sentence."""
     return schema_problems(page, SCHEMA)
 
 
 # --- tables ---------------------------------------------------------------------------------------
 
 
-def number(value: float | None) -> str:
-    """Return a number for readers: three digits that count.
+def format_number(value: float | None) -> str:
+    """Format a number for readers, with three significant digits; "–" if there is none.
 
-    >>> [number(v) for v in (None, 12345, 12345.6, 2.345, 0.01234)]
+    >>> [format_number(v) for v in (None, 12345, 12345.6, 2.345, 0.01234)]
     ['–', '12,345', '12,346', '2.35', '0.0123']
     """
     if value is None:
@@ -185,7 +190,10 @@ def number(value: float | None) -> str:
 
 @dataclass(frozen=True)
 class PaperTable:
-    """The rows of one table or figure; notes: what differs and why, each once."""
+    """Table of the page, for one table or figure of the paper; its cells are texts.
+
+    notes: what differs from the paper and why, each once
+    """
 
     title: str
     peers: tuple[str, ...]
@@ -194,16 +202,16 @@ class PaperTable:
     plot: Plot | None = None
 
     @property
-    def head(self) -> tuple[str, ...]:
-        """The titles of the columns."""
+    def column_titles(self) -> tuple[str, ...]:
+        """Titles of the columns."""
         return ("", "unit", "paper", "ours", *self.peers, "note")
 
 
-def tables(page: Mapping[str, Any]) -> list[PaperTable]:
-    """Return the tables of a page, in its order."""
-    groups: dict[str, list[Row]] = {}
+def make_tables(page: Mapping[str, Any]) -> list[PaperTable]:
+    """Make the tables of a page, in the order of its rows."""
+    groups: dict[str, list[PaperRow]] = {}
     for values in page["rows"]:
-        row = Row(**values)
+        row = PaperRow(**values)
         groups.setdefault(row.table, []).append(row)
     found = []
     for title, rows in groups.items():
@@ -213,35 +221,35 @@ def tables(page: Mapping[str, Any]) -> list[PaperTable]:
             (
                 row.axis,
                 row.unit,
-                number(row.paper),
-                number(row.ours),
-                *(number(row.peers.get(name)) for name in peers),
+                format_number(row.paper),
+                format_number(row.ours),
+                *(format_number(row.peers.get(name)) for name in peers),
                 str(notes.index(row.why) + 1) if row.why else "",
             )
             for row in rows
         )
-        found.append(PaperTable(title, peers, cells, notes, _plot(title, rows)))
+        found.append(PaperTable(title, peers, cells, notes, _plot_rows(title, rows)))
     return found
 
 
-def _plot(title: str, rows: Sequence[Row]) -> Plot | None:
-    """Lay out paper, ours and peers as bars, for the unit that most rows have."""
+def _plot_rows(title: str, rows: Sequence[PaperRow]) -> Plot | None:
+    """Bar plot of the rows with the most frequent unit: paper, shiq and other systems."""
     units = [row.unit for row in rows]
     unit = max(dict.fromkeys(units), key=units.count)
     groups = []
     for row in rows:
         given = {"paper": row.paper, "ours": row.ours, **row.peers}
         shown = tuple(
-            Bar(name, value, number(value), place)
+            Bar(name, value, format_number(value), place)
             for place, (name, value) in enumerate(given.items())
             if value is not None and value > 0 and row.unit == unit
         )
         groups.append(BarGroup(row.axis, shown))
-    return bars(groups, unit=unit, title=title, logarithmic=True)
+    return lay_out_bars(groups, unit=unit, title=title, logarithmic=True)
 
 
-def facts(page: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return what the head of a page says: name and value."""
+def page_facts(page: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Facts in the head of a page, by name: citation, machine, versions, date, size, data."""
     host, size = page["machine"], page["size"]
     return [
         ("paper", page["citation"]),
@@ -253,48 +261,58 @@ def facts(page: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("made", f"{page['made']}, commit {page['commit'] or 'unknown'}, seed {page['seed']}"),
         ("size", "the paper's" if size == "full" else f"{size:g} of the default"),
         ("data", page["data"]),
-        ("peers", ", ".join(map(_title, page["peers"])) or "none asked for (--peers)"),
+        ("peers", ", ".join(map(_peer_title, page["peers"])) or "none asked for (--peers)"),
     ]
 
 
-def _title(peer: str) -> str:
-    """Return a peer with its version, where this program names one."""
+def _peer_title(peer: str) -> str:
+    """Title of a compared system, with its version if shiq fixes one."""
     known = PEERS | INCOMPLETE
     pinned = {words.partition("==")[0]: words for names in PACKAGES.values() for words in names}
     return known[peer].title if peer in known else pinned.get(peer, peer).replace("==", " ")
 
 
-def markdown(page: Mapping[str, Any]) -> str:
-    """Return a page as Markdown."""
+def page_to_markdown(page: Mapping[str, Any]) -> str:
+    """Render a page as Markdown."""
     lines = [f"# shiq evaluate {page['paper']}", ""]
-    lines += [f"* {name}: {value}" for name, value in facts(page)]
-    for table in tables(page):
-        lines += ["", f"## {table.title}", "", _line(table.head), "|---" * len(table.head) + "|"]
-        lines += [_line(cells) for cells in table.rows]
+    lines += [f"* {name}: {value}" for name, value in page_facts(page)]
+    for table in make_tables(page):
+        lines += [
+            "",
+            f"## {table.title}",
+            "",
+            _markdown_row(table.column_titles),
+            "|---" * len(table.column_titles) + "|",
+        ]
+        lines += [_markdown_row(cells) for cells in table.rows]
         lines += ["", *(f"{place}. {note}" for place, note in enumerate(table.notes, 1))]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _line(cells: Sequence[str]) -> str:
+def _markdown_row(cells: Sequence[str]) -> str:
+    """Row of a Markdown table."""
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
-def html(page: Mapping[str, Any]) -> str:
-    """Return a page as HTML."""
+def page_to_html(page: Mapping[str, Any]) -> str:
+    """Render a page as HTML."""
     return render(
-        "evaluation/paper.html", name=page["paper"], facts=facts(page), tables=tables(page)
+        "evaluation/paper.html",
+        name=page["paper"],
+        facts=page_facts(page),
+        tables=make_tables(page),
     )
 
 
 # --- arithmetic of the experiments ------------------------------------------------------------------
 
 
-def latencies(service: Sequence[float], period: float) -> list[float]:
-    """Return how long each point waits for its answer, if points come every ``period`` seconds.
+def compute_latencies(service: Sequence[float], period: float) -> list[float]:
+    """Seconds that each point waits for its answer, if points arrive every ``period`` seconds.
 
     service: the seconds that each point takes; a point waits until those before it are done.
 
-    >>> latencies([1.0, 1.0, 1.0], 0.5), latencies([1.0, 1.0, 1.0], 2)
+    >>> compute_latencies([1.0, 1.0, 1.0], 0.5), compute_latencies([1.0, 1.0, 1.0], 2)
     ([1.0, 1.5, 2.0], [1.0, 1.0, 1.0])
     """
     found, free = list[float](), 0.0
@@ -304,11 +322,12 @@ def latencies(service: Sequence[float], period: float) -> list[float]:
     return found
 
 
-def sustained_rate(take: Callable[[int], object], seconds: float) -> float:
-    """Search the highest rate of tuples a second that ``take`` keeps up with on a core of its own.
+def find_sustained_rate(take: Callable[[int], object], seconds: float) -> float:
+    """Find the highest rate, in tuples a second, that ``take`` keeps up with on one core.
 
-    take: takes so many tuples. Each rate is tried for so many ``seconds`` of CPU time, in twenty
-    batches; it is kept up with if what arrives in these seconds is taken in them.
+    take: processes this number of tuples.
+    Each rate is tried for ``seconds`` of CPU time, in twenty batches. It is sustained if the tuples
+    that arrive in these seconds are processed in them.
     """
     take(500)
     low, high = 0.0, 1_000.0
@@ -321,6 +340,9 @@ def sustained_rate(take: Callable[[int], object], seconds: float) -> float:
 
 
 def _keeps_up(take: Callable[[int], object], rate: float, seconds: float) -> bool:
+    """Whether ``take`` processes the tuples of some ``seconds`` at this rate within these seconds
+    of CPU time.
+    """
     begun = time.process_time()
     for _ in range(20):
         take(max(1, round(rate * seconds / 20)))

@@ -1,6 +1,7 @@
-"""The experiments on stream rules (I-DLV-sr; Calimeri et al. 2021), and clingo on the same streams.
+"""Redo the experiments on stream rules (I-DLV-sr; Calimeri et al. 2021), with clingo on the same
+streams.
 
-clingo knows no windows: what they hold at a point is counted outside it, and outside its time.
+clingo has no windows: their content at each point is computed before, and not counted in its time.
 """
 
 from __future__ import annotations
@@ -21,22 +22,26 @@ from shiq.jobs.evaluation.papers.page import (
     PLOT_ONLY,
     NotMeasured,
     Paper,
-    Row,
+    PaperRow,
     Say,
-    latencies,
+    compute_latencies,
 )
 from shiq.jobs.evaluation.streams.rules import (
     Column,
-    GeneratedJoin,
     GeneratedRules,
-    Grid,
+    HeavyJoin,
+    PhotovoltaicGrid,
     PointRows,
 )
 from shiq.streams.rules import Program
 
 
-class PointRun(NamedTuple):
-    """A point, evaluated: CPU and wall milliseconds, and how many atoms of each predicate hold."""
+class EvaluatedPoint(NamedTuple):
+    """Evaluation of one time point of a stream.
+
+    cpu, wall: milliseconds
+    atom_counts: number of true atoms of each requested predicate
+    """
 
     cpu: float
     wall: float
@@ -45,69 +50,75 @@ class PointRun(NamedTuple):
 
 #: A system: evaluates a stream, set-up first (as a point without atoms), then point by point.
 #: asked: predicates with arity; texts: whether atoms go in and out as texts.
-System: TypeAlias = Callable[[GeneratedRules, tuple[str, ...], bool], Iterator[PointRun]]
+System: TypeAlias = Callable[[GeneratedRules, tuple[str, ...], bool], Iterator[EvaluatedPoint]]
 
 
-def evaluate_ours(
+def evaluate_incrementally(
     stream: GeneratedRules, asked: tuple[str, ...], texts: bool
-) -> Iterator[PointRun]:
-    """Evaluate a stream incrementally."""
-    begun = _clocks()
+) -> Iterator[EvaluatedPoint]:
+    """Evaluate a stream by shiq, point by point, incrementally."""
+    begun = _read_clocks()
     session = Program.parse(stream.rules).session()
-    yield _point(begun, [])
-    for t, rows in stream.lines() if texts else stream.events():
-        begun = _clocks()
+    yield _measure_point(begun, [])
+    for t, rows in stream.timed_atoms() if texts else stream.timed_rows():
+        begun = _read_clocks()
         (model,) = [*session.push(t, rows), *session.finish()]
         if texts:
             derived: Any = model.derived
-            point = _point(begun, [])
+            point = _measure_point(begun, [])
             names = Counter(atom.partition("(")[0] for atom in derived)
-            yield point._replace(atom_counts=[names[name] for name in _names(asked)])
+            yield point._replace(atom_counts=[names[name] for name in _bare_names(asked)])
         else:
             columns = [model.columns(predicate) for predicate in asked]
-            yield _point(begun, [len(found[0]) for found in columns])
+            yield _measure_point(begun, [len(found[0]) for found in columns])
 
 
-def evaluate_ours_anew(
+def evaluate_from_scratch(
     stream: GeneratedRules, asked: tuple[str, ...], texts: bool
-) -> Iterator[PointRun]:
-    """Evaluate each point from scratch, on what the windows hold, as clingo does."""
-    begun, past = _clocks(), _RecentIndividuals(stream.rules)
-    program = Program.parse(_over_windows(stream.rules))
-    yield _point(begun, [])
-    for held in windows(stream):
+) -> Iterator[EvaluatedPoint]:
+    """Evaluate each point of a stream by shiq from scratch, on the content of the windows, as
+    clingo does.
+    """
+    begun, past = _read_clocks(), _RecentIndividuals(stream.rules)
+    program = Program.parse(_rewrite_windows(stream.rules))
+    yield _measure_point(begun, [])
+    for held in window_contents(stream):
         by_name: dict[str, list[tuple[int, ...]]] = {}
         for (name, row), many in held.items():
             by_name.setdefault(f"{_bare_name(name)}_/{len(row) + 1}", []).append((*row, many))
         by_name |= {
             f"{name}_before/1": [(one,) for one in before]
-            for name, before in past.always(held).items()
+            for name, before in past.individuals_at_all_points(held).items()
             if before
         }
         rows = {name: tuple(np.array(found).T) for name, found in by_name.items()}
-        begun = _clocks()
+        begun = _read_clocks()
         session = program.session()
         (model,) = [*session.push(0, rows), *session.finish()]
         columns = [model.columns(predicate) for predicate in asked]
-        point = _point(begun, [len(found[0]) for found in columns])
-        past.add({name: {*model.columns(f"{name}/1")[0].tolist()} for name in past.points})
+        point = _measure_point(begun, [len(found[0]) for found in columns])
+        past.add_point({name: {*model.columns(f"{name}/1")[0].tolist()} for name in past.points})
         yield point
 
 
-def _clocks() -> tuple[float, float]:
+def _read_clocks() -> tuple[float, float]:
+    """Current CPU and wall time in seconds."""
     return time.process_time(), time.perf_counter()
 
 
-def _point(begun: tuple[float, float], found: list[int]) -> PointRun:
-    cpu, wall = _clocks()
-    return PointRun(1000 * (cpu - begun[0]), 1000 * (wall - begun[1]), found)
+def _measure_point(begun: tuple[float, float], found: list[int]) -> EvaluatedPoint:
+    """Evaluation of a point that began at these times and ends now."""
+    cpu, wall = _read_clocks()
+    return EvaluatedPoint(1000 * (cpu - begun[0]), 1000 * (wall - begun[1]), found)
 
 
 def _bare_name(predicate: str) -> str:
+    """Name of a predicate without its arity."""
     return predicate.rpartition("/")[0]
 
 
-def _names(asked: Sequence[str]) -> list[str]:
+def _bare_names(asked: Sequence[str]) -> list[str]:
+    """Names of predicates without their arities."""
     return [_bare_name(predicate) for predicate in asked]
 
 
@@ -119,12 +130,12 @@ _ALWAYS = re.compile(r"(\w+)(\([^()]*\)) always in \[(\d+)\]")
 _LEFT_OUT = re.compile(r" at most | \w+ always in")
 
 
-def windows(stream: GeneratedRules) -> Iterator[Counter[tuple[str, tuple[int, ...]]]]:
-    """Return what the windows over input hold at each point, with how often."""
+def window_contents(stream: GeneratedRules) -> Iterator[Counter[tuple[str, tuple[int, ...]]]]:
+    """Yield the content of the windows over input at each point: atoms and how often they occur."""
     lengths = {found[0]: int(found[3]) for found in _WINDOW.findall(stream.rules)}
     held: Counter[tuple[str, tuple[int, ...]]] = Counter()
     past: dict[str, deque[list[tuple[str, tuple[int, ...]]]]] = {name: deque() for name in lengths}
-    for _, rows in stream.events():
+    for _, rows in stream.timed_rows():
         by_name = {
             _bare_name(predicate): (predicate, columns) for predicate, columns in rows.items()
         }
@@ -138,12 +149,13 @@ def windows(stream: GeneratedRules) -> Iterator[Counter[tuple[str, tuple[int, ..
         yield +held
 
 
-def _over_windows(rules: str) -> str:
-    """Return the rules over what windows hold: p_(…, how often), and p_before(…) for `always`.
+def _rewrite_windows(rules: str) -> str:
+    """Rewrite rules so that they read window contents as facts: p_(…, count), and p_before(…) for
+    `always`.
 
     Rules that look back on derived atoms without arguments cost nothing and are left out.
 
-    >>> _over_windows("p(X) :- q(X) count N in [3], r(X) always in [2].")
+    >>> _rewrite_windows("p(X) :- q(X) count N in [3], r(X) always in [2].")
     'p(X) :- q_(X,N), r(X), r_before(X).'
     """
     lines = rules.splitlines(keepends=True)
@@ -153,82 +165,87 @@ def _over_windows(rules: str) -> str:
 
 
 class _RecentIndividuals:
-    """The individuals of each predicate that `always` looks back on, at the last points."""
+    """Individuals of each predicate under `always`, at each of the last points."""
 
     def __init__(self, rules: str) -> None:
         lengths = {found[0]: int(found[2]) for found in _ALWAYS.findall(rules)}
         self.points = {name: deque[set[int]](maxlen=many) for name, many in lengths.items()}
 
-    def always(self, held: Counter[tuple[str, tuple[int, ...]]]) -> dict[str, set[int]]:
-        """Return those that are in all points; points before the first one do not count."""
+    def individuals_at_all_points(
+        self, held: Counter[tuple[str, tuple[int, ...]]]
+    ) -> dict[str, set[int]]:
+        """Individuals that were present at all remembered points, by predicate."""
         known = {row[0] for _, row in held}
         return {name: known.intersection(*points) for name, points in self.points.items()}
 
-    def add(self, found: Mapping[str, set[int]]) -> None:
-        """Add a point."""
+    def add_point(self, found: Mapping[str, set[int]]) -> None:
+        """Add the individuals of a point, by predicate."""
         for name, points in self.points.items():
             points.append(found[name])
 
 
-def evaluate_clingo_anew(
+def evaluate_clingo_from_scratch(
     stream: GeneratedRules, asked: tuple[str, ...], texts: bool
-) -> Iterator[PointRun]:
-    """Evaluate each point by clingo from scratch."""
-    clingo, past = _clingo(), _RecentIndividuals(stream.rules)
+) -> Iterator[EvaluatedPoint]:
+    """Evaluate each point of a stream by clingo from scratch."""
+    clingo, past = _import_clingo(), _RecentIndividuals(stream.rules)
     shown = [*asked, *(f"{name}/1" for name in past.points)]
-    rules = _over_windows(stream.rules) + "".join(f"#show {name}.\n" for name in shown)
-    yield PointRun(0.0, 0.0, [])
-    for held in windows(stream):
+    rules = _rewrite_windows(stream.rules) + "".join(f"#show {name}.\n" for name in shown)
+    yield EvaluatedPoint(0.0, 0.0, [])
+    for held in window_contents(stream):
         facts = "".join(
             f"{_bare_name(name)}_({','.join(map(str, row))},{many}).\n"
             for (name, row), many in held.items()
         )
-        for name, before in past.always(held).items():
+        for name, before in past.individuals_at_all_points(held).items():
             facts += "".join(f"{name}_before({x}).\n" for x in before)
-        begun = _clocks()
+        begun = _read_clocks()
         control = clingo.Control(["--warn=none"])
         control.add("base", [], rules + facts)
         control.ground([("base", [])])
-        symbols = _solve(control, texts)
-        point = _point(begun, [])
+        symbols = _solve_for_shown_atoms(control, texts)
+        point = _measure_point(begun, [])
         number = Counter(name for name, _ in symbols)
-        past.add(
+        past.add_point(
             {
                 one: {int(str(symbol)[len(one) + 1 : -1]) for n, symbol in symbols if n == one}
                 for one in past.points
             }
         )
-        yield point._replace(atom_counts=[number[name] for name in _names(asked)])
+        yield point._replace(atom_counts=[number[name] for name in _bare_names(asked)])
 
 
 def evaluate_clingo_once(
     stream: GeneratedRules, asked: tuple[str, ...], texts: bool
-) -> Iterator[PointRun]:
-    """Evaluate the grid by clingo, grounded once: which panels delivered enough is external."""
-    clingo = _clingo()
-    text = _over_windows(stream.rules) + "".join(f"#show {name}.\n" for name in asked)
+) -> Iterator[EvaluatedPoint]:
+    """Evaluate the photovoltaic grid by clingo, grounded once; the panels that deliver enough are
+    external atoms.
+    """
+    clingo = _import_clingo()
+    text = _rewrite_windows(stream.rules) + "".join(f"#show {name}.\n" for name in asked)
     text = (
         text.replace("energyDelivered_(P,W,_), energyThreshold(Et), W >= Et", "enough(P)")
         + "#external enough(P) : link(P,_), P != cea.\n#external enough(P) : link(_,P).\n"
     )
-    begun = _clocks()
+    begun = _read_clocks()
     control = clingo.Control(["--warn=none"])
     control.add("base", [], text)
     control.ground([("base", [])])
-    yield _point(begun, [])
+    yield _measure_point(begun, [])
     enough: set[int] = set()
-    for held in windows(stream):
+    for held in window_contents(stream):
         now = {row[0] for name, row in held if name == "energyDelivered/2" and row[1] >= 10}
-        begun = _clocks()
+        begun = _read_clocks()
         for panel in now ^ enough:
             control.assign_external(clingo.Function("enough", [clingo.Number(panel)]), panel in now)
-        symbols = _solve(control, texts)
-        point = _point(begun, [])
+        symbols = _solve_for_shown_atoms(control, texts)
+        point = _measure_point(begun, [])
         enough, number = now, Counter(name for name, _ in symbols)
-        yield point._replace(atom_counts=[number[name] for name in _names(asked)])
+        yield point._replace(atom_counts=[number[name] for name in _bare_names(asked)])
 
 
-def _clingo() -> Any:
+def _import_clingo() -> Any:
+    """Import clingo. Raises: NotMeasured if it is not installed."""
     if importlib.util.find_spec("clingo") is None:
         raise NotMeasured("clingo is not installed: pip install clingo")
     import clingo
@@ -236,7 +253,8 @@ def _clingo() -> Any:
     return clingo
 
 
-def _solve(control: Any, texts: bool) -> list[tuple[str, Any]]:
+def _solve_for_shown_atoms(control: Any, texts: bool) -> list[tuple[str, Any]]:
+    """Solve a grounded program; return name and symbol of each shown atom."""
     with control.solve(yield_=True) as handle:
         shown = list(handle.model().symbols(shown=True))
     return [(symbol.name, str(symbol) if texts else symbol) for symbol in shown]
@@ -264,7 +282,8 @@ PHASE: Final = 20
 
 
 def content_caching(window: int, contents: int, points: int, seed: int) -> GeneratedRules:
-    """Generate the published program with a stream: for each content its popularity at a point.
+    """Generate the published Content Caching program and its stream: the popularity of each content
+    at each point.
 
     The real-time mode `rtm50` is on in one point of five, `off` comes in one of thirty.
     """
@@ -285,8 +304,15 @@ def content_caching(window: int, contents: int, points: int, seed: int) -> Gener
 
 
 @dataclass(frozen=True)
-class _Experiment:
-    """A stream of the paper: what is asked, when points come, how many the paper accepted."""
+class _StreamExperiment:
+    """Experiment on one stream of the paper.
+
+    table, axis: where the paper has it
+    predicates: the predicates that are counted
+    period: seconds between points
+    accepted_events: number of events that the paper's system accepted
+    systems: what runs beside shiq
+    """
 
     table: str
     axis: str
@@ -298,9 +324,9 @@ class _Experiment:
 
 
 _OTHERS: Final[dict[str, System]] = {
-    "clingo": evaluate_clingo_anew,
+    "clingo": evaluate_clingo_from_scratch,
     "clingo-once": evaluate_clingo_once,
-    "ours, anew": evaluate_ours_anew,
+    "ours, anew": evaluate_from_scratch,
 }
 _PERIODS: Final = (0.1, 0.2, 0.5, 1.0, 2.0)
 _TICKER: Final = (
@@ -312,27 +338,28 @@ _SIMULATED: Final = (
 )
 
 
-def rows(settings: PaperSettings, say: Say) -> Iterator[Row]:
-    """Redo Fig. 3 and 4."""
-    points = settings.scale(60, 60, 8)
-    for experiment in _experiments(settings, points):
+def redo_experiments(settings: PaperSettings, say: Say) -> Iterator[PaperRow]:
+    """Yield the rows of Fig. 3 and 4."""
+    points = settings.experiment_size(60, 60, 8)
+    for experiment in _make_experiments(settings, points):
         say(f"{experiment.table}, {experiment.axis}")
-        yield from _measure(experiment, settings)
-    yield from _links(settings)
+        yield from _measure_experiment(experiment, settings)
+    yield from _grid_link_rows(settings)
 
 
 def _scaled_sizes(settings: PaperSettings, whole: Sequence[int]) -> Sequence[int]:
-    """Return the paper's sizes, fewer of them where the experiments are scaled down."""
-    return whole[: settings.scale(len(whole), len(whole))]
+    """Sizes of the paper; fewer of them if the experiments are scaled down."""
+    return whole[: settings.experiment_size(len(whole), len(whole))]
 
 
-def _experiments(settings: PaperSettings, points: int) -> Iterator[_Experiment]:
+def _make_experiments(settings: PaperSettings, points: int) -> Iterator[_StreamExperiment]:
+    """Yield the experiments of Fig. 3 and 4, by window and size of the stream."""
     seed = settings.seed
     asked = ("lfu/1", "lru/1", "fifo/1", "random/1", "finish/1")
     # What the paper accepted, of its own numbers of points.
     sixty, thirty = (60 if points == 60 else None), (30 if points == 60 else None)
     for w in _scaled_sizes(settings, (2, *range(5, 51, 5))):
-        yield _Experiment(
+        yield _StreamExperiment(
             "Fig. 3 a.1, Content Caching, one event",
             f"window {w}",
             lambda w=w: content_caching(w, 1, points, seed),  # type: ignore[misc]
@@ -341,7 +368,7 @@ def _experiments(settings: PaperSettings, points: int) -> Iterator[_Experiment]:
             sixty,
         )
     for many in _scaled_sizes(settings, range(50, 501, 50)):
-        yield _Experiment(
+        yield _StreamExperiment(
             "Fig. 3 a.2, Content Caching, window 5",
             f"{many} events",
             lambda many=many: content_caching(5, many, points, seed),  # type: ignore[misc]
@@ -351,19 +378,19 @@ def _experiments(settings: PaperSettings, points: int) -> Iterator[_Experiment]:
         )
     for w, figure in ((2, "b.1"), (20, "b.2")):
         for many in _scaled_sizes(settings, range(50, 501, 50)):
-            yield _Experiment(
+            yield _StreamExperiment(
                 f"Fig. 3 {figure}, Heavy Join, window {w}",
                 f"{many} facts",
-                lambda w=w, many=many: GeneratedJoin(many, w, 0, points // 2, seed).stream(),  # type: ignore[misc]
+                lambda w=w, many=many: HeavyJoin(many, w, 0, points // 2, seed).generate_stream(),  # type: ignore[misc]
                 ("a/2",),
                 1.0,
                 thirty,
             )
     for side in _scaled_sizes(settings, range(20, 31, 2)):
-        yield _Experiment(
+        yield _StreamExperiment(
             "Fig. 4, Photo-voltaic System",
             f"{side}²",
-            lambda side=side: Grid(side, points, 0.0, seed=seed).stream(),  # type: ignore[misc]
+            lambda side=side: PhotovoltaicGrid(side, points, 0.0, seed=seed).generate_stream(),  # type: ignore[misc]
             ("reachable/2",),
             0.1,
             sixty,
@@ -371,16 +398,22 @@ def _experiments(settings: PaperSettings, points: int) -> Iterator[_Experiment]:
         )
 
 
-def _links(settings: PaperSettings) -> Iterator[Row]:
+def _grid_link_rows(settings: PaperSettings) -> Iterator[PaperRow]:
+    """Rows with the number of links between panels, by size of the grid."""
     for side, published in ((20, 11_970), (30, 60_682)):
-        rules = Grid(side, 1, 0.0, seed=settings.seed).stream().rules
+        rules = PhotovoltaicGrid(side, 1, 0.0, seed=settings.seed).generate_stream().rules
         links = rules.count("link(") - rules.count("link(cea,") - rules.count(", link(")
-        yield Row("Fig. 4, Photo-voltaic System", f"{side}²: links", "", published, links)
+        yield PaperRow("Fig. 4, Photo-voltaic System", f"{side}²: links", "", published, links)
 
 
-def _measure(experiment: _Experiment, settings: PaperSettings) -> Iterator[Row]:
-    ours = list(evaluate_ours(experiment.stream(), experiment.predicates, False))[1:]
-    others: dict[str, list[PointRun] | None] = {}
+def _measure_experiment(
+    experiment: _StreamExperiment, settings: PaperSettings
+) -> Iterator[PaperRow]:
+    """Evaluate a stream by shiq and by other systems; yield rows of times, latencies and sustained
+    rates.
+    """
+    ours = list(evaluate_incrementally(experiment.stream(), experiment.predicates, False))[1:]
+    others: dict[str, list[EvaluatedPoint] | None] = {}
     notes = []
     for name in experiment.systems:
         if name == "ours, anew" or name in settings.peers:
@@ -395,7 +428,7 @@ def _measure(experiment: _Experiment, settings: PaperSettings) -> Iterator[Row]:
                 notes.append(f"{name} derives something else.")
     why = " ".join([_SIMULATED, *dict.fromkeys(notes)])
     table, axis = experiment.table, experiment.axis
-    yield Row(
+    yield PaperRow(
         table,
         f"{axis}: accepted points",
         "",
@@ -404,18 +437,18 @@ def _measure(experiment: _Experiment, settings: PaperSettings) -> Iterator[Row]:
         why="" if experiment.accepted_events else "The paper's streams have more points.",
     )
     atoms = sum(sum(point.atom_counts) for point in ours)
-    yield Row(
+    yield PaperRow(
         table, f"{axis}: derived atoms", "", None, atoms, why="The paper does not count them."
     )
     periods = _PERIODS if experiment.period < 1 else (experiment.period,)
     for period in periods:
         waits = {
-            name: None if run is None else latencies([p.cpu / 1000 for p in run], period)
+            name: None if run is None else compute_latencies([p.cpu / 1000 for p in run], period)
             for name, run in {"ours": ours, **others}.items()
         }
         for what, unit, figure in _FIGURES:
             found = {n: None if w is None else figure(w, period) for n, w in waits.items()}
-            yield Row(
+            yield PaperRow(
                 table,
                 f"{axis}, every {period:g} s: {what}",
                 unit,
@@ -428,7 +461,7 @@ def _measure(experiment: _Experiment, settings: PaperSettings) -> Iterator[Row]:
         name: None if run is None else 1000 * len(run) / sum(p.cpu for p in run)
         for name, run in {"ours": ours, **others}.items()
     }
-    yield Row(table, f"{axis}: sustained", "points/s", None, rates.pop("ours"), rates, why)
+    yield PaperRow(table, f"{axis}: sustained", "points/s", None, rates.pop("ours"), rates, why)
 
 
 _FIGURES: Final[tuple[tuple[str, str, Callable[[list[float], float], float]], ...]] = (
@@ -443,5 +476,5 @@ PAPER = Paper(
     "F. Calimeri, M. Manna, E. Mastria, M. C. Morelli, S. Perri, J. Zangari: I-DLV-sr: A Stream "
     "Reasoning System based on I-DLV. TPLP 21(5), 2021. doi:10.48550/arXiv.2108.02797",
     ("clingo", "clingo-once"),
-    rows,
+    redo_experiments,
 )

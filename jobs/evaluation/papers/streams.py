@@ -1,4 +1,4 @@
-"""The experiments on the consistency of streams (NTM and LTM; Gao et al. 2018).
+"""Redo the experiments on the consistency of streams (NTM and LTM; Gao et al. 2018).
 
 Streams are drawn: every label that can be asserted comes at one rate, of individuals drawn
 evenly. What `make bench` measures of streams stands here too.
@@ -23,9 +23,9 @@ from shiq.jobs.evaluation.lubm.tbox import lubm_tbox
 from shiq.jobs.evaluation.papers.page import (
     PLOT_ONLY,
     Paper,
-    Row,
+    PaperRow,
     Say,
-    sustained_rate,
+    find_sustained_rate,
 )
 from shiq.streams.consistency import StreamPlan, plan
 from shiq.streams.consistency.negative_inclusions import build_masks
@@ -47,7 +47,7 @@ TIMES: Final = 3
 def draw_tuples(
     watched: StreamPlan, number: int, seed: int, people: int, per_point: int
 ) -> tuple[Ints, Ints, Ints]:
-    """Draw so many tuples: their individuals, labels and times."""
+    """Draw a random stream of ``number`` tuples: arrays of their individuals, labels and times."""
     draw, found = np.random.default_rng(seed), build_masks(watched.view, watched.all_roots)
     labels = [
         found.label_numbers[label]
@@ -62,8 +62,8 @@ def draw_tuples(
     )
 
 
-def seconds(work: Callable[[], Any]) -> float:
-    """Return the least CPU seconds of three times: what else runs only adds to them."""
+def fastest_cpu_seconds(work: Callable[[], Any]) -> float:
+    """Run ``work`` three times and return the least CPU seconds."""
     found = []
     for _ in range(TIMES):
         begun = process_time()
@@ -73,7 +73,8 @@ def seconds(work: Callable[[], Any]) -> float:
 
 
 class BoltRun:
-    """The bolts of a topology, each fed with what the one before handed on.
+    """Measured run of a topology: each bolt in turn processes the tuples that the bolt before
+    passes on.
 
     spent, evaluated, cached: CPU seconds, evaluations and the most cached tuples, by bolt.
     """
@@ -94,24 +95,28 @@ class BoltRun:
             self.spent.append(process_time() - begun)
             self.evaluated.append(sum(len(stage.partners.get(name, ())) for _, name, _ in arriving))
             tested = (t for _, name, t in arriving if stage.partners.get(name))
-            self.cached.append(most_cached(tested, watched.window))
+            self.cached.append(max_cached_tuples(tested, watched.window))
             arriving = onward
 
     @property
-    def pace(self) -> float:
-        """Bolts × the busiest bolt: the CPU seconds of all tasks, with equally many for each bolt."""
+    def total_task_seconds(self) -> float:
+        """CPU seconds of all tasks, if each bolt has equally many: number of bolts × the busiest
+        bolt.
+        """
         return len(self.spent) * max(self.spent)
 
     @property
-    def load(self) -> int:
-        """Bolts × the busiest bolt, in evaluations."""
+    def total_task_evaluations(self) -> int:
+        """Evaluations of all tasks, if each bolt has equally many: number of bolts × the busiest
+        bolt.
+        """
         return len(self.spent) * max(self.evaluated)
 
 
-def most_cached(times: Iterator[int], window: int) -> int:
-    """Count the most tuples that a bolt's cache holds at one time.
+def max_cached_tuples(times: Iterator[int], window: int) -> int:
+    """Largest number of tuples in a bolt's cache at one time.
 
-    >>> most_cached(iter([0, 0, 5, 9]), 8)
+    >>> max_cached_tuples(iter([0, 0, 5, 9]), 8)
     3
     """
     found = np.bincount(np.fromiter(times, np.int64))
@@ -139,28 +144,29 @@ _STAND_IN: Final = (
 _NO_NPD: Final = "NPD has no generator: --data names a copy (data/npd/README.md)."
 
 
-def rows(settings: PaperSettings, say: Say) -> Iterator[Row]:
-    """Redo Fig. 5 and 6, and the sizes of section 5."""
+def redo_experiments(settings: PaperSettings, say: Say) -> Iterator[PaperRow]:
+    """Yield the rows of Fig. 5 and 6, and of the sizes in section 5."""
     with tempfile.TemporaryDirectory() as folder:
-        for name, watched in _plans(settings, Path(folder)).items():
-            yield from _sizes(name, watched)
+        for name, watched in _make_plans(settings, Path(folder)).items():
+            yield from _set_up_rows(name, watched)
             if watched is None:
-                yield Row("Fig. 5", "NPD", "tuples/min", why=_NO_NPD)
+                yield PaperRow("Fig. 5", "NPD", "tuples/min", why=_NO_NPD)
                 continue
             say(f"{name}: topologies")
-            many = settings.scale(8_000, 100_000, 200)
+            many = settings.experiment_size(8_000, 100_000, 200)
             stream = draw_tuples(
                 watched, many, settings.seed, max(10, many // 26), max(5, many // 160)
             )
-            yield from _topologies(name, watched, stream)
+            yield from _topology_rows(name, watched, stream)
             say(f"{name}: rates")
-            yield from _rates(name, watched, settings)
+            yield from _sustained_rate_rows(name, watched, settings)
 
 
-def _plans(settings: PaperSettings, folder: Path) -> dict[str, StreamPlan | None]:
+def _make_plans(settings: PaperSettings, folder: Path) -> dict[str, StreamPlan | None]:
+    """Make the stream plans of LUBM and NPD; None for NPD without the user's copy of it."""
     tbox = folder / "lubm.owl"
     tbox.write_text(tbox_as_rdfxml(lubm_tbox(), ONTOLOGY), encoding="utf-8")
-    given = settings.family("npd")
+    given = settings.data_folder("npd")
     npd = given / "npd-v2-complete.fixed.owl" if given else None
     return {
         "LUBM": plan(tbox, WINDOW, assume=("siblings-disjoint",)),
@@ -168,8 +174,10 @@ def _plans(settings: PaperSettings, folder: Path) -> dict[str, StreamPlan | None
     }
 
 
-def _sizes(name: str, watched: StreamPlan | None) -> Iterator[Row]:
-    """The figures of the set-up: the paper's are of its own adapted TBoxes."""
+def _set_up_rows(name: str, watched: StreamPlan | None) -> Iterator[PaperRow]:
+    """Rows of section 5: labels, inclusions and groups of a TBox; the paper's own TBoxes are not
+    published.
+    """
     published = {
         "LUBM": (43, 56, 70, 773, 5),
         "NPD": (329, 332, 51, None, 5),
@@ -189,11 +197,13 @@ def _sizes(name: str, watched: StreamPlan | None) -> Iterator[Row]:
         why = _STAND_IN if mine is not None else _NO_NPD
         if theirs is None and mine is not None:
             why = "The closure of NPD is not in the paper."
-        yield Row("Section 5, set-up", f"{name}: {what}", "", theirs, mine, why=why)
+        yield PaperRow("Section 5, set-up", f"{name}: {what}", "", theirs, mine, why=why)
 
 
-def _topologies(name: str, watched: StreamPlan, stream: tuple[Ints, Ints, Ints]) -> Iterator[Row]:
-    """Fig. 5 (throughput), 6a (conjunctions), 6b (caches), 6c (several bolts)."""
+def _topology_rows(
+    name: str, watched: StreamPlan, stream: tuple[Ints, Ints, Ints]
+) -> Iterator[PaperRow]:
+    """Rows of Fig. 5 (throughput), 6a (conjunctions), 6b (caches) and 6c (several bolts)."""
     groups = len(watched.root_groups)
     topologies: dict[str, Cut] = {"NTM": (), **{f"LTM-{n}": (n,) for n in range(groups + 1)}}
     pipelines = {
@@ -201,27 +211,38 @@ def _topologies(name: str, watched: StreamPlan, stream: tuple[Ints, Ints, Ints])
         for title, cut in topologies.items()
     }
     runs = {
-        title: min((BoltRun(watched, p, stream) for _ in range(TIMES)), key=lambda run: run.pace)
+        title: min(
+            (BoltRun(watched, p, stream) for _ in range(TIMES)),
+            key=lambda run: run.total_task_seconds,
+        )
         for title, p in pipelines.items()
     }
     for title, run in runs.items():
         for tasks in _TASKS:
-            throughput = 60 * len(stream[0]) * tasks / run.pace
+            throughput = 60 * len(stream[0]) * tasks / run.total_task_seconds
             axis = f"{name}, {title}, {tasks} tasks"
-            yield Row("Fig. 5", axis, "tuples/min", None, throughput, why=_THROUGHPUT)
+            yield PaperRow("Fig. 5", axis, "tuples/min", None, throughput, why=_THROUGHPUT)
         if title != "NTM":
-            axis, gain = f"{name}, {title} over NTM, time", runs["NTM"].pace / run.pace
-            yield Row("Fig. 5", axis, "×", None, gain, why=_TREND)
+            axis, gain = (
+                f"{name}, {title} over NTM, time",
+                runs["NTM"].total_task_seconds / run.total_task_seconds,
+            )
+            yield PaperRow("Fig. 5", axis, "×", None, gain, why=_TREND)
     best = {"LUBM": (139, "LTM-2"), "NPD": (330, "LTM-3")}.get(name, (None, ""))
-    fastest = min(runs, key=lambda title: runs[title].pace)
-    lightest = min(runs, key=lambda title: runs[title].load)
+    fastest = min(runs, key=lambda title: runs[title].total_task_seconds)
+    lightest = min(runs, key=lambda title: runs[title].total_task_evaluations)
     gains = (
-        ("time", fastest, runs["NTM"].pace / runs[fastest].pace, "×"),
-        ("evaluations", lightest, runs["NTM"].load / runs[lightest].load, ""),
+        ("time", fastest, runs["NTM"].total_task_seconds / runs[fastest].total_task_seconds, "×"),
+        (
+            "evaluations",
+            lightest,
+            runs["NTM"].total_task_evaluations / runs[lightest].total_task_evaluations,
+            "",
+        ),
     )
     for what, title, gain, unit in gains:
         published = None if best[0] is None else 1 + best[0] / 100
-        yield Row(
+        yield PaperRow(
             "Fig. 5",
             f"{name}: best LTM over NTM, {what}",
             unit,
@@ -230,11 +251,14 @@ def _topologies(name: str, watched: StreamPlan, stream: tuple[Ints, Ints, Ints])
             why=f"The paper's best is {best[1]}, ours {title}. Two bolts; its TBox is another one.",
         )
     for title, pipeline in pipelines.items():
-        yield from _breakdown(name, title, pipeline, runs[title])
-    yield from _several_bolts(name, watched, stream, runs["NTM"])
+        yield from _bolt_rows(name, title, pipeline, runs[title])
+    yield from _bolt_count_rows(name, watched, stream, runs["NTM"])
 
 
-def _breakdown(name: str, title: str, pipeline: Sequence[Bolt], run: BoltRun) -> Iterator[Row]:
+def _bolt_rows(name: str, title: str, pipeline: Sequence[Bolt], run: BoltRun) -> Iterator[PaperRow]:
+    """Rows of Fig. 6a and 6b for one topology: conjunctions of each bolt, evaluations, cached
+    tuples.
+    """
     for place, bolt in enumerate(pipeline, 1):
         whole = 773 if name == "LUBM" and (title, place) in _WHOLE else None
         why = (
@@ -244,8 +268,8 @@ def _breakdown(name: str, title: str, pipeline: Sequence[Bolt], run: BoltRun) ->
             else PLOT_ONLY
         )
         axis = f"{name}, {title}, bolt {place}"
-        yield Row("Fig. 6a", f"{axis}: conjunctions", "", whole, bolt.conjunctions, why=why)
-    yield Row(
+        yield PaperRow("Fig. 6a", f"{axis}: conjunctions", "", whole, bolt.conjunctions, why=why)
+    yield PaperRow(
         "Fig. 6a",
         f"{name}, {title}: evaluations",
         "",
@@ -253,7 +277,7 @@ def _breakdown(name: str, title: str, pipeline: Sequence[Bolt], run: BoltRun) ->
         sum(run.evaluated),
         why="Not in the paper: how many conjunctions the tuples of the stream are tested by.",
     )
-    yield Row(
+    yield PaperRow(
         "Fig. 6b",
         f"{name}, {title}: cached tuples",
         "",
@@ -267,9 +291,10 @@ def _breakdown(name: str, title: str, pipeline: Sequence[Bolt], run: BoltRun) ->
 _WHOLE: Final = {("NTM", 1), ("LTM-0", 2), ("LTM-5", 1)}
 
 
-def _several_bolts(
+def _bolt_count_rows(
     name: str, watched: StreamPlan, stream: tuple[Ints, Ints, Ints], ntm: BoltRun
-) -> Iterator[Row]:
+) -> Iterator[PaperRow]:
+    """Rows of Fig. 6c: throughput of the fastest topologies with three to five bolts, beside NTM."""
     for many in (3, 4, 5):
         some = [cut for cut in list_cuts(len(watched.root_groups)) if len(cut) == many - 1]
         if not some:
@@ -277,21 +302,23 @@ def _several_bolts(
         pipelines = {cut: build_bolts(watched.view, watched.root_groups, cut) for cut in some}
         fastest = min(
             (BoltRun(watched, pipeline, stream) for pipeline in pipelines.values()),
-            key=lambda run: run.pace,
+            key=lambda run: run.total_task_seconds,
         )
         for title, run in (
             (f"LTM with {many} bolts, a task each", fastest),
             (f"NTM, {many} tasks", ntm),
         ):
-            throughput = 60 * len(stream[0]) * many / run.pace
-            yield Row(
+            throughput = 60 * len(stream[0]) * many / run.total_task_seconds
+            yield PaperRow(
                 "Fig. 6c", f"{name}, {title}", "tuples/min", None, throughput, why=_THROUGHPUT
             )
 
 
-def _rates(name: str, watched: StreamPlan, settings: PaperSettings) -> Iterator[Row]:
-    """The highest rate that one process keeps up with, by search on the clock."""
-    many = settings.scale(200_000, 1_000_000, 2_000)
+def _sustained_rate_rows(
+    name: str, watched: StreamPlan, settings: PaperSettings
+) -> Iterator[PaperRow]:
+    """Rows with the highest rate that one process keeps up with, by strategy."""
+    many = settings.experiment_size(200_000, 1_000_000, 2_000)
     key, label, time = draw_tuples(watched, many, settings.seed, 2_000, 100)
     for strategy, cut in (("mask", ()), ("ntm", ()), ("ltm", None)):
         planned = _with_strategy(watched, strategy, cut)
@@ -306,8 +333,8 @@ def _rates(name: str, watched: StreamPlan, settings: PaperSettings) -> Iterator[
             partition.remove_ended(int((time[at] + laps)[-1]))
             place[0] += count
 
-        found = 60 * sustained_rate(take, min(0.5, 2 * settings.size))
-        yield Row(
+        found = 60 * find_sustained_rate(take, min(0.5, 2 * settings.size))
+        yield PaperRow(
             "Sustained rate",
             f"{name}, {strategy}, one process",
             "tuples/min",
@@ -318,7 +345,7 @@ def _rates(name: str, watched: StreamPlan, settings: PaperSettings) -> Iterator[
 
 
 def _with_strategy(watched: StreamPlan, strategy: str, cut: Cut | None) -> StreamPlan:
-    """Return the plan with another strategy; cut: None for the cheapest one."""
+    """Copy of a plan with another strategy; ``cut`` None: the cheapest cut."""
     chosen = cut
     if chosen is None:
         chosen = find_cheapest_cut(
@@ -333,5 +360,5 @@ PAPER = Paper(
     "S. Gao, D. Dell'Aglio, J. Z. Pan, A. Bernstein: Distributed Stream Consistency Checking. "
     "ICWE 2018, LNCS 10845, Springer. ISBN 978-3-319-91662-0",
     (),
-    rows,
+    redo_experiments,
 )

@@ -1,4 +1,5 @@
-"""What a peer is asked, as a command, and what its output says.
+"""Ask peers, the other reasoners of a comparison: make the command, run it, and read the answer
+from its output.
 
 An answer counts only if the peer is seen to have read and checked everything: Konclude, for one,
 calls a file that it cannot find consistent, with exit code 0.
@@ -19,7 +20,7 @@ from shiq.functional import ontology_text
 from shiq.inputs.reading import Reading
 from shiq.jobs.evaluation.evaluate.process import MeterReading, run_metered
 from shiq.jobs.evaluation.peers import owl_rl
-from shiq.jobs.evaluation.peers.install import OWL_RL, python_of
+from shiq.jobs.evaluation.peers.install import OWL_RL, environment_python
 from shiq.model import OWL, RDF, Assertion, Axiom
 from shiq.model.walk import is_reserved
 from shiq.reasoner.external import INCREMENTAL, AbsentPeer, InstalledPeer, find_peer
@@ -37,8 +38,9 @@ _KONCLUDE_ERROR = re.compile(r"^\{error\} \S+ >> (.*)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class PeerQuestion:
-    """TBox, base and batch as files; ``document``: all of it in functional syntax, for a peer
-    that reads nothing else.
+    """Question to another reasoner: TBox, base and batch as files.
+
+    document: file for all three in functional syntax, for a reasoner that cannot read N-Triples
     """
 
     tbox: Path
@@ -49,7 +51,11 @@ class PeerQuestion:
 
 @dataclass(frozen=True)
 class PeerVerdicts:
-    """Verdicts in a peer's output."""
+    """Verdicts, times and counts in the output of another reasoner.
+
+    read, unread: numbers of assertions read, and of lines that could not be read
+    trouble: why there is no verdict, or ""
+    """
 
     verdict: str = ""
     base_verdict: str = ""
@@ -60,13 +66,13 @@ class PeerVerdicts:
     trouble: str = ""
 
 
-def class_path(found: InstalledPeer) -> str:
-    """Drivers and jars of a peer in Java."""
+def java_class_path(found: InstalledPeer) -> str:
+    """Class path of a reasoner in Java: its driver and its jars."""
     return os.pathsep.join([str(DRIVER), str(Path(__file__).parent), *found.jars])
 
 
-def command(found: InstalledPeer, question: PeerQuestion, heap: str) -> list[str]:
-    """The command that puts ``question`` to the peer."""
+def make_command(found: InstalledPeer, question: PeerQuestion, heap: str) -> list[str]:
+    """Make the command that puts a question to another reasoner."""
     peer = found.peer
     if not peer.is_java:
         # With one thread, its default, it can wait for itself for ever.
@@ -78,7 +84,7 @@ def command(found: InstalledPeer, question: PeerQuestion, heap: str) -> list[str
         f"-Xmx{heap}",
         _QUIET,
         "-cp",
-        class_path(found),
+        java_class_path(found),
         "PeerDriver",
         peer.factory,
         peer.options,
@@ -88,11 +94,12 @@ def command(found: InstalledPeer, question: PeerQuestion, heap: str) -> list[str
 
 
 def read_verdicts(found: InstalledPeer, run: MeterReading) -> PeerVerdicts:
-    """Read the verdicts in the output of ``run``."""
-    return _java(run) if found.peer.is_java else _konclude(run)
+    """Read the verdicts in the output of a reasoner's run."""
+    return _read_java_output(run) if found.peer.is_java else _read_konclude_output(run)
 
 
-def _java(run: MeterReading) -> PeerVerdicts:
+def _read_java_output(run: MeterReading) -> PeerVerdicts:
+    """Read the output of the Java driver: verdicts, seconds and counts by stage."""
     seconds: dict[str, float] = {}
     said: dict[str, dict[str, str]] = {}
     for name, value, rest in _STAGE.findall(run.stdout):
@@ -102,14 +109,14 @@ def _java(run: MeterReading) -> PeerVerdicts:
     ended = said.pop("end", None) is not None
     seconds.pop("end", None)
     verdicts = {
-        stage: _verdict(pairs["consistent"])
+        stage: _parse_verdict(pairs["consistent"])
         for stage, pairs in said.items()
         if "consistent" in pairs
     }
     final = verdicts.get("step") or verdicts.get("check") or ""
     counted = [int(pairs["assertions"]) for pairs in said.values() if "assertions" in pairs]
     unread = max((int(pairs["unread"]) for pairs in said.values() if "unread" in pairs), default=0)
-    trouble = "" if ended and final and not run.code else run.complaint()
+    trouble = "" if ended and final and not run.code else run.error_summary()
     return PeerVerdicts(
         "" if trouble else final,
         verdicts.get("first check", ""),
@@ -121,17 +128,19 @@ def _java(run: MeterReading) -> PeerVerdicts:
     )
 
 
-def _verdict(word: str) -> str:
+def _parse_verdict(word: str) -> str:
+    """Verdict for the word true or false of the Java driver."""
     return {"true": "consistent", "false": "inconsistent"}[word]
 
 
-def _konclude(run: MeterReading) -> PeerVerdicts:
+def _read_konclude_output(run: MeterReading) -> PeerVerdicts:
+    """Read the verdict and times in the output of Konclude."""
     text = run.stdout + "\n" + run.stderr
     errors = _KONCLUDE_ERROR.findall(text)
     verdict = _KONCLUDE_VERDICT.search(text)
     parsed = _KONCLUDE_PARSED.search(text)
     if run.code or errors or not verdict or not parsed:
-        trouble = "; ".join(errors[:2]) or run.complaint()
+        trouble = "; ".join(errors[:2]) or run.error_summary()
         return PeerVerdicts(trouble=trouble)
     load = int(parsed[1]) / 1000
     return PeerVerdicts(
@@ -140,11 +149,12 @@ def _konclude(run: MeterReading) -> PeerVerdicts:
 
 
 @dataclass(frozen=True)
-class PeerStep:
-    """A peer asked about a base and a batch: what it used, and what it says.
+class PeerCheck:
+    """Check of a base and a batch by another reasoner.
 
-    seconds, cpu_seconds: from the batch to the answer; for a peer that starts over, all of it.
-    left_out: lines that the peer was not sent. outcome: answered, limit or crash.
+    seconds, cpu_seconds: from the batch to the answer; the whole run if the reasoner starts from
+    scratch.
+    left_out: number of lines that the reasoner was not sent.
     """
 
     reading: MeterReading
@@ -155,7 +165,7 @@ class PeerStep:
 
     @property
     def outcome(self) -> str:
-        """Outcome of the step: answered, limit or crash."""
+        """Outcome of the check: answered, limit or crash."""
         if self.reading.is_expired:
             return "limit"
         return "crash" if self.verdicts.trouble else "answered"
@@ -167,15 +177,19 @@ def ask_peer(
     ontology: Callable[[], Reading],
     limit: float,
     heap: str,
-) -> PeerStep:
-    """Ask a peer about a base and a batch; ``ontology`` reads the TBox for one that takes no files
-    of triples. What it writes stands beside the question's document.
+) -> PeerCheck:
+    """Let another reasoner check a base and a batch; its files are written beside the question's
+    document.
+
+    ontology: reads the TBox, for a reasoner that cannot read N-Triples.
     """
     folder, left_out = question.document.parent, 0
     folder.mkdir(parents=True, exist_ok=True)
     if not found.peer.is_java:
-        left_out = write_document(question.document, ontology(), (question.base, question.batch))
-    used = run_metered(command(found, question, heap), limit, folder)
+        left_out = write_peer_document(
+            question.document, ontology(), (question.base, question.batch)
+        )
+    used = run_metered(make_command(found, question, heap), limit, folder)
     question.document.unlink(missing_ok=True)
     verdicts, seconds, cpu_seconds = read_verdicts(found, used), used.wall_seconds, used.cpu_seconds
     is_answered = not used.is_expired and not verdicts.trouble
@@ -184,7 +198,7 @@ def ask_peer(
             sum(times[stage] for stage in ("reading the batch", "step"))
             for times in (verdicts.seconds, verdicts.cpu_seconds)
         )
-    return PeerStep(used, verdicts, seconds, cpu_seconds, left_out)
+    return PeerCheck(used, verdicts, seconds, cpu_seconds, left_out)
 
 
 # --- events: the types of their individuals -------------------------------------------------------
@@ -200,46 +214,50 @@ _KINDS = {
 
 
 @dataclass(frozen=True)
-class PeerRun:
-    """Conditions of a peer's run: folder for its files, most seconds, heap of its JVM."""
+class PeerLauncher:
+    """Launcher of a reasoner's commands: folder for their files, time limit in seconds, and heap of
+    the JVM.
+    """
 
     folder: Path
     limit: float
     heap: str = "4g"
 
-    def run(self, title: str, words: Sequence[str]) -> MeterReading:
-        """Run a command. Raises: OperationalError where it fails or reaches the limit."""
+    def run_command(self, title: str, words: Sequence[str]) -> MeterReading:
+        """Run a command. Raises: OperationalError if it fails or reaches the limit."""
         used = run_metered(words, self.limit, self.folder / "run")
         if used.is_expired:
             raise OperationalError(f"{title} was stopped after {self.limit:g} s", "Raise --limit.")
         if used.code:
-            raise OperationalError(f"{title}: {used.complaint()}", "Leave it out of --peers.")
+            raise OperationalError(f"{title}: {used.error_summary()}", "Leave it out of --peers.")
         return used
 
 
 @dataclass(frozen=True)
-class PeerEvent:
-    """Answer of a peer about one event: CPU seconds, and the classes of individuals."""
+class PeerEventAnswer:
+    """Answer of another reasoner about one event: CPU seconds, and pairs of individual and class."""
 
     seconds: float
     types: frozenset[tuple[str, str]]
 
 
 def require_peer(name: str) -> InstalledPeer:
-    """Return a peer. Raises: OperationalError where it is absent."""
+    """Find an installed reasoner by name. Raises: OperationalError if it is absent."""
     found = find_peer(name)
     if isinstance(found, AbsentPeer):
         raise OperationalError(f"{found.peer.title} is absent: {found.reason}", "Install it.")
     return found
 
 
-def write_declared(
+def write_with_declarations(
     target: Path,
     axioms: Iterable[Axiom],
     assertions: Iterable[Assertion],
     more: Iterable[Assertion] = (),
 ) -> Path:
-    """Write axioms and assertions as functional syntax, which declares the names of ``more`` too."""
+    """Write axioms and assertions in functional syntax, with declarations for their names and those
+    of ``more``.
+    """
     sent, said = make_sendable(axioms, assertions)
     whole = write_ontology_text([*sent, *said])
     used = whole.entities | entity_kinds([*make_sendable((), more)[1]])
@@ -250,19 +268,26 @@ def write_declared(
     return target
 
 
-def ask_java(
-    name: str, static: Path, events: Sequence[Path], run: PeerRun, asks: str = "types"
-) -> list[PeerEvent]:
-    """Have a peer in Java reason about each event beside a document, in one JVM.
+def ask_java_peer(
+    name: str, static: Path, events: Sequence[Path], run: PeerLauncher, asks: str = "types"
+) -> list[PeerEventAnswer]:
+    """Let a reasoner in Java reason about each event together with a static document, in one JVM.
 
     asks: "types" of the individuals of an event, or "instances" of all classes.
     Raises: OperationalError.
     """
     found = require_peer(name)
-    program = [found.program, f"-Xmx{run.heap}", _QUIET, "-cp", class_path(found), "PeerDriver"]
+    program = [
+        found.program,
+        f"-Xmx{run.heap}",
+        _QUIET,
+        "-cp",
+        java_class_path(found),
+        "PeerDriver",
+    ]
     words = [found.peer.factory, "-", asks, str(static), *map(str, events)]
-    used = run.run(found.peer.title, [*program, *words])
-    answers, types, ended = list[PeerEvent](), set[tuple[str, str]](), False
+    used = run.run_command(found.peer.title, [*program, *words])
+    answers, types, ended = list[PeerEventAnswer](), set[tuple[str, str]](), False
     for line in used.stdout.splitlines():
         stage = _STAGE.match(line)
         if stage is None:
@@ -276,19 +301,19 @@ def ask_java(
                 f"{found.peer.title} did not read {pairs['unread']} lines", "Please report this."
             )
         if stage[1] == "event":
-            answers.append(PeerEvent(float(pairs["cpu"]), frozenset(types)))
+            answers.append(PeerEventAnswer(float(pairs["cpu"]), frozenset(types)))
             types = set()
     if not ended or len(answers) != len(events):
         raise OperationalError(
-            f"{found.peer.title}: {used.complaint()}", "Leave it out of --peers."
+            f"{found.peer.title}: {used.error_summary()}", "Leave it out of --peers."
         )
     return answers
 
 
-def ask_konclude(whole: Path, run: PeerRun) -> PeerEvent:
-    """Have Konclude realize a document. Raises: OperationalError."""
+def ask_konclude(whole: Path, run: PeerLauncher) -> PeerEventAnswer:
+    """Let Konclude compute the types of all individuals in a document. Raises: OperationalError."""
     konclude, out = require_peer("konclude"), run.folder / "types.xml"
-    used = run.run(
+    used = run.run_command(
         "Konclude",
         [konclude.program, "realization", "-w", "2", "-i", str(whole), "-o", str(out)],
     )
@@ -296,14 +321,18 @@ def ask_konclude(whole: Path, run: PeerRun) -> PeerEvent:
     for assertion in ET.parse(out).getroot().iter(f"{_OWL_XML}ClassAssertion"):
         parts = {part.tag: part.get("IRI", "") for part in assertion}
         types.add((parts[f"{_OWL_XML}NamedIndividual"], parts[f"{_OWL_XML}Class"]))
-    return PeerEvent(used.cpu_seconds, frozenset(types))
+    return PeerEventAnswer(used.cpu_seconds, frozenset(types))
 
 
-def ask_owl_rl(engine: str, files: Sequence[Path], run: PeerRun) -> PeerEvent:
-    """Close files of RDF under the rules of OWL RL by reasonable or owlrl. Raises: OperationalError."""
-    program = [str(python_of(OWL_RL)), str(owl_rl.__file__), engine]
-    answer = json.loads(run.run(engine, [*program, *map(str, files)]).stdout)
-    return PeerEvent(answer["seconds"], frozenset((one, name) for one, name in answer["types"]))
+def ask_owl_rl(engine: str, files: Sequence[Path], run: PeerLauncher) -> PeerEventAnswer:
+    """Compute the OWL RL closure of RDF files by reasonable or owlrl; return the types. Raises:
+    OperationalError.
+    """
+    program = [str(environment_python(OWL_RL)), str(owl_rl.__file__), engine]
+    answer = json.loads(run.run_command(engine, [*program, *map(str, files)]).stdout)
+    return PeerEventAnswer(
+        answer["seconds"], frozenset((one, name) for one, name in answer["types"])
+    )
 
 
 # Ontology and N-Triples together as functional-style syntax, for peers that read no N-Triples.
@@ -318,11 +347,11 @@ _SHORT = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
 _TYPE, _SAME, _DIFFERENT = f"<{RDF}type>", f"<{OWL}sameAs>", f"<{OWL}differentFrom>"
 
 
-def write_document(target: Path, ontology: Reading, triples: Iterable[Path]) -> int:
-    """Writes the TBox and assertions of ``ontology`` and the N-Triples files to ``target``.
+def write_peer_document(target: Path, ontology: Reading, triples: Iterable[Path]) -> int:
+    """Write an ontology and N-Triples files to one document in functional syntax.
 
-    Returns how many lines were left out: no triples, or with a predicate that the ontology does
-    not know.
+    Returns the number of lines left out: no triples, or with a predicate that the ontology does not
+    declare.
     """
     signature = ontology.tbox.signature
     object_properties = frozenset(f"<{iri}>" for iri in signature.object_properties)
@@ -338,8 +367,8 @@ def write_document(target: Path, ontology: Reading, triples: Iterable[Path]) -> 
             ("DataProperty", data_properties),
         ):
             file.writelines(f"Declaration({kind}({iri}))\n" for iri in sorted(properties))
-        for line in _lines(triples):
-            written = assertion(line, object_properties, data_properties)
+        for line in _read_triple_lines(triples):
+            written = triple_to_functional(line, object_properties, data_properties)
             if written:
                 file.write(written + "\n")
             else:
@@ -348,16 +377,20 @@ def write_document(target: Path, ontology: Reading, triples: Iterable[Path]) -> 
     return left_out
 
 
-def _lines(paths: Iterable[Path]) -> Iterator[str]:
+def _read_triple_lines(paths: Iterable[Path]) -> Iterator[str]:
+    """Yield the lines of files, without blank lines and comments."""
     for path in paths:
         with path.open(encoding="utf-8") as file:
             yield from (line for line in file if line.strip() and not line.startswith("#"))
 
 
-def assertion(line: str, object_properties: frozenset[str], data_properties: frozenset[str]) -> str:
-    """One N-Triples line in functional syntax; "" for what is none, or has an unknown predicate.
+def triple_to_functional(
+    line: str, object_properties: frozenset[str], data_properties: frozenset[str]
+) -> str:
+    """Convert an N-Triples line to functional syntax; "" if it is no triple or its predicate is
+    unknown.
 
-    >>> assertion('<urn:a> <urn:f> "1" .', frozenset(), frozenset(["<urn:f>"]))
+    >>> triple_to_functional('<urn:a> <urn:f> "1" .', frozenset(), frozenset(["<urn:f>"]))
     'DataPropertyAssertion(<urn:f> <urn:a> "1")'
     """
     found = _LINE.fullmatch(line)
@@ -370,7 +403,7 @@ def assertion(line: str, object_properties: frozenset[str], data_properties: fro
         if literal is None or p not in data_properties:
             return ""
         lexical, datatype, tag = literal.groups()
-        return f'DataPropertyAssertion({p} {s} "{_functional(lexical)}"{f"^^{datatype}" if datatype else tag or ""})'
+        return f'DataPropertyAssertion({p} {s} "{_reescape_literal(lexical)}"{f"^^{datatype}" if datatype else tag or ""})'
     if p == _TYPE:
         return f"ClassAssertion({o} {s})"
     if p == _SAME:
@@ -380,14 +413,15 @@ def assertion(line: str, object_properties: frozenset[str], data_properties: fro
     return f"ObjectPropertyAssertion({p} {s} {o})" if p in object_properties else ""
 
 
-def _functional(lexical: str) -> str:
-    """The inside of an N-Triples literal with the two escapes that functional syntax has."""
+def _reescape_literal(lexical: str) -> str:
+    """Convert the escapes in an N-Triples literal to those of functional syntax."""
     if "\\" not in lexical:
         return lexical
-    text = _ESCAPE.sub(_character, lexical)
+    text = _ESCAPE.sub(_unescape_character, lexical)
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
-def _character(found: re.Match[str]) -> str:
+def _unescape_character(found: re.Match[str]) -> str:
+    """Character for a matched escape of N-Triples."""
     code = found[1] or found[2]
     return chr(int(code, 16)) if code else _SHORT.get(found[3], found[3])

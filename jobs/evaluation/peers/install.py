@@ -1,5 +1,5 @@
-"""Installs the peers, on request: ``python -m shiq.jobs.evaluation.peers.install [--accept-agpl]
-[--home DIR] [PEER…]``.
+"""Install peers, the other reasoners of a comparison, on request: ``python -m
+shiq.jobs.evaluation.peers.install [--accept-agpl] [--home DIR] [PEER…]``.
 
 The jars in ``jars.txt`` (group:artifact:version and SHA-256) come from Maven Central, or from
 the repository that $SHIQ_MAVEN or a mirror in the user's Maven settings names; each is checked
@@ -50,7 +50,7 @@ PACKAGES = {
 
 @dataclass(frozen=True)
 class Jar:
-    """A file of a Maven repository."""
+    """Jar file of a Maven repository, with its SHA-256."""
 
     group: str
     artifact: str
@@ -63,30 +63,29 @@ class Jar:
         return f"{self.artifact}-{self.version}.jar"
 
     @property
-    def path(self) -> str:
-        """Its place in a repository.
+    def repository_path(self) -> str:
+        """Path of the jar in a Maven repository.
 
-        >>> Jar("org.example", "thing", "1.0", "").path
+        >>> Jar("org.example", "thing", "1.0", "").repository_path
         'org/example/thing/1.0/thing-1.0.jar'
         """
         return f"{self.group.replace('.', '/')}/{self.artifact}/{self.version}/{self.name}"
 
 
-def jars_of(peer: Peer) -> list[Jar]:
-    """List the jars of ``peer`` in ``jars.txt``."""
-    return listed_jars(_HERE / "jars.txt", peer.name)
+def jars_of_peer(peer: Peer) -> list[Jar]:
+    """List the jars of another reasoner, as ``jars.txt`` names them."""
+    return read_jar_list(_HERE / "jars.txt", peer.name)
 
 
-def listed_jars(file: Path, section: str) -> list[Jar]:
-    """The jars of a section of ``file``: after a line [section], on each line coordinates and
-    SHA-256.
-    """
+def read_jar_list(file: Path, section: str) -> list[Jar]:
+    """Read the jars under a section [name] of a file; each line has Maven coordinates and SHA-256."""
     return [
         jar for name, jar in _parse_jar_list(file.read_text(encoding="utf-8")) if name == section
     ]
 
 
 def _parse_jar_list(text: str) -> Iterator[tuple[str, Jar]]:
+    """Yield section and jar of each line of a jar list."""
     section = ""
     for line in text.splitlines():
         if line.startswith("["):
@@ -97,8 +96,8 @@ def _parse_jar_list(text: str) -> Iterator[tuple[str, Jar]]:
             yield section, Jar(group, artifact, version, sha256)
 
 
-def repository(settings: Path | None = None) -> str:
-    """The Maven repository to ask: $SHIQ_MAVEN, a mirror of Central in Maven's settings, or
+def find_repository(settings: Path | None = None) -> str:
+    """URL of the Maven repository to use: $SHIQ_MAVEN, a mirror of Central in Maven's settings, or
     Central itself.
     """
     named = os.environ.get(MAVEN_SETTING)
@@ -121,25 +120,24 @@ def repository(settings: Path | None = None) -> str:
     return _CENTRAL
 
 
-def install(peer: Peer, folder: Path, source: str) -> None:
-    """Fetch the jars of ``peer`` that are not there yet from the repository ``source``.
+def install_peer(peer: Peer, folder: Path, source: str) -> None:
+    """Fetch the missing jars of another reasoner from the repository ``source``.
 
-    Raises OperationalError for a file that does not come or is not the one that it should be;
-    then the peer is not installed.
+    Raises: OperationalError for a missing or wrong file; then the reasoner is not installed.
     """
     jars, incoming = folder / peer.name / "jars", folder / peer.name / "incoming"
     if jars.is_dir() and not incoming.is_dir():
         jars.rename(incoming)
-    fetch_jars(jars_of(peer), incoming, source)
+    fetch_jars(jars_of_peer(peer), incoming, source)
     shutil.rmtree(jars, ignore_errors=True)
     incoming.rename(jars)
 
 
 def fetch_jars(wanted: Sequence[Jar], folder: Path, source: str) -> None:
-    """Leaves just the ``wanted`` jars in ``folder``; those that are not there come from the
+    """Make ``folder`` contain exactly the ``wanted`` jars; missing ones are fetched from the
     repository ``source``.
 
-    Raises OperationalError for a file that does not come or is not the one that it should be.
+    Raises: OperationalError for a missing or wrong file.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for stranger in {jar.name for jar in folder.glob("*.jar")} - {jar.name for jar in wanted}:
@@ -147,11 +145,12 @@ def fetch_jars(wanted: Sequence[Jar], folder: Path, source: str) -> None:
     for jar in wanted:
         target = folder / jar.name
         if not target.is_file() or _sha256(target.read_bytes()) != jar.sha256:
-            _write(target, _fetch_jar(jar, source))
+            _write_jar(target, _fetch_jar(jar, source))
 
 
 def _fetch_jar(jar: Jar, source: str) -> bytes:
-    address = f"{source}/{jar.path}"
+    """Fetch a jar and verify its SHA-256. Raises: OperationalError."""
+    address = f"{source}/{jar.repository_path}"
     try:
         with urllib.request.urlopen(address, timeout=_SECONDS) as answer:
             content = bytes(answer.read())
@@ -167,8 +166,10 @@ def _fetch_jar(jar: Jar, source: str) -> bytes:
     return content
 
 
-def python_of(name: str) -> Path:
-    """Return the Python of the environment `MINERS` or `OWL_RL`. Raises: OperationalError."""
+def environment_python(name: str) -> Path:
+    """Path of the Python in the environment `MINERS` or `OWL_RL`. Raises: OperationalError if it is
+    not installed.
+    """
     program = peers_home() / name / "bin" / "python"
     if not program.is_file():
         raise OperationalError(
@@ -179,7 +180,7 @@ def python_of(name: str) -> Path:
 
 
 def _install_packages(name: str, folder: Path) -> None:
-    """Make the environment of a peer in Python. Raises: OperationalError."""
+    """Make the virtual environment of a peer in Python. Raises: OperationalError."""
     own = folder / name
     venv.create(own, with_pip=True, clear=True)
     call = [str(own / "bin" / "python"), "-m", "pip", "install", "--quiet", *PACKAGES[name]]
@@ -193,17 +194,19 @@ def _install_packages(name: str, folder: Path) -> None:
 
 
 def _sha256(content: bytes) -> str:
+    """SHA-256 of bytes as hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
 
 
-def _write(target: Path, content: bytes) -> None:
+def _write_jar(target: Path, content: bytes) -> None:
+    """Write a file atomically."""
     with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as file:
         file.write(content)
     os.replace(file.name, target)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; 0 if everything asked for is installed."""
+    """Install the peers that the arguments name; return 0 if all are installed."""
     known = PEERS | INCOMPLETE
     names = (*(name for name, peer in known.items() if peer.is_java), *PACKAGES)
     parser = argparse.ArgumentParser(
@@ -237,7 +240,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if peer is None:
                 _install_packages(name, given.home)
             else:
-                install(peer, given.home, repository())
+                install_peer(peer, given.home, find_repository())
         except OperationalError as error:
             print(f"{title}: {error}", file=sys.stderr)
             failed = True

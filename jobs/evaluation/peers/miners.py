@@ -1,8 +1,8 @@
-"""Itemset miners beside the ground language, run by the Python that `make peers` gave them: CPU
-seconds by name, as JSON.
+"""Time itemset miners on the transactions of a window, in the Python environment of `make peers`:
+CPU seconds by miner, as JSON.
 
-``python miners.py TRANSACTIONS.json SUPPORT CONFIDENCE ATOMS``: the first a list of lists of
-texts, shares the next two; bodies have at most so many atoms. Imports nothing of ours.
+``python miners.py TRANSACTIONS.json SUPPORT CONFIDENCE ATOMS``: a list of lists of texts, two
+shares, and the largest number of atoms in a body. Imports nothing of shiq.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Transactions = Sequence[Sequence[str]]
 def mlxtend(
     transactions: Transactions, support: float, confidence: float, atoms: int
 ) -> Callable[[], object]:
-    """FP-growth and its rules, of a table of truth values that is made before."""
+    """Prepare FP-growth by mlxtend, with its table of truth values; return the function that mines."""
     import pandas as pd  # type: ignore[import-untyped]
     from mlxtend.frequent_patterns import association_rules, fpgrowth  # type: ignore[import-not-found]
 
@@ -37,7 +37,7 @@ def mlxtend(
 def pyfim(
     transactions: Transactions, support: float, confidence: float, atoms: int
 ) -> Callable[[], object]:
-    """FP-growth in C, rules with one head."""
+    """Prepare FP-growth by pyfim (in C), for rules with one head; return the function that mines."""
     from fim import fpgrowth  # type: ignore[import-not-found]
 
     shares = {"supp": 100 * support, "conf": 100 * confidence}
@@ -45,7 +45,7 @@ def pyfim(
 
 
 def main() -> None:
-    """Each once to be warm, where that is quick, and once for its time."""
+    """Run each miner once and print the CPU seconds of each as JSON."""
     with open(sys.argv[1], encoding="utf-8") as file:
         transactions = json.load(file)
     spent = {}

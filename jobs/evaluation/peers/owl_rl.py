@@ -1,8 +1,8 @@
-"""An OWL RL engine beside ours, run by the Python that `make peers` gave it: CPU seconds and types,
+"""Run an OWL RL engine in the Python environment of `make peers`: CPU seconds and entailed types,
 as JSON.
 
-``python owl_rl.py ENGINE FILE…``: reasonable or owlrl; RDF/XML, or N-Triples where the name ends
-so, maybe packed. Imports nothing of ours.
+``python owl_rl.py ENGINE FILE…``: the engine is reasonable or owlrl. Files are RDF/XML, or
+N-Triples if the name ends in .nt, maybe gzipped. Imports nothing of shiq.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 
 def close_graph(engine: str, graph: Any) -> Iterable[Any]:
-    """Return the triples that follow of ``graph``."""
+    """Triples that an RDF graph entails under the rules of OWL RL."""
     if engine == "reasonable":
         import reasonable  # type: ignore[import-not-found]
 
@@ -33,7 +33,7 @@ def close_graph(engine: str, graph: Any) -> Iterable[Any]:
 
 
 def main() -> None:
-    """Read the files, reason, print the types."""
+    """Read RDF files, compute their OWL RL closure, and print CPU seconds and types as JSON."""
     import rdflib
 
     graph = rdflib.Graph()

@@ -1,1 +1,1 @@
-"""Streams that are generated, to measure and to try things out."""
+"""Generators of streams, for measurements and for trying things out."""

@@ -1,5 +1,5 @@
-"""A building whose gateway sends readings as raw JSON: ontology, rooms, sensors, mapping and
-readings, of any size.
+"""Generate a building whose gateway sends sensor readings as raw JSON: ontology, rooms, sensors,
+mapping and readings.
 
 The ontology is the worked example of enrichment (docs/ENRICHMENT.md) in the names of SOSA. Which
 sensor hangs where is in SQLite, what a room is used for in JSON, the readings in JSON lines; an
@@ -47,8 +47,8 @@ _ALERTS: Final = {
 }
 
 
-def ontology() -> str:
-    """T, in functional syntax."""
+def building_ontology() -> str:
+    """Ontology of the building in functional syntax."""
     lines = [f"SubClassOf(:{sub} :{sup})" for sup, subs in _ACTIVITIES.items() for sub in subs]
     for room, activities in _HOSTS.items():
         inner = " ".join(f":{name}" for name in activities)
@@ -104,13 +104,13 @@ MAPPING: Final = f"""\
 """
 
 
-def functions(rooms: int) -> dict[str, str]:
-    """Function of each room."""
+def room_functions(rooms: int) -> dict[str, str]:
+    """Function of each room, such as office or laboratory."""
     return {f"room{n}": FUNCTIONS[n % len(FUNCTIONS)] for n in range(1, rooms + 1)}
 
 
-def readings(rooms: int, events: int, seed: int = 0) -> Iterator[dict[str, Any]]:
-    """Readings of sensors in turn, one a minute and sensor: mostly of fresh air, sometimes of used."""
+def generate_readings(rooms: int, events: int, seed: int = 0) -> Iterator[dict[str, Any]]:
+    """Yield CO2 readings of all rooms' sensors in turn, one a minute for each sensor."""
     rng = random.Random(f"building {seed}")
     for n in range(events):
         value = rng.choice(
@@ -131,20 +131,22 @@ def readings(rooms: int, events: int, seed: int = 0) -> Iterator[dict[str, Any]]
 
 @dataclass(frozen=True)
 class BuildingRecipe:
-    """A building of so many ``rooms`` that sends so many ``events``; each from ``seed``."""
+    """Sizes of a generated building: rooms, and sensor readings (``events``)."""
 
     rooms: int = option(20, "", minimum=1)
     events: int = option(10_000, "", minimum=0)
     seed: int = option(0, "", minimum=0)
 
 
-def write(recipe: BuildingRecipe, out: Path) -> tuple[str, ...]:
-    """Write all of it below ``out``; return the names of the files."""
+def write_building_files(recipe: BuildingRecipe, out: Path) -> tuple[str, ...]:
+    """Write all files of the building below ``out``; return their names."""
     rooms, events = recipe.rooms, recipe.events
     out.mkdir(parents=True, exist_ok=True)
-    (out / "building.ofn").write_text(ontology(), encoding="utf-8")
+    (out / "building.ofn").write_text(building_ontology(), encoding="utf-8")
     (out / "mapping.rml.ttl").write_text(MAPPING, encoding="utf-8")
-    used = [{"room": room, "function": function} for room, function in functions(rooms).items()]
+    used = [
+        {"room": room, "function": function} for room, function in room_functions(rooms).items()
+    ]
     (out / "rooms.json").write_text(json.dumps({"rooms": used}, indent=1), encoding="utf-8")
     (out / "sensors.db").unlink(missing_ok=True)
     with closing(sqlite3.connect(out / "sensors.db")) as database, database:
@@ -153,6 +155,6 @@ def write(recipe: BuildingRecipe, out: Path) -> tuple[str, ...]:
         database.executemany("INSERT INTO sensors VALUES (?, ?, ?)", rows)
     with open(out / "readings.jsonl", "w", encoding="utf-8") as file:
         file.writelines(
-            json.dumps(reading) + "\n" for reading in readings(rooms, events, recipe.seed)
+            json.dumps(reading) + "\n" for reading in generate_readings(rooms, events, recipe.seed)
         )
     return ("building.ofn", "mapping.rml.ttl", "rooms.json", "sensors.db", "readings.jsonl")

@@ -1,5 +1,5 @@
-"""A small Dublin: roads, and five streams of what happens on them, with causes of jams whose
-strength is known.
+"""Generate a small Dublin: roads, and five streams of events on them, in which causes of traffic
+jams of known strength are planted.
 
 Rates and sizes are those of the paper (docs/papers), at 300 roads; all streams share a clock of 40
 seconds, and slow ones hold their state. Big events and serious collisions jam the roads next to
@@ -95,17 +95,17 @@ Line = str
 
 
 def class_line(name: str, of: str) -> Line:
-    """Line of a class assertion."""
+    """N-Triples line of a class assertion."""
     return f"<{BASE}{of}> {RDF_TYPE} <{BASE}{name}> ."
 
 
 def role_line(role: str, subject: str, object: str) -> Line:
-    """Line of a role assertion."""
+    """N-Triples line of a role assertion."""
     return f"<{BASE}{subject}> <{BASE}{role}> <{BASE}{object}> ."
 
 
-def ontology() -> str:
-    """T: about 55 classes, 19 roles."""
+def city_ontology() -> str:
+    """Ontology T of the city in functional syntax: about 55 classes, 19 roles."""
     names = sorted({name for top, below in _BELOW.items() for name in (top, *below.split())})
     lines = [
         f"Prefix(:=<{BASE}>)",
@@ -123,7 +123,7 @@ def ontology() -> str:
 
 @dataclass
 class City:
-    """Roads on a grid, their neighbours, and what stands beside them."""
+    """Roads on a grid, with their neighbours, districts, sensors and bus lines."""
 
     roads: int
     seed: int
@@ -141,27 +141,27 @@ class City:
         self.districts = max(2, self.roads // 30)
         self.lines = max(2, self.roads // 15)
 
-    def share(self, axioms: int) -> int:
-        """An amount at 300 roads, for these."""
+    def scale_to_roads(self, axioms: int) -> int:
+        """Scale a number of axioms, given for 300 roads, to the number of roads of this city."""
         return max(1, axioms * self.roads // _ROADS)
 
     def is_main(self, road: int) -> bool:
-        """Is this a main road?"""
+        """Whether a road is a main road."""
         return road % 3 == 0
 
     def district(self, road: int) -> int:
-        """District of a road."""
+        """Index of a road's district."""
         return road * self.districts // self.roads
 
-    def line(self, number: int) -> list[int]:
-        """The roads of a bus line."""
+    def bus_route(self, number: int) -> list[int]:
+        """Roads of a bus line, in order."""
         begun = number * self.roads // self.lines
         return [(begun + i) % self.roads for i in range(min(20, self.roads))]
 
-    def static(self) -> Iterator[Line]:
-        """A: as many assertions as make T ∪ A as large as that of the source."""
-        wanted = self.share(_STATIC) - ontology().count("SubClassOf(")
-        found = list(self._static())
+    def static_lines(self) -> Iterator[Line]:
+        """Yield the static data A: as many assertions as make T ∪ A as large as in the paper."""
+        wanted = self.scale_to_roads(_STATIC) - city_ontology().count("SubClassOf(")
+        found = list(self._road_lines())
         yield from found
         stop = 0
         while len(found) + 4 * stop + 4 <= wanted:
@@ -172,7 +172,8 @@ class City:
             yield role_line("near", f"stop{stop}", f"stop{max(0, stop - 1)}")
             stop += 1
 
-    def _static(self) -> Iterator[Line]:
+    def _road_lines(self) -> Iterator[Line]:
+        """Yield the static assertions about roads, districts and bus lines."""
         for road in range(self.roads):
             yield class_line("MainStreet" if self.is_main(road) else "SideStreet", f"road{road}")
             yield role_line("inDistrict", f"road{road}", f"district{self.district(road)}")
@@ -186,7 +187,8 @@ class City:
         for number in range(self.lines):
             yield class_line("Line", f"line{number}")
             yield from (
-                role_line("servedBy", f"road{road}", f"line{number}") for road in self.line(number)
+                role_line("servedBy", f"road{road}", f"line{number}")
+                for road in self.bus_route(number)
             )
 
 
@@ -196,7 +198,7 @@ CAUSES, _ELSE = {"event": 0.9, "collision": 0.95, "rain": 0.85}, 0.04
 
 @dataclass
 class Traffic:
-    """Traffic of a city, snapshot by snapshot."""
+    """Traffic of a city, generated snapshot by snapshot."""
 
     city: City
     snapshots: int
@@ -211,7 +213,7 @@ class Traffic:
         self.jammed: set[int] = set()
 
     def statements_at(self, index: int) -> dict[str, list[Line]]:
-        """The statements of each stream at a snapshot."""
+        """N-Triples lines of each stream at a snapshot."""
         makers: dict[str, Callable[[int], list[Line]]] = {
             name: getattr(self, name)
             for name in ("weather", "events_", "incidents", "travel", "buses")
@@ -221,24 +223,30 @@ class Traffic:
             stream = name.rstrip("_")
             if stream in due or not index:
                 if stream in ("travel", "buses"):
-                    self._jam(index)
+                    self._choose_jammed_roads(index)
                 self.state[stream] = make(index)
         if index in self.faults:
-            self.state = {**self.state, "travel": [*self.state["travel"], *self._fault()]}
+            self.state = {
+                **self.state,
+                "travel": [*self.state["travel"], *self._contradictory_lines()],
+            }
         found = dict(self.state)
         if index in self.faults:
             self.state["travel"] = self.state["travel"][:-3]
         return found
 
-    def _fault(self) -> list[Line]:
+    def _contradictory_lines(self) -> list[Line]:
+        """Lines of a planted contradiction: a road with two disjoint kinds of traffic flow."""
         return [
             role_line("travel", "road0", "broken"),
             class_line("StopFlow", "broken"),
             class_line("LightFlow", "broken"),
         ]
 
-    def _jam(self, index: int) -> None:
-        """Choose the roads that are jammed at this snapshot, each by the strongest of its causes."""
+    def _choose_jammed_roads(self, index: int) -> None:
+        """Choose the roads that are jammed at a snapshot, each with the probability of its
+        strongest cause.
+        """
         city, dice = self.city, self.dice
         chances = dict.fromkeys(range(city.roads), _ELSE)
         causes = [("event", r) for r, big in self.events.items() if big] + [
@@ -275,7 +283,7 @@ class Traffic:
     def events_(self, index: int) -> list[Line]:
         """Lines of the stream of social events at a snapshot."""
         city, dice = self.city, self.dice
-        count = min(city.roads, max(1, city.share(RATES["events"][1]) // 4))
+        count = min(city.roads, max(1, city.scale_to_roads(RATES["events"][1]) // 4))
         chosen = dice.sample(range(city.roads), count)
         self.events = {road: dice.random() < 0.25 for road in chosen}
         lines = []
@@ -295,7 +303,8 @@ class Traffic:
         """Lines of the stream of road incidents at a snapshot."""
         city, dice = self.city, self.dice
         chosen = dice.sample(
-            range(city.roads), min(city.roads, max(1, city.share(RATES["incidents"][1]) // 3))
+            range(city.roads),
+            min(city.roads, max(1, city.scale_to_roads(RATES["incidents"][1]) // 3)),
         )
         self.collisions = set()
         lines = []
@@ -316,7 +325,7 @@ class Traffic:
         """Lines of the stream of travel times at a snapshot."""
         city, dice = self.city, self.dice
         lines = []
-        for road in range(0, min(city.roads, city.share(RATES["travel"][1]) // 2)):
+        for road in range(0, min(city.roads, city.scale_to_roads(RATES["travel"][1]) // 2)):
             flow = (
                 "StopFlow"
                 if road in self.jammed and dice.random() < 0.9
@@ -332,8 +341,8 @@ class Traffic:
         """Lines of the stream of buses at a snapshot."""
         city, dice = self.city, self.dice
         lines = []
-        for bus in range(max(1, city.share(RATES["buses"][1]) // 4)):
-            route = city.line(bus % city.lines)
+        for bus in range(max(1, city.scale_to_roads(RATES["buses"][1]) // 4)):
+            route = city.bus_route(bus % city.lines)
             road = route[(index // 3 + bus // city.lines) % len(route)]
             state = "CongestedBus" if road in self.jammed else "FlowingBus"
             late = dice.choice(("LateBus", "PunctualBus", "EarlyBus"))
@@ -347,7 +356,7 @@ class Traffic:
 
 
 def planted_rules() -> list[dict[str, Any]]:
-    """The causes, as ``--rules``; rain stops half-way."""
+    """The planted causes of jams as rules for ``--rules``; rain is a cause in the first half only."""
 
     def rule(body: list[list[str]], cause: str, until: str) -> dict[str, Any]:
         atoms = [[f"<{BASE}{atom[0]}>", *atom[1:]] for atom in body]
@@ -372,8 +381,8 @@ def planted_rules() -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class DublinRecipe:
-    """A city of so many ``roads`` for so many ``snapshots``, of which ``faults`` contradict the
-    ontology; each from ``seed``.
+    """Sizes of a generated city: roads, snapshots, and snapshots that contradict the ontology
+    (``faults``).
     """
 
     roads: int = option(300, "", minimum=4)
@@ -382,9 +391,9 @@ class DublinRecipe:
     faults: int = option(0, "K snapshots contradict the ontology.", minimum=0, metavar="K")
 
 
-def generate(recipe: DublinRecipe, out: Path) -> dict[str, int]:
-    """Write tbox.ofn, static.nt.gz, a stream for each of `RATES` and planted.json; return how many
-    statements each has.
+def generate_city(recipe: DublinRecipe, out: Path) -> dict[str, int]:
+    """Write the city's ontology, static data, streams and planted rules to ``out``; return the
+    number of statements of each stream.
     """
     snapshots = recipe.snapshots
     city = City(recipe.roads, recipe.seed)
@@ -393,15 +402,15 @@ def generate(recipe: DublinRecipe, out: Path) -> dict[str, int]:
     )
     traffic = Traffic(city, snapshots, wrong)
     out.mkdir(parents=True, exist_ok=True)
-    (out / "tbox.ofn").write_text(ontology(), encoding="utf-8")
+    (out / "tbox.ofn").write_text(city_ontology(), encoding="utf-8")
     (out / "planted.json").write_text(
         json.dumps(planted_rules(), indent=1) + "\n", encoding="utf-8"
     )
     (out / "faults.json").write_text(json.dumps(sorted(wrong)) + "\n", encoding="utf-8")
-    static = list(city.static())
+    static = list(city.static_lines())
     counts = {"static": len(static), **dict.fromkeys(RATES, 0)}
-    _write(out / "static.nt.gz", (f"{line}\n" for line in static))
-    files = {name: _open(out / f"{name}.jsonl.gz") for name in RATES}
+    _write_gzip(out / "static.nt.gz", (f"{line}\n" for line in static))
+    files = {name: _open_gzip(out / f"{name}.jsonl.gz") for name in RATES}
     try:
         for index in range(snapshots):
             for name, lines in traffic.statements_at(index).items():
@@ -413,11 +422,13 @@ def generate(recipe: DublinRecipe, out: Path) -> dict[str, int]:
     return counts
 
 
-def _open(path: Path) -> gzip.GzipFile:
+def _open_gzip(path: Path) -> gzip.GzipFile:
     # The same bytes for the same city.
+    """Open a gzipped file for writing; the same content gives the same bytes."""
     return gzip.GzipFile(str(path), "wb", compresslevel=1, mtime=0)
 
 
-def _write(path: Path, lines: Iterator[str]) -> None:
-    with _open(path) as file:
+def _write_gzip(path: Path, lines: Iterator[str]) -> None:
+    """Write lines to a gzipped file."""
+    with _open_gzip(path) as file:
         file.write("".join(lines).encode())

@@ -1,8 +1,9 @@
-"""A university and a city whose events are enriched: ontology, static data and events, of any size.
+"""Generate a university and a city whose events are enriched: ontology, static data and events, of
+any size.
 
-They follow the published recipe in kind (students with courses and hobbies, 16 triples; traffic
-observations at intersections, 6 triples), in names and axioms of their own. Functions of the
-numbers.
+They follow the published recipe (students with courses and hobbies, 16 triples; traffic
+observations at intersections, 6 triples), with names and axioms of their own.
+The same arguments give the same scenario.
 """
 
 from __future__ import annotations
@@ -20,26 +21,35 @@ _XSD: Final = "http://www.w3.org/2001/XMLSchema#"
 
 @dataclass(frozen=True)
 class EnrichmentScenario:
-    """tbox: in functional syntax; static: lines of N-Triples; events: each a list of such lines."""
+    """Generated input of event enrichment.
+
+    tbox: ontology in functional syntax
+    static: N-Triples lines
+    events: the N-Triples lines of each event
+    """
 
     tbox: str
     static: tuple[str, ...]
     events: tuple[tuple[str, ...], ...]
 
 
-def _iri(name: str) -> str:
+def _iri_term(name: str) -> str:
+    """N-Triples term of a name."""
     return f"<{NAMES}{name}>"
 
 
-def _line(subject: str, role: str, object: str) -> str:
-    return f"{_iri(subject)} {_iri(role)} {_iri(object)} ."
+def _role_line(subject: str, role: str, object: str) -> str:
+    """N-Triples line of a role assertion."""
+    return f"{_iri_term(subject)} {_iri_term(role)} {_iri_term(object)} ."
 
 
 def _type_line(subject: str, name: str) -> str:
-    return f"{_iri(subject)} {RDF_TYPE} {_iri(name)} ."
+    """N-Triples line of a class assertion."""
+    return f"{_iri_term(subject)} {RDF_TYPE} {_iri_term(name)} ."
 
 
-def _ontology(axioms: str) -> str:
+def _wrap_axioms(axioms: str) -> str:
+    """Wrap axioms in functional syntax as an ontology."""
     head = f"Prefix(:=<{NAMES}>)\nPrefix(xsd:=<{_XSD}>)\n"
     return f"{head}Ontology(<{NAMES[:-1]}>\n{axioms})\n"
 
@@ -70,7 +80,7 @@ EquivalentClasses(:ArtsStudent ObjectIntersectionOf(:Student ObjectSomeValuesFro
 """
 
 
-def university(departments: int, events: int, seed: int) -> EnrichmentScenario:
+def generate_university(departments: int, events: int, seed: int) -> EnrichmentScenario:
     """Generate students who register at a university with this number of departments."""
     dice, static = random.Random(f"university {seed}"), list[str]()
     hobbies = [f"hobby{n}" for n in range(9)]
@@ -84,11 +94,11 @@ def university(departments: int, events: int, seed: int) -> EnrichmentScenario:
         for c in range(20):
             course = f"course{d}-{c}"
             static.append(_type_line(course, ("CoreCourse", "ElectiveCourse")[c % 2]))
-            static.append(_line(course, "taughtIn", f"department{d}"))
+            static.append(_role_line(course, "taughtIn", f"department{d}"))
         for f in range(15):
             static.append(_type_line(f"teacher{d}-{f}", "Person"))
-            static.append(_line(f"teacher{d}-{f}", "memberOf", f"department{d}"))
-            static.append(_line(f"teacher{d}-{f}", "teaches", f"course{d}-{f}"))
+            static.append(_role_line(f"teacher{d}-{f}", "memberOf", f"department{d}"))
+            static.append(_role_line(f"teacher{d}-{f}", "teaches", f"course{d}-{f}"))
     # Many students have one curriculum.
     curricula = []
     for _ in range(max(1, events // 10)):
@@ -99,11 +109,11 @@ def university(departments: int, events: int, seed: int) -> EnrichmentScenario:
     for n in range(events):
         d, courses, liked = dice.choice(curricula)
         name = f"student{n}"
-        lines = [_type_line(name, "Student"), _line(name, "memberOf", f"department{d}")]
-        lines += [_line(name, "takesCourse", course) for course in courses]
-        lines += [_line(name, "hasHobby", hobby) for hobby in liked]
-        made.append((*lines, f'{_iri(name)} {_iri("name")} "Student {n}" .'))
-    return EnrichmentScenario(_ontology(_UNIVERSITY), tuple(static), tuple(made))
+        lines = [_type_line(name, "Student"), _role_line(name, "memberOf", f"department{d}")]
+        lines += [_role_line(name, "takesCourse", course) for course in courses]
+        lines += [_role_line(name, "hasHobby", hobby) for hobby in liked]
+        made.append((*lines, f'{_iri_term(name)} {_iri_term("name")} "Student {n}" .'))
+    return EnrichmentScenario(_wrap_axioms(_UNIVERSITY), tuple(static), tuple(made))
 
 
 _CITY: Final = """SubClassOf(:Congestion :ObservableProperty)
@@ -133,38 +143,41 @@ EquivalentClasses(:MainRoadAlert ObjectIntersectionOf(:TrafficAlert
 _OBSERVED: Final = ("Congestion", "Speed", "Parking")
 
 
-def city(intersections: int, events: int, seed: int) -> EnrichmentScenario:
-    """Generate observations of a city with three sensors at each intersection, in turn."""
+def generate_city(intersections: int, events: int, seed: int) -> EnrichmentScenario:
+    """Generate traffic observations of a city with three sensors at each intersection, in turn."""
     dice, static = random.Random(f"city {seed}"), list[str]()
     for n in range(intersections):
         crossing = f"crossing{n}"
         static.append(_type_line(crossing, ("MainCrossing", "SideCrossing")[n % 2]))
         for place in range(2):
-            static.append(_line(crossing, "near", f"place{n}-{place}"))
+            static.append(_role_line(crossing, "near", f"place{n}-{place}"))
             static.append(
                 _type_line(f"place{n}-{place}", dice.choice(("School", "Hospital", "Shop")))
             )
         for kind in _OBSERVED:
             sensor = f"{kind.lower()}Sensor{n}"
-            static.append(_line(sensor, "locatedAt", crossing))
-            static.append(_line(sensor, "observes", f"{kind.lower()}{n}"))
+            static.append(_role_line(sensor, "locatedAt", crossing))
+            static.append(_role_line(sensor, "observes", f"{kind.lower()}{n}"))
             static.append(_type_line(f"{kind.lower()}{n}", kind))
     return EnrichmentScenario(
-        _ontology(_CITY), tuple(static), tuple(_observations(intersections, events, dice))
+        _wrap_axioms(_CITY),
+        tuple(static),
+        tuple(_generate_observations(intersections, events, dice)),
     )
 
 
-def _observations(
+def _generate_observations(
     intersections: int, events: int, dice: random.Random
 ) -> Iterator[tuple[str, ...]]:
+    """Yield the N-Triples lines of each observation event."""
     for n in range(events):
         kind, place = _OBSERVED[n // intersections % 3], n % intersections
         name, value = f"observation{n}", dice.choice((10, 40, 80)) + dice.random()
         yield (
             _type_line(name, "Observation"),
-            _line(name, "madeBySensor", f"{kind.lower()}Sensor{place}"),
-            _line(name, "observedProperty", f"{kind.lower()}{place}"),
-            f'{_iri(name)} {_iri("hasValue")} "{value:.2f}"^^<{_XSD}decimal> .',
-            f'{_iri(name)} {_iri("unit")} "of {kind}" .',
-            f'{_iri(name)} {_iri("number")} "{n}"^^<{_XSD}integer> .',
+            _role_line(name, "madeBySensor", f"{kind.lower()}Sensor{place}"),
+            _role_line(name, "observedProperty", f"{kind.lower()}{place}"),
+            f'{_iri_term(name)} {_iri_term("hasValue")} "{value:.2f}"^^<{_XSD}decimal> .',
+            f'{_iri_term(name)} {_iri_term("unit")} "of {kind}" .',
+            f'{_iri_term(name)} {_iri_term("number")} "{n}"^^<{_XSD}integer> .',
         )

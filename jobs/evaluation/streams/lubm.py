@@ -1,12 +1,12 @@
-"""LUBM as a stream of events, with planted contradictions: for `shiq stream consistency`.
+"""Generate LUBM as a stream of events with planted contradictions, for `shiq stream consistency`.
 
-`generate` writes into a directory
+`generate_stream` writes into a directory
 
 * ``tbox.owl``: LUBM's TBox with disjoint classes;
-* ``events.jsonl``: events of a few triples each, out of order by at most the lateness; the same
-  for the same arguments;
-* ``faults.json``: who is of two disjoint classes: the individual, the classes, and when each is
-  said.
+* ``events.jsonl``: events of a few triples each, out of order by at most the lateness; the same for
+  the same arguments;
+* ``faults.json``: for each planted contradiction the individual, its two disjoint classes, and the
+  times at which each is stated.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 
 from shiq.errors import UsageError
 from shiq.jobs.evaluation.generation import RDF_TYPE, tbox_as_rdfxml
-from shiq.jobs.evaluation.lubm.generate import ONTOLOGY, departments
+from shiq.jobs.evaluation.lubm.generate import ONTOLOGY, generate_departments
 from shiq.jobs.evaluation.lubm.tbox import lubm_tbox
 from shiq.jobs.option_fields import option
 from shiq.model import Class, DisjointClasses
@@ -33,8 +33,11 @@ _LEAST = 50_000
 
 @dataclass(frozen=True)
 class StreamRecipe:
-    """``triples`` in all, so many ``per_event``, and so many events ``per_point`` of time, out
-    of order by up to ``lateness`` points; ``faults`` planted contradictions; each from ``seed``.
+    """Sizes of a generated stream: triples in all, triples per event, events per time point,
+    lateness, faults.
+
+    lateness: number of points by which an event may come too late
+    faults: number of planted contradictions
     """
 
     triples: int = option(100_000, "", minimum=1)
@@ -47,15 +50,19 @@ class StreamRecipe:
 
 @dataclass(frozen=True)
 class StreamFault:
-    """An individual that is said to be of two disjoint classes, and when."""
+    """Planted contradiction: an individual with two disjoint classes, and the times at which each
+    is stated.
+    """
 
     individual: str
     classes: tuple[str, ...]
     times: tuple[int, int]
 
 
-def generate(recipe: StreamRecipe, out: Path) -> list[str]:
-    """Writes the stream; the names of the files. Raises: UsageError for numbers out of range."""
+def generate_stream(recipe: StreamRecipe, out: Path) -> list[str]:
+    """Write the stream to ``out``; return the names of the files. Raises: UsageError for numbers
+    out of range.
+    """
     if (
         min(recipe.triples, recipe.per_event, recipe.per_point) < 1
         or min(recipe.lateness, recipe.faults) < 0
@@ -68,14 +75,14 @@ def generate(recipe: StreamRecipe, out: Path) -> list[str]:
     tbox = lubm_tbox(True)
     (out / "tbox.owl").write_text(tbox_as_rdfxml(tbox, ONTOLOGY), encoding="utf-8")
     draw = random.Random(f"lubm stream {recipe.seed}")
-    events = list(_events(recipe))
+    events = list(_generate_events(recipe))
     disjoint = [
         names
         for axiom in tbox.axioms
         if isinstance(axiom, DisjointClasses)
-        if (names := _names(axiom))
+        if (names := _disjoint_names(axiom))
     ]
-    faults = [_fault(draw, number, disjoint, events[-1][0]) for number in range(recipe.faults)]
+    faults = [_draw_fault(draw, number, disjoint, events[-1][0]) for number in range(recipe.faults)]
     for fault in faults:
         for t, name in zip(fault.times, fault.classes):
             events.append((t, [f"<{fault.individual}> {RDF_TYPE} <{name}> ."]))
@@ -90,8 +97,9 @@ def generate(recipe: StreamRecipe, out: Path) -> list[str]:
     return ["tbox.owl", "events.jsonl", "faults.json"]
 
 
-def _events(recipe: StreamRecipe) -> Iterator[tuple[int, list[str]]]:
-    made = departments(1 + recipe.triples // _LEAST, recipe.seed)
+def _generate_events(recipe: StreamRecipe) -> Iterator[tuple[int, list[str]]]:
+    """Yield time and N-Triples lines of each event."""
+    made = generate_departments(1 + recipe.triples // _LEAST, recipe.seed)
     lines = islice((line for department in made for line in department.lines), recipe.triples)
     for number in count():
         held = [line.rstrip("\n") for line in islice(lines, recipe.per_event)]
@@ -100,13 +108,16 @@ def _events(recipe: StreamRecipe) -> Iterator[tuple[int, list[str]]]:
         yield number // recipe.per_point, held
 
 
-def _names(axiom: DisjointClasses) -> list[str]:
-    """The names that are disjoint, if there are two."""
+def _disjoint_names(axiom: DisjointClasses) -> list[str]:
+    """Named classes of a disjointness axiom, if there are at least two; otherwise none."""
     names = sorted(found.iri for found in axiom.expressions if isinstance(found, Class))
     return names if len(names) > 1 else []
 
 
-def _fault(draw: random.Random, number: int, disjoint: list[list[str]], last: int) -> StreamFault:
+def _draw_fault(
+    draw: random.Random, number: int, disjoint: list[list[str]], last: int
+) -> StreamFault:
+    """Draw a contradiction: two disjoint classes of a fresh individual, and times up to ``last``."""
     classes = tuple(draw.sample(draw.choice(disjoint), 2))
     first = draw.randint(0, max(0, last - MOST_APART))
     return StreamFault(

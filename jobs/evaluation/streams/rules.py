@@ -1,7 +1,7 @@
-"""Programs of stream rules with a stream, as generators make them: the same for the same seed.
+"""Generate programs of stream rules together with a stream; the same seed gives the same stream.
 
-``program.lp`` and ``stream.log`` (a line a point: time, then atoms), or rows in columns, for
-whom texts would cost most.
+As files: ``program.lp`` and ``stream.log`` (a line for each time point: time, then atoms). In
+memory: rows in columns, which are faster than texts.
 """
 
 from __future__ import annotations
@@ -23,39 +23,41 @@ PointRows: TypeAlias = Mapping[str, tuple[Column, ...]]
 
 @dataclass(frozen=True)
 class GeneratedRules:
-    """Rules with their facts, and the rows of each point from 0 on. ``letter``: stands before
-    each number in texts.
+    """Generated program of stream rules with its stream: the rows of each time point from 0 on.
+
+    letter: put before each number in texts
     """
 
     rules: str
     points: Iterable[PointRows]
     letter: str = ""
 
-    def events(self) -> Iterator[tuple[int, PointRows]]:
-        """Points with their time, as `RuleSession.push` takes them."""
+    def timed_rows(self) -> Iterator[tuple[int, PointRows]]:
+        """Time and rows of each point, as `RuleSession.push` takes them."""
         return enumerate(self.points)
 
-    def lines(self) -> Iterator[tuple[int, list[str]]]:
-        """Points with their time and atoms as texts."""
-        for t, rows in self.events():
+    def timed_atoms(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield time and atoms (as texts) of each point."""
+        for t, rows in self.timed_rows():
             yield (
                 t,
                 [
                     atom
                     for predicate, columns in rows.items()
-                    for atom in self._atoms(predicate, columns)
+                    for atom in self._format_atoms(predicate, columns)
                 ],
             )
 
-    def write(self, folder: Path) -> tuple[str, str]:
-        """Writes both files; gives their names."""
+    def write_files(self, folder: Path) -> tuple[str, str]:
+        """Write program and stream to two files; return their names."""
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "program.lp").write_text(self.rules, encoding="utf-8")
         with (folder / "stream.log").open("w", encoding="utf-8") as file:
-            file.writelines(f"{t} {'; '.join(atoms)}\n" for t, atoms in self.lines())
+            file.writelines(f"{t} {'; '.join(atoms)}\n" for t, atoms in self.timed_atoms())
         return "program.lp", "stream.log"
 
-    def _atoms(self, predicate: str, columns: tuple[Column, ...]) -> list[str]:
+    def _format_atoms(self, predicate: str, columns: tuple[Column, ...]) -> list[str]:
+        """Format the rows of a predicate as atoms."""
         name, before = predicate.rpartition("/")[0], self.letter
         return [
             f"{name}({before}{f',{before}'.join(map(str, row))})"
@@ -88,9 +90,11 @@ random :- not done.
 
 
 @dataclass(frozen=True)
-class Caching:
-    """Settings of the Content Caching stream: ``events`` requests a point for some of ``contents``,
-    from some of ``sources``.
+class ContentCaching:
+    """Settings of the Content Caching stream: at each point ``events`` requests for some of
+    ``contents``.
+
+    sources: number of different requesters
     """
 
     events: int = option(500, "Requests of a point.", minimum=1)
@@ -100,12 +104,15 @@ class Caching:
     points: int = option(60, "", minimum=1)
     seed: int = option(0, "", minimum=0)
 
-    def stream(self) -> GeneratedRules:
-        """Program and rows."""
+    def generate_stream(self) -> GeneratedRules:
+        """Generate the program and the stream."""
         contents = "".join(f"content({number}).\n" for number in range(self.contents))
-        return GeneratedRules(CACHING_RULES.format(w=self.window) + contents, self._points())
+        return GeneratedRules(
+            CACHING_RULES.format(w=self.window) + contents, self._generate_points()
+        )
 
-    def _points(self) -> Iterator[PointRows]:
+    def _generate_points(self) -> Iterator[PointRows]:
+        """Yield the rows of each time point: requests, and the popularity parameter."""
         dice = np.random.default_rng(self.seed)
         for _ in range(self.points):
             # Few contents are asked for often.
@@ -124,9 +131,11 @@ class Caching:
 
 
 @dataclass(frozen=True)
-class GeneratedJoin:
-    """``facts`` a point, half of each predicate; ``values``: so many of each argument; 0 is the
-    published kind.
+class HeavyJoin:
+    """Settings of the Heavy Join stream: at each point ``facts``, half for each of two predicates
+    that are joined.
+
+    values: number of different arguments; 0 gives the published stream
     """
 
     facts: int = option(500, "Facts of a point.", minimum=2)
@@ -135,19 +144,27 @@ class GeneratedJoin:
     points: int = option(60, "", minimum=1)
     seed: int = option(0, "", minimum=0)
 
-    def stream(self) -> GeneratedRules:
-        """Program and rows."""
+    def generate_stream(self) -> GeneratedRules:
+        """Generate the program and the stream."""
         rules = f"a(X,Y) :- b(X,Z) in [{self.window}], c(Z,Y) in [{self.window}].\n"
-        return GeneratedRules(rules, self._dense() if self.values else self._published_points())
+        return GeneratedRules(
+            rules,
+            self._generate_dense_points() if self.values else self._generate_published_points(),
+        )
 
-    def _dense(self) -> Iterator[PointRows]:
+    def _generate_dense_points(self) -> Iterator[PointRows]:
+        """Yield the rows of each time point: random pairs over few values, so that nearly all facts
+        join.
+        """
         dice, size = np.random.default_rng(self.seed), self.facts // 2
         for _ in range(self.points):
             columns = [dice.integers(0, self.values, size) for _ in range(4)]
             yield {"b/2": (columns[0], columns[1]), "c/2": (columns[2], columns[3])}
 
-    def _published_points(self) -> Iterator[PointRows]:
-        """Generate the rows of each point; each b(X,0) joins with c(0,0) alone."""
+    def _generate_published_points(self) -> Iterator[PointRows]:
+        """Yield the rows of each time point as published: two alternating sets of facts that join
+        on one value.
+        """
         half = self.facts // 2
         for point in range(self.points):
             number, zeros = np.arange(half) + half * (point % 2), np.zeros(half, np.int64)
@@ -182,9 +199,11 @@ ENTRIES = 10
 
 
 @dataclass(frozen=True)
-class Grid:
-    """A grid of ``side``² panels. ``failing``: the share that begins to fail at each point;
-    ``links``: random or near.
+class PhotovoltaicGrid:
+    """Settings of the photovoltaic stream: a grid of ``side``² solar panels.
+
+    failing: share of panels that begin to fail at each time point
+    links: between random panels, or between near ones
     """
 
     side: int = option(20, "The square root of the panels.", minimum=1, maximum=100)
@@ -193,8 +212,8 @@ class Grid:
     links: str = option("random", "As published, or near.", choices=("random", "near"))
     seed: int = option(0, "", minimum=0)
 
-    def stream(self) -> GeneratedRules:
-        """Generate the program and the rows of its stream."""
+    def generate_stream(self) -> GeneratedRules:
+        """Generate the program and the stream."""
         first, second = (
             near_links(self.side) if self.links == "near" else random_links(self.side, self.seed)
         )
@@ -202,9 +221,10 @@ class Grid:
             f"link(cea,{panel}).\n" for panel in range(1, min(ENTRIES, self.side**2) + 1)
         )
         links = "".join(f"link({a},{b}).\n" for a, b in zip(first.tolist(), second.tolist()))
-        return GeneratedRules(GRID_RULES + entries + links, self._points())
+        return GeneratedRules(GRID_RULES + entries + links, self._generate_points())
 
-    def _points(self) -> Iterator[PointRows]:
+    def _generate_points(self) -> Iterator[PointRows]:
+        """Yield the rows of each time point: the energy that each panel delivers."""
         dice = np.random.default_rng(self.seed)
         panels = np.arange(1, self.side**2 + 1)
         down = np.zeros(len(panels), np.int64)
@@ -219,7 +239,9 @@ class Grid:
 
 
 def near_links(side: int) -> tuple[Column, Column]:
-    """Links between panels at most `STEPS` apart in either direction."""
+    """Links between panels of the grid at most `STEPS` apart in either direction: numbers of both
+    ends.
+    """
     x, y = np.divmod(np.arange(side * side), side)
     close = (
         (abs(x[:, None] - x) <= STEPS)
@@ -231,7 +253,7 @@ def near_links(side: int) -> tuple[Column, Column]:
 
 
 def random_links(side: int, seed: int) -> tuple[Column, Column]:
-    """Links between random panels, as many as published."""
+    """Links between random panels, as many as published: numbers of both ends."""
     panels = side * side
     pairs = panels * (panels - 1)
     chosen = np.sort(

@@ -1,1 +1,1 @@
-"""Our generator of UOBM data."""
+"""Generator of UOBM data."""

@@ -1,4 +1,4 @@
-"""UOBM data of any size, from a seed: the TBox, and the data after the proportions of the usual
+"""Generate UOBM data of any size from a seed: TBox, and data with the proportions of the usual
 reference data.
 
 `generate` writes into a directory
@@ -27,10 +27,10 @@ from shiq.jobs.evaluation.generation import (
     RDF_TYPE,
     GenerationReport,
     Progress,
-    deal,
-    deck,
     draw_below,
-    sample,
+    draw_in_rounds,
+    draw_range_in_rounds,
+    sample_distinct,
     tbox_as_rdfxml,
     write_triples,
 )
@@ -43,11 +43,11 @@ from shiq.jobs.evaluation.uobm.profile import (
     STUDENTS,
     DepartmentPlan,
     UniversityPlan,
-    UobmWorld,
+    UobmWorkplaces,
     Workplace,
-    department_place,
-    host,
-    women_place,
+    department_workplace,
+    host_name,
+    women_college_workplace,
 )
 from shiq.jobs.evaluation.uobm.tbox import NAMESPACE, SUBJECTS, uobm_individuals, uobm_tbox
 
@@ -59,15 +59,17 @@ from shiq.jobs.evaluation.uobm.tbox import NAMESPACE, SUBJECTS, uobm_individuals
 MISSPELT = "JournalArtical"
 
 
-def _types(*names: str) -> dict[str, str]:
+def _type_suffixes(*names: str) -> dict[str, str]:
+    """By class name, the N-Triples text that follows an individual to state its class."""
     return {name: f" {RDF_TYPE} <{NAMESPACE}{name}> .\n" for name in names}
 
 
-def _predicates(*names: str) -> tuple[str, ...]:
+def _predicate_texts(*names: str) -> tuple[str, ...]:
+    """N-Triples texts of properties, with blanks around."""
     return tuple(f" <{NAMESPACE}{name}> " for name in names)
 
 
-_TYPE = _types(
+_TYPE = _type_suffixes(
     *(
         "University",
         "College",
@@ -90,12 +92,12 @@ _TYPE = _types(
     *profile.FACULTY,
     *("SystemsStaff", "ClericalStaff"),
 )
-_GENRE = _types(*profile.GENRES, MISSPELT)
-_FAN = _types(*profile.FANS)
+_GENRE = _type_suffixes(*profile.GENRES, MISSPELT)
+_FAN = _type_suffixes(*profile.FANS)
 _TELEPHONE = f' <{NAMESPACE}telephone> "xxx-xxx-xxxx" .\n'
-_NAME, _EMAIL, _FIRST, _LAST = _predicates("name", "emailAddress", "firstName", "lastName")
+_NAME, _EMAIL, _FIRST, _LAST = _predicate_texts("name", "emailAddress", "firstName", "lastName")
 _FRIEND, _HOME_TOWN, _INSIDE, _HEAD_OF, _MEMBER_OF, _WORKS_FOR, _STUDENT_OF, _ENROLLED, _MAJOR = (
-    _predicates(
+    _predicate_texts(
         *(
             "isFriendOf",
             "hasSameHomeTownWith",
@@ -109,7 +111,7 @@ _FRIEND, _HOME_TOWN, _INSIDE, _HEAD_OF, _MEMBER_OF, _WORKS_FOR, _STUDENT_OF, _EN
         "hasMajor",
     )
 )
-_TEACHER_OF, _TAUGHT_BY, _TAKES, _ASSISTS, _ADVISED, _AUTHOR, _RESEARCH = _predicates(
+_TEACHER_OF, _TAUGHT_BY, _TAKES, _ASSISTS, _ADVISED, _AUTHOR, _RESEARCH = _predicate_texts(
     "teacherOf",
     "isTaughtBy",
     "takesCourse",
@@ -118,10 +120,10 @@ _TEACHER_OF, _TAUGHT_BY, _TAKES, _ASSISTS, _ADVISED, _AUTHOR, _RESEARCH = _predi
     "publicationAuthor",
     "researchInterest",
 )
-_UNDERGRADUATE_DEGREE, _MASTER_DEGREE, _DOCTORAL_DEGREE = _predicates(
+_UNDERGRADUATE_DEGREE, _MASTER_DEGREE, _DOCTORAL_DEGREE = _predicate_texts(
     "hasUndergraduateDegreeFrom", "hasMasterDegreeFrom", "hasDoctoralDegreeFrom"
 )
-_LIKING = _predicates(*profile.LIKING)
+_LIKING = _predicate_texts(*profile.LIKING)
 _INTERESTS = tuple(f"<{NAMESPACE}{name}> .\n" for name in profile.INTERESTING)
 _MAJORS = tuple(
     f"{_MAJOR}<{NAMESPACE}{subject}> .\n" for subjects in SUBJECTS.values() for subject in subjects
@@ -139,7 +141,9 @@ def college_term(university: int, number: int) -> str:
 
 
 class PersonDraws(NamedTuple):
-    """Draws for a person: of a class, a number of others, or what is liked."""
+    """Random draws for a person: class of gender, numbers of friends and neighbours, likings and
+    fan classes.
+    """
 
     gender: Iterator[str]
     friends: Iterator[int]
@@ -151,7 +155,7 @@ class PersonDraws(NamedTuple):
 
 
 class PublicationDraws(NamedTuple):
-    """Draws for publications: their classes, numbers by author, numbers of authors."""
+    """Random draws for publications: class, number for each author, and number of co-authors."""
 
     genres: Iterator[str]
     extra_publications: Iterator[int]
@@ -160,7 +164,9 @@ class PublicationDraws(NamedTuple):
 
 
 class CourseDraws(NamedTuple):
-    """Draws for courses and posts: how many a student takes; 1 for one of so many."""
+    """Random draws for students and staff: number of courses; and advisors, posts and aliases, if
+    the draw is 1.
+    """
 
     undergraduate: Iterator[int]
     graduate: Iterator[int]
@@ -170,44 +176,46 @@ class CourseDraws(NamedTuple):
     renamed_share: Iterator[int]
 
 
-class Writer:
-    """Writes parts; its stratified draws run on from part to part. ``misspelt``: with the
-    original's `MISSPELT`.
+class UobmGenerator:
+    """Generator of the N-Triples lines of universities and departments; its random draws continue
+    across them.
+
+    misspelt: whether to use the original generator's class `MISSPELT`
     """
 
     def __init__(
-        self, world: UobmWorld, universities: int, rng: random.Random, misspelt: bool
+        self, world: UobmWorkplaces, universities: int, rng: random.Random, misspelt: bool
     ) -> None:
         self._world = world
         self._universities = universities
         self._rng = rng
         genres = [MISSPELT if misspelt and g == "JournalArticle" else g for g in profile.GENRES]
         self._people = PersonDraws(
-            gender=deal(rng, (_TYPE["Man"], _TYPE["Woman"])),
-            friends=deck(rng, profile.FRIENDS),
-            home_town=deal(rng, profile.HOME_TOWN),
-            interests=deal(rng, profile.INTERESTS_OF_ONE),
-            liking=deal(rng, _LIKING),
-            fan_classes=deal(rng, profile.FAN_CLASSES),
-            fans=deal(rng, [_FAN[name] for name in profile.FANS]),
+            gender=draw_in_rounds(rng, (_TYPE["Man"], _TYPE["Woman"])),
+            friends=draw_range_in_rounds(rng, profile.FRIENDS),
+            home_town=draw_in_rounds(rng, profile.HOME_TOWN),
+            interests=draw_in_rounds(rng, profile.INTERESTS_OF_ONE),
+            liking=draw_in_rounds(rng, _LIKING),
+            fan_classes=draw_in_rounds(rng, profile.FAN_CLASSES),
+            fans=draw_in_rounds(rng, [_FAN[name] for name in profile.FANS]),
         )
         self._publications = PublicationDraws(
-            genres=deal(rng, [_GENRE[genre] for genre in genres]),
-            extra_publications=deal(rng, profile.MORE_PUBLICATIONS),
-            of_graduate=deal(rng, profile.GRADUATE_PUBLICATIONS),
-            authors=deck(rng, profile.AUTHORS),
+            genres=draw_in_rounds(rng, [_GENRE[genre] for genre in genres]),
+            extra_publications=draw_in_rounds(rng, profile.MORE_PUBLICATIONS),
+            of_graduate=draw_in_rounds(rng, profile.GRADUATE_PUBLICATIONS),
+            authors=draw_range_in_rounds(rng, profile.AUTHORS),
         )
         self._courses = CourseDraws(
-            undergraduate=deck(rng, profile.UNDERGRADUATE_TAKES),
-            graduate=deck(rng, profile.GRADUATE_TAKES),
-            advised_share=deck(rng, (1, profile.ADVISED)),
-            working=deck(rng, (1, profile.WORKING)),
-            clerical=deck(rng, (1, profile.WORKING)),
-            renamed_share=deck(rng, (1, profile.RENAMED)),
+            undergraduate=draw_range_in_rounds(rng, profile.UNDERGRADUATE_TAKES),
+            graduate=draw_range_in_rounds(rng, profile.GRADUATE_TAKES),
+            advised_share=draw_range_in_rounds(rng, (1, profile.ADVISED)),
+            working=draw_range_in_rounds(rng, (1, profile.WORKING)),
+            clerical=draw_range_in_rounds(rng, (1, profile.WORKING)),
+            renamed_share=draw_range_in_rounds(rng, (1, profile.RENAMED)),
         )
 
-    def university(self, plan: UniversityPlan) -> list[str]:
-        """A university, its colleges and the students of its women's college."""
+    def generate_university(self, plan: UniversityPlan) -> list[str]:
+        """N-Triples lines of a university, its colleges and the students of its women's college."""
         term = university_term(plan.number)
         lines = [term + _TYPE["University"], f'{term}{_NAME}"University{plan.number}" .\n']
         for i in range(plan.colleges):
@@ -215,20 +223,20 @@ class Writer:
             college = college_term(plan.number, i)
             lines += (college + _TYPE[kind], f"{college}{_INSIDE}{term} .\n")
         if plan.women:
-            place = women_place(plan)
+            place = women_college_workplace(plan)
             enrolled = f"{_STUDENT_OF}{college_term(plan.number, 0)} .\n"
-            for student in place.kind(0):
+            for student in place.terms_of_kind(0):
                 lines += (student + _TYPE["Person"], student + enrolled)
-                self._names(student, lines)
-                self._links(student, place, EVERYBODY, lines)
+                self._add_names(student, lines)
+                self._add_personal_links(student, place, EVERYBODY, lines)
         return lines
 
-    def department(self, plan: DepartmentPlan) -> list[str]:
-        """A department with all that is in it."""
-        term = f"<http://www.{host(plan)}>"
-        place = department_place(plan)
+    def generate_department(self, plan: DepartmentPlan) -> list[str]:
+        """N-Triples lines of a department with its people, courses and publications."""
+        term = f"<http://www.{host_name(plan)}>"
+        place = department_workplace(plan)
         undergraduates, graduates, *faculty, systems_staff, clerical_staff, other_staff = map(
-            place.kind, range(len(KINDS))
+            place.terms_of_kind, range(len(KINDS))
         )
         lines = [
             term + _TYPE["Department"],
@@ -237,14 +245,14 @@ class Writer:
         ]
         chair = f"{term[:-1]}/Chair0>"
         lines += (chair + _TYPE["Chair"], f"{chair}{_HEAD_OF}{term} .\n")
-        self._links(chair, place, PROFESSORS, lines)
-        self._faculty(plan, term, place, faculty, lines)
+        self._add_personal_links(chair, place, PROFESSORS, lines)
+        self._add_faculty(plan, term, place, faculty, lines)
         lines += (
             f"{term[:-1]}/VisitingProfessor{i}>{_TYPE['VisitingProfessor']}"
             for i in range(plan.visiting)
         )
-        self._students(plan, term, place, undergraduates, graduates, lines)
-        self._write_publications(term, faculty, graduates, lines)
+        self._add_students(plan, term, place, undergraduates, graduates, lines)
+        self._add_publications(term, faculty, graduates, lines)
         for i in range(plan.research_groups):
             group = f"{term[:-1]}/ResearchGroup{i}>"
             lines += (group + _TYPE["ResearchGroup"], f"{group}{_INSIDE}{term} .\n")
@@ -254,12 +262,13 @@ class Writer:
             (other_staff, "Person", EVERYBODY),
         ):
             for person in staff:
-                self._person(person, kind, place, circle, lines)
+                self._add_person(person, kind, place, circle, lines)
                 member = kind == "ClericalStaff" and next(self._courses.clerical) == 1
                 lines.append(f"{person}{_MEMBER_OF if member else _WORKS_FOR}{term} .\n")
         return lines
 
-    def _names(self, person: str, lines: list[str]) -> None:
+    def _add_names(self, person: str, lines: list[str]) -> None:
+        """Add the lines with names and contact data of a person."""
         where, _, name = person[len("<http://www.") : -1].partition("/")
         lines += (
             f'{person}{_EMAIL}"{name}@{where}" .\n',
@@ -268,26 +277,31 @@ class Writer:
             person + _TELEPHONE,
         )
 
-    def _person(
+    def _add_person(
         self, person: str, kind: str, place: Workplace, circle: tuple[int, int], lines: list[str]
     ) -> None:
-        lines += (person + _TYPE[kind], person + next(self._people.gender))
-        self._names(person, lines)
-        self._links(person, place, circle, lines)
+        """Add the lines of a person: classes, names and personal links.
 
-    def _links(
+        circle: range of the kinds of people that its friends mostly are of
+        """
+        lines += (person + _TYPE[kind], person + next(self._people.gender))
+        self._add_names(person, lines)
+        self._add_personal_links(person, place, circle, lines)
+
+    def _add_personal_links(
         self, person: str, place: Workplace, circle: tuple[int, int], lines: list[str]
     ) -> None:
-        """Home town, friends, hobbies; the fan or lover of what."""
+        """Add the lines with home town, friends, interests and fan classes of a person."""
         if many := next(self._people.home_town):
             lines += (
-                f"{person}{_HOME_TOWN}{other} .\n" for other in self._world.neighbours(person, many)
+                f"{person}{_HOME_TOWN}{other} .\n"
+                for other in self._world.draw_people(person, many)
             )
-        self._befriend(person, place, circle, lines)
+        self._add_friends(person, place, circle, lines)
         if many := next(self._people.interests):
             lines += (
                 person + next(self._people.liking) + interest
-                for interest in sample(self._rng, _INTERESTS, many)
+                for interest in sample_distinct(self._rng, _INTERESTS, many)
             )
         if many := next(self._people.fan_classes):
             found: dict[str, None] = {}
@@ -295,16 +309,18 @@ class Writer:
                 found[next(self._people.fans)] = None
             lines += (person + cls for cls in found)
 
-    def _befriend(
+    def _add_friends(
         self, person: str, place: Workplace, circle: tuple[int, int], lines: list[str]
     ) -> None:
-        friends = self._world.friends(place, person, circle, next(self._people.friends))
+        """Add the lines with random friends of a person."""
+        friends = self._world.draw_friends(place, person, circle, next(self._people.friends))
         lines += (f"{person}{_FRIEND}{other} .\n" for other in friends)
 
-    def _any_university(self) -> str:
+    def _choose_university(self) -> str:
+        """Term of a random university that grants degrees."""
         return university_term(draw_below(self._rng, profile.DEGREES * self._universities))
 
-    def _faculty(
+    def _add_faculty(
         self,
         plan: DepartmentPlan,
         term: str,
@@ -312,6 +328,7 @@ class Writer:
         faculty: Iterable[list[str]],
         lines: list[str],
     ) -> None:
+        """Add the lines of a department's faculty with degrees and courses."""
         many_courses, many_graduate_courses = iter(plan.courses), iter(plan.graduate_courses)
         courses = (f"{term[:-1]}/Course{i}>" for i in range(sum(plan.courses)))
         graduate_courses = (
@@ -321,15 +338,15 @@ class Writer:
         aliases = 0
         for rank, members in zip(profile.FACULTY, faculty):
             for i, person in enumerate(members):
-                self._person(person, rank, place, PROFESSORS, lines)
+                self._add_person(person, rank, place, PROFESSORS, lines)
                 if rank == "FullProfessor" and i == head:
                     lines.append(f"{person}{_HEAD_OF}{term} .\n")
                 works = next(self._courses.working) == 1
                 lines += (
                     f"{person}{_WORKS_FOR if works else _MEMBER_OF}{term} .\n",
-                    f"{person}{_UNDERGRADUATE_DEGREE}{self._any_university()} .\n",
-                    f"{person}{_MASTER_DEGREE}{self._any_university()} .\n",
-                    f"{person}{_DOCTORAL_DEGREE}{self._any_university()} .\n",
+                    f"{person}{_UNDERGRADUATE_DEGREE}{self._choose_university()} .\n",
+                    f"{person}{_MASTER_DEGREE}{self._choose_university()} .\n",
+                    f"{person}{_DOCTORAL_DEGREE}{self._choose_university()} .\n",
                 )
                 if rank != "Lecturer":
                     lines.append(f"{person}{_RESEARCH}{term[:-1]}/Research29> .\n")
@@ -347,15 +364,16 @@ class Writer:
                         alias = f"{term[:-1]}/SameIndividual{aliases}>"
                         aliases += 1
                         lines += (f"{course}{_TAUGHT_BY}{alias} .\n", alias + _TYPE["Person"])
-                        self._befriend(alias, place, PROFESSORS, lines)
+                        self._add_friends(alias, place, PROFESSORS, lines)
 
-    def _course(self, plan: DepartmentPlan, graduate: bool) -> str:
+    def _choose_course(self, plan: DepartmentPlan, graduate: bool) -> str:
+        """Term of a random course, mostly of this department."""
         if self._rng.random() < profile.ELSEWHERE:
-            plan = self._world.department()
+            plan = self._world.choose_department()
         many = sum(plan.graduate_courses if graduate else plan.courses)
-        return f"<http://www.{host(plan)}/{'GraduateCourse' if graduate else 'Course'}{draw_below(self._rng, many)}>"
+        return f"<http://www.{host_name(plan)}/{'GraduateCourse' if graduate else 'Course'}{draw_below(self._rng, many)}>"
 
-    def _students(
+    def _add_students(
         self,
         plan: DepartmentPlan,
         term: str,
@@ -364,30 +382,31 @@ class Writer:
         graduates: list[str],
         lines: list[str],
     ) -> None:
+        """Add the lines of a department's students with courses, advisors and posts."""
         rng = self._rng
         enrolled = f"{_ENROLLED}{term} .\n"
         first_advisor, advisors = place.starts[PROFESSORS[0]], sum(plan.faculty)
-        assisted = iter(sample(rng, range(sum(plan.courses)), plan.teaching_assistants))
-        assistants = {*sample(rng, graduates, plan.teaching_assistants)}
-        researchers = {*sample(rng, graduates, plan.research_assistants)}
+        assisted = iter(sample_distinct(rng, range(sum(plan.courses)), plan.teaching_assistants))
+        assistants = {*sample_distinct(rng, graduates, plan.teaching_assistants)}
+        researchers = {*sample_distinct(rng, graduates, plan.research_assistants)}
         for graduate, students in ((False, undergraduates), (True, graduates)):
             takes = self._courses.graduate if graduate else self._courses.undergraduate
             for student in students:
-                self._person(student, KINDS[graduate], place, STUDENTS, lines)
+                self._add_person(student, KINDS[graduate], place, STUDENTS, lines)
                 lines += (student + enrolled, student + _MAJORS[draw_below(rng, len(_MAJORS))])
                 many = next(takes)
                 courses: dict[str, None] = {}
                 while len(courses) < many:
                     courses[
-                        self._course(plan, graduate or rng.random() < profile.GRADUATE_LEVEL)
+                        self._choose_course(plan, graduate or rng.random() < profile.GRADUATE_LEVEL)
                     ] = None
                 lines += (f"{student}{_TAKES}{course} .\n" for course in courses)
                 if graduate or next(self._courses.advised_share) == 1:
                     lines.append(
-                        f"{student}{_ADVISED}{place.person(first_advisor + draw_below(rng, advisors))} .\n"
+                        f"{student}{_ADVISED}{place.person_term(first_advisor + draw_below(rng, advisors))} .\n"
                     )
                 if graduate:
-                    lines.append(f"{student}{_UNDERGRADUATE_DEGREE}{self._any_university()} .\n")
+                    lines.append(f"{student}{_UNDERGRADUATE_DEGREE}{self._choose_university()} .\n")
                     if student in assistants:
                         course = f"{term[:-1]}/Course{next(assisted)}>"
                         lines += (
@@ -397,9 +416,10 @@ class Writer:
                     if student in researchers:
                         lines.append(student + _TYPE["ResearchAssistant"])
 
-    def _write_publications(
+    def _add_publications(
         self, term: str, faculty: list[list[str]], graduates: list[str], lines: list[str]
     ) -> None:
+        """Add the lines of a department's publications with their authors."""
         authors = [*(person for members in faculty for person in members), *graduates]
         ranks = [
             base for base, members in zip(profile.PUBLICATIONS.values(), faculty) for _ in members
@@ -429,29 +449,33 @@ class Writer:
 ONTOLOGY = NAMESPACE.rstrip("#")
 
 
-def tbox_file() -> str:
-    """UOBM's TBox with its individuals, as RDF/XML."""
+def uobm_rdfxml() -> str:
+    """UOBM's TBox with its individuals, as RDF/XML text."""
     return tbox_as_rdfxml(uobm_tbox(), ONTOLOGY, uobm_individuals())
 
 
-def plan(universities: int, seed: int) -> list[UniversityPlan]:
-    """The sizes of all universities."""
-    return list(islice(profile.universities(random.Random(f"uobm sizes {seed}")), universities))
+def plan_universities(universities: int, seed: int) -> list[UniversityPlan]:
+    """Sizes of all universities, drawn before any data is generated."""
+    return list(
+        islice(profile.draw_university_plans(random.Random(f"uobm sizes {seed}")), universities)
+    )
 
 
-def parts(plans: list[UniversityPlan], seed: int, *, misspelt: bool = False) -> Iterator[list[str]]:
-    """The data as N-Triples lines, each triple once: every university with its colleges, then
-    its departments one by one.
+def generate_parts(
+    plans: list[UniversityPlan], seed: int, *, misspelt: bool = False
+) -> Iterator[list[str]]:
+    """Yield the data as lists of N-Triples lines: each university with its colleges, then each of
+    its departments.
     """
     rng = random.Random(f"uobm data {seed}")
-    writer = Writer(UobmWorld(plans, rng), len(plans), rng, misspelt)
+    writer = UobmGenerator(UobmWorkplaces(plans, rng), len(plans), rng, misspelt)
     for university in plans:
-        yield writer.university(university)
+        yield writer.generate_university(university)
         for department in university.departments:
-            yield writer.department(department)
+            yield writer.generate_department(department)
 
 
-def generate(
+def generate_uobm_data(
     universities: int,
     seed: int,
     out: Path,
@@ -459,25 +483,24 @@ def generate(
     misspelt: bool = False,
     progress: Progress | None = None,
 ) -> GenerationReport:
-    """Writes UOBM data of so many universities into the directory ``out``, which is made if need
-    be.
+    """Write UOBM data with this number of universities to the directory ``out``.
 
     ``misspelt``: journal articles are in the class that the original generator writes,
-    JournalArtical, which no TBox of UOBM knows; else in JournalArticle. Raises UsageError for
-    numbers out of range.
+    JournalArtical, which no TBox of UOBM knows; else in JournalArticle.
+    Raises: UsageError for numbers out of range.
     """
     if universities < 1:
         raise UsageError(
             f"{universities} universities cannot be generated", "Ask for at least one."
         )
     started = time.perf_counter()
-    plans = plan(universities, seed)
+    plans = plan_universities(universities, seed)
     departments = sum(len(university.departments) for university in plans)
     out.mkdir(parents=True, exist_ok=True)
-    (out / "tbox.owl").write_text(tbox_file(), encoding="utf-8")
+    (out / "tbox.owl").write_text(uobm_rdfxml(), encoding="utf-8")
     counts = write_triples(
         out / "abox.nt.gz",
-        parts(plans, seed, misspelt=misspelt),
+        generate_parts(plans, seed, misspelt=misspelt),
         departments + universities,
         progress,
     )

@@ -1,5 +1,5 @@
-"""UOBM's profile: how many of everything, and the sizes of all universities, drawn before any
-data is.
+"""Profile of UOBM: how many of everything there are, and the sizes of all universities, drawn
+before any data is generated.
 
 The numbers are those measured in the usual reference data of one university, 19 departments:
 data/uobm/README.md has the table. A pair is a range, drawn from evenly; a longer tuple is a deck
@@ -14,7 +14,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 
-from shiq.jobs.evaluation.generation import deal, deck, draw_stratified, shuffle
+from shiq.jobs.evaluation.generation import (
+    draw_in_rounds,
+    draw_range_in_rounds,
+    draw_stratified,
+    shuffle,
+)
 from shiq.jobs.evaluation.uobm.tbox import INTERESTS
 
 #: Departments of a university; the first one has those of the reference.
@@ -110,8 +115,10 @@ FANS = (
 
 @dataclass(frozen=True, slots=True)
 class DepartmentPlan:
-    """The sizes of a department. ``faculty`` is by rank, in the order of `FACULTY`; ``courses``
-    and ``graduate_courses`` say how many each member of the faculty teaches.
+    """Sizes of a department.
+
+    faculty: numbers by rank, in the order of `FACULTY`
+    courses, graduate_courses: number of courses that each member of the faculty teaches
     """
 
     number: int
@@ -133,8 +140,9 @@ class DepartmentPlan:
 
 @dataclass(frozen=True, slots=True)
 class UniversityPlan:
-    """The sizes of a university. ``women``: students of its women's college, which is College0;
-    0 if it has none.
+    """Sizes of a university.
+
+    women: number of students of its women's college, which is College0; 0 if it has none
     """
 
     number: int
@@ -143,17 +151,18 @@ class UniversityPlan:
     departments: tuple[DepartmentPlan, ...]
 
 
-class _Sizes:
-    """The stratified draws of sizes; they run on from department to department."""
+class _SizeDraws:
+    """Stratified random draws of sizes, which continue from department to department."""
 
     def __init__(self, rng: random.Random) -> None:
-        self._faculty = [deck(rng, bounds) for bounds in FACULTY.values()]
+        self._faculty = [draw_range_in_rounds(rng, bounds) for bounds in FACULTY.values()]
         self._systems_staff, self._other_staff, self._visiting, self._groups = (
-            deck(rng, bounds) for bounds in (SYSTEMS_STAFF, OTHER_STAFF, VISITING, RESEARCH_GROUPS)
+            draw_range_in_rounds(rng, bounds)
+            for bounds in (SYSTEMS_STAFF, OTHER_STAFF, VISITING, RESEARCH_GROUPS)
         )
-        self._clerical_staff = deal(rng, CLERICAL_STAFF)
-        self._courses = deal(rng, COURSES)
-        self._graduate_courses = deal(rng, GRADUATE_COURSES)
+        self._clerical_staff = draw_in_rounds(rng, CLERICAL_STAFF)
+        self._courses = draw_in_rounds(rng, COURSES)
+        self._graduate_courses = draw_in_rounds(rng, GRADUATE_COURSES)
         self._undergraduates, self._graduates, self._teaching, self._research = (
             draw_stratified(rng, bounds, FIRST_DEPARTMENTS)
             for bounds in (
@@ -164,7 +173,8 @@ class _Sizes:
             )
         )
 
-    def department(self, number: int, university: int, college: int) -> DepartmentPlan:
+    def draw_department_plan(self, number: int, university: int, college: int) -> DepartmentPlan:
+        """Draw the sizes of a department."""
         faculty = tuple(map(next, self._faculty))
         members = sum(faculty)
         graduates = round(next(self._graduates) * members)
@@ -188,31 +198,32 @@ class _Sizes:
         )
 
 
-def _first(rng: random.Random, bounds: tuple[int, int], first: int) -> Iterator[int]:
-    """Draws as from a deck, but ``first`` is on top to begin with."""
+def _draw_with_first(rng: random.Random, bounds: tuple[int, int], first: int) -> Iterator[int]:
+    """Draw integers between two bounds without end, in rounds; the very first one is ``first``."""
     yield first
     yield from shuffle(rng, [n for n in range(bounds[0], bounds[1] + 1) if n != first])
-    yield from deck(rng, bounds)
+    yield from draw_range_in_rounds(rng, bounds)
 
 
-def universities(rng: random.Random) -> Iterator[UniversityPlan]:
-    """The sizes of all universities, in their order, without end."""
-    sizes = _Sizes(rng)
-    departments = _first(rng, DEPARTMENTS, FIRST_DEPARTMENTS)
-    colleges = _first(rng, COLLEGES, FIRST_COLLEGES)
-    with_women = _first(rng, (1, WITH_WOMEN), 1)
-    women = deck(rng, WOMEN)
+def draw_university_plans(rng: random.Random) -> Iterator[UniversityPlan]:
+    """Draw the sizes of universities, in order and without end."""
+    sizes = _SizeDraws(rng)
+    departments = _draw_with_first(rng, DEPARTMENTS, FIRST_DEPARTMENTS)
+    colleges = _draw_with_first(rng, COLLEGES, FIRST_COLLEGES)
+    with_women = _draw_with_first(rng, (1, WITH_WOMEN), 1)
+    women = draw_range_in_rounds(rng, WOMEN)
     number = 0
     while True:
         has_women = next(with_women) == 1
         many = next(colleges)
-        college = deck(rng, (int(has_women), many - 1 + int(has_women)))
+        college = draw_range_in_rounds(rng, (int(has_women), many - 1 + int(has_women)))
         yield UniversityPlan(
             number,
             colleges=many + int(has_women),
             women=next(women) if has_women else 0,
             departments=tuple(
-                sizes.department(i, number, next(college)) for i in range(next(departments))
+                sizes.draw_department_plan(i, number, next(college))
+                for i in range(next(departments))
             ),
         )
         number += 1
@@ -243,38 +254,41 @@ STUDENTS, PROFESSORS, STAFF, EVERYBODY = (
 )
 
 
-def host(plan: DepartmentPlan) -> str:
+def host_name(plan: DepartmentPlan) -> str:
     """Host name in the IRIs of a department's people."""
     return f"Department{plan.number}.University{plan.university}.edu"
 
 
 @dataclass(frozen=True, slots=True)
 class Workplace:
-    """A department or a women's college: the beginnings of its people's IRIs, and before which
-    number each kind begins.
+    """People of a department or women's college, numbered kind by kind (students, faculty, staff).
+
+    stems: beginning of the IRIs of each kind
+    starts: number of the first person of each kind, and the total
     """
 
     stems: tuple[str, ...]
     starts: tuple[int, ...]
 
-    def person(self, number: int) -> str:
-        """The term of the person of that number."""
+    def person_term(self, number: int) -> str:
+        """N-Triples term of the person with this number."""
         starts = self.starts
         kind = 0
         while number >= starts[kind + 1]:
             kind += 1
         return f"{self.stems[kind]}{number - starts[kind]}>"
 
-    def kind(self, kind: int) -> list[str]:
-        """The terms of all people of a kind."""
+    def terms_of_kind(self, kind: int) -> list[str]:
+        """N-Triples terms of all people of a kind, given as an index into `KINDS`."""
         return [f"{self.stems[kind]}{i}>" for i in range(self.starts[kind + 1] - self.starts[kind])]
 
 
-def department_place(plan: DepartmentPlan) -> Workplace:
-    """
-    >>> from shiq.jobs.evaluation.uobm.profile import universities
-    >>> plan = next(universities(random.Random(1))).departments[3]
-    >>> department_place(plan).person(plan.undergraduates)
+def department_workplace(plan: DepartmentPlan) -> Workplace:
+    """People of a department, numbered by kind.
+
+    >>> from shiq.jobs.evaluation.uobm.profile import draw_university_plans
+    >>> plan = next(draw_university_plans(random.Random(1))).departments[3]
+    >>> department_workplace(plan).person_term(plan.undergraduates)
     '<http://www.Department3.University0.edu/GraduateStudent0>'
     """
     sizes = (
@@ -285,73 +299,84 @@ def department_place(plan: DepartmentPlan) -> Workplace:
         plan.clerical_staff,
         plan.other_staff,
     )
-    stem = f"<http://www.{host(plan)}/"
+    stem = f"<http://www.{host_name(plan)}/"
     return Workplace(tuple(stem + kind for kind in KINDS), tuple(accumulate(sizes, initial=0)))
 
 
-def women_place(plan: UniversityPlan) -> Workplace:
-    """The women's college of a university that has one: students only."""
+def women_college_workplace(plan: UniversityPlan) -> Workplace:
+    """People of a university's women's college: students only."""
     stem = f"<http://www.College0.University{plan.number}.edu/woman_student"
     return Workplace((stem,) * len(KINDS), (0, *(plan.women,) * len(KINDS)))
 
 
-class UobmWorld:
-    """Places of all universities, for drawing links from one to another."""
+class UobmWorkplaces:
+    """Workplaces of all universities, from which friends and neighbours are drawn."""
 
     def __init__(self, plans: Sequence[UniversityPlan], rng: random.Random) -> None:
         self._plans = plans
         self._random = rng.random
         # A place is a few dozen short strings: kept for some universities, made anew for the
         # others.
-        self.place: Callable[[int, int], Workplace] = lru_cache(maxsize=4096)(self._place)
-
-    def _place(self, university: int, number: int) -> Workplace:
-        plan = self._plans[university]
-        return (
-            department_place(plan.departments[number])
-            if number < len(plan.departments)
-            else women_place(plan)
+        self.workplace: Callable[[int, int], Workplace] = lru_cache(maxsize=4096)(
+            self._make_workplace
         )
 
-    def anywhere(self) -> Workplace:
-        """A place of any university: a department or the women's college, all alike."""
+    def _make_workplace(self, university: int, number: int) -> Workplace:
+        """Make a workplace of a university: the department with this number, or after the last one
+        the women's college.
+        """
+        plan = self._plans[university]
+        return (
+            department_workplace(plan.departments[number])
+            if number < len(plan.departments)
+            else women_college_workplace(plan)
+        )
+
+    def choose_workplace(self) -> Workplace:
+        """Choose a random department or women's college of a random university."""
         university = int(self._random() * len(self._plans))
         plan = self._plans[university]
-        return self.place(
+        return self.workplace(
             university, int(self._random() * (len(plan.departments) + (plan.women > 0)))
         )
 
-    def department(self) -> DepartmentPlan:
-        """A department of any university."""
+    def choose_department(self) -> DepartmentPlan:
+        """Choose a random department of a random university."""
         departments = self._plans[int(self._random() * len(self._plans))].departments
         return departments[int(self._random() * len(departments))]
 
-    def friends(
+    def draw_friends(
         self, place: Workplace, person: str, circle: tuple[int, int], many: int
     ) -> dict[str, None]:
-        """Draws ``many`` other people, half of them anywhere, most of them of the circle; in the
-        order drawn.
+        """Draw ``many`` friends of a person, half of them from other workplaces, most of them of
+        the kinds ``circle``.
+
+        circle: first kind, and the one after the last
+        Returns: terms in the order drawn
         """
         found: dict[str, None] = {}
         while len(found) < many:
-            where = self.anywhere() if self._random() < FRIENDS_ANYWHERE else place
+            where = self.choose_workplace() if self._random() < FRIENDS_ANYWHERE else place
             first, end = circle if self._random() < IN_CIRCLE else EVERYBODY
-            self._draw(where, first, end, person, found)
+            self._draw_person(where, first, end, person, found)
         return found
 
-    def neighbours(self, person: str, many: int) -> dict[str, None]:
-        """Draws ``many`` other people from anywhere."""
+    def draw_people(self, person: str, many: int) -> dict[str, None]:
+        """Draw ``many`` other people from all workplaces, such as people of the same home town."""
         found: dict[str, None] = {}
         while len(found) < many:
-            self._draw(self.anywhere(), 0, len(KINDS), person, found)
+            self._draw_person(self.choose_workplace(), 0, len(KINDS), person, found)
         return found
 
-    def _draw(
+    def _draw_person(
         self, where: Workplace, first: int, end: int, person: str, found: dict[str, None]
     ) -> None:
+        """Draw a person of a workplace, of the kinds from ``first`` to before ``end``, and add its
+        term to ``found``.
+        """
         low, high = where.starts[first], where.starts[end]
         if low == high:  # no faculty in a women's college: the friend is drawn again
             return
-        other = where.person(low + int(self._random() * (high - low)))
+        other = where.person_term(low + int(self._random() * (high - low)))
         if other != person:
             found[other] = None

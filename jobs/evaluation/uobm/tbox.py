@@ -1,5 +1,5 @@
-"""UOBM's TBox as our own values: SHIN(D), without nominals, as the paper used it; and the
-individuals that its file names.
+"""UOBM's TBox made from tables of names: SHIN(D), without nominals, as the paper used it; and the
+individuals of its file.
 
 The vocabulary is that of univ-bench-dl.owl, misspelt names included (Insterest,
 Petroleuml_EngineeringClass), so that data generated here fits either TBox, and the axioms
@@ -230,7 +230,8 @@ _ROLE_AXIOMS = (
 )
 
 
-def _axioms() -> Iterator[str]:
+def _uobm_axioms() -> Iterator[str]:
+    """Yield the axioms of UOBM's TBox in functional syntax."""
     for above, below in _SUBCLASSES.items():
         yield from (f"SubClassOf(:{name} :{above})" for name in below)
     for name, (role, filler) in _PEOPLE_WITH.items():
@@ -268,12 +269,12 @@ def uobm_tbox() -> owl.TBox:
         object_properties=frozenset(NAMESPACE + name for name in _OBJECT),
         data_properties=frozenset(NAMESPACE + name for name in _DATA),
     )
-    return owl.TBox(parse_axioms(NAMESPACE, _axioms()), signature)
+    return owl.TBox(parse_axioms(NAMESPACE, _uobm_axioms()), signature)
 
 
 def uobm_individuals() -> tuple[owl.ClassAssertion, ...]:
-    """The classes of the subjects and interests that the file of UOBM's TBox names: without them
-    nobody likes sports.
+    """Class assertions about the subjects and interests in the file of UOBM's TBox; likings refer
+    to them.
     """
     subjects = (
         (subject, subject + "Class") for subjects in SUBJECTS.values() for subject in subjects

@@ -16,11 +16,11 @@ from shiq.jobs.evaluation.evaluate.data import (
     Dataset,
     NumberedTriples,
     datasets,
-    random_batch,
+    draw_random_batch,
     read_triples,
 )
-from shiq.jobs.evaluation.lubm.batch import BatchDealer
-from shiq.jobs.evaluation.lubm.generate import departments
+from shiq.jobs.evaluation.lubm.batch import BatchSampler
+from shiq.jobs.evaluation.lubm.generate import generate_departments
 
 #: Of the data that is generated; batches have seeds of their own.
 DATA_SEED = 1
@@ -42,7 +42,7 @@ class Base:
         """Writes so many random insertions (default: 5 % of the base), as in the published
         evaluation, to ``file``.
         """
-        lines = random_batch(
+        lines = draw_random_batch(
             self.triples, count or max(1, round(len(self.triples) * FRACTION)), seed
         )
         file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
@@ -50,11 +50,11 @@ class Base:
 
     def consistent_batch(self, seed: int, file: Path) -> Path:
         """Writes 5 % of insertions into generated LUBM data that contradict nothing to ``file``."""
-        batch = BatchDealer(random.Random(f"bench {seed}"))
+        batch = BatchSampler(random.Random(f"bench {seed}"))
         assert self.dataset.universities
         with file.open("w", encoding="utf-8") as out:
-            for made in departments(self.dataset.universities, DATA_SEED):
-                out.writelines(batch.insertions(made, frozenset(), []))
+            for made in generate_departments(self.dataset.universities, DATA_SEED):
+                out.writelines(batch.draw_insertions(made, frozenset(), []))
         return file
 
 
@@ -70,7 +70,7 @@ def base(family: str, universities: int, variant: str, data: Path | None, folder
     name = variant.replace(" ", "-")
     folder.mkdir(parents=True, exist_ok=True)
     abox = folder / f"{name}.nt"
-    abox.write_text(read_triples(*found.abox).text(), encoding="utf-8")
+    abox.write_text(read_triples(*found.abox).join_lines(), encoding="utf-8")
     return Base(found, abox, folder / f"{name}.kg")
 
 

@@ -13,12 +13,12 @@ import tempfile
 from pathlib import Path
 
 from shiq.jobs.evaluation.papers.discovery import (
-    itemset_miners,
-    mine_ground_again,
-    miner_of,
-    slides_of,
+    make_miner,
+    mine_slides,
+    time_ground_mining,
+    time_itemset_miners,
 )
-from shiq.jobs.evaluation.streams.dublin import DublinRecipe, generate
+from shiq.jobs.evaluation.streams.dublin import DublinRecipe, generate_city
 from tests.tools.bench.record import Figure
 from tests.tools.bench.repeat import Repeat, Row
 
@@ -62,9 +62,11 @@ FIGURES = (
 
 def _slide(repeat: Repeat, city: Path, k: str) -> None:
     slide = SLIDES[k][0]
-    exact = list(slides_of(miner_of(city, slide, WINDOW), city, TIMED))
-    inkd = list(slides_of(miner_of(city, slide, WINDOW, method="inkd", gate="off"), city, TIMED))
-    scratch = list(slides_of(miner_of(city, slide, WINDOW, method="scratch"), city, ANEW))
+    exact = list(mine_slides(make_miner(city, slide, WINDOW), city, TIMED))
+    inkd = list(
+        mine_slides(make_miner(city, slide, WINDOW, method="inkd", gate="off"), city, TIMED)
+    )
+    scratch = list(mine_slides(make_miner(city, slide, WINDOW, method="scratch"), city, ANEW))
     for (_, one), (_, other) in zip(exact, scratch):
         if one["rules"] != other["rules"]:
             repeat.wrong.append(f"a slide of {k}: the rules of {one['window']} differ")
@@ -81,14 +83,14 @@ def _slide(repeat: Repeat, city: Path, k: str) -> None:
 
 
 def _ground(repeat: Repeat, city: Path) -> None:
-    miner = miner_of(city, GROUND_WINDOW // 3, GROUND_WINDOW, language="ground", max_atoms=1)
-    list(slides_of(miner, city, 1))
-    ours, mined = mine_ground_again(miner, GROUND_ATOMS, GROUND_WINDOW)
+    miner = make_miner(city, GROUND_WINDOW // 3, GROUND_WINDOW, language="ground", max_atoms=1)
+    list(mine_slides(miner, city, 1))
+    ours, mined = time_ground_mining(miner, GROUND_ATOMS, GROUND_WINDOW)
     repeat.values["ground, a slide of 1/3: exact"] = ours
     repeat.notes.append(f"ground: {mined:,} rules, {GROUND_ROADS} roads, bodies of {GROUND_ATOMS}")
 
     def beside() -> None:
-        for name, theirs in itemset_miners(miner, GROUND_ATOMS, GROUND_WINDOW).items():
+        for name, theirs in time_itemset_miners(miner, GROUND_ATOMS, GROUND_WINDOW).items():
             repeat.values[f"ground, a slide of 1/3: {name}"] = theirs
             repeat.values[f"ground, a slide of 1/3: exact over {name}"] = theirs / ours
 
@@ -99,14 +101,14 @@ def _measure(repeat: Repeat) -> None:
     with tempfile.TemporaryDirectory() as folder:
         city, small = Path(folder) / "city", Path(folder) / "small"
         recipe = DublinRecipe(ROADS, WINDOW + SLIDES["1/3"][0] * TIMED, repeat.seed % 1_000_000)
-        generate(recipe, city)
+        generate_city(recipe, city)
         for k in SLIDES:
             repeat.bench.say(f"a slide of {k}")
             _slide(repeat, city, k)
         recipe = DublinRecipe(
             GROUND_ROADS, GROUND_WINDOW + GROUND_WINDOW // 3, repeat.seed % 1_000_000
         )
-        generate(recipe, small)
+        generate_city(recipe, small)
         repeat.bench.say("ground language")
         _ground(repeat, small)
 

@@ -21,7 +21,7 @@ from shiq.jobs.evaluation.streams import building
 from shiq.rml.model import Statement
 from shiq.rml.program import parse_record
 from shiq.streams.enrichment import open_enricher
-from shiq.streams.enrichment.cache import Entry, EntryCache, parse_capacity
+from shiq.streams.enrichment.cache import CacheEntry, EntryCache, parse_capacity
 from shiq.streams.enrichment.key import KeyMaker
 from shiq.streams.enrichment.knowledge import read_knowledge
 from shiq.streams.enrichment.statements import split_lines
@@ -63,7 +63,7 @@ def _lines(file: Path) -> list[list[str]]:
 
 def look_ups(keys: KeyMaker, events: Sequence[Sequence[Statement]]) -> float:
     """Microseconds for the key of an event and its look-up, all of them met before."""
-    entries, stand_in = EntryCache(parse_capacity(None), "lru"), Entry(Verdict.CONSISTENT)
+    entries, stand_in = EntryCache(parse_capacity(None), "lru"), CacheEntry(Verdict.CONSISTENT)
     for event in events:
         key = keys.key_of_statements(event).key
         assert key is not None
@@ -164,7 +164,7 @@ def _memory(keys: KeyMaker, event: Sequence[str]) -> float:
                 frozenset(("urn:a", "urn:b")) if isinstance(name, str) else None
                 for name in found.order
             )
-            entries.store(found.key, Entry(Verdict.CONSISTENT, types))
+            entries.store(found.key, CacheEntry(Verdict.CONSISTENT, types))
         return (tracemalloc.get_traced_memory()[0] - before) / len(entries)
     finally:
         tracemalloc.stop()
@@ -173,7 +173,7 @@ def _memory(keys: KeyMaker, event: Sequence[str]) -> float:
 def _building(repeat: Repeat) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        building.write(folder, 20, 10 * EVENTS, repeat.seed)
+        building.write_building_files(folder, 20, 10 * EVENTS, repeat.seed)
         lines = (folder / "readings.jsonl").read_bytes().splitlines()
         mapping = folder / "mapping.rml.ttl"
         with open_enricher(

@@ -24,12 +24,12 @@ from shiq.abox_ops.entailment.reasoners import Reasoners
 from shiq.answers.verdict import Verdict
 from shiq.errors import OperationalError
 from shiq.jobs.evaluation.peers.drivers import (
-    PeerEvent,
-    PeerRun,
-    ask_java,
+    PeerEventAnswer,
+    PeerLauncher,
+    ask_java_peer,
     ask_konclude,
     ask_owl_rl,
-    write_declared,
+    write_with_declarations,
 )
 from shiq.streams.enrichment import Enricher, open_enricher
 from shiq.streams.enrichment.statements import read_rdf
@@ -98,20 +98,20 @@ class _Question:
     enricher: Enricher
     event: list[str]
 
-    def ask(self, name: str) -> PeerEvent:
+    def ask(self, name: str) -> PeerEventAnswer:
         """What the peer makes of the event."""
         knowledge, folder = self.enricher.knowledge, self.repeat.bench.folder / "enrich-peers"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        run = PeerRun(folder, self.repeat.bench.settings.limit)
+        run = PeerLauncher(folder, self.repeat.bench.settings.limit)
         event, whole = folder / "event.nt", folder / "whole.ofn"
         event.write_text("\n".join(self.event) + "\n", encoding="utf-8")
         said = read_rdf(self.event, knowledge).assertions
         if name in JAVA:
-            write_declared(whole, knowledge.axioms, knowledge.static, said)
-            return ask_java(name, whole, [event], run)[0]
+            write_with_declarations(whole, knowledge.axioms, knowledge.static, said)
+            return ask_java_peer(name, whole, [event], run)[0]
         if name == "konclude":
-            write_declared(whole, knowledge.axioms, (*knowledge.static, *said))
+            write_with_declarations(whole, knowledge.axioms, (*knowledge.static, *said))
             return ask_konclude(whole, run)
         return ask_owl_rl(name, [*self.benchmark.files(self.data), event], run)
 

@@ -17,16 +17,21 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from shiq.errors import OperationalError
-from shiq.jobs.evaluation.evaluate.process import MeterReading, own_path, run_metered, run_worker
+from shiq.jobs.evaluation.evaluate.process import (
+    MeterReading,
+    run_metered,
+    run_worker,
+    worker_python_path,
+)
 from shiq.jobs.evaluation.generation import GenerationReport, tbox_as_rdfxml
-from shiq.jobs.evaluation.lubm.generate import ONTOLOGY, generate
+from shiq.jobs.evaluation.lubm.generate import ONTOLOGY, generate_lubm_data
 from shiq.jobs.evaluation.lubm.tbox import lubm_tbox
 from shiq.jobs.evaluation.peers.drivers import (
     PeerQuestion,
     PeerVerdicts,
-    command,
+    make_command,
     read_verdicts,
-    write_document,
+    write_peer_document,
 )
 from shiq.jobs.store.manifest import read_manifest
 from shiq.reasoner.external import PEERS, AbsentPeer, find_peer
@@ -146,7 +151,7 @@ class Bench:
 
         def make() -> GenerationReport:
             self.say(f"generating LUBM-{universities}")
-            return generate(universities, DATA_SEED, folder, faults=0)
+            return generate_lubm_data(universities, DATA_SEED, folder, faults=0)
 
         self.once(("lubm", universities), make)
         return folder
@@ -255,7 +260,7 @@ class Bench:
             raise NotMeasured(
                 f"a session was stopped after {self.settings.limit:g} s"
                 if used.is_expired
-                else used.complaint()
+                else used.error_summary()
             )
         return found  # type: ignore[no-any-return]
 
@@ -276,7 +281,7 @@ class Bench:
             raise NotMeasured(
                 f"{stream}: stopped after {self.settings.limit:g} s"
                 if used.is_expired
-                else used.complaint()
+                else used.error_summary()
             )
         return used, found
 
@@ -286,7 +291,7 @@ class Bench:
             program,
             self.settings.limit,
             self.folder / "run",
-            {**self._environment(), "PYTHONPATH": own_path()},
+            {**self._environment(), "PYTHONPATH": worker_python_path()},
         )
 
     def _environment(self) -> dict[str, str]:
@@ -316,14 +321,14 @@ class Bench:
         if not peer.is_java:
             from shiq.rdf import read_ontology
 
-            write_document(
+            write_peer_document(
                 question.document,
                 read_ontology([str(tbox)]),
                 (abox,) if batch is None else (abox, batch),
             )
         try:
             used = run_metered(
-                command(found, question, self.settings.heap),
+                make_command(found, question, self.settings.heap),
                 self.settings.limit,
                 self.folder / "run",
             )
@@ -351,7 +356,7 @@ def _complaint(used: MeterReading) -> str:
         for line in used.stderr.splitlines()
         if line.startswith("shiq: ")
     ]
-    return f"exit code {used.code}: {said[0]}" if said else used.complaint()
+    return f"exit code {used.code}: {said[0]}" if said else used.error_summary()
 
 
 def _allowed(kinds: Sequence[str]) -> list[str]:

@@ -19,26 +19,43 @@ from typing import Any
 import numpy as np
 
 from shiq.jobs.evaluation.papers.rules import (
-    evaluate_clingo_anew,
+    evaluate_clingo_from_scratch,
     evaluate_clingo_once,
-    evaluate_ours,
+    evaluate_incrementally,
 )
-from shiq.jobs.evaluation.streams.rules import Caching, GeneratedJoin, GeneratedRules, Grid
+from shiq.jobs.evaluation.streams.rules import (
+    ContentCaching,
+    GeneratedRules,
+    HeavyJoin,
+    PhotovoltaicGrid,
+)
 
 #: Each stream: its recipe, the predicates that are compared, and whether texts go in and out.
 STREAMS: dict[str, tuple[Callable[[], GeneratedRules], tuple[str, ...], bool]] = {
-    "grid 30², published": (lambda: Grid(30, 60, 0.0).stream(), ("reachable/2",), False),
-    "grid 30², failing": (lambda: Grid(30, 60, 0.03).stream(), ("reachable/2",), False),
-    "grid 30², failing, near links": (
-        lambda: Grid(30, 60, 0.03, "near").stream(),
+    "grid 30², published": (
+        lambda: PhotovoltaicGrid(30, 60, 0.0).generate_stream(),
         ("reachable/2",),
         False,
     ),
-    "grid 20², failing": (lambda: Grid(20, 60, 0.03).stream(), ("reachable/2",), False),
-    "dense join": (lambda: GeneratedJoin().stream(), ("a/2",), False),
-    "Heavy Join": (lambda: GeneratedJoin(values=0).stream(), ("a/2",), True),
+    "grid 30², failing": (
+        lambda: PhotovoltaicGrid(30, 60, 0.03).generate_stream(),
+        ("reachable/2",),
+        False,
+    ),
+    "grid 30², failing, near links": (
+        lambda: PhotovoltaicGrid(30, 60, 0.03, "near").generate_stream(),
+        ("reachable/2",),
+        False,
+    ),
+    "grid 20², failing": (
+        lambda: PhotovoltaicGrid(20, 60, 0.03).generate_stream(),
+        ("reachable/2",),
+        False,
+    ),
+    "dense join": (lambda: HeavyJoin().generate_stream(), ("a/2",), False),
+    "Heavy Join": (lambda: HeavyJoin(values=0).generate_stream(), ("a/2",), True),
     "Content Caching": (
-        lambda: Caching().stream(),
+        lambda: ContentCaching().generate_stream(),
         ("rate/2", "popular/1", "cold/1", "random/0"),
         True,
     ),
@@ -70,8 +87,8 @@ def _passing(points: int) -> GeneratedRules:
 
 
 _SYSTEMS = {
-    "shiq": evaluate_ours,
-    "fresh": evaluate_clingo_anew,
+    "shiq": evaluate_incrementally,
+    "fresh": evaluate_clingo_from_scratch,
     "once": evaluate_clingo_once,
 }
 

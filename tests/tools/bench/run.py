@@ -25,8 +25,8 @@ from typing import Any
 
 from shiq.errors import OperationalError, ShiqError, UsageError
 from shiq.files import write_atomically
-from shiq.jobs.evaluation.harness import machine
-from shiq.jobs.evaluation.papers.page import commit
+from shiq.jobs.evaluation.harness import describe_machine
+from shiq.jobs.evaluation.papers.page import current_commit
 from shiq.jobs.progress import ProgressLine
 from tests.tools.bench.discovery import DISCOVERY_ROWS
 from tests.tools.bench.enrichment import ENRICHMENT_ROWS
@@ -89,7 +89,7 @@ def document(
     return {
         "schema_version": SCHEMA_VERSION,
         "made": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(began)),
-        "commit": commit(),
+        "commit": current_commit(),
         "machine": machine_facts,
         "seed": seed,
         "repeats": repeats,
@@ -108,7 +108,7 @@ def run(
     """Measures ``rows``, prints each when it is done, keeps the run in ``log``, and prints what
     got worse since the last one.
     """
-    began, facts = time.time(), machine()
+    began, facts = time.time(), describe_machine()
     kept = last_kept(log, facts) if log and log.is_dir() else {}
     file = log / f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime(began))}.json" if log else None
     bench = Bench(folder, settings, seed)

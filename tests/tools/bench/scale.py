@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shiq.jobs.evaluation.evaluate.process import own_path
+from shiq.jobs.evaluation.evaluate.process import worker_python_path
 from tests.tools.bench.data import DATA_SEED, held_out
 from tests.tools.bench.process import NotMeasured
 from tests.tools.bench.record import Figure
@@ -105,7 +105,7 @@ def run(
     submit = " ".join(f"--conf {name}={value}" for name, value in configured.items())
     environment = {
         **os.environ,
-        "PYTHONPATH": own_path(),
+        "PYTHONPATH": worker_python_path(),
         "PYSPARK_SUBMIT_ARGS": f"{submit} pyspark-shell",
     }
     spark = [] if cores is None else ["--engine", "spark", "--master", f"local[{cores}]"]

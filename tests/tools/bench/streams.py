@@ -18,9 +18,9 @@ from shiq.jobs.evaluation.papers.streams import (
     WINDOW,
     BoltRun,
     draw_tuples,
-    seconds,
+    fastest_cpu_seconds,
 )
-from shiq.jobs.evaluation.streams.lubm import StreamRecipe, generate
+from shiq.jobs.evaluation.streams.lubm import StreamRecipe, generate_stream
 from shiq.streams.consistency import StreamPlan, check_stream, plan
 from shiq.streams.consistency.negative_inclusions import build_masks, materialise_closure
 from shiq.streams.consistency.state import StreamPartition, make_strategy
@@ -76,13 +76,13 @@ def columns_to_spans(
 def every_cut(
     watched: StreamPlan, stream: tuple[Ints, Ints, Ints]
 ) -> dict[Cut, tuple[float, float]]:
-    """Return `BoltRun.pace` (the least of three) and `BoltRun.load` of each cut."""
+    """Return `BoltRun.total_task_seconds` (the least of three) and `BoltRun.total_task_evaluations` of each cut."""
     measured = {}
     for cut in list_cuts(len(watched.root_groups)):
         pipeline = build_bolts(watched.view, watched.root_groups, cut)
         runs = [BoltRun(watched, pipeline, stream) for _ in range(TIMES)]
         spent = [min(times) for times in zip(*(run.spent for run in runs))]
-        measured[cut] = len(spent) * max(spent), float(runs[0].load)
+        measured[cut] = len(spent) * max(spent), float(runs[0].total_task_evaluations)
     return measured
 
 
@@ -90,7 +90,7 @@ def deciding(watched: StreamPlan, stream: tuple[Ints, Ints, Ints], strategy: str
     """CPU seconds that a strategy takes to suspect, for each tuple."""
     found, (key, label, time) = build_masks(watched.view, watched.all_roots), stream
     if strategy == "mask":
-        return seconds(lambda: columns_to_spans(watched, stream)) / len(key)
+        return fastest_cpu_seconds(lambda: columns_to_spans(watched, stream)) / len(key)
 
     def take() -> None:
         chosen = make_strategy(
@@ -98,7 +98,7 @@ def deciding(watched: StreamPlan, stream: tuple[Ints, Ints, Ints], strategy: str
         )
         chosen.process(key, label, time, time + watched.window)
 
-    return seconds(take) / len(key)
+    return fastest_cpu_seconds(take) / len(key)
 
 
 def _in_turns(
@@ -109,7 +109,7 @@ def _in_turns(
     found: dict[Cut, list[float]] = {cut: [] for cut in pipelines}
     for _ in range(3 * TIMES):
         for cut, pipeline in pipelines.items():
-            found[cut].append(BoltRun(watched, pipeline, stream).pace)
+            found[cut].append(BoltRun(watched, pipeline, stream).total_task_seconds)
     return found
 
 
@@ -142,7 +142,7 @@ def _measure(repeat: Repeat) -> None:
     for name, watched in plans.items():
         repeat.bench.say(f"{name}, masks")
         stream = draw_tuples(watched, MANY, repeat.seed, 200_000, 10_000)
-        spent = seconds(lambda w=watched, s=stream: columns_to_spans(w, s))  # type: ignore[misc]
+        spent = fastest_cpu_seconds(lambda w=watched, s=stream: columns_to_spans(w, s))  # type: ignore[misc]
         repeat.values[f"mask, columns to spans: {name}"] = MANY / spent / 1e6
         ntm = deciding(watched, draw_tuples(watched, 2 * FEW, repeat.seed, PEOPLE, 100), "ntm")
         repeat.values[f"mask over ntm, deciding: {name}"] = ntm / deciding(
@@ -152,7 +152,7 @@ def _measure(repeat: Repeat) -> None:
         _compare_cuts(repeat, name, watched)
     lubm = plans["LUBM"]
     dense = draw_tuples(lubm, MANY, repeat.seed, 20, 1_000)
-    spent = seconds(lambda: columns_to_spans(lubm, dense))
+    spent = fastest_cpu_seconds(lambda: columns_to_spans(lubm, dense))
     repeat.values["mask, columns to spans: dense (20 individuals)"] = MANY / spent / 1e6
     _larger_closure(repeat, lubm)
     _json_lines(repeat)
@@ -178,7 +178,7 @@ def _larger_closure(repeat: Repeat, watched: StreamPlan) -> None:
         watched.closure, 1
     )
     plain, wide = (draw_tuples(p, MANY, repeat.seed, 200_000, 10_000) for p in (watched, larger))
-    ratio = seconds(lambda: columns_to_spans(larger, wide)) / seconds(
+    ratio = fastest_cpu_seconds(lambda: columns_to_spans(larger, wide)) / fastest_cpu_seconds(
         lambda: columns_to_spans(watched, plain)
     )
     repeat.values["closure ×10, same roots: mask"] = ratio
@@ -188,10 +188,10 @@ def _larger_closure(repeat: Repeat, watched: StreamPlan) -> None:
 def _json_lines(repeat: Repeat) -> None:
     with tempfile.TemporaryDirectory() as folder:
         recipe = StreamRecipe(triples=300_000, seed=repeat.number)
-        generate(recipe, Path(folder))
+        generate_stream(recipe, Path(folder))
         watched = plan(Path(folder) / "tbox.owl", 5)
         repeat.bench.say("JSON lines")
-        spent = seconds(lambda: check_stream(watched, Path(folder) / "events.jsonl"))
+        spent = fastest_cpu_seconds(lambda: check_stream(watched, Path(folder) / "events.jsonl"))
     repeat.values["JSON lines to rows, one process"] = recipe.triples / spent / 1e3
 
 
