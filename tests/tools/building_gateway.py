@@ -22,7 +22,8 @@ from shiq.jobs.evaluation.streams.building import (
     BUILDING,
     MINUTE,
     BuildingRecipe,
-    functions,
+    generate_readings,
+    room_functions,
     write_building_files,
 )
 from shiq.model import RDF
@@ -128,7 +129,7 @@ def main(folder: Path, events: int, seconds: float) -> None:
     reading above 50 ppm.
     """
     write_building_files(BuildingRecipe(ROOMS, events), folder)
-    used, changed, has_alerted = functions(ROOMS), Event(), None
+    used, changed, has_alerted = room_functions(ROOMS), Event(), None
     click.echo(
         f"== {ROOMS} rooms: sensors in {folder}/sensors.db, functions in {folder}/rooms.json, readings by a socket"
     )
