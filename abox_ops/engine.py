@@ -31,17 +31,18 @@ InconsistencyCallback: TypeAlias = Callable[[], object]
 
 
 def ignore_inconsistency() -> None:
-    """A callback that does nothing."""
+    """Default callback for a batch that is known to be inconsistent: do nothing."""
 
 
 def never_over() -> bool:
-    """A deadline test that is never over, for an inquiry without a time limit."""
+    """Default deadline test: the time is never over."""
     return False
 
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """Settings for deciding a batch by patching.
+    """Settings for deciding a batch by patching the certified model: reasoner, time limit, and when
+    to stop.
 
     decide: answers modules; called as often as needed.
     attempt: answers modules with a small budget of the own reasoner. It is called where any answer
@@ -60,13 +61,16 @@ class Inquiry:
 
     @property
     def for_base(self) -> Inquiry:
-        """This inquiry for certifying a base: no early stop, no callback, each question in full."""
+        """Return these settings for certifying a base: no early stop, no callback, each question in
+        full.
+        """
         return replace(self, verdict_only=False, on_inconsistent=ignore_inconsistency, attempt=None)
 
 
 @dataclass(frozen=True, slots=True)
 class WideningFigures:
-    """Counts of the questions that were repeated because a module failed.
+    """Statistics of the questions that were repeated because a module failed and its region was
+    widened.
 
     rounds: rounds of questions.
     questions: questions about modules that were widened.
@@ -94,7 +98,7 @@ NO_WIDENING = WideningFigures()
 
 @runtime_checkable
 class PatchAddSet(Protocol):
-    """A_add as a patch of the certified model made it."""
+    """A_add of a batch decided by patching the certified model, with the statistics of widening."""
 
     widening: WideningFigures
 
@@ -126,8 +130,8 @@ class AddSet(Protocol):
     pulled_in: int
 
     def kept_assertions(self) -> Iterator[Assertion]:
-        """The assertions of A ∪ A⁺ that are kept, then the remedies; ``size`` of them, without
-        repetition.
+        """Iterate over the assertions of A ∪ A⁺ that are kept, then the remedies; ``size`` of them,
+        each once.
         """
 
     def assertions_about(self, individual: str) -> Sequence[Assertion]:
@@ -136,7 +140,7 @@ class AddSet(Protocol):
         """
 
     def all_assertions_about(self, individuals: Sequence[str]) -> Mapping[str, Sequence[Assertion]]:
-        """`about` for many individuals, fetched together."""
+        """`assertions_about` for many individuals, fetched together."""
 
     def label(self, individual: str) -> tuple[int, int]:
         """The told literals (positive, negative) of the element of ``individual``, bitmasks over
@@ -144,7 +148,7 @@ class AddSet(Protocol):
         """
 
     def labels(self, individuals: Sequence[str]) -> Sequence[tuple[int, int]]:
-        """`label` of each of ``individuals``, fetched together."""
+        """The told literals of each of ``individuals``, as `label` gives them, fetched together."""
 
     def is_inserted(self, assertion: Assertion) -> bool:
         """Whether ``assertion`` is in A⁺ and not in A less deletions."""
@@ -161,7 +165,9 @@ class ReleasableAddSet(Protocol):
 
 
 class KnowledgeBase(Protocol):
-    """(T, A) opened by an engine. Immutable: a check changes nothing."""
+    """Protocol: a knowledge base (T, A) opened by an engine for checks. Immutable: a check changes
+    nothing.
+    """
 
     simplified_tbox: SimplifiedTBox
 
@@ -172,7 +178,7 @@ class KnowledgeBase(Protocol):
         """Compute A_add for ((A less ``deletions``) ∪ ``insertions``); the deletions come first."""
 
     def find_absent(self, deletions: ABox, most: int) -> tuple[int, Sequence[Assertion]]:
-        """Count the ``deletions`` that are not in A, and list at most ``most`` of them."""
+        """Count the ``deletions`` that A does not contain, and list at most ``most`` of them."""
 
 
 @runtime_checkable
@@ -198,11 +204,9 @@ class ModelKnowledgeBase(Protocol):
 
 @runtime_checkable
 class LayeredKnowledgeBase(ModelKnowledgeBase, Protocol):
-    """A knowledge base on which an accepted batch can be laid without being written."""
+    """A knowledge base that can put an accepted batch on top of A in memory, without writing it."""
 
     def with_accepted(self, add_set: AddSet) -> ModelKnowledgeBase | None:
-        """Lay an accepted batch over this knowledge base: (T, A ∪ A⁺) for the criterion `model`.
-
-        ``add_set`` came of `decide_by_patch` by this, and all its answers are consistent. None
-        where a deletion came first, or where a layer costs as much as checking A ∪ A⁺ anew.
+        """Put an accepted batch on top: return the knowledge base of (T, A ∪ A⁺) for the criterion
+        `model`; None where that needs a commit.
         """

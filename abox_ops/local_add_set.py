@@ -14,7 +14,7 @@ from shiq.abox_ops.elements.graph import flags
 from shiq.abox_ops.elements.union_view import UnionView
 from shiq.abox_ops.engine import NO_WIDENING, WideningFigures
 from shiq.abox_ops.labels.label_calculus import EMPTY, Label
-from shiq.abox_ops.modules.add_set import ROLES, AddSetColumns, FoundModules, clause_index
+from shiq.abox_ops.modules.add_set import ROLES, AddSetColumns, AddSetModules, clause_index
 from shiq.abox_ops.patch.patch import Patch
 from shiq.answers.result import PulledIn
 from shiq.columns.arrays import Ints, distinct, is_row_in, set_difference, unique
@@ -28,8 +28,8 @@ _EXAMPLES = 3
 
 
 @dataclass(frozen=True, eq=False)
-class LocalAddSet(FoundModules):
-    """See `shiq.abox_ops.engine.AddSet`.
+class LocalAddSet(AddSetModules):
+    """A_add of one batch in columns, computed by the engine `local`.
 
     clauses: the clauses of the modules, if not those of the calculus.
     patch, widening: under the criterion `model`, the patch and its cost.
@@ -50,7 +50,7 @@ class LocalAddSet(FoundModules):
     @property
     def insertions(self) -> int:
         """Number of insertions that A does not have."""
-        return self.union.insertions
+        return self.union.insertion_count
 
     @cached_property
     def pulled_in(self) -> int:
@@ -77,7 +77,9 @@ class LocalAddSet(FoundModules):
         return sorted(members[e] for e in self.columns.contradictory.tolist())
 
     def merged_elements(self) -> Sequence[tuple[tuple[str, ...], ...]]:
-        """See `shiq.abox_ops.conflicts.identities.MergingAddSet`."""
+        """Elements that the batch makes of several elements of A: for each, a tuple of individuals
+        for each of the former elements.
+        """
         graph = self.columns.graph
         grown = (np.bincount(graph.rep, minlength=len(graph)) > 1).nonzero()[0]
         element, node = graph.nodes_of(grown)
@@ -93,8 +95,8 @@ class LocalAddSet(FoundModules):
         ]
 
     def release_memory(self) -> LocalAddSet:
-        """See `shiq.abox_ops.engine.ReleasableAddSet`: drops the patch and the role assertions of
-        the graph.
+        """Return a copy without the patch and the role assertions of the graph, and free their
+        memory.
         """
         found = replace(self, patch=None)
         # Counted while the role assertions are there.
@@ -127,7 +129,7 @@ class LocalAddSet(FoundModules):
         return count + _count_complex_assertions(found, whole) + len(self._new_remedies())
 
     def _new_remedies(self) -> list[tuple[int, str, bool]]:
-        """The remedies that are not asserted anyway."""
+        """The remedies that are not asserted in A ∪ A⁺."""
         if not self.columns.remedies:
             return []
         graph = self.columns.graph
@@ -143,7 +145,7 @@ class LocalAddSet(FoundModules):
         return [remedy for remedy in self.columns.remedies if remedy not in asserted]
 
     def kept_assertions(self) -> Iterator[owl.Assertion]:
-        """See `shiq.abox_ops.modules.components.kept_assertions`."""
+        """Iterate over the assertions of A ∪ A⁺ that are kept, then the remedies, each once."""
         # Loaded where somebody looks at the assertions: few do.
         from shiq.abox_ops.elements.quotient import Partition
         from shiq.abox_ops.modules.components import Closure, KeptAssertions, kept_assertions
@@ -176,13 +178,13 @@ class LocalAddSet(FoundModules):
     # --- individuals ------------------------------------------------------------------------------
 
     def assertions_about(self, individual: str) -> Sequence[owl.Assertion]:
-        """See `shiq.abox_ops.engine.AddSet.assertions_about`."""
+        """Every assertion of (A less deletions) ∪ A⁺ that mentions ``individual``, sorted."""
         return self.all_assertions_about([individual])[individual]
 
     def all_assertions_about(
         self, individuals: Sequence[str]
     ) -> dict[str, Sequence[owl.Assertion]]:
-        """See `shiq.abox_ops.engine.AddSet.all_assertions_about`."""
+        """`assertions_about` for many individuals, fetched together."""
         nodes = self.union.nodes_of(individuals)
         found: dict[str, list[owl.Assertion]] = {individual: [] for individual in individuals}
         for individual, assertion in assertions_about(self.union, np.unique(nodes[nodes >= 0])):
@@ -193,11 +195,11 @@ class LocalAddSet(FoundModules):
         }
 
     def label(self, individual: str) -> Label:
-        """See `shiq.abox_ops.engine.AddSet.label`."""
+        """The told literals (positive, negative) of the element of ``individual``, as bitmasks."""
         return self.labels([individual])[0]
 
     def labels(self, individuals: Sequence[str]) -> list[Label]:
-        """See `shiq.abox_ops.engine.AddSet.labels`."""
+        """The told literals of each of ``individuals``, as `label` gives them, fetched together."""
         found: list[Label] = [EMPTY] * len(individuals)
         closure, labels, index = self.columns, self.calculus.table.labels, self.index
         node = self.union.nodes_of(individuals)
@@ -217,14 +219,14 @@ class LocalAddSet(FoundModules):
         return found
 
     def is_inserted(self, assertion: owl.Assertion) -> bool:
-        """See `shiq.abox_ops.engine.AddSet.is_inserted`."""
+        """Decide whether ``assertion`` is in A⁺ and not in A less deletions."""
         about = individuals_of(assertion)[0]
         self._note_inserted([about])
         return assertion in self._insertions_by_individual[about]
 
     def _note_inserted(self, individuals: Sequence[str]) -> None:
-        """Look up together which assertions about ``individuals`` are inserted, of those not
-        known yet.
+        """Fetch together which assertions about ``individuals`` are inserted, for those not cached
+        yet.
         """
         new = [
             individual
@@ -242,7 +244,9 @@ class LocalAddSet(FoundModules):
 
 
 def _explain_code(tbox: ClausalTBox, code: int, count: int, examples: tuple[str, ...]) -> PulledIn:
-    """Explain a ``code`` of `PulledInReasons`, with the ``count`` of its elements and examples."""
+    """Describe a reason ``code`` of `PulledInReasons` in words, with the ``count`` of its elements
+    and examples.
+    """
     index = clause_index(code)
     if index is None:
         return PulledIn("roles" if code == ROLES else "equality", count, examples)
@@ -255,9 +259,9 @@ def _explain_code(tbox: ClausalTBox, code: int, count: int, examples: tuple[str,
     return PulledIn("clause", count, examples, clause_text(clause, local_name), axioms)
 
 
-def _count_complex_assertions(found: AddSetColumns, whole: UnionView) -> int:
-    """Count the complex assertions that are kept: a negative role assertion at its subject, if its
-    object is in I too.
+def _count_complex_assertions(found: AddSetColumns, union: UnionView) -> int:
+    """Count the complex assertions that are kept. A negative role assertion counts at its subject,
+    if its object is in the region I too.
     """
     graph = found.graph
     seen = flags(len(graph), found.region)
@@ -266,8 +270,8 @@ def _count_complex_assertions(found: AddSetColumns, whole: UnionView) -> int:
         if seen[graph.rep[element]]:
             match assertion:
                 case owl.NegativeObjectPropertyAssertion(_, first, second):
-                    mine = whole.terms_of(np.array([node]))[0] == first
-                    other = graph.elements_of(whole.nodes_of([second]))[0]
+                    mine = union.terms_of(np.array([node]))[0] == first
+                    other = graph.elements_of(union.nodes_of([second]))[0]
                     count += bool(mine and other < len(seen) and seen[other])
                 case _:
                     count += 1
@@ -279,17 +283,17 @@ _TABLES = ("class_assertions", "half_edges", "data_assertions", "pairs")
 
 
 def assertions_about(
-    whole: UnionView, nodes: Ints, *, with_old: bool = True
+    union: UnionView, nodes: Ints, *, with_old: bool = True
 ) -> Iterator[tuple[str, owl.Assertion]]:
-    """Yield (individual, assertion about it) for all ``nodes``, fetched together: those that are
-    inserted, and, ``with_old``, those of the base.
+    """Yield (individual, assertion about it) for all ``nodes``, fetched together: the inserted ones
+    and, ``with_old``, those of the base.
     """
     if not len(nodes):
         return
-    names = whole.names
-    types, edges, data, pairs = (whole.rows_of(name, nodes, with_old=with_old) for name in _TABLES)
+    names = union.names
+    types, edges, data, pairs = (union.rows_of(name, nodes, with_old=with_old) for name in _TABLES)
     mentioned = unique(np.concatenate([nodes, edges["neighbour"], pairs["neighbour"]]))
-    known = dict(zip(mentioned.tolist(), whole.terms_of(mentioned)))
+    known = dict(zip(mentioned.tolist(), union.terms_of(mentioned)))
 
     def terms_in(column: Ints) -> Iterator[str]:
         """The terms of a column of nodes."""
@@ -306,7 +310,7 @@ def assertions_about(
         elif other != term:
             yield term, owl.ObjectPropertyAssertion(property_, other, term)
     for term, p, value in zip(
-        terms_in(data["node"]), data["property"].tolist(), whole.literals_of(data["literal"])
+        terms_in(data["node"]), data["property"].tolist(), union.literals_of(data["literal"])
     ):
         yield (
             term,
@@ -322,7 +326,7 @@ def assertions_about(
             yield term, make(term, other)
         elif other != term:
             yield term, make(other, term)
-    for node, assertion, is_inserted in whole.complex_of(nodes):
+    for node, assertion, is_inserted in union.complex_of(nodes):
         if not (with_old or is_inserted):
             continue
         yield known[node], assertion

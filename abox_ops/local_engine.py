@@ -39,15 +39,15 @@ from shiq.abox_ops.index.index import (
     CalculusCache,
     Index,
     build_index,
-    stored_index,
+    read_stored_index,
     touched_nodes,
     view_without_batch,
 )
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.local_add_set import LocalAddSet
 from shiq.abox_ops.modules.add_set import AddSetColumns
-from shiq.abox_ops.patch.certified_model import CertifiedModel, stored_model
-from shiq.abox_ops.patch.inside_region import ModuleNamer, PatchInput, PatchRegion
+from shiq.abox_ops.patch.certified_model import CertifiedModel, read_stored_model
+from shiq.abox_ops.patch.inside_region import ModuleNamer, PatchContext, PatchRegion
 from shiq.abox_ops.patch.patch import Patch
 from shiq.abox_ops.patch.widening_loop import decide_patch
 from shiq.columns.arrays import Columns, array_table, is_row_in, unique
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class LocalKnowledgeBase:
-    """(T, A) on columns. See `shiq.abox_ops.engine.KnowledgeBase`."""
+    """(T, A) on columns, in memory or from a store: the knowledge base of the engine `local`."""
 
     source: TBox
     base: Base
@@ -94,7 +94,7 @@ class LocalKnowledgeBase:
         if self.prepared_index is not None:
             return self.prepared_index
         if isinstance(self.base, StoreBase):
-            return stored_index(self.source, self.roles, self.base)
+            return read_stored_index(self.source, self.roles, self.base)
         return build_index(self.source, self.roles, self.base)
 
     @property
@@ -104,11 +104,11 @@ class LocalKnowledgeBase:
 
     @cached_property
     def calculi(self) -> CalculusCache:
-        """The calculi of this knowledge base."""
+        """The cached calculi of (T, A)."""
         return CalculusCache(self.source, self.roles, self.index, self.base.names)
 
     def add_set(self, insertions: ABox, deletions: ABox, criterion: str = "clausal") -> LocalAddSet:
-        """See `shiq.abox_ops.engine.KnowledgeBase.add_set`."""
+        """Compute A_add for ((A less ``deletions``) ∪ ``insertions``) by a criterion."""
         if criterion not in CRITERIA:
             raise UsageError(
                 f"unknown criterion {criterion!r}", f"the criteria are {', '.join(CRITERIA)}"
@@ -122,14 +122,16 @@ class LocalKnowledgeBase:
         )
 
     def find_absent(self, deletions: ABox, most: int) -> tuple[int, Sequence[Assertion]]:
-        """See `shiq.abox_ops.engine.KnowledgeBase.find_absent`."""
+        """Count the ``deletions`` that A does not contain, and list at most ``most`` of them."""
         lacked = self.union_with(deletions)
-        return lacked.insertions, list(islice(lacked.sample_insertions(most), most))
+        return lacked.insertion_count, list(islice(lacked.sample_insertions(most), most))
 
     def decide_by_patch(
         self, insertions: ABox, deletions: ABox, inquiry: Inquiry
     ) -> tuple[LocalAddSet, Sequence[Answer]]:
-        """See `shiq.abox_ops.engine.ModelKnowledgeBase.decide_by_patch`."""
+        """Compute A_add for ((A less ``deletions``) ∪ ``insertions``) by the criterion `model`,
+        with one answer for each of its modules.
+        """
         after = self.after_deletions(deletions, insertions)
         known = self._known_model
         if (
@@ -145,7 +147,9 @@ class LocalKnowledgeBase:
         return after._patch_batch(after.union_with(insertions), inquiry)
 
     def with_accepted(self, add_set: AddSet) -> LocalKnowledgeBase | None:
-        """See `shiq.abox_ops.engine.LayeredKnowledgeBase`."""
+        """Put an accepted batch on top of this knowledge base in memory; None if the add set has no
+        patch that allows it.
+        """
         if (
             not isinstance(add_set, LocalAddSet)
             or add_set.patch is None
@@ -162,27 +166,29 @@ class LocalKnowledgeBase:
         return replace(self, base=base, prepared_index=index, _models=[outside])
 
     def _patch_batch(
-        self, whole: UnionView, inquiry: Inquiry
+        self, union: UnionView, inquiry: Inquiry
     ) -> tuple[LocalAddSet, Sequence[Answer]]:
-        """Patch the certified model for the batch in ``whole``, over the TBox with its names."""
-        added = self.calculi.new_vocabulary(whole)
-        calculus = self.calculi.calculus_for(self.calculi.extended_tbox(added), MODEL, whole.names)
-        return self.patch_with(whole, calculus, added, inquiry)
+        """Decide the batch in ``union`` by patching the certified model, over the TBox with the
+        batch's names.
+        """
+        added = self.calculi.new_vocabulary(union)
+        calculus = self.calculi.calculus_for(self.calculi.extended_tbox(added), MODEL, union.names)
+        return self.patch_under_calculus(union, calculus, added, inquiry)
 
-    def patch_with(
+    def patch_under_calculus(
         self,
-        whole: UnionView,
+        union: UnionView,
         calculus: NumberedCalculus,
         added: Sequence[SubClassOf | Class],
         inquiry: Inquiry,
     ) -> tuple[LocalAddSet, Sequence[Answer]]:
-        """See `decide_by_patch`, for ``whole`` over the ``calculus`` of T with the vocabulary
-        ``added``.
+        """Decide the batch in ``union`` by patching the certified model, over the ``calculus`` of T
+        with the vocabulary ``added``.
         """
         outside = self._certified_model(inquiry)
-        patch = self._new_patch(outside, whole, calculus, added)
+        patch = self._new_patch(outside, union, calculus, added)
         found = decide_patch(patch, inquiry)
-        add_set = self.make_add_set(calculus, whole, patch.add_set_columns())
+        add_set = self.make_add_set(calculus, union, patch.add_set_columns())
         add_set = replace(
             add_set,
             clauses=patch.tbox,
@@ -195,35 +201,37 @@ class LocalKnowledgeBase:
     def _new_patch(
         self,
         outside: CertifiedModel,
-        whole: UnionView,
+        union: UnionView,
         calculus: NumberedCalculus,
         added: Sequence[SubClassOf | Class],
         *,
         all_plain: bool = False,
     ) -> Patch:
-        """Start a patch of ``whole`` onto the model ``outside``, over the ``calculus`` of T with
-        the vocabulary ``added``. It is not closed yet.
+        """Start a patch of the model ``outside`` for the batch in ``union``; its region has not
+        grown yet.
+
+        calculus: of T with the vocabulary ``added``. all_plain: nothing is assumed in I.
         """
-        graph = Graph(whole, self.roles, self.index.base_elements(outside.classes))
+        graph = Graph(union, self.roles, self.index.base_elements(outside.classes))
         known = self.index.simplified_tbox.clauses.atom_ids
         brought = {x.iri if isinstance(x, Class) else definition_name(x.sub) for x in added}
         absent = sum(1 << calculus.tbox.atom_ids[name] for name in brought if name not in known)
 
         def name_modules(found: AddSetColumns) -> Sequence[NamedModule]:
             """The modules of A_add with the names of their individuals."""
-            return self.make_add_set(calculus, whole, found).modules
+            return self.make_add_set(calculus, union, found).modules
 
-        touched = touched_nodes(whole, self.roles)
-        given = PatchInput(
+        touched = touched_nodes(union, self.roles)
+        given = PatchContext(
             self.index, calculus, graph, touched, outside, name_modules, absent, all_plain
         )
         return Patch(PatchRegion(given))
 
     def make_add_set(
-        self, calculus: NumberedCalculus, whole: UnionView, found: AddSetColumns
+        self, calculus: NumberedCalculus, union: UnionView, found: AddSetColumns
     ) -> LocalAddSet:
-        """Wrap the columns ``found`` of A_add in ``whole`` under ``calculus`` as an add set."""
-        return LocalAddSet(calculus, self.index, whole, self.roles, found)
+        """Wrap the columns ``found`` of A_add in ``union`` under ``calculus`` as an add set."""
+        return LocalAddSet(calculus, self.index, union, self.roles, found)
 
     def _certified_model(self, inquiry: Inquiry) -> CertifiedModel:
         """Return the certified model of (T, A): the stored one, or one certified on first use.
@@ -239,10 +247,10 @@ class LocalKnowledgeBase:
 
     @cached_property
     def _stored_model(self) -> CertifiedModel | None:
-        """The certified model in the store; None if there is none."""
+        """The certified model read from the store; None if there is none."""
         if not isinstance(self.base, StoreBase) or self.prepared_index is not None:
             return None
-        return stored_model(self.index, self.base.store)
+        return read_stored_model(self.index, self.base.store)
 
     @property
     def is_completed(self) -> bool:
@@ -251,7 +259,7 @@ class LocalKnowledgeBase:
 
     @property
     def _known_model(self) -> CertifiedModel | None:
-        """The certified model, if one was computed or stored."""
+        """The certified model, if it was computed or stored; else None."""
         return self._models[0] if self._models else self._stored_model
 
     def certify(self, inquiry: Inquiry) -> BaseCertificate:
@@ -266,11 +274,11 @@ class LocalKnowledgeBase:
         return certify_base(self.index, self.base, self.roles, module_namer, inquiry)
 
     def make_base_add_set(self, graph: Graph, found: AddSetColumns) -> LocalAddSet:
-        """Wrap the columns ``found`` on a ``graph`` of A alone as an add set."""
+        """Wrap the columns ``found`` of A_add, over a ``graph`` of A alone, as an add set."""
         return self.make_add_set(self.index.calculus, graph.union, found)
 
     def union_with(self, insertions: ABox) -> UnionView:
-        """View the base with ``insertions``. Names of T keep their numbers, so that results for one
+        """View A ∪ ``insertions`` as one base. Names of T keep their ids, so that results for one
         batch serve the next.
         """
         names = self.index.calculus.names
@@ -294,7 +302,7 @@ class LocalKnowledgeBase:
         )
 
     def after_deletions(self, deletions: ABox, insertions: ABox) -> LocalKnowledgeBase:
-        """Open the knowledge base without those ``deletions`` that are not inserted as well."""
+        """Open the knowledge base for A without those ``deletions`` that are not inserted again."""
         if not len(deletions):
             return self
         held, _ = split_known_rows(
@@ -303,16 +311,18 @@ class LocalKnowledgeBase:
         removed = self._deleted_rows(deletions, held)
         return self if removed is None else self._remove_rows(removed)
 
-    def _deleted_rows(self, deletions: ABox, held: dict[str, Columns]) -> dict[str, Columns] | None:
-        """The rows of the base that ``deletions`` remove; None if there is none. Rows that the
-        batch inserts again (``held``) stay.
+    def _deleted_rows(
+        self, deletions: ABox, reinserted: dict[str, Columns]
+    ) -> dict[str, Columns] | None:
+        """The rows of the base that ``deletions`` remove, by table; None if there are none. Rows
+        that the batch inserts again (``reinserted``) stay.
         """
         gone, _ = split_known_rows(
             self.base, encode_batch(self.base, deletions, self.base.names.copy())
         )
         for name, rows in gone.items():
             columns = ROW_COLUMNS[name]
-            again = is_row_in([rows[c] for c in columns], [held[name][c] for c in columns])
+            again = is_row_in([rows[c] for c in columns], [reinserted[name][c] for c in columns])
             gone[name] = {c: column[~again] for c, column in rows.items()}
         return gone if any(len(rows["node"]) for rows in gone.values()) else None
 
@@ -330,17 +340,17 @@ class LocalKnowledgeBase:
         )
         return replace(self, base=less, prepared_index=index, _models=[])
 
-    def _add_set_by_criterion(self, whole: UnionView, criterion: str) -> LocalAddSet:
-        """Compute A_add for ``whole`` by a criterion other than `model`."""
+    def _add_set_by_criterion(self, union: UnionView, criterion: str) -> LocalAddSet:
+        """Compute A_add for ``union`` by a criterion other than `model`."""
         index = self.index
-        simplified = self.calculi.tbox_with_insertions(whole)
-        touched = touched_nodes(whole, self.roles)
-        calculus = self.calculi.calculus_for(simplified, criterion, whole.names)
+        simplified = self.calculi.tbox_with_insertions(union)
+        touched = touched_nodes(union, self.roles)
+        calculus = self.calculi.calculus_for(simplified, criterion, union.names)
         # Loaded where it is asked for.
         from shiq.abox_ops.published.procedure import PublishedProcedure, keep_everything
 
         unlabelled = BaseElements(index.asserted_equality, empty_labels)
-        graph = Graph(whole, self.roles, unlabelled, by_node=True)
+        graph = Graph(union, self.roles, unlabelled, by_node=True)
         match criterion:
             case "definition7":
                 old = Graph(view_without_batch(self.base), self.roles, unlabelled)
@@ -349,29 +359,29 @@ class LocalKnowledgeBase:
                 found = keep_everything(index, calculus, graph, touched)
             case _:
                 raise NotImplementedError(f"no procedure for the criterion {criterion}")
-        return self.make_add_set(calculus, whole, found)
+        return self.make_add_set(calculus, union, found)
 
-    def _add_set_clausal(self, whole: UnionView) -> LocalAddSet:
-        """Compute A_add for ``whole`` by the criterion `clausal`."""
-        added = self.calculi.new_vocabulary(whole)
+    def _add_set_clausal(self, union: UnionView) -> LocalAddSet:
+        """Compute A_add for ``union`` by the criterion `clausal`."""
+        added = self.calculi.new_vocabulary(union)
         calculus = self.calculi.calculus_for(
-            self.calculi.extended_tbox(added), "clausal", whole.names
+            self.calculi.extended_tbox(added), "clausal", union.names
         )
         return self.make_add_set(
-            calculus, whole, self.clausal_patch(whole, calculus, added).add_set_columns()
+            calculus, union, self.clausal_patch(union, calculus, added).add_set_columns()
         )
 
     def clausal_patch(
-        self, whole: UnionView, calculus: NumberedCalculus, added: Sequence[SubClassOf | Class]
+        self, union: UnionView, calculus: NumberedCalculus, added: Sequence[SubClassOf | Class]
     ) -> Patch:
-        """Make the patch of the criterion `clausal` for ``whole``, over the ``calculus`` of T with
+        """Make the patch of the criterion `clausal` for ``union``, over the ``calculus`` of T with
         the vocabulary ``added``.
 
         The model is told literals alone, and every element is plain (THEORY, "The add set").
         """
-        from shiq.abox_ops.patch.certificate import told_model
+        from shiq.abox_ops.patch.certificate import told_only_model
 
-        told = told_model(self.index.calculus, self.index.merge_classes)
-        patch = self._new_patch(told, whole, calculus, added, all_plain=True)
+        told = told_only_model(self.index.calculus, self.index.merge_classes)
+        patch = self._new_patch(told, union, calculus, added, all_plain=True)
         patch.close()
         return patch

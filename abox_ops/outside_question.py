@@ -51,7 +51,7 @@ _BUILT_IN = {name: iri for iri, name in _STAND_INS.items()}
 
 @dataclass(frozen=True)
 class OutsideQuestion:
-    """An ontology as it is sent to the full reasoner.
+    """An ontology written so that a full OWL reasoner can decide it.
 
     weaker: the axioms without the keys that blank nodes may be values of, if there are any. If
         these are inconsistent with ``assertions``, so is (T, A). If ``axioms`` are consistent, so
@@ -89,7 +89,9 @@ def write_question(
 
 
 class _QuestionWriter:
-    """Writer of the question: the TBox, sorted by how its axioms are written. Raises: Irregular."""
+    """Writer of questions to a full reasoner about one TBox, whose axioms are sorted by how they
+    must be written. Raises: Irregular.
+    """
 
     def __init__(self, axioms: Sequence[owl.Axiom]) -> None:
         self.axioms = plain = [
@@ -105,7 +107,7 @@ class _QuestionWriter:
             self._sort_axiom(rewrite_for_simple_roles(axiom, self.roles))
 
     def _sort_axiom(self, axiom: owl.Axiom) -> None:
-        """Sort an axiom by how it is written. Raises: Irregular."""
+        """Put an axiom into the list for the way in which it must be written. Raises: Irregular."""
         if named := names_of((axiom,)) & LANGUAGE:
             raise Irregular(
                 f"<{min(named)}> means more than a reasoner of OWL 2 DL knows, and the data reaches {_written_text(axiom)}"
@@ -150,7 +152,7 @@ class _QuestionWriter:
             )
 
     def write(self, assertions: Iterable[owl.Assertion]) -> OutsideQuestion:
-        """Write the question for these assertions."""
+        """Write the question whether the TBox is consistent with ``assertions``."""
         said: dict[owl.Assertion, None] = {}
         definitions: dict[owl.SubClassOf, None] = {}
         individuals: dict[str, None] = {}
@@ -206,7 +208,9 @@ class _QuestionWriter:
     def _write_axioms(
         self, definitions: list[owl.SubClassOf], keys: Iterable[owl.HasKey], *, named_only: bool
     ) -> list[owl.Axiom]:
-        """Write the axioms, with the definitions of names and the given keys."""
+        """Write the axioms with the definitions of names and the given keys. ``named_only``: keys
+        apply to named individuals.
+        """
         inside = [*self.shiq_axioms, *definitions]
         sent: list[owl.Axiom] = []
         for key in keys:
@@ -237,20 +241,22 @@ class _QuestionWriter:
         return rewrite_parts(value, self._name_for_part)
 
     def _name_for_part(self, part: object) -> object | None:
-        """Return the expression that replaces a nominal or Self; None for other parts."""
+        """Replace ``part``, if it is a nominal or Self restriction, by a name; None for other
+        parts.
+        """
         match part:
             case owl.ObjectHasValue(property, individual):
                 return owl.ObjectSomeValuesFrom(
-                    property, self._name_of_meaning(owl.ObjectOneOf((individual,)))
+                    property, self._name_expression(owl.ObjectOneOf((individual,)))
                 )
             case owl.ObjectOneOf() | owl.ObjectHasSelf():
-                return self._name_of_meaning(part)
+                return self._name_expression(part)
         return None
 
-    def _name_of_meaning(self, meant: owl.ClassExpression) -> owl.Class:
-        """The class name that stands for an expression."""
-        name = owl.Class(PREFIX + "meaning:" + _text_digest(meant))
-        self.meanings[name] = meant
+    def _name_expression(self, expression: owl.ClassExpression) -> owl.Class:
+        """Make a class name that stands for a class expression."""
+        name = owl.Class(PREFIX + "meaning:" + _text_digest(expression))
+        self.meanings[name] = expression
         return name
 
 
@@ -282,31 +288,31 @@ def _relevant_assertions(
 
 
 def _is_positive_on_names(assertion: owl.Assertion) -> bool:
-    """Decide whether it is a positive assertion on a named class or a property."""
+    """Decide whether an assertion is positive, on a named class or a property."""
     if isinstance(assertion, owl.ClassAssertion):
         return isinstance(assertion.expression, owl.Class)
     return isinstance(assertion, owl.ObjectPropertyAssertion | owl.DataPropertyAssertion)
 
 
 def _replace_built_in(part: object) -> object | None:
-    """Replace a built-in property by its stand-in."""
+    """Replace a built-in (top or bottom) property by the stand-in that reasoners understand."""
     return _rename_property(part, _STAND_INS)
 
 
 def _restore_built_in(part: object) -> object | None:
-    """Replace a stand-in by its built-in property."""
+    """Replace a stand-in by the built-in (top or bottom) property."""
     return _rename_property(part, _BUILT_IN)
 
 
 def _rename_property(part: object, names: dict[str, str]) -> object | None:
-    """Rename a property that is in ``names``; None for other parts."""
+    """Rename ``part``, if it is a property that ``names`` has; None for other parts."""
     if isinstance(part, owl.ObjectProperty | owl.DataProperty) and part.iri in names:
         return type(part)(names[part.iri])
     return None
 
 
 def _uses_stand_in(axiom: owl.Axiom) -> bool:
-    """Decide whether an axiom uses a built-in property that has a stand-in."""
+    """Decide whether an axiom uses the stand-in of a top or bottom property."""
     return any(
         isinstance(part, owl.ObjectProperty | owl.DataProperty) and part.iri in _BUILT_IN
         for part in parts(axiom)

@@ -41,7 +41,9 @@ from shiq.model.roles import Role
 
 @dataclass(frozen=True)
 class FreeNumbers:
-    """First free node, literal, ordinal and label of a store."""
+    """The first unused id of a store for each of node, literal, complex assertion (ordinal) and
+    label.
+    """
 
     node: int
     literal: int
@@ -51,7 +53,7 @@ class FreeNumbers:
 
 @dataclass(frozen=True)
 class SnapshotDelta:
-    """Difference of two snapshots, in the store's numbers.
+    """The rows by which a snapshot differs from the one before it, with the store's ids.
 
     added_rows, removed_rows: rows by table, in the columns that identify them.
     terms, literals, complex, labels: values of the new numbers, which follow on those of the store.
@@ -95,7 +97,7 @@ def snapshot_delta(
     told = compute_told_union(after, whole, counting=counting)
     if told is None or told.calculus.table.clashes(told.graph.label).any():
         return None
-    changes = whole.insertions > 0 or after is not stored
+    changes = whole.insertion_count > 0 or after is not stored
     classes = None
     if changes and not renews and told.calculus.space.m_type:
         classes = grow_merge_classes(after.index, told) if counting else make_merge_classes(told)
@@ -113,7 +115,7 @@ def snapshot_delta(
 
 @dataclass(frozen=True)
 class ToldUnion:
-    """Told labels and equalities of A ∪ A⁺, as labels of ``graph``, as far as they differ from A
+    """Told labels and equalities of A ∪ A⁺, held by ``graph`` for the elements that differ from A
     without the deletions.
     """
 
@@ -124,24 +126,24 @@ class ToldUnion:
 
 
 def compute_told_union(
-    after: LocalKnowledgeBase, whole: UnionView, *, counting: bool = True
+    after: LocalKnowledgeBase, union: UnionView, *, counting: bool = True
 ) -> ToldUnion | None:
-    """Compute the told literals of ``whole``, starting from A without the deletions (``after``).
+    """Compute the told literals of ``union``, starting from A without the deletions (``after``).
 
-    ``counting``: with merge classes. None if ``whole`` brings clauses of its own.
+    ``counting``: with merge classes. None if ``union`` brings clauses of its own.
     """
     index = after.index
-    if after.calculi.tbox_with_insertions(whole) is not index.simplified_tbox:
+    if after.calculi.tbox_with_insertions(union) is not index.simplified_tbox:
         return None
-    calculus = after.calculi.calculus_for(index.simplified_tbox, "clausal", whole.names)
+    calculus = after.calculi.calculus_for(index.simplified_tbox, "clausal", union.names)
     graph = Graph(
-        whole,
+        union,
         after.roles,
         index.base_elements(index.merge_classes if counting else None),
     )
-    touched = touched_nodes(whole, after.roles)
+    touched = touched_nodes(union, after.roles)
     saturate_insertions(calculus, graph, touched.nodes)
-    vanished = as_overlay(whole.base).vanished_nodes
+    vanished = as_overlay(union.base).vanished_nodes
     detached = unique(graph.elements_of(set_difference(index.detached_nodes, vanished)))
     graph.fetch_members(detached)
     return ToldUnion(calculus, graph, touched, detached)
@@ -169,7 +171,7 @@ def grow_merge_classes(index: Index, told: ToldUnion) -> Ints:
 
 
 def make_merge_classes(told: ToldUnion) -> Ints:
-    """Compute the merge classes of all of A ∪ A⁺; see `grow_merge_classes`."""
+    """Compute the merge classes of all of A ∪ A⁺ anew; see `grow_merge_classes`."""
     graph = told.graph
     graph.locate_nodes(graph.union.nodes())
     graph.fetch_edges(graph.representatives())
@@ -242,19 +244,19 @@ class _DeltaBuilder:
     # --- numbers ----------------------------------------------------------------------------------
 
     def _number_nodes(self, rows: Columns) -> Columns:
-        """Renumber fresh nodes in ``rows`` as in the store."""
+        """Replace the ids of fresh nodes in ``rows`` by those they get in the store."""
         return {
             name: self._stored_numbers(column) if name in NODES else column
             for name, column in rows.items()
         }
 
     def _stored_numbers(self, nodes: Ints) -> Ints:
-        """Renumber fresh nodes as in the store."""
+        """Replace the ids of fresh nodes by those they get in the store."""
         return np.where(nodes >= FRESH, nodes - FRESH + self.free.node, nodes)
 
     @staticmethod
     def _number_values(ids: Ints, values: list, first: int) -> tuple[list, Ints]:  # type: ignore[type-arg]
-        """Select the values in use with ids from `FRESH` on, and renumber ``ids`` from ``first``
+        """Select the values in use with ids from `FRESH` on, and renumber these ids from ``first``
         on.
         """
         used = unique(ids[ids >= FRESH])
@@ -263,9 +265,7 @@ class _DeltaBuilder:
         return [values[i] for i in (used - FRESH).tolist()], found
 
     def _element_names(self) -> Ints:
-        """The least remaining node of each element, by number; the base's number if its members
-        were not fetched.
-        """
+        """The name of each element in the store, by element number: its least remaining node."""
         graph = self.graph
         least = group_minimum(self.element, self.node, len(graph))
         return np.where(least < np.iinfo(np.int64).max, least, graph.key)
@@ -273,8 +273,8 @@ class _DeltaBuilder:
     # --- the index --------------------------------------------------------------------------------
 
     def _model_changes(self) -> Renewal:
-        """Compute the changed rows of the certified model, by table, with labels as `calculus`
-        numbers them.
+        """Compute the changed rows of the certified model, by table, with label ids of the delta's
+        calculus.
         """
         if self.patch is None:
             return {}
@@ -328,7 +328,7 @@ class _DeltaBuilder:
         )
 
     def _equality_changes(self) -> tuple[Columns, Columns]:
-        """Compute the changed rows of the elements' members."""
+        """Compute the changed rows of the table of certain equality: the members of elements."""
         return self._grouping_changes(
             self.old_index.equality.by_member,
             self.touched_nodes,
@@ -384,5 +384,5 @@ class _DeltaBuilder:
     def _rows_of_both_tables(
         name: str, rows: tuple[Columns, Columns]
     ) -> Mapping[str, tuple[Columns, Columns]]:
-        """The rows of a grouping's two tables."""
+        """Assign the changed rows of a grouping to its two tables, by member and by group."""
         return {name: rows, f"{name}_members": rows}

@@ -8,7 +8,7 @@ import numpy as np
 
 from shiq.abox_ops.elements.base import StoreBase
 from shiq.abox_ops.elements.quotient import StoredPartition
-from shiq.abox_ops.index.index import stored_index
+from shiq.abox_ops.index.index import read_stored_index
 from shiq.columns.arrays import unique
 from shiq.jobs.store import Store
 from shiq.model.roles import role_box
@@ -48,7 +48,7 @@ def groups(
 def said(store: Store) -> dict[str, object]:
     """All that a store says, without its numbers."""
     base = StoreBase(store)
-    index = stored_index(store.tbox, role_box(store.tbox.axioms), base)
+    index = read_stored_index(store.tbox, role_box(store.tbox.axioms), base)
     atoms = index.simplified_tbox.clauses.atoms
     nodes = base.nodes()
     keys = index.equality.group_of(nodes)

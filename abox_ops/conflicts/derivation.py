@@ -24,7 +24,7 @@ from shiq.abox_ops.labels.label_calculus import (
     LabelCalculus,
     SentLiterals,
     clashes,
-    contradiction,
+    contradiction_label,
     join,
 )
 from shiq.model.roles import Role, role_of
@@ -45,10 +45,13 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class LabelGrowth:
-    """Growth of one label from ``before`` to ``after``, the closure with what was ``received``.
+    """One step of the derivation: the label of ``individual`` grew from ``old_label`` by
+    ``new_literals`` to the closure ``new_label``.
 
-    ``assertion``: what was received is asserted, or came along it. ``link``: role, ends and
-    their labels then, of what came along one; ``side``: the end that received.
+    assertion: gives the new literals, or is the role assertion along which they were sent.
+    link: the role, both ends and their labels at that time, if the literals were sent along a role
+    assertion.
+    side: the end that received them, 0 or 1.
     """
 
     individual: str
@@ -62,7 +65,8 @@ class LabelGrowth:
 
 @dataclass
 class ToldDerivation:
-    """The told literals of individuals by some assertions, each with its reason.
+    """Derivation of the told literals of individuals from given assertions, with a reason for each
+    literal.
 
     Equalities that restrictions entail are left out, so fewer literals may be told here than by
     all of the calculus.
@@ -80,7 +84,7 @@ class ToldDerivation:
         default_factory=dict
     )
 
-    def add(self, assertions: Iterable[owl.Assertion]) -> None:
+    def add_assertions(self, assertions: Iterable[owl.Assertion]) -> None:
         """Add ``assertions`` and derive what follows. Assertions added earlier are preferred as
         reasons.
 
@@ -118,9 +122,9 @@ class ToldDerivation:
         """Whether any label clashes."""
         return bool(self._clashes)
 
-    def core(self, individual: str) -> dict[owl.Assertion, None]:
-        """The assertions that a clash at ``individual`` rests on: with the TBox, inconsistent by
-        themselves.
+    def clash_core(self, individual: str) -> dict[owl.Assertion, None]:
+        """Find the assertions on which a clash at ``individual`` depends: with the TBox they are
+        inconsistent by themselves.
         """
         found: dict[owl.Assertion, None] = {}
         wanted: dict[int, Label | None] = {self._clashes[individual]: None}
@@ -164,7 +168,7 @@ class ToldDerivation:
                 return self.data.refuted_label([(property.iri, value)])
             case owl.ClassAssertion(owl.Class(iri), _):
                 return (
-                    contradiction(self.space.tbox)
+                    contradiction_label(self.space.tbox)
                     if iri == owl.NOTHING.iri
                     else (1 << self.space.tbox.atom_ids[iri], 0)
                 )
@@ -209,7 +213,12 @@ class ToldDerivation:
         link: tuple[Role | None, tuple[str, str], tuple[Label, Label]] | None = None,
         side: int = 0,
     ) -> bool:
-        """Join ``received`` to the label of ``x``; return whether the label grew."""
+        """Join the literals ``received`` to the label of ``x``, and record the reason; return
+        whether the label grew.
+
+        link: the role, ends and labels, where the literals came along a role assertion; ``side``:
+        the end that is ``x``.
+        """
         before = self._closed_label(x)
         received = _label_difference(received, before)
         if received == EMPTY:
@@ -226,8 +235,8 @@ class ToldDerivation:
     def _require_literals(
         self, x: str, literals: Label, before: int, wanted: dict[int, Label | None], heap: list[int]
     ) -> None:
-        """Queue the reasons of ``literals`` at ``x``: the growths that brought them, all earlier
-        than ``before``.
+        """Queue the growth steps that brought ``literals`` to the label of ``x`` before step
+        ``before``, as needed reasons.
         """
         literals = _label_difference(literals, self.space.close(EMPTY))
         for number in self._growths_of.get(x, ()):
@@ -243,10 +252,10 @@ class ToldDerivation:
             wanted[number] = join(wanted[number] or EMPTY, here)
 
     def _smallest_source(self, growth: LabelGrowth, wanted: Label | None) -> Label:
-        """Find a smallest part of a growth's input from which the ``wanted`` literals follow by
-        closure.
+        """Find a minimal set of a growth step's input literals whose closure contains the
+        ``wanted`` literals.
 
-        ``wanted`` None: from which a clash follows.
+        ``wanted`` None: whose closure clashes.
         """
         key = growth.old_label, growth.new_literals, wanted
         found = self._sources.get(key)
@@ -274,8 +283,8 @@ class ToldDerivation:
     def _smallest_premises(
         self, role: Role | None, labels: tuple[Label, Label], received: Label, side: int
     ) -> tuple[Label, Label]:
-        """Find smallest parts of the ``labels`` of both ends for which the role assertion sends
-        what end ``side`` ``received``.
+        """Find minimal subsets of the ``labels`` of both ends from which the role assertion still
+        sends the literals ``received`` at end ``side``.
         """
         if role is None:
             return (EMPTY, received) if side == 0 else (received, EMPTY)
@@ -305,19 +314,19 @@ class ToldDerivation:
 def has_told_clash(data: DataRestrictions, assertions: Iterable[owl.Assertion]) -> bool:
     """Decide whether told literals of ``assertions`` clash."""
     derivation = ToldDerivation(data.space, data)
-    derivation.add(assertions)
+    derivation.add_assertions(assertions)
     return derivation.has_clashes
 
 
 def _minimal_literals(
     literals: list[Literal], holds: Callable[[list[Literal]], bool]
 ) -> list[Literal]:
-    """Find a minimal part of ``literals`` for which ``holds`` is true."""
+    """Find a minimal sublist of ``literals`` for which ``holds`` is true."""
     return [] if holds([]) else minimal_sublist(literals, holds)
 
 
 def _literals_of_label(end: int, label: Label) -> Iterable[Literal]:
-    """Yield the literals of a label as (end, is positive, atom)."""
+    """Yield the literals of the label at one end as triples (end, is positive, atom)."""
     return (
         (end, is_positive, atom)
         for is_positive, mask in zip((True, False), label)
@@ -326,7 +335,7 @@ def _literals_of_label(end: int, label: Label) -> Iterable[Literal]:
 
 
 def _label_from_literals(literals: Sequence[Literal], end: int) -> Label:
-    """Collect the ``literals`` of one end into a label."""
+    """Collect those of ``literals`` that belong to this ``end`` into a label."""
     positive, negative = 0, 0
     for of, is_positive, atom in literals:
         if of == end:

@@ -26,7 +26,7 @@ from shiq.abox_ops.conflicts.minimal_subsets import (
     SMALL,
     disjoint_sublists,
     hitting_sets,
-    next_removal,
+    next_hitting_sets,
     overlapping_conflicts,
 )
 from shiq.abox_ops.conflicts.refuter import Refuter
@@ -61,15 +61,18 @@ Checker: TypeAlias = Callable[[ABox], tuple[AddSet, list[tuple[str, ...]]]]
 
 @dataclass
 class Explainer:
-    """Search for the minimal conflicts of one batch, and how far it has come.
+    """Search for the minimal conflicts of one batch. It keeps its progress, so it may stop at a
+    limit.
 
     check: decides (T, A ∪ X) for X ⊆ A⁺ incrementally.
-    limit: the most conflicts that are looked for.
-    above: what checks on top of a part of the batch that was accepted, where that is cheaper.
+    limit: the maximal number of conflicts.
+    layer_checker: makes a checker that starts from an accepted part of the batch, where that is
+    cheaper.
     is_certified: whether (T, A) is known to be consistent; else it is asked when that matters.
-    found: the conflicts, by their insertions. doubtful: those that may not be minimal.
-    unexplained: the number of groups that are inconsistent without a conflict here.
-    complete: whether every minimal conflict was found.
+    by_insertions: the conflicts found, by their insertions.
+    doubtful: the keys of conflicts that may not be minimal.
+    unexplained_groups: the number of inconsistent groups without a conflict here.
+    is_complete: whether every minimal conflict was found.
     """
 
     refuter: Refuter
@@ -105,7 +108,7 @@ class Explainer:
 
     @property
     def is_out_of_time(self) -> bool:
-        """Whether the time for all of them is over."""
+        """Decide whether the time for all conflicts of the batch is over."""
         return is_past(self.refuter.deadline)
 
     @cached_property
@@ -113,7 +116,7 @@ class Explainer:
         """Whether (T, A) is consistent for certain."""
         if self.is_certified:
             return True
-        (_, groups), in_doubt = self._check_part(abox_of(()))
+        (_, groups), in_doubt = self._check_subset(abox_of(()))
         return not groups and not in_doubt
 
     # --- one group --------------------------------------------------------------------------------
@@ -121,48 +124,54 @@ class Explainer:
     def _explain_groups(
         self, add_set: AddSet, groups: Iterable[tuple[str, ...]]
     ) -> set[frozenset[owl.Assertion]]:
-        """Find one conflict for each group, alternating between causes; return the new ones."""
+        """Find one conflict for each inconsistent group of individuals, alternating between causes;
+        return the new conflicts.
+        """
         new: set[frozenset[owl.Assertion]] = set()
         todo = list(groups)
-        supports = SupportSets(self.refuter.decider.space(add_set.tbox), add_set)
+        supports = SupportSets(self.refuter.decider.label_calculus(add_set.tbox), add_set)
         turns, size = GroupQueue(todo, _told_labels_of_groups(add_set, todo)), 1
         while len(turns):
-            if self.refuter.is_over() or len(self.by_insertions) >= self.limit:
+            if self.refuter.is_out_of_time() or len(self.by_insertions) >= self.limit:
                 self.unexplained_groups += len(turns)
                 self.is_complete = False
                 break
             if self.progress:
                 self.progress("explaining conflicts", len(todo) - len(turns), len(todo))
-            new |= self._explain_turn(
+            new |= self._explain_next_groups(
                 add_set,
                 supports,
                 turns,
-                turns.draw(min(size, self.limit - len(self.by_insertions))),
+                turns.take_groups(min(size, self.limit - len(self.by_insertions))),
             )
             size = min(2 * size, TURN)
         return new
 
-    def _explain_turn(
-        self, add_set: AddSet, supports: SupportSets, turns: GroupQueue, todo: list[tuple[str, ...]]
+    def _explain_next_groups(
+        self,
+        add_set: AddSet,
+        supports: SupportSets,
+        queue: GroupQueue,
+        groups: list[tuple[str, ...]],
     ) -> set[frozenset[owl.Assertion]]:
-        """Find one conflict for each group of ``todo``, and note their causes in ``turns``; return
-        the new ones.
+        """Find one conflict for each group of ``groups``, and record the causes in the queue
+        ``queue``; return the new conflicts.
         """
         new: set[frozenset[owl.Assertion]] = set()
         candidates: dict[frozenset[owl.Assertion], list[owl.Assertion]] = {}
         group_of: dict[frozenset[owl.Assertion], tuple[str, ...]] = {}
-        supports.fetch(individual for near in todo for individual in near)
+        supports.fetch_assertions(individual for near in groups for individual in near)
         cores = ToldCores(
             supports,
-            self.refuter.data_view(add_set.tbox),
-            todo,
-            single_conflict_insertions(self.by_insertions),
+            self.refuter.data_restrictions(add_set.tbox),
+            groups,
+            self_contradictory_insertions(self.by_insertions),
             self._should_stop,
         )
         told = cores.run()
-        for i, group in enumerate(todo):
+        for i, group in enumerate(groups):
             if self._should_stop(len(candidates)):
-                self.unexplained_groups += len(todo) - i
+                self.unexplained_groups += len(groups) - i
                 self.is_complete = False
                 break
             near_by = (
@@ -180,7 +189,7 @@ class Explainer:
                 base, inserted = supports.split_by_origin(area)
                 self.refuter.in_doubt = False
                 kept = self._minimise_insertions(add_set.tbox, base, inserted)
-                if self.refuter.is_over():
+                if self.refuter.is_out_of_time():
                     # What is too large would blame insertions that have nothing to do with it.
                     self.unexplained_groups += 1
                     self.is_complete = False
@@ -201,22 +210,22 @@ class Explainer:
                     is_doubtful=key in self.doubtful,
                 )
                 new.add(key)
-                if key in group_of and not turns.is_cause_known(group_of[key]):
-                    turns.learn_cause(
+                if key in group_of and not queue.is_cause_known(group_of[key]):
+                    queue.learn_cause(
                         group_of[key], *_cause_of_conflict(self.by_insertions[key], add_set.tbox)
                     )
         return new
 
     def _should_stop(self, more: int) -> bool:
-        """Decide whether the search ends, by time or limit, with the conflicts found and ``more``
-        candidates.
+        """Decide whether the search ends: time is over, or the conflicts found and ``more``
+        candidates reach the limit.
         """
-        return self.refuter.is_over() or len(self.by_insertions) + more >= self.limit
+        return self.refuter.is_out_of_time() or len(self.by_insertions) + more >= self.limit
 
     def _minimise_insertions(
         self, tbox: ClausalTBox, base: list[owl.Assertion], inserted: list[owl.Assertion]
     ) -> list[owl.Assertion]:
-        """Find a minimal part of ``inserted`` that contradicts together with ``base``.
+        """Find a minimal sublist of ``inserted`` that contradicts together with ``base``.
 
         A single insertion is minimal by itself, because A is consistent.
         """
@@ -227,7 +236,7 @@ class Explainer:
     def _shrink_insertions(
         self, tbox: ClausalTBox, base: list[owl.Assertion], inserted: list[owl.Assertion]
     ) -> list[owl.Assertion]:
-        """Drop insertions as long as the others still contradict together with ``base``."""
+        """Drop insertions one at a time while the others still contradict together with ``base``."""
         return self.refuter.minimal_sublist(
             inserted, lambda part: self.refuter.is_inconsistent(tbox, [*part, *base])
         )
@@ -262,21 +271,25 @@ class Explainer:
                     )
                 if len(open_) < len(part) and asked(tbox, part):
                     return []
-                if self.refuter.is_over():
+                if self.refuter.is_out_of_time():
                     return None
         return None
 
     def _find_disjoint_cores(
         self, add_set: AddSet, part: list[owl.Assertion]
     ) -> list[list[owl.Assertion]]:
-        """Find cores of refutations of ``part``, each without the insertions of earlier ones."""
+        """Find inconsistent subsets of ``part``, each from a refutation of what remains without the
+        insertions of earlier ones.
+        """
         tbox = add_set.tbox
         found: list[list[owl.Assertion]] = []
-        while not self.refuter.is_over() and len(self.by_insertions) + len(found) < self.limit:
+        while (
+            not self.refuter.is_out_of_time() and len(self.by_insertions) + len(found) < self.limit
+        ):
             used = refutation_core(
                 tbox,
                 part,
-                lambda module: self.refuter.decider.core(
+                lambda module: self.refuter.decider.inconsistent_core(
                     tbox, module, seconds_left(self.refuter.deadline)
                 ),
             )
@@ -326,7 +339,9 @@ class Explainer:
                         pool |= rest
                         pooled.append(key)
             self.refuter.in_doubt = False
-            if pool and (self.refuter.is_over() or self.check(abox_of(sorted(pool, key=repr)))[1]):
+            if pool and (
+                self.refuter.is_out_of_time() or self.check(abox_of(sorted(pool, key=repr)))[1]
+            ):
                 suspects.update(pooled)
             if self.refuter.in_doubt:
                 self.doubtful.update(
@@ -336,7 +351,7 @@ class Explainer:
                 )
         done.update((k, b) for k, b in open_.items() if k not in suspects)
         for key in sorted(suspects, key=repr):
-            if self.refuter.is_over():
+            if self.refuter.is_out_of_time():
                 done[key] = open_[key]
                 self.doubtful.add(key)
                 continue
@@ -345,8 +360,8 @@ class Explainer:
         return done
 
     def _is_removal_decided(self, key: frozenset[owl.Assertion], turn: int) -> bool:
-        """Decide whether a check of ``key`` without its insertion number ``turn`` gives a certain
-        answer.
+        """Decide whether the check of ``key`` without one insertion, the one at position ``turn``,
+        has a certain answer.
         """
         self.refuter.in_doubt = False
         self.check(abox_of(a for i, a in enumerate(sorted(key, key=repr)) if i != turn))
@@ -355,14 +370,16 @@ class Explainer:
     def _find_conflict_inside(
         self, key: frozenset[owl.Assertion], base: list[owl.Assertion], add_set: AddSet
     ) -> Iterable[tuple[frozenset[owl.Assertion], list[owl.Assertion]]]:
-        """Find a minimal conflict inside ``key``, seeing more of A; ``key`` itself if it is
-        minimal.
+        """Find a minimal conflict within the insertions ``key``, checked against all of A; ``key``
+        itself if it is minimal.
         """
         for out in sorted(key, key=repr):
             rest = sorted(key - {out}, key=repr)
             smaller_set, groups = self.check(abox_of(rest))
             if groups:
-                supports = SupportSets(self.refuter.decider.space(smaller_set.tbox), smaller_set)
+                supports = SupportSets(
+                    self.refuter.decider.label_calculus(smaller_set.tbox), smaller_set
+                )
                 local = next(
                     (
                         part
@@ -381,8 +398,8 @@ class Explainer:
     # --- all conflicts ----------------------------------------------------------------------------
 
     def _search_hidden_conflicts(self, insertions: ABox) -> None:
-        """Search for conflicts that the known ones hide, until removing a hitting set of each group
-        leaves a consistent batch.
+        """Search for conflicts that known ones hide: remove hitting sets of these until the
+        remaining batch is consistent.
 
         Stops because each round finds a new conflict or takes a hitting set off the finite lists.
         """
@@ -390,10 +407,10 @@ class Explainer:
         laid, onto = frozenset[owl.Assertion](), None
         while (
             self.by_insertions
-            and not self.refuter.is_over()
+            and not self.refuter.is_out_of_time()
             and len(self.by_insertions) < self.limit
         ):
-            removed, paths = next_removal(list(self.by_insertions), tried)
+            removed, paths = next_hitting_sets(list(self.by_insertions), tried)
             if not paths:
                 return
             if len(removed) >= len(insertions) and removed.issuperset(insertions):
@@ -403,10 +420,10 @@ class Explainer:
             if self.progress:
                 self.progress("looking for conflicts that others hide", len(tried), 0)
             blamed = frozenset[owl.Assertion]().union(*self.by_insertions)
-            if blamed != laid and _is_worth_a_layer(
+            if blamed != laid and _is_layer_worthwhile(
                 insertions, list(self.by_insertions), blamed, tried
             ):
-                (add_set, groups), in_doubt = self._check_part(
+                (add_set, groups), in_doubt = self._check_subset(
                     remove_assertions(insertions, blamed)
                 )
                 laid, onto = blamed, None if groups or in_doubt else self.layer_checker(add_set)
@@ -417,7 +434,7 @@ class Explainer:
             if onto is not None and removed <= laid and self._is_consistent(onto, laid - removed):
                 tried |= paths
                 continue
-            (add_set, groups), in_doubt = self._check_part(remove_assertions(insertions, removed))
+            (add_set, groups), in_doubt = self._check_subset(remove_assertions(insertions, removed))
             # What stayed undecided may hide conflicts.
             self.is_complete = self.is_complete and not in_doubt
             if groups:
@@ -429,10 +446,9 @@ class Explainer:
             del add_set
         self.is_complete = self.is_complete and not self.by_insertions
 
-    def _check_part(self, part: ABox) -> tuple[tuple[AddSet, list[tuple[str, ...]]], bool]:
-        """Check ``part`` of the batch.
-
-        Returns: the answer, and whether something stayed undecided.
+    def _check_subset(self, part: ABox) -> tuple[tuple[AddSet, list[tuple[str, ...]]], bool]:
+        """Check a subset of the batch. Returns: its add set with the inconsistent groups, and
+        whether something stayed undecided.
         """
         return self.refuter.isolate_doubt(lambda: self.check(part))
 
@@ -444,14 +460,16 @@ class Explainer:
         return not groups and not in_doubt
 
 
-def _is_worth_a_layer(
+def _is_layer_worthwhile(
     insertions: ABox,
     found: list[frozenset[owl.Assertion]],
     blamed: frozenset[owl.Assertion],
     tried: set[frozenset[owl.Assertion]],
 ) -> bool:
-    """Decide whether so many hitting sets are untried that it pays to check the insertions outside
-    ``blamed`` once, as a layer.
+    """Decide whether to accept the insertions outside ``blamed`` once, and to check the others on
+    top of them.
+
+    It pays if the batch is large and many hitting sets are untried.
     """
     if len(insertions) < LARGE + len(blamed):
         return False
@@ -464,15 +482,17 @@ def _is_worth_a_layer(
     )
 
 
-def single_conflict_insertions(
+def self_contradictory_insertions(
     found: Iterable[frozenset[owl.Assertion]],
 ) -> frozenset[owl.Assertion]:
-    """Select the insertions that contradict by themselves and are in no other minimal conflict."""
+    """Select the insertions that are a minimal conflict by themselves, and so in no other minimal
+    conflict.
+    """
     return frozenset().union(*(key for key in found if len(key) == 1))
 
 
 def _told_labels_of_groups(add_set: AddSet, groups: Sequence[tuple[str, ...]]) -> dict[str, Label]:
-    """The told labels by which `GroupQueue` distinguishes groups."""
+    """Fetch the told labels by which `GroupQueue` compares the causes of groups, by individual."""
     individuals = list(
         dict.fromkeys(individual for group in groups for individual in group[:SAMPLE])
     )

@@ -27,8 +27,8 @@ ORDERED = 300
 
 
 class GroupQueue:
-    """Queue of contradictory groups to be explained, with one line for each known cause and for
-    each kind of unknown cause.
+    """Queue of inconsistent groups of individuals that wait for an explanation: a sub-queue for
+    each known cause and each kind of labels.
     """
 
     def __init__(self, groups: Sequence[Group], labels: Mapping[str, Label]) -> None:
@@ -39,7 +39,7 @@ class GroupQueue:
         waiting: dict[Kind, deque[Group]] = {}
         for group in groups:
             waiting.setdefault(self._kinds[group], deque()).append(group)
-        order = _order_by_distance(waiting)
+        order = _order_by_dissimilarity(waiting)
         self._lines = [deque([waiting[kind]]) for kind in order]
         self._draw_counts = [0] * len(order)
         self._heap = [(0, line) for line in range(len(order))]
@@ -50,10 +50,12 @@ class GroupQueue:
     def __len__(self) -> int:
         return self._waiting_count
 
-    def draw(self, most: int) -> list[Group]:
-        """Remove and return at most ``most`` groups, each from the line that was used least so far."""
+    def take_groups(self, max_count: int) -> list[Group]:
+        """Remove and return at most ``max_count`` groups, each from the sub-queue that was served least
+        so far.
+        """
         found: list[Group] = []
-        while self._heap and len(found) < most:
+        while self._heap and len(found) < max_count:
             drawn, number = heapq.heappop(self._heap)
             line = self._lines[number]
             if not line or drawn != self._draw_counts[number]:
@@ -68,12 +70,14 @@ class GroupQueue:
         return found
 
     def is_cause_known(self, group: Group) -> bool:
-        """Decide whether the cause of groups like ``group`` is known."""
+        """Decide whether a conflict of a group with the same labels is known, and so the presumed
+        cause.
+        """
         return self._kinds[group] not in self._lines_without_cause
 
     def learn_cause(self, group: Group, cause: Hashable, core: Label) -> None:
-        """Record the ``cause`` of all groups like ``group``. Unless ``core`` is empty, groups whose
-        single label contains it have this cause too. Known causes stay.
+        """Record the ``cause`` of all groups with the labels of ``group``. Unless ``core`` is
+        empty, groups whose single label contains it have this cause too. Known causes stay.
         """
         kinds = [
             kind
@@ -92,13 +96,13 @@ class GroupQueue:
 
 
 def _contains_core(kind: Kind, core: Label) -> bool:
-    """Decide whether every label of a kind contains the literals ``core``."""
+    """Decide whether every label of a kind contains all literals of ``core``."""
     return all(not core[0] & ~label[0] and not core[1] & ~label[1] for label in kind)
 
 
-def _order_by_distance(waiting: Mapping[Kind, Sequence[Group]]) -> list[Kind]:
-    """Order kinds of groups: the most frequent first, then always the one least like the earlier
-    ones.
+def _order_by_dissimilarity(waiting: Mapping[Kind, Sequence[Group]]) -> list[Kind]:
+    """Order kinds of groups: the most frequent first, then always the one whose labels differ most
+    from those before it.
     """
     by_size = sorted(waiting, key=lambda kind: -len(waiting[kind]))
     joined = {kind: _join_labels(kind) for kind in by_size[:ORDERED]}

@@ -56,16 +56,18 @@ class MergingAddSet(Protocol):
         """Clauses that the labels refer to."""
 
     def merged_elements(self) -> Sequence[MergedElement]:
-        """Elements made of several elements of A: for each, the individuals of its parts."""
+        """Elements that the batch makes of several elements of A: for each, a tuple of individuals
+        for each of the former elements.
+        """
 
     def all_assertions_about(self, individuals: Sequence[str]) -> Mapping[str, Sequence[Assertion]]:
-        """See `shiq.abox_ops.engine.AddSet.all_assertions_about`."""
+        """Every assertion of A ∪ A⁺ that mentions each of ``individuals``, fetched together."""
 
     def labels(self, individuals: Sequence[str]) -> Sequence[tuple[int, int]]:
-        """See `shiq.abox_ops.engine.AddSet.labels`."""
+        """The told literals (positive, negative) of each of ``individuals``, as bitmasks."""
 
     def is_inserted(self, assertion: Assertion) -> bool:
-        """See `shiq.abox_ops.engine.AddSet.is_inserted`."""
+        """Decide whether ``assertion`` is inserted and not in A."""
 
 
 def identities(add_set: MergingAddSet) -> list[Identity]:
@@ -90,7 +92,9 @@ def _merge_reasons(
     parts: MergedElement,
     about: Mapping[str, Sequence[Assertion]],
 ) -> Iterator[Reason]:
-    """Yield reasons that join elements which no earlier reason has joined."""
+    """Yield reasons why the ``parts`` (former elements) of one merged element are equal; each
+    reason joins parts that were separate before.
+    """
     part_of = {i: n for n, part in enumerate(parts) for i in part}
     joined: Partition[int] = Partition()
     for individual in part_of:
@@ -131,7 +135,9 @@ def _is_bound_in_force(clause: CompiledClause, label: tuple[int, int]) -> bool:
 def _half_edges(
     part_of: Mapping[str, int], about: Mapping[str, Sequence[Assertion]]
 ) -> Iterator[tuple[Role, str, str, Assertion]]:
-    """List role assertions as (role, centre, member, assertion), the role as seen from the centre."""
+    """List the role assertions about members of a merged element as (role, centre, member,
+    assertion); the role is seen from the centre.
+    """
     for individual in part_of:
         for assertion in about[individual]:
             if isinstance(assertion, ObjectPropertyAssertion):
@@ -145,7 +151,7 @@ def _half_edges(
 def _join_parts(
     joined: Partition[int], part_of: Mapping[str, int], first: str, second: str
 ) -> bool:
-    """Join the parts of two individuals; return whether they were separate."""
+    """Record that the former elements of two individuals are equal; return whether that was new."""
     if first not in part_of or second not in part_of:
         return False
     return joined.union_all((part_of[first], part_of[second]))

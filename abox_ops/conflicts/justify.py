@@ -31,7 +31,7 @@ LONG = 60
 
 @dataclass
 class ReasonCache:
-    """Cache of the axioms behind the conflicts of one batch.
+    """Cache of the axioms found for the conflicts of one batch, tried first for the next one.
 
     ``doubtful``: by form, axiom sets that may not be minimal. ``by_signature``: by the names in the
     assertions, the sets found last.
@@ -127,7 +127,7 @@ def _minimal_axioms(
 def _candidate_axioms(
     refuter: Refuter, tbox: ClausalTBox, assertions: list[owl.Assertion]
 ) -> list[owl.Axiom]:
-    """Find axioms that contradict ``assertions``, few more than needed."""
+    """Find a small set of axioms that contradicts ``assertions``; it may not be minimal."""
     used = refuter.used_axioms(tbox, assertions)
     candidates = [a for a in refuter.tbox.axioms if a in used] if used else []
     without_roles = [a for a in candidates if not is_about_roles(a)]
@@ -174,11 +174,11 @@ def _depends_on_literals(axioms: Sequence[owl.Axiom], assertions: Sequence[owl.A
     )
 
 
-def _constrains_values(said: owl.Axiom | owl.Assertion) -> bool:
-    """Decide whether an axiom or assertion constrains data values."""
-    match said:
+def _constrains_values(statement: owl.Axiom | owl.Assertion) -> bool:
+    """Decide whether an axiom or assertion restricts which data values are possible."""
+    match statement:
         case owl.SubDataPropertyOf() | owl.EquivalentDataProperties():
             return False
         case owl.DataPropertyDomain(_, domain):
             return any(isinstance(part, owl.DataProperty) for part in parts(domain))
-    return any(isinstance(part, owl.DataProperty | owl.Datatype) for part in parts(said))
+    return any(isinstance(part, owl.DataProperty | owl.Datatype) for part in parts(statement))

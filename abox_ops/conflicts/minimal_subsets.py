@@ -75,7 +75,7 @@ def disjoint_sublists(items: Sequence[V], holds: Callable[[list[V]], bool]) -> l
 def connected_assertions(
     beginning: Iterable[Assertion], assertions: Sequence[Assertion]
 ) -> list[Assertion]:
-    """Select the ``assertions`` connected with the ``beginning`` by shared individuals, in any
+    """Select the ``assertions`` that shared individuals connect with those of ``beginning``, in any
     number of steps.
     """
     about: dict[str, list[int]] = {}
@@ -93,7 +93,7 @@ def connected_assertions(
 
 
 def _drop_chunks(items: list[V], size: int, holds: Callable[[list[V]], bool]) -> list[V]:
-    """Drop chunks of ``size`` items for as long as ``holds`` stays true of the others."""
+    """Drop consecutive runs of ``size`` items where ``holds`` stays true of the remaining list."""
     kept, start = items, 0
     while start < len(kept):
         shorter = kept[:start] + kept[start + size :]
@@ -138,16 +138,15 @@ class QuestionBudget:
     is_counted: bool = False
 
     def begin(self, *, is_told: bool) -> None:
-        """Start the count for one conflict: for its base, or for its axioms.
-
-        No question may be hard where told literals alone show the conflict.
+        """Start the count for one conflict. ``is_told``: told literals alone show it, so no hard
+        question is allowed.
         """
         self.assertions_left = max(LEAST, min(MOST, self.total_assertions_left))
         self.hard_left = 0 if is_told else HARD
         self.is_told_first, self.is_counted = False, True
 
     def end(self) -> None:
-        """Stop counting."""
+        """Stop counting, until the next conflict begins."""
         self.is_counted = False
 
     def is_exceeded_by(self, assertions: int) -> bool:
@@ -164,7 +163,7 @@ class QuestionBudget:
         return False
 
     def charge_undecided(self) -> None:
-        """Charge the cost of a question that stayed undecided."""
+        """Charge the budget for a question that stayed undecided."""
         self.assertions_left, self.is_told_first = max(0, self.assertions_left - OPEN), True
 
     @property
@@ -184,7 +183,9 @@ class QuestionBudget:
 def overlapping_conflicts(
     conflicts: list[frozenset[owl.Assertion]],
 ) -> list[list[frozenset[owl.Assertion]]]:
-    """Group the conflicts that share insertions, directly or by a chain of conflicts."""
+    """Group the conflicts into connected components, where conflicts with a common insertion are
+    connected.
+    """
     together: Partition[int] = Partition()
     first: dict[owl.Assertion, int] = {}
     for i, conflict in enumerate(conflicts):
@@ -232,11 +233,13 @@ def _hitting_set_order(mask: int) -> tuple[int, int]:
     return mask.bit_count(), -mask
 
 
-def next_removal(
+def next_hitting_sets(
     conflicts: list[frozenset[owl.Assertion]], tried: set[frozenset[owl.Assertion]]
 ) -> tuple[set[owl.Assertion], set[frozenset[owl.Assertion]]]:
-    """Choose one untried minimal hitting set of each group, all together; nothing if all were
-    tried.
+    """Choose an untried minimal hitting set for each set of overlapping conflicts.
+
+    Returns: the union of the chosen sets, to be removed from the batch; and the untried ones among
+    them, none if all were tried.
     """
     removed: set[owl.Assertion] = set()
     fresh: set[frozenset[owl.Assertion]] = set()

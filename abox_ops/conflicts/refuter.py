@@ -66,8 +66,8 @@ class Refuter:
     # --- doubt and time ---------------------------------------------------------------------------
 
     def isolate_doubt(self, question: Callable[[], T]) -> tuple[T, bool]:
-        """Ask ``question``; return its answer and whether that is in doubt. ``in_doubt`` stays as
-        it was.
+        """Ask ``question``; return its answer and whether that answer rests on something undecided.
+        The field ``in_doubt`` stays as it was.
         """
         before, self.in_doubt = self.in_doubt, False
         try:
@@ -75,7 +75,7 @@ class Refuter:
         finally:
             self.in_doubt = before
 
-    def is_over(self) -> bool:
+    def is_out_of_time(self) -> bool:
         """Decide whether the time for all conflicts, or for the current one, is over."""
         ends = [end for end in (self.deadline, self.conflict_deadline) if end is not None]
         return bool(ends) and time.monotonic() > min(ends)
@@ -84,7 +84,7 @@ class Refuter:
         """Decide whether a question about ``assertions`` exceeds the time or the budget of one
         conflict; note the doubt.
         """
-        if self.is_over() or self.budget.is_exceeded_by(len(assertions)):
+        if self.is_out_of_time() or self.budget.is_exceeded_by(len(assertions)):
             self.in_doubt = True
             return True
         return False
@@ -95,7 +95,7 @@ class Refuter:
         """
         before, self.in_doubt = self.in_doubt, False
         kept = minimal_sublist(items, holds)
-        if self.in_doubt and not self.is_over() and not self.budget.is_empty:
+        if self.in_doubt and not self.is_out_of_time() and not self.budget.is_empty:
             self.in_doubt = False
             for i in range(len(kept)):
                 holds(kept[:i] + kept[i + 1 :])
@@ -104,16 +104,16 @@ class Refuter:
 
     # --- under the clauses of a TBox --------------------------------------------------------------
 
-    def data_view(self, tbox: ClausalTBox) -> DataRestrictions:
+    def data_restrictions(self, tbox: ClausalTBox) -> DataRestrictions:
         """The data restrictions of ``tbox``; the last one is cached."""
-        space = self.decider.space(tbox)
+        space = self.decider.label_calculus(tbox)
         if self._view is None or self._view.space is not space:
             self._view = DataRestrictions(space)
         return self._view
 
     def has_told_clash(self, tbox: ClausalTBox, assertions: Iterable[owl.Assertion]) -> bool:
         """Whether told literals alone show that (T, ``assertions``) is inconsistent."""
-        return has_told_clash(self.data_view(tbox), assertions)
+        return has_told_clash(self.data_restrictions(tbox), assertions)
 
     def is_inconsistent(self, tbox: ClausalTBox, assertions: list[owl.Assertion]) -> bool:
         """Whether (T, ``assertions``) is inconsistent; False where time or budget have run out."""
@@ -130,13 +130,15 @@ class Refuter:
             if is_contradictory
             else self._answer_modules(tbox, parts, self.decider.decide, self._attempt_modules)
         )
-        return is_contradictory or self._are_refuted(answers, self.data_view(tbox), assertions)
+        return is_contradictory or self._are_refuted(
+            answers, self.data_restrictions(tbox), assertions
+        )
 
     def is_quickly_refuted(self, tbox: ClausalTBox, assertions: list[owl.Assertion]) -> bool:
         """Decide by told literals, or by the own reasoner within a small budget, whether (T,
         ``assertions``) is inconsistent.
         """
-        if self.is_over():
+        if self.is_out_of_time():
             return False
         is_contradictory, parts = _told_clash_and_modules(tbox, assertions)
         return is_contradictory or any(
@@ -196,8 +198,8 @@ class Refuter:
     # --- answers ----------------------------------------------------------------------------------
 
     def _attempt_modules(self, tbox: ClausalTBox, parts: Sequence[Module]) -> Sequence[Answer]:
-        """Answer within a small budget; answers about large modules are not cached, since they
-        hardly recur.
+        """Decide modules within a small budget; answers about large modules are not cached, since
+        they hardly recur.
         """
         is_small = all(len(module.positive) <= SMALL for module in parts)
         return (self.decider.attempt if is_small else self.decider.attempt_once)(tbox, parts)
@@ -205,7 +207,7 @@ class Refuter:
     def _answer_modules(
         self, tbox: ClausalTBox, parts: Sequence[Module], decide: DecideInTime, attempt: Decide
     ) -> Sequence[Answer]:
-        """Answer by ``decide``, or by ``attempt`` while questions are counted.
+        """Decide modules by ``decide``, or by the cheaper ``attempt`` while questions are counted.
 
         ``attempt`` counts if it decides every module, or if no harder question is allowed.
         """
@@ -224,8 +226,8 @@ class Refuter:
     def _are_refuted(
         self, answers: Sequence[Answer], data: DataRestrictions, assertions: Sequence[owl.Assertion]
     ) -> bool:
-        """Decide whether ``answers`` refute ``assertions``; if they are undetermined, told literals
-        may.
+        """Decide whether the answers about the modules of ``assertions`` refute them; where these
+        are undetermined, told literals are tried.
         """
         verdicts = {answer.verdict for answer in answers}
         if Verdict.INCONSISTENT in verdicts:
@@ -239,14 +241,18 @@ class Refuter:
 
 
 def is_about_roles(axiom: owl.Axiom) -> bool:
-    """Decide whether an axiom is one that clauses do not name as their origin: an axiom on roles."""
+    """Decide whether an axiom relates properties only. Clauses do not record such axioms as their
+    origins.
+    """
     return isinstance(axiom, ROLE_AXIOMS | owl.DatatypeDefinition | owl.ReflexiveObjectProperty)
 
 
 def _told_clash_and_modules(
     tbox: ClausalTBox, assertions: Iterable[owl.Assertion]
 ) -> tuple[bool, list[Module]]:
-    """Decide whether told literals of ``assertions`` clash, and find the modules to ask about."""
+    """Test whether told literals of ``assertions`` clash, and split them into the modules to ask
+    about.
+    """
     graph = ElementGraph(tbox)
     for assertion in assertions:
         for plain in normalise(assertion, tbox.roles).assertions:

@@ -50,9 +50,8 @@ class SubsetSearch:
                 self._assertions_of[individual].append(assertion)
 
     def run(self, inserted: Sequence[Assertion], limit: int) -> bool:
-        """Search for conflicts one after the other, each without an insertion of every earlier one.
-
-        Returns: whether all minimal conflicts are among those found.
+        """Search for up to ``limit`` conflicts, each without some insertion of every earlier one.
+        Returns whether all were found.
         """
         removed: set[Assertion] = set()
         while len(self.conflicts) < limit:
@@ -71,7 +70,7 @@ class SubsetSearch:
                         len(c.insertion_values) == 1 and c.is_minimal for c in self.conflicts
                     )
                     return singles and verdict is Verdict.CONSISTENT
-            conflict = self.conflict(rest)
+            conflict = self.find_conflict(rest)
             if conflict is None:
                 return False
             self.conflicts.append(conflict)
@@ -80,7 +79,7 @@ class SubsetSearch:
             removed.add(conflict.insertion_values[0])
         return False
 
-    def conflict(self, inserted: Sequence[Assertion]) -> Conflict | None:
+    def find_conflict(self, inserted: Sequence[Assertion]) -> Conflict | None:
         """Find one minimal conflict in ``inserted``; None if time runs out first."""
         self.is_unsure = False
         near = self._nearby_assertions(inserted)
@@ -110,8 +109,8 @@ class SubsetSearch:
     def _contradicting_part(
         self, inserted: Sequence[Assertion], near: Sequence[Assertion]
     ) -> list[Assertion]:
-        """Find a small part of ``inserted`` that contradicts by itself, by halving groups of
-        similar insertions.
+        """Find a small sublist of ``inserted`` that still contradicts, by halving a list in which
+        similar insertions stand together.
         """
         part = sorted(inserted, key=lambda a: (individuals_of(a), repr(a)))
         while len(part) > SMALL:
@@ -134,8 +133,8 @@ class SubsetSearch:
         return verdict is Verdict.INCONSISTENT
 
     def _nearby_assertions(self, inserted: Sequence[Assertion]) -> list[Assertion]:
-        """Select base assertions around ``inserted`` that contradict it already; the whole base if
-        no small neighbourhood does.
+        """Select base assertions in a neighbourhood of ``inserted`` that already contradicts it;
+        the complete base if no small one does.
         """
         for circle in self._growing_neighbourhoods(inserted):
             if self.refutes(self.axioms, [*circle, *inserted]):
@@ -143,7 +142,7 @@ class SubsetSearch:
         return list(self.base)
 
     def _growing_neighbourhoods(self, inserted: Iterable[Assertion]) -> Iterator[list[Assertion]]:
-        """Yield the base assertions around ``inserted``, one step further each time."""
+        """Yield the base assertions within 1, 2, 3 … steps of the individuals of ``inserted``."""
         met: dict[Assertion, None] = {}
         individuals = {i for assertion in inserted for i in individuals_of(assertion)}
         for _ in range(CIRCLES):

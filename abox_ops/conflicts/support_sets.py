@@ -31,7 +31,9 @@ from shiq.support import bits
 
 
 class SupportSets:
-    """Growing sets of assertions around individuals, searched for a contradiction."""
+    """Sets of assertions around given individuals, grown step by step in the search for a
+    contradiction.
+    """
 
     def __init__(self, space: LabelCalculus, add_set: AddSet) -> None:
         self.space, self.add_set = space, add_set
@@ -74,7 +76,7 @@ class SupportSets:
         for reach in reaches[:1] if told_only else reaches:
             fresh = inside
             while fresh:
-                self.fetch(fresh)
+                self.fetch_assertions(fresh)
                 fresh = {
                     o: None
                     for individual in fresh
@@ -91,10 +93,10 @@ class SupportSets:
                 yield self._assertions_among(inside)
 
     def _count_links(self, fresh: Iterable[str]) -> None:
-        """Count, for each individual, the individuals inside with role assertions to it, after
-        ``fresh`` were added.
+        """Count for each individual how many individuals of the growing set have role assertions to
+        it, after ``fresh`` ones came in.
         """
-        self.fetch(fresh)
+        self.fetch_assertions(fresh)
         self._link_counts.update(
             other for i in fresh for other in {other for _, other in self._cached_half_edges(i)}
         )
@@ -112,8 +114,8 @@ class SupportSets:
             (inserted if found else base).append(assertion)
         return base, inserted
 
-    def fetch(self, individuals: Iterable[str]) -> None:
-        """Look up, together, the assertions about ``individuals``."""
+    def fetch_assertions(self, individuals: Iterable[str]) -> None:
+        """Fetch the assertions about ``individuals`` together, into the cache."""
         new = [i for i in individuals if i not in self._assertions_about]
         if new:
             self._assertions_about.update(
@@ -127,7 +129,9 @@ class SupportSets:
             self._told_labels.update(zip(new, self.add_set.labels(new)))
 
     def _mentioned_individuals(self, individual: str, inside: dict[str, None]) -> Iterator[str]:
-        """The individuals in assertions about ``individual``."""
+        """The individuals that assertions about ``individual`` mention, and that are not ``inside``
+        yet.
+        """
         return (
             other
             for assertion in self.assertions_about(individual)
@@ -137,7 +141,7 @@ class SupportSets:
     def _assertions_among(self, inside: Iterable[str]) -> list[Assertion]:
         """The assertions that mention only individuals of ``inside``, ordered by nearness."""
         chosen = set(inside)
-        self.fetch(chosen)
+        self.fetch_assertions(chosen)
         place: dict[str, int] = {}
         for start in sorted(chosen):
             if start in place:
@@ -161,8 +165,10 @@ class SupportSets:
     def _label_suppliers(
         self, individual: str, inside: dict[str, None], *, every: bool
     ) -> Iterator[str]:
-        """The neighbours outside that give ``individual`` literals which ``inside`` does not yield,
-        or make it equal to another.
+        """Yield the neighbours outside that send ``individual`` told literals which ``inside`` does
+        not give it, and its possible merge partners.
+
+        every: all such neighbours, not only as many as needed.
         """
         self._fetch_labels(
             [individual, *(other for _, other in self._cached_half_edges(individual))]
@@ -195,9 +201,11 @@ class SupportSets:
         yield from self._merge_partners(individual, inside)
 
     def _merge_partners(self, individual: str, inside: dict[str, None]) -> Iterator[str]:
-        """The individuals outside with role assertions to ``individual`` and to another of
-        ``inside``: they may make the two equal. What is different from many contradicts where it is
-        one of them: that is inside then.
+        """Yield the individuals, not yet ``inside``, that may become equal to ``individual`` or
+        make it equal to another.
+
+        These share an assertion other than a role assertion or inequality with it, or are its
+        neighbours and those of another one inside.
         """
         for assertion in self.assertions_about(individual):
             if not isinstance(assertion, ObjectPropertyAssertion | DifferentIndividuals):
@@ -219,7 +227,9 @@ class SupportSets:
         return found
 
     def _read_half_edges(self, individual: str) -> Iterator[tuple[Role, str]]:
-        """Yield (role, neighbour) for each role assertion about ``individual``."""
+        """Yield (role, neighbour) for each role assertion about ``individual``, the role as seen
+        from it.
+        """
         for assertion in self.assertions_about(individual):
             if isinstance(assertion, ObjectPropertyAssertion):
                 role = role_of(assertion.property)
@@ -256,8 +266,8 @@ def refutation_core(
     assertions: Sequence[owl.Assertion],
     refuted_part: Callable[[Module], Module | None],
 ) -> list[owl.Assertion] | None:
-    """Find the ``assertions``, in order, on which one refutation of them depends. They are
-    inconsistent by themselves, but not always minimal.
+    """Find the ``assertions``, in order, that one refutation of them uses. They are inconsistent by
+    themselves, but not always minimal.
 
     refuted_part: see `shiq.reasoner.protocol.CoreFinder.core`.
     Returns: None if no refutation was found.
@@ -289,7 +299,9 @@ def refutation_core(
 
 
 def _facts_of_module(module: Module, named: NamedModule) -> Iterable[Fact]:
-    """Yield the literals and role assertions of a module as facts with names of individuals."""
+    """Yield the contents of a module as facts (kind, individuals, value): literals, role and data
+    assertions, negative ones, inequalities.
+    """
     names = [element[0] for element in named.elements]
     for x, (positive, negative) in enumerate(zip(module.positive, module.negative)):
         yield from (("+", (names[x],), a) for a in bits(positive))
@@ -302,7 +314,9 @@ def _facts_of_module(module: Module, named: NamedModule) -> Iterable[Fact]:
 
 
 def _fact_of_assertion(tbox: ClausalTBox, graph: ElementGraph, plain: owl.Assertion) -> Fact | None:
-    """Translate a normalised assertion to a fact, in the form of `_facts_of_module`."""
+    """Translate a normalised assertion to a fact as `_facts_of_module` yields them; None for other
+    kinds.
+    """
     find = graph.elements.find
     match plain:
         case owl.ClassAssertion(owl.Class(iri), x) if iri != owl.NOTHING.iri:

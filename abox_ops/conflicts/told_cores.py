@@ -25,12 +25,14 @@ LOOKS_BEHIND, MOST_BEHIND = 32, 200
 
 @dataclass
 class ToldCores:
-    """Search for the cores of ``groups``: sets of assertions that are inconsistent by themselves.
+    """Search for one or more inconsistent sets of assertions for each of ``groups``, using told
+    literals alone.
 
-    known: conflicts of a single insertion; no other minimal conflict has one of these, so cores
-    have none. is_enough: whether no more cores are wanted, by how many there are. by_group: the
-    groups at which told literals clash; without a core where only what is known makes them
-    clash.
+    known_insertions: insertions that are a conflict by themselves; no other minimal conflict
+    contains them.
+    is_enough: whether this number of cores is enough.
+    by_group: the groups at which told literals clash, with their cores; none where only known
+    insertions make them clash.
     """
 
     supports: SupportSets
@@ -41,90 +43,93 @@ class ToldCores:
     by_group: dict[Group, list[list[Assertion]]] = field(default_factory=dict)
 
     def run(self) -> dict[Group, list[list[Assertion]]]:
-        """Explore the surroundings of all groups together, step by step, until each clashes or
-        nothing more is told.
+        """Explore the surroundings of all groups together, step by step, until each group clashes
+        or nothing more is told.
         """
         open_ = list(self.groups)
         most = max(MOST, MOST_FOR_A_GROUP * len(open_))
         for region in self.supports.growing_sets(
             (i for group in self.groups for i in group), told_only=True
         ):
-            derivation = self.derive(region)
+            derivation = self.derive_told(region)
             clashing = [group for group in open_ if _clashing_individual(derivation, group)]
             self.by_group.update((group, []) for group in clashing)
             if clashing:
                 self._peel_cores(derivation, region, clashing)
             open_ = [group for group in open_ if group not in self.by_group]
-            if not open_ or len(region) > most or self._has_enough():
+            if not open_ or len(region) > most or self._has_enough_cores():
                 break
         return self.by_group
 
     def group_cores(self, region: Sequence[Assertion], group: Group) -> list[list[Assertion]]:
-        """Find the cores of one ``group`` in the ``region`` around it; none if told literals do not
-        clash there.
+        """Find the cores of ``group`` among the assertions ``region`` around it; none if told
+        literals do not clash there.
         """
-        derivation = self.derive(region)
+        derivation = self.derive_told(region)
         if not _clashing_individual(derivation, group):
             return []
         self.by_group[group] = []
         self._peel_cores(derivation, region, [group])
         return self.by_group[group]
 
-    def derive(self, assertions: Iterable[Assertion]) -> ToldDerivation:
+    def derive_told(self, assertions: Iterable[Assertion]) -> ToldDerivation:
         """Derive the told literals of ``assertions``. Base assertions are preferred as reasons over
         inserted ones.
         """
         found = ToldDerivation(self.supports.space, self.data)
         base, inserted = self.supports.split_by_origin(assertions)
-        found.add(base)
-        found.add(inserted)
+        found.add_assertions(base)
+        found.add_assertions(inserted)
         return found
 
     def _peel_cores(
         self, derivation: ToldDerivation, region: Sequence[Assertion], groups: Sequence[Group]
     ) -> None:
-        """Take a core of each of ``groups``, then one without its insertions, until no group
+        """Find a core of each of ``groups``, drop its insertions and repeat, until no group
         clashes.
 
         Stops because insertions go each time.
         """
         gone = self.known_insertions.intersection(region)
         if gone:
-            derivation = self.derive(a for a in region if a not in gone)
-        while not self._has_enough():
+            derivation = self.derive_told(a for a in region if a not in gone)
+        while not self._has_enough_cores():
             groups = [group for group in groups if _clashing_individual(derivation, group)]
             blamed: set[Assertion] = set()
             for group in groups:
-                core = list(derivation.core(_clashing_individual(derivation, group)))
+                core = list(derivation.clash_core(_clashing_individual(derivation, group)))
                 self.by_group[group].append(core)
                 blamed.update(self.supports.split_by_origin(core)[1])
-                if self._has_enough():
+                if self._has_enough_cores():
                     return
             if not blamed:
                 return
             gone = gone | blamed
-            derivation = self.derive(a for a in region if a not in gone)
+            derivation = self.derive_told(a for a in region if a not in gone)
 
-    def _has_enough(self) -> bool:
-        """Decide whether enough cores are found."""
+    def _has_enough_cores(self) -> bool:
+        """Decide whether the wanted number of cores is found."""
         return self.is_enough(sum(map(len, self.by_group.values())))
 
 
 @dataclass
 class HiddenCores:
-    """Search for cores that share an insertion with the known core of their group.
+    """Search for further cores of a group that share an insertion with its known core.
 
     They would otherwise show only when all conflicts are searched for. The search is made at few
     groups; each combination of classes and properties is given once.
 
-    left: groups that may still be looked at; forms: the combinations that were met.
+    looks_left: number of groups that may still be searched.
+    forms: the combinations of classes and properties seen so far.
     """
 
     looks_left: int = LOOKS_BEHIND
     forms: set[frozenset[object]] = field(default_factory=set)
 
     def find_hidden_cores(self, cores: ToldCores, group: Group) -> Iterator[list[Assertion]]:
-        """Find the cores of ``group`` without one insertion of its first core each."""
+        """Yield cores of ``group`` that remain after one insertion of its first core is left out,
+        for each such insertion.
+        """
         for core in cores.by_group.get(group, ())[:1]:
             self.forms.add(_names_in_assertions(core))
             inserted = cores.supports.split_by_origin(core)[1]
@@ -135,9 +140,9 @@ class HiddenCores:
                 for region in cores.supports.growing_sets(group, told_only=True):
                     if len(region) > MOST_BEHIND:
                         break
-                    derivation = cores.derive(a for a in region if a != gone)
+                    derivation = cores.derive_told(a for a in region if a != gone)
                     if clash := _clashing_individual(derivation, group):
-                        hidden = list(derivation.core(clash))
+                        hidden = list(derivation.clash_core(clash))
                         if _names_in_assertions(hidden) not in self.forms:
                             self.forms.add(_names_in_assertions(hidden))
                             yield hidden

@@ -24,8 +24,10 @@ from shiq.support import bits
 
 
 class CountedLabels(NamedTuple):
-    """The label bits that counting depends on, by number of element. ``label``: bits read at the
-    element and its neighbours. ``fillers``: bits read two steps away, at possible witnesses.
+    """The label bits that counting depends on, by element number.
+
+    label: bits read at the element and its neighbours.
+    fillers: bits read two steps away, at possible witnesses.
     """
 
     label: Ints
@@ -55,7 +57,7 @@ class ElementAnswers:
     def note_answers(
         self, question: Hashable, graph: Graph, elements: Ints, answers: Bools, read: CountedLabels
     ) -> None:
-        """Note the answers for ``elements``, which depend on the label bits ``read``."""
+        """Cache the answers for ``elements``, which depend on the label bits ``read``."""
         self.lookup(question, graph)[elements] = answers
         self._labels_read, self._rep = read, graph.rep
 
@@ -81,8 +83,8 @@ class ElementAnswers:
 
 
 @dataclass(frozen=True)
-class Edges:
-    """Role assertions from members, and the ``group`` that the member of each is in."""
+class GroupedEdges:
+    """Role assertions from the members of groups, in columns; ``group`` is the group of the source."""
 
     source: Ints
     role: Ints
@@ -91,7 +93,7 @@ class Edges:
 
 
 class CountedGraph:
-    """A graph with the label bits that counting reads, for as many elements as the graph has now.
+    """An element graph with the label bits that counting reads; it grows with the graph.
 
     labels: gives the label of each element, by number.
     answers: what earlier counts of the graph have found out about single elements.
@@ -112,18 +114,18 @@ class CountedGraph:
             self.answers.drop_answers(graph, self.counted_labels())
 
     @cached_property
-    def bits(self) -> LabelBits:
+    def label_bits(self) -> LabelBits:
         """The labels as rows of bits, shared by all counts of the calculus."""
         return self.calculus.make_once(LabelBits)
 
     def counted_labels(self) -> CountedLabels:
-        """The label bits that counting depends on, by number of element."""
+        """The label bits that counting depends on, by element number."""
         known = len(self._counted_labels.label)
         if known < len(self.graph):
             calculus, label = self.calculus, self.labels()[known:]
             more = [
                 calculus.table.restrict_all(label, mask)
-                for mask in (calculus.counting_bits, calculus.filler_bits)
+                for mask in (calculus.counting_mask, calculus.filler_mask)
             ]
             self._counted_labels = CountedLabels(
                 *(np.concatenate(columns) for columns in zip(self._counted_labels, more))
@@ -131,7 +133,8 @@ class CountedGraph:
         return self._counted_labels
 
     def lookup_by_label(self, elements: Ints, by_row: Callable[[], Bools]) -> Bools:
-        """Look up ``by_row`` for the label of each element.
+        """Look up the answer of ``by_row`` for each element, by the row of its label in
+        `label_bits`.
 
         ``by_row`` is called last, because labels that the view does not know become rows of it
         first.
@@ -141,18 +144,18 @@ class CountedGraph:
         return found
 
     def _label_rows(self, elements: Ints) -> Ints:
-        """The row of the view for each element's label."""
+        """The row in `label_bits` of the label of each element."""
         known = len(self._row)
         if known < len(self.graph):
             self._row = np.concatenate(
-                [self._row, self.bits.rows(self.counted_labels().label[known:])]
+                [self._row, self.label_bits.row_indices(self.counted_labels().label[known:])]
             )
         return self._row[elements]
 
 
 def is_within_bound_alone(counted: CountedGraph, elements: Ints, clause: CompiledClause) -> Bools:
-    """Decide whether the bound of ``clause`` certainly holds at each element, taken as a merge
-    class of its own.
+    """Decide whether the bound of ``clause`` certainly holds at each element, if no other element
+    becomes equal to it.
     """
     new = elements[counted.answers.lookup(clause, counted.graph)[elements] < 0]
     if len(new):
@@ -165,8 +168,8 @@ def is_within_bound_alone(counted: CountedGraph, elements: Ints, clause: Compile
 def may_exceed_bound(
     counted: CountedGraph, clause: CompiledClause, members: Ints, group: Ints, count: int
 ) -> Bools:
-    """Whether the bound of ``clause`` may be exceeded over each of ``count`` groups: |∪E| + max G >
-    n. ``group[i]`` is that of ``members[i]``.
+    """Decide whether the bound of ``clause`` may be exceeded over each of ``count`` groups: |∪E| +
+    max G > n. ``group[i]`` is the group of ``members[i]``.
     """
     active = is_clause_open(counted, clause, members)
     if not active.any():
@@ -183,13 +186,15 @@ def may_exceed_bound(
     full: Bools = is_active & (known > clause.n)
     taken = {
         atom: potential_witness_groups(counted, atom, members, group, count)
-        for atom in counted.bits.inverse_needs(clause)
+        for atom in counted.label_bits.inverse_needs(clause)
     }
     takers = np.logical_or.reduce([*taken.values()]) if taken else np.zeros(count, np.bool_)
     if taken and takers.any():
         asked = edges_to_potential_parents(counted, taken, edges)
         children = np.bincount(
-            group, open_witnesses(counted, members, counted.bits.at_least), minlength=count
+            group,
+            open_witnesses(counted, members, counted.label_bits.at_least_atoms),
+            minlength=count,
         ).astype(np.int64)
         asked_group, asked_element = distinct_pairs(edges.group[asked], edges.target[asked])
         more = ~_are_pairs_in(asked_group, asked_element, pair_group, pair_element)
@@ -200,27 +205,29 @@ def may_exceed_bound(
 
 def is_clause_open(counted: CountedGraph, clause: CompiledClause, members: Ints) -> Bools:
     """Decide whether the label of each member leaves ``clause`` undecided."""
-    return ~counted.lookup_by_label(members, lambda: counted.bits.is_decided_at_centre(clause))
+    return ~counted.lookup_by_label(
+        members, lambda: counted.label_bits.is_decided_at_centre(clause)
+    )
 
 
-def member_edges(counted: CountedGraph, members: Ints, group: Ints) -> Edges:
-    """The role assertions from ``members``, each with the member's group."""
+def member_edges(counted: CountedGraph, members: Ints, group: Ints) -> GroupedEdges:
+    """Fetch the role assertions from ``members``, each with the group of its source."""
     graph = counted.graph
     graph.fetch_edges(members)
     source, role, target = graph.edges.half_edges(flags(len(graph), members))
     where = np.zeros(len(graph), np.int64)
     where[members] = group
-    return Edges(source, role, target, where[source])
+    return GroupedEdges(source, role, target, where[source])
 
 
 def counted_edges(
-    counted: CountedGraph, clause: CompiledClause, active: Ints, edges: Edges
+    counted: CountedGraph, clause: CompiledClause, active: Ints, edges: GroupedEdges
 ) -> Bools:
     """Select the ``edges`` from ``active`` members to E, the neighbours that ``clause`` may count."""
     found = counted.calculus.is_role_in(edges.role, counted.calculus.roles_below(clause))
     found = found & flags(len(counted.graph), active)[edges.source]
     found[found] = ~counted.lookup_by_label(
-        edges.target[found], lambda: counted.bits.has_any_false(clause.branch_body)
+        edges.target[found], lambda: counted.label_bits.has_any_negated(clause.branch_body)
     )
     return found
 
@@ -228,18 +235,18 @@ def counted_edges(
 def own_witnesses(
     counted: CountedGraph, clause: CompiledClause, members: Ints, group: Ints, count: int
 ) -> Ints:
-    """For each group, the most witnesses of its own that a member may have below the role of
-    ``clause``.
+    """Compute for each group the maximal number of generated witnesses that one member may have
+    below the role of ``clause``.
     """
     own = np.zeros(count, np.int64)
-    needs = counted.bits.needs_below(clause)
+    needs = counted.label_bits.needs_below(clause)
     if needs:
         np.maximum.at(own, group, open_witnesses(counted, members, needs))
     return own
 
 
 def has_own_witness(counted: CountedGraph, clause: CompiledClause, elements: Ints) -> Bools:
-    """Decide whether each element, alone in its class, may have a witness of its own below the role
+    """Decide whether each element, alone in its class, may have a generated witness below the role
     of ``clause``.
     """
     question = ("owns", clause.index)
@@ -252,12 +259,12 @@ def has_own_witness(counted: CountedGraph, clause: CompiledClause, elements: Int
 
 
 def has_need(counted: CountedGraph, need: AtLeast, elements: Ints) -> Bools:
-    """Decide whether the label of each element has ``need``."""
-    return counted.lookup_by_label(elements, lambda: counted.bits.has_need(need))
+    """Decide whether the label of each element may need a witness for the restriction ``need``."""
+    return counted.lookup_by_label(elements, lambda: counted.label_bits.has_need(need))
 
 
 def open_witnesses(counted: CountedGraph, members: Ints, needs: Sequence[AtLeast]) -> Ints:
-    """Sum k over the ``needs`` ≥k R.D of each member that may take a witness beyond its told ones."""
+    """Sum k over the ``needs`` ≥k R.D of each member for which told neighbours may not be enough."""
     found = np.zeros(len(members), np.int64)
     for need in needs:
         found += need.n * is_unmet(counted, need, members)
@@ -265,8 +272,8 @@ def open_witnesses(counted: CountedGraph, members: Ints, needs: Sequence[AtLeast
 
 
 def is_unmet(counted: CountedGraph, need: AtLeast, elements: Ints) -> Bools:
-    """Decide whether each element has ``need`` and, for a need of one witness, no told neighbour
-    that meets it.
+    """Decide whether each element has ``need`` and may take a generated witness: for ≥1 R.D, no
+    told neighbour is one.
     """
     found = has_need(counted, need, elements)
     if need.n > 1 or need.is_loop or not found.any():
@@ -288,7 +295,9 @@ def has_witness(counted: CountedGraph, need: AtLeast, elements: Ints) -> Bools:
     met = counted.calculus.is_role_in(role, counted.calculus.tbox.roles.subroles(need.role))
     if need.filler is not None:
         bit = 1 << counted.calculus.tbox.atom_ids[need.filler]
-        met[met] = counted.lookup_by_label(target[met], lambda: counted.bits.has_any_true(bit))
+        met[met] = counted.lookup_by_label(
+            target[met], lambda: counted.label_bits.has_any_positive(bit)
+        )
     found: Bools = flags(len(counted.graph), source[met])[elements]
     return found
 
@@ -299,18 +308,19 @@ def potential_witness_groups(
     """Decide whether each of ``count`` groups has a member that may be a witness of ``atom``."""
     bit = 0 if atom.filler is None else 1 << counted.calculus.tbox.atom_ids[atom.filler]
     return flags(
-        count, group[~counted.lookup_by_label(members, lambda: counted.bits.has_any_false(bit))]
+        count,
+        group[~counted.lookup_by_label(members, lambda: counted.label_bits.has_any_negated(bit))],
     )
 
 
 def edges_to_potential_parents(
-    counted: CountedGraph, taken: dict[AtLeast, Bools], edges: Edges
+    counted: CountedGraph, taken: dict[AtLeast, Bools], edges: GroupedEdges
 ) -> Bools:
     """Select the ``edges`` to neighbours that could use a group member as witness of an at-least
     restriction.
 
-    Such a neighbour becomes an S-neighbour. ``taken``: by restriction, the groups with a possible
-    witness.
+    Such a neighbour becomes an S-neighbour. ``taken``: by restriction, whether each group has a
+    possible witness.
     """
     asked = np.zeros(len(edges.source), np.bool_)
     if not taken:
@@ -342,7 +352,7 @@ class LabelBits:
 
     def __init__(self, calculus: NumberedCalculus) -> None:
         self.calculus = calculus
-        self._column = {atom: i for i, atom in enumerate(bits(calculus.counting_bits))}
+        self._column = {atom: i for i, atom in enumerate(bits(calculus.counting_mask))}
         self._row_of_label = LabelMemo()
         self._positive = np.zeros((0, len(self._column)), np.bool_)
         self._negative = np.zeros((0, len(self._column)), np.bool_)
@@ -356,8 +366,8 @@ class LabelBits:
         for i, need in calculus.space.at_least.items():
             self._atoms.setdefault(need, []).append(i)
 
-    def rows(self, labels: Ints) -> Ints:
-        """The row of each label; new ones are added."""
+    def row_indices(self, labels: Ints) -> Ints:
+        """The row of each label, by label number; rows for new labels are added."""
         new: list[int] = []
 
         def add_row(label: int) -> int:
@@ -387,26 +397,30 @@ class LabelBits:
         )
         return found
 
-    def has_any_true(self, mask: int) -> Bools:
-        """Whether the label contains any of the atoms in ``mask``, by row."""
+    def has_any_positive(self, mask: int) -> Bools:
+        """Decide for each row whether the label contains any of the atoms in ``mask``."""
         return self._answer_by_row(
-            "told", mask, lambda rows: self._has_any(self._positive[rows], mask)
+            "told", mask, lambda rows: self._has_any_bit(self._positive[rows], mask)
         )
 
-    def has_any_false(self, mask: int) -> Bools:
-        """Whether the label contains the negation of any of the atoms in ``mask``, by row."""
+    def has_any_negated(self, mask: int) -> Bools:
+        """Decide for each row whether the label contains the negation of any of the atoms in
+        ``mask``.
+        """
         return self._answer_by_row(
-            "denied", mask, lambda rows: self._has_any(self._negative[rows], mask)
+            "denied", mask, lambda rows: self._has_any_bit(self._negative[rows], mask)
         )
 
-    def _has_any(self, matrix: Bools, mask: int) -> Bools:
+    def _has_any_bit(self, matrix: Bools, mask: int) -> Bools:
         """Decide whether each row of ``matrix`` has a bit of ``mask``."""
         chosen: Bools = matrix[:, [self._column[i] for i in bits(mask)]]
         found: Bools = np.logical_or.reduce(chosen, axis=1)
         return found
 
     def _answer_by_row(self, kind: str, of: object, answer: Callable[[slice], Bools]) -> Bools:
-        """Answer a question for each row, once per row."""
+        """Answer a question about labels for every row, computing only rows that are new;
+        (``kind``, ``of``) is the key of the cache.
+        """
         known = self._answers_by_row.get((kind, of), _NO_ROWS)
         if len(known) < len(self._positive):
             rows = slice(len(known), len(self._positive))
@@ -414,24 +428,24 @@ class LabelBits:
         return known
 
     def is_decided_at_centre(self, clause: CompiledClause) -> Bools:
-        """Whether `CompiledClause.is_decided_at_centre` holds for the label, by row."""
+        """Decide for each row whether a literal of the label satisfies ``clause`` at its centre."""
         return self._answer_by_row(
             "decided",
             clause.index,
             lambda rows: (
-                self.has_any_true(clause.head)[rows] | self.has_any_false(clause.body)[rows]
+                self.has_any_positive(clause.head)[rows] | self.has_any_negated(clause.body)[rows]
             ),
         )
 
     def has_need(self, need: AtLeast) -> Bools:
-        """Whether the label may need a witness for ``need``, by row; see
+        """Decide for each row whether the label may need a witness for ``need``; see
         `shiq.abox_ops.labels.irrelevance.Needs`.
         """
 
         def is_needed(rows: slice) -> Bools:
-            found = self.has_any_true(sum(1 << i for i in self._atoms[need]))[rows].copy()
+            found = self.has_any_positive(sum(1 << i for i in self._atoms[need]))[rows].copy()
             for _, body, names in self._heads.get(need, ()):
-                found |= ~self.has_any_false(body)[rows] & ~self.has_any_true(names)[rows]
+                found |= ~self.has_any_negated(body)[rows] & ~self.has_any_positive(names)[rows]
             return found
 
         return self._answer_by_row("needs", need, is_needed)
@@ -439,13 +453,13 @@ class LabelBits:
     # --- what does not depend on labels -----------------------------------------------------------
 
     @cached_property
-    def at_least(self) -> tuple[AtLeast, ...]:
-        """The ≥k R.D, each once."""
+    def at_least_atoms(self) -> tuple[AtLeast, ...]:
+        """The distinct at-least restrictions ≥k R.D of the TBox."""
         return tuple(self._atoms)
 
     def inverse_needs(self, clause: CompiledClause) -> tuple[AtLeast, ...]:
-        """The ≥k R.D with R⁻ ⊑* S, S being the role of ``clause``: a witness of one counts its
-        parent as an S-neighbour.
+        """The ≥k R.D with R⁻ ⊑* S, S being the role of ``clause``: the parent of such a witness is
+        its S-neighbour.
         """
         return self._split_needs_by_direction(clause)[0]
 
@@ -456,14 +470,14 @@ class LabelBits:
     def _split_needs_by_direction(
         self, clause: CompiledClause
     ) -> tuple[tuple[AtLeast, ...], tuple[AtLeast, ...]]:
-        """Split the ≥-atoms of a clause's role into those from a neighbour to its parent, and those
-        below the role.
+        """Select the ≥-atoms whose witnesses have their parent as S-neighbour, and those whose
+        witnesses are S-neighbours; S is the clause's role.
         """
         found = self._needs_by_clause.get(clause.index)
         if found is None:
             below = self.calculus.roles_below(clause)
             found = self._needs_by_clause[clause.index] = (
-                tuple(a for a in self.at_least if a.role.inverse in below),
-                tuple(a for a in self.at_least if a.role in below),
+                tuple(a for a in self.at_least_atoms if a.role.inverse in below),
+                tuple(a for a in self.at_least_atoms if a.role in below),
             )
         return found

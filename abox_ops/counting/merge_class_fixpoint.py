@@ -20,7 +20,7 @@ from shiq.abox_ops.counting.groups import (
     member_edges,
     potential_witness_groups,
 )
-from shiq.abox_ops.elements.graph import flag_of, flags
+from shiq.abox_ops.elements.graph import flags, flags_at
 from shiq.abox_ops.elements.quotient import component_minima
 from shiq.abox_ops.labels.label_calculus import CompiledClause
 from shiq.abox_ops.labels.label_numbers import Bools
@@ -32,7 +32,7 @@ _TIED, _OWN = 1, 2
 
 
 class OverfullClasses:
-    """State of the fixpoint for one clause: which classes may exceed its bound, by element.
+    """State of the fixpoint for one clause: the elements whose class may exceed the clause's bound.
 
     elements: elements of a class over which the clause may be broken; that is final.
     reasons: the reasons for which its neighbours are one class already, a bit for each.
@@ -46,8 +46,8 @@ class OverfullClasses:
 
 
 def merge_inside(counted: CountedGraph, inside: Bools, contradictory: Bools) -> Ints:
-    """Compute the least equivalence on I in which each overfull class has its E, and what may be
-    generated there, as one class.
+    """Compute the merge classes of the region I: the least equivalence in which the neighbours that
+    an overfull class counts are one class.
 
     Stops because classes only grow together.
 
@@ -91,8 +91,10 @@ def merge_inside(counted: CountedGraph, inside: Bools, contradictory: Bools) -> 
 
 
 def may_be_merged(inside: Bools, contradictory: Bools, elements: Ints) -> Bools:
-    """Decide whether each of ``elements`` is in a merge class of I; elements met later are not."""
-    return flag_of(inside, elements) & ~flag_of(contradictory, elements)
+    """Decide whether each of ``elements`` may be in a merge class of the region I; False for
+    elements numbered later.
+    """
+    return flags_at(inside, elements) & ~flags_at(contradictory, elements)
 
 
 def pairs_to_merge(
@@ -117,7 +119,7 @@ def pairs_to_merge(
     own = flags(count, group[has_own_witness(counted, clause, members)])
     reasons = np.where(own, _TIED | _OWN, _TIED)
     taken = {}
-    for i, atom in enumerate(counted.bits.inverse_needs(clause)):
+    for i, atom in enumerate(counted.label_bits.inverse_needs(clause)):
         taken[atom] = potential_witness_groups(counted, atom, members, group, count) & ~own
         reasons[taken[atom]] |= _OWN << i + 1
     done = reasons[group] & ~state.reasons[members] == 0
@@ -144,7 +146,9 @@ def pairs_to_merge(
 
 
 def _unite_pairs(class_: Ints, pairs: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
-    """Unite classes by ``pairs`` of elements; return the classes, and those that grew."""
+    """Unite classes by ``pairs`` of elements; return the class of each element, and the classes
+    that grew.
+    """
     first, second = (np.concatenate([pair[i] for pair in pairs]) for i in (0, 1))
     apart = class_[first] != class_[second]
     first, second = first[apart], second[apart]

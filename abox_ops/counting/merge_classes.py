@@ -24,7 +24,7 @@ from shiq.abox_ops.counting.merge_class_fixpoint import (
     merge_inside,
     pairs_to_merge,
 )
-from shiq.abox_ops.elements.graph import Graph, flag_of, flags, lengthen
+from shiq.abox_ops.elements.graph import Graph, flags, flags_at, lengthen
 from shiq.abox_ops.elements.quotient import component_minima
 from shiq.abox_ops.labels.label_calculus import CompiledClause
 from shiq.abox_ops.labels.label_numbers import Bools
@@ -33,8 +33,8 @@ from shiq.columns.arrays import NONE, Ints, distinct, row_codes, unique
 
 
 class MergeClasses:
-    """The merge classes of a graph: computed by counting inside I, and taken from the certified
-    model outside.
+    """The merge classes of a graph: computed by counting inside the region I, and taken from the
+    certified model outside.
 
     contradictory: elements of I that are in no merge class, neither of I nor outside (THEORY,
         "Contradictory elements").
@@ -54,12 +54,14 @@ class MergeClasses:
         self._answers: dict[int, dict[int, bool]] = {}
 
     def is_inside(self, elements: Ints) -> Bools:
-        """Decide whether each element is in I; elements met later are not."""
-        return flag_of(self._is_inside, elements)
+        """Decide whether each element is in the region I; False for elements numbered after the
+        classes were computed.
+        """
+        return flags_at(self._is_inside, elements)
 
     def outside_classes(self) -> Ints:
-        """For each element, a representative of its merge class outside: of the certified model if
-        known there, else its own group.
+        """The merge class of each element outside the region I, named by one of its elements: that
+        of the certified model, or of A where it has none.
         """
         known = len(self._outside_class)
         if known < len(self.graph):
@@ -69,8 +71,8 @@ class MergeClasses:
         return self._outside_class
 
     def class_codes(self, elements: Ints) -> Ints:
-        """The code of each element's merge class: the class of I for elements of I, else that of
-        the certified model.
+        """The code of each element's merge class: odd for classes of the region I, even for classes
+        outside.
         """
         inside = self.is_inside(elements)
         found = self.outside_classes()[elements] * 2
@@ -78,8 +80,8 @@ class MergeClasses:
         return found
 
     def members(self, classes: Ints) -> tuple[Ints, Ints]:
-        """(code, element) for every element of the ``classes``. Outside classes keep elements that
-        are in I now, unless these are contradictory.
+        """List (code, element) for every member of the ``classes``, given by code. Outside classes
+        keep elements that are in the region I now, unless these are contradictory.
         """
         rep, out = self.graph.rep, self.outside_classes()
         is_in = classes % 2 == 1
@@ -89,7 +91,7 @@ class MergeClasses:
         # By every number: an element of a class may be part of a larger one by now, which another
         # of its parts stands for.
         outer = np.flatnonzero(others[out])
-        outer = outer[~flag_of(self._is_contradictory, rep[outer])]
+        outer = outer[~flags_at(self._is_contradictory, rep[outer])]
         element, code = rep[outer], out[outer] * 2
         if (element != outer).any():
             once = distinct(row_codes(code, element))[2]
@@ -97,8 +99,8 @@ class MergeClasses:
         return np.concatenate([self._class[inner] * 2 + 1, code]), np.concatenate([inner, element])
 
     def with_class_mates(self, chosen: Bools) -> Bools:
-        """Extend the elements in ``chosen`` (a flag by number) by all members of their merge
-        classes.
+        """Extend the elements in ``chosen`` (a flag by element number) by all members of their
+        merge classes.
         """
         rep, out = self.graph.rep, self.outside_classes()
         parts = lengthen(chosen, len(rep))[rep]
@@ -110,8 +112,10 @@ class MergeClasses:
         )
         return found
 
-    def class_numbers(self) -> Ints:
-        """For each number, a representative of its merge class in I; itself for elements outside."""
+    def classes_by_element(self) -> Ints:
+        """The merge class of every element within the region I, named by one of its elements;
+        elements outside the region I are their own class.
+        """
         return np.concatenate([self._class, np.arange(len(self._class), len(self.graph))])
 
     def class_sizes(self, elements: Ints) -> Ints:
@@ -162,12 +166,12 @@ class MergeClasses:
 def outside_merge_classes(
     calculus: NumberedCalculus, graph: Graph, labels: Callable[[], Ints]
 ) -> MergeClasses:
-    """Compute the merge classes of ``graph`` as those of the outside: I is empty."""
+    """Take the merge classes of ``graph`` as they are stored for A: no element is in the region I."""
     return MergeClasses(CountedGraph(calculus, graph, labels), np.zeros(len(graph), np.bool_))
 
 
 def missing_merges(classes: MergeClasses, elements: Ints) -> tuple[Ints, Ints]:
-    """Find pairs of ``elements`` that must share a merge class, given the present classes, and do
+    """Find pairs of elements in the merge classes of ``elements`` that must share a class but do
     not yet.
     """
     counted = classes.counted
@@ -215,7 +219,7 @@ def grow_classes(classes: MergeClasses, changed: Ints, detached: Ints) -> Ints:
     graph.fetch_edges(detached)
     near = _neighbours_of(graph, detached)
     # What a detached neighbour was the witness of may be open now, which counts one step on.
-    needs = classes.counted.bits.at_least
+    needs = classes.counted.label_bits.at_least_atoms
     needing = near[open_witnesses(classes.counted, near, needs) > 0]
     graph.fetch_edges(needing)
     asked = np.concatenate([changed, detached, near, _neighbours_of(graph, needing)])

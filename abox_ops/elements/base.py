@@ -64,28 +64,28 @@ class Base(Protocol):
         """Number of assertions."""
 
     def table(self, name: str) -> Table:
-        """One of `shiq.columns.rows.ROW_COLUMNS`."""
+        """The table of this name, one of `shiq.columns.rows.ROW_COLUMNS`."""
 
     def nodes(self) -> Ints:
-        """Every node, ascending."""
+        """The ids of all individuals (nodes) of A, ascending."""
 
     def nodes_of(self, terms: Sequence[str]) -> Ints:
-        """The node of each term; -1 where no assertion mentions it."""
+        """The node of each individual; -1 where no assertion mentions it."""
 
     def terms_of(self, nodes: Ints) -> list[str]:
-        """The term of each node."""
+        """The name (IRI or blank node) of each node."""
 
     def literals_of(self, literals: Ints) -> list[Literal]:
-        """The literal of each number."""
+        """The literal with each of these ids."""
 
     def are_strings(self, literals: Ints) -> Bools:
-        """Whether each literal is a legal string."""
+        """Decide whether each literal, given by id, is a legal string."""
 
     def complex_of(self, rows: Columns) -> list[Assertion]:
         """The assertion of each row of the table ``complex``."""
 
     def class_counts(self) -> Ints:
-        """Number of assertions by class name."""
+        """Number of class assertions by class id."""
 
 
 # --- in memory ------------------------------------------------------------------------------------
@@ -105,51 +105,51 @@ class ArrayBase:
         return assertion_count({name: table.columns for name, table in self.tables.items()})
 
     def table(self, name: str) -> Table:
-        """See `Base`."""
+        """The table of this name, one of `shiq.columns.rows.ROW_COLUMNS`."""
         return self.tables[name]
 
     def nodes(self) -> Ints:
-        """See `Base`."""
+        """The ids of all individuals (nodes), ascending."""
         return np.arange(len(self.terms), dtype=np.int64)
 
     @cached_property
     def _node_by_term(self) -> dict[str, int]:
-        """The node of each term."""
+        """The node of each individual, by name."""
         return {term: i for i, term in enumerate(self.terms)}
 
     def nodes_of(self, terms: Sequence[str]) -> Ints:
-        """See `Base`."""
+        """The node of each individual; -1 where no assertion mentions it."""
         ids = self._node_by_term
         return np.fromiter((ids.get(term, -1) for term in terms), np.int64, len(terms))
 
     def terms_of(self, nodes: Ints) -> list[str]:
-        """See `Base`."""
+        """The name (IRI or blank node) of each node."""
         terms = self.terms
         return [terms[node] for node in nodes.tolist()]
 
     def literals_of(self, literals: Ints) -> list[Literal]:
-        """See `Base`."""
+        """The literal with each of these ids."""
         values = self.literals
         return [values[i] for i in literals.tolist()]
 
     def are_strings(self, literals: Ints) -> Bools:
-        """See `Base`."""
+        """Decide whether each literal, given by id, is a legal string."""
         return are_strings(self.literals_of(literals))
 
     def complex_of(self, rows: Columns) -> list[Assertion]:
-        """See `Base`."""
+        """The assertion of each row of the table ``complex``."""
         return [self.complex[i] for i in rows["ordinal"].tolist()]
 
     def class_counts(self) -> Ints:
-        """See `Base`."""
+        """Number of class assertions by class id."""
         return np.bincount(
             self.tables["class_assertions"].columns["class"], minlength=len(self.names.classes)
         )
 
 
 def array_base(abox: ABox, order: Ints | None = None) -> ArrayBase:
-    """Number ``abox`` by node. ``order``: positions of the mentioned individuals, in the order of
-    their numbers.
+    """Convert ``abox`` to sorted tables. ``order``: positions of the mentioned individuals, in the
+    order of their node ids.
     """
     order = used_individuals(abox) if order is None else order
     node, literal = (
@@ -190,7 +190,9 @@ class StoredTable(Table, Protocol):
 
 
 class StoredSnapshot(Protocol):
-    """A snapshot of a store: its TBox, tables by name, dictionaries, and the document of its index."""
+    """Protocol of a store's snapshot: its TBox, tables by name, dictionaries, and the document of
+    its index.
+    """
 
     @property
     def tbox(self) -> TBox:
@@ -198,19 +200,19 @@ class StoredSnapshot(Protocol):
 
     @property
     def classes(self) -> list[str]:
-        """Class names by number."""
+        """Class names, by id."""
 
     @property
     def object_properties(self) -> list[str]:
-        """Names of object properties by number."""
+        """Names of object properties, by id."""
 
     @property
     def data_properties(self) -> list[str]:
-        """Names of data properties by number."""
+        """Names of data properties, by id."""
 
     @property
     def index_document(self) -> dict[str, Any]:
-        """JSON document of the index."""
+        """The part of the index that is no table, as JSON."""
 
     @property
     def is_completed(self) -> bool:
@@ -218,20 +220,20 @@ class StoredSnapshot(Protocol):
 
     @property
     def class_counts(self) -> Ints:
-        """Number of assertions by class."""
+        """Number of class assertions by class id."""
 
     def __len__(self) -> int: ...
     def table(self, name: str) -> StoredTable:
         """The table of this name."""
 
     def nodes_of(self, terms: Sequence[str]) -> Ints:
-        """See `Base.nodes_of`."""
+        """The node of each individual; -1 where no assertion mentions it."""
 
     def terms_of(self, nodes: Ints) -> list[str]:
-        """See `Base.terms_of`."""
+        """The name (IRI or blank node) of each node."""
 
     def literals_of(self, literals: Ints) -> list[Literal]:
-        """See `Base.literals_of`."""
+        """The literal with each of these ids."""
 
     def export(self) -> Iterator[Assertion]:
         """Iterate over all assertions."""
@@ -245,7 +247,7 @@ class StoreBase:
 
     @cached_property
     def names(self) -> Names:
-        """See `Base`."""
+        """Dictionaries of class and property names."""
         store = self.store
         return Names(
             Interner(store.classes),
@@ -257,28 +259,28 @@ class StoreBase:
         return len(self.store)
 
     def table(self, name: str) -> Table:
-        """See `Base`."""
+        """The table of this name, one of `shiq.columns.rows.ROW_COLUMNS`."""
         return self.store.table(name)
 
     def nodes(self) -> Ints:
-        """See `Base`."""
+        """The ids of all individuals (nodes), ascending."""
         found: Ints = self.store.table("individuals").all()["node"]
         return found
 
     def nodes_of(self, terms: Sequence[str]) -> Ints:
-        """See `Base`."""
+        """The node of each individual; -1 where no assertion mentions it."""
         return self.store.nodes_of(terms)
 
     def terms_of(self, nodes: Ints) -> list[str]:
-        """See `Base`."""
+        """The name (IRI or blank node) of each node."""
         return self.store.terms_of(nodes)
 
     def literals_of(self, literals: Ints) -> list[Literal]:
-        """See `Base`."""
+        """The literal with each of these ids."""
         return self.store.literals_of(literals)
 
     def are_strings(self, literals: Ints) -> Bools:
-        """See `Base`."""
+        """Decide whether each literal, given by id, is a legal string."""
         found, which, _ = distinct(literals)
         rows = self.store.table("literals").rows_of(found)
         if len(rows["literal"]) != len(found):
@@ -286,11 +288,11 @@ class StoreBase:
         return are_strings_in(rows["lexical"], rows["datatype"], rows["language"])[which]
 
     def complex_of(self, rows: Columns) -> list[Assertion]:
-        """See `Base`."""
+        """The assertion of each row of the table ``complex``."""
         return [decode(json.loads(value)) for value in rows["value"].to_pylist()]
 
     def class_counts(self) -> Ints:
-        """See `Base`."""
+        """Number of class assertions by class id."""
         return self.store.class_counts
 
 
@@ -317,12 +319,12 @@ class OverlayBase:
 
     @property
     def next_node(self) -> int:
-        """The node of the first fresh individual in a further overlay."""
+        """The first free node id for individuals of a further overlay."""
         return LAID + len(self.terms)
 
     @property
     def removed_rows(self) -> dict[str, Columns]:
-        """The rows of `base` that this lacks."""
+        """The rows of the underlying base that this overlay deletes, by table."""
         return {name: dict(table.removed_rows.columns) for name, table in self.tables.items()}
 
     def __len__(self) -> int:
@@ -330,25 +332,25 @@ class OverlayBase:
         return len(self.base) + assertion_count(added) - assertion_count(self.removed_rows)
 
     def table(self, name: str) -> Table:
-        """See `Base`."""
+        """The table of this name, with the overlay's changes."""
         found = self.tables[name]
         return found if len(found.added_rows) or len(found.removed_rows) else found.table
 
     def nodes(self) -> Ints:
-        """See `Base`."""
+        """The ids of all individuals (nodes), ascending."""
         new = [table.added_rows.columns["node"] for table in self.tables.values()]
         return set_difference(np.concatenate([self.base.nodes(), *new]), self.vanished_nodes)
 
     @cached_property
     def _added_nodes(self) -> dict[str, int]:
-        """The nodes of added terms, by term."""
+        """The nodes of individuals that only the overlay mentions, by name."""
         # A term comes again with another number after its first one has vanished.
         numbers = enumerate(self.terms, LAID)
         gone = set(self.vanished_nodes.tolist())
         return {term: node for node, term in numbers if node not in gone}
 
     def nodes_of(self, terms: Sequence[str]) -> Ints:
-        """See `Base`."""
+        """The node of each individual; -1 where no assertion mentions it."""
         found = self.base.nodes_of(terms)
         found[is_in(found, self.vanished_nodes)] = -1
         for i in (found < 0).nonzero()[0].tolist():
@@ -356,23 +358,23 @@ class OverlayBase:
         return found
 
     def terms_of(self, nodes: Ints) -> list[str]:
-        """See `Base`."""
+        """The name (IRI or blank node) of each node."""
         return lookup_values(nodes, self.base.terms_of, self.terms, LAID)
 
     def literals_of(self, literals: Ints) -> list[Literal]:
-        """See `Base`."""
+        """The literal with each of these ids."""
         return lookup_values(literals, self.base.literals_of, self.literals, LAID)
 
     def are_strings(self, literals: Ints) -> Bools:
-        """See `Base`."""
+        """Decide whether each literal, given by id, is a legal string."""
         return are_strings_at(literals, self.base.are_strings, self.literals, LAID)
 
     def complex_of(self, rows: Columns) -> list[Assertion]:
-        """See `Base`."""
+        """The assertion of each row of the table ``complex``."""
         return self.base.complex_of(rows)
 
     def class_counts(self) -> Ints:
-        """See `Base`."""
+        """Number of class assertions by class id."""
         table, count = self.tables["class_assertions"], len(self.names.classes)
         more, fewer = (
             np.bincount(rows.columns["class"], minlength=count)
@@ -411,7 +413,7 @@ def remove_rows(base: Base, removed: dict[str, Columns]) -> OverlayBase:
 def lookup_values(
     ids: Ints, old: Callable[[Ints], list[V]], new: Sequence[V], first: int = FRESH
 ) -> list[V]:
-    """Look up values by number, in ``old`` below ``first`` and in ``new`` from it on."""
+    """Look up values by id: in ``old`` for ids below ``first``, in ``new`` for the others."""
     is_new = ids >= first
     if not is_new.any():
         return old(ids) if len(ids) else []
@@ -427,8 +429,8 @@ def lookup_values(
 def are_strings_at(
     literals: Ints, old: Callable[[Ints], Bools], new: Sequence[Literal], first: int = FRESH
 ) -> Bools:
-    """Decide whether each of ``literals`` is a legal string: with ``old`` below ``first``, in
-    ``new`` from it on.
+    """Decide whether each literal, given by id, is a legal string: by ``old`` for ids below
+    ``first``, in ``new`` for the others.
 
     See `shiq.columns.rows`.
     """

@@ -13,14 +13,15 @@ from dataclasses import dataclass, field
 
 from shiq import model as owl
 from shiq.abox_ops.elements.quotient import Partition
-from shiq.abox_ops.labels.label_calculus import EMPTY, Label, contradiction, join
+from shiq.abox_ops.labels.label_calculus import EMPTY, Label, contradiction_label, join
 from shiq.model.clause import ClausalTBox
 from shiq.model.roles import Role, role_of
 
 
 @dataclass
 class ElementGraph:
-    """Normalised assertions by individual, with a partition into elements.
+    """Graph over the elements of a small ABox: normalised assertions by individual, with a
+    partition into equal individuals.
 
     ``literals``: asserted label by individual; ``half_edges``: (role, neighbour) by individual,
     each role assertion from both ends (roles signed: R from the subject, R⁻ from the object);
@@ -49,7 +50,9 @@ class ElementGraph:
         match assertion:
             case owl.ClassAssertion(owl.Class(iri), individual):
                 self.individuals.add(individual)
-                label = contradiction(self.tbox) if iri == owl.NOTHING.iri else (1 << ids[iri], 0)
+                label = (
+                    contradiction_label(self.tbox) if iri == owl.NOTHING.iri else (1 << ids[iri], 0)
+                )
                 self.literals[individual] = join(self.literals.get(individual, EMPTY), label)
             case owl.ClassAssertion(owl.ObjectComplementOf(owl.Class(iri)), individual):
                 self.individuals.add(individual)
@@ -92,8 +95,8 @@ class ElementGraph:
         return {find(i) for i in self.individuals}
 
     def asserted_label(self, element: str) -> Label:
-        """The literals asserted at the members of ``element``; a clash where two members are
-        asserted different.
+        """The literals asserted at the members of ``element``; a clash where two of its members are
+        asserted to be different.
         """
         label = EMPTY
         for member in self.elements.members(element):
@@ -101,7 +104,7 @@ class ElementGraph:
             if any(
                 self.elements.find(other) == element for other in self.different.get(member, ())
             ):
-                label = join(label, contradiction(self.tbox))
+                label = join(label, contradiction_label(self.tbox))
         return label
 
     def neighbours(self, element: str) -> set[tuple[Role, str]]:

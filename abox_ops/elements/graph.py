@@ -42,7 +42,7 @@ _EDGE, _ENDS = ("source", "role", "target", "inserted"), ("source_node", "target
 
 @dataclass
 class ComplexFacts:
-    """Complex assertions of fetched elements, and the facts that they come to, by element number.
+    """The complex assertions of fetched elements, and the facts they contain, by element number.
 
     assertions: (element, node, assertion). literals: with whether they are inserted.
     """
@@ -52,7 +52,7 @@ class ComplexFacts:
     negative_edges: list[tuple[int, Role, int]] = field(default_factory=list)
     negative_data: list[tuple[int, str, owl.Literal]] = field(default_factory=list)
 
-    def add(
+    def add_assertion(
         self,
         plain: owl.Assertion,
         element: int,
@@ -60,7 +60,9 @@ class ComplexFacts:
         inserted: bool,
         number: Callable[[str], int],
     ) -> None:
-        """Add a ``plain`` assertion of the ``element`` that ``term`` is a member of."""
+        """Add the normalised assertion ``plain`` as a fact at ``element``, which ``term`` is a
+        member of. ``number``: gives the element number of an individual.
+        """
         match plain:
             case owl.ClassAssertion(owl.Class(iri), individual) if individual == term:
                 self.literals.append((element, (iri, True), inserted))
@@ -82,8 +84,8 @@ class ComplexFacts:
 
 @dataclass(frozen=True, eq=False)
 class BaseElements:
-    """The elements of A: how individuals are equal, the number of each element's label, and what
-    must be counted together.
+    """The elements of A: which individuals are equal, the told label of each element, and the merge
+    classes that counting treats together.
 
     An element has a *key*: its number in A, or its node if it is a fresh individual.
     """
@@ -93,25 +95,27 @@ class BaseElements:
     merge_classes: StoredPartition | None = None
 
     def keys_of(self, nodes: Ints) -> Ints:
-        """The key of the element of each node."""
+        """The key of each node's element: the least node of the element in A, or the node itself if
+        it is fresh.
+        """
         old, keys = nodes < FRESH, nodes.copy()
         keys[old] = self.equality.group_of(nodes[old])
         return keys
 
     def labels_of(self, keys: Ints) -> Ints:
-        """The number of the label in A of each element; empty for a fresh one."""
+        """The id of the label in A of each element, given by key; the empty label for a fresh one."""
         found, old = empty_labels(keys), keys < FRESH
         found[old] = self.label_of(keys[old])
         return found
 
     def members(self, keys: Ints) -> tuple[Ints, Ints]:
-        """(key, node) for every member of the elements ``keys``."""
+        """List (key, node) for every individual of the elements ``keys``."""
         old = keys < FRESH
         key, node = self.equality.members(np.sort(keys[old]))
         return np.concatenate([key, keys[~old]]), np.concatenate([node, keys[~old]])
 
     def with_merge_classes(self, keys: Ints) -> tuple[Ints, Ints]:
-        """(merge class, key) of ``keys`` and of all that share a merge class with one."""
+        """List (merge class, key) for the elements ``keys`` and all others in their merge classes."""
         if self.merge_classes is None or not len(self.merge_classes):
             return keys, keys
         old = unique(self.merge_classes.group_of(keys[keys < FRESH]))
@@ -121,20 +125,20 @@ class BaseElements:
 
 
 class KeyNumbers:
-    """The number of each key, sorted by key."""
+    """Map from the keys of elements to their element numbers."""
 
     def __init__(self) -> None:
         self._keys = self._numbers = NONE
 
     def find(self, keys: Ints) -> Ints:
-        """The number of each of ``keys``; -1 where there is none."""
+        """Look up the element number of each key; -1 where it has none."""
         if not len(self._keys):
             return np.full(len(keys), -1, np.int64)
         at = np.minimum(positions(self._keys, keys), len(self._keys) - 1)
         return np.where(self._keys[at] == keys, self._numbers[at], -1)
 
     def add(self, keys: Ints, numbers: Ints) -> None:
-        """Add ``keys`` that have no number yet."""
+        """Assign element numbers to ``keys`` that have none yet."""
         order = np.argsort(keys)
         at = np.searchsorted(self._keys, keys[order])
         self._keys = np.insert(self._keys, at, keys[order])
@@ -142,19 +146,23 @@ class KeyNumbers:
 
 
 class MemberTable:
-    """The members of elements: ``node`` and ``element`` in parallel; ``is_fetched`` by element."""
+    """The fetched individuals of elements: columns ``node`` and ``element``; ``is_fetched``: a flag
+    by element number.
+    """
 
     def __init__(self) -> None:
         self.node = self.element = NONE
         self.is_fetched = _NO_FLAGS
 
     def add(self, node: Ints, element: Ints) -> None:
-        """Add members, each once."""
+        """Append individuals (``node``) of elements, each once."""
         self.node = np.concatenate([self.node, node])
         self.element = np.concatenate([self.element, element])
 
     def of_elements(self, numbers: Ints) -> tuple[Ints, Ints]:
-        """(node, element) of the members of fetched elements as they are numbered, by node."""
+        """List (node, element) for the fetched individuals of the elements ``numbers``, before
+        joins, sorted by node.
+        """
         mine = flags(len(self.is_fetched), numbers)[self.element]
         node, element = self.node[mine], self.element[mine]
         order = node.argsort()
@@ -162,8 +170,7 @@ class MemberTable:
 
 
 class EdgeTable:
-    """The role assertions that were fetched, by the `rep` of their elements; ``is_fetched`` by
-    element.
+    """The fetched role assertions, with ends after joins; ``is_fetched``: a flag by element number.
 
     columns: parallel, with the nodes of both ends if ``by_node``. has_insertions: whether the
     inserted ones are among them.
@@ -177,24 +184,26 @@ class EdgeTable:
         self._by_source = _RowsBySource()
 
     def add(self, rows: Columns) -> None:
-        """Add rows; columns that the table does not have are left out."""
+        """Append role assertions; columns that the table does not have are ignored."""
         self.columns = {
             name: extend_column(column, rows[name]) for name, column in self.columns.items()
         }
 
     def rename(self, rep: Ints) -> None:
-        """Let ``rep`` of each end take its place."""
+        """Replace the ends of all role assertions by their representatives ``rep``, after elements
+        were joined.
+        """
         self._by_source = _RowsBySource()
         self.columns |= {end: rep[self.columns[end]] for end in ("source", "target")}
 
     def clear(self) -> None:
-        """Drop the role assertions, to free memory; the graph must not be searched further."""
+        """Drop the role assertions, to free memory; the graph must not be searched afterwards."""
         self._by_source = _RowsBySource()
         self.columns = {name: column[:0].copy() for name, column in self.columns.items()}
 
     def half_edges(self, chosen: Bools | None = None) -> tuple[Ints, Ints, Ints]:
-        """(element, role, neighbour) by `rep`, of the expanded elements in ``chosen`` (a flag by
-        number).
+        """The columns element, role, neighbour (after joins) of the fetched role assertions, of
+        those elements that are ``chosen`` (a flag by number).
         """
         source, role, target = (self.columns[name] for name in ("source", "role", "target"))
         if chosen is None:
@@ -203,8 +212,8 @@ class EdgeTable:
         return source[rows], role[rows], target[rows]
 
     def with_neighbours(self, chosen: Bools) -> Bools:
-        """The ``chosen`` elements (a flag by number), and those with a known role assertion to one
-        of them.
+        """Extend the ``chosen`` elements (a flag by number) by those with a fetched role assertion
+        to one of them.
         """
         found = lengthen(chosen, len(self.is_fetched))
         if chosen.any():
@@ -214,8 +223,9 @@ class EdgeTable:
 
 
 class Graph:
-    """Element graph in columns, grown as elements are looked at: ``label`` is told⁺ (or whatever
-    the criterion reads) of each element, ``base_label`` told in A less the deletions.
+    """Graph of elements in columns, fetched as far as a check needs it. ``label``: told⁺ of each
+    element, or another label that the criterion reads. ``base_label``: its told label in A less the
+    deletions.
 
     ``group``: the merge class in A of an element, by the base's number. All columns are by
     element number; use `rep`.
@@ -244,16 +254,16 @@ class Graph:
     # --- elements ---------------------------------------------------------------------------------
 
     def locate_nodes(self, nodes: Ints) -> Ints:
-        """The element of each node (as it is numbered, not its `rep`)."""
+        """The element number of each node, before joins (not its `rep`)."""
         return self.locate(self.base_elements.keys_of(nodes))
 
     def elements_of(self, nodes: Ints) -> Ints:
-        """The element of each node, by its `rep`."""
+        """The element number of each node, after joins (its `rep`)."""
         numbers = self.locate_nodes(nodes)
         return self.rep[numbers]
 
     def locate(self, keys: Ints) -> Ints:
-        """The numbers of the elements with these keys. Elements not met before get a number now."""
+        """The element numbers for these keys; elements seen for the first time get a number."""
         found = self.numbers.find(keys)
         if (found < 0).any():
             self._add(*self.base_elements.with_merge_classes(unique(keys[found < 0])))
@@ -261,6 +271,7 @@ class Graph:
         return found
 
     def _add(self, group: Ints, keys: Ints) -> None:
+        """Append new elements with these ``keys`` and merge classes ``group`` to all columns."""
         number = np.arange(len(self), len(self) + len(keys), dtype=np.int64)
         old, nothing = self.base_elements.labels_of(keys), np.zeros(len(keys), np.bool_)
         self.key, self.group = extend_column(self.key, keys), extend_column(self.group, group)
@@ -274,11 +285,11 @@ class Graph:
         self.numbers.add(keys, number)
 
     def representatives(self) -> Ints:
-        """Numbers of the elements that stand for themselves."""
+        """The numbers of the elements that were not joined into another one."""
         return np.flatnonzero(self.rep == np.arange(len(self)))
 
     def parts(self, reps: Ints) -> Ints:
-        """All numbers that ``reps`` stand for."""
+        """All element numbers that were joined into ``reps``, these included."""
         return np.flatnonzero(flags(len(self), reps)[self.rep]) if self._is_joined else unique(reps)
 
     def join(self, first: Ints, second: Ints) -> Ints:
@@ -297,18 +308,20 @@ class Graph:
         return unique(self.rep[first[apart]])
 
     def is_new(self) -> Bools:
-        """Whether an element is a fresh individual, or has one, or A⁺ made it of several."""
+        """Decide whether each element is a fresh individual, contains one, or was joined of several
+        by A⁺.
+        """
         return flags(len(self), self.rep[self.key >= FRESH]) | self.is_joined()
 
     def is_joined(self) -> Bools:
-        """Whether A⁺ made an element of several."""
+        """Decide whether each element was joined of several by A⁺."""
         return np.asarray(np.bincount(self.rep, minlength=len(self)) > 1)
 
     # --- rows -------------------------------------------------------------------------------------
 
     def fetch_members(self, reps: Ints) -> None:
-        """Fetch the members of ``reps``, their pairs and complex assertions, where that was not
-        done before.
+        """Fetch the individuals of the elements ``reps``, with their (in)equalities and complex
+        assertions, unless that was done before.
         """
         if not self._is_joined and self.members.is_fetched[reps].all():
             return
@@ -330,7 +343,9 @@ class Graph:
             self._add_complex(self.union.complex_of(node), element_of)
 
     def fetch_edges(self, reps: Ints) -> None:
-        """Fetch the members and role assertions of ``reps``. Their neighbours get numbers."""
+        """Fetch the individuals and role assertions of the elements ``reps``. Their neighbours get
+        element numbers.
+        """
         if not self._is_joined and self.edges.is_fetched[reps].all():
             return
         self.fetch_members(reps)
@@ -367,8 +382,8 @@ class Graph:
             )
 
     def fetch_pending_edges(self, elements: Bools, among: Callable[[Ints], Bools]) -> None:
-        """Fetch the role assertions of those ``elements`` (a flag by number) that have a known one
-        ``among`` some roles.
+        """Fetch the role assertions of those ``elements`` (a flag by number) that have a known role
+        assertion whose role ``among`` selects.
         """
         todo = elements & ~self.edges.is_fetched
         if self.edges.has_insertions and todo.any():
@@ -383,6 +398,7 @@ class Graph:
             )
 
     def _add_edges(self, rows: Columns, source: Ints) -> None:
+        """Append role assertions, given as rows by node; ``source``: the element of each row."""
         target = self.locate_nodes(rows["neighbour"])
         if self._is_joined:
             source, target = self.rep[source], self.rep[target]
@@ -395,6 +411,9 @@ class Graph:
         self.edges.add({**ends, "role": rows["role"], "inserted": rows["inserted"]})
 
     def _add_pairs(self, rows: Columns, element_of: Callable[[Ints], Ints]) -> None:
+        """Add fetched (in)equality rows: inequalities to ``different``; elements of inserted
+        equalities are joined.
+        """
         unequal = rows["kind"] // 2 * 2 == DIFFERENT
         if unequal.any():
             found = {
@@ -415,35 +434,39 @@ class Graph:
     def _add_complex(
         self, rows: list[tuple[int, owl.Assertion, bool]], element_of: Callable[[Ints], Ints]
     ) -> None:
+        """Normalise fetched complex assertions (node, assertion, is inserted) and add them to
+        ``complex_facts``.
+        """
         for node, assertion, inserted in rows:
             element = int(element_of(np.array([node]))[0])
             term = self.union.terms_of(np.array([node]))[0]
             self.complex_facts.assertions.append((element, node, assertion))
             for plain in normalise(assertion, self.roles).assertions:
-                self.complex_facts.add(plain, element, term, inserted, self._element)
+                self.complex_facts.add_assertion(plain, element, term, inserted, self._element)
 
     def _element(self, term: str) -> int:
+        """The element number of an individual."""
         return int(self.locate_nodes(self.union.nodes_of([term]))[0])
 
     # --- as seen by element -----------------------------------------------------------------------
 
     def elements_with_unequal_members(self) -> Ints:
-        """The gathered elements of which two members are asserted to be different."""
+        """The elements of which two fetched individuals are asserted to be different."""
         if not len(self.different["source"]):
             return NONE
         source, target = self.rep[self.different["source"]], self.rep[self.different["target"]]
         return unique(source[source == target])
 
     def nodes_of(self, reps: Ints) -> tuple[Ints, Ints]:
-        """(element, node) for every member of the gathered ``reps``."""
+        """List (element, node) for every fetched individual of the elements ``reps``."""
         element = self.rep[self.members.element]
         rows = flags(len(self), reps)[element]
         return element[rows], self.members.node[rows]
 
 
 class _RowsBySource:
-    """Index of a growing column by value: finds the rows of few values without a pass over all
-    rows.
+    """Index over a growing column of element numbers: finds the rows of few elements without a pass
+    over all rows.
     """
 
     def __init__(self) -> None:
@@ -451,7 +474,9 @@ class _RowsBySource:
         self._sorted = np.zeros(0, np.int32)
 
     def rows(self, column: Ints, chosen: Bools) -> Ints | Bools:
-        """The rows of ``column`` with a number that is ``chosen``, ascending, or a flag for each."""
+        """The rows of ``column`` whose element is ``chosen``: their positions, ascending, or a flag
+        for each row.
+        """
         if len(column) < _MANY or np.count_nonzero(chosen) * _SPARSE > len(column):
             found: Bools = chosen[column]
             return found
@@ -472,8 +497,8 @@ _MANY, _SPARSE = 1 << 14, 32
 
 
 class ElementFlags:
-    """Descriptor: a flag by element number. It is lengthened with False as the ``graph`` of its
-    holder grows.
+    """Descriptor for a column of flags by element number, extended with False as the owner's
+    ``graph`` grows.
     """
 
     def __set_name__(self, _: type, name: str) -> None:
@@ -491,9 +516,9 @@ class ElementFlags:
         setattr(holder, self._name, flag)
 
 
-def numbers_of(graph: Graph, keys: Ints) -> Ints:
-    """The element of ``graph`` for each of the base's numbers, by its `rep`; -1 for one that it
-    has not met.
+def elements_by_key(graph: Graph, keys: Ints) -> Ints:
+    """Look up the elements of ``graph`` by their keys in the base, as `rep`; -1 where the graph
+    does not have the element.
     """
     found = graph.numbers.find(keys)
     is_known = found >= 0
@@ -502,7 +527,7 @@ def numbers_of(graph: Graph, keys: Ints) -> Ints:
 
 
 def empty_labels(keys: Ints) -> Ints:
-    """The number of the empty label for each key."""
+    """The id of the empty label, for each key."""
     return np.full(len(keys), EMPTY_ID, np.int64)
 
 
@@ -523,8 +548,10 @@ def lengthen(flag: Bools, count: int) -> Bools:
     return np.concatenate([flag, np.zeros(count - len(flag), np.bool_)])
 
 
-def flag_of(flag: Bools, elements: Ints) -> Bools:
-    """``flag`` of each of ``elements``; False for elements met after it was made."""
+def flags_at(flag: Bools, elements: Ints) -> Bools:
+    """Look up ``flag`` for each of ``elements``; False for elements numbered after the flags were
+    made.
+    """
     known = elements < len(flag)
     found = np.zeros(len(elements), np.bool_)
     found[known] = flag[elements[known]]

@@ -23,9 +23,11 @@ NAMED = "urn:shiq:fresh:individual:"
 
 @dataclass(frozen=True, slots=True)
 class NormalAssertions:
-    """Assertions in normal form: ``assertions``: class assertions on a (negated) name, and every
-    other kind but non-simple negative role assertions; a:⊤ is gone, a:¬⊤ is a:⊥.
-    ``definitions``: the Q ⊑ C that they need.
+    """Result of normalising an assertion: simple ``assertions``, and the ``definitions`` Q ⊑ C of
+    fresh names in them.
+
+    Class assertions are on a (negated) name; negative role assertions are on simple roles. a:⊤ is
+    dropped, a:¬⊤ becomes a:⊥.
     """
 
     assertions: tuple[owl.Assertion, ...]
@@ -57,12 +59,16 @@ def normalise(assertion: owl.Assertion, roles: RoleBox) -> NormalAssertions:
 
 
 def _is_implied_by_others(role: Role, roles: RoleBox) -> bool:
-    """Decide whether a pair may be in ``role`` without an asserted or needed role below it."""
+    """Decide whether a pair may be in ``role`` without an asserted or needed role below it, as by
+    transitivity.
+    """
     return not roles.is_simple(role) or role in roles.roles_with_loops
 
 
 def _name_complex_expression(expression: owl.ClassExpression, individual: str) -> NormalAssertions:
-    """Replace a complex expression by a defined name, which depends on its text alone."""
+    """Replace the class expression of an assertion by a defined name, which is derived from the
+    expression's text alone.
+    """
     # Loaded where a class expression is asserted: most assertions are plain.
     from shiq.functional.writer import axiom_text
 
@@ -114,7 +120,7 @@ def definition_name(defined: owl.ClassExpression) -> str:
 
 
 def atom_names(assertions: Iterable[owl.Assertion]) -> tuple[str, ...]:
-    """The class names in normalised ``assertions``, in order; they have to be atoms."""
+    """The class names in normalised ``assertions``, in order; each must be an atom of the clauses."""
     found: dict[str, None] = {}
     for assertion in assertions:
         match assertion:

@@ -32,8 +32,8 @@ V = TypeVar("V", bound=Hashable)
 
 
 class Partition(Generic[V]):
-    """A partition that grows by `union`. Every value is in it, alone at first; a class is named by
-    its least member, so that the names do not depend on the order of the unions.
+    """Union-find over hashable values, each alone at first. A class is named by its least member,
+    so names do not depend on the order of unions.
     """
 
     __slots__ = ("_least", "_members", "_root")
@@ -46,7 +46,7 @@ class Partition(Generic[V]):
         )
 
     def find(self, value: V) -> V:
-        """The name of the class of ``value``."""
+        """The name (least member) of the class of ``value``."""
         root = self._root.get(value)
         return value if root is None else self._least[root]
 
@@ -93,7 +93,7 @@ class Partition(Generic[V]):
         return changed
 
     def classes(self) -> Iterator[tuple[V, tuple[V, ...]]]:
-        """The classes of several members, by name."""
+        """Yield (name, members) for each class of several members."""
         for root, members in self._members.items():
             if len(members) > 1:
                 yield self._least[root], tuple(sorted(members, key=_natural_order))
@@ -106,8 +106,8 @@ def _natural_order(value: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class StoredPartition:
-    """Partition in the form of a store, for groups with more than one member. A group is named by
-    one of its members.
+    """Partition of node ids as two sorted tables; it has rows for groups of several members only. A
+    group is named by one of its members.
 
     by_member: table (member, group). by_group: table (group, member).
     """
@@ -119,7 +119,7 @@ class StoredPartition:
         return len(self.by_member)
 
     def group_of(self, ids: Ints) -> Ints:
-        """The group of each id."""
+        """The name of the group of each id; the id itself where it is alone."""
         if not len(self):
             return ids
         rows = self.by_member.rows_of(ids)
@@ -145,7 +145,7 @@ class StoredPartition:
         return group[order], member[order]
 
     def change_rows(self, added: Columns, removed: Columns) -> StoredPartition:
-        """Lay changes of (member, group) rows over both tables."""
+        """Overlay both tables with (member, group) rows to be ``added`` and ``removed``."""
         return StoredPartition(
             overlay(self.by_member, added, removed), overlay(self.by_group, added, removed)
         )
@@ -178,8 +178,8 @@ def drop_single_groups(member: Ints, group: Ints) -> tuple[Ints, Ints]:
 
 
 def component_minima(count: int, first: Ints, second: Ints) -> Ints:
-    """For each of 0 … count-1, the least number of its connected component; first[i] and second[i]
-    are connected.
+    """Compute the least node of each node's connected component, for nodes 0 … count-1 with edges
+    first[i] – second[i].
 
     Stops because every round with an open pair makes two components one.
     """
@@ -199,14 +199,16 @@ def component_minima(count: int, first: Ints, second: Ints) -> Ints:
 
 
 def regroup_after_deletion(
-    partition: StoredPartition, lost: Ints, left: Ints, origin: Ints
+    partition: StoredPartition, lost: Ints, remaining: Ints, origin: Ints
 ) -> StoredPartition:
-    """Replace the elements ``lost`` in ``partition`` by what remains of them: left[i] of origin[i]."""
+    """Replace the groups ``lost`` in ``partition`` by those that remain: left[i] is a remaining
+    part of the group origin[i].
+    """
     group, member = partition.members(unique(partition.group_of(lost)))
     gone = partition.by_member.rows_of(member)
     stays = ~is_in(member, lost)
     members, groups = drop_single_groups(
-        np.concatenate([member[stays], left]),
+        np.concatenate([member[stays], remaining]),
         np.concatenate([group[stays], partition.group_of(origin)]),
     )
     return partition.change_rows({"member": members, "group": groups}, gone)

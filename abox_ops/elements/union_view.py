@@ -37,8 +37,8 @@ from shiq.model.abox import ABox
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Assertions in the numbers of a base. Its own individuals, literals and complex assertions
-    are numbered from `FRESH` on.
+    """The assertions of a batch as tables with the ids of a base. Its own individuals, literals and
+    complex assertions have ids from `FRESH` on.
     """
 
     names: Names
@@ -48,8 +48,8 @@ class Batch:
     tables: dict[str, ArrayTable]
 
     @cached_property
-    def numbers(self) -> dict[str, int]:
-        """Its own individuals, by term."""
+    def nodes_by_term(self) -> dict[str, int]:
+        """The node ids of individuals that the base does not have, by name."""
         return {term: FRESH + i for i, term in enumerate(self.terms)}
 
     def __len__(self) -> int:
@@ -57,7 +57,9 @@ class Batch:
 
 
 def encode_batch(base: Base, abox: ABox, names: Names) -> Batch:
-    """Encode ``abox`` in the numbers of ``base``; new names are added to ``names``."""
+    """Encode ``abox`` as tables with the ids of ``base``; new class and property names are added to
+    ``names``.
+    """
     known = used_individuals(abox)
     terms = [abox.individuals[i] for i in known.tolist()]
     found = base.nodes_of(terms)
@@ -83,7 +85,7 @@ def encode_batch(base: Base, abox: ABox, names: Names) -> Batch:
 
 
 def _renumber_names(rows: dict[str, Columns], abox: ABox, names: Names) -> None:
-    """Replace the batch's own numbers of classes and properties by those of ``names``."""
+    """Replace the ids of classes and properties in ``rows`` by those in ``names``, in place."""
     classes = np.array([names.classes.id(name) for name in abox.classes], np.int64)
     roles = np.array(
         [names.object_properties.id(name) for name in abox.object_properties], np.int64
@@ -98,8 +100,8 @@ def _renumber_names(rows: dict[str, Columns], abox: ABox, names: Names) -> None:
 
 
 def split_known_rows(base: Base, batch: Batch) -> tuple[dict[str, Columns], dict[str, Columns]]:
-    """Split the rows of ``batch`` into those that ``base`` has (in its numbers, each once) and the
-    new ones.
+    """Split the rows of ``batch``, by table, into those that ``base`` has already (with its ids,
+    each once) and the new ones.
     """
     has: dict[str, Columns] = {}
     lacks: dict[str, Columns] = {}
@@ -147,32 +149,32 @@ def _are_edges_in_base(base: Base, rows: Columns) -> Bools:
     return is_row_in(ends, [end[held] for end in ends])
 
 
-def _base_literals(base: Base, batch: Batch, rows: Columns, theirs: Columns) -> Ints:
-    """The literals of ``rows``, in the numbers of the base where it asserts the same of the same
-    node.
+def _base_literals(base: Base, batch: Batch, rows: Columns, base_rows: Columns) -> Ints:
+    """Replace literal ids in ``rows`` by those of the base where it asserts the same value of the
+    same node and property.
     """
     keys = ("node", "property")
-    candidates = is_row_in([theirs[k] for k in keys], [rows[k] for k in keys]).nonzero()[0]
-    if len(candidates) and "hash" in theirs:
+    candidates = is_row_in([base_rows[k] for k in keys], [rows[k] for k in keys]).nonzero()[0]
+    if len(candidates) and "hash" in base_rows:
         position = rows["literal"] - FRESH
         used = unique(
-            position[is_row_in([rows[k] for k in keys], [theirs[k][candidates] for k in keys])]
+            position[is_row_in([rows[k] for k in keys], [base_rows[k][candidates] for k in keys])]
         )
         hashes = np.zeros(len(batch.literals), np.int64)
         hashes[used] = literal_key(batch.literals[i] for i in used.tolist())
         near = is_row_in(
-            [theirs[k][candidates] for k in (*keys, "hash")],
+            [base_rows[k][candidates] for k in (*keys, "hash")],
             [rows["node"], rows["property"], hashes[position]],
         )
         candidates = candidates[near]
     ours: Ints = rows["literal"]
     if not len(candidates):
         return ours
-    values = base.literals_of(theirs["literal"][candidates])
+    values = base.literals_of(base_rows["literal"][candidates])
     known = {
         (node, property_, value): literal
         for node, property_, literal, value in zip(
-            *(theirs[c][candidates].tolist() for c in (*keys, "literal")), values
+            *(base_rows[c][candidates].tolist() for c in (*keys, "literal")), values
         )
     }
     literals = batch.literals
@@ -186,9 +188,11 @@ def _base_literals(base: Base, batch: Batch, rows: Columns, theirs: Columns) -> 
     )
 
 
-def _base_ordinals(base: Base, batch: Batch, rows: Columns, theirs: Columns) -> Ints:
-    """The ordinals in the base of complex assertions that it has too; else the batch's own."""
-    known = dict(zip(base.complex_of(theirs), theirs["ordinal"].tolist()))
+def _base_ordinals(base: Base, batch: Batch, rows: Columns, base_rows: Columns) -> Ints:
+    """Replace the ordinals of complex assertions in ``rows`` by those of the base, where it has the
+    same assertion.
+    """
+    known = dict(zip(base.complex_of(base_rows), base_rows["ordinal"].tolist()))
     ours = (
         known.get(batch.complex[ordinal - FRESH], ordinal) for ordinal in rows["ordinal"].tolist()
     )
@@ -197,7 +201,7 @@ def _base_ordinals(base: Base, batch: Batch, rows: Columns, theirs: Columns) -> 
 
 @dataclass(frozen=True, eq=False)
 class UnionView:
-    """A ∪ A⁺ as one base.
+    """View of A ∪ A⁺ as one base: the tables of the base with the batch's insertions.
 
     inserted_tables: the rows of ``batch`` that ``base`` does not have, by table.
     """
@@ -212,7 +216,7 @@ class UnionView:
         return self.batch.names
 
     @property
-    def insertions(self) -> int:
+    def insertion_count(self) -> int:
         r"""Number of insertions that A does not have: |A⁺ \ A|."""
         return assertion_count(
             {name: table.columns for name, table in self.inserted_tables.items()}
@@ -225,9 +229,7 @@ class UnionView:
     def rows_of(
         self, table: str, nodes: Ints, *, with_old: bool = True, with_inserted: bool = True
     ) -> Columns:
-        """The rows of ``nodes``, with a column ``inserted``; without ``complex``, which has
-        `complex_of`.
-        """
+        """The rows of ``nodes`` in a table other than ``complex``, with a column ``inserted``."""
         columns = ROW_COLUMNS[table]
         theirs = self.base.table(table)
         old = theirs.rows_of(nodes[nodes < FRESH]) if with_old and len(theirs) else {}
@@ -247,7 +249,7 @@ class UnionView:
         }
 
     def complex_of(self, nodes: Ints) -> list[tuple[int, owl.Assertion, bool]]:
-        """(node, assertion, whether it is inserted) for each complex assertion of ``nodes``."""
+        """List (node, assertion, is inserted) for each complex assertion of ``nodes``."""
         found: list[tuple[int, owl.Assertion, bool]] = []
         theirs = self.base.table("complex")
         if len(theirs):
@@ -267,10 +269,10 @@ class UnionView:
         ordinals = unique(self.inserted_tables["complex"].columns["ordinal"])
         return [self.batch.complex[i - FRESH] for i in ordinals.tolist()]
 
-    def sample_insertions(self, most: int) -> Iterator[owl.Assertion]:
-        """Yield at most ``most`` inserted assertions of each kind."""
+    def sample_insertions(self, max_count: int) -> Iterator[owl.Assertion]:
+        """Yield at most ``max_count`` inserted assertions of each kind."""
         rows = {
-            name: {c: column[:most] for c, column in table.columns.items()}
+            name: {c: column[:max_count] for c, column in table.columns.items()}
             for name, table in self.inserted_tables.items()
         }
         names, text = self.names, self.terms_of
@@ -284,24 +286,24 @@ class UnionView:
             yield owl.DataPropertyAssertion(
                 owl.DataProperty(names.data_properties.values[property_]), individual, literal
             )
-        edges = self._forward_rows("half_edges", "role", most)
+        edges = self._forward_rows("half_edges", "role", max_count)
         for subject, role, value in zip(
             text(edges["node"]), edges["role"].tolist(), text(edges["neighbour"])
         ):
             yield owl.ObjectPropertyAssertion(
                 owl.ObjectProperty(names.object_properties.values[role // 2]), subject, value
             )
-        pairs = self._forward_rows("pairs", "kind", most)
+        pairs = self._forward_rows("pairs", "kind", max_count)
         for subject, kind, value in zip(
             text(pairs["node"]), pairs["kind"].tolist(), text(pairs["neighbour"])
         ):
             yield (owl.SameIndividual if kind == SAME else owl.DifferentIndividuals)(subject, value)
-        yield from self.complex_insertions()[:most]
+        yield from self.complex_insertions()[:max_count]
 
-    def _forward_rows(self, table: str, column: str, most: int) -> Columns:
-        """Rows of role assertions as written from the subject, at most ``most``."""
+    def _forward_rows(self, table: str, column: str, max_count: int) -> Columns:
+        """Read at most ``max_count`` role assertions of a table, as written from the subject."""
         columns = self.inserted_tables[table].columns
-        chosen = (columns[column] % 2 == 0).nonzero()[0][:most]
+        chosen = (columns[column] % 2 == 0).nonzero()[0][:max_count]
         return {name: values[chosen] for name, values in columns.items()}
 
     def nodes(self) -> Ints:
@@ -310,26 +312,26 @@ class UnionView:
         return unique(np.concatenate([self.base.nodes(), *new]))
 
     def nodes_of(self, terms: Sequence[str]) -> Ints:
-        """The node of each term; -1 where no assertion mentions it."""
+        """The node of each individual; -1 where no assertion mentions it."""
         found = self.base.nodes_of(terms) if terms else NONE
         if (found < 0).any():
             for i in (found < 0).nonzero()[0].tolist():
-                found[i] = self.batch.numbers.get(terms[i], -1)
+                found[i] = self.batch.nodes_by_term.get(terms[i], -1)
         return found
 
     def terms_of(self, nodes: Ints) -> list[str]:
-        """The term of each node."""
+        """The name (IRI or blank node) of each node."""
         return lookup_values(nodes, self.base.terms_of, self.batch.terms)
 
     def literals_of(self, literals: Ints) -> list[owl.Literal]:
-        """The literal of each number."""
+        """The literal with each of these ids."""
         return lookup_values(literals, self.base.literals_of, self.batch.literals)
 
     def are_strings(self, literals: Ints) -> Bools:
-        """Whether each literal is a legal string."""
+        """Decide whether each literal, given by id, is a legal string."""
         return are_strings_at(literals, self.base.are_strings, self.batch.literals)
 
-    def scan(self, table: str) -> Iterator[Columns]:
-        """Read every row, in chunks."""
+    def scan_table(self, table: str) -> Iterator[Columns]:
+        """Yield every row of a table of A ∪ A⁺, in chunks."""
         yield from self.base.table(table).scan()
         yield dict(self.inserted_tables[table].columns)

@@ -16,9 +16,9 @@ from collections.abc import Iterable, Sequence
 from shiq import model as owl
 from shiq.abox_ops.entailment.entailer import Entailer
 from shiq.abox_ops.entailment.premises import Entailment, Premises
-from shiq.abox_ops.entailment.shiq_entailer import union_or_any
+from shiq.abox_ops.entailment.shiq_entailer import unite_or_any
 
-__all__ = ["Entailer", "Entailment", "Premises", "compute_entailment", "union_or_any"]
+__all__ = ["Entailer", "Entailment", "Premises", "compute_entailment", "unite_or_any"]
 
 
 def compute_entailment(

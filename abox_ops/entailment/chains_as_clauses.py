@@ -20,11 +20,13 @@ from shiq.simplify.loops import loop_class
 
 @dataclass(frozen=True, eq=False)
 class ClausalReading:
-    """A reading of ``premises`` in SHIQ(D): chains, Self and reflexive roles as clauses, with what
-    is asked in the TBox.
+    """Premises with property chains, Self and reflexive roles, rewritten as clauses of SHIQ(D) for
+    the questions asked.
 
-    tbox: the axioms, with a record of how each was read.
-    is_lower_bound: what follows from the reading follows, but there may be more.
+    tbox: the rewritten axioms, with a record of how each was read.
+    has_pairs: whether equality could turn an asserted pair into a relevant loop. has_same: whether
+    equalities are asserted.
+    is_lower_bound: whether further consequences are possible; those of the reading are certain.
     """
 
     premises: Premises
@@ -37,8 +39,8 @@ class ClausalReading:
     def build(
         cls, premises: Premises, asked: AskedVocabulary, *, is_below: bool = False
     ) -> ClausalReading | None:
-        """Build the reading. Return None if something else is beyond SHIQ(D), or chains and loops
-        have no clausal form.
+        """Rewrite the premises. Return None if something else is beyond SHIQ(D), or chains and
+        loops have no clausal form.
         """
         axioms = (*premises.all_axioms, *asked.axioms)
         if (
@@ -61,11 +63,11 @@ class ClausalReading:
             bool(premises.abox.same),
             is_below,
         )
-        return found if found._are_loops_certain(has_pairs, found.has_same) else None
+        return found if found._excludes_new_loops(has_pairs, found.has_same) else None
 
     def read_event(self, assertions: Sequence[owl.Assertion]) -> tuple[owl.Assertion, ...] | None:
-        """Read ``assertions`` for this TBox. Return None if one is not on names alone, or if loops
-        may arise that the clauses do not express.
+        """Rewrite the event's ``assertions`` for this TBox. Return None if one is not on names
+        alone, or if loops may arise that the clauses do not express.
         """
         for assertion in assertions:
             match assertion:
@@ -81,21 +83,23 @@ class ClausalReading:
                     return None
         loops, has_pairs = _asserted_loops(self.tbox, assertions)
         has_same = self.has_same or any(isinstance(a, owl.SameIndividual) for a in assertions)
-        if not self._are_loops_certain(has_pairs or self.has_pairs, has_same):
+        if not self._excludes_new_loops(has_pairs or self.has_pairs, has_same):
             return None
         return (*assertions, *loops)
 
-    def _are_loops_certain(self, has_pairs: bool, has_same: bool) -> bool:
-        """Decide that no pair of individuals can turn out to be a relevant loop by equality."""
+    def _excludes_new_loops(self, has_pairs: bool, has_same: bool) -> bool:
+        """Decide whether no asserted pair can become a loop by equality, as far as loops matter for
+        the answer.
+        """
         return self.is_lower_bound or not (has_pairs and (has_same or self.tbox.has_bounds))
 
 
 def _asserted_loops(
     tbox: ChainFreeTBox, assertions: Iterable[owl.Assertion]
 ) -> tuple[list[owl.Assertion], bool]:
-    """Class assertions for the asserted loops.
+    """Make a class assertion for each asserted loop that the TBox asks about.
 
-    Returns also: whether there are pairs that equality would make relevant loops.
+    Returns also: whether there are pairs that equality would make such loops.
     """
     told: dict[owl.Assertion, None] = {}
     has_pairs = False

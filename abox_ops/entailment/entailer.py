@@ -13,17 +13,16 @@ from shiq.abox_ops.entailment.full_entailer import FullEntailer
 from shiq.abox_ops.entailment.horn_entailer import HornEntailer
 from shiq.abox_ops.entailment.premises import Entailment, Premises, undetermined_entailment
 from shiq.abox_ops.entailment.reasoners import Reasoners
-from shiq.abox_ops.entailment.shiq_entailer import ShiqEntailer, union_or_any
+from shiq.abox_ops.entailment.shiq_entailer import ShiqEntailer, unite_or_any
 from shiq.model.abox import ABox
 from shiq.reasoner.protocol import Answer
 
 
 class Entailer:
-    """An entailment service: ``premises`` opened for questions about ``classes`` (None: those that
-    T, B and the event name) and ``roles`` (IRIs).
+    """Protocol of an entailment service: ``premises`` (T, B) opened for questions about ``classes``
+    and ``roles`` (IRIs).
 
-    With ``static``, results include what an event changes at individuals that it does not mention.
-    Each event is combined with B alone; nothing of it is kept.
+    ``classes`` None: all classes that T, B and the event name.
     """
 
     def __init__(
@@ -79,7 +78,7 @@ class Entailer:
             if found is not None:
                 return found
             assertions = given
-        event = self.premises.event(assertions)
+        event = self.premises.split_event(assertions)
         if self.premises.problems or event.problems:
             return undetermined_entailment((*self.premises.problems, *event.problems)[0])
         if self._shiq_entailer is not None and self._shiq_entailer.can_read(event):
@@ -89,21 +88,21 @@ class Entailer:
         return self._full_entailer.entailment(event, deadline)
 
     def changed_individuals(self, assertions: Sequence[owl.Assertion]) -> frozenset[str] | None:
-        """Find the individuals of B that may have other classes or links with ``assertions`` than
-        without; None: possibly any. What follows of an event depends on them, or is the same.
+        """Find the individuals of B whose classes or links may change by adding ``assertions``;
+        None: possibly any. What follows of an event depends on them, or is the same.
         """
         if self._shiq_entailer is None:
             return None
         ways = [self._shiq_entailer.changed_individuals(assertions)]
-        return union_or_any(
+        return unite_or_any(
             ways
             if self._horn_entailer is None
             else [*ways, self._horn_entailer.changed_individuals(assertions)]
         )
 
     def base_entailment(self, deadline: float | None = None) -> Entailment:
-        """Compute what (T, B) alone entails of every individual of B. Its verdict says whether
-        questions make sense at all.
+        """Compute what (T, B) alone entails of every individual of B. Unless it is consistent,
+        questions about events have no answer.
         """
         premises = self.premises
         alone = Premises(premises.tbox, ABox(), premises.axioms, (), premises.problems)

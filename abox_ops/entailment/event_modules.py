@@ -40,7 +40,7 @@ MOST_TOUCHED = 1_000
 
 @dataclass(frozen=True)
 class AskedVocabulary:
-    """Extension of T that turns every question into one about literals on names.
+    """Names and inclusions added to T so that every question is about a literal on a name.
 
     A class C that is not named gets F with C ⊑ F. R(a,b) is entailed iff D_R(a) and N_R(b)
     contradict, with D_R ⊑ ∀R.¬N_R.
@@ -54,7 +54,7 @@ class AskedVocabulary:
 
     @cached_property
     def names(self) -> dict[owl.ClassExpression, str]:
-        """The name that stands for each class that is asked about."""
+        """The class name that stands for each class that is asked about."""
         fresh = (f"{PREFIX}entailment:class:{i}" for i in range(len(self.classes or ())))
         return {
             c: c.iri if isinstance(c, owl.Class) else name
@@ -62,13 +62,15 @@ class AskedVocabulary:
         }
 
     def names_of_ends(self, role: str) -> tuple[str, str]:
-        """The names D_R and N_R that mark the two ends of a denied pair of a role."""
+        """The class names D_R and N_R that mark the two ends of a pair which a question denies for
+        ``role``.
+        """
         number = self.roles.index(role)
         return f"{PREFIX}entailment:from:{number}", f"{PREFIX}entailment:to:{number}"
 
     @cached_property
     def axioms(self) -> tuple[owl.Axiom, ...]:
-        """The inclusions that T is extended by."""
+        """The inclusions to be added to T."""
         found: list[owl.Axiom] = [
             owl.SubClassOf(c, owl.Class(name))
             for c, name in self.names.items()
@@ -83,7 +85,7 @@ class AskedVocabulary:
 
 @dataclass(frozen=True)
 class EventModules:
-    """The modules that answer the questions about one event.
+    """The modules whose consequences answer the questions about one event.
 
     clauses: the clauses of the modules.
     modules: None if told literals alone contradict.
@@ -100,8 +102,8 @@ class EventModules:
 
 
 class ModuleFinder:
-    """Search for modules in (``premises``, extended by ``asked``), held as columns. Classes that
-    events bring are added as they come.
+    """Search for the modules that answer about events, over ``premises`` extended by the vocabulary
+    ``asked``. Classes that events bring are added on the way.
     """
 
     #: How often all of B is indexed again for new names; further ones cost time at each event that
@@ -145,7 +147,7 @@ class ModuleFinder:
         return refuted or undecided or Answer(Verdict.CONSISTENT)
 
     def find_modules(self, event: EventAssertions, individuals: Sequence[str]) -> EventModules:
-        """Find the modules that answer about ``individuals``, including those of ``event``."""
+        """Find the modules that contain ``individuals``, among them those of ``event``."""
         inside = self._relevant_assertions(event.in_shiq)
         new = {
             a.expression.iri
@@ -178,7 +180,8 @@ class ModuleFinder:
     def _touched_individuals(
         self, found: LocalAddSet, inside: Sequence[owl.Assertion]
     ) -> tuple[frozenset[str] | None, frozenset[str] | None]:
-        """Find the individuals that were read, and those that may have changed.
+        """Find the individuals that the search read, and those among them that the event may
+        change.
 
         None with counting or equality, which may reach far from E.
         """
@@ -196,8 +199,8 @@ class ModuleFinder:
 
     @cached_property
     def _reaches_only_nearby(self) -> bool:
-        """Decide whether an event can only affect individuals near it: no counting and no
-        (in)equalities.
+        """Decide whether an event affects only individuals linked to it: T has no counting, and B
+        no (in)equalities.
         """
         clauses = self.knowledge_base.index.simplified_tbox.clauses.clauses
         return not (
@@ -206,8 +209,8 @@ class ModuleFinder:
         )
 
     def _relevant_assertions(self, assertions: Sequence[owl.Assertion]) -> Sequence[owl.Assertion]:
-        """Drop ``assertions`` on properties that T and B do not have, unless negative ones or class
-        expressions may use them.
+        """Drop ``assertions`` on properties unknown to T and B, unless negative assertions or class
+        expressions of the event may use these.
         """
         if abox_of(assertions).complex:
             return assertions

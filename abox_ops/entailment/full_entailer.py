@@ -41,7 +41,9 @@ Denial = tuple[owl.ClassAssertion, ...]
 
 
 class FullEntailer:
-    """The `shiq.abox_ops.entailment.Entailer` for premises or events outside SHIQ(D)."""
+    """Entailment for premises or events outside SHIQ(D): a lower bound by the part in SHIQ(D), then
+    questions to a full reasoner.
+    """
 
     def __init__(self, premises: Premises, asked: AskedVocabulary, reasoners: Reasoners) -> None:
         self._premises, self._asked, self._reasoners = premises, asked, reasoners
@@ -92,14 +94,14 @@ class FullEntailer:
         self,
         event: EventAssertions,
         individuals: Sequence[str],
-        naming: EventAssertions,
+        asked_event: EventAssertions,
         deadline: float | None,
     ) -> Conclusions:
-        """Conclude the classes and roles of ``individuals``.
+        """Conclude the classes and role pairs of ``individuals``.
 
-        ``naming``: the event whose classes are asked about.
+        ``asked_event``: the event whose classes are asked about.
         """
-        classes = asked_classes(self._premises, naming, self._asked.classes)
+        classes = asked_classes(self._premises, asked_event, self._asked.classes)
         low = self._lower_bound(event, individuals, deadline)
         whole = _DenialTester(self._full_question(event, classes), deadline)
         below = {i: low.types.get(i, frozenset()) for i in individuals}
@@ -129,9 +131,11 @@ class FullEntailer:
         )
 
     def _entailed_pairs(
-        self, low: Conclusions, individuals: Sequence[str], whole: _DenialTester
+        self, low: Conclusions, individuals: Sequence[str], tester: _DenialTester
     ) -> frozenset[RolePair]:
-        """Find the pairs of roles among ``individuals``, beyond those of the lower bound."""
+        """Find the entailed role pairs among ``individuals``: those of the lower bound ``low``, and
+        those whose denial contradicts ``tester``.
+        """
         found = set(low.pairs)
         for role in self._asked.roles:
             start, end = map(owl.Class, self._asked.names_of_ends(role))
@@ -146,7 +150,7 @@ class FullEntailer:
                     (owl.ClassAssertion(start, a), owl.ClassAssertion(end, b)): (role, a, b)
                     for a, b in product(starts, ends)
                 }
-                found.update(denied[each] for each in whole.entailed_denials(tuple(denied)))
+                found.update(denied[each] for each in tester.entailed_denials(tuple(denied)))
         return frozenset(found)
 
     def _full_question(
@@ -156,7 +160,7 @@ class FullEntailer:
         # So that assertions on these names are not taken for what nothing can contradict.
         heard = (owl.SubClassOf(c, owl.THING) for c in classes if isinstance(c, owl.Class))
         axioms = dict.fromkeys([*self._premises.all_axioms, *self._asked.axioms, *heard])
-        return self._reasoners.full_question(
+        return self._reasoners.prepare_question(
             tuple(axioms), (*self._premises.all_assertions, *event.in_shiq, *event.beyond_shiq)
         )
 
@@ -165,12 +169,14 @@ class FullEntailer:
     def _lower_bound(
         self, event: EventAssertions, individuals: Sequence[str], deadline: float | None
     ) -> Conclusions:
-        """Conclude what the part in SHIQ(D) entails. Raises: Contradiction if that part alone is
-        contradictory.
+        """Conclude what the part in SHIQ(D) entails; there may be more. Raises: Contradiction if
+        that part alone is contradictory.
         """
         said = _name_nominals((*event.in_shiq, *event.beyond_shiq))
         for premises, entailer in self._lower_entailers:
-            inside = premises.event((*said, *_nominal_facts((*event.in_shiq, *event.beyond_shiq))))
+            inside = premises.split_event(
+                (*said, *_nominal_assertions((*event.in_shiq, *event.beyond_shiq)))
+            )
             below = EventAssertions(inside.in_shiq)
             if not entailer.can_read(below):
                 continue
@@ -180,7 +186,7 @@ class FullEntailer:
             try:
                 if base.verdict is Verdict.CONSISTENT:
                     return entailer.conclude_about(
-                        below, individuals, entailer.names_asked_about(below), deadline, alone=True
+                        below, individuals, entailer.asked_names(below), deadline, alone=True
                     )
             except OpenQuestion:
                 continue
@@ -188,12 +194,12 @@ class FullEntailer:
 
     @cached_property
     def _lower_entailers(self) -> list[tuple[Premises, ShiqEntailer]]:
-        """Make the entailers for parts of the premises: with chains and loops as clauses if
-        possible, and without them.
+        """Make the entailers for parts of the premises in SHIQ(D): first with chains and loops as
+        clauses, if possible, then without them.
         """
         whole = (*self._premises.all_axioms, *self._premises.all_assertions)
         axioms = [rewrite_parts(axiom, _name_nominal) for axiom in self._premises.all_axioms]
-        said = [*_name_nominals(self._premises.all_assertions), *_nominal_facts(whole)]
+        said = [*_name_nominals(self._premises.all_assertions), *_nominal_assertions(whole)]
         split = Premises.build(axioms, said)
         without = Premises(split.tbox, split.abox)
         complex = frozenset(without.abox.complex)
@@ -219,15 +225,17 @@ class FullEntailer:
 
 
 class _DenialTester:
-    """Test of the denials that contradict one ontology."""
+    """Test which denials (of a class or a role pair) contradict one ontology, so that the denied
+    statement is entailed.
+    """
 
     def __init__(self, question: FullQuestion, deadline: float | None) -> None:
         self._question, self._deadline = question, deadline
         self._is_consistent = False
 
     def entailed_denials(self, denied: Sequence[Denial]) -> list[Denial]:
-        """Select the denials in ``denied`` that contradict the ontology, so that the denied
-        statement is entailed.
+        """Select the denials in ``denied`` that contradict the ontology: what they deny is
+        entailed. They are asked about together, then by halves.
 
         Raises: Contradiction, OpenQuestion.
         """
@@ -255,12 +263,12 @@ class _DenialTester:
 
 
 def _nominal_class(individual: str) -> owl.Class:
-    """The class name that stands for the nominal of an individual."""
+    """The class name N_o that stands for the nominal {o} of an individual."""
     return owl.Class(f"{PREFIX}entailment:is:{individual}")
 
 
 def _name_nominal(part: object) -> object | None:
-    """Replace a nominal by its class name, or by a union of them."""
+    """Replace ``part``, if it is a nominal, by class names; None for other parts."""
     match part:
         case owl.ObjectOneOf(individuals):
             names = tuple(map(_nominal_class, dict.fromkeys(individuals)))
@@ -271,15 +279,15 @@ def _name_nominal(part: object) -> object | None:
 
 
 def _name_nominals(assertions: Iterable[owl.Assertion]) -> list[owl.Assertion]:
-    """Replace the nominals in class assertions by class names."""
+    """Replace the nominals in class assertions by class names N_o."""
     return [
         rewrite_parts(a, _name_nominal) if isinstance(a, owl.ClassAssertion) else a
         for a in assertions
     ]
 
 
-def _nominal_facts(values: Iterable[object]) -> list[owl.ClassAssertion]:
-    """Write the class assertion N_o(o) for each nominal."""
+def _nominal_assertions(values: Iterable[object]) -> list[owl.ClassAssertion]:
+    """Make the assertion that each nominal's individual o is an instance of its class name N_o."""
     found: dict[str, None] = {}
     for value in values:
         if isinstance(value, owl.ClassAssertion) and isinstance(value.expression, owl.Class):

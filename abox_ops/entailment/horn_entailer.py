@@ -36,9 +36,7 @@ class UnsupportedAssertion(Exception):
 
 
 class HornEntailer:
-    """The `shiq.abox_ops.entailment.Entailer` for a Horn T without counting and a B of assertions
-    on names.
-    """
+    """Entailment event by event for a Horn T without counting and a B of assertions on names."""
 
     def __init__(self, premises: Premises, asked: AskedVocabulary, labels: HornLabels) -> None:
         self._asked, self._labels = asked, labels
@@ -52,7 +50,7 @@ class HornEntailer:
         self._wanted = {
             self._atoms[name]: texts.get(name, name) for name in wanted if name in self._atoms
         }
-        self._individuals = Individuals()
+        self._individuals = IndividualNumbering()
         self._graph = LabelledGraph(labels)
         self._roles = RoleGraph(labels.tbox.roles, asked.roles)
         #: Asserted classes that T does not have, by individual.
@@ -110,7 +108,7 @@ class HornEntailer:
         )
         types = {i: self._class_texts(graph.label_of(x), x, loose) for i, x in mentioned.items()}
         within, beyond = roles.entailed_pairs(set(mentioned.values()), static=static)
-        named = individuals.name
+        named = individuals.name_of
         pairs = frozenset((role, named(a), named(b)) for role, a, b in within)
         if not static:
             return Entailment(Verdict.CONSISTENT, types, pairs, touches=touches, changes=changes)
@@ -131,8 +129,8 @@ class HornEntailer:
         )
 
     def changed_individuals(self, assertions: Iterable[owl.Assertion]) -> frozenset[str] | None:
-        """Find the individuals with other classes or links with ``assertions`` than without; None:
-        any.
+        """Find the individuals whose classes or links change by adding ``assertions``; None:
+        possibly any.
         """
         try:
             individuals, graph, _, _ = self._saturate_event(assertions)
@@ -141,21 +139,25 @@ class HornEntailer:
         return self._changed_individuals(graph, individuals)
 
     def _changed_individuals(
-        self, graph: LabelledGraph, individuals: Individuals
+        self, graph: LabelledGraph, individuals: IndividualNumbering
     ) -> frozenset[str]:
-        """The individuals of the event, and those of B whose label grew."""
+        """Collect the individuals of the event, and those of B whose label grew."""
         grown = (
             x
             for x, label in graph.label.items()
             if x < individuals.first and label != self._graph.label_of(x)
         )
-        return frozenset(individuals.numbers).union(map(individuals.name, grown))
+        return frozenset(individuals.numbers).union(map(individuals.name_of, grown))
 
     def _saturate_event(
         self, assertions: Iterable[owl.Assertion]
-    ) -> tuple[Individuals, LabelledGraph, RoleGraph, dict[int, frozenset[str]]]:
-        """Saturate (T, B) with ``assertions``. Raises: UnsupportedAssertion, LabelClash, LabelOpen."""
-        individuals = Individuals(self._individuals)
+    ) -> tuple[IndividualNumbering, LabelledGraph, RoleGraph, dict[int, frozenset[str]]]:
+        """Add ``assertions`` to the saturated (T, B) and saturate again.
+
+        Returns: the individuals, labels, roles, and by individual the asserted classes that T does
+        not have. Raises: UnsupportedAssertion, LabelClash, LabelOpen.
+        """
+        individuals = IndividualNumbering(self._individuals)
         graph = LabelledGraph(self._labels, self._graph)
         roles = RoleGraph(self._labels.tbox.roles, self._asked.roles, self._roles)
         loose: dict[int, frozenset[str]] = {}
@@ -164,27 +166,31 @@ class HornEntailer:
         return individuals, graph, roles, loose
 
     def _touched_individuals(
-        self, graph: LabelledGraph, individuals: Individuals
+        self, graph: LabelledGraph, individuals: IndividualNumbering
     ) -> frozenset[str] | None:
-        """Find the individuals whose labels were read; None if there are too many, or if pairs are
-        asked about.
+        """Find the individuals whose labels were read; None if there are too many, or if role pairs
+        are asked about.
         """
         mine = {*graph.label, *individuals.numbers.values()}
         edges = [edge for x in mine for edge in self._graph.edges.get(x, ())]
         if len(edges) > MOST_TOUCHED or self._asked.roles:
             return None
-        return frozenset(individuals.name(x) for x in mine.union(*(edge[1:] for edge in edges)))
+        return frozenset(individuals.name_of(x) for x in mine.union(*(edge[1:] for edge in edges)))
 
-    def _class_texts(self, label: int, x: int, loose: dict[int, frozenset[str]]) -> frozenset[str]:
-        """The texts of the asked classes in a label, with the other classes asserted of x."""
+    def _class_texts(
+        self, label: int, x: int, unknown_classes: dict[int, frozenset[str]]
+    ) -> frozenset[str]:
+        """The texts of the asked classes in a label, and of the classes asserted of x that T does
+        not have.
+        """
         found = self._texts.get(label)
         if found is None:
             wanted = self._wanted
             found = frozenset(wanted[a] for a in bits(self._labels.names[label]) if a in wanted)
             self._texts[label] = found
         more = (
-            loose.get(x, frozenset()) | self._classes_beyond_tbox.get(x, frozenset())
-            if loose or self._classes_beyond_tbox
+            unknown_classes.get(x, frozenset()) | self._classes_beyond_tbox.get(x, frozenset())
+            if unknown_classes or self._classes_beyond_tbox
             else None
         )
         return found | more if more else found
@@ -192,15 +198,15 @@ class HornEntailer:
     def _read_assertions(
         self,
         assertions: Iterable[owl.Assertion],
-        individuals: Individuals,
+        individuals: IndividualNumbering,
         graph: LabelledGraph,
         roles: RoleGraph,
-        loose: dict[int, frozenset[str]],
+        unknown_classes: dict[int, frozenset[str]],
     ) -> None:
-        """Read ``assertions`` into the graph and the role graph; other classes go to ``loose``.
-        Raises: UnsupportedAssertion.
+        """Add ``assertions`` to the labelled graph and the role graph; classes that T does not have
+        go to ``unknown_classes``. Raises: UnsupportedAssertion.
         """
-        atoms, number = self._atoms, individuals.number
+        atoms, number = self._atoms, individuals.id_of
         names: dict[int, int] = {}
         edges: dict[tuple[str, int, int], None] = {}
         for assertion in assertions:
@@ -214,7 +220,7 @@ class HornEntailer:
                     else:
                         names.setdefault(x, 0)
                         if self._is_asked_about(name):
-                            loose[x] = loose.get(x, frozenset()) | {name}
+                            unknown_classes[x] = unknown_classes.get(x, frozenset()) | {name}
                 case owl.ObjectPropertyAssertion(owl.ObjectProperty(iri), subject, object):
                     if iri not in self._allowed_properties:
                         if is_reserved(iri):
@@ -231,31 +237,31 @@ class HornEntailer:
             graph.add_names(x, told)
         for iri, x, y in edges:
             roles.add_pair(iri, x, y)
-            role = self._labels.role(iri)
+            role = self._labels.role_id(iri)
             if role >= 0:
                 graph.add_edge(role, x, y)
 
     def _is_asked_about(self, name: str) -> bool:
-        """Decide whether a class is asked about."""
+        """Decide whether the questions are about this class."""
         classes = self._asked.classes
         return is_reportable(name) if classes is None else owl.Class(name) in classes
 
 
-class Individuals:
-    """Numbering of individuals, on top of a numbering ``below``.
+class IndividualNumbering:
+    """Ids of individuals, continuing those of a numbering ``below``.
 
-    ``numbers``: individuals looked up here.
+    ``numbers``: the ids assigned here.
     """
 
-    def __init__(self, below: Individuals | None = None) -> None:
+    def __init__(self, below: IndividualNumbering | None = None) -> None:
         self._base_numbers = {} if below is None else below.numbers
         self.numbers: dict[str, int] = {}
         self._names: list[str] = [] if below is None else below._names
         self._more: list[str] = []
         self.first = len(self._base_numbers)
 
-    def number(self, individual: str) -> int:
-        """The number of ``individual``."""
+    def id_of(self, individual: str) -> int:
+        """The id of ``individual``; assigned if it is new."""
         found = self.numbers.get(individual)
         if found is None:
             found = self._base_numbers.get(individual)
@@ -265,16 +271,16 @@ class Individuals:
             self.numbers[individual] = found
         return found
 
-    def name(self, number: int) -> str:
-        """The individual that has this number."""
-        return self._names[number] if number < self.first else self._more[number - self.first]
+    def name_of(self, id_: int) -> str:
+        """The individual that has this id."""
+        return self._names[id_] if id_ < self.first else self._more[id_ - self.first]
 
-    def freeze(self) -> Individuals:
-        """Make this numbering the base of further ones."""
+    def freeze(self) -> IndividualNumbering:
+        """Return this numbering as a base on which others continue."""
         self._names = [*self._names, *self._more]
         return self
 
 
 def _is_domain_or_range(axiom: owl.Axiom) -> bool:
-    """Decide whether an axiom is an inclusion in a ∀, as domains and ranges are."""
+    """Decide whether an axiom has the form C ⊑ ∀R.D, as domains and ranges do."""
     return isinstance(axiom, owl.SubClassOf) and isinstance(axiom.sup, owl.ObjectAllValuesFrom)

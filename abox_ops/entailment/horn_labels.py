@@ -30,12 +30,12 @@ class LabelClash(Exception):
 
 
 class LabelOpen(Exception):
-    """Signal: the closure of a label is unknown; the argument is the reason."""
+    """Signal: the closure of a label could not be decided; the argument is the reason."""
 
 
 def is_horn(tbox: ClausalTBox) -> bool:
-    """Whether every head of ``tbox`` has at most one atom, and there are no bounds, no data and no
-    axioms on pairs of roles.
+    """Decide whether every clause of ``tbox`` has at most one head atom, and there are no bounds,
+    no data and no axioms on pairs of roles.
     """
     box = tbox.roles
     plain = all(isinstance(a, str) or hasattr(a, "role") for a in tbox.atoms)
@@ -48,7 +48,8 @@ def is_horn(tbox: ClausalTBox) -> bool:
 
 
 class HornLabels:
-    """Closed labels of a Horn ``tbox`` by number; number 0 is the label that holds everywhere.
+    """Closed labels over a Horn ``tbox``, by id; id 0 is the label of an individual without
+    assertions.
 
     ``names[i]``: the set of names of label i.
 
@@ -68,8 +69,8 @@ class HornLabels:
         self._role_ids: dict[str, int] = {}
         self.close_label(0)
 
-    def role(self, iri: str) -> int:
-        """The number of a property; -1 where no clause speaks of it."""
+    def role_id(self, iri: str) -> int:
+        """The id of a property; -1 where no clause is about it."""
         known = self._role_ids.get(iri)
         if known is None:
             both = (
@@ -82,7 +83,9 @@ class HornLabels:
         return known
 
     def close_label(self, names: int) -> int:
-        """The label of an individual with these asserted ``names``. Raises: LabelClash, LabelOpen."""
+        """Close the set of asserted ``names`` (a bitmask) and return the id of the label. Raises:
+        LabelClash, LabelOpen.
+        """
         known = self._label_of_names.get(names)
         if known is None:
             outcome = decide(self._tables, Module((names,), (0,)), _STEPS, None)
@@ -98,12 +101,12 @@ class HornLabels:
         return known
 
     def extend_label(self, label: int, names: int) -> int:
-        """Close ``label`` with more ``names``."""
+        """Close a label together with more ``names``; return the id of the result."""
         told = self.names[label]
         return label if not names & ~told else self.close_label(told | names)
 
-    def send(self, role: int, subject: int, object: int) -> tuple[int, int]:
-        """Compute the labels of both ends after one role assertion has sent its literals."""
+    def send_along_role(self, role: int, subject: int, object: int) -> tuple[int, int]:
+        """Compute the labels of both ends after one role assertion has sent literals between them."""
         key = role, subject, object
         known = self._send_memo.get(key)
         if known is None:
@@ -134,8 +137,7 @@ def _sent_by_clauses(
 
 
 class LabelledGraph:
-    """Individuals (numbers) with labels, and the role assertions between them, closed by
-    `saturate`.
+    """Individuals (ids) with labels, and the role assertions between them, closed by `saturate`.
 
     ``below``: a saturated graph that this one only adds to; numbers below its size are its
     individuals.
@@ -150,7 +152,7 @@ class LabelledGraph:
         self._queue: list[int] = []
 
     def label_of(self, x: int) -> int:
-        """The label of x so far."""
+        """The id of the current label of x."""
         found = self.label.get(x)
         return self._base_labels.get(x, 0) if found is None else found
 
@@ -159,7 +161,7 @@ class LabelledGraph:
         self._set_label(x, self._labels.extend_label(self.label_of(x), names))
 
     def add_edge(self, role: int, x: int, y: int) -> None:
-        """Add a role assertion and send along it."""
+        """Add a role assertion from x to y and send literals along it."""
         edge = role, x, y
         self.edges.setdefault(x, []).append(edge)
         if x != y:
@@ -167,7 +169,7 @@ class LabelledGraph:
         self._send_along(edge)
 
     def saturate(self) -> None:
-        """Send along role assertions until no label changes. Stops because labels grow."""
+        """Send literals along role assertions until no label changes. Stops because labels grow."""
         queue = self._queue
         while queue:
             x = queue.pop()
@@ -181,7 +183,7 @@ class LabelledGraph:
         """Send along one role assertion, and queue the ends whose label grew."""
         role, x, y = edge
         first, second = self.label_of(x), self.label_of(y)
-        new_first, new_second = self._labels.send(role, first, second)
+        new_first, new_second = self._labels.send_along_role(role, first, second)
         if x == y:
             # Both ends are one: what either is sent, it is told.
             names = self._labels.names
@@ -203,8 +205,10 @@ NumberPair = tuple[str, int, int]
 
 
 class RoleGraph:
-    """Role assertions between numbers, for the roles ``asked``. ``below``: a graph that this one
-    extends.
+    """Assertions of the roles ``asked`` between individuals (ids), for entailed pairs by role
+    hierarchy and transitivity.
+
+    ``below``: a graph that this one extends.
     """
 
     def __init__(
@@ -247,7 +251,7 @@ class RoleGraph:
     def entailed_pairs(
         self, among: set[int], *, static: bool
     ) -> tuple[set[NumberPair], set[NumberPair]]:
-        """Find all entailed pairs ``among`` these individuals.
+        """Find all entailed role pairs ``among`` these individuals.
 
         With ``static`` also those with another end that the graph below lacks.
         """
@@ -266,12 +270,14 @@ class RoleGraph:
         return within, {pair for pair in beyond if not self._base.has_pair(pair)}
 
     def _path_starts(self, step: int, among: set[int]) -> set[int]:
-        """Select the nodes ``among`` which an edge of this step starts."""
+        """Select those individuals ``among`` the given ones at which an edge of the role ``step``
+        starts.
+        """
         own = among & self.forward[step].keys()
         return own if self._base is None else own | (among & self._base.forward[step].keys())
 
     def has_pair(self, pair: NumberPair) -> bool:
-        """Decide whether a pair follows."""
+        """Decide whether a role pair is entailed."""
         iri, x, y = pair
         return any(
             y in self._reachable_from(step, x, is_closed=is_closed)
@@ -280,7 +286,9 @@ class RoleGraph:
         )
 
     def _new_pairs(self, step: int) -> Iterator[tuple[int, int]]:
-        """Yield the pairs joined by a path along an assertion of this graph."""
+        """Yield the pairs of a transitive role ``step`` whose path uses an assertion of this graph,
+        not only of the graph below.
+        """
         for a, ends in self.forward[step].items():
             starts = {a} | self._reachable_from(step, a, is_closed=True, backward=True)
             for b in ends:
@@ -290,7 +298,9 @@ class RoleGraph:
     def _reachable_from(
         self, step: int, x: int, *, is_closed: bool, backward: bool = False
     ) -> set[int]:
-        """The nodes that a step, closed under transitivity or not, leads to from x."""
+        """The individuals that the role ``step`` reaches from x: over one edge or, if it is closed
+        under transitivity, over any number.
+        """
         found = self._neighbours_by_step(step, x, backward=backward)
         if not is_closed:
             return found
@@ -303,7 +313,9 @@ class RoleGraph:
         return found
 
     def _neighbours_by_step(self, step: int, x: int, *, backward: bool) -> set[int]:
-        """The nodes one edge of a step away from x, those of the graph below included."""
+        """The individuals one edge of the role ``step`` away from x, with the edges of the graph
+        below.
+        """
         own = (self.backward if backward else self.forward)[step].get(x, _NOBODY)
         if self._base is None:
             return own

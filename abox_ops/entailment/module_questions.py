@@ -22,7 +22,7 @@ from shiq.support import bits
 
 
 class OpenQuestion(Exception):
-    """Signal: something is undecided; the argument is the reason."""
+    """Signal: a question stayed undecided; the argument is the reason."""
 
 
 class Contradiction(Exception):
@@ -31,7 +31,7 @@ class Contradiction(Exception):
 
 @dataclass(frozen=True)
 class AskedRole:
-    """A role that is asked about.
+    """A role that questions are about.
 
     ends: the atoms D_R and N_R, which contradict where the role leads (`AskedVocabulary`).
     is_visible: whether the edges of a model show everywhere that the role may lead.
@@ -49,7 +49,7 @@ NodePair: TypeAlias = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class ModuleAnswer:
-    """Answer about one module.
+    """Consequences found in one module.
 
     types: by node, the entailed atoms.
     pairs: the entailed role pairs.
@@ -62,7 +62,7 @@ class ModuleAnswer:
 
 
 class ModuleQuestions:
-    """Questions about modules over one TBox at a time.
+    """Questions about the consequences of modules, over one TBox at a time.
 
     ``steps``, and ``steps_per_node`` for each individual: the budget of one question.
     """
@@ -83,7 +83,9 @@ class ModuleQuestions:
         deadline: float | None = None,
     ) -> ModuleAnswer:
         """Find the ``wanted`` names that follow at each node, and the ``roles`` that lead from one
-        of these nodes to another. Raises: Contradiction, OpenQuestion.
+        of these nodes to another.
+
+        wanted: by node, a bitmask of atoms. Raises: Contradiction, OpenQuestion.
         """
         if self._tables is None or self._tables.tbox is not tbox:
             self._tables = Tables(tbox)
@@ -116,7 +118,9 @@ class ModuleQuestions:
         roles: Sequence[AskedRole],
         deadline: float | None,
     ) -> ModuleAnswer:
-        """Answer with a module for each denial, for any reasoner that can decide it."""
+        """Answer by one module for each denied consequence, for any reasoner that can decide
+        modules.
+        """
         if self._is_refuted(tbox, module, deadline):
             raise Contradiction
         types = {
@@ -145,7 +149,9 @@ class ModuleQuestions:
 def candidate_pairs(
     state: State, roles: Sequence[AskedRole], nodes: Iterable[int]
 ) -> list[NodePair]:
-    """Find the pairs of ``nodes`` that ``roles`` may lead to in the model that ``state`` holds."""
+    """Select the pairs of ``nodes`` that ``roles`` may link: those linked in one model, which
+    ``state`` holds.
+    """
     at: dict[int, list[int]] = {}
     for x in nodes:
         at.setdefault(state.place(x)[0], []).append(x)
@@ -174,7 +180,7 @@ def _nodes_by_role(state: State, node: int, bit: int, *, is_simple: bool) -> set
 
 
 def is_pair_entailed(questions: ModuleSession, asked: AskedRole, first: int, second: int) -> bool:
-    """Decide whether the role leads from the first node to the second in every model."""
+    """Decide whether the role links the first node to the second in every model."""
     state = questions.search.state
     roles = state.near[state.place(first)[0]].get(state.place(second)[0], 0)
     if roles & 1 << state.tables.roles.code(asked.role):
@@ -185,14 +191,14 @@ def is_pair_entailed(questions: ModuleSession, asked: AskedRole, first: int, sec
 def denial_of_pair(
     asked: AskedRole, first: int, second: int
 ) -> tuple[tuple[int, int, bool], tuple[int, int, bool]]:
-    """The literals at both ends that contradict if and only if the role leads from ``first`` to
+    """Make the literals at both ends that contradict if and only if the role links ``first`` to
     ``second``.
     """
     return (first, asked.ends[0], True), (second, asked.ends[1], True)
 
 
 def add_literals(module: Module, *literals: tuple[int, int, bool]) -> Module:
-    """Copy ``module`` with more literals at its nodes."""
+    """Copy ``module`` with further literals (node, atom, is positive)."""
     positive, negative = list(module.positive), list(module.negative)
     for x, atom, holds in literals:
         (positive if holds else negative)[x] |= 1 << atom

@@ -32,7 +32,7 @@ class EventAssertions:
 
     @cached_property
     def individuals(self) -> tuple[str, ...]:
-        """The individuals that E mentions, sorted; nominals in its class assertions too."""
+        """The individuals that the event mentions, nominals of class assertions included, sorted."""
         return tuple(sorted(mentioned_individuals((*self.in_shiq, *self.beyond_shiq))))
 
 
@@ -69,8 +69,8 @@ class Premises:
             (*unread, *event.problems),
         )
 
-    def event(self, assertions: Iterable[owl.Assertion]) -> EventAssertions:
-        """Split ``assertions`` as an event E for this TBox."""
+    def split_event(self, assertions: Iterable[owl.Assertion]) -> EventAssertions:
+        """Split the ``assertions`` of an event by whether SHIQ(D) can express them with this TBox."""
         return _split_assertions(assertions, self.tbox.axioms)
 
     def can_express(self, expression: owl.ClassExpression) -> bool:
@@ -86,7 +86,7 @@ class Premises:
 
     @property
     def is_in_shiq(self) -> bool:
-        """Whether SHIQ(D) expresses all of it."""
+        """Decide whether SHIQ(D) can express all axioms and assertions."""
         return not (self.axioms or self.assertions)
 
     @cached_property
@@ -101,7 +101,7 @@ class Premises:
 
     @cached_property
     def class_names(self) -> frozenset[str]:
-        """The classes that (T, B) names, without ⊤, ⊥ and fresh ones."""
+        """The class names in T and B, without ⊤, ⊥ and fresh names."""
         return named_classes(
             (*self.all_axioms, *self.abox.complex, *self.assertions)
         ) | _reportable_names(self.abox.classes)
@@ -128,7 +128,9 @@ def _split_assertions(
 
 
 def _is_on_names(assertion: owl.Assertion) -> bool:
-    """Decide whether an assertion is of a kind that SHIQ(D) expresses whatever the axioms are."""
+    """Decide whether an assertion is of a kind that SHIQ(D) expresses whatever the axioms are: on
+    class names and properties.
+    """
     match assertion:
         case owl.ClassAssertion(owl.Class()):
             return True
@@ -152,7 +154,7 @@ def mentioned_individuals(assertions: Iterable[owl.Assertion]) -> frozenset[str]
 
 
 def named_classes(values: Iterable[object]) -> frozenset[str]:
-    """The classes that ``values`` name, without ⊤, ⊥ and fresh ones."""
+    """The class names in ``values``, without ⊤, ⊥ and fresh names."""
     return _reportable_names(
         part.iri for value in values for part in parts(value) if isinstance(part, owl.Class)
     )
@@ -164,7 +166,7 @@ def _reportable_names(names: Iterable[str]) -> frozenset[str]:
 
 
 def is_reportable(name: str) -> bool:
-    """Decide whether a class may be in results: it is neither ⊤, ⊥ nor a fresh name."""
+    """Decide whether a class name may be in results: neither ⊤ nor ⊥ nor a fresh name."""
     return not is_reserved(name) and not name.startswith(PREFIX)
 
 
@@ -174,14 +176,16 @@ def class_text(expression: owl.ClassExpression) -> str:
 
 
 def denial(expression: owl.ClassExpression, individual: str) -> owl.ClassAssertion:
-    """Write the assertion that ``individual`` is no instance of ``expression``."""
+    """Make the assertion that ``individual`` is no instance of ``expression``."""
     return owl.ClassAssertion(owl.ObjectComplementOf(expression), individual)
 
 
 def asked_classes(
     premises: Premises, event: EventAssertions, classes: Sequence[owl.ClassExpression] | None
 ) -> tuple[owl.ClassExpression, ...]:
-    """Drop ⊤ from ``classes``; for None, take the classes that T, B and E name."""
+    """List the classes that a question is about: ``classes`` without ⊤; if None, all that T, B and
+    the event name.
+    """
     if classes is not None:
         return tuple(c for c in dict.fromkeys(classes) if c != owl.THING)
     names = premises.class_names | named_classes((*event.in_shiq, *event.beyond_shiq))
@@ -218,7 +222,7 @@ class Entailment:
 
 
 def undetermined_entailment(reason: str) -> Entailment:
-    """An undetermined entailment with this reason."""
+    """Make an undetermined entailment with this reason."""
     return Entailment(Verdict.UNDETERMINED, reason=reason)
 
 

@@ -51,7 +51,7 @@ class Reasoners:
     def decide(
         self, tbox: ClausalTBox, modules: Sequence[Module], deadline: float | None = None
     ) -> list[Answer]:
-        """Decide each module.
+        """Decide whether each module is consistent.
 
         ``deadline``: see `seconds_left`.
         """
@@ -92,7 +92,7 @@ class Reasoners:
         except (Irregular, UsageError, ReasonerError) as obstacle:
             return Answer(Verdict.UNDETERMINED, " ".join(str(obstacle).split()))
 
-    def full_question(
+    def prepare_question(
         self, axioms: Sequence[owl.Axiom], assertions: Sequence[owl.Assertion]
     ) -> FullQuestion:
         """Prepare an ontology to be asked about repeatedly, with further class assertions on names."""
@@ -123,7 +123,9 @@ class Reasoners:
     def _ask_hermit(
         self, axioms: Sequence[owl.Axiom], assertions: Sequence[owl.Assertion], left: float | None
     ) -> Answer:
-        """Ask HermiT one question, and count it."""
+        """Ask HermiT whether an ontology is consistent, within ``left`` seconds, and count the
+        question.
+        """
         self.question_count += 1
         return self.hermit().decide_consistency(
             axioms, assertions, left and max(0.01, left), is_normal=True
@@ -131,8 +133,8 @@ class Reasoners:
 
 
 class FullQuestion:
-    """An ontology of OWL 2 DL that is sent to the reasoner once and then asked about with different
-    additions.
+    """An OWL 2 DL ontology that is sent to the reasoner once and then asked about with different
+    class assertions added.
     """
 
     def __init__(
@@ -167,7 +169,7 @@ class FullQuestion:
 
     @cached_property
     def _shared_texts(self) -> tuple[OntologyText, ...] | None:
-        """The texts that are sent once; None if each question needs two versions of the data."""
+        """The ontology's texts to be sent once; None if each question must be written anew."""
         try:
             put = write_question(self._axioms, self._assertions)
             return (

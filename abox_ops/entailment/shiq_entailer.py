@@ -35,15 +35,17 @@ from shiq.reasoner.protocol import Answer
 from shiq.support import bits
 
 
-def union_or_any(parts: Iterable[frozenset[str] | None]) -> frozenset[str] | None:
-    """Unite the ``parts``; None, which stands for any individual, if one of them is None."""
+def unite_or_any(parts: Iterable[frozenset[str] | None]) -> frozenset[str] | None:
+    """Unite sets of individuals, where None stands for any individual: the result is None if one of
+    the ``parts`` is.
+    """
     known = [*parts]
     return None if None in known else frozenset[str]().union(*filter(None, known))
 
 
 @dataclass(frozen=True)
 class Conclusions:
-    """Entailed classes and pairs of some individuals.
+    """Entailed classes and role pairs of some individuals.
 
     types, pairs: entailed classes and role pairs.
     model_types: their classes in one model.
@@ -58,7 +60,7 @@ class Conclusions:
 
 
 class ShiqEntailer:
-    """The `shiq.abox_ops.entailment.Entailer` for premises in SHIQ(D), or with a ``reading`` there."""
+    """Entailment for premises in SHIQ(D), or rewritten into it by a ``reading``."""
 
     def __init__(
         self,
@@ -96,7 +98,7 @@ class ShiqEntailer:
                 else undetermined_entailment(base.reason)
             )
         try:
-            names = self.names_asked_about(event)
+            names = self.asked_names(event)
             mentioned = frozenset(event.individuals)
             found = self.conclude_about(
                 event, event.individuals, names, deadline, alone=not self._asked.static
@@ -115,24 +117,24 @@ class ShiqEntailer:
         own = {i: types[i] for i in event.individuals}
         more = {i: types[i] - known[i] for i in others if types[i] - known[i]}
         within = frozenset(pair for pair in pairs if mentioned.issuperset(pair[1:]))
-        touched = union_or_any([found.touches, *(self._base_touches[i] for i in others)])
+        touched = unite_or_any([found.touches, *(self._base_touches[i] for i in others)])
         beyond = pairs - within - pairs_before
         return Entailment(
             Verdict.CONSISTENT, own, within, more, beyond, touches=touched, changes=changes
         )
 
     def changed_individuals(self, assertions: Sequence[owl.Assertion]) -> frozenset[str] | None:
-        """Find the individuals with possibly other classes or links with ``assertions`` than
-        without; None: any.
+        """Find the individuals whose classes or links may change by adding ``assertions``; None:
+        any.
         """
-        event = self._premises.event(assertions)
+        event = self._premises.split_event(assertions)
         said = self._read_event(event)
         if event.beyond_shiq or event.problems or said is None:
             return None
         return self._finder.find_modules(said, event.individuals).changes
 
     def _read_event(self, event: EventAssertions) -> EventAssertions | None:
-        """Read ``event`` for the premises; None if loops may arise that no clause expresses."""
+        """Rewrite ``event`` as the premises were; None if loops may arise that no clause expresses."""
         if self._reading is None:
             return event
         said = self._reading.read_event(event.in_shiq)
@@ -155,8 +157,8 @@ class ShiqEntailer:
         mentioned: frozenset[str],
         deadline: float | None,
     ) -> tuple[Types, frozenset[RolePair]]:
-        """Conclude what (T, B) entails of ``individuals`` of B. The pairs are between them and
-        those ``mentioned``.
+        """Conclude what (T, B) entails of ``individuals`` of B, with the role pairs between them
+        and those ``mentioned``.
         """
         new = [i for i in individuals if i not in self._base_types]
         asked = sorted({*individuals, *mentioned}) if self._asked.roles else new
@@ -179,8 +181,9 @@ class ShiqEntailer:
         *,
         alone: bool,
     ) -> Conclusions:
-        """Conclude the classes and pairs of ``individuals``, which include those of ``event``;
-        unless ``alone``, of all in I. Raises: Contradiction, OpenQuestion.
+        """Conclude the classes and role pairs of ``individuals``, which include those of ``event``.
+        Unless ``alone``, those of all elements in the region I too. Raises: Contradiction,
+        OpenQuestion.
         """
         said = self._read_event(event)
         if said is None:
@@ -219,15 +222,15 @@ class ShiqEntailer:
                 )
         return Conclusions(types, frozenset(pairs), held, found.touches, found.changes)
 
-    def names_asked_about(self, event: EventAssertions) -> frozenset[str]:
-        """The class names that are asked about for an event."""
+    def asked_names(self, event: EventAssertions) -> frozenset[str]:
+        """The class names that questions about an event are about."""
         if self._asked.classes is not None:
             return frozenset(self._asked.names.values())
         plain = (a.expression for a in event.in_shiq if isinstance(a, owl.ClassAssertion))
         return self._premises.class_names | named_classes(plain)
 
     def _class_texts(self, clauses: ClausalTBox, atoms: int) -> frozenset[str]:
-        """Texts of the classes ``atoms``."""
+        """Texts of the classes that the bitmask ``atoms`` contains."""
         if self._clauses is not clauses:
             self._clauses, self._texts = clauses, {}
         if atoms not in self._texts:

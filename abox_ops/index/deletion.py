@@ -16,7 +16,7 @@ import numpy as np
 from shiq.abox_ops.elements.base import Base, OverlayBase
 from shiq.abox_ops.elements.graph import BaseElements, Graph, empty_labels, flags, lengthen
 from shiq.abox_ops.elements.quotient import component_minima, regroup_after_deletion
-from shiq.abox_ops.index.index import ElementLabels, Index, least_nodes, view_without_batch
+from shiq.abox_ops.index.index import Index, ToldLabelTable, least_nodes, view_without_batch
 from shiq.abox_ops.labels.label_calculus import CompiledClause, Label, LabelCalculus
 from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools, distinct_rows
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
@@ -28,31 +28,31 @@ from shiq.model.roles import Role, RoleBox
 
 
 def index_after_deletion(
-    index: Index, base: Base, less: OverlayBase, touched: Ints, roles: RoleBox
+    index: Index, base: Base, remaining: OverlayBase, touched: Ints, roles: RoleBox
 ) -> Index:
-    """Update ``index``, the index of ``base``, to ``less``: ``base`` without the assertions deleted
-    at the ``touched`` nodes.
+    """Update ``index`` of ``base`` to that of ``remaining``, which lacks the assertions deleted at the
+    ``touched`` nodes.
     """
-    lost = _find_lost_nodes(index, base, less, roles, touched)
-    return _rederive_elements(index, less, roles, lost)
+    lost = _find_lost_nodes(index, base, remaining, roles, touched)
+    return _rederive_elements(index, remaining, roles, lost)
 
 
 # --- what may be lost -----------------------------------------------------------------------------
 
 
 def _find_lost_nodes(
-    index: Index, base: Base, less: OverlayBase, roles: RoleBox, touched: Ints
+    index: Index, base: Base, remaining: OverlayBase, roles: RoleBox, touched: Ints
 ) -> Ints:
-    """Find the nodes whose element may lose labels or members by the deletions at ``touched``
+    """Find the nodes of elements that may lose literals or members by the deletions at ``touched``
     nodes.
     """
     calculus = index.calculus
     old = Graph(view_without_batch(base), roles, index.base_elements())
-    left = Graph(view_without_batch(less), roles, index.base_elements())
+    left = Graph(view_without_batch(remaining), roles, index.base_elements())
     frontier, pace = unique(old.elements_of(touched)), RoundSizes()
     lost = flags(len(old), frontier)
     while len(frontier):
-        if pace.should_use_list(len(frontier), len(old)):
+        if pace.should_use_work_list(len(frontier), len(old)):
             walk = _LostElementWalk(calculus, old, left, lost)
             walk.run(old.key[frontier].tolist())
             more = old.locate(np.array([*walk.todo, *walk.lost_keys], np.int64))
@@ -79,7 +79,8 @@ def _find_lost_nodes(
 
 
 class _LostElementWalk:
-    """Work list over lost elements, for chains where each round would find few. Elements are keys.
+    """Work list over elements that may lose literals, for chains where each round over arrays would
+    find few. Elements are keys.
 
     lost: known lost elements, a flag by number.
     lost_keys: further lost elements found.
@@ -96,11 +97,11 @@ class _LostElementWalk:
         self._merged_keys: set[int] = set()
         self._answers: dict[tuple[int, int, int, int], bool] = {}
 
-    def run(self, begun: list[int]) -> None:
-        """Search from the elements ``begun`` until nothing is left or an element has too many role
-        assertions.
+    def run(self, start: list[int]) -> None:
+        """Search from the elements ``start`` until none is left, or until an element has too many
+        role assertions.
         """
-        region, lost, self.todo = self.cache, self._lost, begun
+        region, lost, self.todo = self.cache, self._lost, start
         while self.todo:
             key = self.todo.pop()
             edges = region.edges_of(key)
@@ -120,7 +121,7 @@ class _LostElementWalk:
                     self.todo.append(b)
 
     def _fetch_met_elements(self) -> None:
-        """Look up all elements that were met since the last time."""
+        """Fetch the certain labels of elements that were seen since the last call."""
         keys = np.array(
             [key for key in self.cache.label if key not in self._certain_label], np.int64
         )
@@ -130,8 +131,8 @@ class _LostElementWalk:
         self._merged_keys.update(keys[_have_several_by_key(self.old_graph, keys)].tolist())
 
     def _may_have_sent_literal(self, role: int, label: int, certain: int, other: int) -> bool:
-        """Decide, cached, whether a role assertion may have given the other end a literal that is
-        not certain.
+        """Decide whether a role assertion may have given its other end a literal that rests on one
+        outside ``certain``; cached.
         """
         asked = role, label, certain, other
         if asked not in self._answers:
@@ -142,29 +143,30 @@ class _LostElementWalk:
         return self._answers[asked]
 
 
-def _certain_labels(calculus: NumberedCalculus, left: Graph, keys: Ints) -> Ints:
-    """The literals that follow at each element from its remaining assertions alone; none for
-    elements of several individuals.
+def _certain_labels(calculus: NumberedCalculus, remaining_graph: Graph, keys: Ints) -> Ints:
+    """Compute the literals that follow at each element from its remaining assertions alone; none
+    for elements of several individuals.
     """
-    numbers = left.locate(keys)
-    left.fetch_members(numbers)
+    numbers = remaining_graph.locate(keys)
+    remaining_graph.fetch_members(numbers)
     ordered = np.sort(numbers)
     label = calculus.table.join(
-        asserted_labels(calculus, left, ordered), refuted_labels(calculus, left, ordered)
+        asserted_labels(calculus, remaining_graph, ordered),
+        refuted_labels(calculus, remaining_graph, ordered),
     )
     label = calculus.table.close(label)
     found: Ints = label[np.searchsorted(ordered, numbers)]
-    found[_have_several_members(left, numbers)] = EMPTY_ID
+    found[_have_several_members(remaining_graph, numbers)] = EMPTY_ID
     return found
 
 
 def _have_several_members(graph: Graph, elements: Ints) -> Bools:
-    """Decide whether each element has more than one member."""
+    """Decide whether each element is made of several individuals."""
     return _have_several_by_key(graph, graph.key[elements])
 
 
 def _have_several_by_key(graph: Graph, keys: Ints) -> Bools:
-    """Decide whether each element, given by its key, has more than one member."""
+    """Decide whether each element, given by its key, is made of several individuals."""
     if not len(graph.base_elements.equality):
         return np.zeros(len(keys), np.bool_)
     ordered = unique(keys)
@@ -194,7 +196,8 @@ def _may_have_sent_each(
 def may_have_sent(
     space: LabelCalculus, role: Role, source: Label, certain: Label, target: Label
 ) -> bool:
-    """Whether some u-type clause on ``role`` may have sent a literal to the object.
+    """Decide whether some u-type clause on ``role`` may have sent a literal to the object because
+    of an uncertain one at the subject.
 
     All its literals at the subject are refuted there, one of them by a literal that is not
     ``certain``. One of its literals at the object holds there.
@@ -229,21 +232,21 @@ def may_have_sent(
 # --- what is derived again ------------------------------------------------------------------------
 
 
-def _rederive_elements(index: Index, less: OverlayBase, roles: RoleBox, lost: Ints) -> Index:
-    """Recompute the elements of the ``lost`` nodes (ascending) in ``index`` from ``less`` alone."""
+def _rederive_elements(index: Index, remaining: OverlayBase, roles: RoleBox, lost: Ints) -> Index:
+    """Recompute the elements of the ``lost`` nodes (ascending) in ``index`` from ``remaining`` alone."""
     calculus = index.calculus
-    parts = _equality_names(less, lost)
+    parts = _least_equal_nodes(remaining, lost)
     names = unique(parts)
 
-    def labels(elements: Ints, label: Ints) -> ElementLabels:
+    def labels(elements: Ints, label: Ints) -> ToldLabelTable:
         """Labels of the index, with those of the lost elements replaced."""
         rows = {"element": elements, "label": label}
-        return ElementLabels(
+        return ToldLabelTable(
             replace_rows(index.labels.table, np.concatenate([names, elements]), rows)
         )
 
     graph = Graph(
-        view_without_batch(less),
+        view_without_batch(remaining),
         roles,
         BaseElements(
             index.equality.assign_groups(lost, parts), labels(names, empty_labels(names)).label_of
@@ -259,7 +262,7 @@ def _rederive_elements(index: Index, less: OverlayBase, roles: RoleBox, lost: In
     name = least_nodes(graph)
     element, node = graph.nodes_of(reps)
     equal = index.equality.assign_groups(node, name[element])
-    left = unique(equal.group_of(set_difference(lost, less.vanished_nodes)))
+    left = unique(equal.group_of(set_difference(lost, remaining.vanished_nodes)))
     return replace(
         index,
         asserted_equality=index.asserted_equality.assign_groups(lost, parts),
@@ -276,11 +279,11 @@ def _rederive_elements(index: Index, less: OverlayBase, roles: RoleBox, lost: In
     )
 
 
-def _equality_names(less: OverlayBase, nodes: Ints) -> Ints:
-    """The least node that is asserted to be the same as each of ``nodes`` (ascending; complete
-    elements).
+def _least_equal_nodes(remaining: OverlayBase, nodes: Ints) -> Ints:
+    """For each of ``nodes`` (ascending; complete elements), the least node that asserted equalities
+    connect it with.
     """
-    rows = less.table("pairs").rows_of(nodes)
+    rows = remaining.table("pairs").rows_of(nodes)
     told = rows["kind"] == SAME
     first, second = (np.searchsorted(nodes, rows[name][told]) for name in ("node", "neighbour"))
     return nodes[component_minima(len(nodes), first, second)]

@@ -53,13 +53,13 @@ CLASSES_OF_N, CLASSES_OF_TOLD = ("outside", "outside_members"), ("merged", "merg
 
 
 @dataclass(frozen=True, eq=False)
-class ElementLabels:
-    """Told labels by element, from a table (element, label)."""
+class ToldLabelTable:
+    """Told label of each element, in a table (element, label) without rows for empty labels."""
 
     table: Table
 
     def label_of(self, elements: Ints) -> Ints:
-        """The number of the told label of each element."""
+        """The label id of each element."""
         rows = self.table.rows_of(elements)
         found: Ints = rows["label"][positions(rows["element"], elements)]
         return found
@@ -67,7 +67,8 @@ class ElementLabels:
 
 @dataclass(frozen=True, eq=False)
 class Index:
-    """The index of (T, A). An element is named by its least node.
+    """The index of (T, A): elements, told labels and merge classes. An element is named by its
+    least node.
 
     asserted_equality: individuals by asserted equality. equality: by all equality known for
         certain.
@@ -85,7 +86,7 @@ class Index:
     asserted_equality: StoredPartition
     equality: StoredPartition
     merge_classes: StoredPartition
-    labels: ElementLabels
+    labels: ToldLabelTable
     negated_roles: frozenset[Role]
     negated_properties: frozenset[str]
     is_contradictory: bool
@@ -93,11 +94,13 @@ class Index:
     detached_nodes: Ints = field(default_factory=lambda: NONE)
 
     def base_elements(self, merge_classes: StoredPartition | None = None) -> BaseElements:
-        """The elements of A with their told labels, counted together by ``merge_classes``."""
+        """The elements of A with their told labels, in the classes ``merge_classes`` that counting
+        treats together.
+        """
         return BaseElements(self.equality, self.labels.label_of, merge_classes)
 
 
-def stored_index(tbox: owl.TBox, roles: RoleBox, base: StoreBase) -> Index:
+def read_stored_index(tbox: owl.TBox, roles: RoleBox, base: StoreBase) -> Index:
     """Read the index from the store of ``base``. It is built anew if this version of the program
     makes other clauses of ``tbox``.
     """
@@ -115,7 +118,7 @@ def stored_index(tbox: owl.TBox, roles: RoleBox, base: StoreBase) -> Index:
         StoredPartition(store.table("same"), store.table("same_members")),
         StoredPartition(store.table("equal"), store.table("equal_members")),
         StoredPartition(*map(store.table, CLASSES_OF_N if store.is_completed else CLASSES_OF_TOLD)),
-        ElementLabels(store.table("elements")),
+        ToldLabelTable(store.table("elements")),
         frozenset(Role(iri, inverted) for iri, inverted in document["negated_roles"]),
         frozenset(document["negated_properties"]),
         document["contradictory"],
@@ -128,7 +131,7 @@ def build_index(tbox: owl.TBox, roles: RoleBox, base: Base) -> Index:
     fixpoints.
     """
     complex_ = complex_assertions_of(base)
-    extra = vocabulary_of(base.names, base.class_counts().nonzero()[0], complex_, roles)
+    extra = needed_vocabulary(base.names, base.class_counts().nonzero()[0], complex_, roles)
     simplified = simplify(tbox, extra)
     calculus = NumberedCalculus(simplified.clauses, base.names.copy())
     nodes = base.nodes()
@@ -153,7 +156,7 @@ def build_index(tbox: owl.TBox, roles: RoleBox, base: Base) -> Index:
         same,
         make_partition(node, name[element]),
         make_partition(name[reps], name[graph.rep[merge_classes(calculus, graph)[reps]]]),
-        ElementLabels(array_table("element", {"element": name[reps], "label": graph.label[reps]})),
+        ToldLabelTable(array_table("element", {"element": name[reps], "label": graph.label[reps]})),
         negated_roles,
         negated_properties,
         bool(calculus.table.clashes(graph.label[reps]).any()),
@@ -162,7 +165,7 @@ def build_index(tbox: owl.TBox, roles: RoleBox, base: Base) -> Index:
 
 
 def merge_classes(calculus: NumberedCalculus, graph: Graph) -> Ints:
-    """The merge classes of A under told; ``graph`` holds all of A with its told labels.
+    """Compute the merge classes of A under told labels; ``graph`` holds all of A.
 
     Returns:
         By element number, one of the elements of its class. A contradictory element is alone.
@@ -175,11 +178,11 @@ def merge_classes(calculus: NumberedCalculus, graph: Graph) -> Ints:
     everyone = flags(len(graph), graph.representatives())
     clash = calculus.table.clashes(graph.label)
     counted = CountedGraph(calculus, graph, lambda: graph.label)
-    return MergeClasses(counted, everyone, clash).class_numbers()
+    return MergeClasses(counted, everyone, clash).classes_by_element()
 
 
 def least_nodes(graph: Graph) -> Ints:
-    """The least node of each element (of its nodes that are expanded), by number."""
+    """The least fetched node of each element, by element number."""
     return group_minimum(graph.rep[graph.members.element], graph.members.node, len(graph))
 
 
@@ -210,10 +213,12 @@ def complex_assertions_of(base: Base) -> list[owl.Assertion]:
     return list(found)
 
 
-def vocabulary_of(
+def needed_vocabulary(
     names: Names, classes: Ints, complex: Sequence[owl.Assertion], roles: RoleBox
 ) -> Extra:
-    """The vocabulary that a TBox needs for assertions on ``classes`` and for the ``complex`` ones."""
+    """The names and definitions that a TBox needs for assertions on ``classes`` and for the
+    ``complex`` ones.
+    """
     stand_ins = (
         owl.ClassAssertion(owl.Class(names.classes.values[i]), "") for i in classes.tolist()
     )
@@ -223,7 +228,9 @@ def vocabulary_of(
 def negative_vocabulary(
     complex: Sequence[owl.Assertion], roles: RoleBox
 ) -> tuple[frozenset[Role], frozenset[str]]:
-    """The roles and data properties of the negative assertions among normalised ``complex`` ones."""
+    """The roles and data properties of the negative assertions among the ``complex`` ones, once
+    normalised.
+    """
     plain = [p for a in complex for p in normalise(a, roles).assertions]
     negative = [
         role_of(p.property) for p in plain if isinstance(p, owl.NegativeObjectPropertyAssertion)
@@ -242,7 +249,7 @@ def negative_vocabulary(
 
 @dataclass(frozen=True)
 class TouchedNodes:
-    """The nodes of the insertions, once normalised (a:⊤ is dropped).
+    """The nodes that the insertions of a batch mention, once normalised (a:⊤ is dropped).
 
     nodes: all of them. non_edge_nodes: those of assertions other than role and data assertions.
     negative_nodes: those of negative assertions. data_rows: the inserted data rows.
@@ -256,20 +263,20 @@ class TouchedNodes:
     negated_properties: frozenset[str]
 
 
-def touched_nodes(whole: UnionView, roles: RoleBox) -> TouchedNodes:
-    """Collect the nodes of the insertions of ``whole``."""
-    tables = {name: table.columns for name, table in whole.inserted_tables.items()}
+def touched_nodes(union: UnionView, roles: RoleBox) -> TouchedNodes:
+    """Collect the nodes that the insertions of ``union`` mention."""
+    tables = {name: table.columns for name, table in union.inserted_tables.items()}
     classes = tables["class_assertions"]
-    thing = whole.names.classes.ids.get(THING.iri, -1)
-    complex_ = whole.complex_insertions()
+    thing = union.names.classes.ids.get(THING.iri, -1)
+    complex_ = union.complex_insertions()
     plain = [p for a in complex_ for p in normalise(a, roles).assertions]
     negative = [
         p
         for p in plain
         if isinstance(p, NegativeObjectPropertyAssertion | NegativeDataPropertyAssertion)
     ]
-    denied = whole.nodes_of([i for p in negative for i in individuals_of(p)])
-    named = whole.nodes_of([i for p in plain for i in individuals_of(p)])
+    denied = union.nodes_of([i for p in negative for i in individuals_of(p)])
+    named = union.nodes_of([i for p in plain for i in individuals_of(p)])
     other = [classes["node"][classes["class"] != thing], named, tables["pairs"]["node"], denied]
     return TouchedNodes(
         unique(
@@ -301,9 +308,9 @@ class CalculusCache:
     names: Names
     _latest: list[NumberedCalculus] = field(default_factory=list, repr=False)
 
-    def tbox_with_insertions(self, whole: UnionView) -> SimplifiedTBox:
+    def tbox_with_insertions(self, union: UnionView) -> SimplifiedTBox:
         """Simplify the TBox with the vocabulary of the insertions."""
-        return self.extended_tbox(self.new_vocabulary(whole))
+        return self.extended_tbox(self.new_vocabulary(union))
 
     def extended_tbox(self, added: Sequence[SubClassOf | Class]) -> SimplifiedTBox:
         """Simplify the TBox with the vocabulary ``added``."""
@@ -313,16 +320,16 @@ class CalculusCache:
             else self.index.simplified_tbox
         )
 
-    def new_vocabulary(self, whole: UnionView) -> list[SubClassOf | Class]:
-        """The vocabulary of the insertions that T and A do not have."""
-        classes = unique(whole.inserted_tables["class_assertions"].columns["class"])
-        brought = vocabulary_of(whole.names, classes, whole.complex_insertions(), self.roles)
+    def new_vocabulary(self, union: UnionView) -> list[SubClassOf | Class]:
+        """The names and definitions that the insertions bring and (T, A) does not have."""
+        classes = unique(union.inserted_tables["class_assertions"].columns["class"])
+        brought = needed_vocabulary(union.names, classes, union.complex_insertions(), self.roles)
         return [x for x in brought if x not in self._known_vocabulary]
 
     @cached_property
     def _known_vocabulary(self) -> frozenset[SubClassOf | Class]:
-        """The vocabulary of T and A, and every name that is an atom: these change neither clauses
-        nor atoms.
+        """The names and definitions of T and A, and every name that is an atom: these change
+        neither clauses nor atoms.
         """
         index = self.index
         atoms = {*index.simplified_tbox.clauses.atoms} & {
@@ -333,7 +340,7 @@ class CalculusCache:
     def calculus_for(
         self, simplified: SimplifiedTBox, criterion: str, names: Names
     ) -> NumberedCalculus:
-        """Return the calculus of ``criterion``.
+        """Return the cached calculus of ``criterion`` over ``simplified``.
 
         If the batch brings no name and no axiom, it is one that remembers earlier batches.
         """

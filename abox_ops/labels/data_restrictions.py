@@ -55,7 +55,7 @@ class DataRestrictions:
 
     @cached_property
     def theory(self) -> DataTheory:
-        """Reasoning about datatypes; loaded when a value is first looked at."""
+        """The datatype reasoner; loaded when a value is first looked at."""
         from shiq.datatypes import DataTheory
 
         return DataTheory(self.space.tbox.definitions, self.space.tbox.roles)
@@ -111,8 +111,8 @@ class DataRestrictions:
         """Decide whether the assertion ``property``(a, ``literal``) can be left out at an element
         with ``label``.
 
-        ``count_values`` gives |V| + G of a's merge class for a restriction; ``negated``: the properties
-        of negative data assertions, closed downwards.
+        count: gives |V| + G of a's merge class for a restriction. negated: the properties of
+        negative data assertions, closed downwards.
         """
         if property in self.disjoint_properties or property in negated:
             return False
@@ -124,14 +124,14 @@ class DataRestrictions:
         return True
 
     def needs_below(self, property: str) -> list[tuple[int, DataAtLeast]]:
-        """The ≥n g.D with g below ``property``, each with its position among the atoms."""
+        """The ≥n g.D with g below ``property``, each with its atom id."""
         return [need for g in self.subproperties(property) for need in self._at_least.get(g, ())]
 
     def count_values(
         self, atom: DataAtMost, members: list[tuple[Label, set[tuple[str, Literal]]]]
     ) -> int:
-        """Compute |V| + G for ``atom``: distinct values in its range, and values that may have to
-        be generated.
+        """Compute |V| + G for ``atom``: the number of distinct asserted values in its range, and of
+        values that may have to be generated.
 
         ``members``: the label and the data of every member of a merge class.
         """

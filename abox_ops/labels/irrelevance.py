@@ -31,7 +31,7 @@ from shiq.support import bits
 
 @dataclass
 class Needs:
-    """The at-least restrictions that may have to be met at an element, by its label; cached."""
+    """The at-least restrictions that an element may have to meet, by its label; cached."""
 
     space: LabelCalculus
 
@@ -45,8 +45,8 @@ class Needs:
                 self.heads.append((i, c.body, c.head & names))
 
     def possible_needs(self, label: Label) -> tuple[AtLeast, ...]:
-        """The ≥k R.D told at ``label``, or in the head of a clause that ``label`` does not satisfy
-        by names.
+        """The ≥k R.D that are told at ``label``, or in the head of a clause that no class name in
+        ``label`` satisfies.
         """
         found = self._needs_memo.get(label)
         if found is None:
@@ -74,7 +74,7 @@ def witness_survives(
 
 
 class OpenClauses(NamedTuple):
-    """The clauses that a role assertion leaves undecided.
+    """The clauses that the labels of both ends leave undecided on a role assertion.
 
     is_relevant: whether a u-type clause is open.
     at_subject, at_object: open m-type clauses with their centre there.
@@ -107,8 +107,8 @@ class Irrelevance:
         return found
 
     def undecided_clauses(self, role: Role, centre: Label, branch: Label) -> list[CompiledClause]:
-        """Find the clauses that an assertion of ``role`` matches with its subject as centre, and
-        that neither label satisfies.
+        """Find the clauses that an assertion of ``role``, its subject as centre, matches and that
+        neither label satisfies.
         """
         return [
             c
@@ -121,8 +121,8 @@ RESIDUAL = "urn:shiq:fresh:residual:"
 
 
 class Residuals:
-    """The residuals of one clausal TBox. ``tbox``: that TBox with their names as further atoms at
-    the end.
+    """Residuals of the clauses of one TBox: disjunctions that are asserted in place of role
+    assertions. ``tbox``: that TBox with their names as further atoms.
     """
 
     def __init__(self, space: LabelCalculus) -> None:
@@ -152,7 +152,7 @@ class Residuals:
 
     def residual_at(self, clause: CompiledClause, at_branch: bool, label: Label) -> Label | None:
         """Compute the label to assert at an end with ``label`` so that ``clause`` holds there; None
-        if every literal is refuted.
+        if ``label`` refutes every literal.
 
         It has one literal, or the name of the disjunction, over the extended TBox.
         """

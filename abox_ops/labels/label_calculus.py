@@ -33,8 +33,8 @@ Label: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class CompiledClause:
-    """A clause as bitmasks: body and head at the centre, body and head at a branch. ``n``: the
-    bound of an m-type clause, else 0.
+    """A clause as bitmasks over atoms: body and head at the centre, body and head at a branch.
+    ``n``: the bound of an m-type clause, else 0.
     """
 
     index: int
@@ -54,8 +54,8 @@ class CompiledClause:
 
 
 class SentLiterals(NamedTuple):
-    """Literals that one role assertion sends to its subject and to its object (a clash bit
-    included).
+    """Literals that one role assertion sends to its subject and to its object; a clash bit may be
+    among them.
     """
 
     subject: Label
@@ -66,7 +66,7 @@ EMPTY: Label = (0, 0)
 NOTHING_SENT = SentLiterals(EMPTY, EMPTY)
 
 
-def contradiction(tbox: ClausalTBox) -> Label:
+def contradiction_label(tbox: ClausalTBox) -> Label:
     """The label of a contradiction that no atom causes, such as an asserted owl:Nothing.
 
     No clause uses its bit.
@@ -83,7 +83,7 @@ def clashes(label: Label) -> bool:
 
 
 def join(first: Label, second: Label) -> Label:
-    """Unite two labels."""
+    """Unite the literals of two labels."""
     return first[0] | second[0], first[1] | second[1]
 
 
@@ -99,7 +99,7 @@ class LabelCalculus:
 
     def __post_init__(self) -> None:
         ids = self.tbox.atom_ids
-        self.clash = contradiction(self.tbox)
+        self.clash = contradiction_label(self.tbox)
         self.data_mask = sum(
             1 << i for i, a in enumerate(self.tbox.atoms) if isinstance(a, DataAtLeast | DataAtMost)
         )
@@ -145,14 +145,14 @@ class LabelCalculus:
         return found
 
     def roles_below(self, clause: CompiledClause) -> frozenset[Role]:
-        """The roles below S, for an m-type ``clause`` with ≤n S.C."""
+        """The roles below S, for the clause of a restriction ≤n S.C."""
         role = self.tbox.clauses[clause.index].role
         assert role is not None
         return self.tbox.roles.subroles(role)
 
     def may_loop(self, clause: CompiledClause) -> bool:
-        """Decide whether an element of a class may be its own S-neighbour, for an m-type ``clause``
-        with ≤n S.C.
+        """Decide whether an element may be its own S-neighbour, for the clause of a restriction ≤n
+        S.C.
         """
         if not self.tbox.roles.loop_properties:
             return False
@@ -171,8 +171,8 @@ class LabelCalculus:
         return found
 
     def extend_to_clash(self, closed: Label, more: Label) -> Label:
-        """Close a ``closed`` label with ``more`` literals, up to the first clash. The cost depends
-        on ``more`` alone.
+        """Close a ``closed`` label together with ``more`` literals, up to the first clash. The cost
+        depends on ``more`` alone.
         """
         label = join(closed, more)
         if label == closed:
@@ -264,8 +264,8 @@ def unsatisfiable_classes(
     decide: Callable[[Sequence[Module]], Sequence[Answer]],
     is_over: Callable[[], bool] = lambda: False,
 ) -> tuple[list[str], int]:
-    """Find the named classes, sorted, that have no member in any model of ``tbox``; and how many
-    stayed undecided.
+    """Find the named classes that have no instance in any model of ``tbox``, sorted; and the number
+    of classes that stayed undecided.
 
     Only classes that some clause mentions are asked about: any other can have a member, unless
     nothing can.

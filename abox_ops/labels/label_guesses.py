@@ -22,7 +22,7 @@ DEPTH = 2
 
 @dataclass
 class LabelGuesses:
-    """Guessed model labels of one label calculus, cached."""
+    """Guesses of complete labels for a candidate model, by the label calculus; cached."""
 
     space: LabelCalculus
 
@@ -54,7 +54,7 @@ class LabelGuesses:
         return found
 
     def _guess(self, label: Label, triggers: int) -> Label:
-        """Guess the label: names of ``triggers`` are tried as true, the others as false."""
+        """Guess a complete label: names in ``triggers`` are tried as true, the others as false."""
         closed = self.space.close(label)
         label = self._close_with_witnesses(label, DEPTH)
         if clashes(label):
@@ -94,7 +94,9 @@ class LabelGuesses:
         return found
 
     def _extend_with_witnesses(self, closed: Label, more: Label, depth: int) -> Label:
-        """Close a ``closed`` label with ``more`` literals, in the same way."""
+        """Close a ``closed`` label with ``more`` literals under unit propagation and what witnesses
+        of its ≥-atoms send back.
+        """
         key = (join(closed, more), depth)
         found = self._close_memo.get(key)
         if found is None:
@@ -104,8 +106,8 @@ class LabelGuesses:
         return found
 
     def _add_sent_back(self, label: Label, depth: int) -> Label:
-        """Add what witnesses of the label's ≥-atoms send back, and close again, as long as there is
-        no clash.
+        """Add the literals that witnesses of the label's ≥-atoms send back, and close again, until
+        nothing changes or a clash.
 
         Stops because every round adds a literal of finitely many.
         """
@@ -122,7 +124,7 @@ class LabelGuesses:
 
     def _sent_back_by_witness(self, i: int, label: Label, depth: int) -> Label:
         """Compute the literals that a witness of the ≥-atom ``i`` sends to an element with
-        ``label``; a clash if there can be no witness.
+        ``label``; a clash if no witness is possible.
         """
         mask = self._masks[i]
         positive, negative = label[0] & mask, label[1] & mask
@@ -135,7 +137,7 @@ class LabelGuesses:
         return found
 
     def _atoms_at_first_end(self, role: Role) -> int:
-        """The atoms that the clauses on a role assertion read at its first end."""
+        """Bitmask of the atoms that clauses on the role read at the first end of a role assertion."""
         found = 0
         for c in self.space.clauses_on_role(role):
             found |= c.body | c.head
@@ -144,8 +146,8 @@ class LabelGuesses:
         return found
 
     def _label_after_witness(self, need: AtLeast, label: Label, depth: int) -> Label:
-        """Close the label together with a witness of ``need``, exchanging literals until nothing
-        changes.
+        """Close the label of an element together with that of a witness of ``need``, exchanging
+        literals until nothing changes.
         """
         witness = self._close_with_witnesses(
             (0 if need.filler is None else 1 << self.space.tbox.atom_ids[need.filler], 0), depth - 1
@@ -162,7 +164,9 @@ class LabelGuesses:
 
 @dataclass(frozen=True)
 class NameHalves:
-    """Binary tree over atoms, for search by halving. Masks and halves are made on demand."""
+    """Binary tree over class names, to find by halving the names that cannot be false. Masks and
+    halves are made on demand.
+    """
 
     positions: list[int]
 

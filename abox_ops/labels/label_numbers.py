@@ -31,7 +31,7 @@ _CAPACITY = 1 << 24
 
 
 def apply_to_distinct(keys: Ints, value: Callable[[int], int]) -> Ints:
-    """Apply ``value`` to each key, once per distinct key."""
+    """Apply the function ``value`` to each key, computing it once per distinct key."""
     if len(keys) <= TINY:
         values = {key: value(key) for key in sorted(set(keys.tolist()))}
         return np.array([values[key] for key in keys.tolist()], np.int64)
@@ -40,7 +40,7 @@ def apply_to_distinct(keys: Ints, value: Callable[[int], int]) -> Ints:
 
 
 class Memo:
-    """Cache of a function of numbers, looked up for many at once."""
+    """Cache of a function of integers, looked up for many arguments at once."""
 
     def __init__(self) -> None:
         self._keys = NONE
@@ -64,7 +64,7 @@ class Memo:
         return self._values[at]
 
     def _cached_positions(self, keys: Ints) -> tuple[Bools, Ints]:
-        """Decide which keys are cached; return their positions too."""
+        """Find the position of each key in the cache, and whether it is cached."""
         if not len(self._keys):
             return np.zeros(len(keys), np.bool_), np.zeros(len(keys), np.int64)
         at = np.minimum(self._keys.searchsorted(keys), len(self._keys) - 1)
@@ -73,7 +73,7 @@ class Memo:
 
 
 class LabelMemo:
-    """Cache of a function of label numbers, as an array."""
+    """Cache of a function of label ids, as an array."""
 
     def __init__(self) -> None:
         self._values = NONE
@@ -94,8 +94,8 @@ class LabelMemo:
 
 @dataclass
 class LabelNumbers:
-    """Labels of one `LabelCalculus`, numbered in order of appearance, with operations on arrays of
-    numbers. Results are memoised.
+    """Ids of the labels of one `LabelCalculus`, in order of appearance, and its operations on
+    arrays of ids. Results are cached.
     """
 
     space: LabelCalculus
@@ -113,7 +113,7 @@ class LabelNumbers:
         self._is_clash = np.zeros(0, np.bool_)
 
     def id(self, label: Label) -> int:
-        """The number of ``label``; a new one if it is new."""
+        """The id of ``label``; assigned if it is new."""
         found = self._ids.get(label)
         if found is None:
             if len(self.labels) == _CAPACITY:
@@ -124,32 +124,32 @@ class LabelNumbers:
 
     @property
     def clash_id(self) -> int:
-        """The number of the label of a contradiction."""
+        """The id of the label of a contradiction."""
         return self.id(self.space.clash)
 
     def ids(self, labels: Iterable[Label]) -> Ints:
-        """The number of each of ``labels``."""
+        """The id of each of ``labels``."""
         return np.fromiter(map(self.id, labels), np.int64)
 
     # --- on arrays of numbers ---------------------------------------------------------------------
 
     def join(self, first: Ints, second: Ints) -> Ints:
-        """Join each pair of labels."""
+        """Unite the literals of each pair of labels, given by id."""
         pairs, inverse = distinct_rows(first, second)
         return np.fromiter(
             (self._join_pair(a * _CAPACITY + b) for a, b in pairs), np.int64, len(pairs)
         )[inverse]
 
     def extend(self, label: int, more: int) -> int:
-        """Close one label with the literals of another."""
+        """Close a label together with the literals of another one; return the id of the result."""
         return self._close_one(self._join_pair(label * _CAPACITY + more))
 
     def close(self, ids: Ints) -> Ints:
-        """Close each label under the local clauses."""
+        """Close each label under the local clauses, by id."""
         return apply_to_distinct(ids, self._close_one)
 
     def restrict_each(self, ids: Ints, mask: Ints, masks: Sequence[int]) -> Ints:
-        """Restrict each label to the atoms in ``masks[mask[i]]``."""
+        """Restrict each label to the atoms in its own mask, ``masks[mask[i]]``."""
         if len(ids) <= TINY:
             return np.array(
                 [self.restrict_one(i, masks[m]) for i, m in zip(ids.tolist(), mask.tolist())],
@@ -215,7 +215,7 @@ class LabelNumbers:
         return found
 
     def _join_pair(self, key: int) -> int:
-        """Join the pair of labels that ``key`` encodes, cached."""
+        """Unite the literals of the pair of labels that ``key`` encodes; cached."""
         found = self._join_memo.get(key)
         if found is None:
             first, second = divmod(key, _CAPACITY)
@@ -241,7 +241,7 @@ class LabelNumbers:
 
 @dataclass
 class RolePropagation:
-    """Effects of role assertions by numbers (role, label of the subject, label of the object).
+    """Effects of role assertions, given by role id and label ids of both ends; cached.
 
     ``roles`` gives the role of each number.
     """
@@ -267,13 +267,13 @@ class RolePropagation:
         )
 
     def reduce_labels(self, role: Ints, label: Ints) -> Ints:
-        """Restrict each label to the atoms that clauses on the role use at that end. Far fewer are
-        distinct then.
+        """Restrict each label to the atoms that clauses on the role use at that end, so that fewer
+        labels are distinct.
         """
         return self.table.restrict_each(label, role, self._role_masks())
 
     def _role_masks(self) -> list[int]:
-        """By number of the role: the atoms that a clause on it, seen from that end, speaks of."""
+        """For each role id, a bitmask of the atoms that clauses on the role use at that end."""
         space = self.table.space
         for named in self.roles()[len(self._masks) :]:
             mask = 0
@@ -287,8 +287,8 @@ class RolePropagation:
     def distinct_edges(
         self, role: Ints, subject: Ints, object: Ints
     ) -> tuple[list[tuple[int, ...]], Ints]:
-        """The distinct (role, reduced labels of both ends), and the position of each role assertion
-        among them.
+        """Find the distinct (role, reduced labels of both ends), and the position of each role
+        assertion among them.
         """
         return distinct_rows(
             role, self.reduce_labels(role, subject), self.reduce_labels(role ^ 1, object)
@@ -303,7 +303,9 @@ class RolePropagation:
     def open_clauses(
         self, role: Ints, subject: Ints, object: Ints
     ) -> tuple[list[OpenClauses], Ints]:
-        """The distinct `OpenClauses`, and the position of each role assertion among them."""
+        """Find the distinct `OpenClauses` of role assertions, and the position of each role
+        assertion among them.
+        """
         combination, inverse = self.distinct_edges(role, subject, object)
         labels, roles = self.table.labels, self.roles()
         return [
@@ -313,8 +315,8 @@ class RolePropagation:
     def undecided_clauses(
         self, role: int, label: int, other: int
     ) -> tuple[tuple[CompiledClause, bool], ...]:
-        """Find the clauses on a role assertion that neither label satisfies, each with whether its
-        first end is the branch.
+        """Find the clauses on a role assertion that neither label satisfies, each with whether the
+        first end is its branch.
         """
         key = (role, label, other)
         found = self._undecided_memo.get(key)
@@ -331,8 +333,8 @@ class RolePropagation:
         return found
 
     def unmet_heads(self, role: int, label: int, other: int) -> int:
-        """Collect the head atoms of the first end of undecided u-type clauses: the ≥-atoms if there
-        are any, else all.
+        """Collect the head atoms at the first end of the undecided u-type clauses: the ≥-atoms if
+        there are any, else all.
 
         Returns a label.
         """

@@ -16,7 +16,7 @@ from shiq.model.clause import ClausalTBox
 
 
 def number_used_labels(labels: Sequence[Label], used: Ints) -> tuple[list[Label], Ints]:
-    """Number the empty label and those that ``used`` names, in order.
+    """Select the labels with the ids ``used`` and the empty one, sorted, and renumber them.
 
     Returns: the labels, and the new number of each of ``labels`` (-1: none).
     """
@@ -35,7 +35,7 @@ def label_rows(labels: Sequence[Label]) -> Columns:
 
 
 def read_labels(rows: Columns) -> list[Label]:
-    """Read the labels by number from the table ``labels``."""
+    """Read the labels, in order of their ids, from the table ``labels``."""
     positive, negative = (rows[name].to_pylist() for name in ("positive", "negative"))
     return [(int(p, 16), int(n, 16)) for p, n in zip(positive, negative)]
 

@@ -31,7 +31,8 @@ V = TypeVar("V")
 
 
 class NumberedCalculus:
-    """`LabelCalculus` and its companions for ``tbox``, on numbered labels.
+    """The label calculus of ``tbox`` with its tables for counting, residuals and guesses, on arrays
+    of label and role ids.
 
     Args:
             labels: labels with numbers already, of a TBox whose atoms are a prefix.
@@ -58,7 +59,7 @@ class NumberedCalculus:
         self._cached_values: dict[Callable[[NumberedCalculus], object], Any] = {}
 
     def make_once(self, make: Callable[[NumberedCalculus], V]) -> V:
-        """Return the result of ``make`` for this calculus, made on first use."""
+        """Return the value that ``make`` gives for this calculus, computed on first use."""
         if make not in self._cached_values:
             self._cached_values[make] = make(self)
         found: V = self._cached_values[make]
@@ -67,17 +68,17 @@ class NumberedCalculus:
     # --- what the criterion `model` asks of the clauses -------------------------------------------
 
     @cached_property
-    def completions(self) -> LabelGuesses:
-        """Guesses of model labels."""
+    def label_guesses(self) -> LabelGuesses:
+        """The guesses of complete labels for candidate models."""
         return (
             LabelGuesses(self.space)
             if self._model_calculus is None
-            else self._model_calculus.completions
+            else self._model_calculus.label_guesses
         )
 
     @cached_property
     def residuals(self) -> Residuals:
-        """Residuals of the clauses."""
+        """The residuals of the clauses."""
         return (
             Residuals(self.space)
             if self._model_calculus is None
@@ -88,13 +89,13 @@ class NumberedCalculus:
 
     @property
     def roles(self) -> list[Role]:
-        """The role of each number."""
+        """The role of each id."""
         for iri in self.names.object_properties.values[len(self._roles) // 2 :]:
             self._roles += [Role(iri), Role(iri, True)]
         return self._roles
 
     def is_role_in(self, role: Ints, roles: frozenset[Role]) -> Bools:
-        """Decide whether each role number is of one of ``roles``."""
+        """Decide whether each role, given by id, is one of ``roles``."""
         known = self._flags_by_roles.get(roles)
         if known is None or known[0] < len(self.roles):
             flags = np.fromiter((r in roles for r in self.roles), np.bool_, len(self.roles))
@@ -102,15 +103,17 @@ class NumberedCalculus:
         return known[1][role]
 
     def roles_below(self, clause: CompiledClause) -> frozenset[Role]:
-        """See `LabelCalculus.roles_below`."""
+        """The roles below S, for the clause of a restriction ≤n S.C."""
         return self.space.roles_below(clause)
 
     def may_loop(self, clause: CompiledClause) -> bool:
-        """See `LabelCalculus.may_loop`."""
+        """Decide whether an element may be its own S-neighbour, for the clause of a restriction ≤n
+        S.C.
+        """
         return self.space.may_loop(clause)
 
-    def literal(self, iri: str, positive: bool) -> int:
-        """The label that holds one (negated) name."""
+    def literal_label(self, iri: str, positive: bool) -> int:
+        """The id of the label that holds one (negated) class name."""
         if iri == owl.NOTHING.iri:
             return self.table.clash_id if positive else EMPTY_ID
         if iri == owl.THING.iri:
@@ -119,10 +122,10 @@ class NumberedCalculus:
         return self.table.id((bit, 0) if positive else (0, bit))
 
     def class_labels(self, classes: Ints) -> Ints:
-        """The label that an assertion of each class gives."""
+        """The label id that an assertion of each class gives."""
         for iri in self.names.classes.values[len(self._class_ids) :]:
             known = iri in self.tbox.atom_ids or iri in (owl.NOTHING.iri, owl.THING.iri)
-            self._class_ids.append(self.literal(iri, True) if known else -1)
+            self._class_ids.append(self.literal_label(iri, True) if known else -1)
         found = np.array(self._class_ids, np.int64)[classes]
         if len(found) and found.min() < 0:
             raise KeyError(self.names.classes.values[int(classes[np.argmin(found)])])
@@ -132,28 +135,28 @@ class NumberedCalculus:
 
     @cached_property
     def functional_clauses(self) -> list[CompiledClause]:
-        """The clauses of ≤1 S.C."""
+        """The clauses of restrictions ≤1 S.C."""
         return [c for c in self.space.m_type if c.n == 1]
 
     @cached_property
     def bounded_names(self) -> list[tuple[CompiledClause, int]]:
-        """The m-type clauses with names in the head, and these names."""
+        """The m-type clauses with class names in the head, each with a bitmask of these names."""
         names = sum(1 << i for i, atom in enumerate(self.tbox.atoms) if isinstance(atom, str))
         return [(c, c.head & names) for c in self.space.m_type if c.head & names]
 
     @cached_property
-    def counting_bits(self) -> int:
-        """The atoms that E, G and activity depend on."""
+    def counting_mask(self) -> int:
+        """Bitmask of the atoms that counting for at-most restrictions depends on."""
         at_least = sum(1 << i for i in self.space.at_least)
-        found = at_least | self.filler_bits
+        found = at_least | self.filler_mask
         for c in self.space.compiled:
             if c.n or c.head & at_least:
                 found |= c.body | c.head | c.branch_body
         return found
 
     @cached_property
-    def filler_bits(self) -> int:
-        """The names D of the ≥k R.D."""
+    def filler_mask(self) -> int:
+        """Bitmask of the names D of the restrictions ≥k R.D."""
         return sum(
             {
                 1 << self.tbox.atom_ids[need.filler]
@@ -174,20 +177,20 @@ class NumberedCalculus:
 
     @cached_property
     def bounded_properties(self) -> frozenset[str]:
-        """Data properties below one that some ≤n restricts."""
+        """Data properties below one that an at-most restriction bounds."""
         return self.tbox.roles.data_below(
             atom.property for atom in self.tbox.atoms if isinstance(atom, DataAtMost)
         )
 
     @cached_property
     def counted_properties(self) -> frozenset[str]:
-        """Data properties below one that some ≤n with n ≥ 1 restricts."""
+        """Data properties below one that a restriction ≤n with n ≥ 1 bounds."""
         atoms = (atom for atom in self.tbox.atoms if isinstance(atom, DataAtMost) and atom.n)
         return self.tbox.roles.data_below(atom.property for atom in atoms)
 
     @cached_property
-    def data_bits(self) -> int:
-        """The atoms that the clauses with a data restriction speak of, and those restrictions."""
+    def data_clause_mask(self) -> int:
+        """Bitmask of the atoms in clauses with a data restriction."""
         found = self.space.data_mask
         for c in self.space.compiled:
             if c.head & self.space.data_mask:
@@ -195,8 +198,8 @@ class NumberedCalculus:
         return found
 
     def refuted_labels(self, rows: Columns, literals: Iterable[owl.Literal]) -> Ints:
-        """The label that each data assertion gives (`DataRestrictions.refuted_label`); ``literals`` are those
-        of the rows.
+        """The label id of the data restrictions that each data assertion refutes
+        (`DataRestrictions.refuted_label`); ``literals`` are those of the rows.
         """
         properties = self.names.data_properties.values
         values = list(literals)
@@ -215,8 +218,10 @@ class NumberedCalculus:
         return found
 
     def are_indistinct_strings(self, properties: Ints, strings: Bools) -> Bools:
-        """Decide whether each data assertion has one of the ``strings`` on a property that treats
+        """Decide whether each data assertion has a string on a property whose restrictions treat
         all strings alike.
+
+        strings: whether each literal is a legal string.
         """
         names = self.names.data_properties.values
         found = np.fromiter(
@@ -253,7 +258,7 @@ class NumberedCalculus:
 
 
 def _treats_strings_alike(datatype: str) -> bool:
-    """Decide whether a datatype has all strings, or none."""
+    """Decide whether a datatype contains all strings, or none."""
     # Loaded where a clause speaks of a data range.
     from shiq.datatypes.datatype_map import TYPES
     from shiq.datatypes.values import TEXT

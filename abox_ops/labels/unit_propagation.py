@@ -21,10 +21,10 @@ _FEW = 8
 
 
 class Propagation(Protocol):
-    """Unit propagation with the clauses over atoms below a width."""
+    """Protocol of unit propagation with the local clauses over atoms below a width."""
 
     def everywhere(self) -> tuple[int, int]:
-        """The closure of the empty label."""
+        """The closure of the empty label: the literals of every individual."""
 
     def closure(
         self, label: tuple[int, int], closed: tuple[int, int], *, to_clash: bool = False
@@ -63,7 +63,7 @@ class MaskPropagation:
                 self._clauses_by_literal.setdefault(literal, []).append(clause)
 
     def everywhere(self) -> tuple[int, int]:
-        """See `Propagation`."""
+        """The closure of the empty label: the literals of every individual."""
         return self.closure(
             (0, 0), (0, 0), [clause for clause in self._clauses if not clause & (clause - 1)]
         )
@@ -76,7 +76,9 @@ class MaskPropagation:
         *,
         to_clash: bool = False,
     ) -> tuple[int, int]:
-        """See `Propagation`; ``closed`` is closed but for the clauses in ``queue``."""
+        """Close ``label``, whose part ``closed`` is closed but for the clauses in ``queue``. With
+        ``to_clash``, stop at the first clash.
+        """
         width, low, clauses_with = self._width, self._low, self._clauses_by_literal
         positive, negative = label
         # Names that no clause here speaks of.
@@ -145,7 +147,7 @@ class WidePropagation:
                 self._clauses_by_literal.setdefault(literal, []).append(i)
 
     def everywhere(self) -> tuple[int, int]:
-        """See `Propagation`."""
+        """The closure of the empty label: the literals of every individual."""
         return self.closure(
             (0, 0), (0, 0), [i for i, clause in enumerate(self._clauses) if len(clause) < 2]
         )
@@ -158,7 +160,9 @@ class WidePropagation:
         *,
         to_clash: bool = False,
     ) -> tuple[int, int]:
-        """See `Propagation`; ``closed`` is closed but for the clauses at the places in ``queue``."""
+        """Close ``label``, whose part ``closed`` is closed but for the clauses at the positions in
+        ``queue``. With ``to_clash``, stop at the first clash.
+        """
         width, low, clauses, clauses_with = (
             self._width,
             self._low,

@@ -35,23 +35,23 @@ NOTHING, ROLES, _CLAUSES = 0, 1, 2
 
 
 def clause_code(clause: CompiledClause) -> int:
-    """The code of a clause in `PulledInReasons`."""
+    """Encode a clause as a reason code of `PulledInReasons`."""
     return _CLAUSES + clause.index
 
 
 def clause_index(code: int) -> int | None:
-    """The index of the clause with this code; None for other codes."""
+    """Decode a reason code to the index of its clause; None for codes that stand for no clause."""
     return code - _CLAUSES if code >= _CLAUSES else None
 
 
 class PulledInReasons:
-    """The first reason for which each element entered A_add, by element number."""
+    """The first reason for which each element entered A_add, as a code by element number."""
 
     def __init__(self) -> None:
         self._codes = NONE
 
     def note(self, elements: Ints, codes: Ints | int) -> None:
-        """Note the reasons of ``elements`` that have none yet."""
+        """Record the reason codes of ``elements`` that have none yet."""
         if not len(elements):
             return
         count = int(elements.max()) + 1
@@ -63,7 +63,7 @@ class PulledInReasons:
         self._codes[elements[new]] = codes[new] if isinstance(codes, np.ndarray) else codes
 
     def codes(self, graph: Graph) -> Ints:
-        """The code of each representative: its own, or that of one of its parts."""
+        """The reason code of each element: its own, or that of an element joined into it."""
         found = np.zeros(len(graph), np.int64)
         noted = np.flatnonzero(self._codes)
         found[graph.rep[noted]] = self._codes[noted]
@@ -99,8 +99,8 @@ class AddSetColumns:
 
 
 @dataclass(frozen=True, eq=False)
-class FoundModules:
-    """The modules of A_add, from its ``columns`` over ``union`` = A ∪ A⁺.
+class AddSetModules:
+    """The modules of A_add, made from its ``columns`` over ``union`` = A ∪ A⁺.
 
     ``decided_modules``: the modules, where they are known already.
     """
@@ -113,7 +113,7 @@ class FoundModules:
     decided_modules: Sequence[NamedModule] | None = field(default=None, kw_only=True)
 
     def _members(self, elements: Ints) -> dict[int, tuple[str, ...]]:
-        """The sorted members of each element, as terms."""
+        """The names of the individuals of each element, sorted."""
         element, node = self.columns.graph.nodes_of(elements)
         terms = self.union.terms_of(node)
         found = dict(zip(element.tolist(), zip(terms)))
@@ -124,7 +124,7 @@ class FoundModules:
 
     @cached_property
     def modules(self) -> Sequence[NamedModule]:
-        """The connected components of A_add, ordered by their least members; or the
+        """The connected components of A_add as modules, ordered by their least members; or the
         ``decided_modules``.
         """
         if self.decided_modules is not None:
@@ -156,7 +156,9 @@ class FoundModules:
         )
 
     def _linked_elements(self) -> Ints:
-        """The elements of which more than a label may be kept."""
+        """The elements with kept role or data assertions, negative ones or inequalities. Modules of
+        other elements are only a label.
+        """
         found, graph = self.columns, self.columns.graph
         ends = [graph.different["source"], graph.different["target"]]
         rare = [e for x, _, y in graph.complex_facts.negative_edges for e in (x, y)] + [
@@ -168,13 +170,13 @@ class FoundModules:
         )
 
     def _label_module(self, label: int) -> Module:
-        """The module of one element that keeps nothing but a label."""
+        """Make the module of an element of which A_add keeps its label alone."""
         positive, negative = self.calculus.table.labels[label]
         return Module((positive,), (negative,))
 
     def _component_modules(self, rest: Ints, alone: dict[int, Module]) -> list[NamedModule]:
-        """The modules of the elements ``rest``; elements with only a label share the modules in
-        ``alone``, which grows.
+        """Make the modules of the elements ``rest``. Elements of which only a label is kept share
+        the modules in ``alone``, which is extended.
         """
         found, graph = self.columns, self.columns.graph
         members = self._members(rest)
@@ -210,16 +212,16 @@ class FoundModules:
         return result
 
     def components(self, count: int, first: Ints, second: Ints) -> Ints:
-        """The least number of its component for each of 0 … count-1, where first[i] and
-        second[i] are connected.
+        """Compute the least node of each node's connected component, for nodes 0 … count-1 with
+        edges first[i] – second[i].
         """
         return component_minima(count, first, second)
 
     def _rows_by_component(
         self, edges: Columns, component: Ints, order: Ints, rank: Ints, rest: np.ndarray
     ) -> dict[int, tuple[list, list, list, list, list]]:  # type: ignore[type-arg]
-        """Edges, negative edges, inequalities, data and negative data of each component that has
-        any, sorted.
+        """Group the kept rows by component, sorted: edges, negative edges, inequalities, data and
+        negative data.
         """
         graph = self.columns.graph
         within = np.zeros(len(component), np.int64)
@@ -265,7 +267,7 @@ class FoundModules:
         return parts
 
     def _kept_data_rows(self) -> set[tuple[int, str, owl.Literal]]:
-        """The kept data assertions as (element, property, literal), with their elements."""
+        """The kept data assertions as triples (element, property, literal)."""
         rows, names = self.columns.data, self.calculus.names.data_properties.values
         values = self.union.literals_of(rows["literal"])
         return {
@@ -286,12 +288,12 @@ def _distinct_edges(rows: Columns) -> Columns:
 
 
 class NamedModules(LazySequence[NamedModule]):
-    """A sequence of named modules in which few modules are distinct.
+    """A lazy sequence of named modules of which few are distinct.
 
     Args:
-            distinct, counts: the distinct modules, and how often each occurs.
-            crowd: the most individuals that one node stands for.
-            named: gives all modules, each with an object of ``distinct``.
+        distinct, counts: the distinct modules, and how often each occurs.
+        crowd: the maximal number of individuals that one node stands for.
+        named: gives all modules, each with an object of ``distinct``.
     """
 
     def __init__(
@@ -306,7 +308,7 @@ class NamedModules(LazySequence[NamedModule]):
 
     @classmethod
     def from_modules(cls, modules: Sequence[NamedModule]) -> NamedModules:
-        """Wrap modules that exist already."""
+        """Wrap a list of modules that exists already."""
         if isinstance(modules, cls):
             return modules
         distinct = {id(m.module): m.module for m in modules}
@@ -316,7 +318,7 @@ class NamedModules(LazySequence[NamedModule]):
 
 
 class ModuleAnswers(LazySequence[Answer]):
-    """One answer for each of ``modules``, stored for the distinct ones."""
+    """One answer for each of ``modules``, as a lazy sequence over the answers to distinct modules."""
 
     def __init__(self, modules: NamedModules, distinct: Sequence[Answer]) -> None:
         super().__init__(len(modules), self._answer_each)
@@ -337,12 +339,12 @@ def ask_distinct(
 
 
 def distinct_answers(answers: Sequence[Answer]) -> Iterable[Answer]:
-    """The answers, each at least once."""
+    """The distinct answers among ``answers``; others may be repeated."""
     return answers.distinct if isinstance(answers, ModuleAnswers) else answers
 
 
 def answer_positions(answers: Sequence[Answer], is_chosen: Callable[[Answer], bool]) -> list[int]:
-    """Positions in ``answers`` of those for which ``is_chosen`` is true."""
+    """Find the positions of those ``answers`` for which ``is_chosen`` is true."""
     if not any(map(is_chosen, distinct_answers(answers))):
         return []
     return [i for i, answer in enumerate(answers) if is_chosen(answer)]
@@ -360,7 +362,7 @@ def count_verdicts(answers: Sequence[Answer]) -> Counter[Verdict]:
 
 
 def inconsistent_groups(add_set: AddSet, answers: Sequence[Answer]) -> list[tuple[str, ...]]:
-    """The individuals of each contradictory element and of each inconsistent module.
+    """List the individuals of each contradictory element and of each inconsistent module.
 
     Of a module only those near the contradiction, if the reasoner reports which.
     """
@@ -377,6 +379,6 @@ def inconsistent_groups(add_set: AddSet, answers: Sequence[Answer]) -> list[tupl
 
 
 def individuals_in(module: NamedModule) -> tuple[str, ...]:
-    """The individuals of a module, element by element."""
+    """List the individuals of a module, element by element."""
     elements = module.elements
     return elements[0] if len(elements) == 1 else tuple(i for element in elements for i in element)

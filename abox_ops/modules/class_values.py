@@ -19,7 +19,8 @@ from shiq.model.clause import DataAtLeast, DataAtMost
 
 
 class ClassValues:
-    """Labels and data of the members of some merge classes.
+    """Data assertions and labels of the members of some merge classes, to count values for data
+    restrictions.
 
     Args:
         classes: the names of the merge classes.
@@ -42,7 +43,7 @@ class ClassValues:
         self._members = members[1]
         self._place = classes.searchsorted(members[0])
         self._labels, self._label, _ = distinct(
-            calculus.table.restrict_all(labels, calculus.data_bits)
+            calculus.table.restrict_all(labels, calculus.data_clause_mask)
         )
         order = members[1].argsort()
         owner = order[members[1][order].searchsorted(rows["element"])]
@@ -54,8 +55,8 @@ class ClassValues:
         self._counts: dict[DataAtMost, list[int]] = {}
 
     def count_values(self, atom: DataAtMost, class_: int) -> int:
-        """Compute |V| + G of a merge class for ``atom``: distinct values in its range, and values
-        that may have to be generated.
+        """Compute |V| + G of a merge class for ``atom``: the number of distinct asserted values in
+        its range, and of values that may have to be generated.
         """
         if atom not in self._counts:
             self._counts[atom] = [
@@ -64,8 +65,8 @@ class ClassValues:
         return self._counts[atom][int(self._classes.searchsorted(class_))]
 
     def _value_numbers(self) -> Ints:
-        """Number the value of each literal: equal for identical values; an ill-typed literal has
-        its own.
+        """Number the values of all literals: equal numbers for identical values; an ill-typed
+        literal has its own number.
         """
         theory, number = self._calculus.data.theory, dict[object, int]()
         keys = [
@@ -128,7 +129,7 @@ class ClassValues:
             [answer is True or (maybe and answer is None) for answer in answers], np.bool_
         )[which]
 
-    def _count_by_class(self, places: Ints) -> list[int]:
-        """Count the positions in each merge class."""
-        counts: list[int] = np.bincount(places, minlength=len(self._classes)).tolist()
+    def _count_by_class(self, positions: Ints) -> list[int]:
+        """Count how often each merge class occurs in ``positions``, given by position."""
+        counts: list[int] = np.bincount(positions, minlength=len(self._classes)).tolist()
         return counts

@@ -22,8 +22,8 @@ from shiq.reasoner.protocol import Module
 
 @dataclass
 class KeptAssertions:
-    """A_add by element: labels, role assertions (subject, named role, object), inequalities,
-    negative assertions, data.
+    """A_add as sets of assertions over elements: labels, role assertions (subject, named role,
+    object), inequalities, negative assertions, data.
     """
 
     labels: Mapping[str, Label]
@@ -34,8 +34,8 @@ class KeptAssertions:
     negative_data: set[tuple[str, str, Literal]] = field(default_factory=set)
 
     def keep_negative(self, graph: ElementGraph, element: str) -> None:
-        """Keep the negative assertions and inequalities of ``element``; those with another element
-        only if that is kept too.
+        """Add the negative assertions and inequalities of ``element``; those with another element
+        only if that is in A_add too.
         """
         self.negative_edges |= {
             (element, r, b)
@@ -94,7 +94,8 @@ def component_modules(
 
 @dataclass(frozen=True)
 class Closure:
-    """Result of a criterion in the form of the specification: A_add as dictionaries.
+    """A_add and the elements of one check as dictionaries, in the form of the executable
+    specification.
 
     region: I. labels: told⁺ of I and of the touched elements. touched_elements: elements of A⁺.
     contradictory: elements of I whose label clashes. add_set: A_add without these.
@@ -115,8 +116,8 @@ def kept_assertions(
     about: Callable[[str], Sequence[owl.Assertion]],
     roles: RoleBox,
 ) -> Iterator[owl.Assertion]:
-    """The distinct assertions of A ∪ A⁺ that are kept, by individual, then remedies that are not
-    asserted anyway.
+    """Iterate over the assertions of A ∪ A⁺ that are kept, by individual, then the remedies that
+    are not asserted.
 
     Class assertions, sameAs and what cannot be decided at an element of I are kept; role and
     data assertions where the closure keeps them (not at elements that contradict themselves);

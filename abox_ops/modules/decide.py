@@ -34,7 +34,8 @@ KnownReasons: TypeAlias = "dict[tuple[Row, ...], tuple[list[Axiom], bool]]"
 
 @dataclass
 class Decider:
-    """Decides modules by ``reasoner``, each shape once. Undetermined answers are not remembered.
+    """Service that decides modules by ``reasoner``, one question for each shape. Undetermined
+    answers are not remembered.
 
     question_count: modules that reached the reasoner.
     answers_by_tbox: by id of a TBox, the shapes and their full answers. attempts_by_tbox: the same
@@ -63,7 +64,7 @@ class Decider:
     def decide(
         self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None
     ) -> list[Answer]:
-        """One answer per module, in order."""
+        """Decide each module; return the answers in order."""
         if not modules:
             return []
         shapes, answers = self._shapes_and_answers(tbox)
@@ -116,15 +117,13 @@ class Decider:
     def attempt_once(
         self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None
     ) -> list[Answer]:
-        """Answer as `attempt` does, without ordering and remembering, for modules that come only
-        once.
-        """
+        """Answer as `attempt` does, but without caching by shape, for modules that come only once."""
         self.question_count += len(modules)
         return list(self.own_reasoner.attempt(tbox, modules, timeout))
 
     @property
     def own_reasoner(self) -> OwnReasoner:
-        """The own reasoner, which answers within small budgets."""
+        """The built-in reasoner, which answers within small budgets."""
         if self._own_reasoner is None:
             from shiq.reasoner.own_reasoner import OwnReasoner
 
@@ -138,9 +137,7 @@ class Decider:
         asked: Mapping[Shape, Module],
         timeout: float | None,
     ) -> dict[Shape, Answer]:
-        """Answer new shapes within the small budget; those that time did not suffice for are not
-        remembered.
-        """
+        """Decide new shapes within the small budget; answers cut short by time are not remembered."""
         if self.audit is not None and self.audit.disagreements:
             return dict.fromkeys(asked, _stopped_answer())
         deadline = None if timeout is None else time.monotonic() + timeout
@@ -173,7 +170,9 @@ class Decider:
         self.attempts_by_tbox.clear()
 
     def _shapes_and_answers(self, tbox: ClausalTBox) -> tuple[Shapes, dict[Shape, Answer]]:
-        """The shape keys over ``tbox``, and the full answers to them."""
+        """The cache for ``tbox``: its shape keys, and the answers in full to the shapes asked so
+        far.
+        """
         if id(tbox) not in self.answers_by_tbox:
             from shiq.abox_ops.modules.shapes import Shapes
 
@@ -184,7 +183,7 @@ class Decider:
     def _decide_part(
         self, tbox: ClausalTBox, part: Sequence[tuple[Shape, Module]], timeout: float | None
     ) -> Sequence[Answer]:
-        """Decide new shapes in one call of the reasoner, and audit a share of them."""
+        """Decide new shapes in one call of the reasoner, and audit a share of the answers."""
         modules = [module for _, module in part]
         if self.audit is None:
             return self.reasoner.decide(tbox, modules, timeout)
@@ -205,10 +204,11 @@ class Decider:
                 return answers
         return [_stopped_answer()] * len(part)
 
-    def core(
+    def inconsistent_core(
         self, tbox: ClausalTBox, module: Module, timeout: float | None = None
     ) -> Module | None:
-        """Find an inconsistent part of ``module``; None if the reasoner does not trace.
+        """Find an inconsistent part of ``module``; None if the reasoner does not record which part
+        it used.
 
         See `shiq.reasoner.protocol.CoreFinder`.
         """
@@ -218,14 +218,16 @@ class Decider:
             else None
         )
 
-    def space(self, tbox: ClausalTBox) -> LabelCalculus:
+    def label_calculus(self, tbox: ClausalTBox) -> LabelCalculus:
         """The label calculus of ``tbox``; the last one is cached."""
         if self._space is None or self._space.tbox is not tbox:
             self._space = LabelCalculus(tbox)
         return self._space
 
     def reason_cache(self, tbox: TBox) -> KnownReasons:
-        """The cache of reasons for conflicts of ``tbox``, to be added to; the last ones are kept."""
+        """The cache of reasons for conflicts of ``tbox``, for the caller to extend; only the last
+        TBox is cached.
+        """
         if self._reasons is None or self._reasons[0] is not tbox:
             self._reasons = (tbox, {})
         return self._reasons[1]
@@ -235,7 +237,7 @@ class Decider:
         return len(self.shape_keys(tbox, modules))
 
     def shape_keys(self, tbox: ClausalTBox, modules: Sequence[Module]) -> frozenset[Shape]:
-        """The distinct shapes of ``modules``; none if nothing over ``tbox`` was asked."""
+        """The distinct shapes of ``modules``; empty if nothing was asked over ``tbox``."""
         entry = self.answers_by_tbox.get(id(tbox))
         return frozenset(_shape_of_each(entry[1], modules)) if entry else frozenset()
 
@@ -246,8 +248,8 @@ def _stopped_answer() -> Answer:
 
 
 def _shape_of_each(shapes: Shapes, modules: Sequence[Module]) -> list[Shape]:
-    """The shape of each of ``modules``, computed once where an engine gives one object for many
-    elements.
+    """Compute the shape of each of ``modules``, once per module object, since engines repeat
+    objects.
     """
     distinct = {id(m): m for m in modules}
     keys = {i: shapes.shape_of(m) for i, m in distinct.items()}
@@ -272,7 +274,7 @@ class Disagreement:
 
 @dataclass
 class Audit:
-    """Audit of a share of the shapes by a second reasoner.
+    """Audit of a share of the shapes: a second reasoner decides them again.
 
     share: 0 to 1. auditors: makes the auditor of each reasoner, by name, when it is first needed.
     audited_count, agreement_count, undecided_count: numbers of shapes; the auditor could not decide
@@ -288,7 +290,7 @@ class Audit:
     _open_auditors: dict[str, Reasoner] = field(default_factory=dict)
 
     def is_drawn(self, shape: Shape) -> bool:
-        """Decide whether ``shape`` belongs to the audited share."""
+        """Decide whether ``shape`` is in the random share that is audited."""
         digest = blake2b(repr(shape).encode("utf-8", "surrogatepass"), digest_size=8).digest()
         return int.from_bytes(digest, "big") < self.share * 2**64
 
@@ -296,7 +298,7 @@ class Audit:
         self, tbox: ClausalTBox, asked: Sequence[tuple[Module, Answer, str]], timeout: float | None
     ) -> None:
         """Ask the auditors about decided modules and record the outcome. The first disagreement
-        ends it.
+        ends the audit.
         """
         by_name: dict[str, list[tuple[Module, Answer]]] = {}
         for module, answer, name in asked:
@@ -331,7 +333,7 @@ class Audit:
         )
 
     def _open_auditor(self, name: str) -> Reasoner:
-        """Start an auditor on first use, and return it."""
+        """Start a reasoner of the audit on first use, and return it."""
         if name not in self._open_auditors:
             self._open_auditors[name] = self.auditors[name]()
         return self._open_auditors[name]
@@ -345,7 +347,9 @@ class Audit:
 
 @dataclass(frozen=True)
 class DrawnShapes:
-    """Modules drawn for the audit, one of each shape over ``tbox``, and the verdicts of executors."""
+    """Modules drawn for the audit, one of each shape over ``tbox``, with the verdicts that
+    executors gave.
+    """
 
     tbox: ClausalTBox
     modules: tuple[tuple[Module, str], ...]
@@ -363,7 +367,7 @@ def draw_shapes(
 
 
 def audit_drawn_shapes(asked: DrawnShapes, decider: Decider, seconds: float | None) -> None:
-    """Ask ``decider``, which audits, about the shapes of executors.
+    """Let the auditing ``decider`` decide the shapes that executors have decided.
 
     A difference from an executor is recorded as a disagreement.
     """

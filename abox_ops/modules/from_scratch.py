@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from shiq.abox_ops.elements.element_graph import ElementGraph
 from shiq.abox_ops.elements.normal_assertions import normalise, vocabulary
 from shiq.abox_ops.engine import NamedModule
-from shiq.abox_ops.labels.label_calculus import clashes, contradiction
+from shiq.abox_ops.labels.label_calculus import clashes, contradiction_label
 from shiq.abox_ops.modules.components import Closure, KeptAssertions, component_modules
 from shiq.datatypes import DataTheory, IllTyped
 from shiq.model import Assertion, TBox
@@ -22,7 +22,8 @@ from shiq.simplify import simplify
 
 @dataclass(frozen=True)
 class ScratchQuestion:
-    """The question whether all of a small ABox is consistent, in modules.
+    """The question whether a small ABox is consistent, split into modules that keep every
+    assertion.
 
     tbox: the clauses over which the modules are written.
     contradictory: whether an element contradicts by itself; there is nothing to ask then.
@@ -59,7 +60,7 @@ def closure_of_all(tbox: ClausalTBox, theory: DataTheory, whole: ElementGraph) -
     labels = {e: whole.asserted_label(e) for e in whole.element_names()}
     for element in labels:
         if any(isinstance(theory.value(v), IllTyped) for _, v in whole.values(element)):
-            labels[element] = contradiction(whole.tbox)
+            labels[element] = contradiction_label(whole.tbox)
     contradictory = {e for e, label in labels.items() if clashes(label)}
     rest = labels.keys() - contradictory
     kept = KeptAssertions({e: labels[e] for e in rest})

@@ -26,7 +26,8 @@ from shiq.model.roles import Role
 
 @dataclass(frozen=True)
 class NegatedProperties:
-    """Properties of negative assertions, closed downwards.
+    """Roles and data properties that negative assertions or role axioms are about, closed
+    downwards.
 
     axiom_roles: roles of disjointness, asymmetry and irreflexivity axioms.
     roles, data: roles and data properties of negative assertions.
@@ -38,20 +39,23 @@ class NegatedProperties:
 
 
 def negated_properties(
-    index: Index, calculus: NumberedCalculus, touched: TouchedNodes
+    index: Index, calculus: NumberedCalculus, touched_nodes: TouchedNodes
 ) -> NegatedProperties:
-    """Collect the properties of negative assertions in (T, A ∪ A⁺)."""
+    """Collect the roles and data properties of negative assertions in A ∪ A⁺, and the roles of role
+    axioms.
+    """
     roles = calculus.tbox.roles
     return NegatedProperties(
         constrained_roles(roles),
-        roles_below_any(index.negated_roles | touched.negated_roles, roles),
-        roles.data_below(index.negated_properties | touched.negated_properties),
+        roles_below_any(index.negated_roles | touched_nodes.negated_roles, roles),
+        roles.data_below(index.negated_properties | touched_nodes.negated_properties),
     )
 
 
 @dataclass(frozen=True, eq=False)
 class OpenAssertions:
-    """Tests of a graph's role and data assertions: may they be left out of A_add?
+    """Tests whether role and data assertions of a graph are still open, or are decided and may be
+    left out of A_add.
 
     labels: gives the label number of each element. counts: gives the merge classes; called only
         when needed.
@@ -85,7 +89,7 @@ class OpenAssertions:
     def open_instances(
         self, source: Ints, role: Ints, target: Ints
     ) -> Iterator[tuple[CompiledClause, bool, Ints]]:
-        """Yield the clauses that the labels leave undecided.
+        """Yield the clauses that the labels leave undecided on the role assertions.
 
         Each with whether the source is the branch, and the rows concerned.
         """
@@ -106,7 +110,7 @@ class OpenAssertions:
 
     def is_constrained(self, source: Ints, role: Ints, target: Ints) -> Bools:
         """Decide whether a disjointness, asymmetry or irreflexivity axiom or a negative assertion
-        can concern each role assertion.
+        may be about each role assertion.
         """
         seen = self.calculus.is_role_in(role, self.negated_properties.axiom_roles)
         if self.negated_properties.roles:
@@ -118,8 +122,8 @@ class OpenAssertions:
         return seen
 
     def _meets_negative(self, source: Ints, role: Ints, target: Ints) -> Bools:
-        """Decide whether each role assertion has a negative one on a role above, between the merge
-        classes of its ends.
+        """Decide whether each role assertion may contradict a negative one: on a role above,
+        between members of the merge classes of its ends.
         """
         counts, roles = self.counts(), self.calculus.roles
         self.graph.fetch_edges(counts.members(unique(counts.class_codes(source)))[1])
@@ -172,14 +176,16 @@ class OpenAssertions:
         return decided
 
     def _is_decided_by_counting(self, element: Ints, property: Ints, literal: Ints) -> Bools:
-        """Decide for each data assertion on a property with some ≤n, once per distinct question."""
+        """Decide whether counting values decides each data assertion on a property with an at-most
+        restriction, once per distinct question.
+        """
         calculus = self.calculus
         names = calculus.names.data_properties.values
         _, which, example = distinct(literal)
         alike = calculus.are_indistinct_strings(
             property, self.graph.union.are_strings(literal[example])[which]
         )
-        label = calculus.table.restrict_all(self.labels()[element], calculus.data_bits)
+        label = calculus.table.restrict_all(self.labels()[element], calculus.data_clause_mask)
         counts = np.fromiter(
             (p in calculus.counted_properties for p in names), np.bool_, len(names)
         )[property]
@@ -208,7 +214,9 @@ class OpenAssertions:
         return np.array(answers, np.bool_)[question]
 
     def _values_of_classes(self, classes: Ints) -> ClassValues:
-        """Labels and data of every member of the merge ``classes``; -1 is none."""
+        """Collect labels and data of every member of the merge ``classes``, given by code; -1
+        stands for no class.
+        """
         classes = classes[classes >= 0]
         members = self.counts().members(classes)
         elements = unique(members[1])
@@ -238,7 +246,9 @@ class OpenAssertions:
 
 
 def data_rows(graph: Graph, elements: Ints) -> Columns:
-    """Fetch the data assertions of ``elements``: element, node, property, literal, inserted."""
+    """Fetch the data assertions of ``elements`` as columns element, node, property, literal,
+    inserted.
+    """
     element, node = graph.nodes_of(elements)
     order = node.argsort()
     rows = graph.union.rows_of("data_assertions", node[order])

@@ -34,7 +34,9 @@ ORDERED_NODES = 200
 
 
 class Shapes:
-    """Shape keys of the modules over one clausal TBox."""
+    """Computes shapes over one clausal TBox: keys that are equal for modules which are equal up to
+    renaming.
+    """
 
     def __init__(self, tbox: ClausalTBox) -> None:
         self.tbox = tbox
@@ -52,7 +54,7 @@ class Shapes:
         return DataTheory(self.tbox.definitions, self.tbox.roles)
 
     def shape_of(self, module: Module) -> Shape:
-        """Compute the key of ``module``."""
+        """Compute the shape of ``module``."""
         if len(module.positive) == 1 and not (module.edges or module.data or module.negative_data):
             return (module.positive, module.negative, module.different, module.negative_edges)
         if len(module.positive) > ORDERED_NODES:
@@ -60,7 +62,7 @@ class Shapes:
         return self._shapes.get_or_make(module, lambda: self._canonical_key(module))
 
     def _canonical_key(self, module: Module) -> Shape:
-        """Compute the key by a canonical order of the nodes."""
+        """Compute the shape from a canonical order of the module's nodes."""
         data = self._data_by_node(module)
         order = _canonical_node_order(module, data)
         place = node_positions(order)
@@ -101,8 +103,8 @@ class Shapes:
         ), order
 
     def _data_by_node(self, module: Module) -> list[Hashable]:
-        """For each node, its (negative) data, with each literal replaced by a token for what the
-        TBox can see of it.
+        """For each node, a key of its (negative) data: each literal is replaced by a token for what
+        the TBox distinguishes.
         """
         rows: list[list[tuple[bool, str, Literal]]] = [[] for _ in module.positive]
         for node, property, literal in module.data:
@@ -112,9 +114,10 @@ class Shapes:
         return [self._tokens_of_node(row) if row else () for row in rows]
 
     def _tokens_of_node(self, row: list[tuple[bool, str, Literal]]) -> Hashable:
-        """Replace the data of one node by tokens for equal values, in one pass: a node may have
-        thousands. A literal stands for itself where a different value comes before, and whether the
-        two are one is not known (`shiq.datatypes.DataTheory.denote_same`).
+        """Replace the literals of one node by tokens, equal for equal values. A literal that may or
+        may not equal an earlier one is its own token.
+
+        One pass, since a node may have thousands (`shiq.datatypes.DataTheory.denote_same`).
         """
         row = sorted(
             row,
@@ -142,14 +145,14 @@ class Shapes:
         return tuple(found)
 
     def _token_of(self, literal: Literal) -> Hashable:
-        """The token of a literal: its cell with respect to the TBox's data ranges."""
+        """The token of a literal: the cell of the TBox's data ranges that contains it."""
         return self._tokens.get_or_make(
             literal, lambda: self._data_theory.cell(literal, self._ranges)
         )
 
 
 def _canonical_node_order(module: Module, data: list[Hashable]) -> list[int]:
-    """Order the nodes of a module canonically; of a very large module, as they stand."""
+    """Order the nodes of a module canonically; keep the given order for a very large module."""
     nodes = range(len(data))
     if len(nodes) > ORDERED_NODES:
         return list(nodes)

@@ -22,7 +22,7 @@ from shiq.abox_ops.elements.base import (
     as_overlay,
 )
 from shiq.abox_ops.elements.union_view import UnionView
-from shiq.abox_ops.index.index import ElementLabels, Index
+from shiq.abox_ops.index.index import Index, ToldLabelTable
 from shiq.abox_ops.patch.certified_model import CertifiedModel
 from shiq.abox_ops.patch.patch import Patch
 from shiq.abox_ops.patch.renewal import ElementRenames, renew_model
@@ -38,37 +38,38 @@ from shiq.columns.arrays import (
 from shiq.columns.rows import NODES, ROW_COLUMNS
 
 
-def _insert_batch(under: OverlayBase, whole: UnionView) -> OverlayBase:
-    """Lay the insertions of ``whole`` over its base ``under``."""
+def _insert_batch(under: OverlayBase, union: UnionView) -> OverlayBase:
+    """Lay the insertions of ``union`` over its base ``under``."""
     firsts = dict.fromkeys(NODES, under.next_node) | {"literal": LAID + len(under.literals)}
     tables: dict[str, OverlayTable] = {}
     for name, names in ROW_COLUMNS.items():
-        columns = whole.inserted_tables[name].columns
+        columns = union.inserted_tables[name].columns
         rows = {
             c: renumber_from(columns[c], firsts[c]) if c in firsts else columns[c] for c in names
         }
         tables[name] = overlay(under.tables[name], rows, dict.fromkeys(names, NONE))
     return replace(
         under,
-        names=whole.names,
-        terms=[*under.terms, *whole.batch.terms],
-        literals=[*under.literals, *whole.batch.literals],
+        names=union.names,
+        terms=[*under.terms, *union.batch.terms],
+        literals=[*under.literals, *union.batch.literals],
         tables=tables,
     )
 
 
 def renumber_from(ids: Ints, first: int) -> Ints:
-    """Number what a batch brings from ``first`` on, above a base; other ``ids`` stay."""
+    """Renumber the ids that a batch brings so that they start at ``first``; ids of the base stay."""
     found: Ints = np.where(ids >= FRESH, ids - FRESH + first, ids)
     return found
 
 
 def lay_accepted_batch(
-    index: Index, whole: UnionView, patch: Patch
+    index: Index, union: UnionView, patch: Patch
 ) -> tuple[Base, Index, CertifiedModel] | None:
-    """Lay A⁺ over A: (T, A ∪ A⁺) with its index and certified model.
+    """Lay A⁺ over A in memory: (T, A ∪ A⁺) with its index and certified model. Return None where
+    that needs a commit.
 
-    ``index``: of A. ``patch``: found ``whole`` = A ∪ A⁺ consistent.
+    ``index``: of A. ``patch``: found ``union`` = A ∪ A⁺ consistent.
 
     Returns:
             None if a layer would be no small change. So it is where A⁺ has complex assertions,
@@ -77,19 +78,19 @@ def lay_accepted_batch(
     """
     given = patch.region.input
     calculus, graph, outside = given.calculus, given.graph, given.model
-    under = as_overlay(whole.base)
+    under = as_overlay(union.base)
     # Numbers of labels that a store, or a layer, has are the same in each calculus.
-    is_kept = isinstance(whole.base, StoreBase | OverlayBase) and not any(
+    is_kept = isinstance(union.base, StoreBase | OverlayBase) and not any(
         len(table.removed_rows) for table in under.tables.values()
     )
     is_kept = is_kept and calculus.tbox is index.calculus.tbox
-    plain = not len(whole.inserted_tables["complex"]) and not len(index.detached_nodes)
+    plain = not len(union.inserted_tables["complex"]) and not len(index.detached_nodes)
     if not plain or not (calculus is index.calculus or is_kept) or not outside.is_guessed:
         return None
     first_node = under.next_node
     node, element = graph.members.node, graph.rep[graph.members.element]
     if not all(
-        is_in(table.columns["node"], node).all() for table in whole.inserted_tables.values()
+        is_in(table.columns["node"], node).all() for table in union.inserted_tables.values()
     ):
         return None
     name = group_minimum(element, renumber_from(node, first_node), len(graph))
@@ -120,7 +121,7 @@ def lay_accepted_batch(
         index,
         calculus=calculus,
         equality=index.equality.assign_groups(renumber_from(node, first_node), name[element]),
-        labels=ElementLabels(labels),
+        labels=ToldLabelTable(labels),
         stored_labels=len(calculus.table.labels),
     )
-    return _insert_batch(under, whole), after, completion
+    return _insert_batch(under, union), after, completion

@@ -22,15 +22,15 @@ from shiq.columns.rows import DIFFERENT, SAME
 
 
 def assume_labels(region: PatchRegion) -> None:
-    """Choose a label for every element of I.
+    """Choose a label for every element of the region I.
 
     Writes ``is_new``, ``is_joined`` and the labels ``mu``.
     """
-    assume_given(region, region.graph.is_new(), region.graph.is_joined())
+    assume_labels_for(region, region.graph.is_new(), region.graph.is_joined())
 
 
-def assume_given(region: PatchRegion, is_new: Bools, joined: Bools) -> None:
-    """Choose labels as `assume_labels` does, given the new elements and the merged ones.
+def assume_labels_for(region: PatchRegion, is_new: Bools, joined: Bools) -> None:
+    """Choose labels as `assume_labels` does, given which elements are new and which are merged.
 
     Labels are guessed first without triggers, then with those of clauses left overfull.
     """
@@ -52,7 +52,7 @@ def assume_given(region: PatchRegion, is_new: Bools, joined: Bools) -> None:
     old = (~region.is_new[members]).nonzero()[0]
     both = table.close(table.join(told[old], certified[members[old]]))
     start[old] = np.where(table.clashes(both), told[old], both)
-    completed = region.calculus.completions.guess_model_label
+    completed = region.calculus.label_guesses.guess_model_label
     mu[members] = apply_to_distinct(start, lambda i: table.id(completed(table.labels[i])))
     mask = _trigger_labels(region, members)
     has_any = mask != EMPTY_ID
@@ -62,8 +62,8 @@ def assume_given(region: PatchRegion, is_new: Bools, joined: Bools) -> None:
 
 
 def _trigger_labels(region: PatchRegion, elements: Ints) -> Ints:
-    """The head atoms that are better tried as true at each of ``elements`` (ascending), as the
-    number of a label.
+    """Choose for each of ``elements`` (ascending) the head atoms that guesses try as true first, as
+    a label id.
     """
     graph, calculus, memory, counts = region.graph, region.calculus, region.memory.triggers, None
     if calculus.bounded_names:
@@ -79,8 +79,8 @@ def _trigger_labels(region: PatchRegion, elements: Ints) -> Ints:
 
 
 def _compute_triggers(region: PatchRegion, elements: Ints, counts: MergeClasses | None) -> Ints:
-    """Compute the triggers of ``elements``: the unmet heads of clauses on their role assertions,
-    and of overfull at-most restrictions.
+    """Compute the head atoms that guesses try as true first: unmet heads of clauses on role
+    assertions, and of overfull at-most restrictions.
     """
     graph, calculus, table = region.graph, region.calculus, region.calculus.table
     mu = region.labels.mu
@@ -105,8 +105,8 @@ def _compute_triggers(region: PatchRegion, elements: Ints, counts: MergeClasses 
 
 
 def initial_elements(region: PatchRegion) -> Ints:
-    """Find the elements that start I: stale ones where insertions, other than role assertions, go
-    beyond the certified model.
+    """Find the elements that the region I starts from: those at which insertions, role assertions
+    apart, go beyond the certified model.
     """
     graph, given, judged = region.graph, region.input, open_assertions(region)
     found = [graph.elements_of(given.touched_nodes.negative_nodes)]
@@ -141,7 +141,7 @@ def _ends_of_new_pairs(region: PatchRegion) -> list[Ints]:
 
 
 def uncovered_insertions(region: PatchRegion) -> Ints:
-    """Find the ends of inserted role assertions that no border rule covers.
+    """Find the ends of inserted role assertions, outside the region I, that no border rule covers.
 
     Contradictory elements ask for nothing.
     """

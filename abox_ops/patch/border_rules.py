@@ -27,7 +27,7 @@ from shiq.model.roles import Role
 def residual_labels(
     region: PatchRegion, clause: CompiledClause, at_branch: bool, labels: Ints
 ) -> Ints:
-    """Compute the residual of ``clause`` at an end with each of ``labels``: the label number to
+    """Compute the residual of ``clause`` at an end with each of ``labels``: the id of the label to
     assert there.
 
     -1 where all literals are refuted.
@@ -45,8 +45,8 @@ def residual_labels(
 def is_covered(
     region: PatchRegion, clause: CompiledClause, at_branch: bool, a: Ints, b: Ints, is_old: Bools
 ) -> Bools:
-    """Decide whether rule R0, C or R covers ``clause`` on each role assertion (a inside, b
-    outside).
+    """Decide whether rule R0, C or R covers ``clause`` on each role assertion from a (inside the
+    region I) to b (outside).
 
     Then the certified model meets it, or counting bounds it.
     """
@@ -71,8 +71,8 @@ def is_covered(
 def _is_covered_by_replacement(
     region: PatchRegion, clause: CompiledClause, a: Ints, b: Ints
 ) -> Bools:
-    """Rule R: ``clause`` is ≤n S.C at b outside, and a takes the place it had among b's
-    S-neighbours in the certified model.
+    """Decide whether rule R covers ``clause``, a ≤n S.C with centre b outside: a takes the place it
+    had among b's S-neighbours in the certified model.
     """
     calculus, table, graph = region.calculus, region.calculus.table, region.graph
     below = calculus.roles_below(clause)
@@ -123,7 +123,7 @@ def _is_covered_by_replacement(
 
 
 def are_different(region: PatchRegion, first: Ints, second: Ints) -> Bools:
-    """Decide whether each two elements of A are different in the certified model."""
+    """Decide whether the two elements of each pair are certified to be different."""
     if not len(first):
         return np.zeros(0, np.bool_)
     graph, table = region.graph, region.calculus.table
@@ -139,7 +139,8 @@ def are_different(region: PatchRegion, first: Ints, second: Ints) -> Bools:
 
 @dataclass(frozen=True)
 class Crossings:
-    """Demands of the border rules: elements that come in, and residuals that keep others out.
+    """Result of the border rules for the role assertions that leave the region I: elements that
+    come in, and residuals that keep others out.
 
     source, target: role assertions, by their ends inside and outside, that bring in the target.
     unassumed_elements: elements of I whose assumption leaves a clause unmet.
@@ -153,7 +154,7 @@ class Crossings:
 
 
 def find_crossings(region: PatchRegion) -> Crossings:
-    """Apply the border rules to the role assertions that leave I.
+    """Apply the border rules to the role assertions that lead out of the region I.
 
     Notes in ``pulled_in`` why elements come in.
 

@@ -18,12 +18,12 @@ from shiq.abox_ops.engine import InconsistencyCallback, Inquiry
 from shiq.abox_ops.index.index import Index, TouchedNodes, view_without_batch
 from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
-from shiq.abox_ops.patch.assumptions import assume_given
+from shiq.abox_ops.patch.assumptions import assume_labels_for
 from shiq.abox_ops.patch.border_rules import find_crossings
 from shiq.abox_ops.patch.certified_model import CertifiedModel
-from shiq.abox_ops.patch.inside_region import ModuleNamer, PatchInput, PatchRegion, count_region
-from shiq.abox_ops.patch.patch import Patch, PatchRound
-from shiq.abox_ops.patch.told_plus import end_at_clash
+from shiq.abox_ops.patch.inside_region import ModuleNamer, PatchContext, PatchRegion, count_region
+from shiq.abox_ops.patch.patch import Patch, RoundSteps
+from shiq.abox_ops.patch.told_plus import report_told_clash
 from shiq.abox_ops.patch.widening_loop import PatchOutcome, decide_patch
 from shiq.columns.arrays import NONE, Ints, array_table, group_minimum, unique
 from shiq.deadline import enter_stage
@@ -33,7 +33,7 @@ from shiq.model.roles import RoleBox
 def include_all_elements(
     region: PatchRegion, to_clash: bool, certain: InconsistencyCallback
 ) -> bool:
-    """Put every element into I.
+    """Put every element into the region I, in place of the first step of a round.
 
     The labels of the index are told⁺ already (`settle_told`).
     """
@@ -42,7 +42,7 @@ def include_all_elements(
         region.is_active, region.is_inside = (
             np.ones(len(region.graph), np.bool_) for _ in range(2)
         )
-    if end_at_clash(region, to_clash, certain):
+    if report_told_clash(region, to_clash, certain):
         return True
     region.effort.merge(region.graph.rep)
     return False
@@ -50,21 +50,25 @@ def include_all_elements(
 
 def assume_everywhere(region: PatchRegion) -> None:
     """Choose labels as `assume_labels` does where every element is new."""
-    assume_given(region, np.ones(len(region.graph), np.bool_), have_several_parts(region.graph))
+    assume_labels_for(
+        region, np.ones(len(region.graph), np.bool_), have_several_parts(region.graph)
+    )
 
 
 def have_several_parts(graph: Graph) -> Bools:
-    """Decide whether each element has several individuals, by number."""
+    """Decide for every element whether it is made of several individuals."""
     return np.bincount(graph.rep[graph.members.element], minlength=len(graph)) > 1
 
 
 def bring_in_nothing(_: PatchRegion) -> Ints:
-    """A step that does nothing: all is in I already."""
+    """Return no elements, in place of a step that lets the region I grow: all elements are in the
+    region I already.
+    """
     return NONE
 
 
 #: The round of all of A, put into nothing: every element is in I, and new.
-CERTIFYING = PatchRound(
+CERTIFYING = RoundSteps(
     include_all_elements,
     assume_everywhere,
     count_region,
@@ -93,7 +97,7 @@ def certify_base(
     inquiry: Inquiry,
 ) -> BaseCertificate:
     """Certify (T, ``base``) by finding a model. ``index`` is its index; ``named``: gives the module
-    namer of a graph (`PatchInput`).
+    namer of a graph (`PatchContext`).
 
     If A is inconsistent, or undecided under an assumption, the model contains told literals alone.
     """
@@ -102,7 +106,9 @@ def certify_base(
     graph = Graph(view_without_batch(base), roles, index.base_elements())
     everyone = graph.locate(unique(graph.base_elements.keys_of(base.nodes())))
     graph.fetch_edges(everyone)
-    given = PatchInput(index, calculus, graph, NOTHING_TOUCHED, told_model(calculus), named(graph))
+    given = PatchContext(
+        index, calculus, graph, NOTHING_TOUCHED, told_only_model(calculus), named(graph)
+    )
     region = PatchRegion(given)
     patch = Patch(region, CERTIFYING)
     refuted: list[bool] = []
@@ -112,13 +118,13 @@ def certify_base(
         counted = CountedGraph(calculus, graph, lambda: graph.label)
         counts = MergeClasses(counted, np.ones(len(graph), np.bool_))
         return BaseCertificate(
-            told_model(
+            told_only_model(
                 calculus, _partition_by_group(graph, counts.class_codes(graph.representatives()))
             ),
             patch,
             found,
         )
-    completed = calculus.completions.guess_model_label
+    completed = calculus.label_guesses.guess_model_label
     labels = calculus.table.labels
     expected = np.array(
         [
@@ -135,23 +141,25 @@ def certify_base(
         _partition_by_group(graph, region.counts.class_codes(graph.representatives())),
         _partition_by_group(graph, component_minima(len(graph), edges["source"], edges["target"])),
         labels.__getitem__,
-        calculus.completions,
+        calculus.label_guesses,
     )
     return BaseCertificate(completion, patch, found)
 
 
-def told_model(
+def told_only_model(
     calculus: NumberedCalculus, classes: StoredPartition | None = None
 ) -> CertifiedModel:
-    """Make the model that contains told literals alone, with its merge classes."""
+    """Make a certified model that says no more than told literals, with the merge classes
+    ``classes``.
+    """
     nobody = make_partition(NONE, NONE)
     others = array_table("element", {"element": NONE, "label": NONE})
     known = calculus.table.labels.__getitem__
-    return CertifiedModel(False, others, classes or nobody, nobody, known, calculus.completions)
+    return CertifiedModel(False, others, classes or nobody, nobody, known, calculus.label_guesses)
 
 
 def _partition_by_group(graph: Graph, group: Ints) -> StoredPartition:
-    """Partition the elements of ``graph``, by their keys, by the values in ``group``."""
+    """Partition the elements of ``graph``, given by their keys, by equal values in ``group``."""
     return make_partition(
         graph.key, group_minimum(group, graph.key, int(group.max(initial=-1)) + 1)[group]
     )

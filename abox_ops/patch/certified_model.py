@@ -23,7 +23,8 @@ from shiq.columns.arrays import Ints, Table, positions, replace_rows, set_differ
 
 @dataclass(frozen=True, eq=False)
 class CertifiedModel:
-    """The certified model over the elements of a base; N in THEORY.
+    """The certified model N of a base, by element: model labels, merge classes, and modules of the
+    certificate.
 
     is_guessed: whether it says more than told.
     exceptional_labels: table (element, label) of the model labels that are not the completed told
@@ -44,7 +45,7 @@ class CertifiedModel:
     def model_labels(
         self, calculus: NumberedCalculus, keys: Ints, told: Ints, absent: int = 0
     ) -> Ints:
-        """Compute the closed model labels (told_N) of elements by their keys and told labels.
+        """Compute the closed model labels (told_N) of elements, given their keys and told labels.
 
         ``absent``: names that T and A do not have, which are false.
 
@@ -99,7 +100,7 @@ class CertifiedModel:
         )
 
     def complete_label(self, label: Label) -> Label:
-        """Complete the told ``label`` by a guess for the names that it leaves undecided."""
+        """Complete a told ``label`` by guesses for the names that it leaves undecided."""
         if not self.is_guessed:
             return label
         found = self._guess_memo.get(label)
@@ -108,8 +109,8 @@ class CertifiedModel:
         return found
 
     def are_in_different_modules(self, first: Ints, second: Ints) -> Bools:
-        """Decide whether each two elements are in different modules of the certificate, and so
-        different in the model.
+        """Decide whether the two elements of each pair are in different modules of the certificate,
+        and so different in the model.
         """
         if not self.is_guessed:
             return np.zeros(len(first), np.bool_)
@@ -118,9 +119,9 @@ class CertifiedModel:
         return found
 
 
-def stored_model(index: Index, store: StoredSnapshot) -> CertifiedModel | None:
-    """Read the certified model from ``store``, in the numbers of its ``index``; None if there is
-    none.
+def read_stored_model(index: Index, store: StoredSnapshot) -> CertifiedModel | None:
+    """Read the certified model from ``store``, with the label ids of its ``index``; None if there
+    is none.
     """
     if not store.is_completed or not isinstance(index.labels.table, type(store.table("elements"))):
         return None
@@ -131,5 +132,5 @@ def stored_model(index: Index, store: StoredSnapshot) -> CertifiedModel | None:
         StoredPartition(store.table("outside"), store.table("outside_members")),
         StoredPartition(store.table("certified"), store.table("certified_members")),
         calculus.table.labels.__getitem__,
-        calculus.completions,
+        calculus.label_guesses,
     )

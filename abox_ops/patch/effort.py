@@ -27,7 +27,8 @@ DEEP = 8
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """Cost of the questions about one element, and the reach that follows from it.
+    """Cost of the questions asked about one element so far; it decides how far the region I grows
+    around the element.
 
     turns: how often modules of the element failed and were widened. elements: the elements in these
         modules.
@@ -42,7 +43,7 @@ class Effort:
     depth: int = 0
 
     def maximum(self, other: Effort) -> Effort:
-        """The greater value of each field."""
+        """Take the greater value of each field of two efforts."""
         return Effort(
             max(self.turns, other.turns),
             max(self.elements, other.elements),
@@ -52,12 +53,14 @@ class Effort:
 
     @property
     def without_depth(self) -> Effort:
-        """The effort of an element that told⁺ brings in over a role assertion of this one."""
+        """Derive the effort of an element that comes in by told⁺ over a role assertion of this one."""
         return replace(self, depth=0)
 
     @property
     def one_deeper(self) -> Effort:
-        """The effort of an element that a border rule brings in over a role assertion of this one."""
+        """Derive the effort of an element that a border rule brings in over a role assertion of
+        this one.
+        """
         return replace(self, depth=self.depth + 1)
 
 
@@ -65,7 +68,7 @@ NO_EFFORT = Effort()
 
 
 def widened_effort(before: Iterable[Effort], size: int) -> Effort:
-    """Compute the effort of a module of ``size`` elements after it is widened.
+    """Compute the effort of a module with ``size`` elements after it failed and was widened.
 
     ``before``: the efforts of its elements.
     """
@@ -76,7 +79,8 @@ def widened_effort(before: Iterable[Effort], size: int) -> Effort:
 
 
 def next_effort(turns: int, elements: int, size: int) -> Effort:
-    """Compute the widened effort from the greatest ``turns`` and ``elements`` in a module.
+    """Compute the effort of a widened module from the greatest ``turns`` and ``elements`` among its
+    elements.
 
     A closed module goes on in strides.
     """
@@ -86,8 +90,8 @@ def next_effort(turns: int, elements: int, size: int) -> Effort:
 
 
 class EffortColumns:
-    """Efforts as columns: turns, elements, whether closed, and depth. Elements beyond the columns
-    have 0.
+    """The efforts of elements as growing columns by element number; 0 for elements beyond their
+    length.
     """
 
     def __init__(self) -> None:
@@ -95,12 +99,12 @@ class EffortColumns:
 
     @property
     def has_any(self) -> bool:
-        """Decide whether any element has turns or elements."""
+        """Decide whether any element has an effort, so that some module failed before."""
         return bool(self._rows[:2].any())
 
     def are_closed(self, elements: Ints) -> Bools:
-        """Decide whether each of ``elements`` pulls in uncovered neighbours instead of taking a
-        residual.
+        """Decide whether each element is closed: it pulls in uncovered neighbours instead of taking
+        a residual.
         """
         known = elements < self._rows.shape[1]
         found = np.zeros(len(elements), np.bool_)
@@ -108,7 +112,7 @@ class EffortColumns:
         return found
 
     def after_turn(self, elements: Ints) -> Effort:
-        """Compute the effort after a further turn of the module of ``elements``.
+        """Compute the effort of the module of ``elements`` after it failed once more.
 
         See `shiq.abox_ops.patch.effort.widened_effort`.
         """
@@ -124,7 +128,8 @@ class EffortColumns:
             self._rows[:, elements] = np.maximum(self._rows[:, elements], _effort_rows([effort]))
 
     def pass_to_neighbours(self, source: Ints, target: Ints, *, deeper: bool) -> None:
-        """Give each ``target`` the effort of coming in over a role assertion of ``source``.
+        """Raise the effort of each ``target`` to that of an element which comes in over a role
+        assertion of ``source``.
 
         ``deeper``: by a border rule.
         """
@@ -135,18 +140,22 @@ class EffortColumns:
         self._raise_rows(target, turns, laid_out, closed, depth + 1 if deeper else 0 * depth)
 
     def deep_elements(self, elements: Ints) -> dict[int, Effort]:
-        """The efforts of those ``elements`` that bring in further ones by strides."""
+        """The efforts of those ``elements`` whose depth makes them bring in further elements by
+        strides.
+        """
         chosen = unique(elements[self._rows[3, elements] >= DEEP]) if len(elements) else NONE
         return {e: Effort(*self._rows[:, e].tolist()) for e in chosen.tolist()}
 
     def raise_each(self, elements: Ints, efforts: Sequence[Effort]) -> None:
-        """Raise the effort of each of ``elements`` to at least that of ``efforts``."""
+        """Raise the effort of each of ``elements`` to at least the one at the same position in
+        ``efforts``.
+        """
         self._lengthen(int(elements.max(initial=-1)) + 1)
         self._raise_rows(elements, *_effort_rows(efforts))
 
     def merge(self, rep: Ints) -> None:
-        """Give each merged element the greatest efforts of its parts; ``rep``: the representative
-        of each number.
+        """Give each merged element the greatest effort among the elements joined into it; ``rep``:
+        the representative of each number.
         """
         moved = np.flatnonzero(rep[: self._rows.shape[1]] != np.arange(self._rows.shape[1]))
         if len(moved):
@@ -154,7 +163,7 @@ class EffortColumns:
             self._raise_rows(rep[moved], *self._rows[:, moved])
 
     def _raise_rows(self, elements: Ints, *efforts: Ints) -> None:
-        """Raise the rows of ``elements`` to at least the given values."""
+        """Raise the columns at ``elements`` to at least the given rows."""
         for row, values in zip(self._rows, efforts):
             np.maximum.at(row, elements, values)
 

@@ -35,8 +35,10 @@ from shiq.model.roles import Role
 # read, and those whose answers rest on them. `tests.spec.patch` walks all of I in every round.
 
 
-class Frontier:
-    """Snapshot of the columns and counts that a round has read, for finding what changed since."""
+class RoundSnapshot:
+    """Snapshot of the columns and merge classes that a round has read, for finding what changed
+    since.
+    """
 
     def __init__(self) -> None:
         self._rep: Ints | None = None
@@ -46,7 +48,7 @@ class Frontier:
     def take_snapshot(
         self, graph: Graph, counts: MergeClasses | None, *columns: Ints | Bools
     ) -> None:
-        """Take a snapshot of the columns read."""
+        """Store copies of the columns and merge classes read."""
         self._rep, self._counts = graph.rep, counts
         # Numbers of labels and elements are small: half the memory.
         self._columns = [
@@ -56,8 +58,7 @@ class Frontier:
     def changed_elements(
         self, graph: Graph, counts: MergeClasses | None, *columns: Ints | Bools
     ) -> Bools:
-        """The elements that are new or have changed since the snapshot, and those with a role
-        assertion to one of them.
+        """Find the elements that are new or have changed since the snapshot, and their neighbours.
 
         Counting reads the fillers of ≥-atoms one step further. All elements, if some were joined.
         """
@@ -78,7 +79,7 @@ class Frontier:
         return graph.edges.with_neighbours(changed)
 
     def stale_elements(self, graph: Graph, counts: MergeClasses, *columns: Ints | Bools) -> Bools:
-        """The changed elements, and all that are or were in a merge class with one of them."""
+        """Find the changed elements, and all that are or were in a merge class with one of them."""
         found = self.changed_elements(graph, counts, *columns)
         if self._counts is None or found.all():
             return found
@@ -90,8 +91,8 @@ ModuleNamer = Callable[[AddSetColumns], Sequence[NamedModule]]
 
 
 @dataclass(frozen=True, eq=False)
-class PatchInput:
-    """Everything that a patch starts from.
+class PatchContext:
+    """The fixed inputs of a patch: index, calculus, graph, batch and certified model.
 
     index: (T, A). model: the certified model of A. graph: A ∪ A⁺.
     name_modules: gives the modules of an add set.
@@ -110,28 +111,29 @@ class PatchInput:
 
     @cached_property
     def negated_properties(self) -> NegatedProperties:
-        """The properties of negative statements."""
+        """The roles and data properties of negative assertions in A ∪ A⁺, and of role axioms."""
         return negated_properties(self.index, self.calculus, self.touched_nodes)
 
     @cached_property
     def has_grown_tbox(self) -> bool:
-        """Decide whether the batch brings names, so that T has clauses that the index does not
-        know.
+        """Decide whether the batch brings names, and with them clauses that the index was not
+        computed with.
         """
         known = self.index.simplified_tbox.clauses.clauses
         return len(self.calculus.tbox.clauses) > len(known)
 
     def certified_labels(self, keys: Ints, told: Ints) -> Ints:
-        """Model labels (told_N) of elements by their keys and told labels in A."""
+        """The model labels (told_N) of elements, given their keys and told labels in A."""
         return self.model.model_labels(self.calculus, keys, told, self.absent)
 
 
-class PartLabels:
-    """Two labels of each element, by number: in the certified model, and in its part of I.
+class RegionLabels:
+    """Two label ids of each element: its label in the certified model, and the label μ that the
+    current round uses.
 
     model_label: told_N, in the certified model.
-    mu: the label in the part that the element belongs to, I or outside. Elements met later are
-        outside, with the label that ``outside_labels`` gives for key and told label.
+    mu: in I the assumed label or told⁺, outside told_N. Elements numbered later are outside, with
+    the label that ``outside_labels`` gives for key and told label.
     """
 
     def __init__(self, graph: Graph, outside_labels: Callable[[Ints, Ints], Ints]) -> None:
@@ -140,27 +142,29 @@ class PartLabels:
 
     @property
     def model_label(self) -> Ints:
-        """told_N."""
+        """The label of each element in the certified model (told_N)."""
         self._lengthen()
         return self._model_label
 
     @property
     def mu(self) -> Ints:
-        """The label of each element in its part; I is written by element."""
+        """The label μ of each element in this round; entries of the region I are written by
+        element.
+        """
         self._lengthen()
         return self._mu
 
     @property
     def is_empty(self) -> bool:
-        """Decide whether no label was asked for yet."""
+        """Decide whether no label was computed yet."""
         return not len(self._mu)
 
     def reset(self) -> None:
-        """Give every element told_N."""
+        """Set μ of every element back to told_N."""
         self._mu = self.model_label.copy()
 
     def _lengthen(self) -> None:
-        """Extend the labels to the elements that the graph has by now."""
+        """Extend the columns to the present number of elements of the graph."""
         known, graph = len(self._model_label), self._graph
         if known < len(graph):
             more = self._outside_labels(graph.key[known:], graph.base_label[known:])
@@ -169,21 +173,21 @@ class PartLabels:
 
 
 @dataclass
-class Triggers:
-    """Head atoms that guesses try as true first, by element.
+class TriggerCache:
+    """Cache of the triggers of each element: the head atoms that guesses try as true first.
 
     label: by element the number of a label of such atoms, or -1.
     frontier, answers: the columns and counts that they depend on.
     """
 
     label: Ints = field(default_factory=lambda: NONE)
-    frontier: Frontier = field(default_factory=Frontier)
+    frontier: RoundSnapshot = field(default_factory=RoundSnapshot)
     answers: ElementAnswers = field(default_factory=ElementAnswers)
 
 
 @dataclass
-class RoundMemory:
-    """Cache from one round to the next, so that unchanged elements are not examined again.
+class RoundCache:
+    """Cache passed from round to round, so that unchanged elements are not examined again.
 
     An empty one gives the same results.
 
@@ -191,9 +195,9 @@ class RoundMemory:
     """
 
     turns: ToldTurns
-    frontier: Frontier = field(default_factory=Frontier)
+    frontier: RoundSnapshot = field(default_factory=RoundSnapshot)
     answers: ElementAnswers = field(default_factory=ElementAnswers)
-    triggers: Triggers = field(default_factory=Triggers)
+    triggers: TriggerCache = field(default_factory=TriggerCache)
 
 
 #: Role assertions that residuals keep out, a row each: element inside and outside, what is
@@ -202,7 +206,8 @@ KeptOut = tuple[Ints, Ints, Ints, Ints]
 
 
 class PatchRegion:
-    """I of one batch and the elements around it, by number.
+    """State of a patch: the elements of the region I (those that the check looks at), their labels
+    and merge classes, in columns by element number.
 
     Columns lengthen with the graph. The steps of a round read and write it.
 
@@ -221,32 +226,32 @@ class PatchRegion:
     is_new, is_joined = ElementFlags(), ElementFlags()
     is_stale, is_uncertain = ElementFlags(), ElementFlags()
 
-    def __init__(self, given: PatchInput, labels: PartLabels | None = None) -> None:
+    def __init__(self, given: PatchContext, labels: RegionLabels | None = None) -> None:
         self.input = given
         nothing = np.zeros(0, np.bool_)
         self.is_inside = self.is_plain = self.is_active = nothing
         self.is_new = self.is_joined = self.is_stale = self.is_uncertain = nothing
-        self.labels = labels or PartLabels(given.graph, given.certified_labels)
+        self.labels = labels or RegionLabels(given.graph, given.certified_labels)
         self.counts: MergeClasses
         self.effort = EffortColumns()
         self.pulled_in = PulledInReasons()
         self.kept_out: KeptOut = (NONE, NONE, NONE, NONE)
         self.touched_elements: Ints | None = None
-        self.memory = RoundMemory(ToldTurns(given.calculus, all_plain=given.all_plain))
+        self.memory = RoundCache(ToldTurns(given.calculus, all_plain=given.all_plain))
 
     @property
     def graph(self) -> Graph:
-        """A ∪ A⁺, as far as it is fetched."""
+        """The graph of A ∪ A⁺, as far as it is fetched."""
         return self.input.graph
 
     @property
     def calculus(self) -> NumberedCalculus:
-        """The calculus of T with the names of the batch."""
+        """The calculus of T extended by the names of the batch."""
         return self.input.calculus
 
     def model_labels_of(self, keys: Ints, labels: Ints, numbers: Ints) -> Ints:
-        """Model labels of elements by key, told label in A, and number or -1
-        (`shiq.abox_ops.told.element_cache`).
+        """The model labels of elements, given their key, told label in A, and number in the graph
+        (-1 if not there).
         """
         known = numbers >= 0
         found = np.zeros(len(keys), np.int64)
@@ -256,7 +261,7 @@ class PatchRegion:
 
 
 def open_assertions(region: PatchRegion) -> OpenAssertions:
-    """Make the tests of open assertions under the current labels and counts of the region."""
+    """Make the test for open assertions under the current labels and merge classes of the region."""
     given = region.input
     return OpenAssertions(
         given.calculus,
@@ -268,7 +273,7 @@ def open_assertions(region: PatchRegion) -> OpenAssertions:
 
 
 def count_region(region: PatchRegion) -> MergeClasses:
-    """Count the merge classes of I under its labels."""
+    """Compute the merge classes of the region I under its current labels."""
     counted = CountedGraph(
         region.calculus, region.graph, lambda: region.labels.mu, region.memory.answers
     )
@@ -276,12 +281,12 @@ def count_region(region: PatchRegion) -> MergeClasses:
 
 
 def is_clashing(region: PatchRegion) -> Bools:
-    """Decide whether told⁺ of each element clashes, by number."""
+    """Decide for every element whether its told⁺ clashes."""
     return _select_clashing(region, region.is_active)
 
 
 def is_contradictory(region: PatchRegion) -> Bools:
-    """Decide whether each element of I has a clashing told⁺, by number."""
+    """Decide for every element whether it is in the region I and its told⁺ clashes."""
     return _select_clashing(region, region.is_inside)
 
 
@@ -293,8 +298,8 @@ def _select_clashing(region: PatchRegion, elements: Bools) -> Bools:
 
 
 def may_clash(region: PatchRegion, first: Ints, second: Ints) -> Bools:
-    """Decide whether a role axiom or a negative assertion may contradict the assertions between
-    each two elements.
+    """Decide for each pair of elements whether a role axiom or negative assertion may contradict
+    the assertions between the two.
 
     The role axioms are disjointness, asymmetry and irreflexivity.
 
@@ -310,15 +315,15 @@ def may_clash(region: PatchRegion, first: Ints, second: Ints) -> Bools:
 
 
 def _may_share_individuals(region: PatchRegion, elements: Ints) -> Bools:
-    """Decide whether each element is merged or in a merge class with others."""
+    """Decide whether each element is merged, or in a merge class with others."""
     return region.is_joined[elements] | (region.counts.class_sizes(elements) > 1)
 
 
 def violate_role_axioms(
     calculus: NumberedCalculus, graph: Graph, first: Ints, second: Ints
 ) -> Bools:
-    """Decide whether the assertions between each two elements violate a role axiom or a negative
-    assertion.
+    """Decide for each pair of elements whether the assertions between the two violate a role axiom
+    or a negative assertion.
 
     The role axioms are disjointness, asymmetry and irreflexivity.
     """
@@ -343,9 +348,9 @@ def violate_role_axioms(
 def roles_between(
     calculus: NumberedCalculus, graph: Graph, first: Ints, second: Ints
 ) -> tuple[Ints, list[frozenset[Role]]]:
-    """Collect the asserted roles between each two elements.
+    """Collect the asserted roles between the two elements of each pair.
 
-    Returns: a position for each pair, and the list of sets.
+    Returns: for each pair, the position of its roles in a list of distinct sets; and that list.
     """
     roles = calculus.roles
     source, role, target = graph.edges.half_edges(flags(len(graph), first))

@@ -33,8 +33,9 @@ from shiq.columns.arrays import NONE, Columns, Ints, is_in, row_codes, unique
 from shiq.model.clause import ClausalTBox
 
 
-class PatchRound(NamedTuple):
-    """The steps of a round, in order; each documents the fields of the region that it writes.
+class RoundSteps(NamedTuple):
+    """The steps of one round in which the region I grows, in order; each documents the fields of
+    the region that it writes.
 
     settle_told: saturates told⁺ and brings in what it asks for; returns whether the round ends
         there with a clash.
@@ -54,19 +55,19 @@ class PatchRound(NamedTuple):
 
 
 #: The round of a batch onto a certified model.
-ROUND = PatchRound(
+ROUND = RoundSteps(
     settle_told, assume_labels, count_region, find_crossings, initial_elements, uncovered_insertions
 )
 
 
 def close_region(
     region: PatchRegion,
-    steps: PatchRound,
+    steps: RoundSteps,
     *,
     to_clash: bool = False,
     certain: InconsistencyCallback = ignore_inconsistency,
 ) -> bool:
-    """Grow I round by round until no step brings in more (see `Patch.close`).
+    """Grow the region I round by round until no step brings in more (see `Patch.close`).
 
     Stops because I and the plain elements grow, and elements merge, in finite sets.
     """
@@ -76,7 +77,7 @@ def close_region(
         steps.assume_labels(region)
         region.counts = steps.count_classes(region)
         graph, frontier = region.graph, region.memory.frontier
-        region.is_stale = frontier.stale_elements(graph, region.counts, *_columns_read(region))
+        region.is_stale = frontier.stale_elements(graph, region.counts, *_round_columns(region))
         region.is_uncertain |= region.is_stale
         crossings = steps.find_crossings(region)
         region.kept_out = crossings.kept_out
@@ -85,23 +86,25 @@ def close_region(
             # Last, since a pair that crosses by then has the border rules.
             grown = steps.find_uncovered(region)
             region.is_uncertain = np.zeros(len(graph), np.bool_)
-        frontier.take_snapshot(graph, region.counts, *_columns_read(region))
+        frontier.take_snapshot(graph, region.counts, *_round_columns(region))
         if _is_stable(region, grown, crossings.unassumed_elements):
             return False
         _take_in(region, grown, crossings)
 
 
 def _is_stable(region: PatchRegion, grown: Ints, unassumed: Ints) -> bool:
-    """Decide whether all of ``grown`` are in I already, and all of ``unassumed`` are plain."""
+    """Decide whether a round changed nothing: all of ``grown`` were in the region I before, all of
+    ``unassumed`` were plain.
+    """
     return bool(region.is_inside[grown].all() and region.is_plain[unassumed].all())
 
 
-def _columns_read(region: PatchRegion) -> tuple[Ints | Bools, ...]:
-    """The columns that a round reads, by element number."""
+def _round_columns(region: PatchRegion) -> tuple[Ints | Bools, ...]:
+    """The columns of the region that a round reads, by element number."""
     return (
         region.graph.label,
         region.labels.mu,
-        region.counts.class_numbers(),
+        region.counts.classes_by_element(),
         region.is_inside,
         region.is_active,
         region.is_new,
@@ -110,8 +113,8 @@ def _columns_read(region: PatchRegion) -> tuple[Ints | Bools, ...]:
 
 
 def _take_in(region: PatchRegion, grown: Ints, crossings: Crossings) -> None:
-    """Take in the elements that have ``grown``, and those beyond the ``crossings`` where rounds
-    repeat.
+    """Put into the region I the elements ``grown`` and those that ``crossings`` bring in, further
+    ones by strides where rounds repeat.
     """
     target, effort = crossings.target, region.effort
     effort.pass_to_neighbours(crossings.source, target, deeper=True)
@@ -125,24 +128,26 @@ def _take_in(region: PatchRegion, grown: Ints, crossings: Crossings) -> None:
 
 @dataclass(eq=False)
 class Patch:
-    """A region with the ``steps`` by which it grows; see
+    """A region with the ``steps`` by which it grows, offered to the widening loop as
     `shiq.abox_ops.patch.widening_loop.GrowingRegion`.
     """
 
     region: PatchRegion
-    steps: PatchRound = field(default_factory=lambda: ROUND)
+    steps: RoundSteps = field(default_factory=lambda: ROUND)
     _assumed_modules: Sequence[NamedModule] | None = None
     _kept_rows: tuple[Columns, Columns] | None = None
 
     @property
     def tbox(self) -> ClausalTBox:
-        """The clauses over which modules are asked: with the names of residuals."""
+        """The clauses, with names for residuals, over which modules are decided."""
         return self.region.calculus.residuals.tbox
 
     def close(
         self, *, to_clash: bool = False, certain: InconsistencyCallback = ignore_inconsistency
     ) -> bool:
-        """Bring in what the border rules ask for; see `shiq.abox_ops.patch.widening_loop.GrowingRegion`."""
+        """Grow the region I by the border rules until they ask for no more. Returns whether it
+        ended early at a clash.
+        """
         self._assumed_modules = self._kept_rows = None
         return close_region(self.region, self.steps, to_clash=to_clash, certain=certain)
 
@@ -153,7 +158,7 @@ class Patch:
         return make_add_set_columns(self.region, self._kept_rows, is_bare=is_bare)
 
     def assumed_modules(self) -> Sequence[NamedModule]:
-        """The modules with assumptions and residuals."""
+        """The modules of the region I, with assumptions and residuals."""
         if self._assumed_modules is None:
             self._assumed_modules = self.region.input.name_modules(
                 self.add_set_columns(is_bare=False)
@@ -161,24 +166,28 @@ class Patch:
         return self._assumed_modules
 
     def bare_modules(self) -> Sequence[NamedModule]:
-        """The same modules, in the same order, with told⁺ alone."""
+        """The modules of the region I with told⁺ alone, in the order of `assumed_modules`."""
         return self.region.input.name_modules(self.add_set_columns())
 
     def can_widen(self, modules: Sequence[Sequence[str]]) -> list[bool]:
-        """See `shiq.abox_ops.patch.widening_loop.GrowingRegion`."""
+        """Decide whether each of ``modules`` has assumptions, or residuals that keep an element
+        out.
+        """
         return [can_widen(self.region, elements) for elements in map(self._elements_of, modules)]
 
     def widen(self, modules: Sequence[Sequence[str]]) -> None:
-        """See `shiq.abox_ops.patch.widening_loop.GrowingRegion`."""
+        """Make the elements of each of ``modules`` plain or, if they are, put into the region I the
+        elements that their residuals kept out.
+        """
         widen_region(self.region, list(map(self._elements_of, modules)))
 
     def closed_count(self) -> int:
-        """See `shiq.abox_ops.patch.widening_loop.GrowingRegion`."""
+        """Count the elements of the region I that are closed (`shiq.abox_ops.patch.effort`)."""
         region = self.region
         return int(region.effort.are_closed(region.is_inside.nonzero()[0]).sum())
 
     def _elements_of(self, individuals: Sequence[str]) -> Ints:
-        """The elements of ``individuals``."""
+        """The element number of each of ``individuals``."""
         graph = self.region.graph
         return unique(graph.elements_of(graph.union.nodes_of(individuals)))
 
@@ -194,7 +203,7 @@ def is_edge_kept(
     target: Ints,
     may_clash_between: MayClash = may_clash,
 ) -> Bools:
-    """Decide whether each role assertion is kept.
+    """Decide whether each role assertion within the region I is kept in A_add.
 
     The rows contain all assertions between their ends, seen from the source.
     """
@@ -210,7 +219,7 @@ def is_edge_kept(
 
 
 def kept_rows(region: PatchRegion) -> tuple[Columns, Columns]:
-    """Select the role assertions and data of I that are kept."""
+    """Select the role assertions and data of the region I that are kept."""
     rest = region.is_inside & ~is_contradictory(region)
     source, role, target = region.graph.edges.half_edges(rest)
     inner = rest[target]
@@ -223,8 +232,8 @@ def kept_rows(region: PatchRegion) -> tuple[Columns, Columns]:
 def make_add_set_columns(
     region: PatchRegion, rows: tuple[Columns, Columns], *, is_bare: bool
 ) -> AddSetColumns:
-    """Build A_add of the kept ``rows``: with told⁺ alone if ``is_bare``, else with assumptions and
-    residuals.
+    """Build A_add with the kept ``rows``: with told⁺ alone if ``is_bare``, else with assumptions
+    and residuals.
     """
     graph, table = region.graph, region.calculus.table
     clash = is_contradictory(region)

@@ -26,13 +26,13 @@ from shiq.abox_ops.patch.certificate import (
     NOTHING_TOUCHED,
     assume_everywhere,
     have_several_parts,
-    told_model,
+    told_only_model,
 )
 from shiq.abox_ops.patch.effort import next_effort
 from shiq.abox_ops.patch.inside_region import (
-    PartLabels,
-    PatchInput,
+    PatchContext,
     PatchRegion,
+    RegionLabels,
     may_clash,
     open_assertions,
 )
@@ -43,17 +43,21 @@ from shiq.model.roles import RoleBox
 
 
 class ElementAssumptions(Protocol):
-    """Current assumptions about elements beyond their told labels, by key."""
+    """Protocol: what a range-by-range certificate currently assumes of each element beyond its told
+    label, by key.
+    """
 
     def are_plain(self, keys: Ints) -> Bools:
         """Decide whether each element is plain: nothing is assumed of it."""
 
     def turns_of(self, keys: Ints) -> tuple[Ints, Ints]:
-        """The turns and elements of each effort (`shiq.abox_ops.patch.effort`)."""
+        """The number of times that modules of each element failed (turns), and of elements that
+        these had (`shiq.abox_ops.patch.effort`).
+        """
 
     def labels_of(self, keys: Ints, calculus: NumberedCalculus) -> tuple[Ints, Ints]:
-        """Positions in ``keys`` of elements whose label is not the completed told one, and the
-        numbers of their labels.
+        """Find the elements whose label is not the completed told one: their positions in ``keys``,
+        and their label ids.
         """
 
 
@@ -86,7 +90,7 @@ class CertifiedRange:
 
 @dataclass(frozen=True)
 class FailedModules:
-    """Changes of assumptions by modules that failed; elements by key.
+    """Changes of the assumptions because modules failed; elements by key.
 
     plain: elements that become plain.
     element, turns, elements: elements with another effort, and that effort.
@@ -100,8 +104,8 @@ class FailedModules:
 
 @dataclass(frozen=True, eq=False)
 class RangeCertifier:
-    """Certifies ranges of ``base`` under ``assumptions`` on the other elements and the merge
-    ``classes`` so far.
+    """Certifies ranges of ``base``, given the ``assumptions`` about elements of other ranges and
+    the merge ``classes`` so far.
     """
 
     index: Index
@@ -111,7 +115,7 @@ class RangeCertifier:
     classes: StoredPartition = field(default_factory=lambda: make_partition(NONE, NONE))
 
     def certify_range(self, elements: Ints) -> CertifiedRange:
-        """Certify the range with these ``elements``."""
+        """Compute the labels, merges and kept assertions of the range with these ``elements``."""
         region, own = self._make_region(elements)
         assume_everywhere(region)
         settle_labels(region, own, self.assumptions)
@@ -153,8 +157,8 @@ class RangeCertifier:
         )
 
     def find_merges(self, classes: Ints) -> tuple[Ints, Ints]:
-        """Find pairs of elements that ``classes``, each named by one element, require to be in one
-        class.
+        """Find pairs of elements that must share a merge class because of ``classes``, each named
+        by one of its elements.
         """
         region, own = self._make_region(classes)
         settle_labels(region, own, self.assumptions)
@@ -162,7 +166,9 @@ class RangeCertifier:
         return region.graph.key[first], region.graph.key[second]
 
     def kept_columns(self, elements: Ints) -> AddSetColumns:
-        """Compute A_add of ``elements``, all of some components, with their assumed labels."""
+        """Compute A_add of ``elements``, which make up complete components, with their assumed
+        labels.
+        """
         region, own = self._make_region(elements)
         settle_labels(region, own, self.assumptions)
         graph = region.graph
@@ -178,7 +184,7 @@ class RangeCertifier:
         return AddSetColumns(graph, own, mine, graph.label, labels, own, NONE, edges, data)
 
     def widen(self, modules: Sequence[Ints]) -> FailedModules:
-        """Compute the changes by ``modules`` that failed, as
+        """Compute the changes of the assumptions because ``modules`` failed, as
         `shiq.abox_ops.patch.widening_loop.widen_region` does. Modules without assumptions change
         nothing.
         """
@@ -211,7 +217,7 @@ class RangeCertifier:
         return FailedModules(unique(np.concatenate(plain)), *np.concatenate(rows, axis=1))
 
     def _assumed_elements(self, elements: Ints) -> Ints:
-        """Select the ``elements`` whose assumed label goes beyond told."""
+        """Select the ``elements`` whose assumed label has literals that are not told."""
         region, own = self._make_region(elements)
         settle_labels(region, own, self.assumptions)
         more = region.labels.mu[own] != region.graph.label[own]
@@ -227,7 +233,7 @@ class RangeCertifier:
         )
 
     def _make_region(self, elements: Ints) -> tuple[PatchRegion, Ints]:
-        """Make a region with I = ``elements``, and number these."""
+        """Make a region whose elements I are ``elements``; return it and their element numbers."""
         graph = self._new_graph()
         own = unique(graph.locate(elements))
         graph.fetch_edges(own)
@@ -237,7 +243,7 @@ class RangeCertifier:
 def make_range_region(
     index: Index, graph: Graph, own: Ints, known: ElementAssumptions
 ) -> PatchRegion:
-    """Make the region with I = ``own``.
+    """Make the region whose elements I are ``own``, those of one range.
 
     Other elements get guessed labels without triggers, unless they are plain.
     """
@@ -249,8 +255,10 @@ def make_range_region(
         return more
 
     region = PatchRegion(
-        PatchInput(index, calculus, graph, NOTHING_TOUCHED, told_model(calculus), lambda found: []),
-        PartLabels(graph, guess_labels),
+        PatchContext(
+            index, calculus, graph, NOTHING_TOUCHED, told_only_model(calculus), lambda found: []
+        ),
+        RegionLabels(graph, guess_labels),
     )
     region.is_inside = region.is_active = flags(len(graph), own)
     region.is_plain = flags(len(graph), own[known.are_plain(graph.key[own])])
@@ -259,7 +267,7 @@ def make_range_region(
 
 
 def settle_labels(region: PatchRegion, own: Ints, known: ElementAssumptions) -> None:
-    """Replace the labels of other elements by the ``known`` ones; ``own`` elements keep their
+    """Set the labels of elements of other ranges to the ``known`` ones; ``own`` elements keep their
     assumed labels.
 
     Writes the labels, ``counts`` and ``is_joined``.
@@ -274,7 +282,7 @@ def settle_labels(region: PatchRegion, own: Ints, known: ElementAssumptions) -> 
         return more
 
     assumed = None if region.labels.is_empty else region.labels.mu[own]
-    region.labels = PartLabels(graph, known_labels)
+    region.labels = RegionLabels(graph, known_labels)
     if assumed is not None:
         region.labels.mu[own] = assumed
     region.counts = outside_merge_classes(calculus, graph, lambda: region.labels.mu)
@@ -282,15 +290,15 @@ def settle_labels(region: PatchRegion, own: Ints, known: ElementAssumptions) -> 
 
 
 def complete_labels(calculus: NumberedCalculus, told: Ints) -> Ints:
-    """Complete told labels by a guess, by number."""
+    """Complete told labels by guesses, for arrays of label ids."""
     table = calculus.table
     return apply_to_distinct(
-        told, lambda i: table.id(calculus.completions.guess_model_label(table.labels[i]))
+        told, lambda i: table.id(calculus.label_guesses.guess_model_label(table.labels[i]))
     )
 
 
 def edges_at(graph: Graph, own: Ints) -> tuple[Ints, Ints, Ints]:
-    """Fetch the role assertions at the elements ``own``, from either end."""
+    """Fetch the role assertions of which an end is one of ``own``, as columns source, role, target."""
     mine = flags(len(graph), own)
     source, role, target = graph.edges.half_edges(mine)
     out = ~mine[target]
@@ -302,7 +310,7 @@ def edges_at(graph: Graph, own: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 def may_clash_across(region: PatchRegion, first: Ints, second: Ints) -> Bools:
-    """Decide `may_clash` where elements of other ranges are involved: their members are fetched."""
+    """Test as `may_clash` does, after fetching the members of elements of other ranges."""
     region.graph.fetch_members(unique(np.concatenate([first, second])))
     region.is_joined = have_several_parts(region.graph)
     return may_clash(region, first, second)

@@ -37,7 +37,7 @@ Renewal: TypeAlias = dict[str, tuple[Columns, Columns]]
 
 @dataclass(frozen=True)
 class ElementRenames:
-    """Names of the elements that a batch may have changed, before and after.
+    """Names of the elements that a batch may have changed, before it and after it.
 
     name, told_label, node: for each current element, its name in the store, its told label and one
         node.
@@ -56,12 +56,12 @@ class ElementRenames:
     first_new: int
 
     def stored_elements(self, names: Ints) -> Ints:
-        """The elements for which the store may have rows, including ``names``."""
+        """Extend ``names`` by all elements for which the store may have rows to be replaced."""
         found = unique(np.concatenate([self.name, names, self.gone_elements, self.key]))
         return found[found < self.first_new]
 
     def current_names(self, keys: Ints) -> Ints:
-        """The current names of elements of A without the deletions."""
+        """The name after the batch of each element of A without the deletions."""
         if not len(self.key):
             return keys
         at = np.minimum(self.key.searchsorted(keys), len(self.key) - 1)
@@ -70,7 +70,7 @@ class ElementRenames:
 
 
 def renew_model(patch: Patch, calculus: NumberedCalculus, renamed: ElementRenames) -> Renewal:
-    """Compute the change of the certified model by ``patch``, with the told labels numbered in
+    """Compute the changes of the certified model's tables by ``patch``, with labels numbered in
     ``calculus``.
     """
     region = patch.region
@@ -118,28 +118,32 @@ def renew_model(patch: Patch, calculus: NumberedCalculus, renamed: ElementRename
 
 
 def _module_changes(
-    patch: Patch, place: Ints, inside: Ints, renamed: ElementRenames
+    patch: Patch, names: Ints, inside: Ints, renamed: ElementRenames
 ) -> tuple[Columns, Columns]:
-    """The change of certificate modules: those of I, and outside those that deletions have changed."""
+    """The changed rows of the table of certificate modules: those of the region I, and modules
+    outside that deletions changed.
+    """
     modules = patch.region.input.model.modules
     edges = patch.add_set_columns().edges
     module = component_minima(len(patch.region.graph), edges["source"], edges["target"])
-    member, group = drop_single_groups(place[inside], module[inside])
+    member, group = drop_single_groups(names[inside], module[inside])
     left, within = NONE, NONE
     # What deletions lay over a store are whole modules; what layers add are parts of some.
     if len(patch.region.input.index.detached_nodes) and isinstance(modules.by_member, OverlayTable):
         left, within = (modules.by_member.added_rows.columns[c] for c in ("member", "group"))
-    stays = (renamed.current_names(left) == left) & ~is_in(left, place[inside])
+    stays = (renamed.current_names(left) == left) & ~is_in(left, names[inside])
     others, groups = drop_single_groups(left[stays], within[stays])
-    keys = np.concatenate([place[inside], renamed.gone_elements, left])
+    keys = np.concatenate([names[inside], renamed.gone_elements, left])
     new = {"member": np.concatenate([member, others]), "group": np.concatenate([group, groups])}
     return _row_changes(modules.by_member, unique(keys[keys < renamed.first_new]), new)
 
 
 def _merge_class_changes(
-    patch: Patch, place: Ints, inside: Ints, renamed: ElementRenames
+    patch: Patch, names: Ints, inside: Ints, renamed: ElementRenames
 ) -> tuple[Columns, Columns]:
-    """The change of merge classes around I: the old classes, united by those of the patch."""
+    """The changed rows of the table of merge classes around the region I: the old classes, united
+    by those of the patch.
+    """
     outside = patch.region.input.model.classes
     known = patch.region.graph.key[patch.region.graph.parts(inside)]
     keys = unique(np.concatenate([renamed.key, known[known < FRESH]]))
@@ -147,20 +151,22 @@ def _merge_class_changes(
     now = renamed.current_names(member)
     code = patch.region.counts.class_codes(inside)
     _, first = np.unique(code, return_index=True)
-    hub = dict(zip(code[first].tolist(), place[inside[first]].tolist()))
+    hub = dict(zip(code[first].tolist(), names[inside[first]].tolist()))
     hubs = np.array([hub[c] for c in code.tolist()], np.int64)
-    a, b = np.concatenate([now, place[inside]]), np.concatenate([group, hubs])
+    a, b = np.concatenate([now, names[inside]]), np.concatenate([group, hubs])
     b[: len(group)] = now[group.searchsorted(group)]
     everyone = unique(np.concatenate([a, b]))
     least = everyone[
         component_minima(len(everyone), everyone.searchsorted(a), everyone.searchsorted(b))
     ]
     members, classes = drop_single_groups(everyone, least)
-    keys = renamed.stored_elements(np.concatenate([place[inside], member]))
+    keys = renamed.stored_elements(np.concatenate([names[inside], member]))
     return _row_changes(outside.by_member, keys, {"member": members, "group": classes})
 
 
 def _row_changes(table: Table, keys: Ints, new: Columns) -> tuple[Columns, Columns]:
-    """The rows of ``new`` to be added, and the rows of ``keys`` in ``table`` to be removed."""
+    """Compare the ``new`` rows with those of ``keys`` in ``table``; return the rows to be added and
+    to be removed.
+    """
     old = table.rows_of(keys) if len(table) else dict.fromkeys(new, NONE)
     return row_changes(old, new)

@@ -3,7 +3,7 @@
 Border rules bring in one element behind the other, a round each, and a round looks at all of I. The
 *depth* of an element counts the role assertions from where it began (`shiq.abox_ops.patch.effort`).
 From `DEEP` on, as many further levels of open role assertions come in at once, so the depth doubles
-with each round. `strides` is the walk; `raise_stride_efforts` walks over a region.
+with each round. `elements_by_strides` is the walk; `raise_stride_efforts` walks over a region.
 """
 
 from __future__ import annotations
@@ -32,8 +32,11 @@ WIDEST_RIM = 512
 Onward = Callable[[E, bool], Iterable[E]]
 
 
-def strides(pulled: Mapping[E, Effort], onward: Onward[E]) -> Iterator[tuple[E, Effort, E]]:
-    """Yield the further elements that come in with those that border rules have ``pulled`` in.
+def elements_by_strides(
+    pulled: Mapping[E, Effort], onward: Onward[E]
+) -> Iterator[tuple[E, Effort, E]]:
+    """Yield further elements, levels away, that come into the region I with those that border rules
+    have ``pulled`` in.
 
     Each with its effort and the one of ``pulled`` that it is near. Elements of one effort go
     together.
@@ -47,14 +50,15 @@ def strides(pulled: Mapping[E, Effort], onward: Onward[E]) -> Iterator[tuple[E, 
 
 
 def _elements_within_stride(
-    begun: Sequence[E], effort: Effort, onward: Onward[E]
+    start: Sequence[E], effort: Effort, onward: Onward[E]
 ) -> dict[E, tuple[int, E]]:
-    """The elements near ``begun``: by element, its distance and the origin.
+    """Find the elements within the stride of ``start``: for each, its distance and the element it
+    was reached from.
 
     Whole levels are taken, as many as the depth, while there are at most 2 · depth elements for
-    each of ``begun``.
+    each of ``start``.
     """
-    reached = {x: (0, x) for x in begun}
+    reached = {x: (0, x) for x in start}
     level = reached
     for hops in range(effort.depth if effort.depth >= DEEP else 0):
         level = {
@@ -63,7 +67,7 @@ def _elements_within_stride(
             for y in onward(x, effort.is_closed)
             if y not in reached
         }
-        if not level or len(reached) + len(level) > 2 * effort.depth * len(begun):
+        if not level or len(reached) + len(level) > 2 * effort.depth * len(start):
             break
         reached.update(level)
     return reached
@@ -71,7 +75,7 @@ def _elements_within_stride(
 
 @dataclass(frozen=True, slots=True)
 class ModuleSurroundings(Generic[E]):
-    """The elements around a failed module that change with it.
+    """The elements in and around a failed module that change with it.
 
     plain: the elements that become plain, its own among them. rim: the elements next to these.
     effort: the new effort of both.
@@ -85,7 +89,8 @@ class ModuleSurroundings(Generic[E]):
 def surroundings(
     elements: Collection[E], effort: Effort, onward: Callable[[E], Iterable[E]]
 ) -> ModuleSurroundings[E]:
-    """Find the surroundings of a failed module of ``elements``, with the ``effort`` of its turn.
+    """Find the elements around a failed module of ``elements`` that change with it, given the
+    ``effort`` of this turn.
 
     ``onward``: see `Onward`, within I.
 
@@ -104,14 +109,15 @@ def surroundings(
     return ModuleSurroundings(reached, rim, Effort(effort.turns, count))
 
 
-def raise_stride_efforts(state: PatchRegion, begun: Mapping[int, Effort]) -> Ints:
-    """Raise the efforts of the elements that come in with ``begun``; return these elements.
+def raise_stride_efforts(state: PatchRegion, start: Mapping[int, Effort]) -> Ints:
+    """Raise the efforts of the elements that come in by strides around ``start``; return these
+    elements.
 
-    ``begun``: elements outside I, by number.
+    ``start``: elements outside I, by number.
     """
     graph, walk = state.graph, _OuterEdges(state)
-    pulled = {int(graph.key[number]): effort for number, effort in begun.items()}
-    found = list(strides(pulled, walk.onward))
+    pulled = {int(graph.key[number]): effort for number, effort in start.items()}
+    found = list(elements_by_strides(pulled, walk.onward))
     if not found:
         return NONE
     keys, efforts, origins = zip(*found)
@@ -125,7 +131,7 @@ def raise_stride_efforts(state: PatchRegion, begun: Mapping[int, Effort]) -> Int
 
 
 class _OpenEdges:
-    """Search for the role assertions that labels leave undecided, by element key."""
+    """Walk over the role assertions that labels leave undecided; elements by key."""
 
     def __init__(
         self,
@@ -144,7 +150,7 @@ class _OpenEdges:
     def open_neighbours(
         self, key: int, near: Mapping[int, int], far: Mapping[int, int]
     ) -> Iterator[int]:
-        """The far ends of the undecided role assertions of the element ``key``.
+        """Yield the neighbours of the element ``key`` over undecided role assertions.
 
         ``near``: labels to use for the element, ``far``: for the far ends.
         """
@@ -153,12 +159,14 @@ class _OpenEdges:
         return (b for role, b, _ in edges if self._undecided(role, label, far[b]))
 
     def is_inside(self, key: int) -> bool:
-        """Decide whether an element is in I."""
+        """Decide whether an element is in the region I."""
         number = self.cache.number.get(key, -1)
         return 0 <= number < len(self._is_inside) and bool(self._is_inside[number])
 
     def _fetch_edges_of(self, key: int) -> list[HalfEdge]:
-        """The role assertions of an element, fetched where the cache leaves them out."""
+        """The role assertions of an element; read from the graph where the cache leaves out those
+        of a hub.
+        """
         found = self.cache.edges_of(key)
         if key in self.cache.wide_keys and not found:
             graph = self.graph
@@ -173,31 +181,37 @@ class _OpenEdges:
 
 
 class _OuterEdges(_OpenEdges):
-    """Undecided role assertions that lead out of I."""
+    """Walk over undecided role assertions that lead out of the region I."""
 
     def __init__(self, state: PatchRegion) -> None:
         super().__init__(state.graph, state.calculus, state.is_inside, state.model_labels_of)
 
     def onward(self, key: int, is_plain: bool) -> Iterator[int]:
-        """See `shiq.abox_ops.patch.strides.Onward`."""
+        """Yield the elements outside the region I that come in next after ``key``; ``is_plain``: by
+        told⁺ alone.
+        """
         certified = self.cache.model_label
         found = self.open_neighbours(key, self.cache.label if is_plain else certified, certified)
         return (b for b in found if not self.is_inside(b))
 
 
 class InnerEdges(_OpenEdges):
-    """Role assertions within I that told⁺ leaves undecided; in a range, all elements are in I."""
+    """Walk over role assertions within the region I that told⁺ leaves undecided; in a range, all
+    elements are in the region I.
+    """
 
     def __init__(self, graph: Graph, calculus: NumberedCalculus, inside: Bools | None) -> None:
         super().__init__(graph, calculus, flags(0, NONE) if inside is None else inside)
         self._is_everyone = inside is None
 
     def surroundings(self, keys: Ints, effort: Effort) -> ModuleSurroundings[int]:
-        """See `shiq.abox_ops.patch.strides.surroundings`; elements by their keys."""
+        """Find the elements around a failed module of ``keys`` that change with it, given the
+        ``effort`` of this turn.
+        """
         return surroundings(keys.tolist(), effort, self._open_neighbours_inside)
 
     def _open_neighbours_inside(self, key: int) -> Iterator[int]:
-        """The elements of I at undecided role assertions of ``key``."""
+        """Yield the neighbours in the region I of ``key`` over undecided role assertions."""
         label = self.cache.label
         return (
             b

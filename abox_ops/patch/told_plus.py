@@ -24,14 +24,15 @@ from shiq.abox_ops.told.told_literals import (
     refuted_labels,
     saturate,
 )
-from shiq.abox_ops.told.work_list import WorkList, active_after, write_back_walk
+from shiq.abox_ops.told.work_list import WorkList, active_after_merges, write_back_work_list
 from shiq.columns.arrays import Ints, unique
 
 
-class TurnWalk:
-    """Work list that grows I of ``state`` by told⁺ from elements that have just come in.
+class ToldPlusWorkList:
+    """Work list that grows the region I by told⁺, element after element, from those that have just
+    come in.
 
-    walk: told⁺. codes: by key of an element that came in, the code of its reason.
+    walk: saturates told⁺. codes: by key of an element that came in, the code of its reason.
     """
 
     def __init__(self, state: PatchRegion, asking: ToldTurns) -> None:
@@ -44,7 +45,7 @@ class TurnWalk:
         self._changed_keys: dict[int, None] = {}
 
     def run(self, elements: Ints) -> None:
-        """Continue from ``elements`` until no turn brings in more.
+        """Continue from ``elements`` until told⁺ brings in no more.
 
         Stops early at an element with many role assertions, or after a clash.
         """
@@ -52,7 +53,7 @@ class TurnWalk:
         while frontier:
             walk.active_keys.update(frontier)
             walk.todo.update(dict.fromkeys(frontier))
-            walk.work_off()
+            walk.run_until_done()
             changed, walk.changed_keys = walk.changed_keys, {}
             self._changed_keys.update(dict.fromkeys((*frontier, *changed)))
             if walk.has_stopped or walk.has_clash:
@@ -65,7 +66,7 @@ class TurnWalk:
             )
 
     def _take_turn(self, elements: Iterable[int]) -> list[int]:
-        """Find the elements brought in by ``elements``, which have come in or changed."""
+        """Find the elements that told⁺ brings in because ``elements`` have come in or changed."""
         found: dict[int, int] = {}
         for key in elements:
             if key in self.inside_keys:
@@ -85,7 +86,9 @@ class TurnWalk:
         return list(found)
 
     def _collect_requests(self, a: int, edges: list[HalfEdge], found: dict[int, int]) -> None:
-        """Collect the elements that the role assertions of ``a``, in I, ask for."""
+        """Add to ``found`` the neighbours of ``a``, in the region I, that its role assertions bring
+        in, each with its reason code.
+        """
         region, inside, find, code = (
             self.cache,
             self.inside_keys,
@@ -110,14 +113,16 @@ class TurnWalk:
                 found[b] = asks
 
     def _differs_from_base(self, key: int) -> bool:
-        """Decide whether A does not have the element as it is now."""
+        """Decide whether the element is new or has another label than in A."""
         return key >= FRESH or key in self.walk.merged_keys or self.cache.is_joined(key)
 
     def write_back(self) -> Bools:
-        """Write the results into ``state``; return the elements that have changed or come in."""
+        """Write labels, new elements and reasons back into the region; return the elements that
+        have changed or come in.
+        """
         state, graph, walk = self.state, self.state.graph, self.walk
-        reps = write_back_walk(graph, walk, [*self._changed_keys, *self.codes])
-        state.is_active = active_after(graph, state.is_active, reps)
+        reps = write_back_work_list(graph, walk, [*self._changed_keys, *self.codes])
+        state.is_active = active_after_merges(graph, state.is_active, reps)
         inside = np.array(list(self.codes), np.int64)
         number = graph.rep[graph.locate(inside)]
         state.pulled_in.note(number, np.array(list(self.codes.values()), np.int64))
@@ -130,7 +135,8 @@ class TurnWalk:
 def settle_told(region: PatchRegion, to_clash: bool, certain: InconsistencyCallback) -> bool:
     """Bring in the elements that told⁺ alone asks for, until it asks for no more.
 
-    Writes ``active``, ``inside``, ``plain``, ``effort``, ``pulled_in`` and the labels of the graph.
+    Writes ``is_active``, ``is_inside``, ``is_plain``, ``effort``, ``pulled_in`` and the labels of
+    the graph.
 
     Returns:
         Whether I is just the elements that told⁺ contradicts: with ``to_clash``, if there are any.
@@ -139,7 +145,7 @@ def settle_told(region: PatchRegion, to_clash: bool, certain: InconsistencyCallb
     pace = RoundSizes()
     while True:
         saturate_region(region)
-        if end_at_clash(region, to_clash, certain):
+        if report_told_clash(region, to_clash, certain):
             return True
         region.effort.merge(region.graph.rep)
         elements, source, target = find_told_requests(region)
@@ -148,12 +154,14 @@ def settle_told(region: PatchRegion, to_clash: bool, certain: InconsistencyCallb
         region.is_inside[elements] = True
         region.effort.pass_to_neighbours(source, target, deeper=False)
         region.is_plain[target[region.effort.are_closed(target)]] = True
-        if pace.should_use_list(len(elements), len(region.graph)):
-            pace.note_list_steps(_walk_on(region, elements))
+        if pace.should_use_work_list(len(elements), len(region.graph)):
+            pace.note_list_steps(_grow_by_work_list(region, elements))
 
 
-def end_at_clash(region: PatchRegion, to_clash: bool, certain: InconsistencyCallback) -> bool:
-    """Call ``certain`` if told⁺ contradicts elements; with ``to_clash`` they become all of I."""
+def report_told_clash(region: PatchRegion, to_clash: bool, certain: InconsistencyCallback) -> bool:
+    """Call ``certain`` if told⁺ of some element clashes; with ``to_clash``, make these elements all
+    of the region I. Returns whether to stop.
+    """
     clash = is_clashing(region)
     if not clash.any():
         return False
@@ -164,7 +172,7 @@ def end_at_clash(region: PatchRegion, to_clash: bool, certain: InconsistencyCall
 
 
 def saturate_region(region: PatchRegion) -> None:
-    """Compute told⁺ of the touched elements and of I."""
+    """Compute told⁺ of the touched elements and of the region I."""
     graph, given, fresh = region.graph, region.input, None
     if region.touched_elements is None:
         touched = region.touched_elements = graph.locate_nodes(given.touched_nodes.nodes)
@@ -174,7 +182,9 @@ def saturate_region(region: PatchRegion) -> None:
             graph.add_inserted_edges()
             graph.fetch_members(touched)
         combine_part_labels(region.calculus, graph, unique(graph.rep))
-        add_asserted(region, unique(graph.rep[touched]), inserted_only=not given.has_grown_tbox)
+        add_asserted_literals(
+            region, unique(graph.rep[touched]), inserted_only=not given.has_grown_tbox
+        )
         region.is_active = flags(len(graph), graph.rep[touched])
     else:
         fresh = region.is_inside.nonzero()[0]
@@ -184,24 +194,28 @@ def saturate_region(region: PatchRegion) -> None:
         graph.fetch_edges(fresh)
         region.is_active[fresh] = True
         if given.has_grown_tbox:
-            add_asserted(region, fresh, inserted_only=False)
+            add_asserted_literals(region, fresh, inserted_only=False)
     _saturate_from(region, None if fresh is None else flags(len(graph), fresh))
 
 
 def _saturate_from(region: PatchRegion, changed: Bools | None) -> None:
-    """Saturate told⁺ of the active elements, starting from those that ``changed`` (None: all)."""
+    """Saturate told⁺ of the active elements, starting from those flagged in ``changed`` (None:
+    all).
+    """
     graph = region.graph
     # Where T grew, what A asserts may mean more than it did.
     add_all = (
-        partial(add_asserted, region, inserted_only=False) if region.input.has_grown_tbox else None
+        partial(add_asserted_literals, region, inserted_only=False)
+        if region.input.has_grown_tbox
+        else None
     )
     region.is_active = saturate(region.calculus, graph, region.is_active, add_all, changed=changed)
     region.is_inside = flags(len(graph), graph.rep[region.is_inside.nonzero()[0]])
     region.is_plain = flags(len(graph), graph.rep[region.is_plain.nonzero()[0]])
 
 
-def add_asserted(region: PatchRegion, elements: Ints, *, inserted_only: bool) -> None:
-    """Add the assertions at ``elements`` that go beyond their labels in A."""
+def add_asserted_literals(region: PatchRegion, elements: Ints, *, inserted_only: bool) -> None:
+    """Join the literals asserted at ``elements``, beyond their labels in A, to their labels."""
     calculus, graph = region.calculus, region.graph
     for labels in (asserted_labels, refuted_labels):
         found = labels(calculus, graph, elements, inserted_only=inserted_only)
@@ -209,9 +223,11 @@ def add_asserted(region: PatchRegion, elements: Ints, *, inserted_only: bool) ->
 
 
 def find_told_requests(region: PatchRegion) -> tuple[Ints, Ints, Ints]:
-    """Find the elements that told⁺ alone asks for, with the role assertions.
+    """Find the elements outside the region I that told⁺ of elements in the region I requires to
+    come in.
 
-    Returns pairs of an element in I and a requested one. Writes ``is_new`` and ``pulled_in``.
+    Returns: these elements; and pairs of an element in I and a requested one. Writes ``is_new`` and
+    ``pulled_in``.
     """
     # Those that the batch touches come in without their role assertions in A.
     region.graph.fetch_edges(region.is_inside.nonzero()[0])
@@ -219,13 +235,13 @@ def find_told_requests(region: PatchRegion) -> tuple[Ints, Ints, Ints]:
     return region.memory.turns.take_turn(region)
 
 
-def _walk_on(region: PatchRegion, elements: Ints) -> int:
-    """Continue by a work list from the ``elements``, which have just come in; return the number of
-    its steps.
+def _grow_by_work_list(region: PatchRegion, elements: Ints) -> int:
+    """Grow the region I by a work list from ``elements`` that have just come in; return the number
+    of its steps.
     """
     if region.input.has_grown_tbox or region.effort.has_any:
         return 0
-    turns = TurnWalk(region, region.memory.turns)
+    turns = ToldPlusWorkList(region, region.memory.turns)
     turns.run(elements)
     _saturate_from(region, turns.write_back())
     return turns.walk.steps

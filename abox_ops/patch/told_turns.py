@@ -34,7 +34,8 @@ def asking_clause(
     *,
     all_plain: bool,
 ) -> CompiledClause | None:
-    """Find the first u-type clause on role(a, b), a in I and b outside, that requires b to come in.
+    """Find the first u-type clause on role(a, b), a in the region I and b outside, that told⁺ of a
+    leaves open, so that b must come in.
 
     Args:
             inside: told⁺ of a.
@@ -56,12 +57,14 @@ def asking_clause(
 
 
 def _is_end_satisfied(literals: Label, label: Label) -> bool:
-    """Decide whether a literal of one end of a clause holds by ``label``."""
+    """Decide whether ``label`` contains one of a clause's ``literals`` at this end."""
     return bool(literals[0] & label[0] or literals[1] & label[1])
 
 
 def _is_end_refuted(literals: Label, label: Label) -> bool:
-    """Decide whether ``label`` refutes every literal of one end of a clause."""
+    """Decide whether ``label`` contains the negation of each of a clause's ``literals`` at this
+    end.
+    """
     return not (literals[0] & ~label[1] or literals[1] & ~label[0])
 
 
@@ -70,7 +73,8 @@ NEW = -1
 
 
 class ToldTurns:
-    """Search for the elements that told⁺ brings in, turn after turn.
+    """Search, turn after turn, for the elements outside the region I that told⁺ requires to come
+    in.
 
     Elements unchanged since their role assertions were last examined are skipped.
     """
@@ -83,9 +87,10 @@ class ToldTurns:
         self._exceeds_memo: dict[tuple[int, int], bool] = {}
 
     def take_turn(self, region: PatchRegion) -> tuple[Ints, Ints, Ints]:
-        """Find the elements that told⁺ asks for now, with the role assertions.
+        """Find the elements that told⁺ requires to come in now.
 
-        Returns pairs of an element in I and a requested one. Notes the clauses as reasons.
+        Returns: these elements; and pairs of an element in I and a requested one. Notes the clauses
+        as reasons.
         """
         graph = region.graph
         is_new, count = region.is_new, len(graph)
@@ -106,7 +111,7 @@ class ToldTurns:
         return unique(np.concatenate([own, target])), source, target
 
     def note_examined(self, region: PatchRegion, looked_at: Bools) -> None:
-        """Note that the role assertions of the elements ``looked_at`` (a flag by number) were
+        """Record that the role assertions of the elements ``looked_at`` (a flag by number) were
         examined in their current state.
         """
         graph = region.graph
@@ -120,7 +125,7 @@ class ToldTurns:
         )
 
     def _exceeds_model(self, region: PatchRegion, elements: Ints) -> Bools:
-        """Decide whether told⁺ of each element goes beyond told_N."""
+        """Decide whether told⁺ of each element has a literal that told_N lacks."""
         keys, inverse = distinct_rows(
             region.graph.label[elements], region.labels.model_label[elements]
         )
@@ -128,7 +133,8 @@ class ToldTurns:
         return np.array(found, np.bool_)[inverse] if keys else np.zeros(0, np.bool_)
 
     def exceeds_model(self, told: int, known: int) -> bool:
-        """Decide whether a told label goes beyond the label in the certified model.
+        """Decide whether the label ``told`` has a literal that the label ``known`` of the certified
+        model lacks; both by id.
 
         If every element is plain, a clash that A has already does not count.
         """
@@ -143,8 +149,8 @@ class ToldTurns:
         return found
 
     def _requested_neighbours(self, region: PatchRegion, centres: Bools) -> tuple[Ints, Ints, Ints]:
-        """The role assertions of ``centres``, elements of I, with a clause that asks for the other
-        end; and the code of each.
+        """Find the role assertions from ``centres``, in the region I, that require the other end to
+        come in: both ends, and the reason code.
         """
         graph = region.graph
         source, role, target = graph.edges.half_edges(centres)
@@ -181,12 +187,13 @@ class ToldTurns:
         return source[asks], target[asks], codes[asks]
 
     def _codes_of(self, role: Ints, here: Ints, before: Ints, there: Ints) -> Ints:
-        """The code of the asking clause for each row, once per distinct row."""
+        """The reason code of each role assertion, given by role and labels, once per distinct row."""
         keys, inverse = distinct_rows(role, here, before, there)
         return np.array([self.asking_code(*key) for key in keys], np.int64)[inverse]
 
     def asking_code(self, role: int, inside: int, before: int, outside: int) -> int:
-        """The code of the clause that asks for the far end of a role assertion; 0 if there is none.
+        """The reason code of the clause that requires the far end of a role assertion to come in; 0
+        if there is none.
 
         Arguments are numbers of the arguments of `asking_clause`.
         """

@@ -42,45 +42,49 @@ from shiq.reasoner.protocol import Answer, Module
 
 
 class GrowingRegion(Protocol):
-    """I of one batch, as it grows. Individuals stand for their elements."""
+    """Protocol of the region I of one batch: the elements that the check looks at, as they become
+    more. Individuals stand for their elements.
+    """
 
     @property
     def tbox(self) -> ClausalTBox:
-        """The clauses over which modules are asked."""
+        """The clauses over which modules are decided."""
 
     def close(
         self, *, to_clash: bool = False, certain: InconsistencyCallback = ignore_inconsistency
     ) -> bool:
-        """Bring in what the border rules ask for. With ``to_clash``, stop as soon as told⁺
-        contradicts elements; these are all of I then.
+        """Grow the region I by the border rules until they ask for no more. With ``to_clash``, stop
+        once told⁺ of elements clashes; these are all of the region I then.
 
         ``certain`` is called if there are such elements, in both cases. Returns: whether it stopped
         at them.
         """
 
     def assumed_modules(self) -> Sequence[NamedModule]:
-        """The modules with assumptions and residuals."""
+        """The modules of the region I, with assumptions and residuals."""
 
     def bare_modules(self) -> Sequence[NamedModule]:
-        """The same modules, in the same order, without assumptions and residuals."""
+        """The modules of the region I without assumptions and residuals, in the order of
+        `assumed_modules`.
+        """
 
     def can_widen(self, modules: Sequence[Sequence[str]]) -> Sequence[bool]:
         """Decide whether each of ``modules`` has assumptions, or residuals that keep something out."""
 
     def widen(self, modules: Sequence[Sequence[str]]) -> None:
-        """Make the elements of each of ``modules`` plain or, if they are, take in the elements that
-        their residuals kept out.
+        """Make the elements of each of ``modules`` plain or, if they are, put into the region I the
+        elements that their residuals kept out.
 
         All at once, from the current I.
         """
 
     def closed_count(self) -> int:
-        """Number of closed elements of I (`shiq.abox_ops.patch.effort`)."""
+        """Number of closed elements of the region I (`shiq.abox_ops.patch.effort`)."""
 
 
 @dataclass(frozen=True)
 class PatchOutcome:
-    """Result of deciding a patch.
+    """Result of deciding a batch by patching the certified model.
 
     modules, answers: the refuted modules, bare, then the others as they were asked last; one answer
         each.
@@ -99,7 +103,7 @@ class PatchOutcome:
 
 @dataclass
 class _RefutedModules:
-    """Inconsistent bare modules, with their individuals."""
+    """Modules that are inconsistent without assumptions, with their individuals."""
 
     modules: list[NamedModule] = field(default_factory=list)
     answers: list[Answer] = field(default_factory=list)
@@ -112,7 +116,7 @@ class _RefutedModules:
         self.individuals.update(individuals_in(module))
 
     def disjoint_modules(self, modules: Sequence[NamedModule]) -> Sequence[int]:
-        """Positions of the ``modules`` that share no individual with refuted ones."""
+        """Find the positions of those ``modules`` that share no individual with refuted ones."""
         if not self.individuals:
             return range(len(modules))
         return [
@@ -124,34 +128,38 @@ class _RefutedModules:
 
 @dataclass
 class _UndecidedQuestions:
-    """Bare questions that a small budget left undecided: by individual, the smallest about its
-    modules.
+    """Modules asked without assumptions that a small budget left undecided: for each individual,
+    the smallest such module.
     """
 
     smallest: dict[str, NamedModule] = field(default_factory=dict)
 
     def add(self, module: NamedModule) -> None:
-        """Note ``module``, which was asked bare and stayed undecided."""
+        """Record ``module``, which was asked without assumptions and stayed undecided."""
         individuals = individuals_in(module)
         least = min((module, *self._questions_about(individuals)), key=_size_order)
         self.smallest.update(dict.fromkeys(individuals, least))
 
     def smallest_about(self, module: NamedModule) -> NamedModule | None:
-        """The smallest undecided question about an individual of ``module``."""
+        """The smallest recorded module that shares an individual with ``module``; None if there is
+        none.
+        """
         return min(self._questions_about(individuals_in(module)), key=_size_order, default=None)
 
     def _questions_about(self, individuals: Sequence[str]) -> list[NamedModule]:
-        """The undecided questions about ``individuals``."""
+        """The recorded modules that contain one of ``individuals``."""
         return [self.smallest[i] for i in individuals if i in self.smallest]
 
 
 def _size_order(module: NamedModule) -> tuple[int, tuple[tuple[str, ...], ...]]:
-    """Sort key of a module: its size, then its elements."""
+    """Sort key that orders modules by size, then by their elements."""
     return len(module.elements), module.elements
 
 
 class _PatchQuestions:
-    """Questions to the reasoner for one patch, with answers remembered during the loop."""
+    """Questions to the reasoner about the modules of one patch, with answers remembered during the
+    loop.
+    """
 
     def __init__(self, patch: GrowingRegion, inquiry: Inquiry) -> None:
         self.patch, self.inquiry = patch, inquiry
@@ -160,11 +168,11 @@ class _PatchQuestions:
         self._undecided_answers: dict[Module, Answer] = {}
 
     def attempt(self, modules: Sequence[Module]) -> Sequence[Answer]:
-        """Answer ``modules`` within the small budget."""
+        """Decide ``modules`` within the small budget."""
         return (self.inquiry.attempt or self.inquiry.decide)(self.patch.tbox, modules)
 
     def decide_in_full(self, modules: Sequence[Module]) -> list[Answer]:
-        """Answer in full, for bare modules that cannot be widened."""
+        """Decide modules without assumptions, which cannot be widened, by the full budget."""
         new = [module for module in dict.fromkeys(modules) if module not in self._undecided_answers]
         told = dict(zip(new, self.inquiry.decide(self.patch.tbox, new))) if new else {}
         self._undecided_answers.update(
@@ -175,7 +183,7 @@ class _PatchQuestions:
     def final_answers(
         self, asked: Sequence[NamedModule], answers: Sequence[Answer], bare: Sequence[NamedModule]
     ) -> list[Answer]:
-        """Answers for modules that cannot be widened.
+        """Give the answers that stand for modules which cannot be widened.
 
         Those to ``asked`` where they are exact for ``bare`` too, else full answers.
         """
@@ -268,7 +276,9 @@ def decide_patch(patch: GrowingRegion, inquiry: Inquiry) -> PatchOutcome:
 
 
 def _as_undetermined(answer: Answer) -> Answer:
-    """Turn the answer into an undetermined one: it is no proof, since its module has assumptions."""
+    """Turn an answer about a module with assumptions into an undetermined one, since it proves
+    nothing.
+    """
     if answer.verdict is Verdict.UNDETERMINED:
         return answer
     return Answer(
@@ -282,8 +292,8 @@ def can_widen(region: PatchRegion, elements: Ints) -> bool:
 
 
 def widen_region(region: PatchRegion, modules: Sequence[Ints]) -> None:
-    """Make the elements of each of ``modules`` plain or, if they are, take in the elements that
-    their residuals kept out.
+    """Make the elements of each of ``modules`` plain or, if they are, put into the region I the
+    elements that their residuals kept out.
 
     Writes ``is_plain``, ``is_inside``, ``effort``, ``pulled_in``.
     """
@@ -308,7 +318,7 @@ def widen_region(region: PatchRegion, modules: Sequence[Ints]) -> None:
 
 
 def _widen_surroundings(region: PatchRegion, failed: Sequence[tuple[Ints, Effort]]) -> None:
-    """Make plain the elements around modules that ``failed``, and note their effort
+    """Make plain the elements around modules that ``failed``, and raise their effort
     (`shiq.abox_ops.patch.strides.surroundings`).
     """
     graph = region.graph
@@ -324,7 +334,7 @@ def _widen_surroundings(region: PatchRegion, failed: Sequence[tuple[Ints, Effort
 
 
 def _is_guessed(region: PatchRegion, elements: Ints) -> Bools:
-    """Decide whether the assumed label of each element goes beyond told."""
+    """Decide whether the assumed label of each element has a literal that told⁺ lacks."""
     found: Bools = (
         region.is_inside[elements]
         & (region.labels.mu[elements] != region.graph.label[elements])
@@ -334,7 +344,9 @@ def _is_guessed(region: PatchRegion, elements: Ints) -> Bools:
 
 
 def _is_kept_out_by(region: PatchRegion, elements: Ints) -> Bools:
-    """Decide whether each kept-out role assertion is kept out by a residual of ``elements``."""
+    """Decide for each role assertion with a residual whether that residual is at one of
+    ``elements``.
+    """
     here, out, _, _ = region.kept_out
     found: Bools = is_in(here, elements) & ~region.is_inside[out]
     return found

@@ -20,7 +20,7 @@ from shiq.simplify import SimplifiedTBox
 
 
 class AssertedLabels:
-    """Asserted labels of the elements of a graph, computed on demand."""
+    """Labels of asserted literals alone, by element of a graph; computed when first looked up."""
 
     def __init__(self, calculus: NumberedCalculus, graph: Graph) -> None:
         self.calculus, self.graph = calculus, graph
@@ -39,22 +39,22 @@ class AssertedLabels:
         return graph.label[elements]
 
 
-def make_rules(index: Index, tbox: SimplifiedTBox, touched: TouchedNodes) -> Definition7:
-    """Derive the rules of Definitions 5 to 7 for T, the negative assertions of A, and those of the
-    batch.
+def make_definition7(index: Index, tbox: SimplifiedTBox, touched: TouchedNodes) -> Definition7:
+    """Make the relevance test of Definition 7 from T, the negative assertions of A, and those of
+    the batch.
     """
     negated_properties = index.negated_properties | touched.negated_properties
     return Definition7.build(tbox, index.negated_roles | touched.negated_roles, negated_properties)
 
 
 def initial_nodes(
-    calculus: NumberedCalculus, whole: UnionView, touched: TouchedNodes, features: frozenset[str]
+    calculus: NumberedCalculus, union: UnionView, touched: TouchedNodes, features: frozenset[str]
 ) -> Ints:
-    """Find the nodes that enter at once: those of all inserted assertions, except role assertions
+    """Find the nodes that enter A_add at once: those of inserted assertions, except role assertions
     and irrelevant data.
     """
     data = touched.data_rows
-    seen = _has_feature(calculus, data, features) | _is_ill_typed(calculus, whole, data)
+    seen = _has_feature(calculus, data, features) | _is_ill_typed(calculus, union, data)
     return np.concatenate([touched.non_edge_nodes, data["node"][seen]])
 
 
@@ -71,7 +71,7 @@ class PublishedProcedure:
         touched: TouchedNodes,
     ) -> None:
         self.calculus, self.graph, self.touched = calculus, graph, touched
-        self.rules = make_rules(index, tbox, touched)
+        self.rules = make_definition7(index, tbox, touched)
         self.asserted_labels, self.base_labels = (
             AssertedLabels(calculus, graph),
             AssertedLabels(calculus, old_graph),
@@ -81,7 +81,9 @@ class PublishedProcedure:
         self._remedies: dict[tuple[int, str, bool], None] = {}
 
     def run(self) -> AddSetColumns:
-        """Run the procedure of `tests.spec.published`. Stops because elements enter once."""
+        """Compute A_add by the published procedure (`tests.spec.published`). Stops because elements
+        enter once.
+        """
         graph = self.graph
         graph.fetch_edges(graph.locate_nodes(self.touched.nodes))
         entered = np.zeros(len(graph), np.bool_)
@@ -103,14 +105,14 @@ class PublishedProcedure:
         return self._make_add_set(np.flatnonzero(entered))
 
     def _initial_nodes(self) -> Ints:
-        """The nodes that enter at once."""
+        """Find the nodes that enter A_add at once."""
         return initial_nodes(self.calculus, self.graph.union, self.touched, self.rules.features)
 
     # --- step 3 -----------------------------------------------------------------------------------
 
     def _process_edges(self, chosen: Bools) -> Ints:
         """Keep the ``chosen`` half edges or replace them by remedies; return the elements that
-        enter by that.
+        enter A_add as a result.
         """
         edges = self.graph.edges.columns
         chosen = chosen & self.calculus.is_role_in(edges["role"], self._part_of)
@@ -135,8 +137,8 @@ class PublishedProcedure:
     def _distinct_outcomes(
         self, rows: Columns, source: Ints, target: Ints
     ) -> tuple[list[Outcome], Ints]:
-        """Find the distinct outcomes of role assertions, and the position of each role assertion
-        among them.
+        """Decide role assertions by Definition 7: return the distinct outcomes, and the position of
+        each role assertion among them.
         """
         open_ = ~self.calculus.is_role_in(rows["role"], self.rules.always_relevant_roles)
         old = open_ & ~rows["inserted"]
@@ -169,7 +171,7 @@ class PublishedProcedure:
         graph.label[seen] = self.asserted_labels.lookup(seen)
         inside = flags(len(graph), seen)
         placed = [
-            (e, calculus.literal(name, positive))
+            (e, calculus.literal_label(name, positive))
             for e, name, positive in self._remedies
             if inside[e]
         ]
@@ -245,13 +247,13 @@ def _has_feature(calculus: NumberedCalculus, rows: Columns, features: frozenset[
     return found
 
 
-def _is_ill_typed(calculus: NumberedCalculus, whole: UnionView, rows: Columns) -> Bools:
+def _is_ill_typed(calculus: NumberedCalculus, union: UnionView, rows: Columns) -> Bools:
     """Decide whether each data row has an ill-typed literal."""
     values, which, _ = distinct(rows["literal"])
-    return calculus.are_ill_typed(whole.literals_of(values))[which]
+    return calculus.are_ill_typed(union.literals_of(values))[which]
 
 
 def _elements_with_ill_typed(calculus: NumberedCalculus, graph: Graph, elements: Ints) -> Ints:
-    """The elements with an ill-typed value."""
+    """Select the elements that have an ill-typed value."""
     rows = data_rows(graph, elements)
     return unique(rows["element"][_is_ill_typed(calculus, graph.union, rows)])

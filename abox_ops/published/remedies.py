@@ -62,7 +62,7 @@ def remedies(
 
 
 class Outcome(NamedTuple):
-    """Outcome of a role assertion under Definition 7.
+    """Decision about a role assertion by Definition 7: kept, or replaced by remedies.
 
     is_kept: whether it is kept.
     remedies: else its remedies, maybe none: (whether at its object, name, positive).
@@ -81,7 +81,7 @@ _GONE = Outcome(False, (), False, False)
 
 @dataclass(frozen=True)
 class Definition7:
-    """The rules of Definitions 5 to 7, for one TBox and the negative assertions.
+    """The relevance test of Definitions 5 to 7, for one TBox and the negative assertions.
 
     always_relevant_roles: roles with a ≤n, and constrained roles (THEORY, "Beyond SHIQ(D), at no
         loss"); closed under inverses.
@@ -98,7 +98,7 @@ class Definition7:
     def build(
         cls, tbox: SimplifiedTBox, negated_roles: Iterable[Role], negated_properties: Iterable[str]
     ) -> Definition7:
-        """Derive the rules from the TBox and the negated properties."""
+        """Derive the test from the TBox and the negated properties."""
         clauses = tbox.definition4_clauses
         roles = clauses.roles
         return cls(
@@ -113,12 +113,12 @@ class Definition7:
 
     @property
     def part_of(self) -> frozenset[Role]:
-        """The roles of which an assertion may be kept, or have remedies."""
+        """The roles whose assertions may be kept, or have remedies."""
         return self.always_relevant_roles.union(self.axioms)
 
     @property
     def relevant_atoms(self) -> int:
-        """The atoms that outcomes depend on."""
+        """Bitmask of the atoms that outcomes depend on."""
         literals = {
             literal
             for axioms in self.axioms.values()
@@ -131,7 +131,8 @@ class Definition7:
     def outcome(
         self, role: Role, subject: Label, object: Label, old: tuple[Label, Label] | None
     ) -> Outcome:
-        """Decide a role assertion between elements with these asserted labels.
+        """Decide whether a role assertion between elements with these asserted labels is kept, or
+        which remedies replace it.
 
         old: the labels of its ends in A without the deletions; None if it is inserted. A remedy
             that these give too is entailed by A, so its element does not enter.
@@ -155,8 +156,8 @@ class Definition7:
     def _remedies_both_ways(
         self, role: Role, subject: Label, object: Label
     ) -> list[tuple[bool, Remedy | None]]:
-        """The remedies for the axioms above ``role`` (False, remedy) and above its inverse (True,
-        remedy).
+        """The remedies of a role assertion: for axioms above ``role`` as (False, remedy), above its
+        inverse as (True, remedy).
         """
         forward = remedies(self.axioms[role], subject, object, self.atom_ids)
         backward = remedies(self.axioms[role.inverse], object, subject, self.atom_ids)

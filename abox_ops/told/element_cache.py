@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from shiq.abox_ops.elements.base import FRESH
-from shiq.abox_ops.elements.graph import Graph, numbers_of
+from shiq.abox_ops.elements.graph import Graph, elements_by_key
 from shiq.columns.arrays import Ints, positions, unique
 from shiq.columns.rows import DIFFERENT
 
@@ -32,9 +32,10 @@ _AROUND = 256
 
 
 class ElementCache:
-    """Labels and role assertions of elements by *key*, that of the representative in ``graph``.
+    """Cache of labels and role assertions of elements as dictionaries, for walks from element to
+    element.
 
-    The graph itself is not changed.
+    Elements are given by *key*, that of their representative in ``graph``, which is not changed.
 
     label: the label in ``graph``, or in A for elements that ``graph`` does not have.
     model_label: told_N, where it is asked for.
@@ -59,11 +60,13 @@ class ElementCache:
         self._have_pairs = graph.union.has_rows("pairs")
 
     def is_joined(self, key: int) -> bool:
-        """Decide whether ``graph`` made the element of several."""
+        """Decide whether the batch made the element of several elements of A."""
         return key in self._parts
 
     def edges_of(self, key: int) -> list[HalfEdge]:
-        """The role assertions of an element; none if there are too many (`wide_keys`)."""
+        """The role assertions of an element, fetched on first use; empty for a hub with too many
+        (`wide_keys`).
+        """
         found = self._edges.get(key)
         if found is None:
             self._fetch_with_nearby(key)
@@ -75,7 +78,9 @@ class ElementCache:
         self._edges[key] = edges
 
     def _fetch_with_nearby(self, key: int) -> None:
-        """Fetch the role assertions of an element and of elements with nearby keys."""
+        """Fetch the role assertions of an element, together with those of elements with nearby
+        keys.
+        """
         parts = self._parts.get(key)
         self._edges[key] = []
         self._read_edges(
@@ -160,9 +165,11 @@ class ElementCache:
         return node[order], key[order]
 
     def note_elements(self, keys: Ints) -> Ints:
-        """Note labels and numbers of ``keys``; return the keys of their representatives."""
+        """Put labels and element numbers of ``keys`` into the cache; return the keys of their
+        representatives.
+        """
         graph = self.graph
-        number = numbers_of(graph, keys)
+        number = elements_by_key(graph, keys)
         is_known = number >= 0
         found, label = keys.copy(), np.zeros(len(keys), np.int64)
         found[is_known], label[is_known] = (

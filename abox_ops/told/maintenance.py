@@ -22,7 +22,7 @@ from shiq.abox_ops.told.told_literals import (
     receive_labels,
     refuted_labels,
 )
-from shiq.abox_ops.told.work_list import walk_everywhere
+from shiq.abox_ops.told.work_list import saturate_all_by_list
 from shiq.columns.arrays import NONE, Columns, Ints, unique
 from shiq.model.roles import Role
 
@@ -38,15 +38,16 @@ def saturate_insertions(calculus: NumberedCalculus, graph: Graph, touched: Ints)
     changed = outward.start(touched)
     while len(changed):
         while len(changed):
-            if pace.should_use_list(len(changed), len(graph)):
-                changed, steps = walk_everywhere(calculus, graph, changed)
+            if pace.should_use_work_list(len(changed), len(graph)):
+                changed, steps = saturate_all_by_list(calculus, graph, changed)
                 pace.note_list_steps(steps)
             changed = outward.send_round(changed)
         changed = outward.merge_round()
 
 
 class _OutwardWalk:
-    """Propagation outward from the insertions. Ends are element numbers as first given.
+    """Propagation of told literals outward from the insertions. Ends of role assertions are element
+    numbers before joins.
 
     active_edges: role assertions that take part (source, role, target): inserted ones from both
         ends, others from the end that asked for them.
@@ -65,7 +66,9 @@ class _OutwardWalk:
         self._has_read = np.zeros(0, np.bool_)
 
     def start(self, touched: Ints) -> Ints:
-        """Join the assertions at the ``touched`` nodes to their labels; return their elements."""
+        """Add the inserted assertions at the ``touched`` nodes to the labels of their elements;
+        return these elements.
+        """
         calculus, graph = self.calculus, self.graph
         first = graph.locate_nodes(touched)
         graph.fetch_members(first)
@@ -78,8 +81,8 @@ class _OutwardWalk:
         return elements
 
     def send_round(self, changed: Ints) -> Ints:
-        """Send along the role assertions of the ``changed`` elements; return the elements that
-        changed by it.
+        """Send literals along the role assertions of the ``changed`` elements; return the elements
+        whose label grew.
         """
         graph = self.graph
         self._fetch_pending_edges(changed)
@@ -98,8 +101,8 @@ class _OutwardWalk:
         )
 
     def merge_round(self) -> Ints:
-        """Join the told neighbours of each changed element, or neighbour of one, at which a ≤1 S.C
-        is in force; return the elements that grew.
+        """Join the told neighbours that a ≤1 S.C in force makes equal, at changed elements and
+        their neighbours; return the elements that grew.
         """
         calculus, graph = self.calculus, self.graph
         pairs = [self._forced_pairs(clause) for clause in calculus.functional_clauses]
@@ -112,7 +115,7 @@ class _OutwardWalk:
         return grown
 
     def _forced_pairs(self, clause: CompiledClause) -> tuple[Ints, Ints]:
-        """The pairs of told neighbours that ``clause``, a ≤1 S.C in force, makes equal."""
+        """Find the pairs of told neighbours that ``clause``, a ≤1 S.C in force, makes equal."""
         calculus, graph, below = self.calculus, self.graph, self.calculus.roles_below(clause)
         source, role, target = self._active_edge_columns()
         changed = graph.rep[
@@ -131,7 +134,7 @@ class _OutwardWalk:
         return forced_pairs(calculus, graph, clause, centres, (source, role, target))
 
     def _active_edge_columns(self) -> tuple[Ints, Ints, Ints]:
-        """The active role assertions by their present representatives: source, role, target."""
+        """The active role assertions as columns source, role, target, with ends after joins."""
         rep = self.graph.rep
         return (
             rep[self.active_edges["source"]],
@@ -142,7 +145,7 @@ class _OutwardWalk:
     # --- role assertions of A ---------------------------------------------------------------------
 
     def _fetch_pending_edges(self, elements: Ints) -> None:
-        """Fetch the role assertions of ``elements`` in A as pending ones, where that was not done
+        """Fetch the role assertions of ``elements`` in A as pending ones, unless that was done
         before.
         """
         graph = self.graph
@@ -164,7 +167,9 @@ class _OutwardWalk:
         }
 
     def _activate_edges(self, wanted: Bools) -> None:
-        """Let the ``wanted`` pending role assertions take part."""
+        """Make the ``wanted`` pending role assertions active, so that they take part in the
+        propagation.
+        """
         found = {name: column[wanted] for name, column in self.pending_edges.items()}
         found["target"] = self.graph.locate_nodes(found["node"])
         self.active_edges = {
@@ -175,7 +180,7 @@ class _OutwardWalk:
 
     def _may_have_effect(self, changed: Ints) -> Bools:
         """Decide whether each pending role assertion of ``changed`` elements may send or merge more
-        than in A.
+        than it did in A.
         """
         graph, labels = self.graph, self.calculus.table.labels
         wanted = flags(len(graph), changed)[graph.rep[self.pending_edges["source"]]]

@@ -17,7 +17,7 @@ from shiq.abox_ops.elements.graph import Graph, flags, lengthen
 from shiq.abox_ops.labels.label_calculus import CompiledClause
 from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus, distinct_values
-from shiq.abox_ops.told.work_list import walk_active
+from shiq.abox_ops.told.work_list import saturate_active_by_list
 from shiq.columns.arrays import Ints, distinct, unique
 
 #: How many small rounds, one after another, make it a chain.
@@ -28,7 +28,7 @@ _FEW, _SHARE = 64, 256
 
 
 class RoundSizes:
-    """Decides when rounds have become so small that a work list is cheaper.
+    """Policy: decides when rounds have become so small that a work list is cheaper.
 
     It waits longer after each list that did little.
     """
@@ -36,15 +36,15 @@ class RoundSizes:
     def __init__(self) -> None:
         self._small, self._patience = 0, _PATIENCE
 
-    def should_use_list(self, changed: int, everything: int) -> bool:
-        """Note a round that changed this many elements, in a graph of ``everything``; decide
-        whether to use a list now.
+    def should_use_work_list(self, changed: int, everything: int) -> bool:
+        """Record a round that changed this many elements, of ``everything`` in the graph; decide
+        whether to use a work list now.
         """
         self._small = self._small + 1 if changed <= _FEW + everything // _SHARE else 0
         return self._small >= self._patience
 
     def note_list_steps(self, steps: int) -> None:
-        """Note the number of steps of a list."""
+        """Record the number of steps that a work list took."""
         self._small = 0
         self._patience = _PATIENCE if steps > 8 * self._patience else 2 * self._patience
 
@@ -58,8 +58,8 @@ def saturate(
     changed: Bools | None = None,
     from_outside: bool = False,
 ) -> Bools:
-    """Bring the labels of the ``active`` elements (a flag by number, with their role assertions) to
-    the fixpoint.
+    """Saturate the told labels of the ``active`` elements (a flag by number) and join elements that
+    become equal, to the fixpoint.
 
     Stops because labels grow within finitely many literals and elements only merge.
 
@@ -78,8 +78,10 @@ def saturate(
     while True:
         reached = changed
         while changed.any():
-            if take_in is None and pace.should_use_list(int(np.count_nonzero(changed)), len(graph)):
-                active, changed, steps = walk_active(
+            if take_in is None and pace.should_use_work_list(
+                int(np.count_nonzero(changed)), len(graph)
+            ):
+                active, changed, steps = saturate_active_by_list(
                     calculus, graph, active, changed, from_outside=from_outside
                 )
                 pace.note_list_steps(steps)
@@ -103,8 +105,8 @@ def saturate(
 
 
 def close_labels(calculus: NumberedCalculus, graph: Graph, chosen: Bools) -> None:
-    """Close the labels of the ``chosen`` elements. Those with two members asserted different get a
-    clash.
+    """Close the labels of the ``chosen`` elements under local clauses. Elements with two members
+    asserted different get a clash.
     """
     apart = graph.elements_with_unequal_members()
     apart = apart[chosen[apart]]
@@ -115,7 +117,9 @@ def close_labels(calculus: NumberedCalculus, graph: Graph, chosen: Bools) -> Non
 
 
 def _with_neighbours(graph: Graph, active: Bools) -> Bools:
-    """Fetch the role assertions of active elements; return these elements and their neighbours."""
+    """Fetch the role assertions of active elements; return a flag for these elements and their
+    neighbours.
+    """
     _, _, target = graph.edges.half_edges(active)
     graph.fetch_edges(unique(target))
     found = lengthen(active, len(graph))
@@ -126,8 +130,8 @@ def _with_neighbours(graph: Graph, active: Bools) -> Bools:
 def _send_round(
     calculus: NumberedCalculus, graph: Graph, active: Bools, changed: Bools, from_outside: bool
 ) -> Bools:
-    """Send along the role assertions of the ``changed`` elements; return the active elements that
-    changed by it.
+    """Send literals along the role assertions of the ``changed`` elements; return the active
+    elements whose label grew.
     """
     source, role, target = graph.edges.half_edges(changed & active)
     inside = active[target]
@@ -157,7 +161,7 @@ def receive_labels(calculus: NumberedCalculus, graph: Graph, element: Ints, labe
 
 
 def _merge_round(calculus: NumberedCalculus, graph: Graph, centres: Bools) -> Ints:
-    """Join the told neighbours of each of ``centres`` at which a ≤1 S.C is in force; return the
+    """Join the told neighbours that a ≤1 S.C in force at one of ``centres`` makes equal; return the
     elements that grew.
     """
     asked = centres.nonzero()[0]
@@ -191,7 +195,8 @@ def forced_pairs(
     centres: Ints,
     edges: tuple[Ints, Ints, Ints],
 ) -> tuple[Ints, Ints]:
-    """Find the pairs that ``clause``, a ≤1 S.C in force at ``centres``, makes equal.
+    """Find the pairs of told neighbours that ``clause``, a ≤1 S.C in force at ``centres``, makes
+    equal.
 
     Each told neighbour by ``edges`` is paired with the next one.
     """
@@ -209,7 +214,9 @@ def forced_pairs(
 
 
 def combine_part_labels(calculus: NumberedCalculus, graph: Graph, grown: Ints) -> None:
-    """Give each of the (ascending) ``grown`` elements the joined labels of its parts."""
+    """Join into the label of each of the ``grown`` elements (ascending) the labels of the elements
+    merged into it.
+    """
     parts = graph.parts(grown)
     whole = grown.searchsorted(graph.rep[parts])
     graph.label[grown] = calculus.table.accumulate(graph.label[grown], whole, graph.label[parts])
@@ -239,7 +246,7 @@ def asserted_labels(
     target, received = [where], [calculus.class_labels(rows["class"])]
     chosen = flags(len(graph), elements)
     rare = [
-        (int(graph.rep[i]), calculus.literal(*literal))
+        (int(graph.rep[i]), calculus.literal_label(*literal))
         for i, literal, inserted in graph.complex_facts.literals
         if chosen[graph.rep[i]] and (inserted or not inserted_only)
     ]

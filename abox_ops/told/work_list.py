@@ -21,7 +21,7 @@ from shiq.columns.arrays import Ints, unique
 
 
 class WorkList:
-    """Work list that saturates the labels in ``cache``.
+    """Work list that saturates the told labels in ``cache``, element after element.
 
     Literals run between ``active`` elements. ``from_outside``: see
     `shiq.abox_ops.told.told_literals.saturate`.
@@ -73,8 +73,8 @@ class WorkList:
             key = root[key]
         return key
 
-    def work_off(self) -> None:
-        """Work until nothing is left, or until an element is met that only rounds can handle."""
+    def run_until_done(self) -> None:
+        """Work until the list is empty, or until an element is met that only rounds can handle."""
         bounded = frozenset[int]().union(*(below for _, below, _ in self._bounds))
         while self.todo and not self.has_stopped:
             key, _ = self.todo.popitem()
@@ -86,13 +86,15 @@ class WorkList:
                 self._merge_around(key, edges, bounded)
 
     def _edges_or_stop(self, key: int) -> list[HalfEdge]:
-        """The role assertions of an element; a hub stops the list."""
+        """The role assertions of an element; for a hub none, and the work list stops."""
         edges = self.cache.edges_of(key)
         self.has_stopped = self.has_stopped or key in self.cache.wide_keys
         return edges
 
     def _send_along(self, x: int, edges: list[HalfEdge]) -> bool:
-        """Send along the role assertions of ``x``; return whether ``x`` itself changed."""
+        """Send literals along the role assertions of ``x``; return whether the label of ``x``
+        itself changed.
+        """
         label, active, known, root = self.cache.label, self.active_keys, self._send_memo, self._root
         before = label[x]
         for role, y, _ in edges:
@@ -114,7 +116,7 @@ class WorkList:
         return label[x] != before
 
     def _labels_after(self, role: int, subject: int, object: int) -> tuple[int, int]:
-        """The labels of both ends after a role assertion has sent what it sends."""
+        """Compute the labels of both ends after a role assertion has sent literals between them."""
         extend = self.calculus.table.extend
         to_subject, to_object = self.calculus.role_propagation.send_one(role, subject, object)
         return extend(subject, to_subject) if to_subject else subject, extend(
@@ -122,7 +124,7 @@ class WorkList:
         ) if to_object else object
 
     def _set_label(self, key: int, label: int) -> None:
-        """Set the label of an element, and queue it."""
+        """Set the label of an element, and put it on the list."""
         self.cache.label[key] = label
         self.changed_keys[key] = None
         self.todo[key] = None
@@ -152,7 +154,9 @@ class WorkList:
                 centre = self.representative_of(centre)
 
     def _bounds_in_force(self, label: int) -> list[tuple[frozenset[int], int]]:
-        """For each ≤1 S.C in force at a label: the role numbers below S, and C."""
+        """List, for each ≤1 S.C in force at a label, the ids of the roles below S, and the bitmask
+        of C.
+        """
         found = self._bounds_memo.get(label)
         if found is None:
             positive, negative = self.calculus.table.labels[label]
@@ -164,7 +168,7 @@ class WorkList:
         return found
 
     def _merge_parts(self, parts: set[int]) -> None:
-        """Merge ``parts``; the one with the most role assertions represents them."""
+        """Merge the elements ``parts`` into the one with the most role assertions."""
         region = self.cache
         edges = {part: self._edges_or_stop(part) for part in parts}
         # What is asserted to differ is known of those whose role assertions are.
@@ -187,45 +191,49 @@ class WorkList:
         self._set_label(whole, label)
 
 
-def walk_active(
+def saturate_active_by_list(
     calculus: NumberedCalculus, graph: Graph, active: Bools, changed: Bools, *, from_outside: bool
 ) -> tuple[Bools, Bools, int]:
-    """Saturate from the ``changed`` elements by a work list. Returns: the active elements, those
-    that have changed, and the number of steps.
+    """Saturate told labels from the ``changed`` elements by a work list. Returns: the active
+    elements, those that have changed, and the number of steps.
     """
     region = ElementCache(graph)
     walk = WorkList(calculus, region, set(graph.key[active].tolist()), from_outside=from_outside)
     walk.todo = dict.fromkeys(graph.key[changed & active].tolist())
-    walk.work_off()
-    reps = write_back_walk(graph, walk, walk.changed_keys)
+    walk.run_until_done()
+    reps = write_back_work_list(graph, walk, walk.changed_keys)
     begun = changed.nonzero()[0]
     return (
-        active_after(graph, active, reps),
+        active_after_merges(graph, active, reps),
         flags(len(graph), graph.rep[np.concatenate([begun, reps])]),
         walk.steps,
     )
 
 
 class _EveryElement(set[int]):
-    """A set that contains every element."""
+    """A set that claims to contain every element."""
 
     def __contains__(self, key: object) -> bool:
         return True
 
 
-def walk_everywhere(calculus: NumberedCalculus, graph: Graph, changed: Ints) -> tuple[Ints, int]:
+def saturate_all_by_list(
+    calculus: NumberedCalculus, graph: Graph, changed: Ints
+) -> tuple[Ints, int]:
     """Saturate from the ``changed`` elements of A ∪ A⁺ by a work list in which every element takes
     part. Returns: the changed elements, and the number of steps.
     """
     walk = WorkList(calculus, ElementCache(graph), _EveryElement())
     walk.todo = dict.fromkeys(graph.key[changed].tolist())
-    walk.work_off()
-    reps = write_back_walk(graph, walk, walk.changed_keys)
+    walk.run_until_done()
+    reps = write_back_work_list(graph, walk, walk.changed_keys)
     return unique(graph.rep[np.concatenate([changed, reps])]), walk.steps
 
 
-def write_back_walk(graph: Graph, walk: WorkList, keys: Iterable[int]) -> Ints:
-    """Write the results of a work list into ``graph``; return the elements of ``keys`` there."""
+def write_back_work_list(graph: Graph, walk: WorkList, keys: Iterable[int]) -> Ints:
+    """Write the labels and merges of a work list into ``graph``; return the element numbers of
+    ``keys`` there.
+    """
     chosen = np.array([*dict.fromkeys(map(walk.representative_of, keys))], np.int64)
     number = graph.locate(chosen)
     if walk.unions:
@@ -238,8 +246,10 @@ def write_back_walk(graph: Graph, walk: WorkList, keys: Iterable[int]) -> Ints:
     return reps
 
 
-def active_after(graph: Graph, active: Bools, reps: Ints) -> Bools:
-    """The ``active`` elements and ``reps``, without merged parts."""
+def active_after_merges(graph: Graph, active: Bools, reps: Ints) -> Bools:
+    """Extend the ``active`` flags by the elements ``reps``, and drop elements that were merged into
+    others.
+    """
     found = lengthen(active, len(graph))
     found[reps] = True
     found &= graph.rep == np.arange(len(graph))

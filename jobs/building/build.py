@@ -19,7 +19,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from shiq.abox_ops.elements.graph import NameLiteral
 from shiq.abox_ops.elements.normal_assertions import normalise
 from shiq.abox_ops.elements.quotient import StoredPartition, make_partition
-from shiq.abox_ops.index.index import Extra, negative_vocabulary, vocabulary_of
+from shiq.abox_ops.index.index import Extra, needed_vocabulary, negative_vocabulary
 from shiq.abox_ops.labels.label_calculus import EMPTY, Label, clashes
 from shiq.abox_ops.labels.label_tables import clauses_hash, complex_text, label_rows
 from shiq.columns.arrays import NONE, Columns, array_table
@@ -29,30 +29,30 @@ from shiq.inputs.catalog import Catalog
 from shiq.inputs.reading import QuarantinedAssertion, Reading
 from shiq.jobs.building.certificate import CertificateFigures, certify, consistent_figures
 from shiq.jobs.building.chunks import CHUNK_BYTES
-from shiq.jobs.building.clustering import SINGLE_TASK_LINKS, new_ranks, renumber
+from shiq.jobs.building.clustering import SINGLE_TASK_LINKS, clustered_ranks, renumber
 from shiq.jobs.building.dictionary import (
     Dictionary,
     all_names,
     make_dictionary,
-    name_numbers,
+    name_indices,
     rank_chunks,
 )
 from shiq.jobs.building.exchange import Executor, Scratch
 from shiq.jobs.building.merge_class_rounds import IndexedStore, grouping_tables, merge_classes
 from shiq.jobs.building.model_search import certify_by_model, write_certified_model
-from shiq.jobs.building.reading import Chunks, read_sources
+from shiq.jobs.building.reading import ChunkedInput, read_sources
 from shiq.jobs.building.tables import (
     NumberedChunk,
     Ranges,
     WrittenTables,
-    is_local,
+    is_near_enough,
+    measure_nearness,
     merge_edges,
     name_rows,
-    nearness_of,
     write_ranges,
 )
 from shiq.jobs.building.told_labels import (
-    TaskRules,
+    CalculusRecipe,
     ToldState,
     distinct_labels,
     saturate_told,
@@ -76,7 +76,8 @@ from shiq.simplify import simplify
 
 @dataclass(frozen=True)
 class BuildSettings:
-    """Settings for building a store. Further fields are as in `shiq.jobs.checking.options.Options`.
+    """Settings for building a store. Fields not explained here are as in
+    `shiq.jobs.checking.options.Options`.
 
     width, near_distance: see `shiq.jobs.store.numbering`, whose values they have except in tests
     single_task_links: see `shiq.jobs.building.clustering`
@@ -105,16 +106,18 @@ class BuildSettings:
 
 @dataclass
 class BuiltStore:
-    """Store that was built: reading account, index, certificate figures and counts.
+    """Report on a store that was built: account of the reading, index, figures of the certificate,
+    and counts.
 
     kept_assertions: number of assertions in the modules of the certificate
     is_completed: whether the store holds a certified model
-    largest_module_or_element: most role assertions of a module or individuals of an element; 0 without
+    largest_module_or_element: most role assertions of a module or individuals of an element; 0
+    without
         a model
     seconds: time by stage
     """
 
-    chunks: Chunks
+    chunks: ChunkedInput
     indexed_store: IndexedStore
     certificate_figures: CertificateFigures
     counts: AssertionCounts
@@ -137,12 +140,16 @@ def build(
     *,
     settings: BuildSettings = BuildSettings(),
     progress: Callable[[str, int, int], None] | None = None,
-    gone: Collection[Assertion] = (),
-    asides: Sequence[QuarantinedAssertion] = (),
+    excluded: Collection[Assertion] = (),
+    quarantine: Sequence[QuarantinedAssertion] = (),
     taken: Mapping[str, int] = MappingProxyType({}),
     place: Replacement | None = None,
 ) -> BuiltStore:
-    """Build the store of ``ontology``'s TBox with its assertions and those of ``sources``."""
+    """Build a store with the TBox of ``ontology``, its assertions and those of ``sources``.
+
+    excluded: assertions to leave out. quarantine: the store's ledger of quarantined assertions. taken:
+    number of the last batch taken in, by feed. place: the store to be replaced.
+    """
     store = store.absolute()
     stages = _StageTimes(progress)
     with open_rebuild(
@@ -150,13 +157,15 @@ def build(
     ) as rebuild:
         rebuild = replace(rebuild, width=settings.width, applied_batches=taken)
         with open_scratch(executor, store, keep=settings.keep_scratch) as scratch:
-            made = _StoreBuild(executor, rebuild, ontology, scratch, settings, stages, gone, asides)
+            made = _StoreBuild(
+                executor, rebuild, ontology, scratch, settings, stages, excluded, quarantine
+            )
             return made.run(sources, certifying)
 
 
 @dataclass
 class _StageTimes:
-    """Seconds by stage of a build."""
+    """Wall seconds of each stage of a build."""
 
     progress: Callable[[str, int, int], None] | None
     seconds: dict[str, float] = field(default_factory=dict)
@@ -175,7 +184,7 @@ class _StageTimes:
 
 @dataclass
 class _StoreBuild:
-    """Build of one store: inputs, settings and stage times."""
+    """One run of building a store: inputs, settings and stage times."""
 
     executor: Executor
     rebuild: Rebuild
@@ -191,7 +200,7 @@ class _StoreBuild:
         sources: Sequence[object],
         certifying: CertificateMaker,
     ) -> BuiltStore:
-        """Run all steps of the build. Returns what was built."""
+        """Read, number, index and certify, and write the tables. Returns a report."""
         executor, stages = self.executor, self.stages
         stages.begin("reading")
         settings = self.settings
@@ -208,9 +217,9 @@ class _StoreBuild:
         ranges = Ranges(
             self.scratch, found.root, build, nodes, settings.width, settings.near_distance
         )
-        rank_chunks(executor, dictionary, found.chunks, ranges.order)
+        rank_chunks(executor, dictionary, found.chunks, ranges.numbering_folder)
         chunks = [
-            (chunk, name_numbers(told, names)) for chunk, told in zip(found.chunks, found.summaries)
+            (chunk, name_indices(told, names)) for chunk, told in zip(found.chunks, found.summaries)
         ]
         ranges = self._choose_numbering(ranges, dictionary, chunks)
         stages.begin("writing tables")
@@ -220,7 +229,7 @@ class _StoreBuild:
         )
         counts = _assertion_counts(written, rare)
         stages.begin("told literals")
-        rules = TaskRules(
+        rules = CalculusRecipe(
             ranges.build, self.ontology.tbox, _vocabulary_additions(names, counts, rare), names
         )
         told = saturate_told(executor, ranges, rules, rare.initial_told_state())
@@ -316,10 +325,12 @@ class _StoreBuild:
     def _choose_numbering(
         self, ranges: Ranges, dictionary: Dictionary, chunks: Sequence[NumberedChunk]
     ) -> Ranges:
-        """Number by term, or by clusters where that brings neighbours nearer (see `local_rank`)."""
+        """Keep the numbering of individuals by name, or renumber by clusters where that brings
+        neighbours nearer together (see `local_rank`).
+        """
         hubs = merge_edges(self.executor, ranges, chunks)
-        near = nearness_of(self.executor, ranges, hubs)
-        if is_local(near):
+        near = measure_nearness(self.executor, ranges, hubs)
+        if is_near_enough(near):
             return ranges
         return renumber(
             self.executor, ranges, dictionary, chunks, near, self.settings.single_task_links
@@ -328,14 +339,16 @@ class _StoreBuild:
     def _store_key(
         self, tables: Mapping[str, Sequence[DataFile]], counts: AssertionCounts
     ) -> StoreKey:
-        """Key by which tasks open the tables that are written so far."""
+        """Make the key by which tasks open the tables written so far."""
         versions = {name: table_of_files(files) for name, files in tables.items()}
         return StoreKey(str(self.rebuild.path), self.rebuild.unfinished_manifest(versions, counts))
 
     def _write_driver_tables(
         self, tables: Mapping[str, Columns], ranges: Ranges
     ) -> dict[str, list[DataFile]]:
-        """Write tables that the driver holds, one file each; empty tables get no file."""
+        """Write the tables that the driver holds in memory, one file each; empty tables get no
+        file.
+        """
         found = {}
         for name, columns in tables.items():
             rows = len(next(iter(columns.values())))
@@ -345,7 +358,9 @@ class _StoreBuild:
 
 
 class _DriverAssertions:
-    """Assertions that the driver holds, by rank: equalities, inequalities and complex assertions."""
+    """Assertions that are few and stay on the driver, by rank of their individuals: equalities,
+    inequalities, complex ones.
+    """
 
     def __init__(self, abox: ABox, dictionary: Dictionary, ranges: Ranges, roles: RoleBox) -> None:
         self.roles = roles
@@ -379,7 +394,7 @@ class _DriverAssertions:
         return len(self.complex)
 
     def initial_told_state(self) -> ToldState:
-        """State that `saturate_told` starts from: asserted equality only."""
+        """Make the state that `saturate_told` starts from: asserted equality only."""
         begun = ToldState((), tuple(self._asserted_name_literals()), self.different)
         return begun.unite(self.same[:, 0], self.same[:, 1]) if len(self.same) else begun
 
@@ -396,11 +411,11 @@ class _DriverAssertions:
         return found
 
     def negated_names(self) -> tuple[frozenset[Role], frozenset[str]]:
-        """Roles and data properties of negative property assertions."""
+        """The roles and data properties of negative property assertions."""
         return negative_vocabulary(self.complex, self.roles)
 
     def tables(self) -> dict[str, Columns]:
-        """Columns of their tables, by table."""
+        """The columns of these assertions' tables, by table name."""
         named = np.concatenate([self.same, self.different])
         kind = np.repeat(
             np.array([SAME, DIFFERENT], np.int64), [len(self.same), len(self.different)]
@@ -459,16 +474,18 @@ def _is_visible_to_worker(mark: Scratch) -> tuple[str, bool]:
 
 
 def present_ranks(ranges: Ranges, dictionary: Dictionary, terms: list[str]) -> list[int]:
-    """Rank of each term in the chosen numbering."""
+    """Look up the rank of each individual in the numbering that was chosen."""
     found = dictionary.ranks_of(terms)
     if not ranges.is_renumbered:
         return found
-    ranks: list[int] = new_ranks(ranges, np.array(found, np.int64)).tolist()
+    ranks: list[int] = clustered_ranks(ranges, np.array(found, np.int64)).tolist()
     return ranks
 
 
 def _index_document(indexed: IndexedStore, labels: Sequence[Label]) -> dict[str, object]:
-    """Index data outside the tables; equals `shiq.jobs.store.upkeep.build.index_document`."""
+    """Make the JSON document with the part of the index that is no table; equals
+    `shiq.jobs.store.upkeep.build.index_document`.
+    """
     rules = indexed.rules
     return {
         "extra": [encode(x) for x in rules.extra],
@@ -480,6 +497,7 @@ def _index_document(indexed: IndexedStore, labels: Sequence[Label]) -> dict[str,
 
 
 def _partition_by_id(told: ToldState) -> StoredPartition:
+    """Convert the merged elements of the told state, given by rank, to a stored partition over ids."""
     return make_partition(spread(told.member), spread(told.group))
 
 
@@ -503,10 +521,12 @@ def _assertion_counts(written: Sequence[WrittenTables], rare: _DriverAssertions)
 def _vocabulary_additions(
     names: Mapping[int, Sequence[str]], counts: AssertionCounts, rare: _DriverAssertions
 ) -> Extra:
-    """Additions of A's vocabulary to the TBox, in the order of
+    """Collect the names and definitions that A adds to the TBox, in the order of
     `shiq.abox_ops.index.index.build_index`.
     """
     by_node = rare.tables()["complex"]["ordinal"].tolist()
     complex_ = [rare.complex[i] for i in dict.fromkeys(by_node)]
     known = Names(Interner(names[KIND_CLASS]))
-    return vocabulary_of(known, np.flatnonzero(np.array(counts.class_counts)), complex_, rare.roles)
+    return needed_vocabulary(
+        known, np.flatnonzero(np.array(counts.class_counts)), complex_, rare.roles
+    )

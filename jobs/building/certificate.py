@@ -22,7 +22,7 @@ from shiq.abox_ops.elements.base import StoreBase
 from shiq.abox_ops.elements.graph import Graph, flags
 from shiq.abox_ops.index.index import Index, touched_nodes, view_without_batch
 from shiq.abox_ops.labels.label_calculus import Label
-from shiq.abox_ops.modules.add_set import AddSetColumns, FoundModules
+from shiq.abox_ops.modules.add_set import AddSetColumns, AddSetModules
 from shiq.abox_ops.modules.decide import DrawnShapes, draw_shapes
 from shiq.abox_ops.modules.open_assertions import OpenAssertions, negated_properties
 from shiq.answers.verdict import Verdict
@@ -45,7 +45,7 @@ from shiq.model.roles import RoleBox
 
 @dataclass
 class CertificateFigures:
-    """Figures of a certificate.
+    """Figures of the certificate of A, for the build's result.
 
     contradictory: individuals of inconsistent elements and modules, at most as many as asked for
     clashes: elements that told literals refute
@@ -71,7 +71,7 @@ class CertificateFigures:
 def consistent_figures(
     modules: int, shapes: int, kept: int, drawn: DrawnShapes | None
 ) -> CertificateFigures:
-    """Figures if all ``modules`` are consistent."""
+    """Make the figures for a certificate in which all ``modules`` are consistent."""
     verdicts = Counter({Verdict.CONSISTENT.value: modules})
     return CertificateFigures(
         verdicts=verdicts, modules=modules, shapes=shapes, kept_assertions=kept, audit_sample=drawn
@@ -87,7 +87,7 @@ def certify(
     limit: int,
     names_open: bool = False,
 ) -> CertificateFigures:
-    """Decide (T, A) for the store that ``indexed`` names.
+    """Decide whether (T, A) is consistent, for the built store that ``indexed`` opens.
 
     limit: groups of contradictory individuals to list at most
     names_open: list the individuals of undetermined modules too
@@ -123,7 +123,7 @@ def certify(
     )
     found.modules, found.shapes = sum(shape.count for shape in questions), len(questions)
     if asking.audit:
-        told = ((shape.module(), verdict) for shape, (verdict, _) in zip(questions, decided))
+        told = ((shape.read_module(), verdict) for shape, (verdict, _) in zip(questions, decided))
         found.audit_sample = draw_shapes(indexed.rules.calculus().tbox, told, asking.audit)
     bad = [
         shape
@@ -151,13 +151,15 @@ def _individuals_of_shapes(
     executor: Executor,
     ranges: Ranges,
     indexed: IndexedStore,
-    bad: Sequence[ModuleShape],
+    shapes: Sequence[ModuleShape],
     has_components: bool,
     limit: int,
 ) -> list[tuple[str, ...]]:
-    """Individuals of the modules that have one of these shapes, module by module."""
-    wanted = frozenset(shape.name for shape in bad)
-    labels = frozenset(shape.label for shape in bad if shape.label is not None)
+    """Find the individuals of modules that have one of the shapes ``shapes``, module by module, at
+    most ``limit`` modules.
+    """
+    wanted = frozenset(shape.key for shape in shapes)
+    labels = frozenset(shape.label for shape in shapes if shape.label is not None)
     found: list[tuple[str, ...]] = []
     if has_components:
         kept_told = partial(_kept_modules, indexed=indexed)
@@ -188,8 +190,8 @@ def _individuals_of_shapes(
 
 @dataclass(frozen=True)
 class _RangeSurvey:
-    """Survey of a range: labels of isolated elements, contradictory elements, and counts of what is
-    still to decide.
+    """Survey of the elements of one range before modules are made: labels of isolated elements,
+    contradictory elements, counts of what is open.
     """
 
     labels: Counter[Label]
@@ -202,7 +204,9 @@ class _RangeSurvey:
 def _open_assertions(
     base: StoreBase, index: Index, roles: RoleBox, elements: Ints
 ) -> tuple[OpenAssertions, Ints]:
-    """Assertions around ``elements`` by their told labels; and the elements' numbers in that graph."""
+    """Make the test for open assertions around ``elements``, by told labels. Returns also the
+    elements' numbers in its graph.
+    """
     whole = view_without_batch(base)
     graph = Graph(whole, roles, index.base_elements(index.merge_classes))
     seen = graph.locate(elements)
@@ -225,7 +229,7 @@ def _survey_range(
     limit: int,
     labels: frozenset[Label | None] = frozenset(),
 ) -> _RangeSurvey:
-    """Survey range ``i``: count the labels of isolated elements and write the open ones.
+    """Task: survey the elements of range ``i``, and write those with open assertions to a file.
 
     An element is open if its module is more than its label; kept role assertions are written with
     it. With ``labels`` only isolated individuals that have one of them are listed.
@@ -274,7 +278,7 @@ def _survey_range(
 
 
 def _element_terms(graph: Graph, base: StoreBase, elements: Ints) -> list[tuple[str, ...]]:
-    """Individuals of each of the ``elements``, sorted."""
+    """The individuals of each of ``elements``, sorted."""
     element, node = graph.nodes_of(elements)
     found: dict[int, list[str]] = {}
     for e, term in zip(element.tolist(), base.terms_of(node)):
@@ -282,17 +286,19 @@ def _element_terms(graph: Graph, base: StoreBase, elements: Ints) -> list[tuple[
     return [tuple(sorted(terms)) for terms in found.values()]
 
 
-def _kept_modules(members: Ints, *, indexed: IndexedStore) -> FoundModules:
-    """Modules of ``members``, in which open assertions are kept."""
+def _kept_modules(members: Ints, *, indexed: IndexedStore) -> AddSetModules:
+    """Make the modules of the nodes ``members``, with the assertions that told labels leave open."""
     base, index, roles = indexed.open_cached()
     told, seen = _open_assertions(base, index, roles, members)
-    return FoundModules(
+    return AddSetModules(
         index.calculus, index, told.graph.union, roles, _kept_add_set(told, unique(seen))
     )
 
 
 def _kept_add_set(told: OpenAssertions, seen: Ints) -> AddSetColumns:
-    """A_add of the elements ``seen``: their kept role and data assertions."""
+    """Make A_add of the elements ``seen``: the role and data assertions that told labels leave
+    open.
+    """
     graph, table = told.graph, told.calculus.table
     clash = table.clashes(graph.label[seen])
     rest = flags(len(graph), seen[~clash])

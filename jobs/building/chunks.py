@@ -44,7 +44,8 @@ from shiq.rdf.triples import MOST_SHOWN
 
 
 def write_left_out(parts: Sequence[Iterator[Leftover]], folder: Scratch) -> tuple[str, ...]:
-    """Write the lines that a chunk leaves out, part by part, below ``folder``.
+    """Write the leftovers of a chunk to files below ``folder``, one file for each part of
+    `LEFT_OUT`.
 
     parts: leftovers, in the order of `LEFT_OUT`. Returns the names of the parts that have some.
     """
@@ -59,8 +60,7 @@ def write_left_out(parts: Sequence[Iterator[Leftover]], folder: Scratch) -> tupl
 
 @dataclass(frozen=True)
 class LeftOutFiles:
-    """One part of the lines that chunks left out, read from their files; may be iterated several
-    times.
+    """Leftovers of one kind of all chunks, read from their files; may be iterated several times.
 
     chunks: folder of each chunk that has such lines, in order, and the lines of its source before
         it
@@ -77,7 +77,7 @@ class LeftOutFiles:
 
 
 def _left_out_file(folder: Scratch, part: str) -> Scratch:
-    """File with one part of the lines that a chunk leaves out."""
+    """The file with the leftovers ``part`` (one of `LEFT_OUT`) of a chunk."""
     return folder / f"left-out-{part}"
 
 
@@ -90,7 +90,9 @@ SAMPLED_TERMS = 200
 
 @dataclass
 class ChunkSummary:
-    """Summary of a chunk for the driver: names by kind, number of terms, samples."""
+    """Summary of a chunk for the driver: names by kind, number of individuals, and samples of
+    these.
+    """
 
     names: dict[int, list[str]] = field(default_factory=dict)
     terms: int = 0
@@ -150,7 +152,9 @@ def cut_ranges(
 def _unpack_archive(
     task: tuple[ByteRange, Scratch], *, size: int
 ) -> tuple[list[RangeFile], tuple[str, str] | None]:
-    """Unpack an archive into plain files of complete lines. Returns these, or the error found."""
+    """Task: unpack an archive into plain files of complete lines. Returns these, or the error
+    found.
+    """
     packed, scratch = task
     found: list[RangeFile] = []
     try:
@@ -191,11 +195,12 @@ def _read_lines(stream: BinaryIO, size: int, name: str) -> bytes:
 
 def read_chunk(
     chunk: tuple[int, Range | RangeFile],
-    judging: VocabularyContext,
+    context: VocabularyContext,
     root: Scratch,
-    gone: Collection[Assertion] = (),
+    excluded: Collection[Assertion] = (),
 ) -> tuple[RangeReport, ChunkSummary]:
-    """Read a range and write its assertions, less the ``gone`` ones, and its left-out lines.
+    """Task: read a range of a source; write its assertions, less the ``excluded`` ones, and its
+    leftovers.
 
     Returns the report of the range and a summary for the driver.
     """
@@ -207,19 +212,19 @@ def read_chunk(
     except InputError as error:
         report.error = error.message, error.remedy
         return report, ChunkSummary()
-    scan_range(parsed, judging, report)
-    bulk = interpret_range(parsed, judging, report, most_aside=MOST_SHOWN)
+    scan_range(parsed, context, report)
+    bulk = interpret_range(parsed, context, report, most_aside=MOST_SHOWN)
     abox = build_abox(parsed.triples, bulk.classes, bulk.roles, bulk.data, ())
     folder = chunk_folder(root, number)
     return report, replace(
-        write_chunk(exclude_assertions(abox, gone), folder),
+        write_chunk(exclude_assertions(abox, excluded), folder),
         left_out=write_left_out(leftover_records(parsed, bulk), folder),
     )
 
 
-def exclude_assertions(abox: ABox, gone: Collection[Assertion]) -> ABox:
-    """Remove the assertions ``gone`` from ``abox``, and the terms that only these mention."""
-    found = remove_assertions(abox, gone) if gone else abox
+def exclude_assertions(abox: ABox, excluded: Collection[Assertion]) -> ABox:
+    """Remove the assertions ``excluded`` from ``abox``, and the individuals that only these mention."""
+    found = remove_assertions(abox, excluded) if excluded else abox
     return found if len(found) == len(abox) else abox_of(found)
 
 
@@ -227,12 +232,13 @@ def exclude_assertions(abox: ABox, gone: Collection[Assertion]) -> ABox:
 
 
 def chunk_folder(root: Scratch, chunk: int) -> Scratch:
-    """Folder of a chunk's files."""
+    """The folder with the files of a chunk."""
     return root / chunk
 
 
 def write_chunk(abox: ABox, folder: Scratch) -> ChunkSummary:
-    """Write class, role and data assertions of ``abox`` in numbers of the chunk's own.
+    """Write the class, role and data assertions of ``abox``, numbered within the chunk. Returns a
+    summary.
 
     Terms are sorted; the files have its terms, its literals and its rows.
     """

@@ -28,7 +28,7 @@ from shiq.jobs.building.exchange import (
     OutgoingColumns,
     Scratch,
     columns_from_senders,
-    concatenate,
+    concatenate_rows,
     load_columns,
     look_up,
     save_columns,
@@ -37,8 +37,8 @@ from shiq.jobs.building.exchange import (
 from shiq.jobs.building.tables import (
     NumberedChunk,
     Ranges,
+    measure_nearness,
     merge_edges,
-    nearness_of,
     rows_by_hash,
     send_hashes,
 )
@@ -58,18 +58,24 @@ def renumber(
     nearness: float,
     finish: int = SINGLE_TASK_LINKS,
 ) -> Ranges:
-    """Renumber ``ranges`` by clusters if that brings neighbours nearer than the present numbers do."""
+    """Renumber the individuals of ``ranges`` by clusters, if that brings neighbours nearer together
+    than ``nearness``.
+    """
     clustered = replace(ranges, is_renumbered=True)
     _write_clustered_ranks(executor, ranges, dictionary, finish)
     rank_chunks(
-        executor, dictionary, range(len(chunks)), clustered.order, partial(new_ranks, clustered)
+        executor,
+        dictionary,
+        range(len(chunks)),
+        clustered.numbering_folder,
+        partial(clustered_ranks, clustered),
     )
     hubs = merge_edges(executor, clustered, chunks)
-    return clustered if nearness_of(executor, clustered, hubs) > nearness else ranges
+    return clustered if measure_nearness(executor, clustered, hubs) > nearness else ranges
 
 
-def new_ranks(ranges: Ranges, ranks: Ints) -> Ints:
-    """The clustered rank of individuals, given by their rank among the terms.
+def clustered_ranks(ranges: Ranges, ranks: Ints) -> Ints:
+    """Look up the clustered rank of individuals, given by their rank in the dictionary.
 
     Opens one file for each range that ``ranks`` touch.
     """
@@ -84,8 +90,9 @@ def new_ranks(ranges: Ranges, ranks: Ints) -> Ints:
 
 
 @dataclass(frozen=True)
-class _Level:
-    """Level of the clustering: clusters 0 … count-1 in parts of ``width``.
+class _ClusterLevel:
+    """One level of the hierarchical clustering: clusters 0 … count-1, stored in parts of ``width``
+    clusters.
 
     Below ``folder``, ``I/links`` has here, there and weight of part I, and ``I/sizes`` the sizes.
     """
@@ -99,21 +106,23 @@ class _Level:
         return max(1, -(-self.count // self.width))
 
     @property
-    def path(self) -> Scratch:
-        """Folder of the level."""
+    def level_folder(self) -> Scratch:
+        """The folder with the files of the level."""
         return self.folder / self.number
 
     def bounds(self, i: int) -> tuple[int, int]:
-        """First cluster of part ``i``, and the end of it."""
+        """The first cluster of part ``i``, and the one after its last."""
         return i * self.width, min((i + 1) * self.width, self.count)
 
     def messages_by_part(self, name: str, rows: Columns, key: str) -> Iterator[OutgoingColumns]:
-        """Split ``rows``, sorted by the cluster in ``key``, for the parts that hold those clusters."""
+        """Split ``rows``, sorted by the cluster in column ``key``, into messages to the parts that
+        hold those clusters.
+        """
         return ((i, name, part) for i, part in split_rows(rows, rows[key], self.width))
 
-    def parts(self, name: str) -> list[Scratch]:
-        """The file ``name`` of every part."""
-        return [self.path / i / name for i in range(len(self))]
+    def part_files(self, name: str) -> list[Scratch]:
+        """The file ``name`` of every part of the level."""
+        return [self.level_folder / i / name for i in range(len(self))]
 
     def look_up(
         self,
@@ -123,13 +132,15 @@ class _Level:
         receive: Callable[[int, Callable[[Ints], Ints]], R],
         what: str,
     ) -> list[R]:
-        """Look up values at clusters that other parts of the level own, as `exchange.look_up` does."""
+        """Look up values of clusters that other parts of the level hold, as `exchange.look_up`
+        does.
+        """
         return look_up(executor, ask, column, self.width, receive, len(self), f"clustering: {what}")
 
-    def column(self, i: int, name: str) -> Ints:
-        """The only column of file ``name`` of part ``i``."""
+    def read_column(self, i: int, name: str) -> Ints:
+        """Read the only column in the file ``name`` of part ``i``."""
         found: Ints
-        (found,) = load_columns(self.path / i / name).values()
+        (found,) = load_columns(self.level_folder / i / name).values()
         return found
 
 
@@ -138,14 +149,14 @@ def _write_clustered_ranks(
 ) -> None:
     """Write the clustered rank of each individual, and the individual of each clustered rank."""
     folder = ranges.scratch / "clusters"
-    level = _first_level(executor, ranges, dictionary, folder)
+    level = _make_first_level(executor, ranges, dictionary, folder)
     levels = [level]
     links = sum(_collect_parts(executor, level, ranges.folder, len(ranges)))
     while finish < links and len(levels) <= ROUNDS:
         level, links = _join_level(executor, level)
         levels.append(level)
     executor.run(
-        partial(_finish_in_one_task, rounds=ROUNDS + 1 - len(levels)),
+        partial(_cluster_rest_in_one_task, rounds=ROUNDS + 1 - len(levels)),
         [level],
         "clustering: the rest",
     )
@@ -156,11 +167,11 @@ def _write_clustered_ranks(
         )
         executor.exchange(send, range(len(upper)), receive, len(lower), "clustering: handing down")
     begins, settle = (
-        partial(levels[0].column, name="begins"),
+        partial(levels[0].read_column, name="begins"),
         partial(_write_new_ranks, ranges=ranges),
     )
     levels[0].look_up(
-        executor, partial(_first_level_places, ranges=ranges), begins, settle, "new ranks"
+        executor, partial(_first_level_positions, ranges=ranges), begins, settle, "new ranks"
     )
     send_ranks, old_ranks = (
         partial(_send_ranks, ranges=ranges),
@@ -178,10 +189,10 @@ def _write_clustered_ranks(
 # --- the individuals as clusters of one -----------------------------------------------------------
 
 
-def _first_level(
+def _make_first_level(
     executor: Executor, ranges: Ranges, dictionary: Dictionary, folder: Scratch
-) -> _Level:
-    """Level 0: the individuals in the order of their hashes."""
+) -> _ClusterLevel:
+    """Make level 0, in which every individual is a cluster, in the order of their hashes."""
     count = range(len(ranges))
     executor.run(
         partial(_write_hashes, ranges=ranges, dictionary=dictionary), count, "clustering: hashes"
@@ -190,14 +201,14 @@ def _first_level(
     sizes = executor.exchange(send, count, receive, len(ranges), "clustering: sorting hashes")
     first = list(zip(count, accumulate(sizes, initial=0)))
     send_places, take_places = (
-        partial(_send_places, ranges=ranges),
-        partial(_receive_places, ranges=ranges),
+        partial(_send_positions, ranges=ranges),
+        partial(_receive_positions, ranges=ranges),
     )
     executor.exchange(send_places, first, take_places, len(ranges), "clustering: places")
-    level = _Level(folder, 0, ranges.nodes, ranges.width)
+    level = _ClusterLevel(folder, 0, ranges.nodes, ranges.width)
     neighbours, places = (
         partial(_half_edge_targets, ranges=ranges),
-        partial(_first_level_places, ranges=ranges),
+        partial(_first_level_positions, ranges=ranges),
     )
     level.look_up(executor, neighbours, places, partial(_write_first_links, ranges=ranges), "links")
     return level
@@ -212,14 +223,14 @@ def _write_hashes(i: int, *, ranges: Ranges, dictionary: Dictionary) -> None:
 
 
 def _sort_hashes(i: int, received: IncomingColumns, *, ranges: Ranges) -> int:
-    """Sort the ``i``-th interval of hashes. Returns how many it has."""
+    """Task: sort the ``i``-th interval of hashes. Returns how many it has."""
     node = rows_by_hash(received)["node"]
     save_columns(ranges.folder(i) / "hashed", {"node": node})
     return len(node)
 
 
-def _send_places(task: tuple[int, int], *, ranges: Ranges) -> Iterator[OutgoingColumns]:
-    """Task: send each node its place in level 0, to the range of the node."""
+def _send_positions(task: tuple[int, int], *, ranges: Ranges) -> Iterator[OutgoingColumns]:
+    """Task: send each node its position in level 0, to the range of the node."""
     i, first = task
     node = load_columns(ranges.folder(i) / "hashed")["node"]
     order = np.argsort(node)
@@ -229,46 +240,48 @@ def _send_places(task: tuple[int, int], *, ranges: Ranges) -> Iterator[OutgoingC
         yield k, "places", part
 
 
-def _receive_places(i: int, received: IncomingColumns, *, ranges: Ranges) -> None:
-    """Task: write the level-0 places of the nodes of range ``i``."""
-    rows = concatenate(columns_from_senders(received, "places"), ("node", "place"))
+def _receive_positions(i: int, received: IncomingColumns, *, ranges: Ranges) -> None:
+    """Task: write the level-0 positions of the nodes of range ``i``."""
+    rows = concatenate_rows(columns_from_senders(received, "places"), ("node", "place"))
     save_columns(
         ranges.scratch / "clusters" / "start" / i / "place",
         {"place": rows["place"][np.argsort(rows["node"])]},
     )
 
 
-def _first_level_places(i: int, *, ranges: Ranges) -> Ints:
-    """The place in level 0 of each individual of range ``i``."""
+def _first_level_positions(i: int, *, ranges: Ranges) -> Ints:
+    """Read the position in level 0 of each individual of range ``i``."""
     found: Ints = load_columns(ranges.scratch / "clusters" / "start" / i / "place")["place"]
     return found
 
 
 def _half_edge_targets(i: int, *, ranges: Ranges) -> Ints:
-    """Neighbours in the half edges of range ``i``."""
+    """Read the neighbours in the half edges of range ``i``."""
     found: Ints = load_columns(ranges.folder(i) / "half_edges")["neighbour"]
     return found
 
 
-def _write_first_links(i: int, place: Callable[[Ints], Ints], *, ranges: Ranges) -> None:
-    """Task: write the links between the clusters of level 0, one for each half edge between
-    different nodes.
+def _write_first_links(i: int, position_of: Callable[[Ints], Ints], *, ranges: Ranges) -> None:
+    """Task: write the links between clusters of level 0, one for each half edge between different
+    nodes.
+
+    position_of: looks up the level-0 position of nodes.
     """
     rows = load_columns(ranges.folder(i) / "half_edges")
     apart = rows["node"] != rows["neighbour"]
-    here = _first_level_places(i, ranges=ranges)[rows["node"][apart] - ranges.bounds(i)[0]]
-    there = place(rows["neighbour"][apart])
+    here = _first_level_positions(i, ranges=ranges)[rows["node"][apart] - ranges.bounds(i)[0]]
+    there = position_of(rows["neighbour"][apart])
     _write_links(ranges.folder(i), here, there, np.ones(len(here), np.int64))
     save_columns(ranges.folder(i) / "children", dict.fromkeys(("parent", "child", "size"), NONE))
 
 
 def _write_links(folder: Scratch, here: Ints, there: Ints, weight: Ints) -> None:
-    """Write links between clusters, bundled and sorted, for the parts of the next level."""
+    """Write links between clusters, summed and sorted, to be sent to the parts of the next level."""
     save_columns(folder / "loose", _bundle_links(here, there, weight))
 
 
 def _bundle_links(here: Ints, there: Ints, weight: Ints) -> Columns:
-    """Sum the weights of links with the same ends."""
+    """Sum the weights of links with the same two ends."""
     order = np.lexsort((there, here))
     here, there, weight = here[order], there[order], weight[order]
     first = np.ones(len(here), np.bool_)
@@ -284,8 +297,8 @@ def _bundle_links(here: Ints, there: Ints, weight: Ints) -> Columns:
 # --- a round --------------------------------------------------------------------------------------
 
 
-def _join_level(executor: Executor, level: _Level) -> tuple[_Level, int]:
-    """Join clusters with their closest neighbours. Returns the next level and its number of links.
+def _join_level(executor: Executor, level: _ClusterLevel) -> tuple[_ClusterLevel, int]:
+    """Join each cluster with its closest neighbour. Returns the next level and its number of links.
 
     A link counts twice, once for each end.
     """
@@ -293,16 +306,16 @@ def _join_level(executor: Executor, level: _Level) -> tuple[_Level, int]:
     level.look_up(
         executor,
         others,
-        partial(level.column, name="sizes"),
+        partial(level.read_column, name="sizes"),
         partial(_choose_neighbours, level=level),
         "closest",
     )
-    targets = partial(level.column, name="targets")
+    targets = partial(level.read_column, name="targets")
     roots = level.look_up(
         executor, targets, targets, partial(_follow_choices, level=level), "following"
     )
     for n in count_up():
-        ends = partial(level.column, name=f"ends-{n}")
+        ends = partial(level.read_column, name=f"ends-{n}")
         if not any(
             level.look_up(
                 executor, ends, ends, partial(_double_steps, level=level, n=n), "following"
@@ -314,33 +327,35 @@ def _join_level(executor: Executor, level: _Level) -> tuple[_Level, int]:
     level.look_up(
         executor,
         ends,
-        partial(level.column, name="numbers"),
+        partial(level.read_column, name="numbers"),
         partial(_write_parents, level=level, ends=ends),
         "numbering",
     )
     level.look_up(
         executor,
         others,
-        partial(level.column, name="parents"),
+        partial(level.read_column, name="parents"),
         partial(_renumber_links, level=level),
         "renaming",
     )
     upper = replace(level, number=level.number + 1, count=sum(roots))
-    return upper, sum(_collect_parts(executor, upper, level.path.__truediv__, len(level)))
+    return upper, sum(_collect_parts(executor, upper, level.level_folder.__truediv__, len(level)))
 
 
-def _linked_clusters(i: int, *, level: _Level) -> Ints:
-    """Clusters to which the clusters of part ``i`` are linked, one entry for each link."""
-    found: Ints = load_columns(level.path / i / "links")["there"]
+def _linked_clusters(i: int, *, level: _ClusterLevel) -> Ints:
+    """Read the clusters to which the clusters of part ``i`` are linked, one entry for each link."""
+    found: Ints = load_columns(level.level_folder / i / "links")["there"]
     return found
 
 
-def _choose_neighbours(i: int, size_of: Callable[[Ints], Ints], *, level: _Level) -> None:
-    """Choose the closest neighbour of each cluster of part ``i``; without links the cluster itself."""
+def _choose_neighbours(i: int, size_of: Callable[[Ints], Ints], *, level: _ClusterLevel) -> None:
+    """Task: choose the closest neighbour of each cluster of part ``i``; without links the cluster
+    itself.
+    """
     low, high = level.bounds(i)
-    links = load_columns(level.path / i / "links")
+    links = load_columns(level.level_folder / i / "links")
     here, there = links["here"], links["there"]
-    size = level.column(i, "sizes")[here - low].astype(np.float64) * size_of(there).astype(
+    size = level.read_column(i, "sizes")[here - low].astype(np.float64) * size_of(there).astype(
         np.float64
     )
     closeness = links["weight"].astype(np.float64) / size
@@ -348,54 +363,59 @@ def _choose_neighbours(i: int, size_of: Callable[[Ints], Ints], *, level: _Level
     chosen, first = np.unique(here[order], return_index=True)
     target = np.arange(low, high, dtype=np.int64)
     target[chosen - low] = there[order][first]
-    save_columns(level.path / i / "targets", {"target": target})
+    save_columns(level.level_folder / i / "targets", {"target": target})
 
 
-def _follow_choices(i: int, target_of: Callable[[Ints], Ints], *, level: _Level) -> int:
-    """Follow the choice of each cluster of part ``i`` by one step. Returns how many are ends.
+def _follow_choices(i: int, target_of: Callable[[Ints], Ints], *, level: _ClusterLevel) -> int:
+    """Task: start to follow the choices of the clusters of part ``i`` to their ends. Returns the
+    number of clusters that are ends.
 
     Choices form no cycles except pairs; the lesser of a pair is an end.
     """
-    own, target = np.arange(*level.bounds(i), dtype=np.int64), level.column(i, "targets")
+    own, target = np.arange(*level.bounds(i), dtype=np.int64), level.read_column(i, "targets")
     end = np.where((target_of(target) == own) & (target > own), own, target)
-    save_columns(level.path / i / "ends-0", {"end": end})
-    save_columns(level.path / i / "is_root", {"is_root": (end == own).astype(np.int64)})
+    save_columns(level.level_folder / i / "ends-0", {"end": end})
+    save_columns(level.level_folder / i / "is_root", {"is_root": (end == own).astype(np.int64)})
     return int((end == own).sum())
 
 
-def _double_steps(i: int, end_of: Callable[[Ints], Ints], *, level: _Level, n: int) -> bool:
-    """Follow twice as many choices for each cluster of part ``i``. Returns whether any end changed."""
-    before = level.column(i, f"ends-{n}")
+def _double_steps(i: int, end_of: Callable[[Ints], Ints], *, level: _ClusterLevel, n: int) -> bool:
+    """Task: double the number of choices followed from each cluster of part ``i``. Returns whether
+    any end changed.
+    """
+    before = level.read_column(i, f"ends-{n}")
     end = end_of(before)
-    save_columns(level.path / i / f"ends-{n + 1}", {"end": end})
+    save_columns(level.level_folder / i / f"ends-{n + 1}", {"end": end})
     return not np.array_equal(before, end)
 
 
-def _number_roots(task: tuple[int, int], *, level: _Level) -> None:
-    """Task: number the roots of part ``i`` consecutively from ``first``; they are the clusters of
-    the next level.
+def _number_roots(task: tuple[int, int], *, level: _ClusterLevel) -> None:
+    """Task: number the ends of choices in a part consecutively; they are the clusters of the next
+    level.
+
+    task: the part, and the first number.
     """
     i, first = task
-    is_root = load_columns(level.path / i / "is_root")["is_root"]
-    save_columns(level.path / i / "numbers", {"number": first + np.cumsum(is_root) - 1})
+    is_root = load_columns(level.level_folder / i / "is_root")["is_root"]
+    save_columns(level.level_folder / i / "numbers", {"number": first + np.cumsum(is_root) - 1})
 
 
 def _write_parents(
-    i: int, number_of: Callable[[Ints], Ints], *, level: _Level, ends: Callable[[int], Ints]
+    i: int, number_of: Callable[[Ints], Ints], *, level: _ClusterLevel, ends: Callable[[int], Ints]
 ) -> None:
     """Task: write the cluster of the next level that contains each cluster of part ``i``."""
-    save_columns(level.path / i / "parents", {"parent": number_of(ends(i))})
+    save_columns(level.level_folder / i / "parents", {"parent": number_of(ends(i))})
 
 
-def _renumber_links(i: int, parent_of: Callable[[Ints], Ints], *, level: _Level) -> None:
-    """Write links and sizes of part ``i`` by the cluster numbers of the next level."""
-    folder = level.path / i
+def _renumber_links(i: int, parent_of: Callable[[Ints], Ints], *, level: _ClusterLevel) -> None:
+    """Task: write links and sizes of part ``i`` with the cluster numbers of the next level."""
+    folder = level.level_folder / i
     low, high = level.bounds(i)
-    parent, links = level.column(i, "parents"), load_columns(folder / "links")
+    parent, links = level.read_column(i, "parents"), load_columns(folder / "links")
     here, there = parent[links["here"] - low], parent_of(links["there"])
     apart = here != there
     _write_links(folder, here[apart], there[apart], np.asarray(links["weight"])[apart])
-    own, size = np.arange(low, high, dtype=np.int64), level.column(i, "sizes")
+    own, size = np.arange(low, high, dtype=np.int64), level.read_column(i, "sizes")
     order = np.lexsort((own, parent))
     save_columns(
         folder / "children", {"parent": parent[order], "child": own[order], "size": size[order]}
@@ -403,33 +423,32 @@ def _renumber_links(i: int, parent_of: Callable[[Ints], Ints], *, level: _Level)
 
 
 def _collect_parts(
-    executor: Executor, level: _Level, folder: Callable[[int], Scratch], count: int
+    executor: Executor, level: _ClusterLevel, folder: Callable[[int], Scratch], count: int
 ) -> list[int]:
-    """Make the parts of ``level`` from the files of ``count`` parts of the level below.
-
-    Returns the number of links of each part.
+    """Make the parts of ``level`` from the files that ``count`` parts of the level below wrote.
+    Returns the number of links of each.
     """
     folders = [folder(i) for i in range(count)]
     send, receive = partial(_send_links, level=level), partial(_receive_links, level=level)
     return executor.exchange(send, folders, receive, len(level), "clustering: gathering")
 
 
-def _send_links(folder: Scratch, *, level: _Level) -> Iterator[OutgoingColumns]:
+def _send_links(folder: Scratch, *, level: _ClusterLevel) -> Iterator[OutgoingColumns]:
     """Task: send links and child clusters to the parts of the level that hold their clusters."""
     yield from level.messages_by_part("loose", load_columns(folder / "loose"), "here")
     yield from level.messages_by_part("children", load_columns(folder / "children"), "parent")
 
 
-def _receive_links(i: int, received: IncomingColumns, *, level: _Level) -> int:
+def _receive_links(i: int, received: IncomingColumns, *, level: _ClusterLevel) -> int:
     """Task: write the links, children and sizes of the clusters of part ``i``. Returns the number
     of links.
     """
     low, high = level.bounds(i)
     names = ("here", "there", "weight")
-    rows = concatenate(columns_from_senders(received, "loose"), names)
+    rows = concatenate_rows(columns_from_senders(received, "loose"), names)
     links = _bundle_links(*(rows[name] for name in names))
-    save_columns(level.path / i / "links", links)
-    rows = concatenate(columns_from_senders(received, "children"), ("parent", "child", "size"))
+    save_columns(level.level_folder / i / "links", links)
+    rows = concatenate_rows(columns_from_senders(received, "children"), ("parent", "child", "size"))
     order = np.lexsort((rows["child"], rows["parent"]))
     parent, child, size = (rows[name][order] for name in ("parent", "child", "size"))
     total = (
@@ -440,9 +459,9 @@ def _receive_links(i: int, received: IncomingColumns, *, level: _Level) -> int:
     before = np.cumsum(size) - size
     offset = before - (np.cumsum(total) - total)[parent - low]
     by_child = np.argsort(child)
-    save_columns(level.path / i / "sizes", {"size": total})
+    save_columns(level.level_folder / i / "sizes", {"size": total})
     save_columns(
-        level.path / i / "offsets",
+        level.level_folder / i / "offsets",
         {"child": child[by_child], "parent": parent[by_child], "offset": offset[by_child]},
     )
     return len(links["here"])
@@ -451,15 +470,17 @@ def _receive_links(i: int, received: IncomingColumns, *, level: _Level) -> int:
 # --- positions ------------------------------------------------------------------------------------
 
 
-def _finish_in_one_task(level: _Level, *, rounds: int) -> None:
-    """Do all further rounds in one task, as `clustered_rank` does.
+def _cluster_rest_in_one_task(level: _ClusterLevel, *, rounds: int) -> None:
+    """Task: do all further rounds of clustering in memory, as `clustered_rank` does.
 
     Writes the first rank of each cluster of ``level``.
     """
-    rows = concatenate(
-        [load_columns(path) for path in level.parts("links")], ("here", "there", "weight")
+    rows = concatenate_rows(
+        [load_columns(path) for path in level.part_files("links")], ("here", "there", "weight")
     )
-    size = concatenate([load_columns(path) for path in level.parts("sizes")], ("size",))["size"]
+    size = concatenate_rows([load_columns(path) for path in level.part_files("sizes")], ("size",))[
+        "size"
+    ]
     forward = rows["here"] < rows["there"]
     low, high, weight = (
         rows["here"][forward],
@@ -472,27 +493,31 @@ def _finish_in_one_task(level: _Level, *, rounds: int) -> None:
     begins[order] = np.cumsum(size[order]) - size[order]
     for i in range(len(level)):
         first, last = level.bounds(i)
-        save_columns(level.path / i / "begins", {"begin": begins[first:last]})
+        save_columns(level.level_folder / i / "begins", {"begin": begins[first:last]})
 
 
-def _send_first_ranks(i: int, *, lower: _Level, upper: _Level) -> Iterator[OutgoingColumns]:
+def _send_first_ranks(
+    i: int, *, lower: _ClusterLevel, upper: _ClusterLevel
+) -> Iterator[OutgoingColumns]:
     """Task: send each child cluster the first rank of its individuals."""
-    rows = load_columns(upper.path / i / "offsets")
-    begin = upper.column(i, "begins")[rows["parent"] - upper.bounds(i)[0]] + rows["offset"]
+    rows = load_columns(upper.level_folder / i / "offsets")
+    begin = upper.read_column(i, "begins")[rows["parent"] - upper.bounds(i)[0]] + rows["offset"]
     return lower.messages_by_part("begins", {"child": rows["child"], "begin": begin}, "child")
 
 
-def _receive_first_ranks(i: int, received: IncomingColumns, *, lower: _Level) -> None:
+def _receive_first_ranks(i: int, received: IncomingColumns, *, lower: _ClusterLevel) -> None:
     """Task: write the first rank of each cluster of part ``i`` of the lower level."""
-    rows = concatenate(columns_from_senders(received, "begins"), ("child", "begin"))
-    save_columns(lower.path / i / "begins", {"begin": rows["begin"][np.argsort(rows["child"])]})
+    rows = concatenate_rows(columns_from_senders(received, "begins"), ("child", "begin"))
+    save_columns(
+        lower.level_folder / i / "begins", {"begin": rows["begin"][np.argsort(rows["child"])]}
+    )
 
 
 def _write_new_ranks(i: int, begin_of: Callable[[Ints], Ints], *, ranges: Ranges) -> None:
     """Task: write the clustered rank of the individuals of range ``i``."""
     save_columns(
         ranges.scratch / "clusters" / "new" / i / "rank",
-        {"rank": begin_of(_first_level_places(i, ranges=ranges))},
+        {"rank": begin_of(_first_level_positions(i, ranges=ranges))},
     )
 
 
@@ -506,8 +531,8 @@ def _send_ranks(i: int, *, ranges: Ranges) -> Iterator[OutgoingColumns]:
 
 
 def _receive_old_ranks(i: int, received: IncomingColumns, *, ranges: Ranges) -> None:
-    """Task: write the old rank for each new rank of range ``i``."""
-    rows = concatenate(columns_from_senders(received, "old"), ("new", "old"))
+    """Task: write the dictionary rank of each individual, by its new rank in range ``i``."""
+    rows = concatenate_rows(columns_from_senders(received, "old"), ("new", "old"))
     save_columns(
         ranges.scratch / "clusters" / "old" / i / "old",
         {"old": rows["old"][np.argsort(rows["new"])]},

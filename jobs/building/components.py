@@ -22,7 +22,7 @@ import numpy as np
 from shiq.abox_ops.elements.quotient import component_minima
 from shiq.abox_ops.engine import NamedModule
 from shiq.abox_ops.labels.label_calculus import Label
-from shiq.abox_ops.modules.add_set import FoundModules
+from shiq.abox_ops.modules.add_set import AddSetModules
 from shiq.abox_ops.modules.shapes import Shapes
 from shiq.columns.arrays import Ints, unique
 from shiq.jobs.building.exchange import (
@@ -31,7 +31,7 @@ from shiq.jobs.building.exchange import (
     OutgoingColumns,
     Scratch,
     columns_from_senders,
-    concatenate,
+    concatenate_rows,
     load_columns,
     save_columns,
     split_rows,
@@ -47,8 +47,8 @@ from shiq.reasoner.protocol import Module
 
 
 def write_open_elements(ranges: Ranges, i: int, elements: Ints, source: Ints, target: Ints) -> None:
-    """Write the undecided ``elements`` (by id) of range ``i`` and the role assertions that they
-    keep.
+    """Write the elements (by id) of range ``i`` that are not isolated, and the role assertions kept
+    at them.
     """
     save_columns(ranges.folder(i) / "open", {"node": np.sort(rank_of(elements))})
     save_columns(ranges.folder(i) / "kept", {"source": rank_of(source), "target": rank_of(target)})
@@ -58,7 +58,8 @@ def write_open_elements(ranges: Ranges, i: int, elements: Ints, source: Ints, ta
 
 
 def join_components(executor: Executor, ranges: Ranges) -> None:
-    """Join open elements into components, each named by its least element.
+    """Join open elements into connected components of the kept role assertions, each named by its
+    least element.
 
     Stops because names only get less.
     """
@@ -71,7 +72,7 @@ def join_components(executor: Executor, ranges: Ranges) -> None:
     while due:
         turn += 1
         found = executor.run(
-            partial(_join_range, ranges=ranges, names=names, turn=turn),
+            partial(_spread_least_names, ranges=ranges, names=names, turn=turn),
             sorted(due),
             f"components, round {turn}",
         )
@@ -90,21 +91,21 @@ def join_components(executor: Executor, ranges: Ranges) -> None:
 
 
 def _write_initial_names(i: int, *, ranges: Ranges) -> Scratch:
-    """Task: name each open element of range ``i`` after itself."""
+    """Task: name the component of each open element of range ``i`` after the element itself."""
     return _save_names(ranges, i, 0, np.asarray(load_columns(ranges.folder(i) / "open")["node"]))
 
 
 def _save_names(ranges: Ranges, i: int, turn: int, names: Ints) -> Scratch:
-    """Write the component names of range ``i`` after round ``turn``."""
+    """Write the component names of range ``i`` after round ``turn``. Returns the file."""
     path = ranges.folder(i) / f"component-{turn}"
     save_columns(path, {"name": names})
     return path
 
 
-def _join_range(
+def _spread_least_names(
     i: int, *, ranges: Ranges, names: Sequence[Scratch], turn: int
 ) -> tuple[int, Scratch | None, set[int]]:
-    """Give each open element of range ``i`` the least name among its neighbours.
+    """Task: give each open element of range ``i`` the least component name among its neighbours.
 
     Returns the range, the file of new names if any changed, and the ranges of neighbours.
     """
@@ -150,10 +151,10 @@ def _send_components(named: tuple[int, Scratch], *, ranges: Ranges) -> Iterator[
 
 
 def _receive_components(i: int, received: IncomingColumns, *, ranges: Ranges) -> None:
-    """Write the elements of the components that are named by an element of range ``i``."""
+    """Task: write the elements of the components whose name is an element of range ``i``."""
     save_columns(
         ranges.folder(i) / "members",
-        concatenate(columns_from_senders(received, "members"), ("name", "node")),
+        concatenate_rows(columns_from_senders(received, "members"), ("name", "node")),
     )
 
 
@@ -162,7 +163,7 @@ def _receive_components(i: int, received: IncomingColumns, *, ranges: Ranges) ->
 
 @dataclass(frozen=True)
 class ModuleShape:
-    """A shape and how many modules have it.
+    """A shape, the number of modules that have it, and one of these modules.
 
     digest: of the shape. count, size: number of modules, and elements of each
     label: if the module is only a label. path: else the file of the module
@@ -175,8 +176,8 @@ class ModuleShape:
     label: Label | None = None
 
     @property
-    def name(self) -> str | Label:
-        """Label or digest that identifies the shape."""
+    def key(self) -> str | Label:
+        """The digest that identifies the shape; the label of a module that is only a label."""
         return self.digest if self.label is None else self.label
 
     def add_modules(self, count: int) -> ModuleShape:
@@ -184,12 +185,14 @@ class ModuleShape:
         return ModuleShape(self.digest, self.count + count, self.size, self.path, self.label)
 
     @property
-    def most_edges(self) -> int:
-        """Upper bound of the module's role assertions: each takes at least a byte of the file."""
+    def max_edge_count(self) -> int:
+        """Upper bound of the number of role assertions in the module: each takes at least a byte of
+        its file.
+        """
         return self.path.path().stat().st_size if self.path else 0
 
-    def module(self) -> Module:
-        """One module of this shape. Raises: TypeError without file and label."""
+    def read_module(self) -> Module:
+        """Read one module of this shape. Raises: TypeError without file and label."""
         if self.label is not None:
             return Module((self.label[0],), (self.label[1],))
         if self.path is None:
@@ -199,18 +202,21 @@ class ModuleShape:
 
 @dataclass(frozen=True)
 class ComponentModules:
-    """Modules of some components: counts of isolated labels, and the shapes of the others."""
+    """Modules of some components: how many are only a label, by label, and the shapes of the
+    others.
+    """
 
     labels: Counter[Label]
     shapes: list[ModuleShape]
 
 
 #: Gives what is kept of the elements (by id) of some components.
-KeptModules = Callable[[Ints], FoundModules]
+KeptModules = Callable[[Ints], AddSetModules]
 
 
 def module_shapes(i: int, *, ranges: Ranges, build: str, found: KeptModules) -> ComponentModules:
-    """Shapes of the modules of components that are named by an element of range ``i``.
+    """Task: compute the shapes of the modules whose component is named by an element of range
+    ``i``.
 
     build: identifies the clauses, for caching
     """
@@ -230,14 +236,16 @@ def module_shapes(i: int, *, ranges: Ranges, build: str, found: KeptModules) -> 
 
 
 def label_shapes(labels: Counter[Label]) -> list[ModuleShape]:
-    """Shapes of the modules that are only a label."""
+    """Make the shapes of modules that are only a label."""
     return [ModuleShape("", n, 1, label=label) for label, n in labels.items()]
 
 
 def collect_shapes(
     executor: Executor, ranges: Ranges, build: str, found: KeptModules, labels: Counter[Label]
 ) -> list[ModuleShape]:
-    """Collect the shapes of the modules of all components; add isolated labels to ``labels``."""
+    """Collect the shapes of the modules of all components, over all ranges. Labels of modules that
+    are only a label are added to ``labels``.
+    """
     shapes: dict[str, ModuleShape] = {}
     task = partial(module_shapes, ranges=ranges, build=build, found=found)
     for part in executor.run(task, range(len(ranges)), "modules"):
@@ -257,8 +265,8 @@ def members_of_modules(
     wanted: frozenset[str | Label],
     limit: int | None = None,
 ) -> list[tuple[str, ...]]:
-    """Individuals of range ``i``'s modules whose shape or label is ``wanted``; at most ``limit``
-    modules.
+    """Task: find the individuals of modules of range ``i`` whose shape or label is ``wanted``; at
+    most ``limit`` modules.
     """
     chosen = (m for m, name in _named_modules(i, ranges, build, found) if name in wanted)
     return [
@@ -269,7 +277,9 @@ def members_of_modules(
 def _named_modules(
     i: int, ranges: Ranges, build: str, found: KeptModules
 ) -> Iterator[tuple[NamedModule, str | Label]]:
-    """Modules of range ``i``, each with the digest of its shape, or its label if it is only that."""
+    """Yield the modules of range ``i``, each with the digest of its shape; with its label if it is
+    only a label.
+    """
     members = load_columns(ranges.folder(i) / "members")["node"]
     if not len(members):
         return
@@ -318,7 +328,7 @@ def decide_shapes(
     indexed: IndexedStore,
     asking: ReasonerSettings,
 ) -> list[tuple[str, str]]:
-    """Verdict and reason of each shape."""
+    """Decide one module of each shape, in tasks. Returns the verdict and reason for each shape."""
     tasks = max(1, min(len(shapes), 4 * executor.least_tasks))
     order = sorted(range(len(shapes)), key=lambda i: (-shapes[i].size, i))
     parts = [order[k::tasks] for k in range(tasks)]
@@ -338,7 +348,7 @@ def _decide_some_shapes(
     tbox = indexed.rules.calculus().tbox
     asked = create(asking.reasoner, heap=asking.heap)
     try:
-        answers = asked.decide(tbox, [shape.module() for shape in shapes], asking.seconds)
+        answers = asked.decide(tbox, [shape.read_module() for shape in shapes], asking.seconds)
     finally:
         asked.close()
     return [(answer.verdict.value, answer.reason) for answer in answers]

@@ -20,7 +20,7 @@ from shiq.jobs.building.exchange import (
     OutgoingColumns,
     Scratch,
     columns_from_senders,
-    concatenate,
+    concatenate_rows,
     load_columns,
     save_columns,
 )
@@ -32,7 +32,7 @@ PART = 1 << 18
 
 @dataclass(frozen=True)
 class Dictionary:
-    """All terms in order, in parts."""
+    """The sorted names of all individuals, split into parts; the position of a name is its rank."""
 
     scratch: Scratch
     root: Scratch
@@ -42,26 +42,26 @@ class Dictionary:
     def __len__(self) -> int:
         return self.starts[-1]
 
-    def part(self, i: int) -> pa.Array:
-        """The sorted terms of part ``i``."""
+    def part_terms(self, i: int) -> pa.Array:
+        """Read the sorted names of part ``i``."""
         return load_columns(_part_folder(self.scratch, i) / "terms")["term"]
 
     def ranks_of(self, terms: Sequence[str]) -> list[int]:
-        """Rank of each term; all must be in the dictionary."""
+        """Look up the rank of each individual; all must be in the dictionary."""
         keys = [bound.encode() for bound in self.bounds]
         found = []
         for term in terms:
             i = bisect_right(keys, term.encode())
-            found.append(self.starts[i] + _first_not_less(self.part(i), term))
+            found.append(self.starts[i] + _first_not_less(self.part_terms(i), term))
         return found
 
     def terms_of(self, low: int, high: int) -> pa.Array:
-        """Terms of the ranks low … high-1."""
+        """Read the individuals with the ranks low … high-1."""
         found = []
         for i, start in enumerate(self.starts[:-1]):
             first, last = max(low, start), min(high, self.starts[i + 1])
             if first < last:
-                found.append(self.part(i).slice(first - start, last - first))
+                found.append(self.part_terms(i).slice(first - start, last - first))
         return pa.concat_arrays(found) if found else pa.array([], pa.large_string())
 
 
@@ -72,7 +72,7 @@ def make_dictionary(
     chunks: Sequence[int],
     summaries: Sequence[ChunkSummary],
 ) -> Dictionary:
-    """Make the dictionary of the terms of ``chunks``."""
+    """Make the dictionary of the individuals in ``chunks``."""
     samples = sorted((term for s in summaries for term in s.samples), key=str.encode)
     count = max(1, -(-sum(s.terms for s in summaries) // PART))
     bounds = sorted(
@@ -86,12 +86,12 @@ def make_dictionary(
 
 
 def _part_folder(scratch: Scratch, i: int) -> Scratch:
-    """Folder of one part of the dictionary."""
+    """The folder of one part of the dictionary."""
     return scratch / "terms" / i
 
 
 def _send_terms(chunk: int, *, root: Scratch, bounds: Sequence[str]) -> Iterator[OutgoingColumns]:
-    """Task: send the terms of a chunk to the dictionary parts between whose bounds they lie."""
+    """Task: send the individuals of a chunk to the dictionary parts between whose bounds they lie."""
     terms = load_columns(chunk_folder(root, chunk) / "terms")["term"]
     cuts = [0, *(_first_not_less(terms, bound) for bound in bounds), len(terms)]
     for part, (first, last) in enumerate(pairwise(cuts)):
@@ -99,9 +99,9 @@ def _send_terms(chunk: int, *, root: Scratch, bounds: Sequence[str]) -> Iterator
             yield part, "terms", {"term": terms.slice(first, last - first)}
 
 
-def _sort_part(number: int, received: IncomingColumns, *, scratch: Scratch) -> int:
-    """Sort the terms between two bounds, each once, and write them with the place of each chunk's
-    terms.
+def _sort_part(i: int, received: IncomingColumns, *, scratch: Scratch) -> int:
+    """Task: sort the names between two bounds, drop duplicates, and write them with their positions
+    in each chunk.
 
     Returns how many terms there are.
     """
@@ -116,7 +116,7 @@ def _sort_part(number: int, received: IncomingColumns, *, scratch: Scratch) -> i
         )
     rank = np.empty(len(ordered), np.int64)
     rank[order.to_numpy()] = np.cumsum(differs) - 1
-    folder = _part_folder(scratch, number)
+    folder = _part_folder(scratch, i)
     distinct = ordered.filter(pa.array(differs))
     save_columns(folder / "terms", {"term": distinct})
     save_columns(folder / "ranks", {"rank": rank})
@@ -146,15 +146,17 @@ def _first_not_less(terms: pa.Array, term: str) -> int:
 
 
 def all_names(summaries: Sequence[ChunkSummary]) -> dict[int, list[str]]:
-    """Names of classes, object and data properties that occur in an assertion, sorted."""
+    """Collect the names of classes, object and data properties that occur in an assertion, by kind,
+    sorted.
+    """
     kinds = (KIND_CLASS, KIND_OBJECT_PROPERTY, KIND_DATA_PROPERTY)
     return {
         kind: sorted({name for s in summaries for name in s.names.get(kind, ())}) for kind in kinds
     }
 
 
-def name_numbers(summary: ChunkSummary, names: Mapping[int, Sequence[str]]) -> dict[int, Ints]:
-    """Number of each name of a chunk among all ``names``, by kind."""
+def name_indices(summary: ChunkSummary, names: Mapping[int, Sequence[str]]) -> dict[int, Ints]:
+    """Look up the index in ``names`` of each name of a chunk, by kind."""
     found = {}
     for kind, known in names.items():
         place = {name: i for i, name in enumerate(known)}
@@ -172,7 +174,8 @@ def rank_chunks(
     order: str,
     new: Callable[[Ints], Ints] | None = None,
 ) -> None:
-    """Write the rank of each term of each chunk to the chunk's folder ``order``.
+    """Write the rank of each individual of each chunk, to the subfolder ``order`` of the chunk's
+    folder.
 
     new: gives other ranks for those of the dictionary
     """
@@ -184,7 +187,7 @@ def rank_chunks(
 def _send_ranks(
     part: int, *, dictionary: Dictionary, new: Callable[[Ints], Ints] | None
 ) -> Iterator[OutgoingColumns]:
-    """Task: send the ranks of a dictionary part's terms back to the chunks that have them."""
+    """Task: send the ranks of a dictionary part's individuals back to the chunks that mention them."""
     folder, own = (
         _part_folder(dictionary.scratch, part),
         np.arange(*dictionary.starts[part : part + 2]),
@@ -198,8 +201,8 @@ def _send_ranks(
 
 
 def _write_ranks(chunk: int, received: IncomingColumns, *, root: Scratch, order: str) -> None:
-    """Task: write the rank of each term of a chunk, by its number in the chunk."""
+    """Task: write the rank of each individual of a chunk, by its number in the chunk."""
     local = load_columns(chunk_folder(root, chunk) / "terms")["local"]
     rank = np.empty(len(local), np.int64)
-    rank[local] = concatenate(columns_from_senders(received, "ranks"), ("rank",))["rank"]
+    rank[local] = concatenate_rows(columns_from_senders(received, "ranks"), ("rank",))["rank"]
     save_columns(chunk_folder(root, chunk) / order / "rank", {"rank": rank})

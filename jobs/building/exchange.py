@@ -31,17 +31,17 @@ IncomingColumns: TypeAlias = Mapping[str, Sequence[tuple[int, dict[str, Any]]]]
 
 
 class Executor(Protocol):
-    """Runner of the tasks of a build, on this machine or on Spark.
+    """Protocol: runs the tasks of a build, on this machine or on Spark.
 
     Tasks are functions of modules; their arguments and results are pickled. A task may run twice.
     """
 
     @property
     def least_tasks(self) -> int:
-        """Least number of tasks that gives every core one."""
+        """The least number of tasks that keeps every core busy."""
 
     def run(self, task: Callable[[T], R], parts: Sequence[T], what: str) -> list[R]:
-        """Run ``task`` on each part. Returns the results in order."""
+        """Run ``task`` on each of ``parts``, in parallel. Returns the results in order."""
 
     def exchange(
         self,
@@ -52,7 +52,8 @@ class Executor(Protocol):
         what: str,
         answer: Callable[[int, IncomingColumns], Iterable[OutgoingColumns]] | None = None,
     ) -> list[R]:
-        """Send columns from each part to each other, and receive them there.
+        """Let every sender produce columns for numbered parts, and every part receive the columns
+        sent to it (a shuffle).
 
         send: gives the columns of one part by receiver.
         receive: called for each of ``count`` parts with what arrived.
@@ -60,7 +61,7 @@ class Executor(Protocol):
         """
 
     def share_access(self, place: Place) -> None:
-        """Give the tasks this process's access to ``place``."""
+        """Let the tasks use this process's credentials for the store's location ``place``."""
 
     def cut_table(
         self, source: TableSource, scope: str, scratch: Scratch
@@ -77,7 +78,7 @@ def look_up(
     count: int,
     what: str,
 ) -> list[R]:
-    """Look up values at ids that other parts own, by two shuffles."""
+    """Look up values at ids that other parts hold, by two shuffles: the ids out, the values back."""
     asking, answering, taking = (
         partial(_send_ids, ask, width),
         partial(_send_values, column, width),
@@ -87,7 +88,7 @@ def look_up(
 
 
 def _send_ids(ask: Callable[[int], Ints], width: int, i: int) -> Iterator[OutgoingColumns]:
-    """Task of `look_up`: send the wanted ids to the parts that own them."""
+    """Task of `look_up`: send the wanted ids to the parts that hold them."""
     ids = unique(ask(i))
     return ((k, "ids", part) for k, part in split_rows({"id": ids}, ids, width))
 
@@ -105,12 +106,12 @@ def _receive_values(
     receive: Callable[[int, Callable[[Ints], Ints]], R], i: int, received: IncomingColumns
 ) -> R:
     """Task of `look_up`: call ``receive`` with a function from ids to the values that arrived."""
-    rows = concatenate(columns_from_senders(received, "values"), ("id", "value"))
+    rows = concatenate_rows(columns_from_senders(received, "values"), ("id", "value"))
     return receive(i, lambda ids: rows["value"][np.searchsorted(rows["id"], ids)])
 
 
 def encode_columns(columns: Mapping[str, Any]) -> pa.Buffer:
-    """Encode columns as an Arrow stream."""
+    """Encode columns as the bytes of an Arrow stream."""
     table, out = columns_to_table(columns), pa.BufferOutputStream()
     with pa.ipc.new_stream(out, table.schema) as writer:
         writer.write_table(table)
@@ -125,20 +126,20 @@ def decode_columns(body: pa.Buffer) -> dict[str, Any]:
 def split_rows(
     columns: Mapping[str, Any], key: Ints, width: int
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Split rows with an ascending ``key`` into ranges of ``width`` keys."""
+    """Split rows with an ascending ``key`` into blocks of ``width`` keys. Yields (block, its rows)."""
     owner, first = np.unique(key // width, return_index=True)
     for i, low, high in zip(owner.tolist(), first.tolist(), [*first[1:].tolist(), len(key)]):
         yield i, {name: column[low:high] for name, column in columns.items()}
 
 
 def columns_from_senders(received: IncomingColumns, name: str) -> list[dict[str, Any]]:
-    """Columns that arrived under ``name``, by sender."""
+    """Select the columns that arrived under ``name``, in order of their senders."""
     return [columns for _, columns in received.get(name, ())]
 
 
 @dataclass(frozen=True, order=True)
 class Scratch:
-    """Folder ``name`` for intermediate files, below the ``place`` of a store."""
+    """A folder or file ``name`` for intermediate data, below the location ``place`` of a store."""
 
     place: Place
     name: str
@@ -147,7 +148,7 @@ class Scratch:
         return Scratch(self.place, f"{self.name}/{name}")
 
     def path(self) -> Path:
-        """Local path of the content, or of a copy."""
+        """The local path of the content, downloaded if the store is remote."""
         return file_at(self.place, self.name)
 
     def stage(self) -> AbstractContextManager[Path]:
@@ -157,13 +158,13 @@ class Scratch:
 
 @dataclass(frozen=True)
 class RangeFile:
-    """Range of a source that a task wrote as a file."""
+    """A range of a source that a task has written to a file."""
 
     range: Range
     file: Scratch
 
     def local_range(self) -> Range:
-        """The range, with the file's path on this machine."""
+        """The range, reading from the file's path on this machine."""
         path = str(self.file.path())
         if isinstance(self.range, ByteRange):
             return replace(self.range, path=path)
@@ -182,7 +183,9 @@ def save_columns(scratch: Scratch, columns: Mapping[str, Any]) -> None:
 
 
 def load_columns(scratch: Scratch) -> dict[str, Any]:
-    """Read the columns of `save`, memory-mapped: numbers as arrays, texts as Arrow arrays."""
+    """Read the columns that `save_columns` wrote, memory-mapped: numbers as arrays, texts as Arrow
+    arrays.
+    """
     return table_to_columns(pa.ipc.open_file(pa.memory_map(str(scratch.path()))).read_all())
 
 
@@ -206,8 +209,8 @@ def _arrow_to_column(column: pa.ChunkedArray) -> Any:
     return array.to_numpy() if pa.types.is_integer(array.type) else array
 
 
-def concatenate(parts: Sequence[Mapping[str, Ints]], names: Sequence[str]) -> Columns:
-    """Concatenate rows of ``parts``; integers get 64 bits."""
+def concatenate_rows(parts: Sequence[Mapping[str, Ints]], names: Sequence[str]) -> Columns:
+    """Concatenate the rows of ``parts``, for the columns ``names``; integers get 64 bits."""
     return {
         name: np.concatenate([NONE, *(np.asarray(part[name], np.int64) for part in parts)])
         for name in names
@@ -215,7 +218,7 @@ def concatenate(parts: Sequence[Mapping[str, Ints]], names: Sequence[str]) -> Co
 
 
 def distinct_rows(columns: Columns) -> Columns:
-    """Rows without duplicates, sorted by the columns in order."""
+    """Drop duplicate rows; the result is sorted by the columns in order."""
     names = list(columns)
     order = np.lexsort([columns[name] for name in reversed(names)])
     ordered = {name: columns[name][order] for name in names}

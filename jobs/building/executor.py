@@ -43,11 +43,12 @@ R = TypeVar("R")
 
 #: Seconds in which a worker that has nothing to do has to end.
 _END_SECONDS = 10.0
-_PROGRAM = "from shiq.jobs.building.executor import work; work()"
+_PROGRAM = "from shiq.jobs.building.executor import run_worker; run_worker()"
 
 
 class ProcessExecutor:
-    """Executor whose tasks run on this machine; see `shiq.jobs.building.exchange.Executor`.
+    """Executor that runs tasks in worker processes of this machine, or in this process; see
+    `shiq.jobs.building.exchange.Executor`.
 
     processes: workers, started with the first task; with 0, tasks run one by one in this process
     """
@@ -63,7 +64,7 @@ class ProcessExecutor:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         workers, self._workers = self._workers, []
         for worker in workers:
-            worker.end(_END_SECONDS if kind is None else 0.0)
+            worker.stop(_END_SECONDS if kind is None else 0.0)
 
     @property
     def least_tasks(self) -> int:
@@ -71,7 +72,7 @@ class ProcessExecutor:
         return max(1, self._processes)
 
     def share_access(self, place: Place) -> None:
-        """Put files of exchanges beside the store at ``place``, where there is room for them."""
+        """Put the files of exchanges beside the store at ``place``, where there is room for them."""
         # Where the store is, there is room for what is as large as it is.
         self._folder = place / BUILDING if isinstance(place, Path) else None
 
@@ -94,7 +95,9 @@ class ProcessExecutor:
         what: str,
         answer: Callable[[int, IncomingColumns], Iterable[OutgoingColumns]] | None = None,
     ) -> list[R]:
-        """Send columns from each part to each other through files, and receive them there."""
+        """Let every sender write columns for numbered parts to files, and every part receive the
+        columns sent to it.
+        """
         if self._folder is not None:
             self._folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=self._folder) as folder:
@@ -105,11 +108,11 @@ class ProcessExecutor:
                 posts = _messages_by_part(self._run_tasks(task, list(enumerate(posts))), count)
             return self._run_tasks(partial(_run_receiver, receive), list(enumerate(posts)))
 
-    def _run_tasks(self, task: Callable[..., R], given: Sequence[tuple[Any, ...]]) -> list[R]:
-        """Run ``task`` on each of ``given``. Returns the results in order."""
+    def _run_tasks(self, task: Callable[..., R], arguments: Sequence[tuple[Any, ...]]) -> list[R]:
+        """Run ``task`` with each of the argument tuples ``arguments``. Returns the results in order."""
         return [
             pickle.loads(body)
-            for body in self._run_in_workers([pickle.dumps((task, x)) for x in given])
+            for body in self._run_in_workers([pickle.dumps((task, x)) for x in arguments])
         ]
 
     def _run_in_workers(self, tasks: Sequence[bytes]) -> list[bytes]:
@@ -125,7 +128,7 @@ class ProcessExecutor:
         while busy:
             for ready in wait(list(busy)):
                 worker, number = busy.pop(ready)
-                results[number] = worker.result()
+                results[number] = worker.receive_result()
                 for number, task in coming:
                     busy[worker.begin_task(task)] = worker, number
                     break
@@ -137,7 +140,7 @@ class ProcessExecutor:
 
 @dataclass(frozen=True)
 class _PartMessage:
-    """Columns sent from one part to another, as a span of a file."""
+    """Columns sent from one part to another, as a byte range of a file."""
 
     part: int
     sender: int
@@ -150,7 +153,7 @@ class _PartMessage:
 def _messages_by_part(
     sent: Iterable[Sequence[_PartMessage]], count: int
 ) -> list[list[_PartMessage]]:
-    """Group messages by the part that receives them."""
+    """Group messages by the part that is to receive them."""
     posts: list[list[_PartMessage]] = [[] for _ in range(count)]
     for some in sent:
         for post in some:
@@ -169,17 +172,17 @@ def _run_answerer(
     answer: Callable[[int, IncomingColumns], Iterable[OutgoingColumns]],
     folder: str,
     number: int,
-    posts: Sequence[_PartMessage],
+    messages: Sequence[_PartMessage],
 ) -> list[_PartMessage]:
-    """Task: answer the received messages and write the answers to a file."""
-    return _write_messages(folder, number, answer(number, _read_messages(posts)))
+    """Task: run ``answer`` on the messages a part received, and write its answers to a file."""
+    return _write_messages(folder, number, answer(number, _read_messages(messages)))
 
 
 def _run_receiver(
-    receive: Callable[[int, IncomingColumns], R], number: int, posts: Sequence[_PartMessage]
+    receive: Callable[[int, IncomingColumns], R], number: int, messages: Sequence[_PartMessage]
 ) -> R:
-    """Task: run ``receive`` on the messages of a part."""
-    return receive(number, _read_messages(posts))
+    """Task: run ``receive`` on the messages sent to a part."""
+    return receive(number, _read_messages(messages))
 
 
 def _write_messages(
@@ -196,10 +199,10 @@ def _write_messages(
     return posts
 
 
-def _read_messages(posts: Sequence[_PartMessage]) -> IncomingColumns:
+def _read_messages(messages: Sequence[_PartMessage]) -> IncomingColumns:
     """Read the messages that a part received, by name."""
     received = defaultdict[str, list[tuple[int, dict[str, Any]]]](list)
-    for post in posts:
+    for post in messages:
         file = _map_file(post.file)
         file.seek(post.start)
         columns = decode_columns(file.read_buffer(post.end - post.start))
@@ -213,7 +216,7 @@ _mapped_files: dict[str, pa.MemoryMappedFile] = {}
 
 
 def _map_file(path: str) -> pa.MemoryMappedFile:
-    """Map a file of messages into memory, or reuse the mapping that this worker has."""
+    """Map a file of messages into memory; the mapping is cached in this worker."""
     if path not in _mapped_files:
         # Those of an exchange that is over take room until they are let go.
         if (
@@ -229,7 +232,7 @@ def _map_file(path: str) -> pa.MemoryMappedFile:
 
 
 class Worker:
-    """Worker process, seen from the process that started it.
+    """Handle of a worker process, in the process that started it.
 
     what: the activity that it belongs to, for error messages
     """
@@ -252,15 +255,15 @@ class Worker:
         self._process.stdout.close()
 
     def begin_task(self, task: bytes) -> Connection:
-        """Send ``task``. Returns the connection to wait for."""
+        """Send ``task`` to the worker. Returns the connection on which its result will arrive."""
         try:
             self._tasks.send_bytes(task)
         except OSError:
             raise self._lost_worker_error() from None
         return self._results
 
-    def result(self) -> bytes:
-        """Result of the task. Raises: the error that the task raised."""
+    def receive_result(self) -> bytes:
+        """Receive the result of the task. Raises: the error that the task raised."""
         try:
             is_error, body = pickle.loads(self._results.recv_bytes())
         except (EOFError, OSError):
@@ -271,8 +274,8 @@ class Worker:
         result: bytes = body
         return result
 
-    def end(self, seconds: float) -> None:
-        """End the process within ``seconds``, by a signal after that."""
+    def stop(self, seconds: float) -> None:
+        """Ask the process to end, and send a signal after ``seconds``."""
         self._tasks.close()
         with suppress(subprocess.TimeoutExpired):
             if seconds:
@@ -282,7 +285,7 @@ class Worker:
         self._results.close()
 
     def _lost_worker_error(self) -> OperationalError:
-        """Error for a worker process that ended by itself."""
+        """Make the error for a worker process that ended unasked."""
         code = self._process.wait()
         how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
         return OperationalError(
@@ -297,8 +300,8 @@ def _run_task(task: bytes) -> bytes:
     return pickle.dumps(function(*given))
 
 
-def work() -> None:
-    """Run the tasks that arrive at standard input, until it ends."""
+def run_worker() -> None:
+    """Main loop of a worker process: run the tasks that arrive at standard input, until it ends."""
     given = Connection(os.dup(0), writable=False)
     results = Connection(os.dup(1), readable=False)
     # Whatever a task reads or prints is none of that.
@@ -321,7 +324,7 @@ def work() -> None:
 def _queue_tasks(
     given: Connection, tasks: queue.SimpleQueue[bytes | None], is_busy: threading.Event
 ) -> None:
-    """Queue the tasks that arrive.
+    """Move the tasks that arrive to a queue.
 
     When the input ends, the parent is gone: this process exits at once, even from a running task.
     """

@@ -44,7 +44,7 @@ _MOST_NAMED = 100_000
 
 @dataclass(frozen=True)
 class _AddSetCounts:
-    """Sizes of A_add after a build; its assertions are not held in memory."""
+    """Sizes of A_add of a build, in place of an add set; the assertions are not held in memory."""
 
     insertions: int
     size: int
@@ -57,7 +57,7 @@ class _AddSetCounts:
 
 @dataclass
 class _RepairState:
-    """Assertions that ``repair`` puts into quarantine, from build to build.
+    """State of ``--repair`` over several builds: the assertions that go into quarantine.
 
     surroundings: assertions near contradictory or undecided modules; repair judges these
     exclusions: assertions that the next build leaves out
@@ -71,8 +71,9 @@ class _RepairState:
     exclusions: frozenset[Assertion] = frozenset()
     quarantine: tuple[QuarantinedAssertion, ...] | None = None
 
-    def grows(self, built: BuiltStore) -> bool:
-        """Repair again after a build. Returns whether more assertions have to be excluded.
+    def repair_again(self, built: BuiltStore) -> bool:
+        """Put more conflicting assertions into quarantine after a build. Returns whether the store
+        must be built again without them.
 
         Ends because ``surroundings`` grows within A.
         """
@@ -102,7 +103,8 @@ def index(
     is_settled: Callable[[BuiltStore, Result], bool] = lambda built, result: True,
     notes: Callable[[BuiltStore], tuple[Leftover, ...]] = lambda built: (),
 ) -> Result:
-    """Build and certify a store by ``executor``.
+    """Build and certify a store by ``executor``, with repairs if asked for. Returns the result of
+    `shiq.api.index`.
 
     is_settled: whether to store what was built, with this result
     notes: further leftovers to report for what was built
@@ -116,9 +118,9 @@ def index(
 
     def certifying(built: BuiltStore) -> Certificate | None:
         nonlocal is_stored
-        if aside and aside.grows(built):
+        if aside and aside.repair_again(built):
             return None
-        found = replace(findings_of(built), audit=audit_sampled_shapes(built, options))
+        found = replace(make_findings(built), audit=audit_sampled_shapes(built, options))
         left_over = (
             *built.chunks.leftovers,
             *quarantine_notice(aside.quarantine or () if aside else (), store),
@@ -169,8 +171,8 @@ def index(
                 certifying,
                 settings=settings,
                 progress=options.progress,
-                gone=aside.exclusions if aside else (),
-                asides=aside.quarantine or () if aside else (),
+                excluded=aside.exclusions if aside else (),
+                quarantine=aside.quarantine or () if aside else (),
                 taken=request.applied_batches,
                 place=place,
             )
@@ -228,13 +230,15 @@ def index_locally(request: BuildRequest) -> Result | None:
 
 
 def open_knowledge_base(built: BuiltStore, ontology: Reading) -> LocalKnowledgeBase:
-    """Open the built base for questions before it is published."""
+    """Open the built store's T and A for questions, before the store is published."""
     base, index, roles = built.indexed_store.open_cached()
     return LocalKnowledgeBase(ontology.tbox, base, roles, index)
 
 
 def audit_sampled_shapes(built: BuiltStore, options: Options) -> Audit | None:
-    """Audit the sampled shapes of ``built`` by a second reasoner; None without an audit."""
+    """Decide the sampled shapes of ``built`` again by a second reasoner; None if no audit is asked
+    for.
+    """
     if built.certificate_figures.audit_sample is None:
         return None
     with DeciderContext(options) as decider:
@@ -242,8 +246,8 @@ def audit_sampled_shapes(built: BuiltStore, options: Options) -> Audit | None:
         return decider.audit
 
 
-def findings_of(built: BuiltStore) -> Findings:
-    """Findings of a build for its result."""
+def make_findings(built: BuiltStore) -> Findings:
+    """Convert the figures of a build to the findings from which its result is made."""
     certified = built.certificate_figures
     refuted = certified.clashes + certified.verdicts[Verdict.INCONSISTENT.value]
     return Findings(
@@ -270,7 +274,8 @@ def explain_base(
     groups: Sequence[tuple[str, ...]],
     options: Options,
 ) -> Result:
-    """Add conflicts to ``result``, found among the assertions of ``base`` around ``groups``.
+    """Search for the conflicts of an inconsistent base around ``groups`` of individuals, and add
+    them to ``result``.
 
     Conflicts of a part of A are conflicts of A.
     """

@@ -18,13 +18,13 @@ from shiq.abox_ops.counting.merge_classes import missing_merges, outside_merge_c
 from shiq.abox_ops.elements.base import StoreBase
 from shiq.abox_ops.elements.graph import Graph
 from shiq.abox_ops.elements.quotient import StoredPartition, component_minima, make_partition
-from shiq.abox_ops.index.index import ElementLabels, Index, view_without_batch
+from shiq.abox_ops.index.index import Index, ToldLabelTable, view_without_batch
 from shiq.abox_ops.labels.label_tables import read_labels
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.columns.arrays import NONE, Columns, Ints, row_changes, unique
 from shiq.jobs.building.exchange import Executor, Scratch, load_columns, save_columns
 from shiq.jobs.building.tables import Ranges, rank_of
-from shiq.jobs.building.told_labels import TaskRules
+from shiq.jobs.building.told_labels import CalculusRecipe
 from shiq.jobs.building.worker import StoreKey, cached_value
 from shiq.jobs.store import Store
 from shiq.model.roles import Role, RoleBox, role_box
@@ -34,16 +34,18 @@ from shiq.simplify import simplify
 
 @dataclass(frozen=True)
 class IndexedStore:
-    """Store whose index is on disk but not yet published; tasks open it."""
+    """A store whose told labels are on disk but that is not published yet; tasks open it by this
+    value.
+    """
 
     store: StoreKey
-    rules: TaskRules
+    rules: CalculusRecipe
     stage: str
     negated_roles: frozenset[Role] = frozenset()
     negated_properties: frozenset[str] = frozenset()
 
     def open_cached(self) -> tuple[StoreBase, Index, RoleBox]:
-        """Base, index and roles; each worker caches them."""
+        """Open base, index and roles; each worker process caches them."""
         return cached_value("index", (self.rules.build, self.stage), self._open)
 
     def _open(self) -> tuple[StoreBase, Index, RoleBox]:
@@ -59,7 +61,7 @@ class IndexedStore:
             _open_grouping(store, "same"),
             _open_grouping(store, "equal"),
             _open_grouping(store, "merged"),
-            ElementLabels(store.table("elements")),
+            ToldLabelTable(store.table("elements")),
             self.negated_roles,
             self.negated_properties,
             False,
@@ -69,17 +71,17 @@ class IndexedStore:
 
 
 def _open_grouping(store: Store, name: str) -> StoredPartition:
-    """Open the stored partition ``name``."""
+    """Read the stored partition ``name`` (its two tables)."""
     return StoredPartition(store.table(name), store.table(f"{name}_members"))
 
 
 def range_elements(base: StoreBase, ranges: Ranges, i: int) -> Ints:
-    """Elements whose least node is in range ``i``."""
+    """List the elements whose least node is in range ``i``."""
     store = base.store
     if not isinstance(store, Store):
         raise TypeError(store)
     table = store.table("elements")
-    name = ranges.file(i)
+    name = ranges.table_file_name(i)
     for file in table.version.files:
         if file.path.endswith(name):
             found: Ints = pq.read_table(file_at(store.path, file.path), columns=["element"])[
@@ -93,7 +95,9 @@ MergePairs = tuple[Ints, Ints]
 
 
 def merge_classes(executor: Executor, ranges: Ranges, indexed: IndexedStore) -> StoredPartition:
-    """Merge classes with several elements (THEORY, "Irrelevant role assertions")."""
+    """Compute the merge classes of several elements (THEORY, "Irrelevant role assertions"), in
+    rounds of tasks over ranges.
+    """
     if not indexed.rules.calculus().space.m_type:
         return make_partition(NONE, NONE)
     task = partial(_element_merge_pairs, ranges=ranges, indexed=indexed)
@@ -103,16 +107,16 @@ def merge_classes(executor: Executor, ranges: Ranges, indexed: IndexedStore) -> 
         task = partial(_class_merge_pairs, indexed=indexed, classes=classes)
         return executor.run(task, parts, "merge classes")
 
-    return load_classes(unite_ranges(ranges, found, ask, lambda i: f"told-classes-{i}"))
+    return load_classes(unite_pairs_by_rounds(ranges, found, ask, lambda i: f"told-classes-{i}"))
 
 
-def unite_ranges(
+def unite_pairs_by_rounds(
     ranges: Ranges,
     found: list[MergePairs],
     ask: Callable[[Scratch, list[Ints]], list[MergePairs]],
     name: Callable[[int], str],
 ) -> Scratch | None:
-    """Unite pairs of elements into merge classes, round by round.
+    """Unite elements into merge classes by pairs, round by round, until no class asks for more.
 
     Classes that grew are asked again. Stops because classes only grow together.
 
@@ -139,13 +143,13 @@ def unite_ranges(
 
 
 def load_classes(path: Scratch | None) -> StoredPartition:
-    """Read the merge classes that `unite_ranges` wrote."""
+    """Read the merge classes that `unite_pairs_by_rounds` wrote."""
     rows = load_columns(path) if path else {"member": NONE, "group": NONE}
     return make_partition(rows["member"], rows["group"])
 
 
 def grown_classes(before: StoredPartition, now: StoredPartition) -> Ints:
-    """Names of the classes of ``now`` that are not classes of ``before``."""
+    """Find the names of the classes of ``now`` that have other members than in ``before``."""
     old, new = (dict(next(iter(classes.by_member.scan()))) for classes in (before, now))
     come, _ = row_changes(old, new)
     gone = row_changes(new, old)[0]
@@ -153,7 +157,7 @@ def grown_classes(before: StoredPartition, now: StoredPartition) -> Ints:
 
 
 def _unite_pairs(classes: StoredPartition, first: Ints, second: Ints) -> StoredPartition:
-    """Unite first[i] with second[i] in ``classes``, for each i."""
+    """Unite the classes of first[i] and second[i] in ``classes``, for each i."""
     known = next(iter(classes.by_member.scan()))
     member = unique(np.concatenate([known["member"], first, second]))
     ends = [
@@ -180,7 +184,7 @@ def _class_merge_pairs(names: Ints, *, indexed: IndexedStore, classes: Scratch) 
 
 
 def _merge_pairs(elements: Ints, indexed: IndexedStore, classes: StoredPartition) -> MergePairs:
-    """Pairs of elements that must share a merge class, for ``elements`` under the present
+    """Find pairs of elements that must share a merge class, for ``elements`` under the present
     ``classes``.
     """
     base, index, roles = indexed.open_cached()
@@ -194,6 +198,6 @@ def _merge_pairs(elements: Ints, indexed: IndexedStore, classes: StoredPartition
 
 
 def grouping_tables(name: str, found: StoredPartition) -> dict[str, Columns]:
-    """Columns of the two tables of a grouping."""
+    """Make the columns of a partition's two tables, by member and by group."""
     by_member, by_group = (next(iter(table.scan())) for table in (found.by_member, found.by_group))
     return {name: by_member, f"{name}_members": by_group}

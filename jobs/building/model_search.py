@@ -37,7 +37,7 @@ from shiq.jobs.building.merge_class_rounds import (
     MergePairs,
     grouping_tables,
     grown_classes,
-    unite_ranges,
+    unite_pairs_by_rounds,
 )
 from shiq.jobs.building.model_search_tasks import (
     ModelSearchState,
@@ -47,7 +47,7 @@ from shiq.jobs.building.model_search_tasks import (
     class_merge_pairs,
     drop_assumptions,
     kept_modules,
-    write_range,
+    write_model_range,
 )
 from shiq.jobs.building.tables import Ranges
 from shiq.jobs.building.worker import ReasonerSettings
@@ -58,7 +58,7 @@ from shiq.jobs.store.schema import write_part
 
 @dataclass(frozen=True)
 class CertifiedModelFigures:
-    """Figures of a certified model of the store.
+    """Figures of the certified model that the search found.
 
     labels: labels that differ from the completed told ones
     kept_assertions: role and data assertions in modules
@@ -80,7 +80,7 @@ class CertifiedModelFigures:
 def certify_by_model(
     executor: Executor, ranges: Ranges, indexed: IndexedStore, asking: ReasonerSettings
 ) -> CertifiedModelFigures | None:
-    """Search for a model of the whole store, range by range.
+    """Search for a certified model of the built store, range by range.
 
     Returns its figures, or None if there is none. Assumes consistent told labels.
     """
@@ -88,7 +88,7 @@ def certify_by_model(
 
 
 class _ModelSearch:
-    """Search for one model: the rounds of tasks, run from the driver.
+    """Search for one certified model, run from the driver in rounds of tasks over ranges.
 
     ``_certified``: outcome of each range. ``_found``: the state that tasks get.
     """
@@ -103,7 +103,8 @@ class _ModelSearch:
         self._turn = 0
 
     def run(self) -> CertifiedModelFigures | None:
-        """Run rounds until all modules are consistent or time is over.
+        """Run rounds until all modules are consistent. Returns None if time is over or no model is
+        found.
 
         Stops because every round drops the assumptions of at least one element.
         """
@@ -144,13 +145,14 @@ class _ModelSearch:
 
     # --- labels, merge classes and what is kept ---------------------------------------------------
 
-    def _certify_until_stable(self, news: Mapping[int, Sequence[Scratch]]) -> None:
-        """Certify ranges until none has read outdated labels; then unite merge classes.
+    def _certify_until_stable(self, changed_files: Mapping[int, Sequence[Scratch]]) -> None:
+        """Certify ranges again until none has read labels that changed later; then unite merge
+        classes.
 
-        news: files of elements whose assumptions were dropped, by the elements' range
+        changed_files: by range of the elements, the files of those whose assumptions were dropped.
         """
         self._found = replace(self._found, classes=None)
-        changed = self._certify_ranges(self._ranges_that_read(news))
+        changed = self._certify_ranges(self._ranges_that_read(changed_files))
         while changed:
             changed = self._certify_ranges(
                 self._ranges_that_read({i: [path] for i, path in changed.items()})
@@ -164,27 +166,29 @@ class _ModelSearch:
             {i: paths for i, told in self._certified.items() if (paths := other[told.classes])}
         )
 
-    def _ranges_that_read(self, news: Mapping[int, Sequence[Scratch]]) -> dict[int, list[Scratch]]:
-        """Select the ranges that may have read elements of ``news``, each with those files.
+    def _ranges_that_read(
+        self, changed_files: Mapping[int, Sequence[Scratch]]
+    ) -> dict[int, list[Scratch]]:
+        """Select the ranges that may have read the changed elements of ``changed_files``, each with the
+        files of these.
 
-        news: by range of the elements. Ranges without an outcome are always selected.
+        changed_files: by range of the elements. Ranges without an outcome are always selected.
         """
         found = {}
         for i in self._everyone:
             near = self._certified[i].read_ranges if i in self._certified else frozenset()
-            paths = sorted({path for k in news.keys() & near for path in news[k]})
+            paths = sorted({path for k in changed_files.keys() & near for path in changed_files[k]})
             if paths or i not in self._certified:
                 found[i] = paths
         return found
 
-    def _certify_ranges(self, news: Mapping[int, Sequence[Scratch]]) -> dict[int, Scratch]:
-        """Certify the ranges that have read elements of ``news`` or have no outcome yet.
-
-        news: files by reading range. Returns files of the elements whose labels changed, by range.
+    def _certify_ranges(self, changed_files: Mapping[int, Sequence[Scratch]]) -> dict[int, Scratch]:
+        """Certify again the ranges in ``changed_files``, given for each the files of changed elements that
+        it may have read. Returns, by range, the file of elements whose label changed.
         """
         self._turn += 1
         parts = []
-        for i, paths in news.items():
+        for i, paths in changed_files.items():
             before = self._certified.get(i)
             known = (before.read_elements, before.deviating) if before is not None else ()
             parts.append(RangeTask(i, tuple(paths), *known))
@@ -209,8 +213,8 @@ class _ModelSearch:
         return changed
 
     def _changed_classes(self, before: Scratch | None) -> list[Scratch]:
-        """File of the elements whose merge class changed since ``before``; empty list without
-        changes.
+        """Write the elements whose merge class changed since the file ``before``. Returns a list
+        with that file; empty without changes.
         """
         if before == self._found.classes:
             return []
@@ -228,7 +232,7 @@ class _ModelSearch:
         return [path]
 
     def _unite_merge_classes(self) -> None:
-        """Unite merge classes, starting with the elements that single elements may merge."""
+        """Unite merge classes by rounds, starting with the pairs that single elements require."""
 
         def ask(classes: Scratch, parts: list[Ints]) -> list[MergePairs]:
             self._found = replace(self._found, classes=classes)
@@ -237,18 +241,19 @@ class _ModelSearch:
 
         self._turn += 1
         ties = [told.merge_pairs for told in self._certified.values()]
-        unite_ranges(self.ranges, ties, ask, lambda i: f"classes-{self._turn}-{i}")
+        unite_pairs_by_rounds(self.ranges, ties, ask, lambda i: f"classes-{self._turn}-{i}")
 
     # --- after a failure --------------------------------------------------------------------------
 
     def _drop_assumptions(self, failed: Sequence[ModuleShape]) -> dict[int, list[Scratch]]:
-        """Drop the assumptions of elements in modules of these shapes.
+        """Make the elements plain whose modules have one of the shapes ``failed``. Returns, by
+        range, the files of these elements.
 
         Modules that fail again also drop those of elements around them. Returns files of the
         elements,
         by range.
         """
-        wanted = frozenset(shape.name for shape in failed)
+        wanted = frozenset(shape.key for shape in failed)
         self._turn += 1
         task = partial(
             drop_assumptions,
@@ -274,14 +279,14 @@ class _ModelSearch:
     # --- what comes of it -------------------------------------------------------------------------
 
     def _make_figures(self, shapes: Sequence[ModuleShape]) -> CertifiedModelFigures:
-        """Summarise the model that was found."""
+        """Summarise the model that was found, with its modules' ``shapes``."""
         labels = {
             label
             for path in self._found.deviating.values()
             for label in read_labels(load_columns(path / "labels"))
         }
         tbox, audit = self.indexed.rules.calculus().tbox, self.asking.audit
-        told = ((shape.module(), Verdict.CONSISTENT.value) for shape in shapes)
+        told = ((shape.read_module(), Verdict.CONSISTENT.value) for shape in shapes)
         return CertifiedModelFigures(
             tuple(sorted(labels)),
             sum(told.kept_assertions for told in self._certified.values()),
@@ -289,7 +294,11 @@ class _ModelSearch:
             len(shapes),
             self._found,
             max(
-                (len(shape.module().edges) for shape in shapes if shape.most_edges > OVERSIZE),
+                (
+                    len(shape.read_module().edges)
+                    for shape in shapes
+                    if shape.max_edge_count > OVERSIZE
+                ),
                 default=0,
             ),
             draw_shapes(tbox, told, audit) if audit else None,
@@ -309,7 +318,9 @@ def write_certified_model(
     found = completed.search_state
     place = {label: i for i, label in enumerate(labels)}
     task = partial(
-        write_range, found=found, place={label: place[label] for label in completed.labels}
+        write_model_range,
+        found=found,
+        label_ids={label: place[label] for label in completed.labels},
     )
     written = executor.run(task, range(len(ranges)), "writing the model")
     tables: dict[str, list[DataFile]] = {}
@@ -317,5 +328,7 @@ def write_certified_model(
         tables[name] = [files[name] for files in written if name in files]
     for name, columns in grouping_tables("outside", found.partition()).items():
         is_empty = not len(columns["member"])
-        tables[name] = [] if is_empty else [write_part(ranges.place, name, ranges.file(0), columns)]
+        tables[name] = (
+            [] if is_empty else [write_part(ranges.place, name, ranges.table_file_name(0), columns)]
+        )
     return tables

@@ -14,7 +14,7 @@ from shiq.abox_ops.labels.label_calculus import Label
 from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.abox_ops.labels.label_tables import label_rows, number_used_labels, read_labels
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
-from shiq.abox_ops.modules.add_set import FoundModules
+from shiq.abox_ops.modules.add_set import AddSetModules
 from shiq.abox_ops.patch.range_certificate import CertifiedRange, RangeCertifier
 from shiq.columns.arrays import (
     NONE,
@@ -38,7 +38,7 @@ from shiq.jobs.store.schema import write_part
 
 @dataclass(frozen=True)
 class ModelSearchState:
-    """State of the search for a model, as files that all tasks read.
+    """State of the search for a certified model, as files that all tasks read.
 
     deviating: by range, the elements whose label differs from the completed told one
     assumption_free: elements of which the model assumes nothing
@@ -55,17 +55,15 @@ class ModelSearchState:
     is_joined: bool = False
 
     def are_plain(self, keys: Ints) -> Bools:
-        """Answer `shiq.abox_ops.patch.range_certificate.ElementAssumptions.are_plain` from the
-        files.
-        """
+        """Decide whether each element, by key, is plain: nothing is assumed of it."""
         found: Bools = np.zeros(len(keys), np.bool_)
         for path in self.assumption_free:
             found |= is_in(keys, load_columns(path)["element"])
         return found
 
     def turns_of(self, keys: Ints) -> tuple[Ints, Ints]:
-        """Answer `shiq.abox_ops.patch.range_certificate.ElementAssumptions.turns_of` from the
-        files.
+        """The number of times that modules of each element failed (turns), and of elements that
+        these had; by key.
         """
         turns, elements = np.zeros((2, len(keys)), np.int64)
         for rows in map(load_columns, self.efforts):
@@ -76,8 +74,8 @@ class ModelSearchState:
         return turns, elements
 
     def labels_of(self, keys: Ints, calculus: NumberedCalculus) -> tuple[Ints, Ints]:
-        """Answer `shiq.abox_ops.patch.range_certificate.ElementAssumptions.labels_of` from the
-        files.
+        """Find the elements whose label is not the completed told one: their positions in ``keys``,
+        and their label ids.
         """
         at, labels = [NONE], [NONE]
         owner = rank_of(keys) // self.ranges.width
@@ -92,13 +90,13 @@ class ModelSearchState:
         return np.concatenate(at), np.concatenate(labels)
 
     def partition(self) -> StoredPartition:
-        """Open the partition of elements into merge classes."""
+        """Read the merge classes as a partition of elements."""
         return load_classes(self.classes)
 
 
 @dataclass(frozen=True)
 class RangeOutcome:
-    """Outcome of certifying a range, for the driver.
+    """Outcome of the task that certifies one range, for the driver.
 
     read_ranges: ranges of the elements that were read
     read_elements: file of these elements
@@ -123,7 +121,7 @@ class RangeOutcome:
 
 @dataclass(frozen=True)
 class FailureRecord:
-    """Files of a range about modules that failed.
+    """Files that a range writes about its modules that failed.
 
     assumption_free: elements that lose their assumptions
     owners: ranges of these elements
@@ -139,15 +137,15 @@ class FailureRecord:
 
 
 def _range_certifier(indexed: IndexedStore, found: ModelSearchState) -> RangeCertifier:
-    """Make the certifier of ranges under the present assumptions."""
+    """Make the certifier of ranges under the assumptions in ``found``."""
     base, index, roles = indexed.open_cached()
     return RangeCertifier(index, base, roles, found, found.partition())
 
 
 @dataclass(frozen=True)
 class RangeTask:
-    """Task: certify range ``i``, if it has ``read_elements`` among the ``changed_files``, or never
-    was.
+    """Arguments of a task that certifies range ``i``: needed if one of the ``read_elements`` is in
+    the ``changed_files``, or for the first time.
 
     deviating: file of the range's own deviating labels before
     """
@@ -161,7 +159,7 @@ class RangeTask:
 def certify_range(
     part: RangeTask, *, ranges: Ranges, indexed: IndexedStore, found: ModelSearchState, turn: int
 ) -> RangeOutcome | None:
-    """Certify a range. Returns None if nothing that it had read has changed."""
+    """Task: certify a range. Returns None if nothing that it had read has changed."""
     i = part.i
     if part.read_elements is not None and not has_read(part.read_elements, part.changed_files):
         return None
@@ -191,16 +189,17 @@ def certify_range(
     )
 
 
-def has_read(read: Scratch, news: Sequence[Scratch]) -> bool:
-    """Are elements of the files ``news`` among those of the file ``read``?"""
+def has_read(read: Scratch, changed_files: Sequence[Scratch]) -> bool:
+    """Decide whether an element in the files ``changed_files`` is also in the file ``read``."""
     known = load_columns(read)["element"]
-    return any(bool(is_in(load_columns(path)["element"], known).any()) for path in news)
+    return any(bool(is_in(load_columns(path)["element"], known).any()) for path in changed_files)
 
 
 def _write_labels(
     folder: Scratch, told: CertifiedRange, calculus: NumberedCalculus, before: Scratch | None
 ) -> tuple[Scratch | None, Scratch | None]:
-    """Write the labels that deviate, and the elements whose label is not that of ``before``.
+    """Write the labels that deviate from the completed told ones, and the elements whose label
+    differs from that in ``before``.
 
     Returns the files of changed and deviating elements; None where there are none.
     """
@@ -226,7 +225,7 @@ def _write_labels(
 
 
 def _read_labels(path: Scratch, calculus: NumberedCalculus) -> Columns:
-    """Read the rows of `_write_labels`, with labels numbered as in this worker."""
+    """Read the rows of `_write_labels`, with label ids of this worker's calculus."""
     rows = load_columns(path / "rows")
     number = calculus.table.ids(read_labels(load_columns(path / "labels")))
     return {"element": rows["element"], "label": number[rows["label"]]}
@@ -235,15 +234,15 @@ def _read_labels(path: Scratch, calculus: NumberedCalculus) -> Columns:
 def class_merge_pairs(
     names: Ints, *, indexed: IndexedStore, found: ModelSearchState
 ) -> tuple[Ints, Ints]:
-    """Pairs of elements that the merge classes ``names`` make one class."""
+    """Task: find pairs of elements that must share a class because of the merge classes ``names``."""
     return _range_certifier(indexed, found).find_merges(names)
 
 
-def kept_modules(members: Ints, *, indexed: IndexedStore, found: ModelSearchState) -> FoundModules:
-    """Modules of the elements ``members``, with the labels that the model assumes."""
+def kept_modules(members: Ints, *, indexed: IndexedStore, found: ModelSearchState) -> AddSetModules:
+    """Make the modules of the elements ``members``, with the labels that the model assumes."""
     _, index, roles = indexed.open_cached()
     kept = _range_certifier(indexed, found).kept_columns(members)
-    return FoundModules(index.calculus, index, kept.graph.union, roles, kept)
+    return AddSetModules(index.calculus, index, kept.graph.union, roles, kept)
 
 
 def drop_assumptions(
@@ -255,7 +254,8 @@ def drop_assumptions(
     wanted: frozenset[str | Label],
     turn: int,
 ) -> FailureRecord | None:
-    """Drop the assumptions of the elements in the ``wanted`` modules of range ``i``.
+    """Task: drop the assumptions about elements in the ``wanted`` modules of range ``i``, given by
+    shape or label.
 
     Returns None where these elements have no assumptions.
     """
@@ -285,12 +285,13 @@ def drop_assumptions(
     return FailureRecord(plain, efforts, unique(rank_of(failed.plain) // ranges.width).tolist())
 
 
-def write_range(
-    i: int, *, found: ModelSearchState, place: Mapping[Label, int]
+def write_model_range(
+    i: int, *, found: ModelSearchState, label_ids: Mapping[Label, int]
 ) -> dict[str, DataFile]:
-    """Write range ``i`` of the tables `completed`, `certified` and `certified_members`.
+    """Task: write range ``i`` of the certified model's tables `completed`, `certified` and
+    `certified_members`.
 
-    place: stored number of each label
+    label_ids: stored number of each label
     """
     ranges = found.ranges
     tables: dict[str, Columns] = {}
@@ -299,18 +300,18 @@ def write_range(
             load_columns(found.deviating[i] / "rows"),
             read_labels(load_columns(found.deviating[i] / "labels")),
         )
-        number = np.array([place.get(label, -1) for label in labels], np.int64)
+        number = np.array([label_ids.get(label, -1) for label in labels], np.int64)
         tables["completed"] = {"element": rows["element"], "label": number[rows["label"]]}
-    tables |= linked_modules(i, ranges) if found.is_joined else {}
+    tables |= linked_module_tables(i, ranges) if found.is_joined else {}
     return {
-        name: write_part(ranges.place, name, ranges.file(i), columns)
+        name: write_part(ranges.place, name, ranges.table_file_name(i), columns)
         for name, columns in tables.items()
     }
 
 
-def linked_modules(i: int, ranges: Ranges) -> dict[str, Columns]:
-    """Columns of the modules of several elements: by element of range ``i``, and by module named
-    there.
+def linked_module_tables(i: int, ranges: Ranges) -> dict[str, Columns]:
+    """Make the rows of the module tables for modules of several elements: by element of range
+    ``i``, and by module named there.
     """
     kept = load_columns(ranges.folder(i) / "kept")
     linked = unique(kept["source"][kept["source"] != kept["target"]])

@@ -48,9 +48,9 @@ _JUDGINGS = 4
 
 
 @dataclass(frozen=True)
-class Chunks:
-    """Chunks below ``root``, each with its summary, and the rare triples that the driver
-    interprets.
+class ChunkedInput:
+    """The input of a build after reading: chunks on disk below ``root``, a summary of each, and the
+    rare triples that the driver interprets.
 
     left_out: lines that were left out, part by part
     """
@@ -70,11 +70,14 @@ def read_sources(
     ontology: Reading,
     scratch: Scratch,
     chunk_bytes: int,
-    aside: bool = False,
+    keeps_left_out: bool = False,
     catalog: Catalog | None = None,
-    gone: Collection[Assertion] = (),
-) -> Chunks:
-    """Read ``sources`` and the assertions of ``ontology`` into chunks below ``scratch``."""
+    excluded: Collection[Assertion] = (),
+) -> ChunkedInput:
+    """Read ``sources`` and the assertions of ``ontology`` into chunks below ``scratch``.
+
+    keeps_left_out: keep lines that are left out, for the store's quarantine. excluded: assertions to leave out.
+    """
     known = [source_of(source) for source in sources]
     parts = [
         (s, f"a{i}")
@@ -86,13 +89,13 @@ def read_sources(
     chunks = list(enumerate(ranges))
     signature = ontology.tbox.signature
     judging = VocabularyContext(
-        signature, queried_names=entity_iris(signature), drops_ill_typed=aside
+        signature, queried_names=entity_iris(signature), drops_ill_typed=keeps_left_out
     )
     for turn in range(_JUDGINGS):
         # A task of an earlier turn that is still about cannot write where this one reads.
         root = scratch / f"read-{turn}"
         found = executor.run(
-            partial(read_chunk, judging=judging, root=root, gone=gone), chunks, "reading"
+            partial(read_chunk, context=judging, root=root, excluded=excluded), chunks, "reading"
         )
         unplaced, summaries = [report for report, _ in found], [summary for _, summary in found]
         reports = with_source_lines(unplaced)
@@ -131,13 +134,13 @@ def read_sources(
         left_out.append(Spool(select_data_leftovers(told.left_out)))
         assertions += told.abox
     abox = abox_of(assertions)
-    if aside:
+    if keeps_left_out:
         abox, more = drop_ill_typed(abox)
         leftovers += more
         left_out.append(more)
-    abox = exclude_assertions(abox, gone)
+    abox = exclude_assertions(abox, excluded)
     last = write_chunk(abox, chunk_folder(root, len(chunks)))
-    return Chunks(
+    return ChunkedInput(
         root,
         range(len(chunks) + 1),
         [*summaries, last],
@@ -149,7 +152,7 @@ def read_sources(
 
 
 def _is_splittable(source: object) -> bool:
-    """Can tasks read ranges of this source?"""
+    """Decide whether tasks can read ranges of this source."""
     return can_be_cut(source) or (
         isinstance(source, TableSource)
         and source.kind is TableKind.SPARK
@@ -160,7 +163,7 @@ def _is_splittable(source: object) -> bool:
 def _left_out_files(
     root: Scratch, summaries: Sequence[ChunkSummary], before: Sequence[int]
 ) -> list[LeftOutFiles]:
-    """Lines that the chunks left out, part by part.
+    """Collect the files with leftovers of all chunks, part by part of `LEFT_OUT`.
 
     before: number of lines of its source before each chunk
     """
@@ -177,7 +180,8 @@ def _left_out_files(
 def _may_change_reading(
     before: VocabularyContext, now: VocabularyContext, reports: Sequence[RangeReport]
 ) -> bool:
-    """May chunks that were read under the context ``before`` read otherwise under ``now``?
+    """Decide whether chunks that were read under the context ``before`` may be read otherwise under
+    ``now``.
 
     Ontologies, declarations and names of individuals matter where a property is unknown. Nodes of
     axioms, and kinds of properties, matter everywhere.
@@ -204,7 +208,7 @@ def _load_rare_triples(
     reports: Sequence[RangeReport],
     passed_over: Mapping[str, Sequence[Leftover]],
 ) -> LoadedSources:
-    """The rare triples as if they were all of the input, with the errors of single lines."""
+    """Load the rare triples as if they were all of the input, with the errors of single lines."""
     loaded = LoadedSources()
     by_source: dict[str, list[RangeReport]] = {scope: [] for _, scope in sources}
     for report in reports:
@@ -241,7 +245,8 @@ class _RecordingSet(set[str]):
 
 
 class _DriverReader(_SourceReader):
-    """Reader of `read_assertions` for the rare triples of chunks.
+    """Reads the rare triples of all chunks on the driver, as `read_assertions` reads a complete
+    input.
 
     typed: names that are known to be individuals, among those that were asked for
     """
@@ -251,11 +256,11 @@ class _DriverReader(_SourceReader):
         super().__init__(loaded, ontology.ontologies, fixed=ontology.tbox.signature)
 
     def _typed_individuals(self) -> set[str]:
-        """Individuals with a known type."""
+        """The individuals that have a known type."""
         return self.known_typed
 
     def vocabulary_context(self, before: VocabularyContext) -> VocabularyContext:
-        """Context by which chunks are read, as far as these triples determine it."""
+        """Make the context by which tasks interpret chunks, as far as these triples determine it."""
         asked = before.queried_names | entity_iris(self.known_signature()) | self.known_typed.asked
         headers, nodes = frozenset(self.surroundings.headers), frozenset(self.surroundings.nodes)
         typed = frozenset(self.known_typed)
@@ -269,11 +274,11 @@ class _DriverReader(_SourceReader):
         )
 
     def known_signature(self) -> Signature:
-        """Names that the ontology and these triples declare."""
+        """The names that the ontology and these triples declare."""
         return self.kinds.data_signature(self.ontology.tbox.signature)
 
     def reading(self) -> Reading:
-        """See `read_assertions`."""
+        """Interpret the triples; see `read_assertions`."""
         axioms = self.ontology.tbox.axioms
         own = _own_axiom_test(axioms, self.ontology.leftovers)
         findings: dict[object, list[Finding]] = {

@@ -22,7 +22,7 @@ from shiq.jobs.building.exchange import (
     OutgoingColumns,
     Scratch,
     columns_from_senders,
-    concatenate,
+    concatenate_rows,
     distinct_rows,
     load_columns,
     save_columns,
@@ -39,7 +39,8 @@ HASHES = 1 << TERM_BITS
 
 @dataclass(frozen=True)
 class Ranges:
-    """The ids of a build, in ranges of ``width`` ranks.
+    """The individuals of a build, split into ranges of ``width`` consecutive ranks, with the
+    folders of their files.
 
     build: part of the names of its files
     near_distance: see `shiq.jobs.store.numbering`
@@ -59,25 +60,25 @@ class Ranges:
         return max(1, -(-self.nodes // self.width))
 
     def bounds(self, i: int) -> tuple[int, int]:
-        """First rank of range ``i``, and the end of it."""
+        """The first rank of range ``i``, and the one after its last."""
         return i * self.width, min((i + 1) * self.width, self.nodes)
 
     def folder(self, i: int) -> Scratch:
-        """Folder of the intermediate files of range ``i``."""
-        return self.scratch / self.order / i
+        """The folder for intermediate files of range ``i``."""
+        return self.scratch / self.numbering_folder / i
 
     @property
     def place(self) -> Place:
-        """Place of the store."""
+        """The location of the store."""
         return self.scratch.place
 
     @property
-    def order(self) -> str:
-        """Folder name that separates files of different numberings."""
+    def numbering_folder(self) -> str:
+        """Name of the folder that keeps files of this numbering apart from those of another."""
         return "clustered" if self.is_renumbered else "by-term"
 
-    def file(self, i: int) -> str:
-        """Name for the table files of range ``i``."""
+    def table_file_name(self, i: int) -> str:
+        """File name for the tables of range ``i``."""
         return f"part-{i:05d}-{self.build}.zstd.parquet"
 
 
@@ -86,7 +87,7 @@ NumberedChunk: TypeAlias = tuple[int, Mapping[int, Ints]]
 
 
 def rank_of(ids: Ints) -> Ints:
-    """Rank of each id: the inverse of `spread`."""
+    """Convert ids to ranks: the inverse of `spread`."""
     return ids // (BLOCK + GAP) * BLOCK + ids % (BLOCK + GAP)
 
 
@@ -94,7 +95,7 @@ def rank_of(ids: Ints) -> Ints:
 
 
 def merge_edges(executor: Executor, ranges: Ranges, chunks: Sequence[NumberedChunk]) -> Ints:
-    """Write the half edges of each range, sorted and each once.
+    """Write the half edges of each range, sorted and without duplicates. Returns the hubs.
 
     Returns the hubs: individuals with more than ``near_distance`` half edges.
     """
@@ -117,13 +118,15 @@ def _send_edges(numbered: NumberedChunk, *, ranges: Ranges) -> Iterator[Outgoing
 
 
 def _chunk_ranks(ranges: Ranges, chunk: int) -> Ints:
-    """Rank of each term of a chunk, by its number in the chunk."""
-    found: Ints = load_columns(chunk_folder(ranges.root, chunk) / ranges.order / "rank")["rank"]
+    """Read the rank of each individual of a chunk, by its number in the chunk."""
+    found: Ints = load_columns(chunk_folder(ranges.root, chunk) / ranges.numbering_folder / "rank")[
+        "rank"
+    ]
     return found
 
 
 def _rows_by_range(rows: Columns, ranges: Ranges) -> Iterator[tuple[int, Columns]]:
-    """Split rows by the range of their node."""
+    """Split rows by the range of their node. Yields (range, its rows)."""
     order = np.argsort(rows["node"], kind="stable")
     rows = {name: column[order] for name, column in rows.items()}
     return split_rows(rows, rows["node"], ranges.width)
@@ -132,7 +135,9 @@ def _rows_by_range(rows: Columns, ranges: Ranges) -> Iterator[tuple[int, Columns
 def _merge_edges(i: int, received: IncomingColumns, *, ranges: Ranges) -> list[int]:
     """Task: write the half edges of range ``i``, sorted and distinct. Returns its hubs."""
     rows = distinct_rows(
-        concatenate(columns_from_senders(received, "half_edges"), ("node", "role", "neighbour"))
+        concatenate_rows(
+            columns_from_senders(received, "half_edges"), ("node", "role", "neighbour")
+        )
     )
     save_columns(ranges.folder(i) / "half_edges", rows)
     low, _ = ranges.bounds(i)
@@ -141,8 +146,10 @@ def _merge_edges(i: int, received: IncomingColumns, *, ranges: Ranges) -> list[i
     return found
 
 
-def nearness_of(executor: Executor, ranges: Ranges, hubs: Ints) -> float:
-    """Nearness of the present ranks, as `shiq.jobs.store.numbering.nearness` defines it."""
+def measure_nearness(executor: Executor, ranges: Ranges, hubs: Ints) -> float:
+    """Measure the share of role assertions whose ends have near ranks, as
+    `shiq.jobs.store.numbering.nearness` defines it.
+    """
     found = executor.run(
         partial(_count_near_ends, ranges=ranges, hubs=hubs),
         range(len(ranges)),
@@ -153,8 +160,8 @@ def nearness_of(executor: Executor, ranges: Ranges, hubs: Ints) -> float:
 
 
 def _count_near_ends(i: int, *, ranges: Ranges, hubs: Ints) -> tuple[int, int]:
-    """Task: number of role assertions of range ``i`` with near ends, and number counted; hubs are
-    ignored.
+    """Task: count the role assertions of range ``i`` with near ends, and all that were looked at;
+    hubs are ignored.
     """
     rows = load_columns(ranges.folder(i) / "half_edges")
     forward = rows["role"] % 2 == 0
@@ -165,8 +172,8 @@ def _count_near_ends(i: int, *, ranges: Ranges, hubs: Ints) -> tuple[int, int]:
     )
 
 
-def is_local(nearness: float) -> bool:
-    """Is this nearness good enough to keep the ranks without trying others?"""
+def is_near_enough(nearness: float) -> bool:
+    """Decide whether this nearness is good enough to keep the ranks without trying others."""
     return nearness >= GOOD
 
 
@@ -175,7 +182,7 @@ def is_local(nearness: float) -> bool:
 
 @dataclass(frozen=True)
 class WrittenTables:
-    """Files that a range wrote, by table, and its numbers of assertions, by sort and class."""
+    """Report of a range on its table files, with its numbers of assertions by kind and class."""
 
     files: dict[str, DataFile]
     class_counts: list[int]
@@ -240,7 +247,7 @@ def _write_range(
     low, high = ranges.bounds(i)
     edges = load_columns(ranges.folder(i) / "half_edges")
     class_rows = distinct_rows(
-        concatenate(columns_from_senders(received, "class_assertions"), ("node", "class"))
+        concatenate_rows(columns_from_senders(received, "class_assertions"), ("node", "class"))
     )
     save_columns(ranges.folder(i) / "class_assertions", class_rows)
     terms = _range_terms(ranges, dictionary, i)
@@ -268,7 +275,7 @@ def _write_range(
 
 
 def _range_terms(ranges: Ranges, dictionary: Dictionary, i: int) -> pa.Array:
-    """Terms of the individuals of range ``i``, by rank."""
+    """Read the names of the individuals of range ``i``, by rank."""
     low, high = ranges.bounds(i)
     if not ranges.is_renumbered:
         return dictionary.terms_of(low, high)
@@ -278,7 +285,7 @@ def _range_terms(ranges: Ranges, dictionary: Dictionary, i: int) -> pa.Array:
     for k, start in enumerate(dictionary.starts[:-1]):
         first, last = np.searchsorted(old[order], [start, dictionary.starts[k + 1]])
         if first < last:
-            parts.append(dictionary.part(k).take(pa.array(old[order][first:last] - start)))
+            parts.append(dictionary.part_terms(k).take(pa.array(old[order][first:last] - start)))
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     return (
@@ -288,7 +295,7 @@ def _range_terms(ranges: Ranges, dictionary: Dictionary, i: int) -> pa.Array:
 
 def _write_files(ranges: Ranges, i: int, tables: Mapping[str, Columns]) -> dict[str, DataFile]:
     """Write the nonempty ``tables`` of range ``i`` to the store."""
-    store, file = ranges.place, ranges.file(i)
+    store, file = ranges.place, ranges.table_file_name(i)
     return {
         name: write_part(store, name, file, columns)
         for name, columns in tables.items()
@@ -300,9 +307,8 @@ def _write_files(ranges: Ranges, i: int, tables: Mapping[str, Columns]) -> dict[
 
 
 def _number_literals(ranges: Ranges, i: int, received: IncomingColumns) -> tuple[int, int]:
-    """Number the literals of range ``i`` from 0 and write them with its data rows.
-
-    Returns how many literals and rows it has.
+    """Number the literals of range ``i`` from 0 and write them with its data rows. Returns the
+    numbers of literals and of rows.
     """
     parts, texts = (
         columns_from_senders(received, "data_rows"),
@@ -317,7 +323,7 @@ def _number_literals(ranges: Ranges, i: int, received: IncomingColumns) -> tuple
     count = len(columns["lexical"])
     codes = [_text_codes(column) for column in columns.values()]
     _, value, example = distinct(row_codes(*codes)) if count else (codes[0],) * 3
-    rows = concatenate(parts, ("node", "property"))
+    rows = concatenate_rows(parts, ("node", "property"))
     rows["literal"] = value[np.concatenate([NONE, *values])]
     least = group_minimum(rows["literal"], rows["node"], len(example))
     found = {name: column.take(pa.array(example)) for name, column in columns.items()}
@@ -340,7 +346,7 @@ _NO_TEXT = pa.array([], pa.large_string())
 
 
 def _text_codes(texts: pa.Array) -> Ints:
-    """Number of each text, in the order of their bytes."""
+    """Compute the rank of each text among the distinct ones, in the order of their bytes."""
     encoded = texts.dictionary_encode()
     order = pc.sort_indices(encoded.dictionary).to_numpy()
     place = np.empty(len(order), np.int64)
@@ -350,7 +356,10 @@ def _text_codes(texts: pa.Array) -> Ints:
 
 
 def _write_data(task: tuple[int, int], *, ranges: Ranges) -> dict[str, DataFile]:
-    """Write the data rows of a range, whose literals are numbered from ``first``."""
+    """Task: write the data rows of a range.
+
+    task: the range, and the first id of its literals.
+    """
     i, first = task
     rows, literals = (
         load_columns(ranges.folder(i) / "data_rows"),
@@ -375,7 +384,9 @@ def _write_data(task: tuple[int, int], *, ranges: Ranges) -> dict[str, DataFile]
 
 
 def send_hashes(k: int, *, ranges: Ranges) -> Iterator[OutgoingColumns]:
-    """Send (hash, node) of range ``k`` to intervals of hashes, as many as there are ranges."""
+    """Task: send (hash, node) of the individuals of range ``k`` to intervals of hashes, as many as
+    there are ranges.
+    """
     rows, count = load_columns(ranges.folder(k) / "hashes"), len(ranges)
     limits = [i * HASHES // count - (HASHES >> 1) for i in range(1, count)]
     cuts = [0, *(int(np.searchsorted(rows["hash"], limit)) for limit in limits), len(rows["hash"])]
@@ -385,19 +396,19 @@ def send_hashes(k: int, *, ranges: Ranges) -> Iterator[OutgoingColumns]:
 
 
 def rows_by_hash(received: IncomingColumns) -> Columns:
-    """Rows that an interval of hashes has received, in order."""
-    rows = concatenate(columns_from_senders(received, "hashes"), ("hash", "node"))
+    """Merge the rows that an interval of hashes has received, in order of the hash."""
+    rows = concatenate_rows(columns_from_senders(received, "hashes"), ("hash", "node"))
     order = np.lexsort((rows["node"], rows["hash"]))
     return {name: column[order] for name, column in rows.items()}
 
 
 def _write_terms(i: int, received: IncomingColumns, *, ranges: Ranges) -> dict[str, DataFile]:
-    """Write the ``i``-th interval of the hashes of all terms."""
+    """Task: write the rows of the table of individuals' hashes for interval ``i``."""
     return _write_files(ranges, i, {"terms": rows_by_hash(received)})
 
 
 def name_rows(names: Mapping[int, Sequence[str]]) -> Columns:
-    """Columns of the table ``names``."""
+    """Make the columns of the table ``names``."""
     kinds = (KIND_CLASS, KIND_OBJECT_PROPERTY, KIND_DATA_PROPERTY)
     return {
         "kind": np.repeat(np.array(kinds, np.int64), [len(names[kind]) for kind in kinds]),

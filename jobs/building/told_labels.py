@@ -37,9 +37,9 @@ from shiq.simplify import simplify
 
 
 @dataclass(frozen=True)
-class TaskRules:
-    """Numbered rules of (T, A), as tasks rebuild them from T, the additions by A's vocabulary, and
-    the names.
+class CalculusRecipe:
+    """The inputs from which tasks rebuild the label calculus of (T, A): T, the additions by A's
+    vocabulary, and the names.
     """
 
     build: str
@@ -48,7 +48,7 @@ class TaskRules:
     names: dict[int, list[str]]
 
     def calculus(self) -> NumberedCalculus:
-        """The rules; each worker caches them."""
+        """The label calculus; each worker process caches it."""
         kinds = (KIND_CLASS, KIND_OBJECT_PROPERTY, KIND_DATA_PROPERTY)
 
         def make() -> NumberedCalculus:
@@ -62,7 +62,9 @@ class TaskRules:
 
 @dataclass(frozen=True)
 class ToldState:
-    """State of the fixpoint of told literals: label files by range, elements with several members."""
+    """State of the fixpoint of told literals: the label files of the ranges, and the elements of
+    several individuals.
+    """
 
     label_files: tuple[Scratch, ...]
     literals: tuple[tuple[int, NameLiteral], ...] = ()
@@ -71,7 +73,7 @@ class ToldState:
     group: Ints = field(default_factory=lambda: NONE)
 
     def element_of(self, nodes: Ints) -> Ints:
-        """Least member of the element of each node."""
+        """The least individual of the element of each node."""
         if not len(self.member):
             return nodes
         at = np.minimum(np.searchsorted(self.member, nodes), len(self.member) - 1)
@@ -80,16 +82,16 @@ class ToldState:
 
     @property
     def largest_element(self) -> int:
-        """Members of the largest element; 0 if all have one."""
+        """Number of individuals in the largest element; 0 if every element has one."""
         return int(np.unique(self.group, return_counts=True)[1].max(initial=0))
 
     def contradictory_nodes(self) -> Ints:
-        """Nodes in elements with two members that are asserted to be different."""
+        """The nodes of elements with two individuals that are asserted to be different."""
         first, second = self.element_of(self.different[:, 0]), self.element_of(self.different[:, 1])
         return unique(self.different[first == second].ravel())
 
     def unite(self, first: Ints, second: Ints) -> ToldState:
-        """State in which first[i] and second[i] are in one element, for each i."""
+        """Return the state in which first[i] and second[i] are one element, for each i."""
         nodes = unique(np.concatenate([first, second, self.member]))
         place = [np.searchsorted(nodes, x) for x in (first, self.member, second, self.group)]
         group = nodes[
@@ -105,9 +107,11 @@ class ToldState:
 
 
 def saturate_told(
-    executor: Executor, ranges: Ranges, rules: TaskRules, start: ToldState
+    executor: Executor, ranges: Ranges, rules: CalculusRecipe, start: ToldState
 ) -> ToldState:
-    """Saturate told labels: `start` with the labels and elements of the fixpoint."""
+    """Saturate told labels from the state ``start``, by rounds of tasks over ranges, to the
+    fixpoint.
+    """
     count = range(len(ranges))
     files = executor.run(
         partial(_write_asserted_labels, ranges=ranges, rules=rules, told=start),
@@ -142,7 +146,7 @@ def saturate_told(
 def _with_updated_files(
     files: Sequence[Scratch], found: Sequence[RoundReport]
 ) -> tuple[Scratch, ...]:
-    """Replace label files by those in the reports of a round."""
+    """Replace the label files of ranges by those that the reports of a round name."""
     now = list(files)
     for x in found:
         if x.file is not None:
@@ -154,7 +158,8 @@ def _with_updated_files(
 
 
 def _save_labels(path: Scratch, calculus: NumberedCalculus, label: Ints) -> Scratch:
-    """Write the labels of a range: numbers within the file, and the labels that they stand for.
+    """Write the labels of a range: an id within the file for each node, and the labels with these
+    ids.
 
     Every worker writes the labels in the same order.
     """
@@ -168,12 +173,12 @@ def _save_labels(path: Scratch, calculus: NumberedCalculus, label: Ints) -> Scra
 
 
 def read_range_labels(path: Scratch) -> list[Label]:
-    """Distinct labels in a file."""
+    """Read the distinct labels in a label file."""
     return read_labels(load_columns(path / "labels"))
 
 
 def _load_labels(path: Scratch, calculus: NumberedCalculus, places: Ints | None = None) -> Ints:
-    """Read the labels at ``places`` of a range (or all), by the numbers of ``calculus``."""
+    """Read the labels at the positions ``places`` of a range (None: all), as ids of ``calculus``."""
     numbers = load_columns(path / "numbers")["number"]
     own = calculus.table.ids(read_range_labels(path))
     found: Ints = own[numbers if places is None else numbers[places]]
@@ -181,7 +186,7 @@ def _load_labels(path: Scratch, calculus: NumberedCalculus, places: Ints | None 
 
 
 def labels_of(told: ToldState, ranges: Ranges, calculus: NumberedCalculus, nodes: Ints) -> Ints:
-    """Labels of any ``nodes`` (ascending)."""
+    """Read the label ids of any ``nodes`` (ascending), from the files of their ranges."""
     found = np.zeros(len(nodes), np.int64)
     owner = nodes // ranges.width
     for i in unique(owner).tolist():
@@ -195,8 +200,8 @@ def labels_of(told: ToldState, ranges: Ranges, calculus: NumberedCalculus, nodes
 
 @dataclass(frozen=True)
 class RoundReport:
-    """Report of a task in a round: the new file if labels changed, and the ranges that need another
-    round.
+    """Report of one range on a round: the new label file if labels changed, and the ranges that
+    must run again.
     """
 
     range: int
@@ -204,8 +209,12 @@ class RoundReport:
     dependent_ranges: set[int]
 
 
-def _write_asserted_labels(i: int, *, ranges: Ranges, rules: TaskRules, told: ToldState) -> Scratch:
-    """Write the asserted literals of each node of range ``i``, and those that its data refute."""
+def _write_asserted_labels(
+    i: int, *, ranges: Ranges, rules: CalculusRecipe, told: ToldState
+) -> Scratch:
+    """Task: write the literals that are asserted of each node of range ``i``, and those that its
+    data refute.
+    """
     calculus = rules.calculus()
     low, high = ranges.bounds(i)
     folder = ranges.folder(i)
@@ -223,7 +232,7 @@ def _write_asserted_labels(i: int, *, ranges: Ranges, rules: TaskRules, told: To
     target.append(data["node"][said] - low)
     received.append(labels[said])
     rare = [
-        (node - low, calculus.literal(*literal))
+        (node - low, calculus.literal_label(*literal))
         for node, literal in told.literals
         if low <= node < high
     ]
@@ -244,7 +253,7 @@ def _parse_wanted_literals(texts: dict[str, pa.Array], wanted: Ints) -> list[Lit
 
 @dataclass(frozen=True)
 class _RangeGraph:
-    """Half edges of a range, with local numbers for its own and for foreign nodes.
+    """Half edges of a range, with local numbers for its own nodes and for nodes of other ranges.
 
     Own nodes are 0 … size-1; the ``foreign`` ones (ascending ranks) follow.
     """
@@ -259,7 +268,9 @@ class _RangeGraph:
 
 
 def _load_range_graph(i: int, ranges: Ranges, told: ToldState) -> _RangeGraph:
-    """Load the half edges of range ``i``, with the foreign nodes and equal members that they reach."""
+    """Load the half edges of range ``i``, with the nodes of other ranges and the equal individuals
+    that they reach.
+    """
     low, high = ranges.bounds(i)
     rows = load_columns(ranges.folder(i) / "half_edges")
     mine = (told.member >= low) & (told.member < high)
@@ -285,7 +296,7 @@ def _load_range_graph(i: int, ranges: Ranges, told: ToldState) -> _RangeGraph:
 
 
 def _equal_member_pairs(member: Ints, group: Ints, mine: Bools) -> tuple[Ints, Ints]:
-    """(member, other member) of one group, for the members that are ``mine``.
+    """Pair each individual that is ``mine`` with the other members of its element.
 
     Large groups are linked by way of their least member.
     """
@@ -302,9 +313,9 @@ def _equal_member_pairs(member: Ints, group: Ints, mine: Bools) -> tuple[Ints, I
 
 
 def _saturate_range(
-    i: int, *, ranges: Ranges, rules: TaskRules, told: ToldState, turn: int
+    i: int, *, ranges: Ranges, rules: CalculusRecipe, told: ToldState, turn: int
 ) -> RoundReport:
-    """Bring range ``i`` to its fixpoint."""
+    """Task: saturate the labels of range ``i``, given the present labels of other ranges."""
     calculus = rules.calculus()
     part = _load_range_graph(i, ranges, told)
     before = _load_labels(told.label_files[i], calculus)
@@ -324,7 +335,9 @@ def _saturate_range(
 
 
 def _saturate_labels(calculus: NumberedCalculus, part: _RangeGraph, label: Ints) -> Ints:
-    """Saturate the labels of a range's own nodes. Stops because labels are finite sets that grow."""
+    """Saturate the labels of a range's own nodes in memory. Stops because labels are finite sets
+    that grow.
+    """
     label = label.copy()
     changed = np.ones(len(label), np.bool_)
     while changed.any():
@@ -346,10 +359,10 @@ def _saturate_labels(calculus: NumberedCalculus, part: _RangeGraph, label: Ints)
 
 
 def _merge_told_neighbours(
-    executor: Executor, ranges: Ranges, rules: TaskRules, told: ToldState
+    executor: Executor, ranges: Ranges, rules: CalculusRecipe, told: ToldState
 ) -> ToldState | None:
-    """Unite the told neighbours of each node at which a ≤1 is in force; None if they are united
-    already.
+    """Unite the told neighbours that a ≤1 in force makes equal, over all ranges; None if they are
+    united already.
     """
     found = executor.run(
         partial(_at_most_one_centres, ranges=ranges, rules=rules, told=told),
@@ -373,9 +386,9 @@ def _merge_told_neighbours(
 
 
 def _at_most_one_centres(
-    i: int, *, ranges: Ranges, rules: TaskRules, told: ToldState
+    i: int, *, ranges: Ranges, rules: CalculusRecipe, told: ToldState
 ) -> tuple[Ints, Ints]:
-    """Pairs of elements of range ``i`` that a ≤1 at one centre makes equal.
+    """Task: find pairs of elements that a ≤1 in force at an element of range ``i`` makes equal.
 
     Also (clause, centre, neighbour) for centres of several members; the driver puts these together.
     """
@@ -419,7 +432,7 @@ def _at_most_one_centres(
 
 
 def distinct_labels(executor: Executor, ranges: Ranges, told: ToldState) -> set[Label]:
-    """Labels of all elements, without duplicates."""
+    """Collect the distinct labels of all elements, over all ranges."""
     parts = executor.run(
         partial(_distinct_range_labels, ranges=ranges, told=told), range(len(ranges)), "signatures"
     )
@@ -427,14 +440,14 @@ def distinct_labels(executor: Executor, ranges: Ranges, told: ToldState) -> set[
 
 
 def _distinct_range_labels(i: int, *, ranges: Ranges, told: ToldState) -> set[Label]:
-    """Task: distinct labels of range ``i``."""
+    """Task: collect the distinct labels of range ``i``."""
     return set(read_range_labels(told.label_files[i]))
 
 
 def write_elements(
     executor: Executor, ranges: Ranges, told: ToldState, labels: Sequence[Label]
 ) -> list[DataFile]:
-    """Write the table ``elements``: the label of each element, by its place among ``labels``."""
+    """Write the table ``elements``: for each element, the position of its label in ``labels``."""
     task = partial(_write_elements, ranges=ranges, told=told, labels=list(labels))
     return [
         file
@@ -446,7 +459,7 @@ def write_elements(
 def _write_elements(
     i: int, *, ranges: Ranges, told: ToldState, labels: Sequence[Label]
 ) -> DataFile | None:
-    """Task: write the table ``elements`` of range ``i``; None without elements."""
+    """Task: write the rows of the table ``elements`` for range ``i``; None without elements."""
     place = {label: k for k, label in enumerate(labels)}
     low, high = ranges.bounds(i)
     number = np.array([place[label] for label in read_range_labels(told.label_files[i])], np.int64)
@@ -456,4 +469,4 @@ def _write_elements(
     if not named.any():
         return None
     columns = {"element": spread(node[named]), "label": label[named]}
-    return write_part(ranges.place, "elements", ranges.file(i), columns)
+    return write_part(ranges.place, "elements", ranges.table_file_name(i), columns)

@@ -27,8 +27,8 @@ _cache: dict[str, OrderedDict[Hashable, Any]] = {}
 
 @dataclass(frozen=True)
 class StoreKey:
-    """A snapshot of a store that every worker can open: its path, and the manifest that the driver
-    read.
+    """Value by which a worker opens and caches a snapshot of a store: its path, and the manifest
+    that the driver read.
     """
 
     path: str
@@ -36,14 +36,16 @@ class StoreKey:
 
     @property
     def identity(self) -> Hashable:
-        """Key of the snapshot for caches."""
+        """The key of the snapshot in caches."""
         return self.path, self.manifest.snapshot, self.manifest.created, self.manifest.tbox_hash
 
 
 def cached_value(
     kind: str, key: Hashable, make: Callable[[], V], drop: Callable[[V], None] = lambda value: None
 ) -> V:
-    """The value of ``kind`` for ``key``, made if this worker has none; the oldest ones are dropped."""
+    """Look up the value of ``kind`` for ``key`` in this worker's cache, or make it; the least
+    recently used ones are dropped.
+    """
     values = _cache.setdefault(kind, OrderedDict())
     if key not in values:
         while len(values) >= MOST_CACHED:
@@ -56,7 +58,7 @@ def cached_value(
 
 @dataclass(frozen=True)
 class ReasonerSettings:
-    """A reasoner and how to ask it.
+    """A reasoner's name and its limits, as workers need them.
 
     seconds: time left for each task; None for no limit
     audit: share of the shapes that go to the driver for a second decision
@@ -70,7 +72,7 @@ class ReasonerSettings:
 
 
 def worker_reasoner(asking: ReasonerSettings) -> Reasoner:
-    """This worker's reasoner for these settings."""
+    """This worker's reasoner for these settings, started on first use."""
     return cached_value(
         "reasoner",
         (asking.reasoner, asking.heap),

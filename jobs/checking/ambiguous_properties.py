@@ -35,7 +35,9 @@ _ASSERTIONS = (
 
 
 def unsettled_properties(conflict: Conflict, open_names: Collection[str]) -> set[str]:
-    """Properties of ``open_names`` whose kind the conflict leaves open."""
+    """Find the properties of ``open_names`` of which the conflict does not show whether they are
+    object or data properties.
+    """
     values = (*conflict.axiom_values, *conflict.base_values, *conflict.insertion_values)
     used = {part for value in values for part in _properties_in(value) if part.iri in open_names}
     settled = {
@@ -76,7 +78,9 @@ def _properties_in(value: object) -> list[ObjectProperty | DataProperty]:
 def is_refuted_in_each_reading(
     conflict: Conflict, names: Collection[str], tbox: TBox, refutes: Refutes
 ) -> bool:
-    """Do the assertions contradict ``tbox`` for every choice of kinds of these properties?"""
+    """Decide whether the conflict's assertions contradict ``tbox`` however each of the properties
+    ``names`` is read, as object or data property.
+    """
     if len(names) > MOST_NAMES:
         return False
     assertions = (*conflict.base_values, *conflict.insertion_values)

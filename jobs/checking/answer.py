@@ -23,7 +23,7 @@ from shiq.answers.verdict import (
 )
 from shiq.errors import UsageError, at_store
 from shiq.inputs.reading import Place, Places, no_places
-from shiq.jobs.checking.base import AddSetSize, ExplainsPull, Findings, OpenBase
+from shiq.jobs.checking.base import AddSetSize, AddSetWithReasons, Findings, OpenBase
 from shiq.jobs.checking.inputs import OUTSIDE_KIND, is_outside_shiq, is_read_by_form
 from shiq.jobs.checking.options import (
     ASK_HERMIT,
@@ -131,7 +131,7 @@ def make_result(
         ),
         labels=base.labels() if found.refuted_count else {},
         why_pulled=tuple(add_set.why_pulled())
-        if options.why_pulled and isinstance(add_set, ExplainsPull)
+        if options.why_pulled and isinstance(add_set, AddSetWithReasons)
         else None,
         ended=found.explanation.is_finished,
         snapshot=base.snapshot,
@@ -139,8 +139,8 @@ def make_result(
 
 
 def _with_written_properties(found: Findings) -> Findings:
-    """Replace conflicts by their written form, in which individuals that stand for one data value
-    are one.
+    """Write conflicts as they were in the input: individuals that stand for one data value become
+    that value again.
     """
     from shiq.rdf.values_as_nodes import restore_data_properties
 
@@ -165,8 +165,8 @@ def _with_written_properties(found: Findings) -> Findings:
 def _foreign_batch_leftover(
     leftovers: Iterable[Leftover], ledger: Mapping[str, int], options: Options
 ) -> tuple[Leftover, ...]:
-    """Make a leftover for a batch of which more than half is about terms that the TBox does not
-    have; none otherwise.
+    """Warn of a batch of which more than half is about terms that the TBox does not have; empty
+    otherwise.
     """
     foreign = sum(leftover.count for leftover in leftovers if leftover.kind == "foreign")
     total = foreign + ledger.get("assertion", 0) + ledger.get("leftover:undeclared", 0)
@@ -221,7 +221,7 @@ def _make_evidence(options: Options, criterion: str = "", **found: Any) -> Evide
 
 
 def time_limit_reason(options: Options, doing: str) -> str:
-    """Sentence that says which step the time limit ended."""
+    """Write the sentence that says during which step the time limit was reached."""
     return f"the time of {options.timeout:g} s was over while {doing}"
 
 
@@ -248,7 +248,9 @@ def run_in_time(
 
 
 def timeout_result(options: Options, clock: Clock, leftovers: tuple[Leftover, ...]) -> Result:
-    """Result when the time is over: what is certain by then, or which step was interrupted."""
+    """Make the result when the time is over: the verdict if it is certain by then, else the step
+    that was interrupted.
+    """
     clock.is_over = True
     clock.end_stage(clock.step)
     over = time_limit_reason(options, clock.step)
@@ -280,8 +282,8 @@ def _decide_verdict(
     leftovers: tuple[Leftover, ...],
     options: Options,
 ) -> tuple[Verdict, str]:
-    """Verdict and reason. INCONSISTENT is exact whatever was left over, since consistency is
-    antitone; CONSISTENT needs that nothing was.
+    """Decide verdict and reason. A contradiction stands whatever was left over; `consistent` needs
+    that nothing blocking was.
     """
     if refuted:
         return Verdict.INCONSISTENT, ""
@@ -344,12 +346,12 @@ _BY_FORM_NOTE = (
 
 
 def _widening_figures(found: Findings) -> WideningFigures:
-    """Figures of the repeated questions under the criterion `model`."""
+    """Statistics of the questions repeated under the criterion `model`."""
     return found.add_set.widening if supports(found.add_set, PatchAddSet) else NO_WIDENING
 
 
 def _make_notes(base: OpenBase, found: Findings, options: Options) -> tuple[str, ...]:
-    """Notes for the user on how the check went."""
+    """Write the notes for the user on how the check went."""
     notes = [*found.notes, *([str(found.audit)] if found.audit else [])]
     if closed := _widening_figures(found).closed:
         notes.append(
@@ -372,7 +374,7 @@ def _make_notes(base: OpenBase, found: Findings, options: Options) -> tuple[str,
 
 
 def _with_places(conflict: Conflict, places_of: Mapping[Assertion, tuple[Place, ...]]) -> Conflict:
-    """Add to ``conflict`` the places at which its insertions were read."""
+    """Add to ``conflict`` where its insertions were read (file and line)."""
     if not places_of:
         return conflict
     # Loaded where there is something to tell: most batches are consistent.
@@ -413,7 +415,7 @@ def _name_vocabularies(
 
 
 class _LazyAddSet(Sequence[Assertion]):
-    """A_add as a sequence, computed on first access."""
+    """A_add as a sequence of assertions, computed on first access."""
 
     def __init__(self, add_set: AddSetSize, engine: str) -> None:
         self.add_set, self._engine = add_set, engine

@@ -76,7 +76,7 @@ def mark_allowed(
 
 
 class AddSetSize(Protocol):
-    """Sizes of an add set (`shiq.abox_ops.engine.AddSet`) that a result reports."""
+    """Protocol: sizes of an add set (`shiq.abox_ops.engine.AddSet`) that a result reports."""
 
     @property
     def insertions(self) -> int:
@@ -96,14 +96,14 @@ class AddSetSize(Protocol):
 
 @dataclass(frozen=True)
 class InputBatch:
-    """Batch after reading: insertions, deletions and leftovers.
+    """A batch after reading: insertions, deletions and leftovers.
 
     ledger: number of triples by bucket.
     places, deleted_at: where insertions and deletions were read.
-    left_at: where leftovers of the insertions were read.
-    unsaid: deleted assertions that A leaves out.
+    leftover_places: where leftovers of the insertions were read.
+    deleted_left_out: deleted assertions that A leaves out.
     left_out: leftovers in full, one for each line, triple or assertion.
-    far: work outside this process, if the engine has any.
+    distributed_work: work outside this process, if the engine has any.
     """
 
     insertions: ABox
@@ -120,13 +120,13 @@ class InputBatch:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Outcome of explaining an inconsistent batch.
+    """Outcome of the search for the conflicts of an inconsistent batch.
 
     conflicts: the minimal conflicts found.
-    unexplained: number of contradictions without a conflict.
-    complete: every minimal conflict is found.
-    ended: False if the search was interrupted.
-    broken_off: interruption or time limit stopped it in mid-step.
+    unexplained_count: number of contradictions without a conflict.
+    is_complete: every minimal conflict is found.
+    is_finished: False if the search was interrupted.
+    was_interrupted: interruption or time limit stopped it in mid-step.
     notes: sentences about this for the user.
     """
 
@@ -140,10 +140,10 @@ class Explanation:
 
 @dataclass(frozen=True, kw_only=True)
 class ModuleFindings:
-    """Modules of a batch, and what deciding them took.
+    """Figures about the modules of a batch, and about deciding them.
 
     members: individuals of each contradictory element and each module.
-    count: number of modules; contradictory: number of contradictory elements.
+    count: number of modules; contradictory_elements: number of contradictory elements.
     shapes, calls: number of different modules, and of questions to a reasoner.
     """
 
@@ -156,15 +156,15 @@ class ModuleFindings:
 
 @dataclass(frozen=True, kw_only=True)
 class Findings:
-    """Findings of an engine and a reasoner about a batch.
+    """Findings of an engine and a reasoner about a batch, from which the result is made.
 
     criterion: the criterion that was used.
-    decided: number of modules by verdict.
-    refuted: number of contradictory elements and inconsistent modules.
-    undecided: reasons of undetermined modules.
+    verdict_counts: number of modules by verdict.
+    refuted_count: number of contradictory elements and inconsistent modules.
+    undecided_reasons: reasons of undetermined modules.
     places: where insertions in conflicts were read.
-    run: id of the check by its content.
-    sent, notes: see `Evidence`. undetermined: see `Result`. cost: see `Statistics`.
+    check_id: id of the check by its content.
+    sent_counts, notes: see `Evidence`. undetermined_modules: see `Result`. cost: see `Statistics`.
     """
 
     criterion: str
@@ -184,24 +184,30 @@ class Findings:
 
 
 class DistributedWork(Protocol):
-    """Work of one check outside this process: reading the batch, and deciding many or hard shapes."""
+    """Protocol: the part of one check that runs outside this process, reading the batch and
+    deciding many or hard shapes.
+    """
 
     def distribute_sources(self, given: Sequence[object]) -> list[object]:
-        """Replace sources by ones that are read there, where possible. Raises: InputError."""
+        """Replace sources by ones that are read outside this process, where possible. Raises:
+        InputError.
+        """
 
     def distribute_questions(self, decider: Decider) -> AbstractContextManager[None]:
-        """Context manager: questions to ``decider`` may be answered there."""
+        """Context manager: questions to ``decider`` may be answered outside this process."""
 
     def check_id(self, insertions: ABox, deletions: ABox, criterion: str) -> str:
-        """Id of the check of this batch, by its content."""
+        """Compute the id of the check of this batch from its content."""
 
     def cost(self) -> Mapping[str, int]:
-        """Counts of the work done there so far (`shiq.answers.result.Statistics`)."""
+        """Counts of the work done outside this process so far (`shiq.answers.result.Statistics`)."""
 
 
 @runtime_checkable
 class DistributedEngine(Protocol):
-    """Knowledge base whose engine reads batches and decides modules outside this process."""
+    """Protocol: a knowledge base whose engine reads batches and decides modules outside this
+    process.
+    """
 
     def check(
         self,
@@ -219,21 +225,21 @@ class DistributedEngine(Protocol):
         """
 
     def close(self) -> None:
-        """Release what earlier results hold; they cannot be read afterwards."""
+        """Release resources of earlier results, which cannot be read afterwards."""
 
 
 @runtime_checkable
-class ExplainsPull(Protocol):
-    """Add set that knows the reasons that pulled elements in."""
+class AddSetWithReasons(Protocol):
+    """Protocol: an add set that knows for which reasons elements were pulled in."""
 
     def why_pulled(self) -> Sequence[PulledIn]:
         """Count elements by the reason that pulled them in, most frequent first."""
 
 
-class KnowsAssertions(Protocol):
-    """Knowledge base that finds deletions without an assertion
+class DeletionLookup(Protocol):
+    """Protocol: a knowledge base that finds deletions which match no assertion
     (`shiq.abox_ops.engine.KnowledgeBase.find_absent`).
     """
 
     def find_absent(self, deletions: ABox, most: int) -> tuple[int, Sequence[Assertion]]:
-        """Count the ``deletions`` that are not in A, and list ``most`` of them."""
+        """Count the ``deletions`` that A does not contain, and list at most ``most`` of them."""

@@ -317,8 +317,8 @@ def index(
 
 
 def _build_in_time(options: Options, build: Callable[[Options, Clock, Decider], Result]) -> Result:
-    """Call ``build``, which writes a store; a result about the interrupted step if the time limit
-    comes first.
+    """Call ``build``, which writes a store, within the time limit; at the limit, make a result
+    about the interrupted step.
     """
     from shiq.deadline import DeadlineExceeded
 
@@ -332,13 +332,13 @@ def _build_in_time(options: Options, build: Callable[[Options, Clock, Decider], 
 
 @dataclass(frozen=True)
 class BuildRequest:
-    """Request to a builder, which reads, stores and decides outside this process.
+    """Request to a builder that reads, stores and decides outside this process.
 
     ontology, sources: T, and the inputs that A is read from.
     store, place: where to build, and what is there now (`shiq.jobs.store.replacing`).
-    answer: makes the result and the certificate of what was found.
-    repair: sets conflicting assertions aside.
-    taken: versions of the Delta tables to read, by feed.
+    answer: makes the result and the certificate from the findings.
+    repair: puts conflicting assertions into quarantine.
+    applied_batches: versions of the Delta tables to read, by feed.
     size: bytes of the sources, where that decided that the builder is asked.
     """
 
@@ -364,7 +364,7 @@ def index_distributed(
     size: int,
 ) -> Result | None:
     """Build a store outside this process; see `index` and `BuildRequest`. Returns None if the
-    builder leaves it to this process.
+    builder declines.
     """
     from shiq.jobs.checking.certifying import BaseQuestion, decide_tbox_alone, make_certificate
 

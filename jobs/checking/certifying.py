@@ -25,10 +25,10 @@ from shiq.jobs.checking.answer import (
 )
 from shiq.jobs.checking.base import InputBatch, OpenBase
 from shiq.jobs.checking.deciding import (
-    count_sent,
-    count_sent_since,
     deadline_of,
     decide_batch,
+    sent_counts,
+    sent_counts_since,
     settle_and_make_result,
     summarise_answers,
 )
@@ -40,10 +40,10 @@ from shiq.jobs.checking.inputs import (
     empty_tbox_leftover,
     imported_vocabularies,
     is_outside_shiq,
+    make_reading_callback,
     read_abox,
     read_by_form,
     read_catalogs,
-    reading_callback,
     vocabulary_of,
 )
 from shiq.jobs.checking.options import (
@@ -77,7 +77,9 @@ def open_certified_base(
     *,
     require_axioms: bool,
 ) -> OpenBase | Result:
-    """Certify the base (T, A) and open it; the result instead if it is inconsistent."""
+    """Certify the base (T, A) and open it; if it is inconsistent, return the result in place of the
+    base.
+    """
     ontology = replace(ontology, tbox=read_by_form(ontology.tbox, options.allow))
     leftovers = (*ontology.leftovers, *given.leftovers)
     clock.step = "certifying the base"
@@ -117,7 +119,7 @@ def open_certified_base(
 
 @dataclass(frozen=True)
 class BaseQuestion:
-    """Question: is (T, A) consistent without any batch?
+    """The question whether (T, A) is consistent without any batch, and how to decide it.
 
     ontology: T, with the labels of its terms.
     abox: A.
@@ -135,16 +137,16 @@ class BaseQuestion:
 
     @property
     def with_datatypes_by_form(self) -> BaseQuestion:
-        """This question with unknown datatypes read by form, if that is allowed."""
+        """Return this question with unknown datatypes read by form (each as a value space of its
+        own), if that is allowed.
+        """
         tbox = read_by_form(self.ontology.tbox, allowed_kinds(self.leftovers, self.options))
         return replace(self, ontology=replace(self.ontology, tbox=tbox))
 
     @property
     def with_assumptions(self) -> BaseQuestion | None:
-        """This question with doubtful axioms for everything that blocks the verdict (THEORY,
-        "Axioms that were not understood").
-
-        None if nothing blocks, or if something that blocks has no assumption.
+        """Return this question with doubtful axioms in place of what blocks the verdict (THEORY,
+        "Axioms that were not understood"); None if nothing can be assumed.
         """
         assumed = {one.leftover: one.axioms for one in self.ontology.assumptions}
         options = self.options
@@ -186,7 +188,9 @@ class BaseQuestion:
         return replace(self, ontology=ontology, leftovers=mark_in_doubt(self.leftovers))
 
     def open_base(self, knowledge_base: Any, *more: Leftover) -> OpenBase:
-        """Open base with T, ``knowledge_base`` and a certificate."""
+        """Make the open base of T and ``knowledge_base``, with a certificate that says
+        `consistent`.
+        """
         ontology, certificate = self.ontology, {"verdict": Verdict.CONSISTENT.value}
         return OpenBase(
             ontology.tbox,
@@ -198,8 +202,8 @@ class BaseQuestion:
 
 
 def certify_base(question: BaseQuestion) -> Result:
-    """Certify (T, A): ask about all of A as insertions into nothing (THEORY, "Beyond SHIQ(D), at no
-    loss").
+    """Decide whether (T, A) is consistent, by asking about all of A as insertions into nothing
+    (THEORY, "Beyond SHIQ(D), at no loss").
 
     If only axioms that were not understood block the verdict, show that they are harmless where
     they are.
@@ -215,8 +219,8 @@ def certify_question(question: BaseQuestion) -> tuple[BaseQuestion, Result]:
 def _ask_with_assumptions(
     question: BaseQuestion, ask: Callable[[BaseQuestion], V], result_of: Callable[[V], Result]
 ) -> tuple[BaseQuestion, V]:
-    """Ask ``question``; if undetermined, ask it with assumptions, of which only `consistent` is
-    used.
+    """Ask ``question``; if undetermined, ask again with assumptions, and use that answer only if it
+    is `consistent`.
     """
     found = ask(question)
     assuming = (
@@ -288,7 +292,7 @@ def _move_insertions_to_base(result: Result) -> Result:
 
 
 def _tbox_conflict(conflict: Conflict) -> Conflict:
-    """Reduce a conflict to its axioms of the TBox."""
+    """Reduce a conflict to its axioms of the TBox, without assertions."""
     return replace(
         conflict,
         insertion_values=(),
@@ -301,7 +305,7 @@ def _tbox_conflict(conflict: Conflict) -> Conflict:
 
 
 def decide_tbox_alone(question: BaseQuestion) -> Result:
-    """Decide T without individuals: a domain has at least one element."""
+    """Decide whether T has a model with one unnamed individual."""
     something = abox_of([ClassAssertion(Class("urn:shiq:Something"), "urn:shiq:something")])
     options = question.options
     base = question.open_base(import_engine("local").build(question.ontology.tbox, ABox()))
@@ -368,7 +372,7 @@ def _prepare_as_read(question: BaseQuestion) -> tuple[Any, Result]:
 
     if not len(abox) or options.criterion not in (AUTO, MODEL):
         return prepared, certify_as_one_question(options)
-    sent = count_sent(decider)
+    sent = sent_counts(decider)
     deadline, left, is_over = deadline_of(options, clock.start)
     try:
         with interrupt_after(deadline):
@@ -384,7 +388,7 @@ def _prepare_as_read(question: BaseQuestion) -> tuple[Any, Result]:
     prepared, add_set, answers = found
     told = replace(
         summarise_answers(MODEL, add_set, answers, decider),
-        sent_counts=count_sent_since(decider, sent),
+        sent_counts=sent_counts_since(decider, sent),
     )
     base = question.open_base(
         range(len(abox)),
@@ -414,7 +418,7 @@ def limit_reading_time(options: Options, clock: Clock) -> AbstractContextManager
 
 
 def _base_certificate(result: Result) -> dict[str, Any]:
-    """Certificate of a base that is not stored, as JSON."""
+    """Make the certificate of a base that is not stored, as JSON."""
     return {
         "verdict": result.verdict.value
         if not result.evidence.undecided
@@ -425,12 +429,14 @@ def _base_certificate(result: Result) -> dict[str, Any]:
 
 
 def allowed_kinds(leftovers: Iterable[Leftover], options: Options) -> frozenset[str]:
-    """Kinds of leftovers that are allowed by ``options`` or were when the base was certified."""
+    """The kinds of leftovers that ``options`` allow, or that were allowed when the base was
+    certified.
+    """
     return options.allow | {x.kind for x in leftovers if x.agreed}
 
 
 def make_certificate(result: Result, options: Options) -> Any:
-    """Make the store's certificate of ``result``, dated now."""
+    """Make the store's certificate from ``result``, dated now."""
     store = import_by_name(STORE)
     leftovers = result.evidence.leftovers
     return store.Certificate.create(
@@ -474,7 +480,9 @@ def unsatisfiable_class_leftovers(tbox: ClausalTBox, options: Options) -> tuple[
 
 @dataclass(frozen=True)
 class StoreContent:
-    """Content of a store as readings: ``ontology`` for T, ``data`` for A, each with its leftovers."""
+    """Content of a store, as if read from files: ``ontology`` for T, ``data`` for A, each with its
+    leftovers.
+    """
 
     ontology: Reading
     data: Reading
@@ -497,7 +505,7 @@ def read_store_content(store: Any) -> StoreContent:
 
 @dataclass(frozen=True)
 class InheritedFacts:
-    """Facts of a store, besides T and A, that a store made from it takes over."""
+    """Facts that a store made from another one takes over from it, besides T and A."""
 
     applied_batches: Mapping[str, int]
     quarantine: tuple[QuarantinedAssertion, ...] = ()
@@ -521,10 +529,10 @@ def read_inherited(store: Any) -> tuple[InheritedFacts, tuple[Reading, Reading]]
 
 
 def reread_store(store: Any, tbox: list[object], options: Options) -> StoreContent:
-    """Read a new TBox, and the content of the store under it."""
+    """Read a new TBox, and the store's content as it is understood under that TBox."""
     ontology = read_ontology(
         tbox,
-        progress=reading_callback(options),
+        progress=make_reading_callback(options),
         scope=f"t{store.snapshot}x",
         catalog=read_catalogs(options),
         vocabulary=imported_vocabularies(options),
@@ -544,8 +552,8 @@ def reread_store(store: Any, tbox: list[object], options: Options) -> StoreConte
 
 
 def _with_readmitted_assertions(data: Reading) -> Reading:
-    """Add the assertions that the previous TBox's non-simple roles had excluded; under the new TBox
-    they may be allowed.
+    """Add the assertions left out because the previous TBox's roles were not simple; under the new
+    TBox they may be allowed.
     """
     left = [x for x in data.leftovers if x.kind == NON_SIMPLE_KIND and x.values]
     if not left:
@@ -556,7 +564,7 @@ def _with_readmitted_assertions(data: Reading) -> Reading:
 
 
 def _unread_properties(read: frozenset[str], now: Signature) -> tuple[Leftover, ...]:
-    """Make a leftover for each property that the data was not ``read`` for."""
+    """Make a leftover for each property of the new TBox that the data was not ``read`` for."""
     return tuple(
         Leftover(
             "lossy-input",

@@ -40,11 +40,11 @@ from shiq.jobs.checking.answer import (
     time_limit_reason,
 )
 from shiq.jobs.checking.base import (
+    DeletionLookup,
     DistributedEngine,
     Explanation,
     Findings,
     InputBatch,
-    KnowsAssertions,
     ModuleFindings,
     OpenBase,
 )
@@ -112,14 +112,14 @@ def check_batch(
 
 
 def _sources_of_abox(abox: ABox) -> list[object]:
-    """List ``abox`` as a source; empty if it has no assertions."""
+    """Return ``abox`` as a list of one source; empty if it has no assertions."""
     return [abox] if len(abox) else []
 
 
 def read_batch_timed(
     base: OpenBase, insertions: object, deletions: object, options: Options, clock: Clock
 ) -> InputBatch:
-    """Read a batch as a stage of ``clock``."""
+    """Read a batch, and add the time to the stages of ``clock``."""
     clock.step = "reading the batch"
     batch = read_batch(base, insertions, deletions, options)
     clock.end_stage("reading the batch")
@@ -129,7 +129,7 @@ def read_batch_timed(
 def decide_batch(
     base: OpenBase, batch: InputBatch, options: Options, decider: Decider, clock: Clock
 ) -> Result:
-    """Check a batch that was read, by an engine in this process."""
+    """Check a batch that was read, by an engine in this process. Returns the result."""
     options, notes = resolve_criterion(options, base.knowledge_base, batch.deletions)
     if base.tbox.has_readings:
         # A contradiction counts once it is explained: it may rest on reading a property in both
@@ -141,7 +141,7 @@ def decide_batch(
             if options.explain_seconds == 0
             else options.explain_seconds,
         )
-    found, leftovers, left = find_in_batch(base, batch, options, decider, clock, notes)
+    found, leftovers, left = decide_and_explain(base, batch, options, decider, clock, notes)
     result = settle_and_make_result(base, batch, found, leftovers, options, decider, clock, left())
     if not options.repairs or result.verdict is not Verdict.INCONSISTENT:
         return result
@@ -154,7 +154,7 @@ def decide_batch(
     return add_repairs(result, batch, base.tbox.signature, options, clock, check_changed)
 
 
-def find_in_batch(
+def decide_and_explain(
     base: OpenBase,
     batch: InputBatch,
     options: Options,
@@ -167,7 +167,7 @@ def find_in_batch(
     Returns: the findings with ``notes``, the leftovers, and a function for the seconds left.
     """
     insertions, deletions = batch.insertions, batch.deletions
-    before, sent = decider.question_count, count_sent(decider)
+    before, sent = decider.question_count, sent_counts(decider)
     deadline, left, is_over = deadline_of(options, clock.start)
     clock.step, clock.certain_result = _LOOKING, None
 
@@ -228,7 +228,7 @@ def find_in_batch(
         return {
             "check_id": run,
             "cost": cost,
-            "sent_counts": count_sent_since(decider, sent),
+            "sent_counts": sent_counts_since(decider, sent),
             "notes": notes,
         }
 
@@ -319,8 +319,8 @@ def settle_and_make_result(
     clock: Clock,
     left: float | None,
 ) -> Result:
-    """Make the result after axioms and assertions outside SHIQ(D) are settled; ``found`` is about
-    everything else.
+    """Make the result from ``found``, after axioms and assertions outside SHIQ(D), which it does
+    not cover, are settled.
     """
     if any(map(is_outside_shiq, (*base.leftovers, *leftovers))):
         # Loaded where something is outside: most TBoxes have nothing there.
@@ -350,8 +350,8 @@ def settle_and_make_result(
 def _refutes(
     decider: Decider, seconds: float | None, tbox: TBox, assertions: Sequence[Assertion]
 ) -> bool:
-    """Does the reasoner refute ``tbox`` with ``assertions``? Without any, can there be no
-    individual?
+    """Decide whether the reasoner refutes ``tbox`` with ``assertions`` (and at least one
+    individual).
     """
     something = ClassAssertion(THING, "urn:shiq:something")
     # Few bases ask this; what it loads costs as much as a small check.
@@ -385,8 +385,8 @@ _LOOKING, _ASKING = "working out what has to be looked at", "deciding modules"
 
 
 def explanation_limit(options: Options, left: float | None) -> tuple[float | None, str]:
-    """Seconds for explaining conflicts when ``left`` seconds of the check remain, and the option
-    that limits it.
+    """The seconds for explaining conflicts when ``left`` seconds of the check remain, and the
+    option that sets this limit.
     """
     named = {
         "--explain-seconds": (options.explain_seconds,) * 2,
@@ -403,7 +403,7 @@ def explanation_limit(options: Options, left: float | None) -> tuple[float | Non
 def deadline_of(
     options: Options, begun: float
 ) -> tuple[float | None, Callable[[], float | None], Callable[[], bool]]:
-    """Deadline of a time limit that counts from ``begun``.
+    """Compute the deadline of the time limit in ``options``, which counts from ``begun``.
 
     Returns: the deadline, a function for the seconds left, and a function that tells whether it is
     over.
@@ -415,7 +415,7 @@ def deadline_of(
 def summarise_answers(
     criterion: str, add_set: AddSet, answers: Sequence[Answer], decider: Decider
 ) -> Findings:
-    """Summarise the ``answers`` for the modules of ``add_set``."""
+    """Summarise the ``answers`` about the modules of ``add_set`` as findings."""
     modules = add_set.modules
     return Findings(
         criterion=criterion,
@@ -441,9 +441,9 @@ def group_individuals(add_set: AddSet) -> Sequence[tuple[str, ...]]:
 
 
 def unmatched_deletions(
-    knowledge_base: KnowsAssertions, deletions: ABox, places: Places = no_places
+    knowledge_base: DeletionLookup, deletions: ABox, places: Places = no_places
 ) -> tuple[Leftover, ...]:
-    """Make leftovers for deletions that match no assertion."""
+    """Make leftovers for deletions that match no assertion of A."""
     if VALUE_LINK in deletions.object_properties or any(
         iri.startswith(VALUE_ROLE) for iri in deletions.object_properties
     ):
@@ -473,8 +473,10 @@ def unmatched_deletions(
     )
 
 
-def count_sent(decider: Decider) -> Mapping[str, int]:
-    """Counts of what the reasoner has sent to other processes (`shiq.answers.result.Evidence`)."""
+def sent_counts(decider: Decider) -> Mapping[str, int]:
+    """Counts of the questions that the reasoner has sent to other processes
+    (`shiq.answers.result.Evidence`).
+    """
     sending = decider.reasoner
     return (
         sending.sent_questions.to_dict()
@@ -483,13 +485,13 @@ def count_sent(decider: Decider) -> Mapping[str, int]:
     )
 
 
-def count_sent_since(decider: Decider, before: Mapping[str, int]) -> Mapping[str, int]:
-    """Counts of what was sent since ``before``."""
-    return {name: now - before.get(name, 0) for name, now in count_sent(decider).items()}
+def sent_counts_since(decider: Decider, before: Mapping[str, int]) -> Mapping[str, int]:
+    """Counts of the questions sent to other processes since ``before`` was taken."""
+    return {name: now - before.get(name, 0) for name, now in sent_counts(decider).items()}
 
 
 def has_disagreed(decider: Decider) -> bool:
-    """Whether an audit found two reasoners that disagree."""
+    """Decide whether the audit found two reasoners that disagree."""
     return decider.audit is not None and bool(decider.audit.disagreements)
 
 
@@ -517,7 +519,7 @@ def close_decider(decider: Decider) -> None:
 
 
 class DeciderContext:
-    """Context manager: a decider for one call."""
+    """Context manager: a decider for one call, freed at its end."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
@@ -536,14 +538,14 @@ _PoolKey: TypeAlias = tuple[str, str, float, bool]
 
 
 class DeciderPool:
-    """Deciders by the options that determine them, for several checks."""
+    """Cache of deciders for several checks, by the options that determine them."""
 
     def __init__(self) -> None:
         self._known: dict[_PoolKey, Decider] = {}
 
     def lookup(self, options: Options) -> Decider:
-        """Decider for ``options``, ready for one more check; made on first use, and again after a
-        failure.
+        """The decider for ``options``, ready for one more check; made on first use, and again after
+        a failure.
         """
         key = _pool_key(options)
         if key in self._known and has_disagreed(self._known[key]):
@@ -559,7 +561,7 @@ class DeciderPool:
         close_decider(self._known.pop(_pool_key(options)))
 
     def forget_answers(self) -> None:
-        """Forget remembered answers, whose clauses belong to one snapshot."""
+        """Forget the answers remembered by all deciders: their clauses belong to one snapshot."""
         for decider in self._known.values():
             decider.forget_answers()
 
@@ -571,5 +573,5 @@ class DeciderPool:
 
 
 def _pool_key(options: Options) -> _PoolKey:
-    """Options that determine a decider."""
+    """Select the options that determine a decider."""
     return options.reasoner, options.heap, options.audit, options.accept_agpl

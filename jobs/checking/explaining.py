@@ -19,7 +19,7 @@ from shiq.reasoner.protocol import Answer
 
 
 class PartChecker(Protocol):
-    """Function that checks a part of the batch, on top of another part if ``onto`` is given."""
+    """Protocol: checks a subset of the batch, on top of another subset if ``onto`` is given."""
 
     def __call__(
         self, part: ABox, stage: Callable[[str], None], onto: ModelKnowledgeBase | None = None
@@ -37,7 +37,7 @@ def explain_groups(
     deadline: float | None,
     limit: str,
 ) -> Explanation:
-    """Find the conflicts of ``insertions`` that are behind the inconsistent ``groups`` of
+    """Find the conflicts of ``insertions`` in the inconsistent ``groups`` of individuals of
     ``add_set``.
     """
 
@@ -87,7 +87,7 @@ def explain_groups(
 def _collect_explanation(
     explainer: Explainer, groups: Sequence[object], limit: str, *, ended: bool, broken_off: bool
 ) -> Explanation:
-    """Collect the conflicts that ``explainer`` found for the inconsistent ``groups``.
+    """Summarise what ``explainer`` found for the inconsistent ``groups``, and whether it is all.
 
     limit: name of the option that limited the time
     """

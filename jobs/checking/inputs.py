@@ -51,7 +51,7 @@ OUT_OF_REACH_KIND = "out-of-reach"
 
 
 def list_sources(given: object) -> list[object]:
-    """Convert one input of a public call to a list of sources."""
+    """Convert an input of a public call, one value or a list, to a list of sources."""
     if given is None:
         return []
     found = list(given) if isinstance(given, list | tuple) else [given]
@@ -65,7 +65,7 @@ def list_sources(given: object) -> list[object]:
 
 
 def expand_folders(sources: Sequence[Any]) -> list[Any]:
-    """Replace prefixes of object stores and remote folders by the files below them. Raises:
+    """Replace folders of object stores and remote addresses by the files below them. Raises:
     InputError.
     """
     # Loaded where something is far away.
@@ -79,7 +79,7 @@ def expand_folders(sources: Sequence[Any]) -> list[Any]:
 
 
 def input_sources(given: object, options: Options, *, builds: bool = False) -> list[object]:
-    """Convert an input to a list of sources, with the mapping of tables and with Spark's tables
+    """Convert an input to a list of sources; tables get their mapping, and Spark's tables are
     resolved.
 
     builds: the sources are for a new store. Raises: InputError, UsageError, OperationalError.
@@ -101,7 +101,9 @@ def input_sources(given: object, options: Options, *, builds: bool = False) -> l
 
 
 def with_source_notes(result: Result, *sources: Iterable[object]) -> Result:
-    """Note in ``result`` which versions of tables were read, and endpoints as of when."""
+    """Note in ``result`` which versions of tables were read, and at which time endpoints were
+    queried.
+    """
     told = result.evidence.notes
     taken = tuple(
         s.version
@@ -116,13 +118,13 @@ def with_source_notes(result: Result, *sources: Iterable[object]) -> Result:
     )
 
 
-def with_leftovers(result: Result, told: Sequence[Leftover], options: Options) -> Result:
-    """Add leftovers of the batch that are not of the check; blocking ones make the verdict
-    undetermined.
+def with_leftovers(result: Result, leftovers: Sequence[Leftover], options: Options) -> Result:
+    """Add leftovers about the batch that did not come from the check; blocking ones make the
+    verdict undetermined.
     """
-    if not told:
+    if not leftovers:
         return result
-    marked = options.known.mark(told)
+    marked = options.known.mark(leftovers)
     result = replace(
         result, evidence=replace(result.evidence, leftovers=(*marked, *result.evidence.leftovers))
     )
@@ -141,7 +143,7 @@ def read_tbox(
     """
     reading = read_ontology(
         sources,
-        progress=reading_callback(options),
+        progress=make_reading_callback(options),
         catalog=read_catalogs(options),
         closed=closed,
         vocabulary=imported_vocabularies(options),
@@ -151,7 +153,7 @@ def read_tbox(
 
 
 def read_catalogs(options: Options) -> Catalog | None:
-    """Read the catalogs that ``options`` name. Raises: InputError."""
+    """Read the catalogs of imports that ``options`` name. Raises: InputError."""
     if not options.catalog:
         return None
     # Loaded where one is named.
@@ -161,7 +163,9 @@ def read_catalogs(options: Options) -> Catalog | None:
 
 
 def imported_vocabularies(options: Options) -> VocabularyChoice | None:
-    """Known vocabularies that count as imported; None: only those that are imported."""
+    """The known vocabularies that ``options`` let count as imported; None: only those that the
+    ontology imports.
+    """
     if not options.vocabulary:
         return None
     # Loaded where one is named.
@@ -201,7 +205,7 @@ def read_abox(
         reading = read_assertions(
             sources,
             ontology.tbox.signature,
-            progress=reading_callback(options),
+            progress=make_reading_callback(options),
             ontologies=ontology.ontologies,
             axioms=ontology.tbox.axioms,
             beside=ontology.leftovers,
@@ -272,14 +276,14 @@ def read_batch(
 
 
 def _deletion_leftovers(
-    leftover: Leftover, held: frozenset[Axiom | Assertion]
+    leftover: Leftover, left_out: frozenset[Axiom | Assertion]
 ) -> Iterator[Leftover]:
-    """Convert a ``leftover`` of the deletions. Deleting an assertion that A leaves out (``held``)
-    needs no leftover; any other becomes an unmatched deletion.
+    """Convert a ``leftover`` of reading the deletions. Deleting an assertion that A leaves out
+    (``left_out``) needs no leftover; any other becomes an unmatched deletion.
     """
     if not is_left_out(leftover) or any(isinstance(v, Axiom) for v in leftover.values):
         yield leftover
-    elif not held.issuperset(leftover.values):
+    elif not left_out.issuperset(leftover.values):
         yield replace(
             leftover,
             kind="unmatched-deletion",
@@ -290,19 +294,17 @@ def _deletion_leftovers(
 
 
 def is_left_out(leftover: Leftover) -> bool:
-    """Whether the leftover stands for axioms or assertions that are left out."""
+    """Decide whether the leftover stands for axioms or assertions that are left out of T or A."""
     return leftover.kind in LEAVING_OUT and bool(leftover.values)
 
 
 def is_outside_shiq(leftover: Leftover) -> bool:
-    """Whether the leftover stands for axioms or assertions outside SHIQ(D) only."""
+    """Decide whether the leftover stands for axioms or assertions outside SHIQ(D) only."""
     return leftover.kind == OUTSIDE_KIND and bool(leftover.values)
 
 
 def blocks_beyond_hermit(leftover: Leftover, options: Options) -> bool:
-    """Whether the leftover blocks `consistent`, and asking HermiT about the whole cannot change
-    that.
-    """
+    """Decide whether the leftover blocks `consistent` whatever HermiT answers about all of T and A."""
     is_asked = (
         options.outside == ASK_HERMIT
         and is_outside_shiq(leftover)
@@ -311,16 +313,16 @@ def blocks_beyond_hermit(leftover: Leftover, options: Options) -> bool:
     return is_blocking(leftover, options.allow, options.fail_on) and not is_asked
 
 
-def remove_deleted(leftover: Leftover, unsaid: frozenset[Assertion]) -> Leftover | None:
-    """Remove the deleted assertions from ``leftover``; None if nothing remains."""
-    if not unsaid or not is_left_out(leftover):
+def remove_deleted_assertions(leftover: Leftover, deleted: frozenset[Assertion]) -> Leftover | None:
+    """Remove the deleted assertions ``deleted`` from ``leftover``; None if nothing remains."""
+    if not deleted or not is_left_out(leftover):
         return leftover
-    kept = tuple(v for v in leftover.values if v not in unsaid)
+    kept = tuple(v for v in leftover.values if v not in deleted)
     return replace(leftover, values=kept) if kept else None
 
 
 def vocabulary_of(abox: ABox) -> frozenset[str]:
-    """Classes and properties that occur in ``abox``."""
+    """Collect the classes and properties that occur in ``abox``."""
     # Loaded where something is outside SHIQ(D).
     from shiq.simplify.locality import names_of
 
@@ -338,7 +340,7 @@ def refuse_empty_batch(ledger: Mapping[str, int], options: Options) -> None:
         )
 
 
-def reading_callback(options: Options) -> Callable[[str, int], None] | None:
+def make_reading_callback(options: Options) -> Callable[[str, int], None] | None:
     """Make the callback (source, done) that reports reading to ``options.progress``; None without
     progress.
     """
@@ -347,14 +349,16 @@ def reading_callback(options: Options) -> Callable[[str, int], None] | None:
 
 
 def read_by_form(tbox: TBox, allowed: Collection[str]) -> TBox:
-    """Read unknown datatypes by form if they are ``allowed``: each is a value space of its own."""
+    """Mark ``tbox`` so that unknown datatypes are read by form, each as a value space of its own,
+    if they are ``allowed``.
+    """
     if UNKNOWN_DATATYPE not in allowed or not tbox.axioms or is_read_by_form(tbox):
         return tbox
     return replace(tbox, axioms=(*tbox.axioms, READ_BY_FORM))
 
 
 def is_read_by_form(tbox: TBox) -> bool:
-    """Whether unknown datatypes of ``tbox`` are read by form."""
+    """Decide whether unknown datatypes of ``tbox`` are read by form."""
     return tbox.axioms[-1:] == (READ_BY_FORM,)
 
 
@@ -406,7 +410,7 @@ def drop_ill_typed(abox: ABox) -> tuple[ABox, tuple[Leftover, ...]]:
 
 
 def resolve_blank_labels(deletions: Reading, scope: str) -> Reading:
-    """Resolve blank-node labels in ``deletions`` to the nodes of the base."""
+    """Replace blank-node labels in ``deletions`` by the nodes that the base has for them."""
     if VALUE_LINK in deletions.abox.object_properties:
         from shiq.rdf.values_as_nodes import drop_value_links
 

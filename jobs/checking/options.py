@@ -356,7 +356,9 @@ class Options:
 
 
 def takes_settings(owner: type) -> Callable[[Call], Call]:
-    """Decorator: show the fields of ``owner`` in the signature of a call with ``**settings``."""
+    """Decorator: show the fields of ``owner`` as keyword arguments in the signature of a call with
+    ``**settings``.
+    """
 
     def decorate(call: Call) -> Call:
         shown = inspect.signature(call)
@@ -389,7 +391,7 @@ def option_arguments(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def load_waivers(value: LeftoverWaivers | str | Path | None) -> LeftoverWaivers:
-    """Known leftovers, read from a file if a path is given. Raises: InputError, UsageError."""
+    """Read the waivers of known leftovers, if a path is given. Raises: InputError, UsageError."""
     if value is None or isinstance(value, LeftoverWaivers):
         return value or LeftoverWaivers()
     # Loaded where there is a file of them.
@@ -436,7 +438,7 @@ def import_by_name(target: str) -> Any:
 
 
 def import_engine(name: str) -> Any:
-    """Knowledge base class of an engine of `ENGINES`; no other engine is imported."""
+    """Import the knowledge base class of an engine of `ENGINES`; no other engine is imported."""
     if name == "local" or name in DISTRIBUTED_WORK:
         from shiq.abox_ops.local_engine import LocalKnowledgeBase
 
@@ -445,7 +447,9 @@ def import_engine(name: str) -> Any:
 
 
 def open_engine(options: Options) -> Any:
-    """Knowledge base class of the engine that is asked for, with its session started if it has one."""
+    """Import the knowledge base class of the engine in ``options``, and start its session if it has
+    one.
+    """
     engine = import_engine(options.engine)
     if hasattr(engine, "begin"):
         engine.begin(options.master)
@@ -478,12 +482,12 @@ def resolve_criterion(
 
 @dataclass
 class Clock:
-    """Time of one check.
+    """Times and progress of one check.
 
     seconds: wall seconds by stage.
-    begun: start of the check, for the time limit.
-    doing: the current step.
-    certain: result known so far, used when the time is over (`shiq.jobs.checking.answer.run_in_time`).
+    start: start of the check, for the time limit.
+    certain_result: result known so far, used when the time is over
+    (`shiq.jobs.checking.answer.run_in_time`).
     progress: callback, called when a step begins.
     """
 
@@ -497,7 +501,7 @@ class Clock:
 
     @property
     def step(self) -> str:
-        """Current step."""
+        """The step of the check that is running."""
         return self._step
 
     @step.setter
@@ -518,10 +522,10 @@ class Clock:
 
 
 def unsliced_note(rows: int, why: str) -> str:
-    """Note that a batch was not checked in slices of ``rows`` insertions, and ``why``."""
+    """Write the note that a batch was not checked in slices of ``rows`` insertions, and ``why``."""
     return f"{_UNSLICED}, not in slices of {rows:,} insertions: {why}"
 
 
 def is_unsliced_note(note: str) -> bool:
-    """Whether ``note`` is one of `unsliced_note`."""
+    """Decide whether ``note`` was written by `unsliced_note`."""
     return note.startswith(_UNSLICED)

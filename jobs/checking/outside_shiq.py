@@ -19,7 +19,7 @@ from shiq.jobs.checking.inputs import (
     OUT_OF_REACH_KIND,
     OUTSIDE_KIND,
     is_outside_shiq,
-    remove_deleted,
+    remove_deleted_assertions,
     vocabulary_of,
 )
 from shiq.jobs.checking.options import ASK_HERMIT, Options
@@ -41,7 +41,9 @@ MOST_CACHED_REACHES = 32
 
 @dataclass(frozen=True)
 class OutsideFindings:
-    """Findings after the full question, with the leftovers of base and batch as they count now."""
+    """Findings after HermiT was asked about all of T and A, with the leftovers of base and batch as
+    they count now.
+    """
 
     findings: Findings
     base_leftovers: tuple[Leftover, ...]
@@ -58,11 +60,14 @@ def settle_outside(
     left: float | None,
     announce: Callable[[], None],
 ) -> OutsideFindings:
-    """Account for axioms and assertions outside SHIQ(D) in ``found``."""
+    """Account in ``found`` for axioms and assertions outside SHIQ(D): irrelevant, decided by
+    HermiT, or a reason for `undetermined`.
+    """
     of_base = [
         x
         for x in (
-            remove_deleted(x, batch.deleted_left_out) for x in options.known.mark(base.leftovers)
+            remove_deleted_assertions(x, batch.deleted_left_out)
+            for x in options.known.mark(base.leftovers)
         )
         if x is not None
     ]
@@ -137,11 +142,11 @@ def _find_reachable(
 
 @dataclass(frozen=True)
 class CheckForecast:
-    """Forecast of a check: the leftovers outside SHIQ(D) that will block it or that HermiT will be
-    asked about.
+    """Forecast of a check: leftovers outside SHIQ(D) that will block it, or about which HermiT will
+    be asked.
 
     leftovers: with those out of reach marked.
-    asked: those that HermiT would be asked about.
+    for_hermit: those that HermiT would be asked about.
     obstacle: why it cannot be asked, else empty.
     """
 
@@ -156,7 +161,9 @@ def forecast_check(
     vocabulary: frozenset[str] | None,
     options: Options,
 ) -> CheckForecast:
-    """Forecast for data in ``vocabulary`` (None: any), T with ``axioms``, and ``leftovers``."""
+    """Forecast how axioms and assertions outside SHIQ(D) affect checks of data in ``vocabulary``
+    (None: any).
+    """
     said = dict.fromkeys(v for x in leftovers if is_outside_shiq(x) for v in x.values)
     everything = (*axioms, *(v for v in said if isinstance(v, Axiom)))
     assertions = [v for v in said if not isinstance(v, Axiom)]
@@ -182,7 +189,7 @@ def forecast_check(
 
 
 def _mark_out_of_reach(leftover: Leftover, within: frozenset[Axiom]) -> Leftover:
-    """Mark ``leftover`` as informative if data cannot reach what it leaves out."""
+    """Mark ``leftover`` as informative if the data cannot reach the axioms that it leaves out."""
     if not is_outside_shiq(leftover) or any(
         not isinstance(v, Axiom) or v in within for v in leftover.values
     ):
@@ -275,7 +282,7 @@ class _FullQuestion:
         )
 
     def _count_sent(self, found: Findings) -> dict[str, int]:
-        """Count what was sent to other processes, including the questions about all of T and A."""
+        """Count the questions sent to other processes, including those about all of T and A."""
         beside = self.decider.full_reasoner
         more: dict[str, int] = (
             beside.sent_questions.to_dict() if isinstance(beside, SendingReasoner) else {}
@@ -345,7 +352,7 @@ class _FullQuestion:
         )
 
     def _open_hermit(self) -> HermitReasoner:
-        """HermiT's process, started on first use and kept by the decider."""
+        """Start HermiT's process on first use, and return it; the decider keeps it."""
         if self.decider.full_reasoner is None:
             self.decider.full_reasoner = HermitReasoner(self.options.heap)
         assert isinstance(self.decider.full_reasoner, HermitReasoner)

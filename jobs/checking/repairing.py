@@ -48,7 +48,9 @@ def add_repairs(
     clock: Clock,
     check: CheckBatch,
 ) -> Result:
-    """Add repairs to the inconsistent ``result`` of ``batch``, within the time for explaining."""
+    """Search for repairs of an inconsistent batch, within the time for explaining, and add them to
+    ``result``.
+    """
     deadline = _deadline(options, clock)
     search = _RepairSearch(result)
 
@@ -78,6 +80,9 @@ def add_repairs(
 
 
 def _deadline(options: Options, clock: Clock) -> float | None:
+    """Compute the deadline of the search: the time limit of the check, or the remaining time for
+    explaining.
+    """
     ends = []
     if options.timeout is not None:
         ends.append(clock.start + options.timeout)
@@ -93,7 +98,9 @@ def _changed_batch(
     added: Iterable[Assertion],
     base: Collection[Assertion],
 ) -> InputBatch:
-    """Take ``removed`` out of the insertions, and add to the deletions those in ``base``."""
+    """Change a batch: take ``removed`` out of the insertions, add ``added`` to them, and add to the
+    deletions those in ``base``.
+    """
     gone = frozenset(removed)
     kept = chain((x for x in batch.insertions if x not in gone), added)
     deleted = [x for x in removed if x in base]
@@ -106,7 +113,7 @@ def _changed_batch(
 
 @dataclass
 class _RepairSearch:
-    """Conflicts found so far, and a set of assertions that breaks them.
+    """Search for a smallest set of assertions whose removal leaves base and batch consistent.
 
     sentences: of each conflict, as a set of assertions, in words.
     base_assertions: assertions of conflicts that the base has.
@@ -121,9 +128,11 @@ class _RepairSearch:
     def run(
         self, check: CheckChanged, is_over: Callable[[], bool], is_late: Callable[[], bool]
     ) -> RepairPlan:
-        """Search until a check says `consistent`, or give the reason why none did.
+        """Check with a smallest set of removals that breaks all conflicts known so far, until a
+        check says `consistent`.
 
-        is_late: whether to look no more for a smallest repair, but for any.
+        is_late: whether to look no more for a smallest repair, but for any. Returns the reason if
+        no repair is found.
         """
         result, removed, is_smallest = self.first, frozenset[Assertion](), True
         for turn in range(MOST_ROUNDS):
@@ -153,6 +162,7 @@ class _RepairSearch:
         return RepairPlan(reason=f"no repair was found in {MOST_ROUNDS} rounds")
 
     def _record_conflicts(self, result: Result) -> list[frozenset[Assertion]]:
+        """Record the conflicts of a check's result; return each as a set of assertions."""
         found = []
         for i, conflict in enumerate(result.conflicts):
             assertions = frozenset((*conflict.insertion_values, *conflict.base_values))
@@ -165,8 +175,8 @@ class _RepairSearch:
     def _break_conflicts(
         self, conflicts: Iterable[frozenset[Assertion]]
     ) -> tuple[frozenset[Assertion], bool]:
-        """Choose a smallest set of assertions with one of each conflict, insertions rather than
-        the base; and whether it is proven to be smallest.
+        """Choose a smallest set of assertions that contains one of each conflict, insertions rather
+        than base assertions. Returns also whether it is proven to be smallest.
         """
         involved = sorted(set().union(*conflicts), key=self._preference)
         number = {assertion: i for i, assertion in enumerate(involved)}
@@ -175,10 +185,16 @@ class _RepairSearch:
         return frozenset(involved[i] for i in chosen), is_proven
 
     def _preference(self, assertion: Assertion) -> tuple[bool, bool, tuple[str, ...]]:
+        """Sort key for removals: assertions without blank nodes first, then insertions before base
+        assertions.
+        """
         lines = assertion_lines(assertion)
         return has_blank_node(lines), assertion in self.base_assertions, lines
 
     def _changes(self, removed: Iterable[Assertion]) -> Iterator[Change]:
+        """Yield the changes that remove these assertions, each with the conflicts it ends and where
+        it was read.
+        """
         for assertion in sorted(removed, key=self._preference):
             ended = dict.fromkeys(
                 sentence for among, sentence in self.sentences.items() if assertion in among
@@ -189,11 +205,13 @@ class _RepairSearch:
 
 
 def _insertion_places(conflict: Conflict) -> Mapping[Assertion, tuple[Place, ...]]:
+    """Look up where each insertion of the conflict was read (file and line)."""
     by_line = dict(zip(conflict.insertions, conflict.places))
     return {x: by_line.get(assertion_lines(x)[0], ()) for x in conflict.insertion_values}
 
 
 def _no_progress_reason(result: Result) -> str:
+    """Write the reason why the search cannot go on after ``result``."""
     if not result.conflicts:
         return "no conflict was explained: allow more time (--explain-seconds) or conflicts"
     return "what is left of a conflict is no assertion that could be removed"
@@ -205,7 +223,9 @@ def _respell_literals(
     check: CheckChanged,
     is_over: Callable[[], bool],
 ) -> RepairPlan:
-    """Replace removals of literals by other spellings that a check of the whole accepts."""
+    """Replace removals of data assertions by other spellings of their literals, where a check of
+    the whole accepts these.
+    """
     removed = [change.assertion for change in plan.changes]
     options = {
         i: spellings
@@ -231,6 +251,7 @@ def _respell_literals(
 
 
 def _spellings(assertion: Assertion, suggest: SpellingSuggestions) -> Sequence[Assertion]:
+    """Suggest other spellings for the literal of a data assertion; none for other assertions."""
     if not isinstance(assertion, DataPropertyAssertion):
         return []
     found = suggest.suggest_values(assertion.property.iri, assertion.literal)

@@ -29,7 +29,7 @@ from shiq.jobs.checking.inputs import (
     read_batch,
     read_by_form,
     refuse_named_vocabularies,
-    remove_deleted,
+    remove_deleted_assertions,
     with_source_notes,
 )
 from shiq.jobs.checking.options import (
@@ -66,7 +66,7 @@ def make_checker_above(
     deciders: DeciderPool,
     forget: Callable[[], None],
 ) -> CheckAbove | None:
-    """Make a checker for insertions on top of the consistent batch of ``accepted``.
+    """Make a function that checks insertions on top of the consistent batch of ``accepted``.
 
     base: contains that batch if it was committed; else the base it was checked against.
     forget: called after an interrupted check, which may leave ``base`` half updated.
@@ -100,7 +100,9 @@ def make_checker_above(
 
 
 def _layer_base(knowledge_base: KnowledgeBase, accepted: Result) -> KnowledgeBase | None:
-    """Put the accepted batch on top of ``knowledge_base``; None if the engine cannot do that."""
+    """Put the accepted batch on top of ``knowledge_base`` in memory; None if the engine cannot do
+    that.
+    """
     add_set = getattr(accepted.a_add, "add_set", None)
     if add_set is None or not supports(knowledge_base, LayeredKnowledgeBase):
         return None
@@ -174,7 +176,7 @@ class Session:
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """Labels of the TBox's terms, by IRI."""
+        """The labels (rdfs:label) of the TBox's terms, by IRI."""
         found: Mapping[str, str] = self._store.term_labels
         return found
 
@@ -254,7 +256,7 @@ class Session:
         )
 
     def checker_above(self, accepted: Result, **settings: Any) -> CheckAbove | None:
-        """Make a checker for insertions on top of the batch of ``accepted``; see
+        """Make a function that checks insertions on top of the batch of ``accepted``; see
         `shiq.jobs.checking.session.make_checker_above`.
         """
         options = Options(**option_arguments(settings))
@@ -312,8 +314,8 @@ class Session:
     def blocking_leftovers(
         self, insertions: object, **settings: Any
     ) -> list[tuple[Leftover, tuple[Place, ...]]]:
-        """Leftovers of ``insertions`` that would block `consistent` under these settings, each with
-        all its places.
+        """List the leftovers of ``insertions`` that would block `consistent` under these settings,
+        each with all its places.
 
         Leftovers outside SHIQ(D) are omitted where a check asks HermiT about them.
         """
@@ -335,18 +337,18 @@ class Session:
 
     @property
     def taken(self) -> Mapping[str, int]:
-        """Number of the last committed batch, by feed."""
+        """The number of the last committed batch of each feed."""
         self._reopen_if_newer()
         return dict(self._store.manifest.applied_batches)
 
     @property
     def quarantine(self) -> tuple[QuarantinedAssertion, ...]:
-        """Ledger: assertions set aside because they contradict the store."""
+        """The ledger of assertions set aside because they contradict the store."""
         return tuple(self._store.quarantine)
 
     @property
     def tbox(self) -> TBox:
-        """TBox of the store."""
+        """The TBox of the store."""
         found: TBox = self._store.tbox
         return found
 
@@ -357,13 +359,15 @@ class Session:
 
     @property
     def identity(self) -> tuple[str, int]:
-        """Identity of the store's build, and the snapshot; unique among all states of all stores."""
+        """The id of the store's build, and the snapshot number; unique among all states of all
+        stores.
+        """
         found: tuple[str, int] = self._store.identity
         return found
 
     def knowledge_base(self, engine: str, tbox: TBox | None = None) -> KnowledgeBase:
-        """Knowledge base of ``engine`` for this session. ``tbox``: used instead of the store's,
-        with the same clauses.
+        """Open the knowledge base of ``engine``. ``tbox``: used in place of the store's, with the
+        same clauses.
         """
         key = engine, tbox is not None
         if key not in self._knowledge_bases:
@@ -382,7 +386,7 @@ class Session:
             opened.close()
 
     def _forget_answers(self) -> None:
-        """Forget everything that is about the previous snapshot."""
+        """Forget all answers and caches about the previous snapshot."""
         self._deciders.forget_answers()
         for known in self._knowledge_bases.values():
             if isinstance(known, DistributedEngine):
@@ -392,7 +396,7 @@ class Session:
         self._bases.clear()
 
     def _cached_base(self, options: Options) -> OpenBase:
-        """Open base for these options; opened once for each snapshot."""
+        """The open base for these options; opened once for each snapshot."""
         open_engine(options)
         key = options.engine, options.allow
         if key not in self._bases:
@@ -437,7 +441,7 @@ class Session:
 def _check_unsliced(
     base: OpenBase, batch: InputBatch, options: Options, decider: Decider, clock: Clock
 ) -> Result:
-    """Check a batch that is to be committed, without slices: the certified model is renewed from
+    """Check a batch that is to be committed in one piece, since the certified model is renewed from
     one patch.
     """
     found = check_batch(
@@ -450,10 +454,14 @@ def _check_unsliced(
 
 
 def _leftovers_after_batch(
-    held: tuple[Leftover, ...], batch: InputBatch, options: Options
+    base_leftovers: tuple[Leftover, ...], batch: InputBatch, options: Options
 ) -> tuple[Leftover, ...]:
-    """Leftovers of A after the batch: new ones added, deleted ones removed."""
-    kept = [x for x in (remove_deleted(x, batch.deleted_left_out) for x in held) if x is not None]
+    """Update the leftovers of A, ``base_leftovers``, by the batch: new ones added, deleted ones removed."""
+    kept = [
+        x
+        for x in (remove_deleted_assertions(x, batch.deleted_left_out) for x in base_leftovers)
+        if x is not None
+    ]
     said = {v for x in kept for v in x.values}
     new = (x for x in batch.leftovers if is_left_out(x) and not said.issuperset(x.values))
     return (*kept, *(_record_permission(x, options) for x in new))
@@ -469,9 +477,9 @@ def _record_permission(leftover: Leftover, options: Options) -> Leftover:
 
 
 def _with_committed_leftovers(
-    held: tuple[Leftover, ...], left_out: Iterable[Leftover], options: Options
+    base_leftovers: tuple[Leftover, ...], left_out: Iterable[Leftover], options: Options
 ) -> tuple[Leftover, ...]:
-    """Add the counts of what the batch leaves out to ``held``, by kind."""
+    """Add the counts of what the batch leaves out to ``base_leftovers``, by kind."""
     found = Counter[tuple[str, str]]()
     for leftover in left_out:
         who = (
@@ -480,7 +488,7 @@ def _with_committed_leftovers(
             else options.known.mark((leftover,))[0].known or "who committed it"
         )
         found[leftover.kind, who] += leftover.number
-    told = list(held)
+    told = list(base_leftovers)
     for (kind, who), number in sorted(found.items()):
         now = Leftover(
             kind,
@@ -503,8 +511,8 @@ _LEFT_OUT_OF_BATCHES = "left out of batches that were committed"
 
 @contextmanager
 def session_of(store: str | Path | Session) -> Iterator[Session]:
-    """Context manager: an open session as it is, or a new one for the path ``store``, closed at the
-    end.
+    """Context manager: yield ``store`` if it is an open session; for a path, a new session that is
+    closed at the end.
     """
     if isinstance(store, Session):
         yield store

@@ -51,7 +51,7 @@ from shiq.jobs.checking.answer import (
     oversize_leftovers,
 )
 from shiq.jobs.checking.base import (
-    ExplainsPull,
+    AddSetWithReasons,
     Explanation,
     Findings,
     InputBatch,
@@ -73,7 +73,8 @@ OpenDecider: TypeAlias = Callable[[Options], AbstractContextManager[Decider]]
 
 @dataclass(frozen=True)
 class SlicedAddSet:
-    """Summed figures of the add sets of a batch's slices; the assertions themselves are not held.
+    """Summed figures of the add sets of a batch's slices; their assertions are computed again when
+    asked for.
 
     recompute: checks the slices again and yields their add sets.
     compute_unsliced: computes the add set of the whole batch at once.
@@ -100,7 +101,9 @@ class SlicedAddSet:
     ) -> SlicedAddSet:
         """Add the figures of one more slice."""
         why = (
-            add_set.why_pulled() if options.why_pulled and isinstance(add_set, ExplainsPull) else ()
+            add_set.why_pulled()
+            if options.why_pulled and isinstance(add_set, AddSetWithReasons)
+            else ()
         )
         shapes = decider.shape_keys(
             add_set.tbox, NamedModules.from_modules(add_set.modules).distinct
@@ -127,7 +130,7 @@ class SlicedAddSet:
         return chain.from_iterable(add_set.kept_assertions() for add_set in self.recompute())
 
     def members(self) -> list[tuple[str, ...]]:
-        """The individuals of each module."""
+        """The individuals of each module, over all slices."""
         return [
             individuals_in(module) for add_set in self.recompute() for module in add_set.modules
         ]
@@ -154,7 +157,7 @@ def _join_reasons(before: Sequence[PulledIn], more: Sequence[PulledIn]) -> tuple
 
 
 def slicing_obstacle(base: OpenBase, batch: InputBatch, options: Options) -> str:
-    """Reason why a batch cannot be checked in slices; empty if it can."""
+    """Write the reason why a batch cannot be checked in slices; empty if it can."""
     insertions = batch.insertions
     if any(is_blocking_kind(kind, options.allow, options.fail_on) for kind in OVERSIZE_KINDS):
         return "--fail-on counts equal individuals and hubs over the whole batch"
@@ -179,7 +182,7 @@ def find_by_slices(
     decider: Decider,
     opened: OpenDecider,
 ) -> tuple[Findings | None, str, tuple[Leftover, ...]]:
-    """Check a batch slice by slice.
+    """Check a batch slice by slice, each on top of the slices before it.
 
     opened: opens a decider for figures that are asked for later.
 
@@ -228,7 +231,7 @@ _REASONS = {
 def _recompute_slices(
     base: OpenBase, batch: InputBatch, rows: int, options: Options, opened: OpenDecider
 ) -> Iterator[AddSet]:
-    """Check the slices again, all of which are consistent, and yield their add sets."""
+    """Check the slices again, all of which were consistent, and yield their add sets."""
     with opened(replace(options, audit=0.0, progress=None)) as decider:
         yield from (
             add_set
@@ -283,7 +286,7 @@ def _check_slices(
 
 
 def _slice_findings(found: SlicedAddSet, options: Options, decider: Decider) -> Findings:
-    """Findings of all slices together."""
+    """Make the findings of all slices together."""
     return Findings(
         criterion=options.criterion,
         add_set=found,

@@ -21,7 +21,7 @@ from shiq.abox_ops.index.index import TouchedNodes, touched_nodes
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.local_engine import LocalKnowledgeBase
 from shiq.abox_ops.modules.decide import Decider, audit_drawn_shapes, draw_shapes
-from shiq.abox_ops.published.procedure import initial_nodes, make_rules
+from shiq.abox_ops.published.procedure import initial_nodes, make_definition7
 from shiq.abox_ops.published.remedies import Definition7
 from shiq.answers.result import UndecidedModule
 from shiq.answers.verdict import Leftover, Verdict
@@ -30,7 +30,7 @@ from shiq.jobs.checking.base import Explanation, Findings, InputBatch, ModuleFin
 from shiq.jobs.checking.deciding import (
     announce_refuted,
     deadline_of,
-    find_in_batch,
+    decide_and_explain,
     has_disagreed,
     read_batch_timed,
     unmatched_deletions,
@@ -84,7 +84,7 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
         simplified = after.calculi.tbox_with_insertions(whole)
         calculus = after.calculi.calculus_for(simplified, PUBLISHED, whole.names)
         touched = touched_nodes(whole, after.roles)
-        definitions = make_rules(after.index, simplified, touched)
+        definitions = make_definition7(after.index, simplified, touched)
         rules = _worker_rules(after, whole, touched, calculus, definitions)
         files = round_files(spark)
         self._open.append(files)
@@ -99,7 +99,7 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
             entered,
             modules,
             tbox=calculus.tbox,
-            insertions=whole.insertions,
+            insertions=whole.insertion_count,
             size=kept.count() + remedies.count(),
             pulled_in=entered.vertices.join(nodes, "id", "left_anti").count(),
         )
@@ -201,7 +201,9 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
                     InputBatch(part, deletions, (), {}),
                     replace(options, criterion=PUBLISHED),
                 )
-                here, _, _ = find_in_batch(base, read, asked, decider, Clock(start=clock.start))
+                here, _, _ = decide_and_explain(
+                    base, read, asked, decider, Clock(start=clock.start)
+                )
                 others = max(0, refuted - here.refuted_count)
                 explained = replace(
                     here.explanation,

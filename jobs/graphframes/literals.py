@@ -20,7 +20,7 @@ from pyspark.sql.pandas import functions as arrow
 from shiq import model as owl
 from shiq.abox_ops.elements.graph import ComplexFacts
 from shiq.abox_ops.elements.normal_assertions import normalise
-from shiq.abox_ops.labels.label_calculus import Label, contradiction
+from shiq.abox_ops.labels.label_calculus import Label, contradiction_label
 from shiq.abox_ops.published.remedies import Definition7
 from shiq.datatypes import DataTheory
 from shiq.jobs.building.worker import cached_value, skip_repeated_imports
@@ -77,7 +77,7 @@ class WorkerRules:
     @cached_property
     def contradiction_text(self) -> tuple[int, ...]:
         """The literals of a contradiction."""
-        masks = enumerate(contradiction(self.tbox))
+        masks = enumerate(contradiction_label(self.tbox))
         return tuple(2 * bit + sign for sign, mask in masks for bit in bits(mask))
 
     def name_literals(self, iri: str, *, positive: bool) -> tuple[int, ...]:
@@ -121,7 +121,7 @@ class WorkerRules:
         assertion = decode(json.loads(value))
         terms, plain = [*individuals_of(assertion)], ComplexFacts([], [], [])
         for each in normalise(assertion, self.box).assertions:
-            plain.add(each, terms.index(term), term, False, terms.index)
+            plain.add_assertion(each, terms.index(term), term, False, terms.index)
         found: list[dict[str, object]] = [
             {"kind": "literal", "name": number}
             for _, (iri, positive), _ in plain.literals

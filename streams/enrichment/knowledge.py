@@ -16,7 +16,7 @@ from typing import Final
 
 from shiq import model as owl
 from shiq.abox_ops.conflicts.minimal_subsets import connected_assertions, minimal_sublist
-from shiq.abox_ops.entailment import Entailer, Entailment, Premises, union_or_any
+from shiq.abox_ops.entailment import Entailer, Entailment, Premises, unite_or_any
 from shiq.abox_ops.entailment.reasoners import Reasoners
 from shiq.answers.verdict import Leftover, Verdict, is_blocking
 from shiq.errors import InputError, UsageError
@@ -334,7 +334,7 @@ class EventReasoner:
                     self.use_knowledge(middle)
                 changed.append(self._entailer.changed_individuals(more))
         self.use_knowledge(after)
-        return union_or_any(changed)
+        return unite_or_any(changed)
 
     def require_consistent(self) -> None:
         """Raise InputError if (T, B) is inconsistent, since then everything is entailed."""

@@ -246,8 +246,10 @@ def test_many_random_horn_events_as_by_denying_each_class() -> None:
 
 
 def test_the_comparison_of_horn_events_sees_planted_bugs(monkeypatch: pytest.MonkeyPatch) -> None:
-    sent = HornLabels.send
-    monkeypatch.setattr(HornLabels, "send", lambda self, role, a, b: (sent(self, role, a, b)[0], b))
+    sent = HornLabels.send_along_role
+    monkeypatch.setattr(
+        HornLabels, "send_along_role", lambda self, role, a, b: (sent(self, role, a, b)[0], b)
+    )
     assert next(_horn_differences(range(12)), None) is not None
 
 

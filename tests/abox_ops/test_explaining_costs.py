@@ -203,7 +203,7 @@ def test_a_gate_sets_the_culprits_of_a_chain_aside(tmp_path: Path) -> None:
 
 def derivation_of(space: LabelCalculus, assertions: Iterable[Assertion]) -> ToldDerivation:
     found = ToldDerivation(space, DataRestrictions(space))
-    found.add(assertions)
+    found.add_assertions(assertions)
     return found
 
 
@@ -236,7 +236,7 @@ def test_what_a_clash_rests_on_clashes_by_itself() -> None:
                     isinstance(y, SameIndividual) for y in assertions
                 ), (seed, x)
                 continue
-            core = list(derivation.core(x))
+            core = list(derivation.clash_core(x))
             assert set(core) <= set(assertions)
             assert x in reference_clash(space, core), (seed, x)
             seen["cores"] += 1
@@ -253,7 +253,7 @@ def test_reasons_of_the_base_come_before_those_of_a_batch() -> None:
     ).simplified_tbox.clauses
     derivation = ToldDerivation(LabelCalculus(tbox), DataRestrictions(LabelCalculus(tbox)))
     base = [*links(3), a(0, A)]
-    derivation.add(base)
-    derivation.add([a(2, A), a(3, B)])
-    assert set(derivation.core("urn:x#x3")) == {*base, a(3, B)}
+    derivation.add_assertions(base)
+    derivation.add_assertions([a(2, A), a(3, B)])
+    assert set(derivation.clash_core("urn:x#x3")) == {*base, a(3, B)}
     assert not has_told_clash(DataRestrictions(LabelCalculus(tbox)), [*base, a(2, A)])

@@ -126,7 +126,7 @@ def test_questions_with_residuals_asked_in_full_one_element_a_turn_are_found(
 
 
 def test_rounds_over_arrays_for_each_hop_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(RoundSizes, "should_use_list", lambda *_: False)
+    monkeypatch.setattr(RoundSizes, "should_use_work_list", lambda *_: False)
     floods = compare(0, [propagation(100), propagation(200)], ("model",))
     assert "work" in {flood.count for flood in floods or ()}
 

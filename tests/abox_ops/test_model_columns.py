@@ -25,8 +25,8 @@ from shiq.abox_ops.engine import Inquiry, ModelKnowledgeBase
 from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.abox_ops.local_engine import LocalKnowledgeBase
 from shiq.abox_ops.modules.decide import Decider
-from shiq.abox_ops.patch.certified_model import stored_model
-from shiq.abox_ops.patch.inside_region import Frontier
+from shiq.abox_ops.patch.certified_model import read_stored_model
+from shiq.abox_ops.patch.inside_region import RoundSnapshot
 from shiq.abox_ops.patch.patch import Patch
 from shiq.abox_ops.patch.renewal import Renewal
 from shiq.answers.verdict import Verdict
@@ -223,19 +223,19 @@ def _without_neighbours(edges: EdgeTable, chosen: Bools) -> Bools:
     return lengthen(chosen, len(edges.is_fetched))
 
 
-def _unread(self: Frontier, graph: Graph, counts: MergeClasses | None, *columns: Any) -> Any:
+def _unread(self: RoundSnapshot, graph: Graph, counts: MergeClasses | None, *columns: Any) -> Any:
     """The elements that changed, and none that read them."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(EdgeTable, "with_neighbours", _without_neighbours)
         return _REACHED(self, graph, counts, *columns)
 
 
-def _settled(self: Frontier, graph: Graph, *read: Any) -> Any:
+def _settled(self: RoundSnapshot, graph: Graph, *read: Any) -> Any:
     found = _REACHED(self, graph, *read)
     return found if self._rep is None else np.zeros_like(found)
 
 
-_REACHED = Frontier.changed_elements
+_REACHED = RoundSnapshot.changed_elements
 _K, _C, _D, _P, _Q = (Class(f"urn:{x}") for x in "KCDPQ")
 _R, _S = (ObjectProperty(f"urn:{x}") for x in "RS")
 #: C comes to y when y has come in, and makes x and y one at c, which does not change then.
@@ -268,13 +268,13 @@ ROUNDS: dict[
 ] = {
     "what the first round has seen is settled": (
         _drawn(random_kb(10)),
-        Frontier,
+        RoundSnapshot,
         "stale_elements",
         _settled,
     ),
     "elements beside one that changed are settled": (
         _drawn(chain_case(308)),
-        Frontier,
+        RoundSnapshot,
         "changed_elements",
         _unread,
     ),
@@ -384,7 +384,7 @@ def is_refuted(path: Path, decider: Decider) -> bool:
     """
     with open_stored(path) as store:
         base = LocalKnowledgeBase.from_store(store)
-        index, completion = base.index, stored_model(base.index, store)
+        index, completion = base.index, read_stored_model(base.index, store)
         if completion is None:
             return False
         same_clauses = SpecKnowledgeBase(

@@ -23,7 +23,7 @@ def turns_of(kinds: dict[str, Label], sizes: dict[str, int]) -> GroupQueue:
 
 
 def drawn(turns: GroupQueue, count: int) -> list[str]:
-    return [name[0] for (name,) in turns.draw(count)]
+    return [name[0] for (name,) in turns.take_groups(count)]
 
 
 def test_the_largest_kind_comes_first_and_then_the_least_alike() -> None:
@@ -31,13 +31,13 @@ def test_the_largest_kind_comes_first_and_then_the_least_alike() -> None:
     turns = turns_of(kinds, {"d": 1, "c": 1, "b": 1, "a": 3})
     order = drawn(turns, 4)
     assert (order[0], order[3], sorted(order)) == ("a", "b", ["a", "b", "c", "d"])
-    assert (drawn(turns, 9), len(turns), turns.draw(1)) == (["a", "a"], 0, [])
+    assert (drawn(turns, 9), len(turns), turns.take_groups(1)) == (["a", "a"], 0, [])
 
 
 def test_what_is_known_of_a_cause_counts_for_all_that_have_it() -> None:
     kinds = {"a": (0b0011, 0), "b": (0b0111, 0), "c": (0b1000, 0)}
     turns = turns_of(kinds, {"a": 5, "b": 5, "c": 5})
-    [first] = turns.draw(1)
+    [first] = turns.take_groups(1)
     turns.learn_cause(first, "one", (0b0011, 0))
     assert [turns.is_cause_known((f"{kind}1",)) for kind in "abc"] == [True, True, False]
     # The kind c had none; then both causes are drawn alike, and the first one's kinds take turns.
@@ -68,7 +68,7 @@ def test_every_group_is_drawn_once(seed: int) -> None:
     turns, found, met = GroupQueue(groups, labels), list[tuple[str, ...]](), Counter[int]()
     cause = {label: r.randrange(3) for label in labels.values()}
     while len(turns):
-        some = turns.draw(r.randrange(1, 5))
+        some = turns.take_groups(r.randrange(1, 5))
         found += some
         for one in some:
             met[cause[labels[one[0]]]] += 1

@@ -20,7 +20,7 @@ from shiq.abox_ops.labels.label_numbers import RolePropagation
 from shiq.abox_ops.local_engine import LocalKnowledgeBase
 from shiq.abox_ops.modules.decide import Decider
 from shiq.abox_ops.patch import told_plus
-from shiq.abox_ops.patch.told_plus import TurnWalk
+from shiq.abox_ops.patch.told_plus import ToldPlusWorkList
 from shiq.abox_ops.snapshot_delta import compute_told_union
 from shiq.abox_ops.told import element_cache
 from shiq.abox_ops.told.element_cache import ElementCache
@@ -53,7 +53,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Lists from the first round on, over as little as may be fetched at a time; the steps of each."""
     taken: list[int] = []
     monkeypatch.setattr(
-        RoundSizes, "should_use_list", lambda self, changed, everything: changed > 0
+        RoundSizes, "should_use_work_list", lambda self, changed, everything: changed > 0
     )
     monkeypatch.setattr(RoundSizes, "note_list_steps", lambda self, steps: taken.append(steps))
     monkeypatch.setattr(element_cache, "_AROUND", 2)
@@ -78,7 +78,7 @@ def compare_all(seeds: range, decider: Decider) -> None:
         check_equal(kb.tbox, kb.abox, kb.insertions, decider)
 
 
-def _runs_on(self: TurnWalk, elements: Ints) -> None:
+def _runs_on(self: ToldPlusWorkList, elements: Ints) -> None:
     """Brings in what the elements as they came in ask for, and goes on whether or not told⁺ is
     closed.
     """
@@ -96,8 +96,8 @@ def test_equal_to_the_reference(start: int, decider: Decider, at_once: list[int]
 
 
 PLANTED: dict[str, tuple[int, object, str, Callable[..., Any]]] = {
-    "told⁺ does not come back from those that came in": (87, TurnWalk, "run", _runs_on),
-    "what stood is asked for": (11, TurnWalk, "_differs_from_base", lambda self, key: True),
+    "told⁺ does not come back from those that came in": (87, ToldPlusWorkList, "run", _runs_on),
+    "what stood is asked for": (11, ToldPlusWorkList, "_differs_from_base", lambda self, key: True),
     "elements that clash ask": (31, told_plus, "clashes", lambda label: False),
 }
 

@@ -226,7 +226,7 @@ def test_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_working_out_what_has_to_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    ring_at_call(monkeypatch, patch, "_columns_read", 2)
+    ring_at_call(monkeypatch, patch, "_round_columns", 2)
     result = in_a_while(PATH, abox_of(path(500)), 600)
     assert result.verdict is Verdict.UNDETERMINED
     assert (
@@ -250,7 +250,7 @@ def test_deciding(end: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_explaining_keeps_the_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
-    ring_at_call(monkeypatch, Explainer, "_explain_turn", 3)
+    ring_at_call(monkeypatch, Explainer, "_explain_next_groups", 3)
     apart = tbox("Disjoint(A, B)")
     batch = abox_of([ClassAssertion(c, f"urn:t#i{k}") for k in range(50) for c in (A, B)])
     result = in_a_while(apart, batch, 600, explain_seconds=None, max_conflicts=100_000)
@@ -352,7 +352,7 @@ def test_a_session_goes_on_after_a_check_that_took_too_long(
     long = abox_of(path(500))
     wrong = abox_of(triples("i3 a A; a B"))
     with open_store(tmp_path / "kg") as session:
-        ring_at_call(monkeypatch, patch, "_columns_read", 2)
+        ring_at_call(monkeypatch, patch, "_round_columns", 2)
         assert session.check(long, timeout=600, reasoner="own").verdict is Verdict.UNDETERMINED
         monkeypatch.undo()
         assert session.check(wrong, reasoner="own").verdict is Verdict.INCONSISTENT

@@ -373,7 +373,7 @@ def test_a_planted_mistake_is_found(
 ) -> None:
     from shiq.jobs.graphframes import engine
 
-    rules_of = engine.make_rules
+    rules_of = engine.make_definition7
 
     def wrong(index: Any, tbox: Any, touched: Any) -> Definition7:
         rules = rules_of(index, tbox, touched)
@@ -387,7 +387,7 @@ def test_a_planted_mistake_is_found(
         }[planted]
         return replace(rules, **changed)
 
-    monkeypatch.setattr(engine, "make_rules", wrong)
+    monkeypatch.setattr(engine, "make_definition7", wrong)
     with pytest.raises(AssertionError):
         equal_to_memory(side_by_side([*map(golden, NAMES)], "urn:case#"))
 

@@ -27,7 +27,7 @@ from test_spark_building import (
 
 from shiq.abox_ops.elements.graph import Graph
 from shiq.abox_ops.patch import range_certificate
-from shiq.abox_ops.patch.inside_region import PartLabels, PatchRegion
+from shiq.abox_ops.patch.inside_region import PatchRegion, RegionLabels
 from shiq.columns.arrays import Ints
 from shiq.jobs.building import model_search, model_search_tasks
 from shiq.jobs.building.build import BuildSettings
@@ -148,7 +148,7 @@ def _never(read: str, news: object) -> bool:
 
 
 def _by_its_old_guess(region: PatchRegion, own: Ints, known: object) -> None:
-    region.labels = PartLabels(region.graph, lambda keys, told: told)
+    region.labels = RegionLabels(region.graph, lambda keys, told: told)
     _SETTLE(region, own, known)
 
 

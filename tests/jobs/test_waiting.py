@@ -111,7 +111,7 @@ def test_no_time_for_explaining_is_none_and_the_rest_is_counted() -> None:
 
 
 def test_what_ends_by_time_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    pass_time_at_call(monkeypatch, Explainer, "_explain_turn", 4)
+    pass_time_at_call(monkeypatch, Explainer, "_explain_next_groups", 4)
     result = check_insertions(TBOX, None, abox_of(both(100)), reasoner="own", explain_seconds=600)
     assert (result.verdict, result.complete) == (Verdict.INCONSISTENT, False)
     assert (len(result.conflicts), result.more_conflicts) == (7, 93)
@@ -139,13 +139,13 @@ WAITS = """
 import itertools, sys, time
 from pathlib import Path
 from shiq.abox_ops.conflicts.explain import Explainer
-turn, turns = Explainer._explain_turn, itertools.count(1)
+turn, turns = Explainer._explain_next_groups, itertools.count(1)
 def explain(*values):
     if next(turns) == 4:
         Path(sys.argv[-1] + ".waits").touch()
         time.sleep(600)
     return turn(*values)
-Explainer._explain_turn = explain
+Explainer._explain_next_groups = explain
 from shiq.jobs.cli import main
 main(sys.argv[1:])
 """

@@ -40,7 +40,7 @@ def denied_entailment(
     deadline: float | None = None,
 ) -> Entailment:
     """See `shiq.abox_ops.entailment.compute_entailment`."""
-    event = premises.event(assertions)
+    event = premises.split_event(assertions)
     asked = asked_classes(premises, event, classes)
     denials = _Denials(premises, event, reasoners or Reasoners(), deadline)
     found = denials.entailment(asked, roles)
@@ -69,7 +69,7 @@ def is_consistent(
     unread = (*premises.problems, *event.problems)
     if unread:
         return Answer(Verdict.UNDETERMINED, unread[0])
-    more = premises.event(denied)
+    more = premises.split_event(denied)
     inside = (*premises.abox, *event.in_shiq, *more.in_shiq)
     outside = (*premises.assertions, *event.beyond_shiq, *more.beyond_shiq)
     if more.problems:

@@ -16,7 +16,7 @@ from shiq.abox_ops.engine import InconsistencyCallback, NamedModule, ignore_inco
 from shiq.abox_ops.labels.label_calculus import EMPTY, clashes, join
 from shiq.abox_ops.modules.components import Closure, KeptAssertions, component_modules
 from shiq.abox_ops.patch.effort import NO_EFFORT, Effort, widened_effort
-from shiq.abox_ops.patch.strides import strides, surroundings
+from shiq.abox_ops.patch.strides import elements_by_strides, surroundings
 from shiq.model.abox import individuals_of
 from shiq.model.clause import ClausalTBox
 from shiq.model.roles import Role, role_of
@@ -73,7 +73,7 @@ class Patch(PatchState):
                 if not grown:
                     self._kept = self._make_add_sets()
                     return False
-            further = [(e, effort) for e, effort, _ in strides(pulled, self._onward)]
+            further = [(e, effort) for e, effort, _ in elements_by_strides(pulled, self._onward)]
             self.inside_elements |= grown | {e for e, _ in further}
             self._plain_elements |= unassumed
             for e, effort in (*pulled.items(), *further):

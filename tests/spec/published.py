@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Set
 
 from shiq.abox_ops.elements.element_graph import ElementGraph
-from shiq.abox_ops.labels.label_calculus import Label, clashes, contradiction, join
+from shiq.abox_ops.labels.label_calculus import Label, clashes, contradiction_label, join
 from shiq.abox_ops.modules.components import Closure, KeptAssertions
 from shiq.abox_ops.published.remedies import Definition7
 from shiq.datatypes import DataTheory, IllTyped
@@ -128,7 +128,7 @@ def asserted_closure(
             labels[element] = join(labels[element], (bit, 0) if positive else (0, bit))
     for element in seen:
         if any(isinstance(theory.value(v), IllTyped) for _, v in whole.values(element)):
-            labels[element] = contradiction(whole.tbox)
+            labels[element] = contradiction_label(whole.tbox)
     contradictory = {e for e in seen if clashes(labels[e])}
     rest = seen - contradictory
     kept = KeptAssertions({e: labels[e] for e in rest})

@@ -25,7 +25,7 @@ from shiq.jobs.building.exchange import Executor
 from shiq.jobs.building.executor import ProcessExecutor
 from shiq.jobs.building.merge_class_rounds import IndexedStore
 from shiq.jobs.building.model_search import CertifiedModelFigures
-from shiq.jobs.building.model_search_tasks import linked_modules
+from shiq.jobs.building.model_search_tasks import linked_module_tables
 from shiq.jobs.building.tables import Ranges
 from shiq.jobs.building.worker import ReasonerSettings
 from shiq.jobs.store.upkeep.build import certify_by_model
@@ -91,7 +91,7 @@ def _rows(groups: StoredPartition) -> Iterator[tuple[int, int]]:
 
 def _linked(ours: CertifiedModelFigures, ranges: Ranges) -> Iterator[tuple[int, int]]:
     for i in range(len(ranges)) if ours.search_state.is_joined else ():
-        columns = linked_modules(i, ranges).get("certified", {})
+        columns = linked_module_tables(i, ranges).get("certified", {})
         yield from zip(*(columns[name].tolist() for name in ("member", "group") if columns))
 
 

@@ -208,7 +208,7 @@ class Proof:
         expected, types, _ = answer
         if expected is Verdict.INCONSISTENT:
             return self._unlike(event, {(): expected})
-        classes = asked_classes(self._premises, self._premises.event(event.assertions), None)
+        classes = asked_classes(self._premises, self._premises.split_event(event.assertions), None)
         denials = {
             denial(c, i): c.iri in told
             for i, told in types.items()

@@ -216,7 +216,7 @@ class ShardProcess:
 
     def _receive(self) -> Any:
         """Receive the result of the last call."""
-        found, error, brought = pickle.loads(self.worker.result())
+        found, error, brought = pickle.loads(self.worker.receive_result())
         self.seen_predicates |= brought
         return found, error
 
@@ -285,7 +285,7 @@ def shard_processes(shards: int) -> Iterator[StateOpener]:
         yield open_shard
     finally:
         for worker in workers.values():
-            worker.end(0.0)
+            worker.stop(0.0)
 
 
 def _functions_digest(python: str | None) -> str:

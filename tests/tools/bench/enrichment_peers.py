@@ -180,7 +180,7 @@ def _hermit(repeat: Repeat, enricher: Enricher, events: list[list[str]]) -> None
         spent = []
         for place in (0, 100, 200, 300):
             facts = (*knowledge.static, *read_rdf(events[place], knowledge).assertions)
-            whole = reasoners.full_question(knowledge.axioms, facts)
+            whole = reasoners.prepare_question(knowledge.axioms, facts)
             begun = _seconds_of_children()
             answer = whole.ask(())
             spent.append(_seconds_of_children() - begun)
