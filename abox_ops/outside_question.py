@@ -26,7 +26,7 @@ from shiq.model.abox import individuals_of
 from shiq.model.built_in import BOTTOM, TOP, remove_built_in
 from shiq.model.clause_axioms import role_axioms
 from shiq.model.profile import rewrite_for_simple_roles, roles_required_simple
-from shiq.model.role_words import Irregular, RolePaths
+from shiq.model.role_words import IrregularRolesError, RolePaths
 from shiq.model.roles import RoleBox, role_of
 from shiq.model.walk import is_reserved, parts, rewrite_parts
 from shiq.rdf.values_as_nodes import inverse_functional_properties, properties_needing_values
@@ -74,12 +74,12 @@ def write_question(
         if len(tops) > 1 and any(
             isinstance(part, _NOMINALS) for value in (*axioms, *assertions) for part in parts(value)
         ):
-            raise Irregular(
+            raise IrregularRolesError(
                 f"<{min(tops)}> and others are inverse functional data properties, beside nominals"
             )
         expressions = [a.expression for a in assertions if isinstance(a, owl.ClassAssertion)]
         if asked := properties_needing_values([*axioms], expressions):
-            raise Irregular(
+            raise IrregularRolesError(
                 f"<{min(asked)}> may have values that nothing asserts, and individuals with one of them would be one"
             )
         axioms = [
@@ -109,7 +109,7 @@ class _QuestionWriter:
     def _sort_axiom(self, axiom: owl.Axiom) -> None:
         """Put an axiom into the list for the way in which it must be written. Raises: Irregular."""
         if named := names_of((axiom,)) & LANGUAGE:
-            raise Irregular(
+            raise IrregularRolesError(
                 f"<{min(named)}> means more than a reasoner of OWL 2 DL knows, and the data reaches {_written_text(axiom)}"
             )
         for property, use in roles_required_simple(axiom):
@@ -117,11 +117,13 @@ class _QuestionWriter:
         if isinstance(
             axiom, (*ROLE_AXIOMS.__args__, owl.SubObjectPropertyChain)
         ) and _uses_stand_in(axiom):
-            raise Irregular(
+            raise IrregularRolesError(
                 f"a top or bottom property in an axiom on roles is not decided: {_written_text(axiom)}"
             )
         if isinstance(axiom, owl.HasKey) and _uses_stand_in(replace(axiom, expression=owl.THING)):
-            raise Irregular(f"a key of a top property alone is not decided: {_written_text(axiom)}")
+            raise IrregularRolesError(
+                f"a key of a top property alone is not decided: {_written_text(axiom)}"
+            )
         match axiom:
             case owl.SubObjectPropertyChain():
                 pass
@@ -146,7 +148,7 @@ class _QuestionWriter:
     ) -> None:
         """Check that a property is simple where OWL 2 DL requires it. Raises: Irregular."""
         if not self.roles.is_simple(role_of(property)):
-            raise Irregular(
+            raise IrregularRolesError(
                 f"{use} must be simple, but {_written_text(property)} is above a property chain or a transitive role "
                 f"(OWL 2 DL, section 11.2): {_written_text(axiom)}"
             )

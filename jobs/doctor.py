@@ -163,9 +163,9 @@ def _test_reasoner(reasoner: Any) -> str:
 
 def _examine_own_reasoner() -> Iterator[Finding]:
     """Test the own reasoner."""
-    from shiq.reasoner import create
+    from shiq.reasoner import create_reasoner
 
-    trouble = _test_reasoner(create("own"))
+    trouble = _test_reasoner(create_reasoner("own"))
     remedy = "Please report this: the reasoner of this program answers wrongly." if trouble else ""
     yield Finding(
         "reasoner own", FAIL if trouble else OK, trouble or "decides a tiny ontology", remedy
@@ -208,11 +208,11 @@ def _examine_java() -> Iterator[Finding]:
 
 def _examine_hermit(heap: str) -> Iterator[Finding]:
     """Start HermiT and test it."""
-    from shiq.reasoner import create
+    from shiq.reasoner import create_reasoner
 
     began = time.perf_counter()
     try:
-        hermit = create("hermit", heap=heap)
+        hermit = create_reasoner("hermit", heap=heap)
         try:
             trouble = _test_reasoner(hermit)
         finally:
@@ -231,12 +231,12 @@ def _examine_hermit(heap: str) -> Iterator[Finding]:
 
 def _examine_peers() -> Iterator[Finding]:
     """Find other reasoners on this machine."""
-    from shiq.reasoner.external import PEERS, AbsentPeer, find_peer
+    from shiq.reasoner.external import PEERS, MissingReasoner, find_external_reasoner
 
     for name, peer in PEERS.items():
-        found = find_peer(name)
+        found = find_external_reasoner(name)
         licence = f", {peer.licence}" if peer.is_agpl else ""
-        if isinstance(found, AbsentPeer):
+        if isinstance(found, MissingReasoner):
             yield Finding(f"{peer.title} (optional)", OK, f"not there: {found.reason}")
         else:
             yield Finding(f"{peer.title} (optional)", OK, f"{found.program}{licence}")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from shiq.answers.verdict import KINDS, Leftover, is_blocking, known_counts
+from shiq.answers.verdict import KINDS, Leftover, count_waived, is_blocking
 from shiq.inputs.catalog import Catalogs
 from shiq.jobs.checking.certifying import unsatisfiable_class_leftovers
 from shiq.jobs.checking.inputs import (
@@ -96,7 +96,7 @@ class Lint:
             **({"obstacle": self.obstacle} if self.obstacle else {}),
             "allowed": list(self.allowed),
             "fail_on": list(self.fail_on),
-            "known": known_counts(self.leftovers),
+            "known": count_waived(self.leftovers),
             "leftovers": [
                 {
                     name: getattr(x, name)

@@ -34,7 +34,7 @@ from shiq.model.ntriples import assertion_lines, axiom_lines, declaration_line
 from shiq.model.roles import RoleBox
 from shiq.model.walk import parts, rewrite_parts
 from shiq.reasoner.data_proxies import refute_ill_typed
-from shiq.reasoner.ontology_text import make_sendable, named_individual
+from shiq.reasoner.ontology_text import make_sendable, sent_name
 from shiq.support import supports
 
 #: What every name begins with that the user's ontology does not have.
@@ -106,7 +106,7 @@ class ReducedWriter:
         """
         declaration = declaration_text if self.is_functional else declaration_line
         found = [
-            rename_own_names(declaration("NamedIndividual", named_individual(each)))
+            rename_own_names(declaration("NamedIndividual", sent_name(each)))
             for each in individuals
         ]
         refuted = refute_ill_typed(self._data_theory, assertions)

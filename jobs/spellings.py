@@ -16,7 +16,7 @@ from shiq import model as owl
 from shiq.datatypes import DataTheory, IllTyped
 from shiq.jobs.undecided_insertions import tested_ranges
 from shiq.model.clause import ClausalTBox
-from shiq.model.ntriples import literal as literal_text
+from shiq.model.ntriples import literal_term as literal_text
 from shiq.rdf.vocabulary import DATATYPES, NearMisses, is_reserved
 
 #: Other spellings of a line that are tried.

@@ -83,7 +83,9 @@ class SimplifiedTBox:
 
     @cached_property
     def _definition4_inclusions(self) -> list[Inclusion]:
-        """The inclusions of Definition 4, with complex roles eliminated."""
+        """Return the inclusions of Definition 4 of the published method, with transitivity, chains
+        and loops eliminated.
+        """
         # Loaded where the criterion `definition7` reads it.
         from shiq.simplify.restrictions import name_restrictions
 
@@ -93,35 +95,39 @@ class SimplifiedTBox:
 
     @cached_property
     def definition4(self) -> tuple[SubClassOf, ...]:
-        """The inclusions of THEORY, "Simplified TBox", without role axioms."""
+        """Return the inclusions of Definition 4 of the published method, without role axioms
+        (THEORY, "Simplified TBox").
+        """
         from shiq.simplify.restrictions import definition4_axiom
 
         return tuple(dict.fromkeys(map(definition4_axiom, self._definition4_inclusions)))
 
     @cached_property
     def definition4_clauses(self) -> ClausalTBox:
-        """The inclusions of Definition 4 as clauses, with fresh names of their own."""
+        """Return the inclusions of Definition 4 as DL-clauses, with fresh names of their own."""
         return clausal_tbox(
             self._definition4_inclusions, self.context, self.axioms, self.extra_names
         )
 
     @cached_property
     def universals(self) -> tuple[Universal, ...]:
-        """The inclusions L₁ ⊑ ∀S.L₂ of Definition 4."""
+        """Return the inclusions of Definition 4 that have the form L₁ ⊑ ∀S.L₂."""
         from shiq.simplify.restrictions import universals_of
 
         return universals_of(self.definition4)
 
     @cached_property
     def at_mosts(self) -> tuple[AtMost, ...]:
-        """The inclusions L₁ ⊑ ≤n S.L₂ of Definition 4."""
+        """Return the inclusions of Definition 4 that have the form L₁ ⊑ ≤n S.L₂."""
         from shiq.simplify.restrictions import at_mosts_of
 
         return at_mosts_of(self.definition4)
 
     @property
     def features(self) -> frozenset[str]:
-        """Fs(T): the data properties that the clauses can see, closed downwards under ⊑*."""
+        """Return the data properties that can matter to the clauses, with all below them: Fs(T) of
+        THEORY.
+        """
         return self.clauses.data_properties
 
 
@@ -148,7 +154,7 @@ def simplify(tbox: TBox, extra: Sequence[SubClassOf | Class] = ()) -> Simplified
             axioms = (*axioms, item)
     old_names = _class_names(tbox.axioms) | tbox.signature.classes
     roles = role_box(tbox.axioms)
-    _refuse_look_alikes(old_names & set(map(loop_name, roles.loop_properties)))
+    _refuse_reserved_names(old_names & set(map(loop_name, roles.loop_properties)))
     context = Context(
         roles=roles,
         role_origins=role_origins(tbox.axioms),
@@ -156,7 +162,7 @@ def simplify(tbox: TBox, extra: Sequence[SubClassOf | Class] = ()) -> Simplified
         reserved_names=frozenset(name for name in old_names if is_reserved(name)),
         paths=_role_paths(tbox.axioms) if roles.composite else None,
     )
-    _refuse_look_alikes(
+    _refuse_reserved_names(
         (_class_names(axioms[len(tbox.axioms) :]) | {name for _, name in given}) - old_names
     )
     *normalisation, elimination = PASSES
@@ -176,7 +182,7 @@ def simplify(tbox: TBox, extra: Sequence[SubClassOf | Class] = ()) -> Simplified
 
 
 def _role_paths(axioms: Sequence[Axiom]) -> RolePaths:
-    """The words of roles that each role includes, by `axioms`."""
+    """Make the automata of the role words that imply each role."""
     # Loaded where a TBox has property chains.
     from shiq.model.role_words import RolePaths
 
@@ -184,12 +190,12 @@ def _role_paths(axioms: Sequence[Axiom]) -> RolePaths:
 
 
 def _class_names(axioms: Iterable[Axiom]) -> frozenset[str]:
-    """The class names in `axioms`."""
+    """Collect the class names in `axioms`."""
     return frozenset(e.iri for axiom in axioms for e in entities(axiom) if isinstance(e, Class))
 
 
-def _refuse_look_alikes(given: Iterable[str]) -> None:
-    """Refuse names that look like the fresh names of the passes. Raises: UsageError."""
+def _refuse_reserved_names(given: Iterable[str]) -> None:
+    """Check that no name looks like the fresh names that simplification makes. Raises: UsageError."""
     clash = sorted(filter(is_reserved, given))
     if clash:
         raise UsageError(f"<{clash[0]}> is a name as simplification makes them", "Rename it.")

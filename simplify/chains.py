@@ -16,7 +16,7 @@ from shiq import model as owl
 from shiq.model.built_in import BOTTOM, TOP
 from shiq.model.clause_axioms import role_axioms
 from shiq.model.profile import rewrite_for_simple_roles, roles_required_simple
-from shiq.model.role_words import Irregular, RolePaths
+from shiq.model.role_words import IrregularRolesError, RolePaths
 from shiq.model.roles import RoleBox, expression_of, role_of
 from shiq.model.walk import parts
 from shiq.simplify.desugar import desugar
@@ -60,7 +60,7 @@ def eliminate_chains(axioms: Sequence[owl.Axiom]) -> ChainFreeTBox:
         for axiom in axioms
         for p in parts(axiom)
     ):
-        raise Irregular(
+        raise IrregularRolesError(
             "top and bottom properties are not supported together with property chains and Self"
         )
     paths = RolePaths(axioms)
@@ -76,8 +76,8 @@ def eliminate_chains(axioms: Sequence[owl.Axiom]) -> ChainFreeTBox:
             inside.append(name_loops(plain))
     inclusions = normal_form(to_nnf(desugar(inside, context), context), context)
     loops = Loops.from_axioms(axioms, paths.roles)
-    if loops.properties and (obstacle := loops.obstacle(inclusions)):
-        raise Irregular(obstacle)
+    if loops.properties and (obstacle := loops.inexpressible_reason(inclusions)):
+        raise IrregularRolesError(obstacle)
     asked = loops.required_loops(inclusions)
     inclusions = eliminate_paths(inclusions, context, paths)
     inclusions = contract_loops(inclusions, context)
@@ -95,7 +95,9 @@ def _require_simple(axiom: owl.Axiom, roles: RoleBox) -> None:
     selves = (part.property for part in parts(axiom) if isinstance(part, owl.ObjectHasSelf))
     for property in (*needed, *selves):
         if not roles.is_simple(role_of(property)):
-            raise Irregular(f"<{role_of(property).iri}> must be simple (OWL 2 DL, section 11.2)")
+            raise IrregularRolesError(
+                f"<{role_of(property).iri}> must be simple (OWL 2 DL, section 11.2)"
+            )
 
 
 def can_eliminate(axiom: owl.Axiom) -> bool:
@@ -108,9 +110,8 @@ LABEL = "paths"
 
 
 class PathClauses:
-    """Generator of the inclusions that follow along automata of role words; each is generated once.
-
-    Names depend only on (S, state, L₂).
+    """Generator of the inclusions that propagate a ∀-restriction along an automaton of role words.
+    Each is made once.
     """
 
     def __init__(self, context: Context, paths: RolePaths) -> None:
@@ -124,15 +125,13 @@ class PathClauses:
     def expand(
         self, inclusion: Inclusion, restriction: owl.ObjectAllValuesFrom
     ) -> Iterator[Inclusion]:
-        """Yield the inclusions along words that replace a ∀ on a non-simple role. Raises: Irregular.
-
-        If L₁ is ⊤, so is Q_i. The definitions of states are conservative for all chains, so they
-        have no origins.
+        """Yield the inclusions that replace a ∀-restriction on a non-simple role in an inclusion.
+        Raises: IrregularRolesError.
         """
         others = tuple(d for d in inclusion.disjuncts if d is not restriction)
         filler = disjuncts(restriction.filler)
         is_positive = any(isinstance(d, owl.Class) for d in filler)
-        upper = self._paths.name(role_of(restriction.property))
+        upper = self._paths.representative(role_of(restriction.property))
         automaton = self._paths.automaton(upper)
         states: list[owl.ClassExpression] = [
             self._names.literal((upper, state, frozenset(filler)), is_positive)[0]
@@ -150,15 +149,17 @@ class PathClauses:
         for p, role, q in sorted(automaton.steps):
             if states[q] != owl.THING:
                 step = owl.ObjectAllValuesFrom(expression_of(role), states[q])
-                yield _step_inclusion(states[p], (step,), origins)
+                yield _automaton_step_inclusion(states[p], (step,), origins)
         for f in sorted(automaton.finals):
-            yield _step_inclusion(states[f], filler, origins)
+            yield _automaton_step_inclusion(states[f], filler, origins)
 
 
-def _step_inclusion(
+def _automaton_step_inclusion(
     state: owl.ClassExpression, what: Sequence[owl.ClassExpression], origins: frozenset[int]
 ) -> Inclusion:
-    """Write the inclusion from an automaton's state to what holds in it."""
+    """Make the inclusion that a state of a role automaton implies a disjunction of class
+    expressions.
+    """
     if state == owl.THING:
         return Inclusion(owl.THING, union_of(what), origins)
     return Inclusion(owl.THING, union_of((complement_of(state), *what)))

@@ -169,7 +169,7 @@ def datatype_origins(axioms: Sequence[owl.Axiom]) -> dict[str, frozenset[int]]:
 
 
 def _datatypes_below(data_range: owl.DataRange, definitions: dict[str, owl.DataRange]) -> set[str]:
-    """The defined datatypes that a data range depends on, directly or not."""
+    """Return the defined datatypes that a data range depends on, directly or not."""
     below: set[str] = set()
     stack = [data_range]
     while stack:
@@ -182,7 +182,7 @@ def _datatypes_below(data_range: owl.DataRange, definitions: dict[str, owl.DataR
 
 
 def _definitions_used(data_range: owl.DataRange, context: Context) -> frozenset[int]:
-    """The axioms that define datatypes in a data range."""
+    """Return the indexes of the axioms that define datatypes in a data range."""
     used: frozenset[int] = frozenset()
     if context.datatype_origins:
         for entity in entities(data_range):
@@ -191,7 +191,7 @@ def _definitions_used(data_range: owl.DataRange, context: Context) -> frozenset[
 
 
 def _filler_name(filler: owl.Class) -> str | None:
-    """The name of a filler; None for ⊤."""
+    """Return the name of a restriction's filler; None for ⊤."""
     return None if filler == owl.THING else filler.iri
 
 

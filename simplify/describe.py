@@ -54,19 +54,19 @@ def concept_text(expression: owl.ClassExpression, short: Shortener = str) -> str
                 "⊤" if expression == owl.THING else "⊥" if expression == owl.NOTHING else short(iri)
             )
         case owl.ObjectComplementOf(operand):
-            return f"¬{_text_in_brackets(operand, short)}"
+            return f"¬{_operand_text(operand, short)}"
         case owl.ObjectIntersectionOf(operands):
-            return " ⊓ ".join(_text_in_brackets(operand, short) for operand in operands)
+            return " ⊓ ".join(_operand_text(operand, short) for operand in operands)
         case owl.ObjectUnionOf(operands):
-            return " ⊔ ".join(_text_in_brackets(operand, short) for operand in operands)
+            return " ⊔ ".join(_operand_text(operand, short) for operand in operands)
         case owl.ObjectSomeValuesFrom(property, filler) | owl.ObjectAllValuesFrom(property, filler):
             sign = "∃" if isinstance(expression, owl.ObjectSomeValuesFrom) else "∀"
-            return f"{sign}{role_text(role_of(property), short)}.{_text_in_brackets(filler, short)}"
+            return f"{sign}{role_text(role_of(property), short)}.{_operand_text(filler, short)}"
         case owl.ObjectMinCardinality(n, property, filler) | owl.ObjectMaxCardinality(
             n, property, filler
         ):
             sign = "≥" if isinstance(expression, owl.ObjectMinCardinality) else "≤"
-            return f"{sign}{n} {role_text(role_of(property), short)}.{_text_in_brackets(filler, short)}"
+            return f"{sign}{n} {role_text(role_of(property), short)}.{_operand_text(filler, short)}"
         case owl.DataMinCardinality(n, data_property, data_range):
             return _data_restriction_text(DataAtLeast(n, data_property.iri, data_range), short)
         case owl.DataMaxCardinality(n, data_property, data_range):
@@ -101,13 +101,11 @@ def role_text(role: Role, short: Shortener = str) -> str:
     return short(role.iri) + ("⁻" if role.is_inverse else "")
 
 
-def part_roles(
+def properties_of_part(
     restricted: Iterable[Role], properties: Iterable[str], roles: RoleBox
 ) -> tuple[str, ...]:
-    """Select the properties S with S ⊑* R or S ⊑* R⁻ for a restricted role R, in order.
-
-    With the roles of the universals this gives the u-part, with those of the ≤ restrictions the
-    m-part (Definition 5; THEORY, "Part-of").
+    """Select the properties S with S ⊑* R or S ⊑* R⁻ for a restricted role R (the u-part or
+    m-part), in order.
     """
     below = {s.iri for role in restricted for s in roles.subroles(role)}
     return tuple(sorted(below.intersection(properties)))
@@ -140,10 +138,11 @@ def describe_tbox(simplified: SimplifiedTBox, short: Shortener = str) -> dict[st
         "roles": _roles_report(box, short),
         "u_part": [
             short(iri)
-            for iri in part_roles((u.role for u in simplified.universals), properties, box)
+            for iri in properties_of_part((u.role for u in simplified.universals), properties, box)
         ],
         "m_part": [
-            short(iri) for iri in part_roles((m.role for m in simplified.at_mosts), properties, box)
+            short(iri)
+            for iri in properties_of_part((m.role for m in simplified.at_mosts), properties, box)
         ],
         "features": sorted(map(short, simplified.features)),
         "atoms": len(clauses.atoms),
@@ -186,7 +185,7 @@ def _at_most_text(at_most: AtMost, short: Shortener) -> str:
 
 
 def _signed_name_text(lit: tuple[str, bool] | None, short: Shortener) -> str:
-    """Write a name or negated name; ⊤ for None."""
+    """Write a class name or a negated one, given as (name, positive); ⊤ for None."""
     return "⊤" if lit is None else ("" if lit[1] else "¬") + short(lit[0])
 
 
@@ -218,8 +217,8 @@ def _filler_text(filler: str | None, short: Shortener) -> str:
     return "⊤" if filler is None else short(filler)
 
 
-def _text_in_brackets(expression: owl.ClassExpression, short: Shortener) -> str:
-    """Write an expression, in brackets if it is a ⊓ or ⊔."""
+def _operand_text(expression: owl.ClassExpression, short: Shortener) -> str:
+    """Write a class expression as an operand: in brackets if it is a ⊓ or ⊔."""
     text = concept_text(expression, short)
     return (
         f"({text})"

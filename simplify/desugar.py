@@ -61,7 +61,9 @@ def desugar(axioms: Sequence[owl.Axiom], context: Context) -> list[Inclusion]:
 
 
 class _Desugarer:
-    """Rewriter of axioms to inclusions over few constructors; collects definitions of new names."""
+    """Rewriter of axioms to inclusions with ⊓, ⊔, ¬, ∀, ∃, ≥ and ≤ only. It collects definitions of
+    the names it makes.
+    """
 
     def __init__(self, context: Context) -> None:
         self._roles = context.roles
@@ -69,14 +71,16 @@ class _Desugarer:
         self._definitions: list[Inclusion] = []
 
     def take_definitions(self) -> list[Inclusion]:
-        """Return the definitions made since the last call."""
+        """Return the definitions of new names made since the last call."""
         taken, self._definitions = self._definitions, []
         return taken
 
     def desugar_axiom(
         self, axiom: owl.Axiom
     ) -> Iterator[tuple[owl.ClassExpression, owl.ClassExpression]]:
-        """Yield the inclusions of `axiom`, with class expressions as written."""
+        """Yield the inclusions that `axiom` is equivalent to; their class expressions are not
+        rewritten yet.
+        """
         match axiom:
             case owl.SubClassOf(sub, sup):
                 yield sub, sup
@@ -188,7 +192,7 @@ class _Desugarer:
         )
 
     def _name_filler(self, filler: owl.ClassExpression) -> owl.Class:
-        """Return a name for a filler, with a definition if it is new."""
+        """Return a name for a restriction's filler; if it is new, record its definition."""
         if isinstance(filler, owl.Class):
             return filler
         name, is_new = self._names.name(filler)

@@ -26,7 +26,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True)
 class Inclusion:
-    """The inclusion sub ⊑ sup.
+    """A class inclusion sub ⊑ sup, with the indexes of the axioms that it comes from.
 
     origins: indexes of axioms that together imply it. Empty for the definition of a fresh name: it
         extends every TBox conservatively.
@@ -44,7 +44,7 @@ class Inclusion:
 
 @dataclass(frozen=True)
 class RoleOrigins:
-    """Origins of role inclusions, transitivity and role words, for the inclusions that passes add.
+    """For explanations: the axioms that role inclusions, transitivity and role words come from.
 
     steps: R → pairs (S, i): axiom i says R ⊑ S.
     transitive: R → index of an axiom that says R is transitive.
@@ -141,7 +141,7 @@ def _as_tuples(lists: Mapping[K, list[V]]) -> dict[K, tuple[V, ...]]:
 
 @dataclass(frozen=True)
 class Context:
-    """Facts about the TBox that are fixed before the passes run.
+    """Fixed facts about the TBox that all rewriting passes share, such as its roles and origins.
 
     paths: automata of the words that roles stand for; None without property chains.
     reserved_names: names that no fresh name may have.
@@ -231,18 +231,13 @@ _RESERVED = re.compile(
 
 
 def is_reserved(name: str) -> bool:
-    """Decide whether `name` has the form of the names that passes make.
-
-    Other names that begin with `PREFIX` are free for callers.
-    """
+    """Decide whether a class name has the form of the fresh names that the passes make."""
     return _RESERVED.fullmatch(name) is not None
 
 
 class FreshNames:
-    """Generator of names ``urn:shiq:fresh:<label>:<n>``, numbered by the order of their keys.
-
-    Names in ``taken`` are skipped. Later keys never change earlier names, so axioms added at the
-    end leave the names of the front unchanged.
+    """Generator of fresh names ``urn:shiq:fresh:<label>:<n>``: one for each key, numbered in the
+    order of first use.
 
     >>> names = FreshNames("demo")
     >>> names.name("a filler"), names.name("another"), names.name("a filler")
@@ -254,7 +249,7 @@ class FreshNames:
         self._names: dict[Hashable, str] = {}
 
     def name(self, key: Hashable) -> tuple[str, bool]:
-        """Return (name for `key`, whether it is new)."""
+        """Return (the name for `key`, whether it is new)."""
         known = self._names.get(key)
         if known is not None:
             return known, False
@@ -262,12 +257,7 @@ class FreshNames:
         return made, True
 
     def literal(self, key: Hashable, positive: bool) -> tuple[owl.ClassExpression, bool]:
-        """Return (literal on the name for `key` and `positive`, whether the name is new).
-
-        The caller defines the literal L by L ⊑ D. If `positive`, L is a name Q (Q ⊑ D), else ¬Q (¬D
-        ⊑ Q). Choose the negative one if D has no positive literal; this keeps Horn inclusions Horn
-        (Motik, Shearer, Horrocks 2009, section 4.1).
-        """
+        """Return (the name for `key`, negated unless `positive`; whether it is new)."""
         name, is_new = self.name((key, positive))
         return (owl.Class(name) if positive else owl.ObjectComplementOf(owl.Class(name))), is_new
 
@@ -275,7 +265,7 @@ class FreshNames:
 def restriction_of(
     inclusion: Inclusion,
 ) -> owl.ObjectAllValuesFrom | owl.ObjectMaxCardinality | None:
-    """Return the single ∀ or ≤ among the disjuncts, or None."""
+    """Return the only ∀ or ≤ among the disjuncts of an inclusion, or None."""
     for disjunct in inclusion.disjuncts:
         if isinstance(disjunct, owl.ObjectAllValuesFrom | owl.ObjectMaxCardinality):
             return disjunct

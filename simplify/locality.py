@@ -27,12 +27,12 @@ def relevant_axioms(axioms: Sequence[owl.Axiom], values: Iterable[object]) -> li
 
     Stops because each round adds an axiom or is the last. Cost: rounds × size of `axioms`.
     """
-    return [axioms[i] for i in reach_axioms(axioms, names_of(values)).places]
+    return [axioms[i] for i in select_reachable_axioms(axioms, names_of(values)).places]
 
 
 @dataclass(frozen=True)
 class ReachableAxioms:
-    """The axioms that are non-local for a vocabulary.
+    """The axioms that can matter to data over a vocabulary: those not ⊥-local for it.
 
     places: indexes of the axioms, ascending.
     names: the vocabulary, with that of these axioms. Data over these names reaches no further
@@ -43,12 +43,10 @@ class ReachableAxioms:
     names: frozenset[str]
 
 
-def reach_axioms(axioms: Sequence[owl.Axiom], vocabulary: Iterable[str]) -> ReachableAxioms:
-    """Select the axioms that can constrain data over `vocabulary` (IRIs of classes and properties).
-
-    All other axioms hold once all other names are empty, for every domain. So a model of the
-    selected axioms and the data, with other names emptied, is a model of all axioms.
-    """
+def select_reachable_axioms(
+    axioms: Sequence[owl.Axiom], vocabulary: Iterable[str]
+) -> ReachableAxioms:
+    """Select the axioms that can constrain data over `vocabulary` (IRIs of classes and properties)."""
     names = set(vocabulary)
     inside: set[int] = set()
     open_ = list(range(len(axioms)))

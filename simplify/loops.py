@@ -65,11 +65,7 @@ def contract_loops(inclusions: Sequence[Inclusion], context: Context) -> list[In
 
 
 def _role_axioms_on_loops(context: Context) -> Iterator[Inclusion]:
-    """Yield the consequences of role axioms for loops.
-
-    ℓ_R ⊑ ℓ_S for R below S or its inverse, ℓ_R ⊑ ⊥ below irreflexive and asymmetric roles, ℓ_R ⊓
-    ℓ_S ⊑ ⊥ for disjoint roles.
-    """
+    """Yield the consequences of role axioms for elements x with R(x, x)."""
     roles, about = context.roles, context.role_origins.constraint_origins
     for iri in roles.loop_properties:
         above, no_loop = roles.loops_above(iri), complement_of(loop_class(iri))
@@ -122,7 +118,7 @@ def _replace_self(part: object) -> object | None:
 
 @dataclass(frozen=True)
 class Loops:
-    """The properties with loop names, under a role box."""
+    """The properties for which the class of all x with R(x, x) has a name, under a role box."""
 
     properties: tuple[str, ...]
     roles: RoleBox
@@ -142,14 +138,13 @@ class Loops:
         return cls(tuple(sorted(found)), roles)
 
     def roles_above(self, iri: str) -> frozenset[Role]:
-        """Return the roles R such that a loop on `iri` is a loop on R."""
+        """Return the roles R for which `iri`(x, x) implies R(x, x)."""
         found = self.roles.superroles(Role(iri)) | self.roles.superroles(Role(iri, True))
         return found | {role.inverse for role in found}
 
-    def obstacle(self, inclusions: Iterable[Inclusion]) -> str:
-        """Explain why loops cannot be expressed by names here; "" if they can.
-
-        An at-most restriction may count them, or disjoint roles may see them.
+    def inexpressible_reason(self, inclusions: Iterable[Inclusion]) -> str:
+        """Explain why class names cannot express the loops R(x, x) of these inclusions; "" if they
+        can.
         """
         concerned = frozenset(role for iri in self.properties for role in self.roles_above(iri))
         if any(concerned & {*pair} for pair in self.roles.disjoint):
@@ -164,7 +159,9 @@ class Loops:
         return ""
 
     def required_loops(self, inclusions: Iterable[Inclusion]) -> frozenset[str]:
-        """Return the properties whose loop name occurs negatively in `inclusions`."""
+        """Return the properties R for which some inclusion negates ℓ_R, the class of all x with
+        R(x, x).
+        """
         negated: set[object] = set()
         for inclusion in inclusions:
             for part in parts(inclusion.sup):

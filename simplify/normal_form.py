@@ -51,7 +51,7 @@ def normal_form(inclusions: Sequence[Inclusion], context: Context) -> list[Inclu
         if _is_clause_of_literals(inclusion.disjuncts):
             result.append(inclusion)
             continue
-        for disjunction in naming.conjuncts(inclusion.sup):
+        for disjunction in naming.to_clauses(inclusion.sup):
             result.append(
                 Inclusion(
                     owl.THING, union_of(naming.keep_one_restriction(disjunction)), inclusion.origins
@@ -62,7 +62,9 @@ def normal_form(inclusions: Sequence[Inclusion], context: Context) -> list[Inclu
 
 
 def _is_clause_of_literals(disjunction: Disjunction) -> bool:
-    """Decide whether nothing needs to be done, as for most inclusions."""
+    """Decide whether a disjunction has only names and negated names, so that it is in normal form
+    already.
+    """
     names = {
         d.operand if isinstance(d, owl.ObjectComplementOf) else d
         for d in disjunction
@@ -72,7 +74,9 @@ def _is_clause_of_literals(disjunction: Disjunction) -> bool:
 
 
 class _ConceptNaming:
-    """Fresh names for complex concepts, and the definitions that have not been returned yet."""
+    """Rewriter to normal form that gives fresh names to nested concepts, and collects their
+    definitions.
+    """
 
     def __init__(self, context: Context) -> None:
         self._names = context.fresh_names(LABEL)
@@ -89,8 +93,10 @@ class _ConceptNaming:
             ]
         return taken
 
-    def conjuncts(self, expression: owl.ClassExpression) -> list[Disjunction]:
-        """Convert `expression` (in NNF) to a conjunction of disjunctions; deeper parts get names."""
+    def to_clauses(self, expression: owl.ClassExpression) -> list[Disjunction]:
+        """Convert a class expression in NNF to a conjunction of disjunctions; nested concepts get
+        names.
+        """
         match expression:
             case owl.Class():
                 return (
@@ -104,11 +110,11 @@ class _ConceptNaming:
                 return [(expression,)]
             case owl.ObjectIntersectionOf(operands):
                 return _simplified_conjunction(
-                    d for operand in operands for d in self.conjuncts(operand)
+                    d for operand in operands for d in self.to_clauses(operand)
                 )
             case owl.ObjectUnionOf(operands):
                 return self._distribute_disjunction(
-                    [self.conjuncts(operand) for operand in operands]
+                    [self.to_clauses(operand) for operand in operands]
                 )
             case owl.ObjectSomeValuesFrom(property, filler):
                 return self._name_in_at_least(1, property, filler)
@@ -121,7 +127,7 @@ class _ConceptNaming:
         raise TypeError(expression)
 
     def keep_one_restriction(self, disjunction: Disjunction) -> Disjunction:
-        """Name every ∀ and ≤ in `disjunction` but one; a ≤ is kept before a ∀."""
+        """Give names to all ∀ and ≤ in a disjunction but one; a ≤ is kept before a ∀."""
         restrictions = [d for d in disjunction if isinstance(d, _RESTRICTIONS)]
         if len(restrictions) < 2:
             return disjunction
@@ -137,7 +143,7 @@ class _ConceptNaming:
         self, n: int, property: owl.ObjectPropertyExpression, filler: owl.ClassExpression
     ) -> list[Disjunction]:
         """Rewrite ≥n R.D with a name for its filler D."""
-        inner = self.conjuncts(filler)
+        inner = self.to_clauses(filler)
         if inner == [()]:
             return [()]
         return [
@@ -152,7 +158,7 @@ class _ConceptNaming:
         self, n: int, property: owl.ObjectPropertyExpression, filler: owl.ClassExpression
     ) -> list[Disjunction]:
         """Rewrite ≤n R.D: its filler is named by ¬Q, a literal below ¬D."""
-        complement = self.conjuncts(nnf(filler, False))
+        complement = self.to_clauses(nnf(filler, False))
         if not complement:
             return []
         name = (
@@ -168,7 +174,7 @@ class _ConceptNaming:
         """Rewrite ∀R.(D₁ ⊓ D₂) to ∀R.D₁ ⊓ ∀R.D₂; in a disjunction all Dᵢ that are no literals are
         named.
         """
-        inner = self.conjuncts(filler)
+        inner = self.to_clauses(filler)
         literals = [
             tuple(d if is_literal(d) else self._literal_below([(d,)]) for d in disjunction)
             for disjunction in inner
@@ -218,7 +224,9 @@ def _concept_key(concept: list[Disjunction]) -> Hashable:
 
 
 def _is_small(factors: list[list[Disjunction]]) -> bool:
-    """Decide whether distributing `factors` is cheap: few results, or Horn ones."""
+    """Decide whether distributing ⊔ over `factors` is cheap: it gives few disjunctions, or Horn
+    ones.
+    """
     several = [factor for factor in factors if len(factor) > 1]
     if prod(map(len, several)) <= DISTRIBUTED:
         return True
@@ -229,7 +237,7 @@ def _is_small(factors: list[list[Disjunction]]) -> bool:
 
 
 def _is_positive(disjunction: Disjunction) -> bool:
-    """Decide whether `disjunction` contributes a head atom to its clause."""
+    """Decide whether a disjunction contributes a head atom to its clause."""
     return any(
         any(isinstance(literal, owl.Class) for literal in disjuncts(d.filler))
         if isinstance(d, owl.ObjectAllValuesFrom)
@@ -245,10 +253,7 @@ def _simplified_conjunction(disjunctions: Iterable[Disjunction]) -> list[Disjunc
 
 
 def is_tautology(disjunction: Disjunction) -> bool:
-    """Decide whether two disjuncts cover everything.
-
-    Such pairs are A ⊔ ¬A, ≥n R.C ⊔ ≤m R.C with m ≥ n - 1, and ∃R.C ⊔ ∀R.¬C.
-    """
+    """Decide whether two disjuncts together hold of everything, such as A and ¬A."""
     if len(disjunction) < 2:
         return False
     if any(isinstance(d, owl.ObjectComplementOf) and d.operand in disjunction for d in disjunction):

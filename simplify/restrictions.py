@@ -35,7 +35,7 @@ Lit: TypeAlias = tuple[str, bool]
 
 @dataclass(frozen=True, slots=True)
 class Universal:
-    """The inclusion premise ⊑ ∀role.filler; without premise ⊤ ⊑ …."""
+    """The inclusion premise ⊑ ∀role.filler; a missing premise is ⊤."""
 
     premise: Lit | None
     role: Role

@@ -84,9 +84,9 @@ def data_path() -> Path:
 def decider() -> Iterator[Decider]:
     """Questions of tests to the own reasoner."""
     from shiq.abox_ops.modules.decide import Decider
-    from shiq.reasoner import create
+    from shiq.reasoner import create_reasoner
 
-    reasoner = create("own")
+    reasoner = create_reasoner("own")
     yield Decider(reasoner)
     reasoner.close()
 

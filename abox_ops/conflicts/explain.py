@@ -37,7 +37,7 @@ from shiq.abox_ops.labels.label_calculus import EMPTY, Label
 from shiq.answers.result import Conflict
 from shiq.columns.rows import remove_assertions
 from shiq.deadline import is_past, seconds_left
-from shiq.explanation.patterns import cause_of
+from shiq.explanation.patterns import reduce_to_cause
 from shiq.explanation.proof import prove
 from shiq.model.abox import ABox, abox_of
 from shiq.model.clause import ClausalTBox
@@ -507,7 +507,7 @@ def _cause_of_conflict(conflict: Conflict, tbox: ClausalTBox) -> tuple[Hashable,
     proof = prove((*conflict.insertion_values, *conflict.base_values), conflict.axiom_values)
     if proof is None:
         return frozenset(conflict.axiom_values), EMPTY
-    cause = cause_of(proof)
+    cause = reduce_to_cause(proof)
     core, individuals = 0, set[str]()
     for fact in cause.assertions:
         match fact:

@@ -15,7 +15,7 @@ from shiq.abox_ops.conflicts.refuter import Refuter, is_about_roles
 from shiq.abox_ops.modules.decide import KnownReasons
 from shiq.answers.result import Conflict
 from shiq.datatypes import DataTheory
-from shiq.explanation.canonical_text import canonical_rows, rows_of
+from shiq.explanation.canonical_text import canonicalise_rows, number_triples
 from shiq.explanation.proof import prove
 from shiq.model.clause import ClausalTBox
 from shiq.model.walk import parts
@@ -92,9 +92,9 @@ def _minimal_axioms(
     Conflicts that differ only in individuals share it. Where they may differ in literals that the
     axioms distinguish, that is verified.
     """
-    rows, terms = rows_of(assertions)
+    rows, terms = number_triples(assertions)
     # Long ones come once each.
-    form = canonical_rows(rows)[0] if len(rows) <= LONG else tuple(rows)
+    form = canonicalise_rows(rows)[0] if len(rows) <= LONG else tuple(rows)
     reasons = refuter.decider.reason_cache(refuter.tbox)
     known, is_sure = reasons.get(form) or cache.doubtful.get(form) or (None, False)
     if known is not None and not (

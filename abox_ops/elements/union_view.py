@@ -86,12 +86,12 @@ def encode_batch(base: Base, abox: ABox, names: Names) -> Batch:
 
 def _renumber_names(rows: dict[str, Columns], abox: ABox, names: Names) -> None:
     """Replace the ids of classes and properties in ``rows`` by those in ``names``, in place."""
-    classes = np.array([names.classes.id(name) for name in abox.classes], np.int64)
+    classes = np.array([names.classes.intern(name) for name in abox.classes], np.int64)
     roles = np.array(
-        [names.object_properties.id(name) for name in abox.object_properties], np.int64
+        [names.object_properties.intern(name) for name in abox.object_properties], np.int64
     )
     properties = np.array(
-        [names.data_properties.id(name) for name in abox.data_properties], np.int64
+        [names.data_properties.intern(name) for name in abox.data_properties], np.int64
     )
     rows["class_assertions"]["class"] = classes[rows["class_assertions"]["class"]]
     role = rows["half_edges"]["role"]

@@ -12,7 +12,7 @@ from shiq.abox_ops.entailment.event_modules import AskedVocabulary
 from shiq.abox_ops.entailment.premises import Premises
 from shiq.errors import UsageError
 from shiq.model.abox import abox_of
-from shiq.model.role_words import Irregular
+from shiq.model.role_words import IrregularRolesError
 from shiq.model.roles import role_of
 from shiq.simplify.chains import ChainFreeTBox, can_eliminate, eliminate_chains
 from shiq.simplify.loops import loop_class
@@ -52,7 +52,7 @@ class ClausalReading:
             return None
         try:
             tbox = eliminate_chains(axioms)
-        except (Irregular, UsageError):
+        except (IrregularRolesError, UsageError):
             return None
         said = tuple(premises.abox)
         loops, has_pairs = _asserted_loops(tbox, said)

@@ -15,8 +15,8 @@ from shiq.abox_ops.outside_question import write_question
 from shiq.answers.verdict import Verdict
 from shiq.errors import ReasonerError, UsageError
 from shiq.model.clause import ClausalTBox
-from shiq.model.role_words import Irregular
-from shiq.reasoner import create
+from shiq.model.role_words import IrregularRolesError
+from shiq.reasoner import create_reasoner
 from shiq.reasoner.data_proxies import OpaqueData
 from shiq.reasoner.hermit import HermitReasoner
 from shiq.reasoner.ontology_text import CommonOntology, OntologyText, Unsendable
@@ -59,7 +59,7 @@ class Reasoners:
         if left is not None and left <= 0:
             return [_OVER] * len(modules)
         if self._modules is None:
-            self._modules = create(self.name, heap=self.heap, timeout=self.timeout)
+            self._modules = create_reasoner(self.name, heap=self.heap, timeout=self.timeout)
         self.question_count += len(modules)
         return self._modules.decide(tbox, modules, left)
 
@@ -89,7 +89,7 @@ class Reasoners:
                         "a contradiction rests on a key with a blank node for its value",
                     )
             return answer
-        except (Irregular, UsageError, ReasonerError) as obstacle:
+        except (IrregularRolesError, UsageError, ReasonerError) as obstacle:
             return Answer(Verdict.UNDETERMINED, " ".join(str(obstacle).split()))
 
     def prepare_question(
@@ -175,9 +175,9 @@ class FullQuestion:
             return (
                 None
                 if put.weaker is not None
-                else self._reasoners.common.texts(put.axioms, put.assertions)
+                else self._reasoners.common.split_into_texts(put.axioms, put.assertions)
             )
-        except (Irregular, UsageError, OpaqueData, Unsendable):
+        except (IrregularRolesError, UsageError, OpaqueData, Unsendable):
             return None
 
 

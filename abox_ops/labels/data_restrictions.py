@@ -38,7 +38,7 @@ class DataRestrictions:
                     self._at_most.setdefault(p, []).append((i, atom))
             elif isinstance(atom, DataAtLeast):
                 self._at_least.setdefault(atom.property, []).append((i, atom))
-        self.disjoint_properties = tbox.roles.data_below(
+        self.disjoint_properties = tbox.roles.data_subproperties_of_any(
             p for pair in tbox.roles.disjoint_data for p in pair
         )
         self._clauses_with: dict[int, list[tuple[int, int]]] = {}

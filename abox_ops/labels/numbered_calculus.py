@@ -178,7 +178,7 @@ class NumberedCalculus:
     @cached_property
     def bounded_properties(self) -> frozenset[str]:
         """Data properties below one that an at-most restriction bounds."""
-        return self.tbox.roles.data_below(
+        return self.tbox.roles.data_subproperties_of_any(
             atom.property for atom in self.tbox.atoms if isinstance(atom, DataAtMost)
         )
 
@@ -186,7 +186,7 @@ class NumberedCalculus:
     def counted_properties(self) -> frozenset[str]:
         """Data properties below one that a restriction ≤n with n ≥ 1 bounds."""
         atoms = (atom for atom in self.tbox.atoms if isinstance(atom, DataAtMost) and atom.n)
-        return self.tbox.roles.data_below(atom.property for atom in atoms)
+        return self.tbox.roles.data_subproperties_of_any(atom.property for atom in atoms)
 
     @cached_property
     def data_clause_mask(self) -> int:
@@ -246,7 +246,7 @@ class NumberedCalculus:
                 )
                 if not isinstance(range_, owl.Datatype) or not _treats_strings_alike(range_.iri):
                     found.add(atom.property)
-        return self.tbox.roles.data_below(found)
+        return self.tbox.roles.data_subproperties_of_any(found)
 
     def are_ill_typed(self, literals: Iterable[owl.Literal]) -> Bools:
         """Decide whether each literal is ill-typed, so that it denotes no value."""

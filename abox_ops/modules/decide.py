@@ -119,7 +119,7 @@ class Decider:
     ) -> list[Answer]:
         """Answer as `attempt` does, but without caching by shape, for modules that come only once."""
         self.question_count += len(modules)
-        return list(self.own_reasoner.attempt(tbox, modules, timeout))
+        return list(self.own_reasoner.decide_if_easy(tbox, modules, timeout))
 
     @property
     def own_reasoner(self) -> OwnReasoner:
@@ -144,7 +144,7 @@ class Decider:
         modules = [shapes.canonical_module(module)[0] for module in asked.values()]
         told: list[Answer] = []
         for start in range(0, len(modules), self.BATCH):
-            told += self.own_reasoner.attempt(
+            told += self.own_reasoner.decide_if_easy(
                 tbox, modules[start : start + self.BATCH], seconds_left(deadline)
             )
             if self.progress:

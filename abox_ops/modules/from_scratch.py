@@ -56,7 +56,7 @@ class ScratchQuestion:
 def closure_of_all(tbox: ClausalTBox, theory: DataTheory, whole: ElementGraph) -> Closure:
     """Keep all of A ∪ A⁺, with asserted labels: the criterion `none` on a small graph."""
     negated = {p for table in whole.negative_data.values() for p, _ in table}
-    features = tbox.data_properties | tbox.roles.data_below(negated)
+    features = tbox.data_properties | tbox.roles.data_subproperties_of_any(negated)
     labels = {e: whole.asserted_label(e) for e in whole.element_names()}
     for element in labels:
         if any(isinstance(theory.value(v), IllTyped) for _, v in whole.values(element)):

@@ -134,7 +134,7 @@ class Shapes:
         first_vague = len(row)
         found: list[Hashable] = []
         for positive, property, literal in row:
-            number = numbers.setdefault(self._data_theory.identity(literal), len(numbers))
+            number = numbers.setdefault(self._data_theory.identity_key(literal), len(numbers))
             is_incomparable = self._data_theory.is_incomparable(literal)
             by_itself = number > 0 if is_incomparable else first_vague < number
             if is_incomparable:
@@ -147,7 +147,7 @@ class Shapes:
     def _token_of(self, literal: Literal) -> Hashable:
         """The token of a literal: the cell of the TBox's data ranges that contains it."""
         return self._tokens.get_or_make(
-            literal, lambda: self._data_theory.cell(literal, self._ranges)
+            literal, lambda: self._data_theory.cell_key(literal, self._ranges)
         )
 
 

@@ -195,7 +195,9 @@ def keep_everything(
     graph.label[seen] = asserted_labels(calculus, graph, seen)
     source, role, target = graph.edges.half_edges()
     properties = index.negated_properties | touched.negated_properties
-    features = calculus.tbox.data_properties | calculus.tbox.roles.data_below(properties)
+    features = calculus.tbox.data_properties | calculus.tbox.roles.data_subproperties_of_any(
+        properties
+    )
     return _build_columns(
         calculus, graph, seen, touched, {"source": source, "role": role, "target": target}, features
     )

@@ -107,7 +107,7 @@ class Definition7:
                 role: tuple(x for x in tbox.universals if x.role in roles.superroles(role))
                 for role in u_part(tbox)
             },
-            tbox.features | roles.data_below(negated_properties),
+            tbox.features | roles.data_subproperties_of_any(negated_properties),
             clauses.atom_ids,
         )
 

@@ -42,7 +42,7 @@ from shiq.jobs.building.worker import ReasonerSettings, cached_value
 from shiq.jobs.store.numbering import spread
 from shiq.model import Literal
 from shiq.model.roles import Role
-from shiq.reasoner import create
+from shiq.reasoner import create_reasoner
 from shiq.reasoner.protocol import Module
 
 
@@ -346,7 +346,7 @@ def _decide_some_shapes(
 ) -> list[tuple[str, str]]:
     """Task: decide modules by a new reasoner. Returns verdict and reason of each."""
     tbox = indexed.rules.calculus().tbox
-    asked = create(asking.reasoner, heap=asking.heap)
+    asked = create_reasoner(asking.reasoner, heap=asking.heap)
     try:
         answers = asked.decide(tbox, [shape.read_module() for shape in shapes], asking.seconds)
     finally:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from shiq.jobs.store.manifest import Manifest
-from shiq.reasoner import create
+from shiq.reasoner import create_reasoner
 from shiq.reasoner.protocol import Reasoner
 
 V = TypeVar("V")
@@ -83,7 +83,7 @@ def worker_reasoner(asking: ReasonerSettings) -> Reasoner:
 
 def _create_reasoner(asking: ReasonerSettings) -> Reasoner:
     """Create a reasoner that is closed when the worker ends."""
-    reasoner = create(asking.reasoner, heap=asking.heap)
+    reasoner = create_reasoner(asking.reasoner, heap=asking.heap)
     atexit.register(reasoner.close)
     return reasoner
 

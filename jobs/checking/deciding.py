@@ -54,7 +54,7 @@ from shiq.model import THING, Assertion, ClassAssertion, TBox
 from shiq.model.abox import ABox, abox_of
 from shiq.model.clause import ClausalTBox
 from shiq.rdf.vocabulary import VALUE_LINK, VALUE_ROLE
-from shiq.reasoner import BACKENDS, create
+from shiq.reasoner import BACKENDS, create_reasoner
 from shiq.reasoner.protocol import Answer, Module, SendingReasoner
 from shiq.support import LazySequence, supports
 
@@ -497,14 +497,14 @@ def has_disagreed(decider: Decider) -> bool:
 
 def new_decider(options: Options) -> Decider:
     """Make a decider for ``options``, with an audit if they ask for one. `close_decider` frees it."""
-    reasoner = create(options.reasoner, heap=options.heap, accept_agpl=options.accept_agpl)
+    reasoner = create_reasoner(options.reasoner, heap=options.heap, accept_agpl=options.accept_agpl)
     if not options.audit:
         return Decider(reasoner, options.progress)
     # Loaded where it is asked for.
     from shiq.abox_ops.modules.decide import Audit
 
-    by_hermit = partial(create, "hermit", heap=options.heap)
-    by_own = partial(create, "own")
+    by_hermit = partial(create_reasoner, "hermit", heap=options.heap)
+    by_own = partial(create_reasoner, "own")
     seconds = {name: by_hermit if name == "own" else by_own for name in BACKENDS}
     return Decider(reasoner, options.progress, audit=Audit(options.audit, seconds))
 

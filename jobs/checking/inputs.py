@@ -419,11 +419,11 @@ def resolve_blank_labels(deletions: Reading, scope: str) -> Reading:
     written = re.compile(rf"_:{re.escape(scope)}\d+\.(?P<label>[^.].*)", re.DOTALL)
     if not any(map(written.fullmatch, deletions.abox.individuals)):
         return deletions
-    from shiq.model.ntriples import blank_node
+    from shiq.model.ntriples import parse_blank_label
 
     def resolve_node(individual: str) -> str:
         match = written.fullmatch(individual)
-        return blank_node(match["label"]) if match else individual
+        return parse_blank_label(match["label"]) if match else individual
 
     def resolve_assertion(assertion: Assertion) -> Assertion:
         ends = {

@@ -24,10 +24,10 @@ from shiq.jobs.checking.inputs import (
 )
 from shiq.jobs.checking.options import ASK_HERMIT, Options
 from shiq.model import Assertion, Axiom
-from shiq.model.role_words import Irregular
+from shiq.model.role_words import IrregularRolesError
 from shiq.reasoner.hermit import HermitReasoner
 from shiq.reasoner.protocol import OPAQUE, Answer, SendingReasoner
-from shiq.simplify.locality import ReachableAxioms, names_of, reach_axioms
+from shiq.simplify.locality import ReachableAxioms, names_of, select_reachable_axioms
 from shiq.support import pluralize as count_of
 
 #: Seconds for the whole question where no time-out is given; and how many assertions it has at most
@@ -127,7 +127,7 @@ def _find_reachable(
     """
     everything, key = (*base.tbox.axioms, *axioms), (len(base.tbox.axioms), axioms)
     if key not in base.reach:
-        base.reach[key] = reach_axioms(everything, base.vocabulary())
+        base.reach[key] = select_reachable_axioms(everything, base.vocabulary())
     known = base.reach[key]
     more = names - known.names
     if not more:
@@ -136,7 +136,7 @@ def _find_reachable(
     if further not in base.reach:
         if len(base.reach) >= MOST_CACHED_REACHES:
             base.reach.clear()
-        base.reach[further] = reach_axioms(everything, known.names | more)
+        base.reach[further] = select_reachable_axioms(everything, known.names | more)
     return base.reach[further]
 
 
@@ -170,7 +170,7 @@ def forecast_check(
     places = (
         range(len(everything))
         if vocabulary is None
-        else reach_axioms(everything, vocabulary | names_of(assertions)).places
+        else select_reachable_axioms(everything, vocabulary | names_of(assertions)).places
     )
     asking = [everything[i] for i in places]
     leftovers = tuple(_mark_out_of_reach(x, frozenset(asking)) for x in leftovers)
@@ -183,7 +183,7 @@ def forecast_check(
         return CheckForecast(leftovers)
     try:
         write_question(asking, assertions)
-    except (Irregular, UsageError) as obstacle:
+    except (IrregularRolesError, UsageError) as obstacle:
         return CheckForecast(leftovers, asked, " ".join(str(obstacle).split()))
     return CheckForecast(leftovers, asked)
 
@@ -340,7 +340,7 @@ class _FullQuestion:
                         "a contradiction rests on a key with a blank node for its value",
                     )
             return answer
-        except (Irregular, UsageError, ReasonerError) as obstacle:
+        except (IrregularRolesError, UsageError, ReasonerError) as obstacle:
             return Answer(Verdict.UNDETERMINED, " ".join(str(obstacle).split()))
 
     def _ask_hermit(

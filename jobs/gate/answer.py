@@ -19,7 +19,7 @@ from shiq.jobs.checking.certifying import limit_reading_time
 from shiq.jobs.checking.options import Clock, Options
 from shiq.jobs.gate.lines import Line
 from shiq.jobs.gate.waivers import Judgement
-from shiq.model.ntriples import assertion_lines, term
+from shiq.model.ntriples import assertion_lines, individual_term
 
 # Individuals that a batch makes equal, as a gate reports them.
 
@@ -77,7 +77,7 @@ def _equal_individuals(identity: entailed.Identity) -> EqualIndividuals:
             )
         axioms.update(dict.fromkeys(map(axiom_text, reason.axioms)))
     return EqualIndividuals(
-        tuple(term(part[0]) for part in identity.parts),
+        tuple(individual_term(part[0]) for part in identity.parts),
         tuple(insertions),
         tuple(base),
         tuple(axioms),

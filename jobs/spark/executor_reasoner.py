@@ -116,7 +116,7 @@ class ExecutorReasoner:
         # Whoever names another reasoner wants its answers.
         tried = modules[:MOST_HERE] if self.name in ("auto", self._own.name) else ()
         answers = [
-            *self._own.attempt(tbox, tried, timeout),
+            *self._own.decide_if_easy(tbox, tried, timeout),
             *[_UNDETERMINED] * (len(modules) - len(tried)),
         ]
         by = [self._own.name] * len(modules)

@@ -510,5 +510,5 @@ def _used_literals(store: Store, column: Ints) -> tuple[list[Literal], Ints]:
     """
     used, place = np.unique(column, return_inverse=True)
     known: Interner[Literal] = Interner()
-    number = np.fromiter(map(known.id, store.literals_of(used)), np.int64, len(used))
+    number = np.fromiter(map(known.intern, store.literals_of(used)), np.int64, len(used))
     return known.values, number[place]

@@ -21,7 +21,7 @@ from shiq.answers.verdict import (
     Leftover,
     Verdict,
     count_leftovers,
-    known_counts,
+    count_waived,
 )
 from shiq.errors import ShiqError
 from shiq.inputs.reading import Place
@@ -55,7 +55,7 @@ def result_text(result: Result, *, verbose: bool = False) -> str:
     lines = [result.verdict.value.upper() + _allowance_text(result) + _foreign_text(result)]
     if result.reason:
         lines += [f"  {part}" for part in result.reason.split("; ")]
-    if known := known_counts(result.evidence.leftovers):
+    if known := count_waived(result.evidence.leftovers):
         lines += [
             f"  known, and left out of account: {', '.join(f'{n:,} {kind}' for kind, n in known.items())}"
         ]

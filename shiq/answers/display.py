@@ -22,7 +22,7 @@ _COLOURS = {
 
 
 def summary_line(result: Result) -> str:
-    """One line: the verdict, why, and how much was found.
+    """Write a result in one line: the verdict, the reason, and how many conflicts were found.
 
     >>> from shiq.answers.result import Result
     >>> summary_line(Result(Verdict.UNDETERMINED, "a.ttl: nothing is read"))
@@ -42,8 +42,8 @@ def summary_line(result: Result) -> str:
 
 
 def cause_sentences(result: Result, most: int) -> list[str]:
-    """The first conflict of each cause as a sentence, the most frequent cause first, and how
-    many causes are left out.
+    """Explain the first conflict of each cause by a sentence, for the ``most`` most frequent
+    causes; count the others.
     """
     explained = result.explained
     shown = [explained.sentence(group.conflicts[0]) for group in result.groups[:most]]
@@ -53,7 +53,7 @@ def cause_sentences(result: Result, most: int) -> list[str]:
 
 
 def notebook_html(result: Result) -> str:
-    """The result for a notebook: the verdict, and its causes, each to be folded out."""
+    """Write a result as HTML for a notebook: the verdict, and its causes, each to be folded out."""
     # Loaded where a notebook shows a result.
     from jinja2 import Environment, StrictUndefined
 
@@ -66,7 +66,7 @@ def notebook_html(result: Result) -> str:
         {
             "count": len(group.conflicts),
             "sentence": explained.sentence(group.conflicts[0]),
-            "conflicts": [_conflict_view(result, i) for i in group.conflicts[:MOST_SHOWN]],
+            "conflicts": [_conflict_for_template(result, i) for i in group.conflicts[:MOST_SHOWN]],
             "left": max(0, len(group.conflicts) - MOST_SHOWN),
         }
         for group in result.groups[:MOST_SHOWN]
@@ -80,8 +80,8 @@ def notebook_html(result: Result) -> str:
     )
 
 
-def _conflict_view(result: Result, number: int) -> dict[str, Any]:
-    """The sentence of a conflict, and its assertions and axioms, as the template takes them."""
+def _conflict_for_template(result: Result, number: int) -> dict[str, Any]:
+    """Collect the sentence, assertions and axioms of a conflict for the HTML template."""
     conflict = result.conflicts[number]
     parts: Sequence[tuple[str, Sequence[str]]] = (
         ("inserted", conflict.insertions),
@@ -106,7 +106,9 @@ COLUMNS = (
 
 
 def conflict_columns(result: Result) -> dict[str, list[Any]]:
-    """One row a conflict; ``cause``: the number of its group, the most frequent first."""
+    """Return the conflicts as columns, one row each; ``cause``: the number of its group, the most
+    frequent first.
+    """
     cause = {i: number for number, group in enumerate(result.groups, 1) for i in group.conflicts}
     explained = result.explained
     rows = [

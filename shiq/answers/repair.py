@@ -32,17 +32,17 @@ class Change:
 
     @property
     def removed_lines(self) -> tuple[str, ...]:
-        """The assertion as N-Triples lines."""
+        """Return the assertion to remove as N-Triples lines."""
         return assertion_lines(self.assertion)
 
     @property
     def added_lines(self) -> tuple[str, ...]:
-        """The replacement as N-Triples lines; () without one."""
+        """Return the replacement as N-Triples lines; () without one."""
         return assertion_lines(self.replacement) if self.replacement else ()
 
     @property
     def is_nameless(self) -> bool:
-        """Whether the change is about a blank node, which an update cannot name."""
+        """Decide whether the change is about a blank node, which a SPARQL update cannot name."""
         return has_blank_node((*self.removed_lines, *self.added_lines))
 
     def to_dict(self) -> dict[str, Any]:
@@ -59,7 +59,7 @@ class Change:
 
 
 def has_blank_node(lines: Iterable[str]) -> bool:
-    """Whether N-Triples lines name a blank node.
+    """Decide whether N-Triples lines mention a blank node.
 
     >>> has_blank_node(['_:b <urn:p> "_:c" .']), has_blank_node(['<urn:a> <urn:p> "_:c" .'])
     (True, False)
@@ -84,7 +84,7 @@ class RepairPlan:
 
     @property
     def is_verified(self) -> bool:
-        """Whether a check with all changes said `consistent`."""
+        """Decide whether a check of the data with all changes gave `consistent`."""
         return bool(self.changes)
 
     def to_dict(self) -> dict[str, Any]:

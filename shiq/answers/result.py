@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from shiq.answers.repair import RepairPlan
-from shiq.answers.verdict import LEAVING_OUT, UNREAD, Leftover, Verdict, drop_empty, known_counts
+from shiq.answers.verdict import LEAVING_OUT, UNREAD, Leftover, Verdict, count_waived, drop_empty
 from shiq.deprecation import RenamedAttribute
 from shiq.errors import ShiqError
 from shiq.inputs.reading import Place
@@ -28,7 +28,7 @@ SCHEMA_VERSION = 2
 
 
 class NotConsistent(ShiqError):
-    """Raised by `Result.raise_for_verdict`.
+    """Error: a check's verdict is not consistent; raised by `Result.raise_for_verdict`.
 
     result: the result with the reason.
     """
@@ -43,7 +43,7 @@ class NotConsistent(ShiqError):
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    r"""Figures of one check.
+    r"""Figures of one check: sizes, times and how much was read.
 
     assertions: |A|. insertions: |A⁺ \ A|. add_set: |A_add|.
     pulled_in: elements that were read although the batch does not mention them.
@@ -120,7 +120,7 @@ class UndecidedModule:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The grounds of a verdict.
+    """The evidence for a verdict: what was read, asked and answered.
 
     ledger: what was read, by bucket (`Reading.ledger`).
     leftovers: what was not interpreted. allowed: kinds that do not block.
@@ -168,7 +168,7 @@ class Evidence:
                 }
                 for x in self.leftovers
             ],
-            **drop_empty(known=dict(known_counts(self.leftovers))),
+            **drop_empty(known=dict(count_waived(self.leftovers))),
             "allowed": list(self.allowed),
             "certificate": dict(self.certificate),
             "decided": dict(self.decided),
@@ -229,17 +229,19 @@ class Result:
         return f"<Result {summary_line(self)}>"
 
     def _repr_html_(self) -> str:
-        """The result as a notebook shows it."""
+        """Return the HTML that a notebook shows."""
         from shiq.answers.display import notebook_html
 
         return notebook_html(self)
 
     def to_json(self, indent: int | None = 2) -> str:
-        """The JSON form as text (`to_dict`)."""
+        """Return the JSON form as text (see `to_dict`)."""
         return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
 
     def to_pandas(self) -> DataFrame:
-        """The conflicts as a pandas DataFrame, one row each (`shiq.answers.display.COLUMNS`)."""
+        """Return the conflicts as a pandas DataFrame, one row each
+        (`shiq.answers.display.COLUMNS`).
+        """
         import pandas  # type: ignore[import-untyped, unused-ignore]
 
         from shiq.answers.display import COLUMNS, conflict_columns
@@ -247,7 +249,9 @@ class Result:
         return pandas.DataFrame(conflict_columns(self), columns=list(COLUMNS))
 
     def to_polars(self) -> Any:
-        """The conflicts as a polars DataFrame, one row each (`shiq.answers.display.COLUMNS`)."""
+        """Return the conflicts as a polars DataFrame, one row each
+        (`shiq.answers.display.COLUMNS`).
+        """
         import polars  # type: ignore[import-not-found, unused-ignore]
 
         from shiq.answers.display import conflict_columns
@@ -256,14 +260,14 @@ class Result:
 
     @cached_property
     def explained(self) -> ExplainedConflicts:
-        """The conflicts with patterns and sentences, computed on first access."""
+        """Return the conflicts with patterns and sentences; computed on first access."""
         from shiq.explanation import ExplainedConflicts
 
         return ExplainedConflicts(self.conflicts, self.labels)
 
     @property
     def groups(self) -> tuple[ConflictGroup, ...]:
-        """The conflicts grouped by cause, biggest group first."""
+        """Return the conflicts grouped by cause, biggest group first."""
         return self.explained.groups
 
     def raise_for_verdict(self) -> None:
@@ -273,9 +277,8 @@ class Result:
 
     @cached_property
     def without(self) -> dict[str, Any]:
-        """Axioms and assertions that a CONSISTENT verdict ignores because their kind was allowed.
-
-        Returns: their number, and ``kinds``: kind → amount; empty if there are none.
+        """Return the axioms and assertions that a CONSISTENT verdict ignores because their kind was
+        allowed.
         """
         if self.verdict is not Verdict.CONSISTENT:
             return {}
@@ -361,17 +364,17 @@ class Conflict:
 
     @cached_property
     def insertions(self) -> tuple[str, ...]:
-        """The insertions as N-Triples lines."""
+        """Return the insertions as N-Triples lines."""
         return _ntriples_lines(self.insertion_values)
 
     @cached_property
     def base(self) -> tuple[str, ...]:
-        """The assertions of the base as N-Triples lines."""
+        """Return the assertions of the base as N-Triples lines."""
         return _ntriples_lines(self.base_values)
 
     @cached_property
     def axioms(self) -> tuple[str, ...]:
-        """The axioms in functional syntax."""
+        """Return the axioms in functional syntax."""
         # Loaded where there is a conflict to show: most batches are consistent.
         from shiq.functional.writer import axiom_text
 
@@ -383,7 +386,7 @@ class Conflict:
 
     @property
     def graphs(self) -> tuple[str, ...]:
-        """The named graphs that contain the insertions, as N-Triples terms."""
+        """Return the named graphs that contain the insertions, as N-Triples terms."""
         return tuple(
             sorted({place.graph for places in self.places for place in places if place.graph})
         )

@@ -13,7 +13,9 @@ from shiq.model import Assertion, Axiom
 
 
 class Verdict(Enum):
-    """The state of knowledge about the consistency of (T, A ∪ A⁺)."""
+    """The answer to whether base and batch are consistent with the ontology: yes, no, or
+    undetermined.
+    """
 
     CONSISTENT = "consistent"
     INCONSISTENT = "inconsistent"
@@ -131,7 +133,7 @@ UNINTERPRETED = "uninterpreted"
 
 
 def is_blocking_kind(kind: str, allowed: Collection[str], fail_on: Collection[str] = ()) -> bool:
-    """Decide whether leftovers of this kind prevent the verdict `consistent`.
+    """Decide whether leftovers (uninterpreted input) of this kind prevent the verdict `consistent`.
 
     A kind allowed by name does not, even if ``fail_on`` contains `UNINTERPRETED`.
     """
@@ -143,7 +145,9 @@ def is_blocking_kind(kind: str, allowed: Collection[str], fail_on: Collection[st
 def is_blocking(
     leftover: Leftover, allowed: Collection[str], fail_on: Collection[str] = ()
 ) -> bool:
-    """Decide whether this leftover prevents `consistent`; not if it was agreed on or is waived."""
+    """Decide whether this leftover (uninterpreted input) prevents `consistent`; not if it was
+    agreed on or is waived.
+    """
     is_settled = leftover.agreed or leftover.known
     return is_blocking_kind(
         leftover.kind, (*allowed, leftover.kind) if is_settled else allowed, fail_on
@@ -159,7 +163,8 @@ _IRI = re.compile(r"<([^<>\s]+)>")
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """An input that was not interpreted. Never dropped silently.
+    """A piece of input that could not be interpreted, such as a malformed line. It is never dropped
+    silently.
 
     kind: one of `KINDS`.
     source, line: file or object, and 1-based line; 0 if unknown.
@@ -168,7 +173,8 @@ class Leftover:
     count: number of triples or lines; only the first is shown.
     items: number of axioms or assertions, 0 if each is one.
     agreed: it came with a base that was certified with its kind allowed.
-    known: owner and end of a waiver (`shiq.jobs.leftover_waivers`). lapsed: the same of an expired one.
+    known: owner and end of a waiver (`shiq.jobs.leftover_waivers`). lapsed: the same of an expired
+    one.
     values: the axioms and assertions it excludes, if they are well-formed OWL 2 outside SHIQ(D).
     asked: it was counted in when the store was made, so earlier permissions do not cover it.
     """
@@ -189,12 +195,13 @@ class Leftover:
 
     @property
     def number(self) -> int:
-        """Number of axioms, assertions or lines that it stands for."""
+        """Return how many axioms, assertions or lines the leftover stands for."""
         return self.items or self.count
 
     @property
     def term(self) -> str:
-        """The subject of the leftover: the first IRI in the message, else the triple, axiom or line.
+        """Return what the leftover is about: the first IRI in the message, else the triple, axiom
+        or line.
 
         "" if that is not known completely: text that was shortened or follows an error, or a mere
         count.
@@ -210,12 +217,12 @@ class Leftover:
 
     @property
     def located_message(self) -> str:
-        """The message with its place, without the kind."""
+        """Return the message with source and line before it, without the kind."""
         return f"{self._place_prefix}{self._message_with_hint}"
 
     @property
     def _place_prefix(self) -> str:
-        """The source and line as a prefix for the message; "" if unknown."""
+        """Return source and line as a prefix for the message; "" if unknown."""
         return (
             f"{self.source}:{self.line}: "
             if self.line
@@ -226,13 +233,15 @@ class Leftover:
 
     @property
     def _message_with_hint(self) -> str:
-        """The message with its hint, and a note if its waiver has expired."""
+        """Return the message with its hint, and a note if its waiver has expired."""
         said = f"{self.message} ({self.hint})" if self.hint else self.message
         return f"{said}; waived by {self.lapsed}, which has passed" if self.lapsed else said
 
 
 def count_leftovers(what: str, leftovers: Iterable[Leftover]) -> str:
-    """Write the number of axioms, assertions or lines, and of triples if there are more of these."""
+    """Write how many axioms, assertions or lines ``leftovers`` stand for, and how many triples if
+    these are more.
+    """
     number = triples = 0
     for leftover in leftovers:
         number, triples = number + leftover.number, triples + leftover.count
@@ -240,11 +249,11 @@ def count_leftovers(what: str, leftovers: Iterable[Leftover]) -> str:
 
 
 def drop_empty(**values: Any) -> dict[str, Any]:
-    """Return the values that are not empty; JSON omits the others."""
+    """Return those of the keyword arguments that are not empty, for JSON that omits the others."""
     return {name: value for name, value in values.items() if value}
 
 
-def known_counts(leftovers: Iterable[Leftover]) -> dict[str, int]:
+def count_waived(leftovers: Iterable[Leftover]) -> dict[str, int]:
     """Count the waived leftovers by kind."""
     counts = Counter[str]()
     for leftover in leftovers:

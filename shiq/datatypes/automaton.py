@@ -41,19 +41,20 @@ from shiq.datatypes.regular_expressions import (
     OutOfFuelError,
     Ranges,
     Regex,
-    choice,
+    alternation,
+    concatenate_two,
+    count_characters,
     current_fuel,
     intersect,
-    is_length,
-    join,
+    is_length_constraint,
     negation,
     remaining_repeats,
-    size,
 )
 
 
 class Automaton:
-    """The automaton of one regular expression, built on demand.
+    """The deterministic automaton of one regular expression, built on demand. Its states are
+    derivatives of the expression.
 
     A letter is a block of characters that no class in the expression distinguishes.
     """
@@ -84,19 +85,21 @@ class Automaton:
         self._floor = 0
         self._undecided: set[float] = set()
 
-    def move(self, state: Regex, letter: int) -> Regex:
-        """Return the derivative of `state` by `letter`: the strings that may follow it."""
+    def derivative(self, state: Regex, letter: int) -> Regex:
+        """Return the derivative of `state` by `letter`: the expression for all strings s such that
+        letter·s matches `state`. Cached.
+        """
         row = self._moves.get(state)
         if row is None:
             row = self._moves[state] = [None] * len(self.weights)
         target = row[letter]
         if target is None:
-            target = row[letter] = self._derive(state, letter)
+            target = row[letter] = self._compute_derivative(state, letter)
             self.fuel.burn(1 + len(state.parts) + len(target.parts), self._floor)
         return target
 
-    def _derive(self, node: Regex, letter: int) -> Regex:
-        """Compute the derivative of `node` by `letter`."""
+    def _compute_derivative(self, node: Regex, letter: int) -> Regex:
+        """Compute the derivative of the expression `node` by `letter`, without the cache."""
         match node.kind:
             case "characters":
                 ranges: Ranges = node.parts[0]
@@ -105,41 +108,45 @@ class Automaton:
                 return EPSILON if at >= 0 and code <= ranges[at][1] else EMPTY
             case "sequence":
                 first, rest = node.parts
-                left = join(self.move(first, letter), rest)
-                return choice([left, self.move(rest, letter)]) if first.nullable else left
+                left = concatenate_two(self.derivative(first, letter), rest)
+                return (
+                    alternation([left, self.derivative(rest, letter)]) if first.nullable else left
+                )
             case "or":
-                return choice([self.move(part, letter) for part in node.parts])
+                return alternation([self.derivative(part, letter) for part in node.parts])
             case "and":
-                return intersect([self.move(part, letter) for part in node.parts])
+                return intersect([self.derivative(part, letter) for part in node.parts])
             case "not":
-                return negation(self.move(node.parts[0], letter))
+                return negation(self.derivative(node.parts[0], letter))
             case "repeat":
-                return join(self.move(node.parts[0], letter), remaining_repeats(node))
+                return concatenate_two(
+                    self.derivative(node.parts[0], letter), remaining_repeats(node)
+                )
         return EMPTY
 
     def accepts(self, string: str) -> bool | None:
-        """Decide whether `string` is in the set; None if undecided."""
+        """Decide whether `string` matches the expression; None if the step budget runs out."""
         state = self.start
         self.fuel, self._floor = Fuel(), 0
         try:
             for character in string:
                 letter = self._letter[bisect_right(self._starts, ord(character)) - 1]
-                state = self.move(state, letter)
+                state = self.derivative(state, letter)
                 if state is EMPTY:
                     return False
         except (RecursionError, OutOfFuelError):
             return None
         finally:
-            self._limit_memory()
+            self._limit_cache()
         return state.nullable
 
-    def _limit_memory(self) -> None:
-        """Drop the cached moves if there are too many."""
+    def _limit_cache(self) -> None:
+        """Empty the cache of derivatives if it has too many states."""
         if len(self._moves) > FUEL:
             self._moves.clear()
 
     def count(self, limit: float) -> float | None:
-        """Return min(number of strings, limit); None if undecided."""
+        """Count the accepted strings, at most up to `limit`; None if the step budget runs out."""
         closed = self._count_by_length(limit) if limit > 0 else 0
         if closed is not None:
             return closed
@@ -162,27 +169,31 @@ class Automaton:
             return None
         finally:
             self._floor = 0
-            self._limit_memory()
+            self._limit_cache()
 
     def _counting_methods(self, limit: float) -> Iterator[tuple[Callable[[], float | None], int]]:
-        """Yield ways to count, cheapest first, each with its budget of steps."""
-        yield (lambda: self._short_strings(limit, FUEL // 100)), FUEL // 100
+        """Yield the methods that `count` tries, cheapest first, each with its share of the step
+        budget.
+        """
+        yield (lambda: self._count_short_strings(limit, FUEL // 100)), FUEL // 100
         yield (lambda: self._count_nonempty(limit)), FUEL // 20
         yield (lambda: self._count_paths(limit)), FUEL // 4
         yield (lambda: self._count_nonempty(limit)), FUEL // 4
-        yield (lambda: self._short_strings(limit, FUEL)), FUEL // 4
+        yield (lambda: self._count_short_strings(limit, FUEL)), FUEL // 4
 
     def _count_nonempty(self, limit: float) -> float | None:
-        """Decide emptiness: return 0 if there is no string, 1 if there is one and the limit is 1."""
+        """Decide whether any string is accepted: return 0 if none is, 1 if `limit` is 1, else None."""
 
-        found = has_string(self, self._floor)
+        found = is_nonempty(self, self._floor)
         return None if found and limit > 1 else int(found)
 
     def _count_by_length(self, limit: float) -> float | None:
-        """Count by a geometric series if only lengths matter; else return None."""
-        if not is_length(self.start):
+        """Count the strings of an expression that bounds only the length, by a geometric series;
+        None for other expressions.
+        """
+        if not is_length_constraint(self.start):
             return None
-        letters = size(self.start.parts[0].parts[0])
+        letters = count_characters(self.start.parts[0].parts[0])
         low: int = self.start.parts[1]
         high: int | None = self.start.parts[2]
         if high is None or (letters > 1 and low > math.log2(limit)):
@@ -198,7 +209,7 @@ class Automaton:
 
     def _count_paths(self, limit: float) -> float:
         """Count the accepted strings by paths; `limit` if a cycle gives infinitely many."""
-        edges = self._all_edges()
+        edges = self._explore_states()
         useful = _states_that_reach(edges, [state for state in edges if state.nullable])
         order = _topological_order({s: [t for t, _ in edges[s] if t in useful] for s in useful})
         if order is None:
@@ -210,8 +221,10 @@ class Automaton:
             )
         return min(ways.get(self.start, 0), limit)
 
-    def _all_edges(self) -> dict[Regex, list[tuple[Regex, int]]]:
-        """Explore all states; return the edges of each."""
+    def _explore_states(self) -> dict[Regex, list[tuple[Regex, int]]]:
+        """Explore all reachable states. Return the edges of each: (target state, number of
+        characters that lead to it).
+        """
         edges: dict[Regex, list[tuple[Regex, int]]] = {}
         stack = [self.start]
         while stack:
@@ -220,15 +233,17 @@ class Automaton:
                 continue
             out: dict[Regex, int] = {}
             for letter, weight in enumerate(self.weights):
-                target = self.move(state, letter)
+                target = self.derivative(state, letter)
                 if target is not EMPTY:
                     out[target] = out.get(target, 0) + weight
             edges[state] = list(out.items())
             stack.extend(out)
         return edges
 
-    def _short_strings(self, limit: float, budget: int) -> float | None:
-        """Return `limit` if there are at least that many short strings, found within `budget` steps."""
+    def _count_short_strings(self, limit: float, budget: int) -> float | None:
+        """Count strings by increasing length until `limit` are found, then return `limit`; None
+        after `budget` steps.
+        """
         layer: dict[Regex, float] = {self.start: 1}
         total: float = 0
         work = 0
@@ -241,7 +256,7 @@ class Automaton:
             following: dict[Regex, float] = {}
             for state, ways in layer.items():
                 for letter, weight in enumerate(self.weights):
-                    target = self.move(state, letter)
+                    target = self.derivative(state, letter)
                     if target is not EMPTY:
                         following[target] = min(following.get(target, 0) + ways * weight, limit)
             layer = following
@@ -282,7 +297,7 @@ def _topological_order(successors: dict[Regex, list[Regex]]) -> list[Regex] | No
 
 
 def _character_classes(node: Regex) -> set[Ranges]:
-    """Collect the character classes in a regular expression."""
+    """Collect the character classes that occur in the expression `node`."""
     found: set[Ranges] = set()
     seen: set[int] = set()
     stack = [node]
@@ -299,8 +314,8 @@ def _character_classes(node: Regex) -> set[Ranges]:
     return found
 
 
-def has_string(automaton: Automaton, floor: int) -> bool:
-    """Decide whether the language of `automaton` is not empty.
+def is_nonempty(automaton: Automaton, floor: int) -> bool:
+    """Decide whether the automaton accepts any string, by partial derivatives.
 
     Raises: OutOfFuelError when fewer than `floor` steps are left.
     """
@@ -312,7 +327,7 @@ def has_string(automaton: Automaton, floor: int) -> bool:
         if state.nullable:
             return True
         for letter in range(len(automaton.weights)):
-            for branch in walk.successors(state, letter):
+            for branch in walk.partial_derivatives(state, letter):
                 if branch not in seen:
                     seen.add(branch)
                     heappush(heap, (branch.shortest, branch.serial, branch))
@@ -320,15 +335,19 @@ def has_string(automaton: Automaton, floor: int) -> bool:
 
 
 class _BranchSearch:
-    """Search for an accepted string, branch by branch."""
+    """Search for an accepted string by partial derivatives: each branch of a union is followed
+    separately.
+    """
 
     def __init__(self, automaton: Automaton, floor: int) -> None:
         self.automaton = automaton
         self.floor = floor
         self._after: dict[tuple[Regex, int], frozenset[Regex]] = {}
 
-    def successors(self, node: Regex, letter: int) -> frozenset[Regex]:
-        """Expressions that together have the strings which may follow ``letter`` in ``node``."""
+    def partial_derivatives(self, node: Regex, letter: int) -> frozenset[Regex]:
+        """Return the partial derivatives of `node` by `letter`: expressions whose union is the
+        derivative. Cached.
+        """
         found = self._after.get((node, letter))
         if found is None:
             found = self._after[node, letter] = frozenset(
@@ -338,20 +357,23 @@ class _BranchSearch:
         return found
 
     def _branch_derivatives(self, node: Regex, letter: int) -> set[Regex]:
-        """Compute the derivatives of `node` by `letter`, one for each branch of a union."""
+        """Compute the partial derivatives of `node` by `letter`, without the cache."""
         match node.kind:
             case "or":
-                return set().union(*(self.successors(part, letter) for part in node.parts))
+                return set().union(*(self.partial_derivatives(part, letter) for part in node.parts))
             case "sequence":
                 first, rest = node.parts
-                found = {join(branch, rest) for branch in self.successors(first, letter)}
-                return found | self.successors(rest, letter) if first.nullable else found
+                found = {
+                    concatenate_two(branch, rest)
+                    for branch in self.partial_derivatives(first, letter)
+                }
+                return found | self.partial_derivatives(rest, letter) if first.nullable else found
             case "repeat":
                 return {
-                    join(branch, remaining_repeats(node))
-                    for branch in self.successors(node.parts[0], letter)
+                    concatenate_two(branch, remaining_repeats(node))
+                    for branch in self.partial_derivatives(node.parts[0], letter)
                 }
             case "and" if node.parts:
-                choices = [self.successors(part, letter) for part in node.parts]
+                choices = [self.partial_derivatives(part, letter) for part in node.parts]
                 return {intersect(chosen) for chosen in product(*choices)}
-        return {self.automaton.move(node, letter)}
+        return {self.automaton.derivative(node, letter)}

@@ -77,7 +77,7 @@ def days_in_month(year: int, month: int) -> int:
 
 @dataclass(frozen=True)
 class Calendar:
-    """One calendar datatype: how its values lie on the time line.
+    """One calendar datatype, such as xsd:date: how its values map to seconds on the time line.
 
     place: index → position in seconds, increasing. None if positions are dense; the key of a value
         is
@@ -92,17 +92,23 @@ class Calendar:
     last: int | None = None
     pace: Fraction = Fraction(DAY)
 
-    def position(self, key: Fraction | int) -> Fraction | int:
-        """Return the position of a key on the local time line, in seconds."""
+    def local_seconds(self, key: Fraction | int) -> Fraction | int:
+        """Convert the first part of a value's key to seconds on the local time line, without time
+        zone.
+        """
         return key if self.place is None else self.place(int(key))
 
     def instant(self, moment: Moment) -> Fraction | int:
-        """Return the position of a value in seconds; in UTC if it has an offset."""
+        """Convert a value to seconds on the time line: in UTC if it has a time zone offset, else in
+        local time.
+        """
         key, offset = moment
-        return self.position(key) - 60 * (offset or 0)
+        return self.local_seconds(key) - 60 * (offset or 0)
 
     def last_index(self, high: Cut | None) -> float:
-        """Return the greatest index whose position lies below a cut; inf if there is none."""
+        """Return the greatest index (day, month or year number) whose position lies below the cut
+        `high`; inf if there is none.
+        """
         if high is None:
             return math.inf if self.last is None else self.last
         assert self.place is not None
@@ -115,13 +121,17 @@ class Calendar:
         return index if self.last is None else min(index, self.last)
 
     def _is_index_below(self, index: int, bound: Fraction | int, inclusive: int) -> bool:
-        """Decide whether the position of an index is below a bound."""
+        """Decide whether the position of the index, in seconds, is less than `bound`, or equal to
+        an inclusive one.
+        """
         assert self.place is not None
         position = self.place(index)
         return position < bound or bool(inclusive and position == bound)
 
     def count_between(self, segment: Segment, shift: int) -> float:
-        """Count the indexes whose position minus `shift` lies in `segment`."""
+        """Count the indexes (days, months or years) whose position minus `shift` seconds lies in
+        the interval `segment`.
+        """
         low, high = segment
         if low is None:
             before = -math.inf if self.first is None else self.first - 1
@@ -134,18 +144,24 @@ class Calendar:
 
 
 def _year_start(index: int) -> int:
-    """Seconds from the origin of the time line to the start of a year."""
+    """Return the seconds from 0001-01-01 to the last day of the year `index`, which stands for the
+    year.
+    """
     return days_before(index, 12, 31) * DAY
 
 
 def _month_start(index: int) -> int:
-    """Seconds from the origin of the time line to the start of a month."""
+    """Return the seconds from 0001-01-01 to the last day of a month (12 · year + month - 1), which
+    stands for it.
+    """
     year, month = divmod(index, 12)
     return (days_before(year, month + 2, 1) - 1) * DAY
 
 
 def _recurring_day_start(index: int) -> int:
-    """Seconds from the origin to a day of the reference year 1972."""
+    """Return the seconds from 0001-01-01 to day `index` of the reference year 1972, for
+    xsd:gMonthDay.
+    """
     return days_before(1972, 1, 1 + index) * DAY
 
 
@@ -192,7 +208,7 @@ class MomentSet:
         return MomentSet(self.calendar, self.local.complement(), self.zoned_instants.complement())
 
     def has(self, key: Moment) -> bool:
-        """Decide membership of the value with this key."""
+        """Decide whether the value with this key is in the set."""
         return (self.local if key[1] is None else self.zoned_instants).has(
             self.calendar.instant(key)
         )
@@ -213,7 +229,9 @@ class MomentSet:
 def _count_discrete(
     calendar: Calendar, segment: Segment, offsets: range | None, limit: float
 ) -> float:
-    """Count the values of a calendar with an index, over all offsets; at most `limit`."""
+    """Count the values of a calendar of days, months or years in an interval, for all `offsets`;
+    may stop at `limit`.
+    """
     if offsets is None:
         return calendar.count_between(segment, 0)
     total: float = 0
@@ -227,7 +245,9 @@ def _count_discrete(
 def _count_dense(
     calendar: Calendar, segment: Segment, offsets: range | None, limit: float
 ) -> float:
-    """Count the values of a calendar without an index: finitely many only at a single point."""
+    """Count the values of xsd:dateTime or xsd:time in an interval: infinitely many, unless it is a
+    single point.
+    """
     shifts = offsets or (0,)
     if is_point(segment):
         assert segment[0] is not None
@@ -246,7 +266,9 @@ def _count_dense(
 
 
 def _is_in_domain(calendar: Calendar, position: Fraction | int) -> bool:
-    """Decide whether a position lies within the calendar's first and last."""
+    """Decide whether a position in seconds lies within the bounds of the calendar, as a time of day
+    must.
+    """
     if calendar.first is None or calendar.last is None:
         return True
     return calendar.first <= position < calendar.last
@@ -258,12 +280,14 @@ def all_moments(calendar: Calendar) -> MomentSet:
 
 
 def zoned_moments(calendar: Calendar) -> MomentSet:
-    """Return the values with a time zone offset, as xsd:dateTimeStamp requires one."""
+    """Return the set of the values that have a time zone offset, for xsd:dateTimeStamp."""
     return MomentSet(calendar, NONE, ALL)
 
 
 def moments_in_bound(calendar: Calendar, facet: str, bound: Moment) -> MomentSet:
-    """Return the values that are comparable with `bound` and satisfy the min/max facet."""
+    """Return the set of the values that satisfy a min/max facet. Those not comparable with `bound`
+    are outside.
+    """
     instant = calendar.instant(bound)
     same_kind = bound_interval(facet, instant, instant)
     other_kind = (
@@ -293,7 +317,9 @@ _FARTHEST: Final = 50_000
 
 @lru_cache(maxsize=200_000)
 def _lengths_of_months(months: int) -> tuple[int, ...]:
-    """Return the length in seconds of `months` from each reference instant."""
+    """Return the length of `months` months in seconds, counted from each of XSD's four reference
+    instants.
+    """
     return tuple(
         (days_before(y, m + months, 1) - days_before(y, m, 1)) * DAY for y, m in _REFERENCES
     )
@@ -301,14 +327,14 @@ def _lengths_of_months(months: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class DurationBound:
-    """A min/max facet on durations."""
+    """A min/max facet on xsd:duration: facet name and bound (months, seconds)."""
 
     facet: str
     months: int
     seconds: int | Fraction
 
-    def section(self, months: int) -> Intervals:
-        """Return the seconds s for which (months, s) satisfies the bound."""
+    def allowed_seconds(self, months: int) -> Intervals:
+        """Return the seconds s for which the duration (months, s) satisfies this bound."""
         gaps = [
             b - a + self.seconds
             for a, b in zip(_lengths_of_months(months), _lengths_of_months(self.months))
@@ -321,13 +347,15 @@ class DurationBound:
 
     @property
     def horizon(self) -> int:
-        """The number of months beyond which, in both directions, all durations are on one side."""
+        """Return a number of months m: all durations beyond m months satisfy the bound alike, and
+        so do all below -m.
+        """
         return abs(self.months) + math.ceil(abs(Fraction(self.seconds)) / (28 * DAY)) + 24
 
 
 @dataclass(frozen=True, slots=True)
 class SubtypeCondition:
-    """The condition of a subtype of xsd:duration.
+    """The condition that a subtype puts on an xsd:duration: no seconds, or no months.
 
     kind: ``months`` for xsd:yearMonthDuration (no seconds), ``seconds`` for xsd:dayTimeDuration (no
         months).
@@ -335,15 +363,15 @@ class SubtypeCondition:
 
     kind: str
 
-    def section(self, months: int) -> Intervals:
-        """Return the seconds s for which (months, s) satisfies the condition."""
+    def allowed_seconds(self, months: int) -> Intervals:
+        """Return the seconds s for which the duration (months, s) satisfies this condition."""
         if self.kind == "months":
             return single_point(0)
         return ALL if months == 0 else NONE
 
     @property
     def horizon(self) -> int:
-        """The number of months beyond which the condition no longer changes."""
+        """Return the number of months from which on the condition treats all durations alike."""
         return 1
 
 
@@ -352,7 +380,9 @@ Condition: TypeAlias = DurationBound | SubtypeCondition
 
 @dataclass(frozen=True, slots=True)
 class DurationSet:
-    """A union of conjunctions; each conjunct is (condition, whether it holds)."""
+    """A set of durations, as a union of conjunctions. A conjunct is a pair: a condition, and
+    whether it must hold or fail.
+    """
 
     branches: frozenset[frozenset[tuple[Condition, bool]]]
 
@@ -370,31 +400,31 @@ class DurationSet:
             )
         return result
 
-    def section(self, months: int) -> Intervals:
-        """Return the seconds s with (months, s) in the set."""
+    def allowed_seconds(self, months: int) -> Intervals:
+        """Return the seconds s for which the duration (months, s) is in the set."""
         outside = ALL
         for branch in self.branches:
             inside = _seconds_with_sign_of(months)
             for condition, holds in branch:
-                part = condition.section(months)
+                part = condition.allowed_seconds(months)
                 inside = inside.meet(part if holds else part.complement())
             outside = outside.meet(inside.complement())
         return outside.complement()
 
     def has(self, key: Duration) -> bool:
-        """Decide membership of the duration with this key."""
-        return self.section(key[0]).has(key[1])
+        """Decide whether the duration with this key is in the set."""
+        return self.allowed_seconds(key[0]).has(key[1])
 
     def count(self, limit: float) -> float | None:
         """Return min(number of durations, limit); None if undecided."""
         farthest = max((c.horizon for branch in self.branches for c, _ in branch), default=0) + 1
-        if any(self.section(months).segments() for months in (-farthest, farthest)):
+        if any(self.allowed_seconds(months).segments() for months in (-farthest, farthest)):
             return limit
         if farthest > _FARTHEST:
             return None
         total: float = 0
         for months in range(-farthest + 1, farthest):
-            for segment in self.section(months).segments():
+            for segment in self.allowed_seconds(months).segments():
                 total += 1 if is_point(segment) else math.inf
             if total >= limit:
                 return limit
@@ -402,7 +432,7 @@ class DurationSet:
 
 
 def _seconds_with_sign_of(months: int) -> Intervals:
-    """The seconds a duration may have whose months have this sign."""
+    """Return the seconds that may go with `months`: a duration has one sign for both."""
     return ALL if months == 0 else at_least(0) if months > 0 else at_most(0)
 
 
@@ -410,10 +440,10 @@ ALL_DURATIONS: Final = DurationSet(frozenset([frozenset()]))
 
 
 def durations_of_subtype(kind: str) -> DurationSet:
-    """Return the values of a subtype; `kind` as in `SubtypeCondition`."""
+    """Return the set of the values of a subtype of xsd:duration; `kind` as in `SubtypeCondition`."""
     return DurationSet(frozenset([frozenset([(SubtypeCondition(kind), True)])]))
 
 
 def durations_in_bound(facet: str, bound: Duration) -> DurationSet:
-    """Return the durations that satisfy a min/max facet."""
+    """Return the set of the durations that satisfy a min/max facet."""
     return DurationSet(frozenset([frozenset([(DurationBound(facet, *bound), True)])]))

@@ -55,9 +55,9 @@ from shiq.datatypes.strings import (
     STRING_TYPES,
     TAGGED_STRING,
     RegularSet,
-    language_facet,
-    length_facet,
-    on_strings,
+    restrict_string_part,
+    strings_of_language,
+    strings_of_length,
 )
 from shiq.datatypes.values import (
     BASE64,
@@ -95,7 +95,8 @@ _PREFIXES: Final = {"xsd": owl.XSD, "rdf": owl.RDF, "owl": owl.OWL, "rdfs": owl.
 
 @dataclass(frozen=True)
 class KnownType:
-    """A datatype of the datatype map.
+    """One datatype with a fixed meaning: its value space, its values, its lexical-to-value mapping
+    and its facets.
 
     space: the value space that contains its values.
     read: lexical form → key of the value; None if it has no lexical forms.
@@ -175,8 +176,8 @@ def _make_string_reader(values: RegularSet) -> Reader:
     return read_member
 
 
-def _reader_of(name: str) -> Reader:
-    """Return the reader of a datatype in `READERS`."""
+def _lexical_reader(name: str) -> Reader:
+    """Return the function that reads lexical forms of the datatype `name`, from `READERS`."""
     return READERS[name][1]
 
 
@@ -187,46 +188,50 @@ def _make_known_types() -> list[KnownType]:
     types = [
         KnownType("owl:real", REAL, SPACES[REAL], None, BOUNDS),
         KnownType(
-            "owl:rational", REAL, reals_in(ALL, RATIONAL), _reader_of("owl:rational"), BOUNDS
+            "owl:rational", REAL, reals_in(ALL, RATIONAL), _lexical_reader("owl:rational"), BOUNDS
         ),
-        KnownType("xsd:decimal", REAL, reals_in(ALL, DECIMAL), _reader_of("xsd:decimal"), BOUNDS),
-        KnownType("xsd:double", DOUBLE, SPACES[DOUBLE], _reader_of("xsd:double"), BOUNDS),
-        KnownType("xsd:float", FLOAT, SPACES[FLOAT], _reader_of("xsd:float"), BOUNDS),
+        KnownType(
+            "xsd:decimal", REAL, reals_in(ALL, DECIMAL), _lexical_reader("xsd:decimal"), BOUNDS
+        ),
+        KnownType("xsd:double", DOUBLE, SPACES[DOUBLE], _lexical_reader("xsd:double"), BOUNDS),
+        KnownType("xsd:float", FLOAT, SPACES[FLOAT], _lexical_reader("xsd:float"), BOUNDS),
         KnownType(
             "rdf:langString", TAGGED, SPACES[TAGGED], None, length_and_pattern | {LANGUAGE_RANGE}
         ),
-        KnownType("xsd:anyURI", URI, SPACES[URI], _reader_of("xsd:anyURI"), length_and_pattern),
-        KnownType("xsd:boolean", BOOLEAN, SPACES[BOOLEAN], _reader_of("xsd:boolean"), none),
-        KnownType("rdf:XMLLiteral", XML, SPACES[XML], _reader_of("rdf:XMLLiteral"), none),
-        KnownType("xsd:hexBinary", HEX, SPACES[HEX], _reader_of("xsd:hexBinary"), LENGTHS),
         KnownType(
-            "xsd:base64Binary", BASE64, SPACES[BASE64], _reader_of("xsd:base64Binary"), LENGTHS
+            "xsd:anyURI", URI, SPACES[URI], _lexical_reader("xsd:anyURI"), length_and_pattern
+        ),
+        KnownType("xsd:boolean", BOOLEAN, SPACES[BOOLEAN], _lexical_reader("xsd:boolean"), none),
+        KnownType("rdf:XMLLiteral", XML, SPACES[XML], _lexical_reader("rdf:XMLLiteral"), none),
+        KnownType("xsd:hexBinary", HEX, SPACES[HEX], _lexical_reader("xsd:hexBinary"), LENGTHS),
+        KnownType(
+            "xsd:base64Binary", BASE64, SPACES[BASE64], _lexical_reader("xsd:base64Binary"), LENGTHS
         ),
         KnownType(
             "xsd:dateTimeStamp",
             "dateTime",
             zoned_moments(CALENDARS["dateTime"]),
-            _reader_of("xsd:dateTimeStamp"),
+            _lexical_reader("xsd:dateTimeStamp"),
             BOUNDS,
         ),
-        KnownType("xsd:duration", DURATION, ALL_DURATIONS, _reader_of("xsd:duration"), BOUNDS),
+        KnownType("xsd:duration", DURATION, ALL_DURATIONS, _lexical_reader("xsd:duration"), BOUNDS),
         KnownType(
             "xsd:yearMonthDuration",
             DURATION,
             durations_of_subtype("months"),
-            _reader_of("xsd:yearMonthDuration"),
+            _lexical_reader("xsd:yearMonthDuration"),
             BOUNDS,
         ),
         KnownType(
             "xsd:dayTimeDuration",
             DURATION,
             durations_of_subtype("seconds"),
-            _reader_of("xsd:dayTimeDuration"),
+            _lexical_reader("xsd:dayTimeDuration"),
             BOUNDS,
         ),
     ]
     types += [
-        KnownType(f"xsd:{name}", name, SPACES[name], _reader_of(f"xsd:{name}"), BOUNDS)
+        KnownType(f"xsd:{name}", name, SPACES[name], _lexical_reader(f"xsd:{name}"), BOUNDS)
         for name in CALENDARS
     ]
     for name, (low, high) in _INTEGER_TYPES.items():
@@ -250,7 +255,7 @@ def _make_known_types() -> list[KnownType]:
 
 
 def _expand_prefix(name: str) -> str:
-    """Expand a prefixed name of the table to an IRI."""
+    """Expand a prefixed name such as xsd:int to an IRI."""
     prefix, _, local = name.partition(":")
     return _PREFIXES[prefix] + local
 
@@ -270,8 +275,8 @@ KNOWN_FACETS: Final[dict[str, frozenset[str]]] = {
 }
 
 
-def shorten(iri: str) -> str:
-    """Abbreviate `iri` by its usual prefix, for messages."""
+def shorten_iri(iri: str) -> str:
+    """Abbreviate `iri` by its usual prefix, for messages; in angle brackets if it has none."""
     for prefix, namespace in _PREFIXES.items():
         if iri.startswith(namespace):
             return f"{prefix}:{iri[len(namespace) :]}"
@@ -287,7 +292,8 @@ def is_known(datatype_iri: str) -> bool:
 
 
 def denoted_value(literal: owl.Literal, definitions: Container[str]) -> DataValue | IllTyped:
-    """Return the value of `literal`, where `definitions` may say how to read unknown datatypes.
+    """Return the data value of `literal`. `definitions` may demand that unknown datatypes be
+    compared by lexical form.
 
     See `value_of`.
     """
@@ -298,7 +304,9 @@ def denoted_value(literal: owl.Literal, definitions: Container[str]) -> DataValu
 
 
 def opaque_value(literal: owl.Literal) -> DataValue:
-    """Return the value of a literal of an unknown datatype: nothing is known but its lexical form."""
+    """Make the value of a literal of unknown datatype: it is known only by datatype and lexical
+    form.
+    """
     return DataValue(OPAQUE, (literal.datatype, literal.lexical, literal.language))
 
 
@@ -309,7 +317,7 @@ def value_of(literal: owl.Literal) -> DataValue | IllTyped:
     """
     if literal.datatype not in KNOWN_FACETS:
         return opaque_value(literal)
-    name = shorten(literal.datatype)
+    name = shorten_iri(literal.datatype)
     try:
         if literal.language:
             if literal.datatype not in (LANG_STRING, PLAIN_LITERAL):
@@ -350,15 +358,15 @@ def _quote_lexical(lexical: str) -> str:
 
 
 class FacetError(Exception):
-    """A facet does not belong to its datatype, or its value is wrong."""
+    """Error: a facet does not belong to its datatype, or has an illegal value."""
 
 
 class UndecidedFacetError(Exception):
-    """A facet is legal, but not supported here."""
+    """Error: a facet is legal, but its set of values cannot be computed here."""
 
 
-def facet_set(datatype: str, facet: str, literal: owl.Literal) -> ValueSet:
-    """Return the values in the space of `datatype` that satisfy a facet.
+def values_of_facet(datatype: str, facet: str, literal: owl.Literal) -> ValueSet:
+    """Return the set of the values, in the value space of `datatype`, that satisfy a facet.
 
     datatype: one of `TYPES`.
     literal: the facet's value, of the same space. XSD sometimes asks for the datatype itself, but
@@ -386,7 +394,7 @@ def facet_set(datatype: str, facet: str, literal: owl.Literal) -> ValueSet:
     string = str(value.key)
     return RegularSet(
         universe,
-        on_strings(_values_of_pattern(string), universe)
+        restrict_string_part(_values_of_pattern(string), universe)
         if facet == PATTERN
         else _values_of_language(string),
     )
@@ -398,15 +406,15 @@ def check_facet(datatype: str, facet: str, literal: owl.Literal) -> None:
     Raises: FacetError.
     """
     if facet not in KNOWN_FACETS[datatype]:
-        raise FacetError(f"{facet.rpartition('#')[2]} is no facet of {shorten(datatype)}")
+        raise FacetError(f"{facet.rpartition('#')[2]} is no facet of {shorten_iri(datatype)}")
     for part in PARTS.get(datatype, (datatype,)):
         if facet in TYPES[part].facets:
             with suppress(UndecidedFacetError):
-                facet_set(part, facet, literal)
+                values_of_facet(part, facet, literal)
 
 
 def _values_in_bound(space: str, facet: str, key: Any) -> ValueSet:
-    """Return the values that satisfy a min/max facet."""
+    """Return the set of the values that satisfy a min/max facet."""
     match space:
         case "real":
             return reals_in(bound_interval(facet, key, key))
@@ -420,7 +428,9 @@ def _values_in_bound(space: str, facet: str, key: Any) -> ValueSet:
 
 
 def _values_of_length(facet: str, value: DataValue, universe: Regex) -> Regex:
-    """Return the values that satisfy a length facet. Raises: FacetError, UndecidedFacetError."""
+    """Return the expression for the strings that satisfy a length facet. Raises: FacetError,
+    UndecidedFacetError.
+    """
     number = value.key
     if value.space != REAL or not isinstance(number, int) or number < 0:
         raise FacetError(f"the value of {facet} is not a non-negative integer")
@@ -428,11 +438,13 @@ def _values_of_length(facet: str, value: DataValue, universe: Regex) -> Regex:
         raise UndecidedFacetError(f"the value of {facet} is too large")
     low = 0 if facet == "maxLength" else number
     high = None if facet == "minLength" else number
-    return length_facet(low, high, universe)
+    return strings_of_length(low, high, universe)
 
 
 def _values_of_pattern(pattern: str) -> Regex:
-    """Return the values that match a pattern. Raises: FacetError, UndecidedFacetError."""
+    """Return the expression for the strings that match a pattern facet. Raises: FacetError,
+    UndecidedFacetError.
+    """
     try:
         return read_pattern(pattern)
     except PatternError as error:
@@ -442,8 +454,10 @@ def _values_of_pattern(pattern: str) -> Regex:
 
 
 def _values_of_language(language_range: str) -> Regex:
-    """Return the tagged strings of a language range. Raises: FacetError."""
-    found = language_facet(language_range)
+    """Return the expression for the strings whose language tag is in a language range. Raises:
+    FacetError.
+    """
+    found = strings_of_language(language_range)
     if found is None:
         raise FacetError(f"{language_range!r} is not a language range")
     return found

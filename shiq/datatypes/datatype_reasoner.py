@@ -46,7 +46,8 @@ _Call: TypeAlias = tuple[
 
 
 class DataTheory:
-    """The OWL 2 datatype map, extended by definitions and a hierarchy of data properties.
+    """Decision procedures for OWL 2 data: literals, data ranges, and data restrictions, under
+    datatype definitions and a property hierarchy.
 
     definitions: datatype IRI → data range, from DatatypeDefinition axioms.
     exhausted: data properties of questions that ran out of automaton steps.
@@ -70,15 +71,19 @@ class DataTheory:
     # --- values -------------------------------------------------------------------------------
 
     def value(self, literal: Literal) -> DataValue | IllTyped:
-        """Return the value of `literal`; opaque if its datatype is unknown."""
+        """Return the data value that `literal` denotes; an opaque one (known by lexical form only)
+        if its datatype is unknown.
+        """
         return self._values.get_or_make(literal, lambda: denoted_value(literal, self.definitions))
 
     def is_ill_typed(self, literal: Literal) -> bool:
-        """Decide whether `literal` denotes no value."""
+        """Decide whether `literal` denotes no value, because its lexical form is illegal for its
+        datatype.
+        """
         return isinstance(self.value(literal), IllTyped)
 
     def denote_same(self, first: Literal, second: Literal) -> bool | None:
-        """Decide whether two literals denote the same value. None if that is open.
+        """Decide whether two literals denote the same data value; None if that is not known.
 
         Identity, not equality: 1.0 and 1 are the same, +0 and -0 of a float are not. Open if one
         value is opaque (and the literals differ), or if a literal denotes no value.
@@ -92,31 +97,40 @@ class DataTheory:
             return True
         return None if a.is_opaque or b.is_opaque else False
 
-    def identity(self, literal: Literal) -> Hashable:
-        """Return a key of the value: two literals have equal keys iff `denote_same` is True for them."""
+    def identity_key(self, literal: Literal) -> Hashable:
+        """Return a key for comparing literals: two have equal keys iff `denote_same` is True for
+        them.
+        """
         value = self.value(literal)
         return literal if isinstance(value, IllTyped) else value
 
     def is_incomparable(self, literal: Literal) -> bool:
-        """Decide whether `denote_same` cannot compare `literal` with other values: it is ill-typed
-        or opaque.
+        """Decide whether `literal` cannot be compared with literals of other values, since it is
+        ill-typed or of unknown datatype.
         """
         value = self.value(literal)
         return isinstance(value, IllTyped) or value.is_opaque
 
     def contains(self, range: DataRange, literal: Literal) -> bool | None:
-        """Decide whether `literal` lies in `range`: False if it is ill-typed, None if undecided."""
+        """Decide whether the value of `literal` lies in the data range `range`. False if it is
+        ill-typed, None if undecided. Cached.
+        """
         return self._members.get_or_make(
             (range, literal), lambda: self._contains_uncached(range, literal)
         )
 
     def _contains_uncached(self, range: DataRange, literal: Literal) -> bool | None:
-        """Decide membership without cache."""
+        """Decide `contains`, without its cache."""
         value = self.value(literal)
-        return False if isinstance(value, IllTyped) else contains_value(self.formula(range), value)
+        return (
+            False
+            if isinstance(value, IllTyped)
+            else contains_value(self.range_formula(range), value)
+        )
 
-    def cell(self, literal: Literal, ranges: Sequence[DataRange]) -> Hashable:
-        """Return a key of the cell of `literal` with respect to `ranges`.
+    def cell_key(self, literal: Literal, ranges: Sequence[DataRange]) -> Hashable:
+        """Return a key by which literals are grouped: those with equal keys lie in the same of the
+        data ranges `ranges`.
 
         Literals of one cell are individually interchangeable. One that is ill-typed or undecided
         has a cell of its own.
@@ -126,39 +140,47 @@ class DataTheory:
 
     # --- ranges -------------------------------------------------------------------------------
 
-    def reading(self, range: DataRange) -> RangeFormula:
-        """Translate `range` to a formula, with definitions unfolded."""
+    def translate_range(self, range: DataRange) -> RangeFormula:
+        """Translate the data range `range` to a Boolean formula over value sets, with its faults
+        and unknown datatypes. Cached.
+        """
         return self._readings.get_or_make(range, lambda: read_range(range, self.definitions))
 
-    def formula(self, range: DataRange) -> Formula:
-        """Return the formula of `range`."""
-        return self.reading(range).formula
+    def range_formula(self, range: DataRange) -> Formula:
+        """Return the Boolean formula over value sets that the data range `range` stands for."""
+        return self.translate_range(range).formula
 
     def unknown_datatypes(self, range: DataRange) -> frozenset[str]:
-        """Return the undefined datatypes in `range`, also of enumerated literals; they are opaque."""
-        return self.reading(range).unknown_datatypes
+        """Return the IRIs of the datatypes in `range`, or of its enumerated literals, that are
+        neither known nor defined.
+        """
+        return self.translate_range(range).unknown_datatypes
 
     def range_fault(self, range: DataRange) -> str | None:
-        """Describe the first fault of `range`; None if it is well-formed.
+        """Describe the first error in the data range `range`; None if it is well-formed.
 
         Faults: a facet of another datatype, an ill-typed or incomparable facet value, an ill-typed
         enumerated literal, a cyclic definition. A malformed range is treated as an unknown set.
         """
-        return self.reading(range).fault
+        return self.translate_range(range).fault
 
     def size(self, range: DataRange) -> float | None:
-        """Return the number of values in `range`: math.inf if infinite, None if undecided."""
+        """Count the values in the data range `range`: math.inf if infinite, None if undecided."""
         return self.size_up_to(range, math.inf)
 
     def size_up_to(self, range: DataRange, limit: float) -> float | None:
-        """Return min(size, limit); cheaper than `size`, and decided more often."""
+        """Count the values in the data range `range`, at most up to `limit`; None if undecided.
+        Cheaper than `size`.
+        """
         with self._with_shared_fuel(()):
             return self._sizes.get_or_make(
-                (range, limit), lambda: self._count_in_scenarios(self.formula(range), limit)
+                (range, limit), lambda: self._count_in_scenarios(self.range_formula(range), limit)
             )
 
     def _count_in_scenarios(self, formula: Formula, limit: float) -> float | None:
-        """Count the values of a formula in all scenarios; None if these disagree."""
+        """Count the values of a range's formula, at most `limit`, in each scenario of unknown data;
+        None if the counts differ.
+        """
         from shiq.datatypes.scenarios import common_answer
 
         setting = self.scenario_space([formula], ())
@@ -173,18 +195,20 @@ class DataTheory:
     def _count_in_scenario(
         self, setting: ScenarioSpace, scenario: list[ScenarioValue], limit: float
     ) -> float | None:
-        """Count in one scenario; -1 if the scenario is impossible."""
+        """Count the values of a formula in one scenario of unknown data; -1 if the scenario is
+        impossible, None if undecided.
+        """
         counts: list[float] = []
         undecided = False
         for element in scenario:
-            signature = setting.ground.signature(element)
+            signature = setting.ground.formula_mask(element)
             undecided |= signature is None
             counts.append(signature or 0)
         for cell in setting.cells:
-            left = setting.count(cell, limit, scenario)
+            left = setting.count_unnamed(cell, limit, scenario)
             if left is not None and left < 0:
                 return -1
-            signatures = setting.ground.signatures(cell)
+            signatures = setting.ground.possible_masks(cell)
             if left == 0 or signatures == (0,):
                 continue
             if left is None or len(signatures) > 1:
@@ -197,7 +221,9 @@ class DataTheory:
     # --- questions ----------------------------------------------------------------------------
 
     def partition(self, formulas: Collection[Formula]) -> CellPartition:
-        """Return the `CellPartition` of `formulas`, cached."""
+        """Split the value space into the cells that the formulas of some data ranges distinguish.
+        Cached.
+        """
         from shiq.datatypes.scenarios import CellPartition
 
         return self._grounds.get_or_make(frozenset(formulas), lambda: CellPartition(formulas))
@@ -205,14 +231,16 @@ class DataTheory:
     def scenario_space(
         self, formulas: Collection[Formula], named: Collection[DataValue]
     ) -> ScenarioSpace | None:
-        """Return the `ScenarioSpace` of `formulas` and `named` values; None if it is too large."""
-        from shiq.datatypes.scenarios import ScenarioSpace, TooManyError
+        """Make the scenarios of unknown data for some range formulas and `named` values; None if
+        there are too many.
+        """
+        from shiq.datatypes.scenarios import ScenarioSpace, TooManyCellsError
 
         try:
             setting = ScenarioSpace(
-                self.partition(formulas), named, lambda iri: self.formula(Datatype(iri))
+                self.partition(formulas), named, lambda iri: self.range_formula(Datatype(iri))
             )
-        except TooManyError:
+        except TooManyCellsError:
             return None
         return None if setting.is_too_large else setting
 
@@ -223,7 +251,8 @@ class DataTheory:
         values: Collection[tuple[str, Literal]],
         negative: Collection[tuple[str, Literal]] = (),
     ) -> bool | None:
-        """Decide whether one element can have data successors that satisfy all restrictions on it.
+        """Decide whether one element can have data values that satisfy all data restrictions and
+        assertions on it.
 
         The hierarchy and disjointness of data properties count, also owl:topDataProperty and
         owl:bottomDataProperty. An ill-typed literal makes the answer False. Source: THEORY,
@@ -236,7 +265,7 @@ class DataTheory:
         """
         key = (frozenset(at_least), frozenset(at_most), frozenset(values), frozenset(negative))
         with self._with_shared_fuel(key):
-            return self._calls.get_or_make(key, lambda: self._make_problem(*key).answer())
+            return self._calls.get_or_make(key, lambda: self._make_problem(*key).decide())
 
     def culprits(
         self,
@@ -245,24 +274,32 @@ class DataTheory:
         values: Collection[tuple[str, Literal]],
         negative: Collection[tuple[str, Literal]] = (),
     ) -> Part:
-        """Return a part of a question for which `satisfiable` already gives its answer, False or
-        None.
+        """Select some of an element's data restrictions and assertions that are contradictory, or
+        undecided, by themselves.
+
+        Arguments as for `satisfiable`, whose answer must not be True.
         """
         from shiq.datatypes.satisfiability import join_parts
 
         key = (at_least, at_most, values, negative)
         with self._with_shared_fuel(key):
-            return join_parts(self._make_problem(*key).verdict()[1])
+            return join_parts(self._make_problem(*key).decide_with_cause()[1])
 
     def decide_part(self, part: Part) -> bool | None:
-        """Decide one part of a question, as `SatisfiabilityProblem` splits it; cached."""
+        """Decide some of the restrictions and assertions of a `satisfiable` question, one
+        independent part of it. Cached.
+        """
         key = (frozenset(part[0]), frozenset(part[1]), frozenset(part[2]), frozenset(part[3]))
         return self._parts.get_or_make(key, lambda: self._make_problem(*key).decide_part())
 
     @contextmanager
     def _with_shared_fuel(self, parts: Collection[Collection[Any]]) -> Iterator[None]:
-        """Context manager: one budget of automaton steps for a question about `parts`
-        (`shared_fuel`).
+        """Context manager: give everything inside one budget of automaton steps, and record the
+        properties where it ran out.
+
+        parts: the restrictions and assertions that the question is about.
+
+        parts: the restrictions and assertions that the question is about.
 
         When it runs out, cached answers to smaller questions are dropped, since each of them is
         entitled to a budget of its own.
@@ -278,15 +315,18 @@ class DataTheory:
                     memo.clear()
 
     def _make_problem(self, *part: Any) -> SatisfiabilityProblem:
-        """Make the satisfiability problem of these restrictions and values."""
+        """Make the satisfiability problem of some restrictions and assertions; arguments as for
+        `satisfiable`.
+        """
         from shiq.datatypes.satisfiability import SatisfiabilityProblem
 
         return SatisfiabilityProblem(self, *part)
 
-    def proxies(
+    def encode_as_integers(
         self, ranges: Collection[DataRange], literals: Collection[Literal], largest: int
-    ) -> Proxies | None:
-        """Encode values as integers, so that satisfiability stays the same for another reasoner.
+    ) -> IntegerEncoding | None:
+        """Encode literals and data ranges by integers, for a reasoner that must not see them;
+        satisfiability stays the same.
 
         largest: upper bound on the data successors of one element.
 
@@ -299,10 +339,14 @@ class DataTheory:
             if isinstance(value, IllTyped):
                 return None
             values[literal] = value
-        formulas = {r: self.formula(r) for r in ranges}
+        formulas = {r: self.range_formula(r) for r in ranges}
         with self._with_shared_fuel(()):
             setting = self.scenario_space(formulas.values(), tuple(values.values()))
-            return None if setting is None else make_proxies(formulas, values, setting, largest)
+            return (
+                None
+                if setting is None
+                else make_integer_encoding(formulas, values, setting, largest)
+            )
 
 
 # Encode data values as integers, for a reasoner that must not see our literals.
@@ -317,8 +361,9 @@ _INTEGER = owl.Datatype(owl.XSD + "integer")
 
 
 @dataclass(frozen=True)
-class Proxies:
-    """The encoding, with xsd:integer as the only datatype.
+class IntegerEncoding:
+    """Integers that stand for literals, and ranges of integers that stand for data ranges, for
+    another reasoner.
 
     range: data range → its replacement. Boolean operations are preserved: the complement of a
         replaced
@@ -330,13 +375,13 @@ class Proxies:
     literal: Mapping[owl.Literal, owl.Literal]
 
 
-def make_proxies(
+def make_integer_encoding(
     ranges: Mapping[owl.DataRange, Formula],
     literals: Mapping[owl.Literal, DataValue],
     setting: ScenarioSpace,
     largest: int,
-) -> Proxies | None:
-    """Encode `ranges` and `literals`; None if something about them is undecided.
+) -> IntegerEncoding | None:
+    """Encode data ranges and literals by integers; None if a membership or size is undecided.
 
     setting: of exactly these ranges and literals.
     largest: upper bound on the data successors of one element.
@@ -347,19 +392,19 @@ def make_proxies(
     blocks: list[tuple[int, int, int]] = []  # first, last, signature
     number_of: dict[DataValue, int] = {}
     for value in setting.known:
-        signature = ground.signature(ScenarioValue(frozenset([value])))
+        signature = ground.formula_mask(ScenarioValue(frozenset([value])))
         if signature is None:
             return None
         number_of[value] = len(number_of)
         blocks.append((number_of[value], number_of[value], signature))
     rest, *cells = setting.cells
-    (of_rest,) = ground.signatures(rest)
+    (of_rest,) = ground.possible_masks(rest)
     following = len(number_of)
     for cell in cells:
-        (signature,) = ground.signatures(cell)
+        (signature,) = ground.possible_masks(cell)
         if signature == of_rest:
             continue
-        count = setting.count(cell, largest, ())
+        count = setting.count_unnamed(cell, largest, ())
         if count is None:
             return None
         if count > 0:
@@ -375,19 +420,21 @@ def make_proxies(
             return owl.DataComplementOf(_integer_range(others)) if others else owl.TOP_DATATYPE
         return _integer_range(others)
 
-    return Proxies(
+    return IntegerEncoding(
         {r: proxy_of(formula) for r, formula in ranges.items()},
         {literal: _integer_literal(number_of[value]) for literal, value in literals.items()},
     )
 
 
 def _integer_literal(number: int) -> owl.Literal:
-    """Write an integer as a literal."""
+    """Make the xsd:integer literal of a number."""
     return owl.Literal(str(number), owl.XSD + "integer")
 
 
 def _integer_range(blocks: Iterable[tuple[int, int]]) -> owl.DataRange:
-    """Return the union of inclusive, increasing blocks; an empty interval if there are none."""
+    """Make the data range that contains some blocks (first, last) of integers; the blocks are
+    increasing.
+    """
     merged: list[tuple[int, int]] = []
     for first, last in blocks:
         if merged and merged[-1][1] + 1 == first:

@@ -24,22 +24,24 @@ MOST_NODES = 400
 Row: TypeAlias = tuple[Mapping[int, int], int]
 
 
-def feasible(uppers: Sequence[Row], lowers: Sequence[Row]) -> bool | None:
-    """Decide whether an integral x ≥ 0 satisfies all rows; None if branch and bound grows too large.
+def is_feasible(uppers: Sequence[Row], lowers: Sequence[Row]) -> bool | None:
+    """Decide whether non-negative integers satisfy all linear constraints; None if branch and bound
+    grows too large.
 
     uppers: rows Σ coefficient·x ≤ bound.
     lowers: rows Σ coefficient·x ≥ bound.
     """
-    point = integral_point(uppers, lowers)
+    point = find_integral_solution(uppers, lowers)
     return None if point is None else point is not False
 
 
-def integral_point(
+def find_integral_solution(
     uppers: Sequence[Row], lowers: Sequence[Row]
 ) -> dict[int, int] | Literal[False] | None:
-    """Return a solution by its non-zero variables; False if there is none.
+    """Find non-negative integers that satisfy all linear constraints: variable → value, zeros left
+    out; False if there are none.
 
-    Returns None if branch and bound grows too large. Arguments as in `feasible`.
+    Returns None if branch and bound grows too large. Arguments as in `is_feasible`.
     """
     stack: list[tuple[list[Row], list[Row]]] = [(list(uppers), list(lowers))]
     nodes = 0
@@ -61,7 +63,9 @@ def integral_point(
 
 
 def _solve_relaxation(uppers: list[Row], lowers: list[Row]) -> dict[int, Fraction] | None:
-    """Return a rational solution of all rows by its non-zero variables; None if there is none."""
+    """Find non-negative rational numbers that satisfy all linear constraints, by the simplex
+    method; None if there are none.
+    """
     variables = sorted({i for row, _ in (*uppers, *lowers) for i in row})
     width, height = len(variables), len(uppers) + len(lowers)
     column = {variable: j for j, variable in enumerate(variables)}
@@ -108,7 +112,9 @@ def _solve_relaxation(uppers: list[Row], lowers: list[Row]) -> dict[int, Fractio
 
 
 def _pivot_row(table: list[list[Fraction]], pivot: int, entering: int) -> None:
-    """Pivot the simplex tableau in place."""
+    """Pivot the simplex tableau `table` in place: the variable `entering` becomes basic in row
+    `pivot`.
+    """
     scale = table[pivot][entering]
     line = table[pivot] = [x / scale if x else x for x in table[pivot]]
     for r, other in enumerate(table):

@@ -27,7 +27,7 @@ Segment: TypeAlias = tuple[Cut | None, Cut | None]
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """A union of intervals.
+    """A finite union of intervals of integers or rationals.
 
     start: whether it extends to -∞.
     cuts: where membership changes, increasing.
@@ -66,8 +66,8 @@ class Intervals:
         return Intervals(start, tuple(cuts))
 
     def segments(self) -> list[Segment]:
-        """Return the maximal intervals as pairs of cuts, in ascending order; None is an infinite
-        end.
+        """List the maximal intervals in ascending order, each as (lower cut, upper cut); None for
+        an infinite end.
         """
         ends: list[Cut | None] = list(self.cuts)
         if self.start:
@@ -107,7 +107,9 @@ def single_point(point: Number) -> Intervals:
 
 
 def first_integer(low: Cut | None) -> float:
-    """Return the least integer above a cut; -inf if there is none."""
+    """Return the least integer above the cut `low`, the lower end of an interval; -inf if it is
+    None.
+    """
     if low is None:
         return -math.inf
     value, side = low
@@ -115,7 +117,9 @@ def first_integer(low: Cut | None) -> float:
 
 
 def last_integer(high: Cut | None) -> float:
-    """Return the greatest integer below a cut; inf if there is none."""
+    """Return the greatest integer below the cut `high`, the upper end of an interval; inf if it is
+    None.
+    """
     if high is None:
         return math.inf
     value, side = high
@@ -123,6 +127,6 @@ def last_integer(high: Cut | None) -> float:
 
 
 def is_point(segment: Segment) -> bool:
-    """Decide whether `segment` contains exactly one point."""
+    """Decide whether the interval `segment` contains exactly one number."""
     low, high = segment
     return low is not None and high is not None and low[0] == high[0]

@@ -25,7 +25,7 @@ from shiq.datatypes.calendars import (
     days_before,
     days_in_month,
 )
-from shiq.datatypes.reals import BINARY64, SINGLE, FloatFormat, rank
+from shiq.datatypes.reals import BINARY64, SINGLE, FloatFormat, float_rank
 from shiq.datatypes.values import (
     BASE64,
     BOOLEAN,
@@ -44,11 +44,11 @@ LONGEST_NUMERAL: Final = 100_000
 
 
 class LexicalError(ValueError):
-    """A lexical form does not belong to its datatype."""
+    """Error: a lexical form is illegal for its datatype."""
 
 
 class TooLongError(Exception):
-    """A lexical form is longer than what is evaluated; it may be legal."""
+    """Error: a lexical form is too long to be evaluated; it may be legal."""
 
 
 Reader: TypeAlias = Callable[[str], Hashable]
@@ -91,14 +91,16 @@ _DURATION = re.compile(
 
 
 def read_integer(lexical: str) -> int:
-    """Read an xsd:integer."""
+    """Convert the lexical form of an xsd:integer to its value. Raises: LexicalError, TooLongError."""
     if not _INTEGER.fullmatch(lexical):
         raise LexicalError
     return _parse_integer(lexical)
 
 
 def read_decimal(lexical: str) -> Exact:
-    """Read an xsd:decimal."""
+    """Convert the lexical form of an xsd:decimal to its exact value. Raises: LexicalError,
+    TooLongError.
+    """
     if not _DECIMAL.fullmatch(lexical):
         raise LexicalError
     return _parse_decimal(lexical)
@@ -126,7 +128,7 @@ def _parse_decimal(numeral: str) -> Exact:
 
 
 def read_rational(lexical: str) -> Exact:
-    """Read an owl:rational: integer, "/", positive integer."""
+    """Convert the lexical form of an owl:rational (integer/positive integer) to its exact value."""
     parts = _RATIONAL.fullmatch(lexical)
     if not parts:
         raise LexicalError
@@ -136,7 +138,9 @@ def read_rational(lexical: str) -> Exact:
 
 
 def read_float(form: FloatFormat, lexical: str) -> int:
-    """Read an xsd:float or xsd:double; return its rank in the format (`reals.rank`)."""
+    """Convert the lexical form of an xsd:float or xsd:double to its rank in the order of the
+    format's values.
+    """
     if lexical == "NaN":
         return form.nan
     parts = _FLOAT.fullmatch(lexical)
@@ -144,7 +148,7 @@ def read_float(form: FloatFormat, lexical: str) -> int:
         raise LexicalError
     sign, digits, exponent, infinite = parts.groups()
     if infinite:
-        return rank(sign == "-", Fraction(2) ** 2000, form)
+        return float_rank(sign == "-", Fraction(2) ** 2000, form)
     magnitude = Fraction(_parse_decimal(digits))
     if magnitude and exponent:
         power = _parse_integer(exponent)
@@ -155,18 +159,20 @@ def read_float(form: FloatFormat, lexical: str) -> int:
             magnitude = Fraction(10) ** (500 if power > 0 else -500)
         else:
             magnitude *= Fraction(10) ** power
-    return rank(sign == "-", magnitude, form)
+    return float_rank(sign == "-", magnitude, form)
 
 
 def read_boolean(lexical: str) -> bool:
-    """Read an xsd:boolean."""
+    """Convert the lexical form of an xsd:boolean to its value."""
     if lexical not in ("true", "false", "0", "1"):
         raise LexicalError
     return lexical in ("true", "1")
 
 
 def read_string(lexical: str) -> str:
-    """Read an xsd:string: only characters of XML are legal."""
+    """Check the lexical form of an xsd:string, which may contain only characters that XML allows,
+    and return it.
+    """
     bad = _NOT_CHAR.search(lexical)
     if bad:
         raise LexicalError(f"U+{ord(bad[0]):04X} is not an XML character")
@@ -174,7 +180,9 @@ def read_string(lexical: str) -> str:
 
 
 def read_plain_literal(lexical: str) -> str:
-    """Read an rdf:PlainLiteral: string@ or string@tag."""
+    """Convert the lexical form of an rdf:PlainLiteral (string@ or string@tag) to the string, with
+    NUL and tag if it has one.
+    """
     string, at, tag = lexical.rpartition("@")
     if not at:
         raise LexicalError("@ is missing")
@@ -182,28 +190,28 @@ def read_plain_literal(lexical: str) -> str:
 
 
 def tagged_key(string: str, tag: str) -> str:
-    """Return the key of a string with a language tag. Case does not matter in tags."""
+    """Make the key that identifies a string with a language tag; the tag's case does not matter."""
     if not _TAG.fullmatch(tag):
         raise LexicalError(f"{tag!r} is not a language tag")
     return read_string(string) + "\0" + tag.lower()
 
 
 def read_hex(lexical: str) -> str:
-    """Read an xsd:hexBinary; the key has one character per octet."""
+    """Convert the lexical form of an xsd:hexBinary to a string with one character per octet."""
     if not _HEX.fullmatch(lexical):
         raise LexicalError
     return bytes.fromhex(lexical).decode("latin-1")
 
 
 def read_base64(lexical: str) -> str:
-    """Read an xsd:base64Binary; the key has one character per octet."""
+    """Convert the lexical form of an xsd:base64Binary to a string with one character per octet."""
     if not _BASE64.fullmatch(lexical):
         raise LexicalError
     return base64.b64decode(lexical.replace(" ", "")).decode("latin-1")
 
 
 def read_xml(lexical: str) -> str:
-    """Read an rdf:XMLLiteral; the key is the canonical form of the content, with comments."""
+    """Convert the lexical form of an rdf:XMLLiteral to its canonical XML, with comments."""
     try:
         return ElementTree.canonicalize(f"<x>{lexical}</x>", with_comments=True)
     except (ElementTree.ParseError, ValueError) as error:
@@ -211,7 +219,9 @@ def read_xml(lexical: str) -> str:
 
 
 def read_moment(calendar: Calendar, zone_required: bool, lexical: str) -> Moment:
-    """Read a value of a calendar type; the key is (index or seconds, offset in minutes or None)."""
+    """Convert the lexical form of a calendar value to (index or seconds, time zone offset in
+    minutes or None).
+    """
     parts = _CALENDAR_FORMS[calendar.name].fullmatch(lexical)
     if not parts:
         raise LexicalError
@@ -254,7 +264,7 @@ def read_moment(calendar: Calendar, zone_required: bool, lexical: str) -> Moment
 
 
 def _zone_minutes(zone: str | None) -> int | None:
-    """Return the minutes of a time zone; None without one."""
+    """Convert a time zone such as Z or +01:00 to minutes; None if there is none."""
     if zone is None or zone == "Z":
         return None if zone is None else 0
     minutes = int(zone[1:3]) * 60 + int(zone[4:])
@@ -262,10 +272,7 @@ def _zone_minutes(zone: str | None) -> int | None:
 
 
 def read_duration(kind: str, lexical: str) -> Duration:
-    """Read a duration; the key is (months, seconds).
-
-    kind: "months" or "seconds" for the subtypes with only these fields, "" for xsd:duration.
-    """
+    """Convert the lexical form of a duration to (months, seconds)."""
     parts = _DURATION.fullmatch(lexical)
     if not parts or (kind == "months" and "T" in lexical) or (kind == "months" and parts[4]):
         raise LexicalError

@@ -20,15 +20,15 @@ from shiq.datatypes.regular_expressions import (
     LINE_BREAKS,
     Ranges,
     Regex,
-    category,
+    alternation,
+    category_characters,
     characters,
-    choice,
     complement,
+    concatenate,
     difference,
-    escape,
+    escape_characters,
     intersection,
     repeat,
-    sequence,
     union,
 )
 
@@ -38,23 +38,22 @@ _LONGEST: Final = 2000
 
 
 class PatternError(Exception):
-    """The text is not an XSD regular expression."""
+    """Error: the text is not an XSD regular expression."""
 
 
 class UndecidedPatternError(Exception):
-    """A pattern may be legal, but uses an unsupported feature (a Unicode block, great length)."""
+    """Error: a pattern may be legal, but is too long or uses an unsupported feature, such as a
+    Unicode block.
+    """
 
 
 def read_pattern(pattern: str) -> Regex:
-    """Parse `pattern` to the set of matching strings of XML characters.
-
-    Raises: PatternError if it is malformed, UndecidedPatternError if it is not supported.
-    """
+    """Parse the XSD regular expression `pattern`. Only characters that XML allows match."""
     if len(pattern) > _LONGEST:
         raise UndecidedPatternError(f"the pattern is longer than {_LONGEST} characters")
     reader = _PatternReader(pattern)
     try:
-        result = reader.alternatives()
+        result = reader.read_alternatives()
     except RecursionError:
         raise UndecidedPatternError("the pattern is nested too deeply") from None
     if not reader.is_at_end:
@@ -63,7 +62,7 @@ def read_pattern(pattern: str) -> Regex:
 
 
 class _PatternReader:
-    """Recursive-descent reader of one pattern."""
+    """Recursive-descent parser of one XSD regular expression."""
 
     def __init__(self, pattern: str) -> None:
         self.pattern = pattern
@@ -71,43 +70,43 @@ class _PatternReader:
 
     @property
     def is_at_end(self) -> bool:
-        """Decide whether the pattern is read completely."""
+        """Decide whether the whole pattern has been read."""
         return self.at == len(self.pattern)
 
     def peek(self, length: int = 1) -> str:
-        """Return the next characters without consuming them."""
+        """Return the next `length` characters of the pattern without consuming them."""
         return self.pattern[self.at : self.at + length]
 
     def take(self) -> str:
-        """Consume one character. Raises: PatternError at the end."""
+        """Consume and return the next character. Raises: PatternError at the end."""
         if self.is_at_end:
             raise PatternError("the pattern ends too early")
         self.at += 1
         return self.pattern[self.at - 1]
 
     def expect(self, character: str) -> None:
-        """Consume this character. Raises: PatternError for another one."""
+        """Consume the next character, which must be `character`. Raises: PatternError."""
         if self.peek() != character:
             raise PatternError(f"{character} expected at {self.at}")
         self.at += 1
 
-    def alternatives(self) -> Regex:
-        """Read branches separated by ``|``."""
-        branches = [self.branch()]
+    def read_alternatives(self) -> Regex:
+        """Parse alternatives separated by ``|``."""
+        branches = [self.read_branch()]
         while self.peek() == "|":
             self.at += 1
-            branches.append(self.branch())
-        return choice(branches)
+            branches.append(self.read_branch())
+        return alternation(branches)
 
-    def branch(self) -> Regex:
-        """Read a sequence of quantified atoms."""
+    def read_branch(self) -> Regex:
+        """Parse one alternative: a sequence of quantified atoms."""
         pieces = []
         while not self.is_at_end and self.peek() not in "|)":
-            pieces.append(self.quantify(self.atom()))
-        return sequence(*pieces) if pieces else EPSILON
+            pieces.append(self.read_quantifier(self.read_atom()))
+        return concatenate(*pieces) if pieces else EPSILON
 
-    def quantify(self, atom: Regex) -> Regex:
-        """Read a quantifier, and apply it to ``atom``."""
+    def read_quantifier(self, atom: Regex) -> Regex:
+        """Parse an optional quantifier, and apply it to the expression ``atom`` before it."""
         match self.peek():
             case "?":
                 low, high = 0, 1
@@ -117,26 +116,28 @@ class _PatternReader:
                 low, high = 1, -1
             case "{":
                 self.at += 1
-                low, high = self.bounds()
+                low, high = self.read_bounds()
                 return repeat(atom, low, None if high < 0 else high)
             case _:
                 return atom
         self.at += 1
         return repeat(atom, low, None if high < 0 else high)
 
-    def bounds(self) -> tuple[int, int]:
-        """Read the bounds after ``{``; -1 for no upper bound."""
-        low = high = self.number()
+    def read_bounds(self) -> tuple[int, int]:
+        """Parse the bounds of a quantifier after its ``{``: (least, greatest) number of copies, -1
+        for no greatest.
+        """
+        low = high = self.read_number()
         if self.peek() == ",":
             self.at += 1
-            high = -1 if self.peek() == "}" else self.number()
+            high = -1 if self.peek() == "}" else self.read_number()
         self.expect("}")
         if 0 <= high < low:
             raise PatternError(f"empty quantifier range before {self.at}")
         return low, high
 
-    def number(self) -> int:
-        """Read a number. Raises: PatternError."""
+    def read_number(self) -> int:
+        """Parse a decimal number. Raises: PatternError."""
         start = self.at
         while self.peek() and self.peek() in "0123456789":
             self.at += 1
@@ -147,25 +148,27 @@ class _PatternReader:
             raise UndecidedPatternError(f"the quantifier {digits} is too large")
         return int(digits)
 
-    def atom(self) -> Regex:
-        """Read one atom: a group, a class, an escape or a character."""
+    def read_atom(self) -> Regex:
+        """Parse one atom: a group in parentheses, a character class, an escape or a character."""
         character = self.take()
         if character == "(":
-            inner = self.alternatives()
+            inner = self.read_alternatives()
             self.expect(")")
             return inner
         if character == ".":
             return _legal_characters(complement(LINE_BREAKS))
         if character == "[":
-            return _legal_characters(self.group())
+            return _legal_characters(self.read_class())
         if character == "\\":
-            return _legal_characters(self.escape()[0])
+            return _legal_characters(self.read_escape()[0])
         if character in _META:
             raise PatternError(f"{character} out of place at {self.at - 1}")
         return _legal_characters(_character_range(character))
 
-    def escape(self) -> tuple[Ranges, str]:
-        """Read an escape after its backslash: the class, and the character if it is a single one."""
+    def read_escape(self) -> tuple[Ranges, str]:
+        """Parse an escape after its backslash. Return the characters it matches, and the character
+        if it is a single one.
+        """
         letter = self.take()
         if letter in "pP":
             self.expect("{")
@@ -176,13 +179,13 @@ class _PatternReader:
             return _property_ranges(name, letter == "P"), ""
         if letter in _ESCAPED:
             return _character_range(_ESCAPED[letter]), _ESCAPED[letter]
-        found = escape(letter)
+        found = escape_characters(letter)
         if found is None:
             raise PatternError(f"unknown escape \\{letter}")
         return found, ""
 
-    def group(self) -> Ranges:
-        """Read a character class expression after its ``[``, including the closing bracket."""
+    def read_class(self) -> Ranges:
+        """Parse a character class after its ``[``, including the closing bracket."""
         negative = self.peek() == "^"
         self.at += negative
         collected: list[Ranges] = []
@@ -190,54 +193,58 @@ class _PatternReader:
         while self.peek() != "]" or not collected:
             if self.peek(2) == "-[" and collected:
                 self.at += 2
-                removed = self.group()
+                removed = self.read_class()
                 if self.peek() != "]":
                     raise PatternError(f"] expected after a subtraction at {self.at}")
                 break
-            collected.append(self.member())
+            collected.append(self.read_class_member())
         self.expect("]")
         everything = union(*collected)
         return difference(complement(everything) if negative else everything, removed)
 
-    def member(self) -> Ranges:
-        """Read one character, range or escape of a class."""
-        ranges, low = self.single()
+    def read_class_member(self) -> Ranges:
+        """Parse one member of a character class: a character, a range or an escape."""
+        ranges, low = self.read_class_character()
         if not low or self.peek() != "-" or self.peek(2) in ("-]", "-["):
             return ranges
         self.at += 1
-        _, high = self.single()
+        _, high = self.read_class_character()
         if not high or ord(high) < ord(low):
             raise PatternError(f"broken range before {self.at}")
         return ((ord(low), ord(high)),)
 
-    def single(self) -> tuple[Ranges, str]:
-        """Read a single character or escape inside a class."""
+    def read_class_character(self) -> tuple[Ranges, str]:
+        """Parse one character or escape in a character class. Return the characters it matches, and
+        the character if single.
+        """
         character = self.take()
         if character == "\\":
-            return self.escape()
+            return self.read_escape()
         if character in "[]":
             raise PatternError(f"{character} out of place at {self.at - 1}")
         return _character_range(character), character
 
 
 def _character_range(character: str) -> Ranges:
-    """The range of one character."""
+    """Return the code point range of one character."""
     return ((ord(character), ord(character)),)
 
 
 def _legal_characters(ranges: Ranges) -> Regex:
-    """The expression for a character of ``ranges`` that XML allows."""
+    """Make the expression for one character of ``ranges`` that XML allows."""
     return characters(intersection(ranges, CHAR))
 
 
 def _property_ranges(name: str, negative: bool) -> Ranges:
-    """The characters of a Unicode category or block."""
+    r"""Return the code points of a Unicode category or block, as in ``\p{Lu}``; the others if
+    ``negative``.
+    """
     if name.startswith("Is"):
         if name[2:] not in BLOCKS:
             raise UndecidedPatternError(f"the Unicode block {name[2:]} is not supported")
         found: Ranges | None = (BLOCKS[name[2:]],)
     else:
-        found = category(name)
+        found = category_characters(name)
     if found is None:
         raise PatternError(f"no such category: {name}")
     return complement(found) if negative else found

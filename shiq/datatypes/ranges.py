@@ -22,9 +22,9 @@ from shiq.datatypes.datatype_map import (
     UndecidedFacetError,
     check_facet,
     denoted_value,
-    facet_set,
     is_known,
-    shorten,
+    shorten_iri,
+    values_of_facet,
 )
 from shiq.datatypes.values import FORMS_OF, DataValue, IllTyped, TrivialSet, ValueSet
 from shiq.model.axioms import BY_FORM
@@ -32,7 +32,7 @@ from shiq.model.axioms import BY_FORM
 
 @dataclass(frozen=True, slots=True)
 class KnownRange:
-    """A value set of one space.
+    """A leaf of a range formula: a set of values of known datatype, within one value space.
 
     datatype: its IRI, if it is a whole datatype.
     """
@@ -44,35 +44,37 @@ class KnownRange:
 
 @dataclass(frozen=True, slots=True)
 class UnknownSet:
-    """An arbitrary set of values, the same at every occurrence of ``source``."""
+    """A leaf of a range formula: a set of values of which nothing is known. It is the same set
+    wherever its ``source`` occurs.
+    """
 
     source: owl.DataRange
 
 
 @dataclass(frozen=True, slots=True)
 class Enumeration:
-    """A finite set of values."""
+    """A leaf of a range formula: a finite set of data values."""
 
     values: frozenset[DataValue]
 
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """The complement of a formula."""
+    """Negation in a range formula: the values outside the operand."""
 
     operand: Formula
 
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """The intersection of formulas."""
+    """Conjunction in a range formula: the values in all operands."""
 
     operands: tuple[Formula, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """The union of formulas."""
+    """Disjunction in a range formula: the values in at least one operand."""
 
     operands: tuple[Formula, ...]
 
@@ -85,7 +87,8 @@ EVERY_VALUE = And(())
 
 @dataclass(frozen=True, slots=True)
 class RangeFormula:
-    """A data range as a formula.
+    """The translation of a data range to a Boolean formula over value sets, with the faults found
+    on the way.
 
     fault: the first fault, or None.
     unknown_datatypes: IRIs of its datatypes without known meaning.
@@ -97,7 +100,8 @@ class RangeFormula:
 
 
 def read_range(data_range: owl.DataRange, definitions: Mapping[str, owl.DataRange]) -> RangeFormula:
-    """Translate `data_range`, with `definitions` unfolded.
+    """Translate an OWL data range to a Boolean formula over value sets, with datatype definitions
+    unfolded.
 
     Malformed parts become unknown leaves; the first fault is recorded.
     """
@@ -109,7 +113,9 @@ def read_range(data_range: owl.DataRange, definitions: Mapping[str, owl.DataRang
 
 
 class _RangeReader:
-    """Reader of data ranges that unfolds definitions and records faults."""
+    """Translator of OWL data ranges to formulas. It unfolds datatype definitions and records
+    faults.
+    """
 
     def __init__(self, definitions: Mapping[str, owl.DataRange]) -> None:
         self.definitions = definitions
@@ -118,7 +124,7 @@ class _RangeReader:
         self.unfolding: list[str] = []
 
     def record_fault(self, data_range: owl.DataRange, message: str) -> Formula:
-        """Record a fault; return an unknown set in place of the range."""
+        """Record an error in a data range, and return an unknown set that stands for the range."""
         self.faults.append(message)
         return UnknownSet(data_range)
 
@@ -140,11 +146,11 @@ class _RangeReader:
         raise TypeError(data_range)
 
     def read_datatype(self, iri: str) -> Formula:
-        """Translate a datatype: a known, defined or unknown one."""
+        """Translate a datatype to a formula: a known, a defined or an unknown one."""
         if iri == LITERAL:
             return EVERY_VALUE
         if iri in self.definitions and iri in KNOWN_FACETS:
-            self.faults.append(f"{shorten(iri)} is redefined; it keeps its own meaning")
+            self.faults.append(f"{shorten_iri(iri)} is redefined; it keeps its own meaning")
         if iri in PARTS:
             return Or(tuple(self.read_datatype(part) for part in PARTS[iri]))
         if iri in TYPES:
@@ -163,7 +169,7 @@ class _RangeReader:
         return formula
 
     def read_enumeration(self, data_range: owl.DataOneOf) -> Formula:
-        """Translate an enumeration of literals."""
+        """Translate an enumeration of literals to a formula."""
         values = []
         for literal in data_range.literals:
             value = denoted_value(literal, self.definitions)
@@ -181,7 +187,7 @@ class _RangeReader:
         return Enumeration(frozenset(values))
 
     def read_restriction(self, data_range: owl.DatatypeRestriction) -> Formula:
-        """Translate a datatype restricted by facets."""
+        """Translate a datatype restricted by facets to a formula."""
         iri = data_range.datatype.iri
         base = self.read_datatype(iri)
         if not data_range.facets:
@@ -193,18 +199,18 @@ class _RangeReader:
                 return And((base, UnknownSet(data_range)))
             return self.record_fault(
                 data_range,
-                f"{shorten(iri)} takes no facets: it is not a datatype of the datatype map",
+                f"{shorten_iri(iri)} takes no facets: it is not a datatype of the datatype map",
             )
         try:
             for facet, literal in data_range.facets:
                 check_facet(iri, facet, literal)
         except FacetError as error:
             return self.record_fault(data_range, str(error))
-        parts = [self.restrict(part, data_range) for part in PARTS.get(iri, (iri,))]
+        parts = [self.apply_facets(part, data_range) for part in PARTS.get(iri, (iri,))]
         return parts[0] if len(parts) == 1 else Or(tuple(parts))
 
-    def restrict(self, iri: str, data_range: owl.DatatypeRestriction) -> Formula:
-        """Translate one datatype of `TYPES` under the facets of `data_range`.
+    def apply_facets(self, iri: str, data_range: owl.DatatypeRestriction) -> Formula:
+        """Restrict one known datatype by the facets of a data range, and return the formula.
 
         If some facet does not belong to the datatype, the result is empty.
         """
@@ -216,7 +222,7 @@ class _RangeReader:
                 values = values.meet(values.complement())
                 continue
             try:
-                values = values.meet(facet_set(iri, facet, literal))
+                values = values.meet(values_of_facet(iri, facet, literal))
             except UndecidedFacetError:
                 undecided.append(
                     UnknownSet(owl.DatatypeRestriction(data_range.datatype, ((facet, literal),)))
@@ -229,7 +235,7 @@ class _RangeReader:
 
 
 def leaves(formula: Formula) -> Iterator[Leaf]:
-    """Yield the leaves of `formula`, with repetitions."""
+    """Yield the leaves of a range formula, with repetitions."""
     match formula:
         case Not(operand):
             yield from leaves(operand)
@@ -241,7 +247,9 @@ def leaves(formula: Formula) -> Iterator[Leaf]:
 
 
 def depends_on_unknown(formula: Formula) -> bool:
-    """Decide whether a leaf of `formula` is unknown, or enumerates an opaque value."""
+    """Decide whether a range formula contains an unknown set, or enumerates a value of unknown
+    datatype.
+    """
     return any(
         isinstance(leaf, UnknownSet)
         or (isinstance(leaf, Enumeration) and any(value.is_opaque for value in leaf.values))
@@ -250,7 +258,9 @@ def depends_on_unknown(formula: Formula) -> bool:
 
 
 def evaluate(formula: Formula, truth: Callable[[Leaf], bool | None]) -> bool | None:
-    """Return the three-valued truth of `formula`, given the truth of its leaves."""
+    """Compute the three-valued truth of a range formula; `truth` gives that of its leaves, None is
+    undecided.
+    """
     match formula:
         case Not(operand):
             value = evaluate(operand, truth)
@@ -275,7 +285,7 @@ def evaluate(formula: Formula, truth: Callable[[Leaf], bool | None]) -> bool | N
 
 
 def contains_value(formula: Formula, value: DataValue) -> bool | None:
-    """Decide whether `value` lies in `formula`, whatever its unknown leaves are.
+    """Decide whether a data value lies in a range formula, whatever its unknown sets contain.
 
     Returns None if the answer depends on them.
     """
@@ -303,6 +313,6 @@ def contains_value(formula: Formula, value: DataValue) -> bool | None:
 
 
 def datatype_of(value: DataValue) -> str:
-    """Return the datatype of an opaque value."""
+    """Return the datatype IRI of a value of unknown datatype."""
     assert isinstance(value.key, tuple)
     return str(value.key[0])

@@ -31,7 +31,7 @@ INTEGER, DECIMAL, RATIONAL, IRRATIONAL = range(4)
 
 
 def layer_of(number: int | Fraction) -> int:
-    """Return the innermost layer that contains `number`: INTEGER, DECIMAL or RATIONAL."""
+    """Classify a number as INTEGER, DECIMAL (finite decimal expansion) or RATIONAL."""
     denominator = number.denominator
     if denominator == 1:
         return INTEGER
@@ -46,7 +46,9 @@ def layer_of(number: int | Fraction) -> int:
 
 @dataclass(frozen=True, slots=True)
 class RealSet:
-    """A set of reals: one union of intervals per layer."""
+    """A set of real numbers: one union of intervals each for integers, other decimals, other
+    rationals and irrationals.
+    """
 
     layers: tuple[Intervals, Intervals, Intervals, Intervals]
 
@@ -78,7 +80,7 @@ class RealSet:
 
 
 def _count_in_layer(layer: int, segment: Segment) -> float:
-    """Count the numbers of a layer in a segment."""
+    """Count the integers, other decimals, other rationals or irrationals (`layer`) in an interval."""
     if layer == INTEGER:
         return (
             math.inf
@@ -92,7 +94,9 @@ def _count_in_layer(layer: int, segment: Segment) -> float:
 
 
 def reals_in(intervals: Intervals, outermost: int = IRRATIONAL) -> RealSet:
-    """Return the numbers of `intervals` in the layers up to `outermost`."""
+    """Make the set of the numbers in `intervals`; `outermost`: the widest of integers, decimals,
+    rationals and reals to include.
+    """
     return RealSet(
         (
             intervals,
@@ -105,7 +109,7 @@ def reals_in(intervals: Intervals, outermost: int = IRRATIONAL) -> RealSet:
 
 @dataclass(frozen=True, slots=True)
 class FloatFormat:
-    """A binary floating-point format.
+    """A binary floating-point format: xsd:float or xsd:double.
 
     digits: precision in bits.
     lowest: least exponent.
@@ -118,7 +122,7 @@ class FloatFormat:
 
     @property
     def nan(self) -> int:
-        """The rank of NaN."""
+        """Return the rank that stands for NaN, one above that of INF."""
         return self.infinity + 1
 
 
@@ -126,8 +130,9 @@ SINGLE = FloatFormat(24, -149, 0x7F800000)
 BINARY64 = FloatFormat(53, -1074, 0x7FF0000000000000)
 
 
-def rank(negative: bool, magnitude: Fraction, form: FloatFormat) -> int:
-    """Round ±magnitude to the nearest value of `form` and return its rank.
+def float_rank(negative: bool, magnitude: Fraction, form: FloatFormat) -> int:
+    """Round ±magnitude to the nearest value of the format; return its rank in the order of the
+    format's values.
 
     Ties go to even; overflow gives infinity. Ranks are the bit patterns of the non-negative values,
     and continue from -1 (for -0) downwards for the negative ones. Source: XSD 1.1 part 2,
@@ -147,7 +152,7 @@ def rank(negative: bool, magnitude: Fraction, form: FloatFormat) -> int:
 
 @dataclass(frozen=True, slots=True)
 class FloatSet:
-    """A set of floating-point values of one format.
+    """A set of floating-point values of one format, as intervals of ranks.
 
     ranks: those of its numbers.
     nan: whether NaN is included.
@@ -179,7 +184,9 @@ class FloatSet:
 
 
 def floats_in_bound(facet: str, bound: int, form: FloatFormat) -> FloatSet:
-    """Return the values of `form` that satisfy a min/max facet with this rank; none if it is NaN."""
+    """Return the set of the values that satisfy a min/max facet; `bound`: rank of the facet's
+    value. Empty for NaN.
+    """
     if bound == form.nan:
         return FloatSet(form, NONE, False)
     lower, upper = (-1, 0) if bound in (-1, 0) else (bound, bound)
@@ -187,7 +194,7 @@ def floats_in_bound(facet: str, bound: int, form: FloatFormat) -> FloatSet:
 
 
 def bound_interval(facet: str, lower: int | Fraction, upper: int | Fraction) -> Intervals:
-    """Return the interval that a min/max facet leaves.
+    """Return the interval of values that satisfy a min/max facet.
 
     lower, upper: all values between them equal the facet's value.
     """
@@ -204,5 +211,5 @@ def bound_interval(facet: str, lower: int | Fraction, upper: int | Fraction) -> 
 
 
 def all_floats(form: FloatFormat) -> FloatSet:
-    """Return all values of a format."""
+    """Return the set of all values of a floating-point format."""
     return FloatSet(form, ALL, True)

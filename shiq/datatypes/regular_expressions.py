@@ -38,8 +38,8 @@ LAST: Final = 0x10FFFF
 SEPARATOR: Final = 0
 
 
-def ranges_of(pairs: Iterable[tuple[int, int]]) -> Ranges:
-    """Return the union of inclusive ranges, in normal form."""
+def merge_ranges(pairs: Iterable[tuple[int, int]]) -> Ranges:
+    """Merge inclusive code point ranges into sorted, disjoint ones."""
     merged: list[tuple[int, int]] = []
     for low, high in sorted(pairs):
         if merged and low <= merged[-1][1] + 1:
@@ -49,21 +49,18 @@ def ranges_of(pairs: Iterable[tuple[int, int]]) -> Ranges:
     return tuple(merged)
 
 
-def single(characters: str) -> Ranges:
-    """Return the set of these characters."""
-    return ranges_of((ord(c), ord(c)) for c in characters)
+def character_set(characters: str) -> Ranges:
+    """Make the code point ranges of these characters."""
+    return merge_ranges((ord(c), ord(c)) for c in characters)
 
 
 def union(*sets: Ranges) -> Ranges:
-    """Return the union of sets."""
-    return ranges_of(pair for ranges in sets for pair in ranges)
+    """Return the union of sets of code points."""
+    return merge_ranges(pair for ranges in sets for pair in ranges)
 
 
 def complement(ranges: Ranges) -> Ranges:
-    """Return all other code points, including separators and surrogates.
-
-    Intersect with `CHAR` to get the characters that strings may have.
-    """
+    """Return all code points outside a set, including separators and surrogates."""
     result, low = [], 0
     for first, last in ranges:
         if low < first:
@@ -75,7 +72,7 @@ def complement(ranges: Ranges) -> Ranges:
 
 
 def intersection(a: Ranges, b: Ranges) -> Ranges:
-    """Return the intersection of two sets."""
+    """Return the intersection of two sets of code points."""
     return complement(union(complement(a), complement(b)))
 
 
@@ -84,16 +81,16 @@ def difference(a: Ranges, b: Ranges) -> Ranges:
     return intersection(a, complement(b))
 
 
-def size(ranges: Ranges) -> int:
-    """Return the number of code points."""
+def count_characters(ranges: Ranges) -> int:
+    """Count the code points in a set."""
     return sum(high - low + 1 for low, high in ranges)
 
 
 CHAR: Final[Ranges] = ((0x1, 0xD7FF), (0xE000, 0xFFFD), (0x10000, LAST))
 OCTET: Final[Ranges] = ((0, 255),)
-LINE_BREAKS: Final = single("\n\r")
-SPACE: Final = single(" \t\n\r")
-NAME_START: Final[Ranges] = ranges_of(
+LINE_BREAKS: Final = character_set("\n\r")
+SPACE: Final = character_set(" \t\n\r")
+NAME_START: Final[Ranges] = merge_ranges(
     (
         *(
             (0x3A, 0x3A),
@@ -170,8 +167,10 @@ def _unicode_categories() -> dict[str, Ranges]:
 
 
 @cache
-def category(name: str) -> Ranges | None:
-    """Return the characters of a general category ("Lu") or group ("L"); None if it does not exist."""
+def category_characters(name: str) -> Ranges | None:
+    """Return the code points of a Unicode general category ("Lu") or group of categories ("L");
+    None if it does not exist.
+    """
     table = _unicode_categories()
     if name == "Cs" or len(name) not in (1, 2):
         return None
@@ -180,10 +179,12 @@ def category(name: str) -> Ranges | None:
 
 
 @cache
-def escape(letter: str) -> Ranges | None:
-    r"""Return the class of a multi-character escape such as ``\d``; None if it does not exist."""
+def escape_characters(letter: str) -> Ranges | None:
+    r"""Return the code points that a multi-character escape such as ``\d`` matches; None if it does
+    not exist.
+    """
     if letter.isupper():
-        positive = escape(letter.lower())
+        positive = escape_characters(letter.lower())
         return None if positive is None else complement(positive)
     match letter:
         case "s":
@@ -193,9 +194,15 @@ def escape(letter: str) -> Ranges | None:
         case "c":
             return NAME
         case "d":
-            return category("Nd")
+            return category_characters("Nd")
         case "w":
-            return complement(union(category("P") or (), category("Z") or (), category("C") or ()))
+            return complement(
+                union(
+                    category_characters("P") or (),
+                    category_characters("Z") or (),
+                    category_characters("C") or (),
+                )
+            )
     return None
 
 
@@ -204,11 +211,11 @@ FUEL: Final = 400_000
 
 
 class OutOfFuelError(Exception):
-    """Signal: a question needs more steps than its budget has."""
+    """Signal: a question about automata needs more steps than its budget has."""
 
 
 class Fuel:
-    """Remaining steps of a question.
+    """The step budget of one question about automata.
 
     is_spent: a step was requested when none was left.
     ran_out: an automaton was abandoned, for lack of steps or of its own share of them.
@@ -222,11 +229,13 @@ class Fuel:
 
     @property
     def steps_taken(self) -> int:
-        """Steps taken so far, at most the budget of one question."""
+        """Return the number of steps taken so far, at most the whole budget."""
         return FUEL - self.left
 
     def burn(self, steps: int, floor: int = 0) -> None:
-        """Take `steps` from the budget. Raises: OutOfFuelError if fewer than `floor` would be left."""
+        """Take `steps` from the step budget. Raises: OutOfFuelError if fewer than `floor` would be
+        left.
+        """
         self.left -= steps
         if self.left < floor:
             self.is_spent |= self.left < 0
@@ -237,14 +246,14 @@ _current: ContextVar[Fuel | None] = ContextVar("fuel", default=None)
 
 
 def current_fuel() -> Fuel:
-    """Return the budget of the current question, or a fresh one outside of questions."""
+    """Return the step budget of the current question, or a fresh one outside of questions."""
     return _current.get() or Fuel()
 
 
 @contextmanager
 def shared_fuel() -> Iterator[Fuel]:
-    """Context manager: one budget for all automata used inside. A nested question uses the outer
-    one.
+    """Context manager: give all automata used inside one step budget. A nested question uses the
+    outer one.
     """
     outer = _current.get()
     if outer is not None:
@@ -258,7 +267,8 @@ def shared_fuel() -> Iterator[Fuel]:
 
 
 class Regex:
-    """An interned node of a regular expression.
+    """A regular expression with complement and intersection, as an interned tree node: equal ones
+    are one object.
 
     kind, parts: the operator and its operands (nodes, character ranges or numbers).
     nullable: whether the empty string matches.
@@ -278,7 +288,7 @@ _serials = counter()
 
 
 def _intern_node(kind: str, nullable: bool, *parts: Any) -> Regex:
-    """Return the interned node of this kind with these parts."""
+    """Return the one expression node with this operator and these operands; make it if it is new."""
     key = (kind, *parts)
     found = _interned.get(key)
     if found is None:
@@ -295,7 +305,7 @@ def _intern_node(kind: str, nullable: bool, *parts: Any) -> Regex:
 
 
 def _shortest_length(kind: str, nullable: bool, parts: tuple[Any, ...]) -> float:
-    """Length of the shortest string of a node."""
+    """Compute a lower bound on the length of the strings that an expression matches."""
     match kind:
         case "sequence":
             return float(sum(part.shortest for part in parts))
@@ -314,20 +324,20 @@ EVERYTHING: Final = _intern_node("and", True)
 
 
 def characters(ranges: Ranges) -> Regex:
-    """Return the expression for one character out of `ranges`."""
+    """Make the expression that matches one character out of `ranges`."""
     return _intern_node("characters", False, ranges) if ranges else EMPTY
 
 
-def sequence(*parts: Regex) -> Regex:
-    """Return the concatenation of `parts`."""
+def concatenate(*parts: Regex) -> Regex:
+    """Make the concatenation of several expressions."""
     result = EPSILON
     for part in reversed(parts):
-        result = join(part, result)
+        result = concatenate_two(part, result)
     return result
 
 
-def join(first: Regex, rest: Regex) -> Regex:
-    """Return the concatenation of two expressions."""
+def concatenate_two(first: Regex, rest: Regex) -> Regex:
+    """Make the concatenation of two expressions."""
     if first is EMPTY or rest is EMPTY:
         return EMPTY
     if first is EPSILON:
@@ -335,17 +345,19 @@ def join(first: Regex, rest: Regex) -> Regex:
     if rest is EPSILON:
         return first
     if first.kind == "sequence":
-        return join(first.parts[0], join(first.parts[1], rest))
+        return concatenate_two(first.parts[0], concatenate_two(first.parts[1], rest))
     return _intern_node("sequence", first.nullable and rest.nullable, first, rest)
 
 
-def text(string: str) -> Regex:
-    """Return the expression for exactly this string."""
-    return sequence(*(characters(ranges_of([(ord(c), ord(c))])) for c in string))
+def exact_string(string: str) -> Regex:
+    """Make the expression that matches exactly this string."""
+    return concatenate(*(characters(merge_ranges([(ord(c), ord(c))])) for c in string))
 
 
 def _flatten_parts(kind: str, parts: Iterable[Regex]) -> list[Regex]:
-    """Flatten nested nodes of one kind; drop repeated parts."""
+    """Collect the operands of a union or intersection, with nested ones of the same kind flattened
+    and repeats dropped.
+    """
     distinct: dict[int, Regex] = {}
     for part in parts:
         for inner in part.parts if part.kind == kind else (part,):
@@ -353,8 +365,8 @@ def _flatten_parts(kind: str, parts: Iterable[Regex]) -> list[Regex]:
     return [distinct[serial] for serial in sorted(distinct)]
 
 
-def choice(parts: Iterable[Regex]) -> Regex:
-    """Return the union of `parts`."""
+def alternation(parts: Iterable[Regex]) -> Regex:
+    """Make the union of expressions."""
     flat = _flatten_parts("or", parts)
     if EVERYTHING in flat:
         return EVERYTHING
@@ -364,8 +376,8 @@ def choice(parts: Iterable[Regex]) -> Regex:
 
 
 def intersect(parts: Iterable[Regex]) -> Regex:
-    """Return the intersection of `parts`."""
-    flat = _merge_lengths(_flatten_parts("and", parts))
+    """Make the intersection of expressions."""
+    flat = _merge_length_constraints(_flatten_parts("and", parts))
     if EMPTY in flat:
         return EMPTY
     if len(flat) == 1:
@@ -373,13 +385,11 @@ def intersect(parts: Iterable[Regex]) -> Regex:
     return _intern_node("and", all(p.nullable for p in flat), *flat)
 
 
-def _merge_lengths(parts: list[Regex]) -> list[Regex]:
-    """Merge repetitions of the same characters, and complements of such, which only bound the
-    length.
-    """
+def _merge_length_constraints(parts: list[Regex]) -> list[Regex]:
+    """Merge those operands of an intersection that only bound the length, over the same characters."""
     spans: dict[Regex, list[tuple[int, float]]] = {}
     for node in parts:
-        if is_length(node):
+        if is_length_constraint(node):
             part, low, high = node.parts
             spans[part] = [
                 (max(low, a), b if high is None else min(high, b))
@@ -388,25 +398,25 @@ def _merge_lengths(parts: list[Regex]) -> list[Regex]:
     others = []
     for node in parts:
         inner = node.parts[0] if node.kind == "not" else None
-        if inner is not None and is_length(inner) and inner.parts[0] in spans:
+        if inner is not None and is_length_constraint(inner) and inner.parts[0] in spans:
             part, low, high = inner.parts
             outside = [(0, low - 1)] if high is None else [(0, low - 1), (high + 1, math.inf)]
             spans[part] = [(max(a, c), min(b, d)) for a, b in spans[part] for c, d in outside]
-        elif not is_length(node):
+        elif not is_length_constraint(node):
             others.append(node)
     for part, pieces in spans.items():
         lengths = [repeat(part, a, None if b == math.inf else int(b)) for a, b in pieces if a <= b]
-        others.append(choice(lengths))
+        others.append(alternation(lengths))
     return sorted(others, key=lambda node: node.serial)
 
 
-def is_length(node: Regex) -> bool:
-    """Decide whether `node` constrains only the length, over some set of characters."""
+def is_length_constraint(node: Regex) -> bool:
+    """Decide whether an expression only bounds the length of strings over some set of characters."""
     return node.kind == "repeat" and node.parts[0].kind == "characters"
 
 
 def negation(part: Regex) -> Regex:
-    """Return the complement, relative to all strings of code points."""
+    """Make the complement of an expression, relative to all strings of code points."""
     if part.kind == "not":
         inner: Regex = part.parts[0]
         return inner
@@ -416,7 +426,7 @@ def negation(part: Regex) -> Regex:
 
 
 def repeat(part: Regex, low: int = 0, high: int | None = None) -> Regex:
-    """Return the expression for `low` to `high` copies of `part`; None is no upper bound."""
+    """Make the expression for `low` to `high` copies of `part`; None is no upper bound."""
     if part.nullable:
         low = 0
     if high == 0 or part is EPSILON:
@@ -436,6 +446,6 @@ def repeat(part: Regex, low: int = 0, high: int | None = None) -> Regex:
 
 
 def remaining_repeats(node: Regex) -> Regex:
-    """Return what remains of a repetition after one copy."""
+    """Return the expression for the further copies of a repetition, after one copy."""
     part, low, high = node.parts
     return repeat(part, max(low - 1, 0), None if high is None else high - 1)

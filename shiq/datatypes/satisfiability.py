@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from shiq.datatypes.ranges import Formula, contains_value, depends_on_unknown
 from shiq.datatypes.scenarios import ScenarioSpace, ScenarioValue, common_answer
-from shiq.datatypes.successors import DataNeed, Label, Limit, Supply, is_solvable
+from shiq.datatypes.successors import DataLimit, DataNeed, Label, ValueSupply, is_solvable
 from shiq.datatypes.values import DataValue, IllTyped
 from shiq.model import OWL, TOP_DATATYPE, DataRange, Literal
 from shiq.model.clause import DataAtLeast, DataAtMost
@@ -35,44 +35,47 @@ Part: TypeAlias = tuple[
 ]
 
 
-class Datatypes(Protocol):
-    """The part of `DataTheory` that a question uses."""
+class DatatypeLayer(Protocol):
+    """The methods of `DataTheory` that a satisfiability problem uses."""
 
     roles: RoleBox
 
     def value(self, literal: Literal) -> DataValue | IllTyped:
-        """See `DataTheory.value`."""
+        """Return the data value of a literal; see `DataTheory.value`."""
 
-    def formula(self, range: DataRange) -> Formula:
-        """See `DataTheory.formula`."""
+    def range_formula(self, range: DataRange) -> Formula:
+        """Return the Boolean formula of a data range; see `DataTheory.range_formula`."""
 
     def size_up_to(self, range: DataRange, limit: float) -> float | None:
-        """See `DataTheory.size_up_to`."""
+        """Count the values in a data range, at most `limit`; see `DataTheory.size_up_to`."""
 
     def scenario_space(
         self, formulas: Collection[Formula], named: Collection[DataValue]
     ) -> ScenarioSpace | None:
-        """See `DataTheory.scenario_space`."""
+        """Make the scenarios of unknown data; see `DataTheory.scenario_space`."""
 
     def decide_part(self, part: Part) -> bool | None:
-        """See `DataTheory.decide_part`."""
+        """Decide some of the restrictions and assertions of an element; see
+        `DataTheory.decide_part`.
+        """
 
 
 def join_parts(parts: Collection[Part]) -> Part:
-    """Join several parts of a question into one."""
+    """Join several sets of data restrictions and assertions into one."""
     at_least, at_most, values, negative = ([x for part in parts for x in part[i]] for i in range(4))
     return at_least, at_most, values, negative  # type: ignore[return-value]
 
 
 class SatisfiabilityProblem:
-    """A satisfiability problem: restrictions and asserted values of one element.
+    """The question whether one element can satisfy its data restrictions (≥n, ≤n) and its asserted
+    and negated values.
 
     See `DataTheory.satisfiable` for the arguments.
     """
 
     def __init__(
         self,
-        theory: Datatypes,
+        theory: DatatypeLayer,
         at_least: Collection[DataAtLeast],
         at_most: Collection[DataAtMost],
         values: Collection[tuple[str, Literal]],
@@ -88,15 +91,17 @@ class SatisfiabilityProblem:
         self.forbidden: dict[DataValue, Label] = {}
 
     def superproperties(self, property: str) -> Label:
-        """Return `property` with all properties above it, including owl:topDataProperty."""
+        """Return `property` with all data properties above it, including owl:topDataProperty."""
         return self.theory.roles.data_superproperties(property) | {TOP}
 
-    def answer(self) -> bool | None:
-        """Decide the question; None if undecided."""
-        return self.verdict()[0]
+    def decide(self) -> bool | None:
+        """Decide whether the problem is satisfiable; None if undecided."""
+        return self.decide_with_cause()[0]
 
-    def verdict(self) -> tuple[bool | None, list[Part]]:
-        """Decide the question; unless the answer is True, also return the parts that cause it."""
+    def decide_with_cause(self) -> tuple[bool | None, list[Part]]:
+        """Decide the problem. If the answer is False or None, also return the restrictions and
+        assertions that cause it.
+        """
         everything: Part = (self.at_least, self.at_most, self.values, self.negative)
         if not self._read_values() or self._is_impossible():
             return False, [everything]
@@ -107,7 +112,7 @@ class SatisfiabilityProblem:
         whole = self._decide_top_restrictions()
         if whole is False:
             return False, [everything]
-        self._drop_unconnected()
+        self._drop_irrelevant()
         parts = self._independent_parts()
         answers = [self.theory.decide_part(part) for part in parts]
         if False in answers:
@@ -121,19 +126,20 @@ class SatisfiabilityProblem:
         return (None if unclear and not joined else True), unclear
 
     def decide_part(self) -> bool | None:
-        """Decide a part, or several parts that are each undecided.
+        """Decide an independent part of a problem, or the join of several parts that are undecided
+        alone.
 
         Together they may be contradictory, depending on what each leaves open.
         """
         self._read_values()
-        self._drop_unconnected()
+        self._drop_irrelevant()
         self._drop_satisfied_needs()
         rest = self._decide_without_needs() if not self.at_least else None
         rest = self._decide_in_scenarios() if rest is None else rest
         return self._decide_by_bounds() if rest is None else rest
 
     def _independent_parts(self) -> list[Part]:
-        """Split the question into independent parts.
+        """Split the restrictions and assertions into groups that cannot contradict each other.
 
         Two properties belong together if one need, or a disjointness, concerns both. Other parts
         cannot interact, because one value serves any number of properties (`successors`).
@@ -173,7 +179,7 @@ class SatisfiabilityProblem:
         ]
 
     def _read_values(self) -> bool:
-        """Collect asserted labels and forbidden properties by value; False if a literal is
+        """Index the asserted and the forbidden properties by data value; False if a literal is
         ill-typed.
         """
         for pairs, table in ((self.values, self.labels), (self.negative, self.forbidden)):
@@ -190,7 +196,9 @@ class SatisfiabilityProblem:
         return True
 
     def _is_impossible(self) -> bool:
-        """Detect a needed property without possible values, or a value with a forbidden property."""
+        """Detect a contradiction between properties alone: an empty or disjoint one is needed, or a
+        value has a forbidden one.
+        """
         asked = [self.superproperties(need.property) for need in self.at_least]
         if any(
             BOTTOM in label or self._has_disjoint_pair(label)
@@ -204,11 +212,13 @@ class SatisfiabilityProblem:
         )
 
     def _has_disjoint_pair(self, label: Label) -> bool:
-        """Decide whether two disjoint properties are in one label."""
+        """Decide whether a set of data properties contains two disjoint ones."""
         return any(p in label and q in label for p, q in self.disjoint)
 
     def _decide_top_restrictions(self) -> bool | None:
-        """Decide the restrictions on owl:topDataProperty, which concern only sizes, and remove them."""
+        """Decide the restrictions on owl:topDataProperty by the sizes of their ranges, and remove
+        them.
+        """
         answer: bool | None = True
         for need in self.at_least:
             size = self.theory.size_up_to(need.range, need.n) if need.property == TOP else need.n
@@ -224,8 +234,10 @@ class SatisfiabilityProblem:
         self.at_most = [limit for limit in self.at_most if limit.property != TOP]
         return answer
 
-    def _drop_unconnected(self) -> None:
-        """Remove everything that cannot affect any other part of the question."""
+    def _drop_irrelevant(self) -> None:
+        """Remove limits, prohibitions and assertions that no other restriction or assertion
+        interacts with.
+        """
         wanted = {p for need in self.at_least for p in self.superproperties(need.property)}
         reached = wanted.union(*self.labels.values()) - {TOP}
         self.at_most = [limit for limit in self.at_most if limit.property in reached]
@@ -239,10 +251,10 @@ class SatisfiabilityProblem:
         self.labels = {v: kept for v, label in self.labels.items() if (kept := label & noticed)}
 
     def _drop_satisfied_needs(self) -> None:
-        """Remove the needs that asserted values satisfy."""
+        """Remove the ≥n restrictions that asserted values satisfy already."""
         kept = []
         for need in self.at_least:
-            formula = self.theory.formula(need.range)
+            formula = self.theory.range_formula(need.range)
             members = [
                 v
                 for v, label in self.labels.items()
@@ -255,10 +267,12 @@ class SatisfiabilityProblem:
         self.at_least = kept
 
     def _decide_without_needs(self) -> bool | None:
-        """Decide a question without needs by counting; None if that depends on opaque values."""
+        """Decide a problem without ≥n restrictions, by counting asserted values; None if that
+        depends on unknown datatypes.
+        """
         doubtful = self._may_clash_if_equal()
         for limit in self.at_most:
-            formula = self.theory.formula(limit.range)
+            formula = self.theory.range_formula(limit.range)
             certain = possible = 0
             for value, label in self.labels.items():
                 if limit.property in label:
@@ -271,13 +285,13 @@ class SatisfiabilityProblem:
         return None if doubtful else True
 
     def _is_opaque(self, literal: Literal) -> bool:
-        """Decide whether only the lexical form of a literal's value is known."""
+        """Decide whether a literal is of unknown datatype, so that only its lexical form is known."""
         value = self.theory.value(literal)
         return not isinstance(value, IllTyped) and value.is_opaque
 
     def _may_clash_if_equal(self) -> bool:
-        """Decide whether two values, one of them opaque, would contradict each other if they were
-        equal.
+        """Decide whether two asserted values, one of unknown datatype, would contradict each other
+        if they were equal.
         """
         values = {*self.labels, *self.forbidden}
         kinds = {
@@ -294,17 +308,23 @@ class SatisfiabilityProblem:
         )
 
     def _decide_by_bounds(self) -> bool | None:
-        """Decide by two extreme readings of what is opaque; None if they disagree.
+        """Decide by the most and the least favourable meaning of unknown datatypes; None if the two
+        disagree.
 
-        One reading lets it satisfy everything that helps, the other lets nothing depend on it.
+        The most favourable one satisfies every restriction that it can; with the other one, no
+        restriction depends on them.
         """
         opaque = [pair for pair in self.values if self._is_opaque(pair[1])]
         refused = [pair for pair in self.negative if self._is_opaque(pair[1])]
         needs = [
-            need for need in self.at_least if depends_on_unknown(self.theory.formula(need.range))
+            need
+            for need in self.at_least
+            if depends_on_unknown(self.theory.range_formula(need.range))
         ]
         limits = [
-            limit for limit in self.at_most if depends_on_unknown(self.theory.formula(limit.range))
+            limit
+            for limit in self.at_most
+            if depends_on_unknown(self.theory.range_formula(limit.range))
         ]
         if not (opaque or refused or needs or limits):
             return None
@@ -327,9 +347,11 @@ class SatisfiabilityProblem:
         return None
 
     def _decide_in_scenarios(self) -> bool | None:
-        """Decide the question in every scenario; None if they disagree."""
+        """Decide the problem in every scenario of unknown data; None if the answers differ or one
+        is undecided.
+        """
         ranges = [need.range for need in self.at_least] + [limit.range for limit in self.at_most]
-        formulas = [self.theory.formula(data_range) for data_range in ranges]
+        formulas = [self.theory.range_formula(data_range) for data_range in ranges]
         setting = self.theory.scenario_space(formulas, {**self.labels, **self.forbidden})
         if setting is None:
             return None
@@ -340,7 +362,7 @@ class SatisfiabilityProblem:
             for a, f in zip(self.at_least, formulas)
         )
         limits = tuple(
-            Limit(a.n, a.property, bit[f]) for a, f in zip(self.at_most, formulas[count:])
+            DataLimit(a.n, a.property, bit[f]) for a, f in zip(self.at_most, formulas[count:])
         )
         answer = common_answer(
             found
@@ -354,12 +376,14 @@ class SatisfiabilityProblem:
         setting: ScenarioSpace,
         scenario: Sequence[ScenarioValue],
         needs: tuple[DataNeed, ...],
-        limits: tuple[Limit, ...],
+        limits: tuple[DataLimit, ...],
     ) -> float | None:
-        """Decide the question in one scenario (0, 1 or None); inf if the scenario is impossible."""
+        """Decide the problem in one scenario of unknown data: 0, 1 or None; inf if the scenario is
+        impossible.
+        """
         named: Counter[tuple[int, Label, Label]] = Counter()
         for element in scenario:
-            signature = setting.ground.signature(element)
+            signature = setting.ground.formula_mask(element)
             if signature is None:
                 return None
             label = _NOTHING.union(*(self.labels.get(name, _NOTHING) for name in element.names))
@@ -368,18 +392,18 @@ class SatisfiabilityProblem:
             )
             named[signature, label, forbidden] += 1
         fewest = [
-            Supply(signature, n, label, forbidden)
+            ValueSupply(signature, n, label, forbidden)
             for (signature, label, forbidden), n in named.items()
         ]
         most = list(fewest)
         demand = sum(need.n for need in needs)
         for cell in setting.cells:
-            left = setting.count(cell, demand, scenario)
+            left = setting.count_unnamed(cell, demand, scenario)
             if left is not None and left < 0:
                 return math.inf
-            signatures = setting.ground.signatures(cell)
+            signatures = setting.ground.possible_masks(cell)
             for signature in signatures if left != 0 else ():
-                most.append(Supply(signature, demand if left is None else left))
+                most.append(ValueSupply(signature, demand if left is None else left))
                 if left is not None and len(signatures) == 1:
                     fewest.append(most[-1])
         if is_solvable(needs, limits, tuple(fewest), self.disjoint):

@@ -40,15 +40,16 @@ EVERY_FORM = TrivialSet(True)
 MOST_PIECES = 512
 
 
-class TooManyError(Exception):
-    """The partition would have too many cells."""
+class TooManyCellsError(Exception):
+    """Error: the value space would be split into too many cells."""
 
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """One cell of the partition.
+    """A set of data values, not named anywhere, that no data range of the question distinguishes:
+    only their number matters.
 
-    inside: the value sets that contain the cell; all others are disjoint from it.
+    value_sets: the sets that contain the cell; all others are disjoint from it.
     values: the set of its values; None for the infinite cell of the remaining domain.
     """
 
@@ -58,7 +59,9 @@ class Cell:
     _counts: dict[float, float | None] = field(default_factory=dict, repr=False)
 
     def count(self, limit: float, named: Iterable[DataValue] = ()) -> float | None:
-        """Return min(number of values, limit) without the `named` ones; None if undecided."""
+        """Count the values of the cell, without the `named` ones, at most up to `limit`; None if
+        undecided.
+        """
         if self.values is None:
             return limit
         here = 0
@@ -72,14 +75,16 @@ class Cell:
         return None if found is None else max(0, found - here)
 
     def _count_up_to(self, values: ValueSet, limit: float) -> float | None:
-        """Count the values of the cell up to ``limit``, cached."""
+        """Count the values of the cell, at most up to ``limit``. Cached."""
         if limit not in self._counts:
             self._counts[limit] = values.count(limit)
         return self._counts[limit]
 
 
-def cells_of(sets: Iterable[KnownRange]) -> list[Cell]:
-    """Return the cells that `sets` generate. Some may be empty where counting is undecided."""
+def partition_into_cells(sets: Iterable[KnownRange]) -> list[Cell]:
+    """Split the value space into the cells that `sets` distinguish. Where counting is undecided, a
+    cell may be empty.
+    """
     by_space: dict[str, list[KnownRange]] = {}
     for known in dict.fromkeys(sets):
         by_space.setdefault(known.space, []).append(known)
@@ -99,26 +104,26 @@ def cells_of(sets: Iterable[KnownRange]) -> list[Cell]:
                         split.append((label, part))
             pieces = split
             if len(pieces) > MOST_PIECES:
-                raise TooManyError
+                raise TooManyCellsError
         cells += [Cell(inside, space, values) for inside, values in pieces]
     return cells
 
 
 @dataclass(frozen=True, slots=True)
 class ScenarioValue:
-    """One value of a scenario.
+    """A data value in a scenario, a guess about unknown data: its names, its cell, and the unknown
+    sets that contain it.
 
     names: the known or opaque values that are equal to it.
     cell: the cell it lies in, if no known value determines it.
-    inside: the unknown sets that contain it.
     """
 
     names: frozenset[DataValue]
     cell: Cell | None = None
     unknown_sets: frozenset[UnknownSet] = frozenset()
 
-    def truth(self, leaf: Leaf) -> bool | None:
-        """Decide whether the value lies in a leaf of a formula."""
+    def leaf_truth(self, leaf: Leaf) -> bool | None:
+        """Decide whether this value lies in a leaf of a range formula; None if undecided."""
         match leaf:
             case UnknownSet():
                 return leaf in self.unknown_sets
@@ -132,12 +137,14 @@ class ScenarioValue:
         raise TypeError(leaf)
 
     def lies_in(self, formula: Formula) -> bool | None:
-        """Decide whether the value lies in `formula`; None if undecided."""
-        return evaluate(formula, self.truth)
+        """Decide whether this value lies in a range formula; None if undecided."""
+        return evaluate(formula, self.leaf_truth)
 
 
-def cell_truth(cell: Cell, inside: frozenset[UnknownSet]) -> Callable[[Leaf], bool]:
-    """Return the truth function of leaves at unnamed values of `cell` that lie in the sets `inside`."""
+def leaf_truth_in_cell(cell: Cell, inside: frozenset[UnknownSet]) -> Callable[[Leaf], bool]:
+    """Make the function that evaluates formula leaves for a value of `cell` that lies in the
+    unknown sets `inside`.
+    """
 
     def truth(leaf: Leaf) -> bool:
         """The truth of a leaf."""
@@ -152,20 +159,22 @@ def cell_truth(cell: Cell, inside: frozenset[UnknownSet]) -> Callable[[Leaf], bo
 
 
 def subsets(sets: Sequence[UnknownSet]) -> Iterator[frozenset[UnknownSet]]:
-    """Yield all subsets of `sets`."""
+    """Yield all subsets of some unknown sets."""
     for choice in product((False, True), repeat=len(sets)):
         yield frozenset(s for s, chosen in zip(sets, choice) if chosen)
 
 
-def scenarios(
+def generate_scenarios(
     known: Sequence[DataValue],
     opaque: Sequence[DataValue],
     cells: Sequence[Cell],
     unknown: Sequence[UnknownSet],
     own: Mapping[DataValue, Formula],
 ) -> Iterator[list[ScenarioValue]]:
-    """Yield every scenario of the values concerned.
+    """Yield every scenario of unknown data: the named values, merged where they are equal, each in
+    its cell and unknown sets.
 
+    known, opaque: named values of known and of unknown datatype.
     own: opaque value → range of its datatype, which surely contains it.
     """
     start = [ScenarioValue(frozenset([value])) for value in known]
@@ -178,9 +187,9 @@ def scenarios(
 def _fix_unknown_sets(
     element: ScenarioValue, unknown: Sequence[UnknownSet], own: Mapping[DataValue, Formula]
 ) -> list[ScenarioValue]:
-    """Return `element` with every choice of unknown sets that is compatible with its opaque names.
+    """Return copies of a scenario value, one for each choice of unknown sets that may contain it.
 
-    Compatible: each opaque name may lie in its datatype.
+    Each opaque name of the value must be able to lie in its datatype.
     """
     formulas = [own[name] for name in element.names if name in own]
     choices = [ScenarioValue(element.names, element.cell, inside) for inside in subsets(unknown)]
@@ -193,7 +202,7 @@ def _fix_unknown_sets(
             return (
                 None
                 if isinstance(leaf, UnknownSet) and leaf not in unknown
-                else candidate.truth(leaf)
+                else candidate.leaf_truth(leaf)
             )
 
         return evaluate(formula, truth) is not False
@@ -208,7 +217,9 @@ def _fix_unknown_sets(
 def _place_opaque_values(
     elements: list[ScenarioValue], opaque: list[DataValue], cells: Sequence[Cell]
 ) -> Iterator[list[ScenarioValue]]:
-    """Yield every way to identify opaque values with elements or place them in cells."""
+    """Yield every way to make opaque values equal to elements, or to each other, or to place them
+    in cells.
+    """
     if not opaque:
         yield elements
         return
@@ -235,16 +246,17 @@ MOST_SCENARIOS = 2_000
 
 
 def enumerated_values(formula: Formula) -> Iterator[DataValue]:
-    """Yield the values in the enumerations of `formula`."""
+    """Yield the values in the enumerations of a range formula."""
     for leaf in leaves(formula):
         if isinstance(leaf, Enumeration):
             yield from leaf.values
 
 
 class CellPartition:
-    """The part of a `ScenarioSpace` that depends on the formulas alone; cached across questions.
+    """A split of the value space into cells by some range formulas, with the formulas that can hold
+    in each cell. Cached.
 
-    formulas: formula → its bit in signatures.
+    formulas: formula → its bit in masks.
     enumerated: values in enumerations.
     unknown, sets: the leaves that are unknown sets, and value sets.
     """
@@ -263,7 +275,7 @@ class CellPartition:
         self._signatures: dict[Cell, tuple[int, ...]] = {}
 
     def cells(self, formulas: Iterable[Formula]) -> Sequence[Cell]:
-        """Return the cells, split also by the value sets of further `formulas`."""
+        """Return the cells, split further by the value sets of more `formulas`."""
         more = frozenset(
             leaf
             for f in formulas
@@ -271,24 +283,26 @@ class CellPartition:
             if isinstance(leaf, KnownRange) and leaf not in self.sets
         )
         if more not in self._split:
-            self._split[more] = cells_of([*self.sets, *more])
+            self._split[more] = partition_into_cells([*self.sets, *more])
         return self._split[more]
 
-    def signatures(self, cell: Cell) -> tuple[int, ...]:
-        """Return the combinations of formulas that can hold at an unnamed value of `cell`.
+    def possible_masks(self, cell: Cell) -> tuple[int, ...]:
+        """Return which combinations of formulas can hold at an unnamed value of a cell, as bit
+        masks.
 
-        A combination is a bit mask; there is one for each choice of unknown sets around the value.
+        There is one for each choice of the unknown sets that contain the value.
         """
         found = self._signatures.get(cell)
         if found is None:
             masks = {
-                self._formula_mask(cell_truth(cell, inside)) for inside in subsets(self.unknown)
+                self._mask_of_true(leaf_truth_in_cell(cell, inside))
+                for inside in subsets(self.unknown)
             }
             found = self._signatures[cell] = tuple(sorted(masks))
         return found
 
-    def signature(self, element: ScenarioValue) -> int | None:
-        """Return the bit mask of the formulas that hold at `element`; None if one is undecided."""
+    def formula_mask(self, element: ScenarioValue) -> int | None:
+        """Return which formulas hold at a scenario value, as a bit mask; None if one is undecided."""
         mask = 0
         for formula, bit in self.formulas.items():
             holds = element.lies_in(formula)
@@ -297,13 +311,14 @@ class CellPartition:
             mask |= holds << bit
         return mask
 
-    def _formula_mask(self, truth: Callable[[KnownRange | UnknownSet | Enumeration], bool]) -> int:
-        """Bit mask of the formulas that are true."""
+    def _mask_of_true(self, truth: Callable[[KnownRange | UnknownSet | Enumeration], bool]) -> int:
+        """Return which formulas are true, as a bit mask; `truth` evaluates their leaves."""
         return sum(bool(evaluate(formula, truth)) << bit for formula, bit in self.formulas.items())
 
 
 class ScenarioSpace:
-    """Everything that one data question needs: a `CellPartition`, and the values that the question names.
+    """All scenarios of unknown data for one question: the cells of its range formulas, and the
+    values that it names.
 
     own: opaque value → range of its datatype.
     known, opaque: the named values, by whether their datatype is known.
@@ -331,15 +346,20 @@ class ScenarioSpace:
 
     @property
     def is_too_large(self) -> bool:
-        """Decide whether there are too many unknown sets or opaque values."""
+        """Decide whether there are too many unknown sets or opaque values to try all scenarios."""
         return len(self.ground.unknown) > MOST_UNKNOWN or len(self.opaque) > MOST_OPAQUE
 
     def scenarios(self) -> Iterator[list[ScenarioValue]]:
-        """Yield every scenario of this setting; see `shiq.datatypes.scenarios`."""
-        return scenarios(self.known, self.opaque, self.cells, self.ground.unknown, self.own)
+        """Yield every scenario; see `generate_scenarios`."""
+        return generate_scenarios(
+            self.known, self.opaque, self.cells, self.ground.unknown, self.own
+        )
 
-    def count(self, cell: Cell, limit: float, scenario: Sequence[ScenarioValue]) -> float | None:
-        """Return min(number of values of `cell` besides the elements of `scenario`, limit).
+    def count_unnamed(
+        self, cell: Cell, limit: float, scenario: Sequence[ScenarioValue]
+    ) -> float | None:
+        """Count the values of a cell that no element of `scenario` stands for, at most up to
+        `limit`.
 
         Negative if the scenario needs more values of the cell than it has; None if undecided.
         """
@@ -349,7 +369,7 @@ class ScenarioSpace:
 
 
 def common_answer(answers: Iterable[float | None]) -> float | None:
-    """Return the common answer of all scenarios.
+    """Return the answer that all scenarios give.
 
     None if two differ, one is None, or there are no or too many scenarios.
     """

@@ -23,27 +23,27 @@ from shiq.datatypes.regular_expressions import (
     OCTET,
     SEPARATOR,
     Regex,
+    character_set,
     characters,
+    concatenate,
     difference,
+    exact_string,
     intersect,
     negation,
     repeat,
-    sequence,
-    single,
-    text,
     union,
 )
 
 _LOWER_OR_DIGIT: Final = union(LOWER, ASCII_DIGIT)
-_DASH: Final = text("-")
+_DASH: Final = exact_string("-")
 _SEPARATOR: Final = characters(((SEPARATOR, SEPARATOR),))
 _SUBTAG: Final = repeat(characters(_LOWER_OR_DIGIT), 1, 8)
-TAG: Final = sequence(repeat(characters(LOWER), 1, 8), repeat(sequence(_DASH, _SUBTAG)))
-_NO_BREAK: Final = difference(CHAR, single("\t\n\r"))
-_SOLID: Final = characters(difference(_NO_BREAK, single(" ")))
+TAG: Final = concatenate(repeat(characters(LOWER), 1, 8), repeat(concatenate(_DASH, _SUBTAG)))
+_NO_BREAK: Final = difference(CHAR, character_set("\t\n\r"))
+_SOLID: Final = characters(difference(_NO_BREAK, character_set(" ")))
 
 STRING: Final = repeat(characters(CHAR))
-TAGGED_STRING: Final = sequence(STRING, _SEPARATOR, TAG)
+TAGGED_STRING: Final = concatenate(STRING, _SEPARATOR, TAG)
 OCTETS: Final = repeat(characters(OCTET))
 
 #: The subtypes of xsd:string, by local name.
@@ -51,23 +51,25 @@ STRING_TYPES: Final[dict[str, Regex]] = {
     "string": STRING,
     "normalizedString": repeat(characters(_NO_BREAK)),
     "token": repeat(
-        sequence(repeat(_SOLID, 1), repeat(sequence(text(" "), repeat(_SOLID, 1)))), 0, 1
+        concatenate(repeat(_SOLID, 1), repeat(concatenate(exact_string(" "), repeat(_SOLID, 1)))),
+        0,
+        1,
     ),
-    "language": sequence(
+    "language": concatenate(
         repeat(characters(LETTER), 1, 8),
-        repeat(sequence(_DASH, repeat(characters(union(LETTER, ASCII_DIGIT)), 1, 8))),
+        repeat(concatenate(_DASH, repeat(characters(union(LETTER, ASCII_DIGIT)), 1, 8))),
     ),
-    "Name": sequence(characters(NAME_START), repeat(characters(NAME))),
-    "NCName": sequence(
-        characters(difference(NAME_START, single(":"))),
-        repeat(characters(difference(NAME, single(":")))),
+    "Name": concatenate(characters(NAME_START), repeat(characters(NAME))),
+    "NCName": concatenate(
+        characters(difference(NAME_START, character_set(":"))),
+        repeat(characters(difference(NAME, character_set(":")))),
     ),
     "NMTOKEN": repeat(characters(NAME), 1),
 }
 
 
 class RegularSet:
-    """A regular subset of ``universe``: the strings of it that match ``node``."""
+    """A regular set of strings: those of ``universe`` that match the expression ``node``."""
 
     __slots__ = ("_cached_automaton", "node", "universe")
 
@@ -78,7 +80,7 @@ class RegularSet:
 
     @property
     def automaton(self) -> Automaton:
-        """The automaton of the set, cached."""
+        """Return the automaton that accepts the set. Cached."""
         if self._cached_automaton is None:
             self._cached_automaton = _cached_automaton(intersect([self.universe, self.node]))
         return self._cached_automaton
@@ -111,27 +113,31 @@ class RegularSet:
 
 @lru_cache(maxsize=1000)
 def _cached_automaton(node: Regex) -> Automaton:
-    """The automaton of a regular expression, cached."""
+    """Return the automaton of a regular expression. Cached."""
     return Automaton(node)
 
 
-def length_facet(low: int, high: int | None, universe: Regex) -> Regex:
-    """Return the members of `universe` of `low` to `high` characters, without the language tag."""
-    return on_strings(
+def strings_of_length(low: int, high: int | None, universe: Regex) -> Regex:
+    """Make the expression for the strings of `universe` with `low` to `high` characters, not
+    counting a language tag.
+    """
+    return restrict_string_part(
         repeat(characters(OCTET if universe is OCTETS else CHAR), low, high), universe
     )
 
 
-def on_strings(condition: Regex, universe: Regex) -> Regex:
-    """Return the members of `universe` whose string part satisfies `condition`.
+def restrict_string_part(condition: Regex, universe: Regex) -> Regex:
+    """Make the expression for the strings of `universe` that match `condition` before their
+    language tag.
 
     The string part is everything before a language tag.
     """
-    return sequence(condition, _SEPARATOR, TAG) if universe is TAGGED_STRING else condition
+    return concatenate(condition, _SEPARATOR, TAG) if universe is TAGGED_STRING else condition
 
 
-def language_facet(language_range: str) -> Regex | None:
-    """Return the tagged strings whose tag matches a language range by extended filtering.
+def strings_of_language(language_range: str) -> Regex | None:
+    """Make the expression for the strings whose language tag matches a language range, by extended
+    filtering (RFC 4647).
 
     None if it is not a language range.
     """
@@ -142,12 +148,12 @@ def language_facet(language_range: str) -> Regex | None:
         return None
     if subtags[0] != "*" and not subtags[0].isalpha():
         return None
-    first = characters(LOWER) if subtags[0] == "*" else text(subtags[0])
+    first = characters(LOWER) if subtags[0] == "*" else exact_string(subtags[0])
     # Subtags in between may be passed over unless they are singletons.
-    skipped = repeat(sequence(_DASH, repeat(characters(_LOWER_OR_DIGIT), 2, 8)))
+    skipped = repeat(concatenate(_DASH, repeat(characters(_LOWER_OR_DIGIT), 2, 8)))
     parts = [repeat(first, 1, 8) if subtags[0] == "*" else first]
     for subtag in subtags[1:]:
         if subtag != "*":
-            parts += [skipped, _DASH, text(subtag)]
-    parts.append(repeat(sequence(_DASH, _SUBTAG)))
-    return sequence(STRING, _SEPARATOR, *parts)
+            parts += [skipped, _DASH, exact_string(subtag)]
+    parts.append(repeat(concatenate(_DASH, _SUBTAG)))
+    return concatenate(STRING, _SEPARATOR, *parts)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 
-from shiq.datatypes.integer_program import Row, feasible
+from shiq.datatypes.integer_program import Row, is_feasible
 
 #: Needs that hang together; their labels are looked at subset by subset.
 MOST_NEEDS = 8
@@ -25,7 +25,7 @@ Label = frozenset[str]
 
 @dataclass(frozen=True, slots=True)
 class DataNeed:
-    """The restriction ≥n p.D.
+    """The restriction ≥n p.D on an element's data values.
 
     label: p with all properties above it.
     bit: position of D in signatures.
@@ -38,8 +38,8 @@ class DataNeed:
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
-    """The restriction ≤n property.D.
+class DataLimit:
+    """The restriction ≤n p.D on an element's data values.
 
     bit: position of D in signatures.
     """
@@ -50,8 +50,9 @@ class Limit:
 
 
 @dataclass(frozen=True, slots=True)
-class Supply:
-    """A number of values with the same signature.
+class ValueSupply:
+    """Interchangeable data values: how many there are, the ranges that contain them, and the
+    properties asserted of them.
 
     signature: bits of the ranges that contain them.
     label: properties asserted to lead to all of them.
@@ -67,11 +68,16 @@ class Supply:
 @lru_cache(maxsize=20_000)
 def is_solvable(
     needs: tuple[DataNeed, ...],
-    limits: tuple[Limit, ...],
-    supplies: tuple[Supply, ...],
+    limits: tuple[DataLimit, ...],
+    supplies: tuple[ValueSupply, ...],
     disjoint: frozenset[tuple[str, str]],
 ) -> bool | None:
-    """Decide whether labels can be chosen so that all needs and limits hold.
+    """Decide whether each available value can be given data properties so that all ≥n and ≤n
+    restrictions hold.
+
+    supplies: the available values. disjoint: pairs of disjoint properties.
+
+    supplies: the available values. disjoint: pairs of disjoint properties.
 
     Exact; None if the program grows too large.
     """
@@ -86,7 +92,7 @@ def is_solvable(
         [n for n in needs if _count_asserted(n, supplies) < n.n], limits, supplies, disjoint
     ):
         found = (
-            _decide_alone(group[0], supplies)
+            _has_enough_values(group[0], supplies)
             if is_free
             else _solve_group(group, limits, supplies, disjoint)
         )
@@ -97,15 +103,19 @@ def is_solvable(
     return answer
 
 
-def _count_asserted(atom: DataNeed | Limit, supplies: Sequence[Supply]) -> float:
-    """Count the values that satisfy `atom` by their asserted labels."""
+def _count_asserted(atom: DataNeed | DataLimit, supplies: Sequence[ValueSupply]) -> float:
+    """Count the values that satisfy a restriction's property and range by assertion alone."""
     return sum(
         s.count for s in supplies if atom.property in s.label and s.signature >> atom.bit & 1
     )
 
 
-def _is_label_allowed(label: Label, supply: Supply, disjoint: frozenset[tuple[str, str]]) -> bool:
-    """Decide whether a label breaks no prohibition and no disjointness."""
+def _is_label_allowed(
+    label: Label, supply: ValueSupply, disjoint: frozenset[tuple[str, str]]
+) -> bool:
+    """Decide whether values of `supply` may have all properties in `label`: none is forbidden, no
+    two are disjoint.
+    """
     return not (label & supply.forbidden) and not any(
         p in label and q in label for p, q in disjoint
     )
@@ -113,11 +123,12 @@ def _is_label_allowed(label: Label, supply: Supply, disjoint: frozenset[tuple[st
 
 def _group_needs(
     needs: list[DataNeed],
-    limits: Sequence[Limit],
-    supplies: Sequence[Supply],
+    limits: Sequence[DataLimit],
+    supplies: Sequence[ValueSupply],
     disjoint: frozenset[tuple[str, str]],
 ) -> list[tuple[list[DataNeed], bool]]:
-    """Group the needs that share a limited, forbidden or disjoint property.
+    """Group the ≥n restrictions that must be decided together, since they share a limited,
+    forbidden or disjoint property.
 
     The flag is True for a need that shares none.
     """
@@ -136,20 +147,23 @@ def _group_needs(
     return [(group, not mark) for mark, group in groups]
 
 
-def _decide_alone(need: DataNeed, supplies: Sequence[Supply]) -> bool:
-    """Decide a need whose label is unrestricted, without an integer program."""
+def _has_enough_values(need: DataNeed, supplies: Sequence[ValueSupply]) -> bool:
+    """Decide whether enough values lie in the range of a ≥n restriction that shares no property
+    with a limit.
+    """
     return sum(s.count for s in supplies if s.signature >> need.bit & 1) >= need.n
 
 
 def _solve_group(
     needs: list[DataNeed],
-    limits: Sequence[Limit],
-    supplies: Sequence[Supply],
+    limits: Sequence[DataLimit],
+    supplies: Sequence[ValueSupply],
     disjoint: frozenset[tuple[str, str]],
 ) -> bool | None:
-    """Solve one group of needs.
+    """Decide ≥n restrictions that share properties, together with all limits, by an integer
+    program.
 
-    Variables: how many values of a supply take each larger label.
+    Variables: how many values of a supply take each larger set of properties.
     """
     if len(needs) > MOST_NEEDS:
         return None
@@ -177,21 +191,23 @@ def _solve_group(
     if not all(gains):
         return False
     uppers += [(row, budget) for row, budget in zip(costs, budgets) if row]
-    return feasible(
+    return is_feasible(
         uppers,
         [(row, need.n - int(_count_asserted(need, supplies))) for row, need in zip(gains, needs)],
     )
 
 
 def _best_choices(
-    supply: Supply,
+    supply: ValueSupply,
     labels: Collection[Label],
     needs: Sequence[DataNeed],
-    limits: Sequence[Limit],
+    limits: Sequence[DataLimit],
     budgets: Sequence[int],
     disjoint: frozenset[tuple[str, str]],
 ) -> list[tuple[frozenset[int], frozenset[int]]]:
-    """Return the best choices for a value of `supply`: the needs it meets, the limits it uses up."""
+    """List the useful ways to give properties to one value of `supply`: (indexes of needs it meets,
+    of limits it counts for).
+    """
     my_needs = [
         (i, n.property)
         for i, n in enumerate(needs)

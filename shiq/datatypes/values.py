@@ -33,7 +33,8 @@ FORMS_OF: Final = "forms of "
 
 @dataclass(frozen=True, slots=True)
 class DataValue:
-    """An element of the data domain; ``==`` is identity of values.
+    """A data value, identified by its value space and a key. ``==`` is OWL's identity of values,
+    not numeric equality.
 
     Keys by space:
 
@@ -54,13 +55,16 @@ class DataValue:
 
     @property
     def is_opaque(self) -> bool:
-        """Decide whether only the datatype and lexical form of the value are known."""
+        """Decide whether the datatype is unknown, so that only the lexical form is known of the
+        value.
+        """
         return self.space == OPAQUE
 
 
 @dataclass(frozen=True, slots=True)
 class IllTyped:
-    """The result for a literal whose lexical form is illegal: it denotes no value.
+    """Result for a literal that denotes no value, because its lexical form is illegal for its
+    datatype.
 
     reason: for messages.
     """
@@ -72,7 +76,9 @@ S = TypeVar("S", bound="ValueSet")
 
 
 class ValueSet(Protocol):
-    """A facet-definable subset of one space, closed under the Boolean operations of that space."""
+    """A set of values within one value space that facets can define. Closed under the Boolean
+    operations of the space.
+    """
 
     def meet(self: S, other: S) -> S:
         """Return the intersection."""
@@ -84,14 +90,12 @@ class ValueSet(Protocol):
         """Decide whether the value with this key belongs to the set; None if undecided."""
 
     def count(self, limit: float) -> float | None:
-        """Return min(number of values, limit), exactly; None if undecided. With limit inf: the
-        number, or inf.
-        """
+        """Count the values, at most up to `limit` (may be inf); exact, or None if undecided."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrivialSet:
-    """A set in a space without facets (booleans, XML literals): everything or nothing."""
+    """All values, or none, of a value space without facets (booleans, XML literals)."""
 
     full: bool
     total: float = math.inf
@@ -105,7 +109,7 @@ class TrivialSet:
         return TrivialSet(not self.full, self.total)
 
     def has(self, key: Any) -> bool:
-        """Decide membership: the same for all values."""
+        """Decide whether a value is in the set: all are, or none."""
         return self.full
 
     def count(self, limit: float) -> float:

@@ -18,8 +18,8 @@ from shiq.model.ntriples import Node, assertion_triples, iri_term
 Row: TypeAlias = tuple[str, str, int, int]
 
 
-def rows_of(assertions: Iterable[owl.Assertion]) -> tuple[tuple[Row, ...], tuple[Node, ...]]:
-    """Write ``assertions`` as triples over numbers.
+def number_triples(assertions: Iterable[owl.Assertion]) -> tuple[tuple[Row, ...], tuple[Node, ...]]:
+    """Write assertions as triples in which individuals and literals are replaced by numbers.
 
     Returns: the rows, with individuals and literals numbered in the order of their first
         occurrence; and these nodes by number.
@@ -37,13 +37,14 @@ def rows_of(assertions: Iterable[owl.Assertion]) -> tuple[tuple[Row, ...], tuple
                 rows.append((iri_term(predicate), iri_term(object), s, -1))
             else:
                 o = numbers.setdefault(object, len(numbers))
-                rows.append((iri_term(predicate), _datatype(object), s, o))
+                rows.append((iri_term(predicate), _datatype_suffix(object), s, o))
     return tuple(rows), tuple(numbers)
 
 
-def canonical_rows(rows: Sequence[Row]) -> tuple[tuple[Row, ...], tuple[int, ...]]:
-    """``rows`` renumbered and sorted, equal for rows that are equal up to numbering and order;
-    and the new number of each.
+def canonicalise_rows(rows: Sequence[Row]) -> tuple[tuple[Row, ...], tuple[int, ...]]:
+    """Renumber and sort numbered triples, so that isomorphic ones become equal.
+
+    Returns: the rows, and the new number of each individual or literal.
     """
     count = 1 + max((max(s, o) for _, _, s, o in rows), default=-1)
     place = node_positions(
@@ -57,7 +58,7 @@ def canonical_rows(rows: Sequence[Row]) -> tuple[tuple[Row, ...], tuple[int, ...
 
 
 def canonical_text(rows: Sequence[Row]) -> str:
-    """Write canonical rows as text, one row a line."""
+    """Write numbered triples as text, one a line."""
     return "\n".join(
         f"{s} {predicate} {fixed}{f' {o}' if o >= 0 else ''}" for predicate, fixed, s, o in rows
     )
@@ -66,8 +67,10 @@ def canonical_text(rows: Sequence[Row]) -> str:
 _TYPE = owl.RDF + "type"
 
 
-def _datatype(node: Node) -> str:
-    """The datatype of a literal, or that it has a language; "" for an individual."""
+def _datatype_suffix(node: Node) -> str:
+    """Return the datatype of a literal as an N-Triples suffix, "@" for any language; "" for an
+    individual.
+    """
     if not isinstance(node, owl.Literal):
         return ""
     if node.language:

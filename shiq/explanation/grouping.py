@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from shiq.explanation.labels import Labels
 from shiq.explanation.patterns import (
-    Form,
+    ConflictForm,
     Key,
     Pattern,
     PatternStory,
+    abstract_conflict,
     describe_conflict,
     distinguish_titles,
-    form_of,
     iris_in,
 )
 
@@ -29,7 +29,8 @@ SHOWN = 10
 
 @dataclass(frozen=True, slots=True)
 class ConflictGroup:
-    """Conflicts with one cause.
+    """Conflicts with one cause: their common pattern, and their positions in the list of all
+    conflicts.
 
     conflicts: positions in the list that was grouped, ascending
     """
@@ -38,7 +39,9 @@ class ConflictGroup:
     conflicts: tuple[int, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON form; of the conflicts, their number and the first few places."""
+        """Return the JSON form: the pattern, the number of conflicts, and the positions of the
+        first few.
+        """
         return {
             "pattern": self.pattern.id,
             "rule": self.pattern.rule,
@@ -52,8 +55,8 @@ class ConflictGroup:
 
 
 class ExplainedConflicts:
-    """Patterns and sentences of conflicts, computed once for all conflicts that are equal up to
-    renaming.
+    """The patterns (common causes) and sentences of a list of conflicts. Conflicts that are equal
+    up to renaming are explained once.
 
     ``labels``: labels by IRI, or a `Labels` whose names are distinct already.
     """
@@ -63,9 +66,9 @@ class ExplainedConflicts:
     ) -> None:
         self.labels = labels if isinstance(labels, Labels) else labels_for(conflicts, labels or {})
         self._told: dict[Key, PatternStory] = {}
-        self._forms: list[Form] = []
+        self._forms: list[ConflictForm] = []
         for conflict in conflicts:
-            form = form_of(conflict)
+            form = abstract_conflict(conflict)
             self._forms.append(form)
             if form.key not in self._told:
                 self._told[form.key] = describe_conflict(conflict, self.labels)
@@ -74,13 +77,13 @@ class ExplainedConflicts:
         }
 
     def pattern(self, place: int) -> Pattern:
-        """Return the pattern of the conflict at ``place``. Different patterns have different
-        titles.
+        """Return the pattern of the conflict at position ``place``. Different patterns have
+        different titles.
         """
         return self._patterns[self._told[self._forms[place].key].pattern.id]
 
     def sentence(self, place: int) -> str:
-        """Explain the conflict at ``place`` in plain English, with its own individuals."""
+        """Explain the conflict at position ``place`` in plain English, with its own individuals."""
         form = self._forms[place]
         return self._told[form.key].sentence(form.terms, self.labels)
 
@@ -99,7 +102,9 @@ class ExplainedConflicts:
 
 
 def labels_for(conflicts: Sequence[Conflict], known: Mapping[str, str]) -> Labels:
-    """Make labels for ``conflicts`` in which all terms of their axioms have distinct names."""
+    """Make readable labels for ``conflicts``, in which all terms of their axioms have distinct
+    names.
+    """
     axioms = {axiom for conflict in conflicts for axiom in conflict.axiom_values}
     terms = set(iris_in(axioms))
     return Labels({iri: known[iri] for iri in terms if iri in known}, terms)

@@ -29,7 +29,7 @@ _TELLING = re.compile(r"[^\W\d_]")
 
 
 class Labels:
-    """Readable names of IRIs: the label in ``known`` (rdfs:label, skos:prefLabel) if there is one,
+    """Readable names for IRIs: the label in ``known`` (rdfs:label, skos:prefLabel) if there is one,
     else the local name.
 
     ``terms``: IRIs that appear together, such as a vocabulary or the individuals of a conflict. If
@@ -43,7 +43,7 @@ class Labels:
         self._assign_names({*self.known, *terms})
 
     def name_of(self, iri: str) -> str:
-        """Return the name of ``iri``; for a blank node, its label in the file."""
+        """Return the readable name of ``iri``; for a blank node, its label in the file."""
         found = self._names.get(iri)
         return self._name_with_pieces(iri, 1) if found is None else found
 
@@ -78,8 +78,8 @@ class Labels:
             self._names[term] = _replace_invisible(term)
 
     def _name_with_pieces(self, iri: str, pieces: int) -> str:
-        """Name ``iri`` with so many pieces of its path; a label with a second piece is followed by
-        where it is from.
+        """Name ``iri`` by its label or local name (``pieces`` = 1), with more pieces of its path
+        added to make it distinct.
         """
         label = self.known.get(iri) or _BUILT_IN.get(iri)
         if label:
@@ -94,8 +94,8 @@ class Labels:
 
 
 def _blank_node_name(node: str, pieces: int) -> str:
-    """Name a blank node as its file does, without the scope of the file; a second piece adds the
-    number of the file.
+    """Name a blank node by its label in its file; with ``pieces`` > 1 also by the number of the
+    file.
 
     >>> _blank_node_name("_:i1.0.b", 1), _blank_node_name("_:i1.0.b", 2), _blank_node_name("_:b", 1)
     ('_:b', '_:b (of file 1)', '_:b')
@@ -108,9 +108,7 @@ def _blank_node_name(node: str, pieces: int) -> str:
 
 
 def _last_pieces(iri: str, pieces: int) -> str:
-    """The last ``pieces`` pieces of the path of ``iri``, and as many more as it takes until there
-    is a word among them.
-    """
+    """Return the last ``pieces`` pieces of the path of ``iri``; more, if none of these is a word."""
     path = iri.split("://", 1)[-1] if "://" in iri else iri
     found = _PIECES.findall(path)
     if not found:
@@ -125,14 +123,14 @@ def _last_pieces(iri: str, pieces: int) -> str:
 
 
 def _decode_percent(text: str) -> str:
-    """Decode percent signs, if the result is text."""
+    """Decode percent-encoding in an IRI's piece, if the result is valid text."""
     return _replace_invisible(
         unquote(text, errors="strict") if "%" in text and _decodes_to_text(text) else text
     )
 
 
 def _decodes_to_text(text: str) -> bool:
-    """Decide whether the percent-encoded bytes are UTF-8."""
+    """Decide whether the percent-encoded bytes in ``text`` are valid UTF-8."""
     try:
         unquote(text, errors="strict")
     except UnicodeDecodeError:
@@ -141,7 +139,7 @@ def _decodes_to_text(text: str) -> bool:
 
 
 def _replace_invisible(text: str) -> str:
-    """Replace characters that cannot be printed."""
+    """Replace characters that cannot be printed, for messages."""
     return "".join(
         c if c.isprintable() else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in text
     )

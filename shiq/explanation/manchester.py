@@ -53,23 +53,23 @@ _PLAIN_NAME = re.compile(r"\S+\Z")
 
 def manchester(value: owl.Axiom | owl.Assertion, labels: Labels | None = None) -> str:
     """Write an axiom or assertion in Manchester syntax."""
-    return _ManchesterWriter(labels or Labels()).statement(value)
+    return _ManchesterWriter(labels or Labels()).write_statement(value)
 
 
 def expression_text(value: object, labels: Labels) -> str:
     """Write a class expression, property or data range in Manchester syntax."""
-    return _ManchesterWriter(labels).text(value)
+    return _ManchesterWriter(labels).write_expression(value)
 
 
 class _ManchesterWriter:
-    """Writer of Manchester syntax with labels."""
+    """Writer of axioms and expressions in Manchester syntax, with labels for IRIs."""
 
     def __init__(self, labels: Labels) -> None:
         self._labels = labels
 
-    def statement(self, value: owl.Axiom | owl.Assertion) -> str:
+    def write_statement(self, value: owl.Axiom | owl.Assertion) -> str:
         """Write an axiom or assertion."""
-        text, joined = self.text, self._join_operands
+        text, joined = self.write_expression, self._join_operands
         match value:
             case owl.SubClassOf(sub, sup):
                 return f"{text(sub)} SubClassOf: {text(sup)}"
@@ -123,9 +123,9 @@ class _ManchesterWriter:
                 return f"{self._quoted_label(first)} DifferentFrom: {self._quoted_label(second)}"
         return f"{text(value.property)} Characteristics: {_CHARACTERISTICS[type(value)]}"
 
-    def text(self, value: object) -> str:
-        """Write an expression, property, data range or literal."""
-        text, inner, joined = self.text, self._operand, self._join_operands
+    def write_expression(self, value: object) -> str:
+        """Write a class expression, property, data range or literal."""
+        text, inner, joined = self.write_expression, self._write_operand, self._join_operands
         match value:
             case (
                 owl.Class(iri) | owl.ObjectProperty(iri) | owl.DataProperty(iri) | owl.Datatype(iri)
@@ -179,13 +179,17 @@ class _ManchesterWriter:
         raise TypeError(value)
 
     def _mutual_frame(self, keyword: str, sort: str, members: tuple[object, ...]) -> str:
-        """Write an axiom on members that are equivalent or disjoint."""
+        """Write an axiom that several members are equivalent or disjoint."""
         if len(members) == 2:
-            return f"{self.text(members[0])} {keyword} {self.text(members[1])}"
+            return (
+                f"{self.write_expression(members[0])} {keyword} {self.write_expression(members[1])}"
+            )
         return f"{sort}: {self._join_operands(members, ', ')}"
 
     def _frame_keyword(self, value: object, word: str) -> str:
-        """The keyword of a frame for classes or properties."""
+        """Return the keyword of an axiom on several classes or properties: ``word`` with "Classes"
+        or "Properties" behind it.
+        """
         return word + (
             "Classes"
             if isinstance(value, owl.EquivalentClasses | owl.DisjointClasses)
@@ -193,13 +197,13 @@ class _ManchesterWriter:
         )
 
     def _join_operands(self, members: tuple[object, ...], between: str) -> str:
-        """Write members with a word between them."""
-        inner = self.text if between == ", " else self._operand
+        """Write several expressions with the word ``between`` between them."""
+        inner = self.write_expression if between == ", " else self._write_operand
         return between.join(map(inner, members))
 
-    def _operand(self, value: object) -> str:
-        """Write ``value`` as an operand: in parentheses, unless it is a name."""
-        text = self.text(value)
+    def _write_operand(self, value: object) -> str:
+        """Write an expression as an operand: in parentheses, unless it is a name."""
+        text = self.write_expression(value)
         is_atom = isinstance(
             value,
             owl.Class
@@ -223,9 +227,7 @@ class _ManchesterWriter:
 
 
 def literal_text(value: owl.Literal) -> str:
-    """A literal as it would be typed: its lexical form in quotes, with language or datatype
-    (shortened) behind it.
-    """
+    """Write a literal in quotes, followed by its language tag or shortened datatype."""
     text = '"' + value.lexical.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
     if value.language:
         return f"{text}@{value.language}"
@@ -239,11 +241,12 @@ def literal_text(value: owl.Literal) -> str:
 
 
 def _facet_value(value: owl.Literal) -> str:
-    """Write the value of a facet: a number bare, else quoted."""
+    """Write the value of a facet: a number without quotes, anything else with them."""
     return (
         value.lexical if re.fullmatch(r"[-+]?\d+(\.\d+)?", value.lexical) else literal_text(value)
     )
 
 
 def _local_name(iri: str) -> str:
+    """Return the part of an IRI after its last # or /."""
     return re.split(r"[#/]", iri)[-1]

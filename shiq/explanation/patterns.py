@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from shiq import model as owl
-from shiq.explanation.canonical_text import canonical_rows, canonical_text, rows_of
+from shiq.explanation.canonical_text import canonical_text, canonicalise_rows, number_triples
 from shiq.explanation.labels import Labels
 from shiq.explanation.manchester import manchester
 from shiq.explanation.phrases import (
@@ -30,7 +30,7 @@ from shiq.explanation.phrases import (
 )
 from shiq.explanation.proof import prove, turn_inverse
 from shiq.explanation.proof_steps import Clash, Fact, Proof, Step
-from shiq.explanation.story import KNOWN, TONIGHT, tell_story
+from shiq.explanation.story import KNOWN, TONIGHT, write_story
 from shiq.functional import axiom_text
 from shiq.model.ntriples import Node, blank_term
 from shiq.model.walk import parts
@@ -47,7 +47,7 @@ _PLACE = re.compile(f"{PLACE}(\\d+)\ue001")
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """The cause that several conflicts share, with its texts.
+    """The common cause of several conflicts: its id, title, axioms and explanation.
 
     id: stable across runs: "<rule or 'conflict'>-<8 hex digits of a hash of the canonical text>"
     rule: OWL 2 RL rule of the last proof step (cax-dw, prp-fp, cls-maxc2, …); "" if none applies
@@ -74,27 +74,32 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class PatternStory:
-    """A pattern, and the story of its conflicts with numbered placeholders for their terms."""
+    """A pattern, and the explanation of its conflicts as a template with placeholders for
+    individuals and literals.
+    """
 
     pattern: Pattern
     story: str
 
     def sentence(self, terms: Sequence[Node], labels: Labels) -> str:
-        """Fill the placeholders of the story with ``terms``."""
+        """Write the explanation of one conflict: fill the placeholders of the template with
+        ``terms``.
+        """
         names = labels.distinguish(
             term for term in terms if isinstance(term, str) and not term.startswith("_:")
         )
 
         def fill_placeholder(match: re.Match[str]) -> str:
             """The name of the term at a placeholder."""
-            return _name_at(terms[int(match[1])], names)
+            return _term_name(terms[int(match[1])], names)
 
         return _PLACE.sub(fill_placeholder, self.story)
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
-    """A conflict with its names abstracted away.
+class ConflictForm:
+    """A conflict with its individuals and literals replaced by numbers, to find conflicts that are
+    equal up to renaming.
 
     key: equal for conflicts that differ only in names
     terms: the names, in the order of first occurrence
@@ -104,18 +109,20 @@ class Form:
     terms: tuple[Node, ...]
 
 
-def form_of(conflict: Conflict) -> Form:
-    """Compute the form of ``conflict``: cheap, but not canonical."""
-    rows, terms = rows_of((*conflict.insertion_values, *conflict.base_values))
+def abstract_conflict(conflict: Conflict) -> ConflictForm:
+    """Replace the individuals and literals of a conflict by numbers. Cheap, but the numbering is
+    not canonical.
+    """
+    rows, terms = number_triples((*conflict.insertion_values, *conflict.base_values))
     key = (conflict.axiom_values, rows, len(conflict.insertion_values), conflict.origin)
-    return Form(key, terms)
+    return ConflictForm(key, terms)
 
 
 def describe_conflict(conflict: Conflict, labels: Labels) -> PatternStory:
-    """Compute the pattern and the story of ``conflict``."""
+    """Compute the pattern of a conflict, and the template that explains it."""
     given = [*map(turn_inverse, (*conflict.insertion_values, *conflict.base_values))]
-    rows, terms = rows_of(given)
-    canonical, order = canonical_rows(rows)
+    rows, terms = number_triples(given)
+    canonical, order = canonicalise_rows(rows)
     axioms = _sorted_axioms(conflict.axiom_values)
     individuals = {i: term for i, term in enumerate(terms) if isinstance(term, str)}
     numbers = {term: f"{order[i]:06d}" for i, term in individuals.items()}
@@ -124,12 +131,12 @@ def describe_conflict(conflict: Conflict, labels: Labels) -> PatternStory:
     numbered = [rename_individuals(a, lambda i: numbers.get(i, i)) for a in given]
     in_general = sorted(numbered, key=repr)
     proof = prove(in_general, axioms)
-    proof_of_cause = cause_of(proof) if proof else None
+    proof_of_cause = reduce_to_cause(proof) if proof else None
     core = axioms
     if proof_of_cause is not None and proof_of_cause is not proof:
         core = _sorted_axioms(proof_of_cause.axioms)
         in_general = sorted(proof_of_cause.assertions, key=repr)
-        canonical, _ = canonical_rows(rows_of(in_general)[0])
+        canonical, _ = canonicalise_rows(number_triples(in_general)[0])
     rule = proof.last.rule if proof else ""
     texts = tuple(map(axiom_text, core))
     text = "\n".join([*texts, "", canonical_text(canonical)])
@@ -137,7 +144,7 @@ def describe_conflict(conflict: Conflict, labels: Labels) -> PatternStory:
     pattern = Pattern(
         f"{rule or 'conflict'}-{digest}",
         rule,
-        title(proof_of_cause, in_general[0] if len(in_general) == 1 else None, labels),
+        conflict_title(proof_of_cause, in_general[0] if len(in_general) == 1 else None, labels),
         texts,
         tuple(manchester(axiom, labels) for axiom in core),
         _general_story(in_general, core, proof_of_cause, labels),
@@ -151,7 +158,7 @@ def describe_conflict(conflict: Conflict, labels: Labels) -> PatternStory:
         lambda number: back.get(number, number),
         lambda value: literals.get(value) or plain_literal(value),
     )
-    story = tell_story(list(zip(begins, numbered)), axioms, proof, names, labels)
+    story = write_story(list(zip(begins, numbered)), axioms, proof, names, labels)
     return PatternStory(pattern, story)
 
 
@@ -172,22 +179,25 @@ def iris_in(axioms: Iterable[owl.Axiom]) -> Iterator[str]:
 
 
 def _sorted_axioms(axioms: Iterable[owl.Axiom]) -> tuple[owl.Axiom, ...]:
-    """``axioms`` in the order of their texts."""
+    """Sort axioms by their texts."""
     return tuple(sorted(axioms, key=axiom_text))
 
 
 def _sentence_beginning(conflict: Conflict, place: int) -> str:
+    """Return the words before the assertion at position ``place`` of a conflict: whether it is new
+    or known already.
+    """
     is_new = place < len(conflict.insertion_values) and conflict.origin == "insertions"
     return TONIGHT if is_new else KNOWN
 
 
 def _placeholder(number: int) -> str:
-    """The placeholder of a term."""
+    """Write the placeholder for the term with this number in a template."""
     return f"{PLACE}{number}\ue001"
 
 
-def _name_at(term: Node, labels: Labels) -> str:
-    """The name of a term in the sentence."""
+def _term_name(term: Node, labels: Labels) -> str:
+    """Return the readable name of an individual or literal."""
     if isinstance(term, owl.Literal):
         return plain_literal(term)
     return labels.name_of(blank_term(term) if term.startswith("_:") else term)
@@ -196,39 +206,40 @@ def _name_at(term: Node, labels: Labels) -> str:
 # --- causes ---------------------------------------------------------------------------------------
 
 
-def cause_of(proof: Proof) -> Proof:
-    """Reduce ``proof`` to its cause.
+def reduce_to_cause(proof: Proof) -> Proof:
+    """Reduce a proof to the part that explains the contradiction, without how individuals got into
+    the conflicting classes.
 
     The reduced proof starts at the classes that lead directly to the contradiction, however the
     individual got into them. If all of it passes through a single later fact, it starts there.
     """
     if any(step.cases for step in proof.steps):
         return proof
-    cut = _proof_from(proof, _cut_facts(proof))
+    cut = _reprove_from(proof, _facts_at_cause(proof))
     steps = {step.fact: step for step in cut.steps}
     for step in reversed(cut.steps[:-1]):
         fact = step.fact
-        if _may_be_asserted(fact) and not _has_other_leaves(cut.last, steps, {fact}):
-            found = _proof_from(cut, [fact])
+        if _may_be_asserted(fact) and not _needs_other_assertions(cut.last, steps, {fact}):
+            found = _reprove_from(cut, [fact])
             if found is not cut:
                 return found
     return cut
 
 
-def _proof_from(proof: Proof, facts: Sequence[Fact]) -> Proof:
-    """Prove the contradiction of ``proof`` from ``facts`` alone; return ``proof`` if it starts
-    from these already.
+def _reprove_from(proof: Proof, facts: Sequence[Fact]) -> Proof:
+    """Prove the contradiction of ``proof`` from ``facts`` alone. Return ``proof`` if it starts from
+    these already.
     """
     if set(facts) == set(proof.assertions) or not facts or any(isinstance(f, Clash) for f in facts):
         return proof
     steps = {step.fact: step for step in proof.steps}
-    reached = _steps_below(proof.last, steps, set(facts))
+    reached = _steps_behind(proof.last, steps, set(facts))
     axioms = tuple(dict.fromkeys(step.axiom for step in reached if step.axiom is not None))
     return prove(sorted((f for f in facts if not isinstance(f, Clash)), key=repr), axioms) or proof
 
 
-def _cut_facts(proof: Proof) -> list[Fact]:
-    """Select the facts at which the cause starts.
+def _facts_at_cause(proof: Proof) -> list[Fact]:
+    """Select the facts of a proof from which its cause starts.
 
     These are named classes one inclusion away from the contradiction, or given by a domain or
     range; else the assertions themselves.
@@ -255,7 +266,7 @@ def _cut_facts(proof: Proof) -> list[Fact]:
 
 
 def _may_be_asserted(fact: Fact) -> bool:
-    """Decide whether data could assert a fact as it stands."""
+    """Decide whether a fact has the form of an assertion that data could contain."""
     match fact:
         case owl.ClassAssertion(expression, _):
             return isinstance(expression, owl.Class) and expression not in (owl.THING, owl.NOTHING)
@@ -264,17 +275,19 @@ def _may_be_asserted(fact: Fact) -> bool:
     return False
 
 
-def _has_other_leaves(last: Step, steps: dict[Fact, Step], without: set[Fact]) -> bool:
-    """Decide whether ``last`` depends on an assertion outside ``without``."""
-    reached = _steps_below(last, steps, without)
+def _needs_other_assertions(last: Step, steps: dict[Fact, Step], without: set[Fact]) -> bool:
+    """Decide whether the proof step ``last`` depends on an assertion, other than through the facts
+    in ``without``.
+    """
+    reached = _steps_behind(last, steps, without)
     return any(
         not (step.premises or step.axiom) and not isinstance(step.fact, Clash) for step in reached
     )
 
 
-def _steps_below(last: Step, steps: dict[Fact, Step], without: set[Fact]) -> list[Step]:
-    """Collect ``last`` and the steps that it depends on; the facts in ``without`` are not
-    followed further.
+def _steps_behind(last: Step, steps: dict[Fact, Step], without: set[Fact]) -> list[Step]:
+    """Collect the proof step ``last`` and the steps that it depends on, but not those behind the
+    facts in ``without``.
     """
     found, stack, seen = [last], list(last.premises), set(without)
     while stack:
@@ -292,7 +305,7 @@ def _steps_below(last: Step, steps: dict[Fact, Step], without: set[Fact]) -> lis
 def _general_story(
     given: Sequence[owl.Assertion], axioms: Sequence[owl.Axiom], proof: Proof | None, labels: Labels
 ) -> str:
-    """Tell the story with letters in the place of individuals."""
+    """Explain a contradiction in general terms, with letters in the place of individuals."""
     letters: dict[str, str] = {}
     kinds: dict[owl.Literal, str] = {}
     for assertion in given:
@@ -317,7 +330,7 @@ def _general_story(
         bare = re.sub(r"\Aan? ", "", kind)
         return f"{'one' if alike[0] == one else 'another'} {bare}"
 
-    story = tell_story(
+    story = write_story(
         [("", a) for a in given],
         axioms,
         proof,
@@ -341,8 +354,10 @@ T = TypeVar("T")
 _NAMES, _MOST_LETTERS, _SEEN = 3, 80, 150
 
 
-def title(proof: Proof | None, core: owl.Assertion | None, labels: Labels) -> str:
-    """Name the contradiction in a few words, after ``core`` if a single fact causes all of it."""
+def conflict_title(proof: Proof | None, core: owl.Assertion | None, labels: Labels) -> str:
+    """Make a short title for a contradiction; it is named after ``core`` if that fact alone causes
+    it.
+    """
     if proof is None or not isinstance(proof.last.fact, Clash):
         return "contradiction"
     what = _impossibility_title(proof, labels)
@@ -355,7 +370,7 @@ def title(proof: Proof | None, core: owl.Assertion | None, labels: Labels) -> st
 
 
 def _impossibility_title(proof: Proof, labels: Labels) -> str:
-    """Title a contradiction by the properties of its facts."""
+    """Make a title for a contradiction from the properties in its facts."""
     last = proof.last
     assert isinstance(last.fact, Clash)
     names = list(
@@ -431,12 +446,7 @@ def _impossibility_title(proof: Proof, labels: Labels) -> str:
 
 
 def distinguish_titles(patterns: Sequence[Pattern]) -> list[Pattern]:
-    """Give each pattern, by its id, a title that no other one has; the order of ``patterns`` is
-    kept.
-
-    A title gets what only this pattern has: names, the number of facts, a clause of its sentence;
-        finally its id. The result does not depend on the order.
-    """
+    """Make the titles of patterns distinct by suffixes; order and ids are kept."""
     by_id = {p.id: p for p in reversed(patterns)}
     ids = sorted(by_id)
     found = {id: by_id[id].title for id in ids}
@@ -451,8 +461,9 @@ def distinguish_titles(patterns: Sequence[Pattern]) -> list[Pattern]:
 
 
 def _title_suffixes(patterns: Sequence[Pattern]) -> dict[str, tuple[str, ...]]:
-    """Collect suffixes that distinguish ``patterns``, by id; each further kind is used only
-    where the earlier ones are equal.
+    """Choose suffixes that make equal titles distinct: pattern id → suffixes.
+
+    Each further kind of suffix is used only for titles that the earlier ones leave equal.
     """
     found: dict[str, tuple[str, ...]] = {p.id: () for p in patterns}
     for said in (_distinctive_names, _fact_counts, _distinctive_words):
@@ -463,19 +474,19 @@ def _title_suffixes(patterns: Sequence[Pattern]) -> dict[str, tuple[str, ...]]:
 
 
 def _distinctive_names(patterns: Sequence[Pattern]) -> Iterable[str]:
-    """For each pattern, the names that not all patterns have."""
+    """For each pattern, list the names in its axioms that not all patterns have."""
     shared = set(patterns[0].names).intersection(*(p.names for p in patterns))
     return (", ".join([name for name in p.names if name not in shared][:_NAMES]) for p in patterns)
 
 
 def _fact_counts(patterns: Sequence[Pattern]) -> Iterable[str]:
-    """For each pattern, its number of facts, if these differ."""
+    """For each pattern, write its number of facts, if these numbers differ."""
     differ = len({p.facts for p in patterns}) > 1
     return (f"{p.facts} fact{'s' * (p.facts != 1)}" if differ else "" for p in patterns)
 
 
 def _distinctive_words(patterns: Sequence[Pattern]) -> Iterable[str]:
-    """For each pattern, a part of its sentence that no other one has."""
+    """For each pattern, find a part of its explanation that no other pattern has."""
     said = [re.split(r"(?<=[.;,]) ", p.sentence) for p in patterns]
     times = Counter(part for words in said for part in set(words))
     for words in said:
@@ -484,7 +495,7 @@ def _distinctive_words(patterns: Sequence[Pattern]) -> Iterable[str]:
 
 
 def _groups_of_equals(values: Sequence[T], by: Callable[[T], Hashable]) -> list[list[T]]:
-    """Group the values with equal ``by``, in their order; singletons are dropped."""
+    """Group the values that are equal under ``by``, in their order; groups of one are dropped."""
     found: dict[Hashable, list[T]] = {}
     for value in values:
         found.setdefault(by(value), []).append(value)

@@ -37,7 +37,7 @@ def with_article(name: str) -> str:
 
 
 def _begins_with_vowel(name: str) -> bool:
-    """Decide whether a name is spoken with a vowel at its beginning."""
+    """Decide whether a name is pronounced with a vowel at its beginning."""
     word = name.lstrip("“'\"(")
     if re.match(r"(?i)(?:uni(?!n|m)|us[eu]|eur|one\b|u[^a-z]|utility)", word):
         return False
@@ -56,9 +56,7 @@ def split_words(name: str) -> str:
 
 
 def property_name(property: Any, labels: Labels) -> str:
-    """Return the label of a property, split into words; of an inverse, that of the property it
-    inverts.
-    """
+    """Return the label of a property, or of the property that an inverse inverts, split into words."""
     iri = property.property.iri if isinstance(property, owl.ObjectInverseOf) else property.iri
     return split_words(labels.name_of(iri))
 
@@ -68,7 +66,7 @@ def class_name(cls: owl.Class, labels: Labels) -> str:
     return labels.name_of(cls.iri)
 
 
-def some_name(property: Any, labels: Labels) -> str:
+def quoted_name(property: Any, labels: Labels) -> str:
     """Return the name of a property in quotation marks."""
     return f"“{property_name(property, labels)}”"
 
@@ -106,7 +104,7 @@ _BOUNDS = ("minInclusive", "maxInclusive", "minExclusive", "maxExclusive")
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """Functions that name individuals and literals in a text.
+    """Functions by which a text names individuals and literals.
 
     in_general: literals are named by their kind only
     """
@@ -120,21 +118,21 @@ class Naming:
 
 
 def _link_noun(property: Any, labels: Labels, *, plural: bool = False) -> str:
-    """Name a link of a property: “knows” link."""
+    """Name a link by a property, such as “knows” link; an inverse property gives an incoming link."""
     incoming = "incoming " if isinstance(property, owl.ObjectInverseOf) else ""
-    return f"{incoming}{some_name(property, labels)} link{'s' if plural else ''}"
+    return f"{incoming}{quoted_name(property, labels)} link{'s' if plural else ''}"
 
 
 def _preposition(property: Any) -> str:
-    """ "from" for an inverse property, else "to"."""
+    """Return "from" for an inverse property, else "to"."""
     return "from" if isinstance(property, owl.ObjectInverseOf) else "to"
 
 
 # --- classes --------------------------------------------------------------------------------------
 
 
-def noun(expression: Any, labels: Labels) -> str:
-    """Describe a member of ``expression`` by a noun with its article."""
+def member_noun(expression: Any, labels: Labels) -> str:
+    """Describe a member of a class expression by a noun with its article: "a Pump that is broken"."""
     match expression:
         case owl.Class():
             return (
@@ -143,19 +141,26 @@ def noun(expression: Any, labels: Labels) -> str:
                 else with_article(class_name(expression, labels))
             )
         case owl.ObjectUnionOf(operands):
-            return _join([noun(o, labels) for o in operands], "or")
+            return _comma_list([member_noun(o, labels) for o in operands], "or")
         case owl.ObjectOneOf(individuals):
-            return _join([_individual(i, labels) for i in individuals], "or") or "one of nothing"
+            return (
+                _comma_list([_individual_name(i, labels) for i in individuals], "or")
+                or "one of nothing"
+            )
         case owl.ObjectIntersectionOf(operands):
             named = [o for o in operands if isinstance(o, owl.Class)]
-            others = [predicate(o, labels) for o in operands if not isinstance(o, owl.Class)]
-            head = _join([noun(o, labels) for o in named], "and also") if named else "something"
-            return f"{head} that {_join(others, 'and')}" if others else head
-    return f"something that {predicate(expression, labels)}"
+            others = [member_predicate(o, labels) for o in operands if not isinstance(o, owl.Class)]
+            head = (
+                _comma_list([member_noun(o, labels) for o in named], "and also")
+                if named
+                else "something"
+            )
+            return f"{head} that {_comma_list(others, 'and')}" if others else head
+    return f"something that {member_predicate(expression, labels)}"
 
 
 def every_member(expression: Any, labels: Labels) -> str:
-    """Describe all members of ``expression``, as the subject of a sentence in the singular."""
+    """Describe all members of a class expression as the subject of a sentence: "every Pump"."""
     if expression == owl.THING:
         return "everything"
     if isinstance(expression, owl.Class):
@@ -163,94 +168,99 @@ def every_member(expression: Any, labels: Labels) -> str:
     if isinstance(expression, owl.ObjectUnionOf) and all(
         isinstance(o, owl.Class) for o in expression.operands
     ):
-        return _join([every_member(o, labels) for o in expression.operands], "and")
+        return _comma_list([every_member(o, labels) for o in expression.operands], "and")
     if isinstance(expression, owl.ObjectIntersectionOf) and isinstance(
         expression.operands[0], owl.Class
     ):
-        rest = [predicate(o, labels) for o in expression.operands[1:]]
-        return f"every {class_name(expression.operands[0], labels)} that {_join(rest, 'and')}"
-    return f"whatever {predicate(expression, labels)}"
+        rest = [member_predicate(o, labels) for o in expression.operands[1:]]
+        return f"every {class_name(expression.operands[0], labels)} that {_comma_list(rest, 'and')}"
+    return f"whatever {member_predicate(expression, labels)}"
 
 
-def predicate(expression: Any, labels: Labels) -> str:
-    """Describe a member of ``expression`` by a predicate: a verb and its complement."""
+def member_predicate(expression: Any, labels: Labels) -> str:
+    """Describe a member of a class expression by a verb and its complement: "has a “part” link to a
+    Valve".
+    """
     match expression:
         case owl.Class():
             if expression == owl.NOTHING:
                 return "cannot exist"
-            return "exists" if expression == owl.THING else f"is {noun(expression, labels)}"
+            return "exists" if expression == owl.THING else f"is {member_noun(expression, labels)}"
         case owl.ObjectOneOf():
-            return f"is {noun(expression, labels)}"
+            return f"is {member_noun(expression, labels)}"
         case owl.ObjectComplementOf(operand):
             if isinstance(
                 operand, owl.Class | owl.ObjectUnionOf | owl.ObjectIntersectionOf | owl.ObjectOneOf
             ):
-                return f"is not {noun(operand, labels)}"
-            return f"is not something that {predicate(operand, labels)}"
+                return f"is not {member_noun(operand, labels)}"
+            return f"is not something that {member_predicate(operand, labels)}"
         case owl.ObjectIntersectionOf(operands):
-            return _join(_share_verbs([predicate(o, labels) for o in operands]), "and")
+            return _comma_list(_share_verbs([member_predicate(o, labels) for o in operands]), "and")
         case owl.ObjectUnionOf(operands):
-            return _join(_share_verbs([predicate(o, labels) for o in operands]), "or")
+            return _comma_list(_share_verbs([member_predicate(o, labels) for o in operands]), "or")
         case owl.ObjectSomeValuesFrom(property, filler):
             return f"has {with_article(_link_noun(property, labels))} {_preposition(property)} {_filler_noun(filler, labels)}"
         case owl.ObjectAllValuesFrom(property, filler):
             if isinstance(filler, owl.ObjectComplementOf):
                 link = with_article(_link_noun(property, labels))
-                return f"cannot have {link} {_preposition(property)} {noun(filler.operand, labels)}"
+                return f"cannot have {link} {_preposition(property)} {member_noun(filler.operand, labels)}"
             if filler == owl.NOTHING:
                 return f"cannot have any {_link_noun(property, labels)}"
-            return f"can have {_link_noun(property, labels, plural=True)} only {_preposition(property)} {noun(filler, labels)}"
+            links = _link_noun(property, labels, plural=True)
+            return f"can have {links} only {_preposition(property)} {member_noun(filler, labels)}"
         case owl.ObjectHasValue(property, individual):
-            return f"has {with_article(_link_noun(property, labels))} {_preposition(property)} {_individual(individual, labels)}"
+            link = with_article(_link_noun(property, labels))
+            return f"has {link} {_preposition(property)} {_individual_name(individual, labels)}"
         case owl.ObjectHasSelf(property):
             return (
                 f"has {with_article(_link_noun(property, labels))} {_preposition(property)} itself"
             )
         case owl.ObjectMinCardinality(n, property, filler):
-            return f"has at least {n} {_link_noun(property, labels, plural=n > 1)}{_to_filler(property, filler, labels)}"
+            return f"has at least {n} {_link_noun(property, labels, plural=n > 1)}{_filler_suffix(property, filler, labels)}"
         case owl.ObjectMaxCardinality(0, property, filler):
-            return f"cannot have any {_link_noun(property, labels)}{_to_filler(property, filler, labels)}"
+            return f"cannot have any {_link_noun(property, labels)}{_filler_suffix(property, filler, labels)}"
         case owl.ObjectMaxCardinality(n, property, filler):
             many = f"{n} different" if n > 1 else f"{n}"
-            return f"can have at most {many} {_link_noun(property, labels, plural=n > 1)}{_to_filler(property, filler, labels)}"
+            links = _link_noun(property, labels, plural=n > 1)
+            return f"can have at most {many} {links}{_filler_suffix(property, filler, labels)}"
         case owl.ObjectExactCardinality(n, property, filler):
-            return f"has exactly {n} {_link_noun(property, labels, plural=n > 1)}{_to_filler(property, filler, labels)}"
+            return f"has exactly {n} {_link_noun(property, labels, plural=n > 1)}{_filler_suffix(property, filler, labels)}"
         case owl.DataSomeValuesFrom(property, range):
-            return f"has {with_article(some_name(property, labels))}{_range_suffix(range, labels)}"
-        case owl.DataAllValuesFrom(property, range):
-            return f"can have as {some_name(property, labels)} only {range_noun(range, labels)}"
-        case owl.DataHasValue(property, literal):
-            return f"has {some_name(property, labels)} {plain_literal(literal)}"
-        case owl.DataMinCardinality(n, property, range):
-            return f"has at least {n} {some_name(property, labels)}{_range_suffix(range, labels)}"
-        case owl.DataMaxCardinality(0, property, range):
-            return f"cannot have any {some_name(property, labels)}{_range_suffix(range, labels)}"
-        case owl.DataMaxCardinality(n, property, range):
             return (
-                f"can have at most {n} {some_name(property, labels)}{_range_suffix(range, labels)}"
+                f"has {with_article(quoted_name(property, labels))}{_range_suffix(range, labels)}"
             )
+        case owl.DataAllValuesFrom(property, range):
+            return f"can have as {quoted_name(property, labels)} only {range_noun(range, labels)}"
+        case owl.DataHasValue(property, literal):
+            return f"has {quoted_name(property, labels)} {plain_literal(literal)}"
+        case owl.DataMinCardinality(n, property, range):
+            return f"has at least {n} {quoted_name(property, labels)}{_range_suffix(range, labels)}"
+        case owl.DataMaxCardinality(0, property, range):
+            return f"cannot have any {quoted_name(property, labels)}{_range_suffix(range, labels)}"
+        case owl.DataMaxCardinality(n, property, range):
+            return f"can have at most {n} {quoted_name(property, labels)}{_range_suffix(range, labels)}"
         case owl.DataExactCardinality(n, property, range):
-            return f"has exactly {n} {some_name(property, labels)}{_range_suffix(range, labels)}"
+            return f"has exactly {n} {quoted_name(property, labels)}{_range_suffix(range, labels)}"
     return f"is in ({expression_text(expression, labels)})"
 
 
-def _individual(name: str, labels: Labels) -> str:
-    """Name an individual of a nominal; placeholders stay."""
+def _individual_name(name: str, labels: Labels) -> str:
+    """Return the readable name of an individual in a class expression; placeholders stay."""
     return name if name.startswith(PLACE) else labels.name_of(name)
 
 
 def _filler_noun(filler: Any, labels: Labels) -> str:
-    """Describe a filler by a noun; "something" for ⊤."""
-    return "something" if filler == owl.THING else noun(filler, labels)
+    """Describe a member of a restriction's filler by a noun; "something" for ⊤."""
+    return "something" if filler == owl.THING else member_noun(filler, labels)
 
 
-def _to_filler(property: Any, filler: Any, labels: Labels) -> str:
-    """Write " to a C" for a filler; "" for ⊤."""
-    return "" if filler == owl.THING else f" {_preposition(property)} {noun(filler, labels)}"
+def _filler_suffix(property: Any, filler: Any, labels: Labels) -> str:
+    """Write " to a C" for a restriction's filler C; "" for ⊤."""
+    return "" if filler == owl.THING else f" {_preposition(property)} {member_noun(filler, labels)}"
 
 
 def _range_suffix(range: Any, labels: Labels) -> str:
-    """Write " that is a D" for a data range; "" for the universal one."""
+    """Write " that is a D" for a data range D; "" for the universal one."""
     return "" if range == owl.TOP_DATATYPE else f" that is {range_noun(range, labels)}"
 
 
@@ -261,8 +271,8 @@ def _share_verbs(predicates: list[str]) -> list[str]:
     return predicates
 
 
-def _join(parts: Sequence[str], word: str) -> str:
-    """Join parts by commas, the last by ``word``."""
+def _comma_list(parts: Sequence[str], word: str) -> str:
+    """Join parts of a sentence by commas, the last by ``word``."""
     if len(parts) < 2:
         return "".join(parts)
     comma = "," if len(parts) > 2 else ""
@@ -273,7 +283,7 @@ def _join(parts: Sequence[str], word: str) -> str:
 
 
 def range_noun(range: Any, labels: Labels) -> str:
-    """Describe a value of a data range."""
+    """Describe a value of a data range by a noun with its article: "a whole number"."""
     match range:
         case owl.Datatype(iri):
             if range == owl.TOP_DATATYPE:
@@ -283,13 +293,13 @@ def range_noun(range: Any, labels: Labels) -> str:
             known = _DATATYPES.get(iri[len(owl.XSD) :]) if iri.startswith(owl.XSD) else None
             return known or f"a value of type {labels.name_of(iri)}"
         case owl.DataUnionOf(operands):
-            return _join([range_noun(o, labels) for o in operands], "or")
+            return _comma_list([range_noun(o, labels) for o in operands], "or")
         case owl.DataIntersectionOf(operands):
-            return _join([range_noun(o, labels) for o in operands], "that is also")
+            return _comma_list([range_noun(o, labels) for o in operands], "that is also")
         case owl.DataComplementOf(operand):
             return f"something other than {range_noun(operand, labels)}"
         case owl.DataOneOf(literals):
-            return _join([plain_literal(x) for x in literals], "or")
+            return _comma_list([plain_literal(x) for x in literals], "or")
         case owl.DatatypeRestriction(datatype, facets):
             limits = [
                 _FACETS.get(
@@ -302,7 +312,7 @@ def range_noun(range: Any, labels: Labels) -> str:
                 if all(re.split("[#/]", facet)[-1] in _BOUNDS for facet, _ in facets)
                 else ", "
             )
-            return f"{range_noun(datatype, labels)}{joint}{_join(limits, 'and')}"
+            return f"{range_noun(datatype, labels)}{joint}{_comma_list(limits, 'and')}"
     return expression_text(range, labels)
 
 
@@ -335,25 +345,23 @@ _VERBS = ("is", "has", "was", "contains", "includes")
 
 
 def fact_clause(value: owl.Assertion, names: Naming, labels: Labels) -> str:
-    """Write an assertion as a clause."""
+    """Write an assertion as an English clause."""
     of = names.individual
     match value:
         case owl.ClassAssertion(expression, x):
-            return f"{of(x)} {predicate(rename_individuals(expression, of), labels)}"
+            return f"{of(x)} {member_predicate(rename_individuals(expression, of), labels)}"
         case owl.ObjectPropertyAssertion(property, subject, other):
             if isinstance(property, owl.ObjectInverseOf):
                 property, subject, other = property.property, other, subject
             return _link_sentence(of(subject), property_name(property, labels), of(other))
         case owl.NegativeObjectPropertyAssertion(property, subject, other):
-            return (
-                f"there is no {some_name(property, labels)} link from {of(subject)} to {of(other)}"
-            )
+            return f"there is no {quoted_name(property, labels)} link from {of(subject)} to {of(other)}"
         case owl.DataPropertyAssertion(property, subject, literal):
             return (
-                f"{of(subject)} has {names.literal(literal)} as its {some_name(property, labels)}"
+                f"{of(subject)} has {names.literal(literal)} as its {quoted_name(property, labels)}"
             )
         case owl.NegativeDataPropertyAssertion(property, subject, literal):
-            return f"{of(subject)} does not have {names.literal(literal)} as its {some_name(property, labels)}"
+            return f"{of(subject)} does not have {names.literal(literal)} as its {quoted_name(property, labels)}"
         case owl.SameIndividual(first, second):
             return f"{of(first)} and {of(second)} are one and the same"
         case owl.DifferentIndividuals(first, second) if first == second:
@@ -364,8 +372,8 @@ def fact_clause(value: owl.Assertion, names: Naming, labels: Labels) -> str:
 
 
 def _link_sentence(subject: str, name: str, other: str) -> str:
-    """Write the sentence that a property of this name leads from ``subject`` to ``other``, with
-    a verb if the name has none.
+    """Write the sentence that ``subject`` has a link to ``other``, with a verb if the property's
+    ``name`` has none.
     """
     if _is_noun(name):
         return f"{subject} has {other} as its “{name}”"
@@ -374,8 +382,8 @@ def _link_sentence(subject: str, name: str, other: str) -> str:
 
 
 def _is_noun(name: str) -> bool:
-    """Decide whether a property's name describes its value: "advisor", but not "takes course" or
-    "member of".
+    """Decide whether a property's name is a noun for its value: "advisor", but not "takes course"
+    or "member of".
     """
     return not _begins_with_verb(name) and (
         " " not in name or name.lower().split(" ")[-1] not in _PREPOSITIONS
@@ -407,12 +415,12 @@ _CHARACTERISTICS: Final[Mapping[type, str]] = {
 
 
 def axiom_clause(value: owl.Axiom, labels: Labels) -> str:
-    """Write an axiom as a clause."""
+    """Write an axiom as an English clause."""
     if template := _CHARACTERISTICS.get(type(value)):
         about: Any = value
         property = about.property
         return template.format(
-            name=some_name(property, labels),
+            name=quoted_name(property, labels),
             link=with_article(_link_noun(property, labels)),
             to=_preposition(property),
         )
@@ -421,60 +429,59 @@ def axiom_clause(value: owl.Axiom, labels: Labels) -> str:
             return inclusion_sentence(sub, sup, labels)
         case owl.EquivalentClasses(members):
             first, *rest = sorted(members, key=lambda m: not isinstance(m, owl.Class))
-            same = [f"to be {noun(m, labels)}" for m in (first, *rest)]
+            same = [f"to be {member_noun(m, labels)}" for m in (first, *rest)]
             return (
                 f"{same[0]} is the same as {same[1]}"
                 if len(same) == 2
-                else f"{_join(same, 'and')} are the same"
+                else f"{_comma_list(same, 'and')} are the same"
             )
         case owl.DisjointClasses(members) if len(set(members)) == 1:
-            return f"nothing can be {noun(members[0], labels)}"
+            return f"nothing can be {member_noun(members[0], labels)}"
         case owl.DisjointClasses(members):
             if len(members) == 2:
-                return (
-                    f"nothing can be both {noun(members[0], labels)} and {noun(members[1], labels)}"
-                )
-            return f"nothing can be two of these at once: {_join([noun(m, labels) for m in members], 'and')}"
+                return f"nothing can be both {member_noun(members[0], labels)} and {member_noun(members[1], labels)}"
+            return f"nothing can be two of these at once: {_comma_list([member_noun(m, labels) for m in members], 'and')}"
         case owl.DisjointUnion(cls, members) if len(set(members)) == 1:
-            return f"every {class_name(cls, labels)} is {noun(members[0], labels)}, and nothing can be {noun(members[0], labels)}"
+            noun = member_noun(members[0], labels)
+            return f"every {class_name(cls, labels)} is {noun}, and nothing can be {noun}"
         case owl.DisjointUnion(cls, members):
-            return f"every {class_name(cls, labels)} is exactly one of these: {_join([noun(m, labels) for m in members], 'or')}"
+            nouns = _comma_list([member_noun(m, labels) for m in members], "or")
+            return f"every {class_name(cls, labels)} is exactly one of these: {nouns}"
         case owl.SubObjectPropertyOf(sub, sup):
             turned = isinstance(sub, owl.ObjectInverseOf) != isinstance(sup, owl.ObjectInverseOf)
             back = " in the other direction" if turned else ""
-            return f"every {some_name(sub, labels)} link is also {with_article(some_name(sup, labels))} link{back}"
+            return f"every {quoted_name(sub, labels)} link is also {with_article(quoted_name(sup, labels))} link{back}"
         case owl.SubDataPropertyOf(sub, sup):
-            return f"every {some_name(sub, labels)} is also {with_article(some_name(sup, labels))}"
+            return (
+                f"every {quoted_name(sub, labels)} is also {with_article(quoted_name(sup, labels))}"
+            )
         case owl.EquivalentObjectProperties(members) | owl.EquivalentDataProperties(members):
-            return f"{_join([some_name(m, labels) for m in members], 'and')} mean the same"
+            return f"{_comma_list([quoted_name(m, labels) for m in members], 'and')} mean the same"
         case owl.DisjointObjectProperties(members) if len(set(members)) == 1:
             return f"nothing can have {with_article(_link_noun(members[0], labels))} to anything"
         case owl.DisjointDataProperties(members) if len(set(members)) == 1:
-            return f"nothing can have {with_article(some_name(members[0], labels))}"
+            return f"nothing can have {with_article(quoted_name(members[0], labels))}"
         case owl.DisjointObjectProperties(members):
-            return f"two things can never be linked by more than one of {_join([some_name(m, labels) for m in members], 'and')}"
+            names = _comma_list([quoted_name(m, labels) for m in members], "and")
+            return f"two things can never be linked by more than one of {names}"
         case owl.DisjointDataProperties(members):
-            properties = _join([some_name(m, labels) for m in members], "and")
+            properties = _comma_list([quoted_name(m, labels) for m in members], "and")
             return f"one thing can never have the same value for more than one of {properties}"
         case owl.InverseObjectProperties(first, second):
-            return (
-                f"{some_name(first, labels)} is {some_name(second, labels)} in the other direction"
-            )
+            return f"{quoted_name(first, labels)} is {quoted_name(second, labels)} in the other direction"
         case owl.ObjectPropertyDomain(property, domain):
-            return f"whatever has {with_article(_link_noun(property, labels))} {predicate(domain, labels)}"
+            return f"whatever has {with_article(_link_noun(property, labels))} {member_predicate(domain, labels)}"
         case owl.ObjectPropertyRange(property, filler):
             if isinstance(property, owl.ObjectInverseOf):
-                return f"whatever has {with_article(_link_noun(property.property, labels))} {predicate(filler, labels)}"
+                return f"whatever has {with_article(_link_noun(property.property, labels))} {member_predicate(filler, labels)}"
             if _is_noun(property_name(property, labels)):
-                return (
-                    f"every {some_name(property, labels)} of something {predicate(filler, labels)}"
-                )
-            return f"whatever {with_article(_link_noun(property, labels))} leads to {predicate(filler, labels)}"
+                return f"every {quoted_name(property, labels)} of something {member_predicate(filler, labels)}"
+            return f"whatever {with_article(_link_noun(property, labels))} leads to {member_predicate(filler, labels)}"
         case owl.DataPropertyDomain(property, domain):
-            return f"whatever has {with_article(some_name(property, labels))} {predicate(domain, labels)}"
+            return f"whatever has {with_article(quoted_name(property, labels))} {member_predicate(domain, labels)}"
         case owl.DataPropertyRange(property, range):
             return (
-                f"{with_article(some_name(property, labels))} must be {range_noun(range, labels)}"
+                f"{with_article(quoted_name(property, labels))} must be {range_noun(range, labels)}"
             )
         case owl.DatatypeDefinition(datatype, range):
             return f"{with_article(labels.name_of(datatype.iri))} is {range_noun(range, labels)}"
@@ -483,16 +490,20 @@ def axiom_clause(value: owl.Axiom, labels: Labels) -> str:
             return f"things connected by {links}, are also connected by {with_article(_link_noun(sup, labels))}"
         case owl.HasKey(expression, roles, data):
             things = (
-                "things" if expression == owl.THING else f"things, each {noun(expression, labels)},"
+                "things"
+                if expression == owl.THING
+                else f"things, each {member_noun(expression, labels)},"
             )
-            names = _join([some_name(property, labels) for property in (*roles, *data)], "and")
+            names = _comma_list(
+                [quoted_name(property, labels) for property in (*roles, *data)], "and"
+            )
             return f"two named {things} with the same {names} are one and the same"
     return manchester(value, labels)
 
 
 def inclusion_sentence(sub: Any, sup: Any, labels: Labels) -> str:
-    """Write the sentence that every ``sub`` is a ``sup``."""
-    subject, said = every_member(sub, labels), predicate(sup, labels)
+    """Write the English sentence that every ``sub`` is a ``sup``."""
+    subject, said = every_member(sub, labels), member_predicate(sup, labels)
     if subject.startswith("every ") and said.startswith("cannot "):
         return f"no {subject[6:]} can {said[7:]}"
     if subject.startswith("every ") and said.startswith("is not "):
@@ -501,7 +512,7 @@ def inclusion_sentence(sub: Any, sup: Any, labels: Labels) -> str:
 
 
 def value_clause(value: owl.Axiom | Assertion, labels: Labels) -> str:
-    """Write an axiom as a clause, and an assertion in Manchester syntax."""
+    """Write an axiom as an English clause, and an assertion in Manchester syntax."""
     if isinstance(value, Assertion):
         return manchester(value, labels)
     said = axiom_clause(value, labels)

@@ -15,7 +15,7 @@ from itertools import combinations
 
 from shiq import model as owl
 from shiq.datatypes import DataTheory
-from shiq.explanation.proof_rules import Facts, consequences
+from shiq.explanation.proof_rules import DerivedFacts, consequences
 from shiq.explanation.proof_steps import Clash, Fact, Proof, Step
 
 #: More facts than this are not derived, and no deeper cases or witnesses looked at.
@@ -39,7 +39,7 @@ def prove(
         {a.datatype.iri: a.range for a in axioms if isinstance(a, owl.DatatypeDefinition)}
     )
     for depth in depths:
-        facts = Facts(axioms, theory, depth)
+        facts = DerivedFacts(axioms, theory, depth)
         try:
             found = _chain_forward(facts, {a: Step(a, "") for a in given})
         except _LimitReached:
@@ -60,16 +60,21 @@ def turn_inverse(assertion: owl.Assertion) -> owl.Assertion:
 
 
 class _LimitReached(Exception):
-    """Signal: the limit of facts or rounds is reached."""
+    """Signal: the proof search has derived too many facts, or taken too many rounds."""
 
 
 def _chain_forward(
-    facts: Facts, begun: dict[Fact, Step], assumed: owl.Assertion | None = None
+    facts: DerivedFacts, begun: dict[Fact, Step], assumed: owl.Assertion | None = None
 ) -> Proof | None:
-    """Derive, round by round, until facts clash; None if nothing more follows."""
+    """Derive facts, round by round, until they contradict each other. Return the proof; None if
+    nothing more follows.
+
+    begun: the facts to start from, each with its step. assumed: the case of a disjunction that is
+    assumed.
+    """
     facts.steps = dict(begun)
     for _ in range(MOST_ROUNDS):
-        facts.index()
+        facts.rebuild_indexes()
         new: dict[Fact, Step] = {}
         clashes: list[Step] = []
         for step in consequences(facts):
@@ -88,8 +93,8 @@ def _chain_forward(
     raise _LimitReached
 
 
-def _proof_of(facts: Facts, clash: Step, assumed: owl.Assertion | None) -> Proof:
-    """Collect the steps that ``clash`` depends on, premises first."""
+def _proof_of(facts: DerivedFacts, clash: Step, assumed: owl.Assertion | None) -> Proof:
+    """Collect the proof steps that ``clash`` depends on, premises first."""
     order: dict[Fact, None] = {}
     stack: list[tuple[Fact, bool]] = [(premise, False) for premise in reversed(clash.premises)]
     while stack:
@@ -110,15 +115,17 @@ def _proof_of(facts: Facts, clash: Step, assumed: owl.Assertion | None) -> Proof
     return Proof((*steps, clash), tuple(given), assumed)
 
 
-def _prove_by_cases(facts: Facts, assumed: owl.Assertion | None) -> Proof | None:
-    """Prove that each case of one disjunction is impossible."""
+def _prove_by_cases(facts: DerivedFacts, assumed: owl.Assertion | None) -> Proof | None:
+    """Prove a contradiction by refuting each case of one disjunction; None if no disjunction allows
+    that.
+    """
     for fact in list(facts.steps):
-        cases = _open_cases(facts, fact)
+        cases = _undecided_disjuncts(facts, fact)
         if len(cases) < 2:
             continue
         proofs: list[Proof] = []
         for case in cases:
-            inner = Facts(facts.axioms, facts.theory, facts.depth - 1)
+            inner = DerivedFacts(facts.axioms, facts.theory, facts.depth - 1)
             inner.witnesses, inner.numbers = dict(facts.witnesses), dict(facts.numbers)
             try:
                 found = _chain_forward(inner, {**facts.steps, case: Step(case, "assumed")}, case)
@@ -135,8 +142,8 @@ def _prove_by_cases(facts: Facts, assumed: owl.Assertion | None) -> Proof | None
     return None
 
 
-def _open_cases(facts: Facts, fact: Fact) -> list[owl.Assertion]:
-    """The operands of a disjunction of which none is known; empty if the fact is no such
+def _undecided_disjuncts(facts: DerivedFacts, fact: Fact) -> list[owl.Assertion]:
+    """List the disjuncts that a fact leaves open; empty if one is known to hold, or the fact is no
     disjunction.
     """
     match fact:
@@ -146,7 +153,7 @@ def _open_cases(facts: Facts, fact: Fact) -> list[owl.Assertion]:
         case owl.ClassAssertion(owl.ObjectMaxCardinality(n, property, filler), x) if n > 1:
             others = [
                 o
-                for _, _, o in facts.links(property, x)
+                for _, _, o in facts.role_assertions(property, x)
                 if facts.premises_for(o, filler) is not None
             ]
             for several in combinations(dict.fromkeys(others), n + 1):

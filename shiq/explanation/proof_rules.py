@@ -28,9 +28,10 @@ from shiq.model.abox import individuals_of
 # Facts of a proof, indexed, and what holds by them.
 
 
-class Facts:
-    """The facts derived so far, by class, property and end; ``depth``: how many witnesses behind
-    each other, and cases inside each other, are looked at.
+class DerivedFacts:
+    """The facts that a proof search has derived so far, indexed by class, property and individual.
+
+    depth: how deep fresh witnesses, and cases of disjunctions, may be nested.
     """
 
     def __init__(self, axioms: Sequence[owl.Axiom], theory: DataTheory, depth: int) -> None:
@@ -40,7 +41,7 @@ class Facts:
         self.witnesses: dict[str, int] = {}
         self.numbers: dict[Fact, int] = {}
 
-    def index(self) -> None:
+    def rebuild_indexes(self) -> None:
         """Rebuild all indexes from the derived facts."""
         self.out: dict[tuple[str, str], list[owl.ObjectPropertyAssertion]] = defaultdict(list)
         self.into: dict[tuple[str, str], list[owl.ObjectPropertyAssertion]] = defaultdict(list)
@@ -76,11 +77,11 @@ class Facts:
                 return fact
         return None
 
-    def links(
+    def role_assertions(
         self, property: Any, subject: str | None = None
     ) -> list[tuple[owl.ObjectPropertyAssertion, str, str]]:
-        """Return the facts on a property or inverse property, each with its two ends in that
-        direction.
+        """Return the role assertions on a property or inverse property, each with its subject and
+        object in that direction.
         """
         inverted = isinstance(property, owl.ObjectInverseOf)
         iri = property.property.iri if inverted else property.iri
@@ -91,7 +92,9 @@ class Facts:
         return [(f, f.object, f.subject) if inverted else (f, f.subject, f.object) for f in facts]
 
     def premises_for(self, x: str, expression: owl.ClassExpression) -> tuple[Fact, ...] | None:
-        """Return facts by which ``x`` is a member of ``expression``; None if there are none."""
+        """Find facts from which it follows that ``x`` is a member of ``expression``; None if there
+        are none.
+        """
         if expression == owl.THING:
             return ()
         fact = owl.ClassAssertion(expression, x)
@@ -124,7 +127,9 @@ class Facts:
     def _premises_for_fillers(
         self, n: int, x: str, property: Any, filler: owl.ClassExpression
     ) -> tuple[Fact, ...] | None:
-        """Find facts by which x has n pairwise different fillers; None if there are none."""
+        """Find facts from which it follows that x has n different ``property``-neighbours in
+        ``filler``; None if there are none.
+        """
         found = self.fillers(x, property, filler)
         if n > 4:
             return None
@@ -136,26 +141,26 @@ class Facts:
     def fillers(
         self, x: str, property: Any, filler: owl.ClassExpression
     ) -> dict[str, tuple[Fact, ...]]:
-        """Return the ``property``-neighbours of x known to be in ``filler``, each with the facts
-        that show it.
+        """Return the ``property``-neighbours of x that are known to be in ``filler``, each with the
+        facts that show it.
         """
         found: dict[str, tuple[Fact, ...]] = {}
-        for link, _, other in self.links(property, x):
+        for link, _, other in self.role_assertions(property, x):
             premises = self.premises_for(other, filler)
             if premises is not None:
                 found.setdefault(other, (link, *premises))
         return found
 
     def inequalities(self, several: Sequence[str]) -> list[Fact] | None:
-        """Return the facts by which ``several`` individuals are pairwise different; None if two
-        may be equal.
+        """Return the facts that make ``several`` individuals pairwise different; None if two may be
+        equal.
         """
         apart = [self.inequality(a, b) for a, b in combinations(several, 2)]
         return [fact for fact in apart if fact] if all(apart) else None
 
 
-def consequences(facts: Facts) -> Iterator[Step]:
-    """Yield the steps that one round of all rules derives."""
+def consequences(facts: DerivedFacts) -> Iterator[Step]:
+    """Yield the proof steps that one round of all rules derives."""
     for axiom in facts.axioms:
         yield from axiom_steps(facts, axiom)
     for sub, sup, axiom in facts.inclusions:
@@ -195,8 +200,8 @@ def consequences(facts: Facts) -> Iterator[Step]:
                 yield Step(Clash((fact,)), "dt-not-type", (fact,))
 
 
-def axiom_steps(facts: Facts, axiom: owl.Axiom) -> Iterator[Step]:
-    """Yield the steps that an axiom gives with the facts so far."""
+def axiom_steps(facts: DerivedFacts, axiom: owl.Axiom) -> Iterator[Step]:
+    """Yield the proof steps that an axiom and the facts so far derive."""
     match axiom:
         case owl.SubObjectPropertyOf(sub, sup):
             yield from role_steps(facts, sub, sup, "prp-spo1", axiom)
@@ -211,8 +216,8 @@ def axiom_steps(facts: Facts, axiom: owl.Axiom) -> Iterator[Step]:
         case owl.SymmetricObjectProperty(property):
             yield from role_steps(facts, property, inverse_of(property), "prp-symp", axiom)
         case owl.TransitiveObjectProperty(property):
-            for fact, subject, other in list(facts.links(property)):
-                for further, middle, last in facts.links(property, other):
+            for fact, subject, other in list(facts.role_assertions(property)):
+                for further, middle, last in facts.role_assertions(property, other):
                     if middle == other:
                         yield Step(
                             role_assertion(property, subject, last),
@@ -221,25 +226,25 @@ def axiom_steps(facts: Facts, axiom: owl.Axiom) -> Iterator[Step]:
                             axiom,
                         )
         case owl.ObjectPropertyDomain(property, domain):
-            for fact, subject, _ in facts.links(property):
+            for fact, subject, _ in facts.role_assertions(property):
                 yield Step(owl.ClassAssertion(domain, subject), "prp-dom", (fact,), axiom)
         case owl.ObjectPropertyRange(property, range):
-            for fact, _, other in facts.links(property):
+            for fact, _, other in facts.role_assertions(property):
                 yield Step(owl.ClassAssertion(range, other), "prp-rng", (fact,), axiom)
         case owl.IrreflexiveObjectProperty(property):
-            for fact, subject, other in facts.links(property):
+            for fact, subject, other in facts.role_assertions(property):
                 if subject == other:
                     yield Step(Clash((fact,)), "prp-irp", (fact,), axiom)
         case owl.AsymmetricObjectProperty(property):
-            for fact, subject, other in facts.links(property):
-                for back, _, end in facts.links(property, other):
+            for fact, subject, other in facts.role_assertions(property):
+                for back, _, end in facts.role_assertions(property, other):
                     if end == subject:
                         yield Step(Clash((fact, back)), "prp-asyp", (fact, back), axiom)
         case owl.DisjointObjectProperties(members):
             rule = "prp-pdw" if len(members) == 2 else "prp-adp"
             for one, two in combinations(members, 2):
-                for fact, subject, other in facts.links(one):
-                    for again, _, same in facts.links(two, subject):
+                for fact, subject, other in facts.role_assertions(one):
+                    for again, _, same in facts.role_assertions(two, subject):
                         if same == other:
                             yield Step(Clash((fact, again)), rule, (fact, again), axiom)
         case owl.FunctionalObjectProperty(property):
@@ -288,9 +293,9 @@ def axiom_steps(facts: Facts, axiom: owl.Axiom) -> Iterator[Step]:
 
 
 def disjoint_steps(
-    facts: Facts, expressions: Sequence[owl.ClassExpression], axiom: owl.Axiom
+    facts: DerivedFacts, expressions: Sequence[owl.ClassExpression], axiom: owl.Axiom
 ) -> Iterator[Step]:
-    """Yield a clash for each individual in two of the disjoint ``expressions``."""
+    """Yield a contradiction for each individual in two of the disjoint ``expressions``."""
     rule = "cax-dw" if len(expressions) == 2 else "cax-adc"
     for first, second in combinations(expressions, 2):
         for individual in list(facts.individuals):
@@ -304,20 +309,24 @@ def disjoint_steps(
                 yield Step(Clash(about), rule, (*one, *two), axiom)
 
 
-def role_steps(facts: Facts, sub: Any, sup: Any, rule: str, axiom: owl.Axiom) -> Iterator[Step]:
-    """Yield the steps that lift role assertions along ``sub`` ⊑ ``sup``."""
-    for fact, subject, other in facts.links(sub):
+def role_steps(
+    facts: DerivedFacts, sub: Any, sup: Any, rule: str, axiom: owl.Axiom
+) -> Iterator[Step]:
+    """Yield the proof steps that lift role assertions along the inclusion ``sub`` ⊑ ``sup``."""
+    for fact, subject, other in facts.role_assertions(sub):
         yield Step(role_assertion(sup, subject, other), rule, (fact,), axiom)
 
 
-def data_steps(facts: Facts, sub: str, sup: Any, rule: str, axiom: owl.Axiom) -> Iterator[Step]:
-    """Yield the steps that lift data assertions along ``sub`` ⊑ ``sup``."""
+def data_steps(
+    facts: DerivedFacts, sub: str, sup: Any, rule: str, axiom: owl.Axiom
+) -> Iterator[Step]:
+    """Yield the proof steps that lift data assertions along the inclusion ``sub`` ⊑ ``sup``."""
     for data in facts.data[sub]:
         yield Step(owl.DataPropertyAssertion(sup, data.subject, data.literal), rule, (data,), axiom)
 
 
-def equality_steps(facts: Facts, fact: owl.SameIndividual) -> Iterator[Step]:
-    """Yield the steps that an equality of two individuals gives."""
+def equality_steps(facts: DerivedFacts, fact: owl.SameIndividual) -> Iterator[Step]:
+    """Yield the proof steps by which facts about an individual hold of an equal one too."""
     for this, that in ((fact.first, fact.second), (fact.second, fact.first)):
         for other in list(facts.steps):
             if other == fact:
@@ -337,8 +346,10 @@ def equality_steps(facts: Facts, fact: owl.SameIndividual) -> Iterator[Step]:
                     yield Step(replace_individual(other, this, that), "eq-rep", (fact, other))
 
 
-def class_steps(facts: Facts, fact: owl.ClassAssertion) -> Iterator[Step]:
-    """Yield the steps that a class assertion gives by the structure of its expression."""
+def class_steps(facts: DerivedFacts, fact: owl.ClassAssertion) -> Iterator[Step]:
+    """Yield the proof steps that follow from a class assertion by the structure of its class
+    expression.
+    """
     x = fact.individual
     match fact.expression:
         case expression if expression == owl.NOTHING:
@@ -356,7 +367,7 @@ def class_steps(facts: Facts, fact: owl.ClassAssertion) -> Iterator[Step]:
             if pushed != fact.expression:
                 yield Step(owl.ClassAssertion(pushed, x), "", (fact,))
         case owl.ObjectAllValuesFrom(property, filler):
-            for link, _, other in facts.links(property, x):
+            for link, _, other in facts.role_assertions(property, x):
                 yield Step(owl.ClassAssertion(filler, other), "cls-avf", (fact, link))
         case owl.DataAllValuesFrom(property, range):
             for data in facts.values[property.iri, x]:
@@ -389,17 +400,24 @@ def class_steps(facts: Facts, fact: owl.ClassAssertion) -> Iterator[Step]:
 
 
 def witness_steps(
-    facts: Facts, n: int, property: Any, filler: owl.ClassExpression, fact: owl.ClassAssertion
+    facts: DerivedFacts,
+    n: int,
+    property: Any,
+    filler: owl.ClassExpression,
+    fact: owl.ClassAssertion,
 ) -> Iterator[Step]:
-    """Introduce ``n`` fresh, pairwise different witnesses; none if one is needed and one is
-    known.
+    """Yield the proof steps that introduce ``n`` fresh, pairwise different witnesses of a ≥n
+    restriction.
+
+    None if one is needed and one is known.
     """
     x = fact.individual
     behind = facts.witnesses.get(x, 0) + 1
     if behind > facts.depth or n > 4:
         return
     if n == 1 and any(
-        facts.premises_for(other, filler) is not None for _, _, other in facts.links(property, x)
+        facts.premises_for(other, filler) is not None
+        for _, _, other in facts.role_assertions(property, x)
     ):
         return
     number = facts.numbers.setdefault(fact, len(facts.numbers))
@@ -413,7 +431,7 @@ def witness_steps(
 
 
 def at_most_steps(
-    facts: Facts,
+    facts: DerivedFacts,
     n: int,
     property: Any,
     filler: owl.ClassExpression,
@@ -422,7 +440,7 @@ def at_most_steps(
     axiom: owl.Axiom | None,
     rule: str,
 ) -> Iterator[Step]:
-    """Yield the equalities or the clash that ≤n on an object property forces."""
+    """Yield the equality of fillers, or the contradiction, that ≤n on an object property forces."""
     for x in individuals:
         found = facts.fillers(x, property, filler)
         if len(found) <= n:
@@ -450,7 +468,7 @@ def at_most_steps(
 
 
 def data_at_most_steps(
-    facts: Facts,
+    facts: DerivedFacts,
     n: int,
     property: str,
     range: Any,
@@ -459,7 +477,7 @@ def data_at_most_steps(
     axiom: owl.Axiom | None,
     rule: str,
 ) -> Iterator[Step]:
-    """Yield the clash of ≤n on a data property with more than n different values."""
+    """Yield the contradiction between ≤n on a data property and more than n different values."""
     counted = [
         d
         for d in facts.values[property, x]

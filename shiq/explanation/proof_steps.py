@@ -14,7 +14,7 @@ WITNESS = "_:witness"
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """A contradiction between ``facts``."""
+    """The conclusion of a proof of inconsistency: ``facts`` contradict each other."""
 
     facts: tuple[Any, ...]
 
@@ -24,7 +24,7 @@ Fact: TypeAlias = owl.Assertion | Clash
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One inference of a proof.
+    """One inference of a proof: a derived fact, the rule, its premises and its axiom.
 
     fact: the conclusion
     rule: of OWL 2 RL; "" if OWL 2 RL has no such rule
@@ -42,7 +42,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A proof of a contradiction.
+    """A proof that assertions and axioms contradict each other.
 
     steps: premises before conclusions; the last one derives a `Clash`
     assertions: those the proof starts from, in their order
@@ -55,12 +55,12 @@ class Proof:
 
     @property
     def last(self) -> Step:
-        """The step that derives the clash."""
+        """Return the step that derives the contradiction."""
         return self.steps[-1]
 
     @property
     def axioms(self) -> tuple[owl.Axiom, ...]:
-        """The axioms that the proof uses, each once."""
+        """Return the axioms that the proof uses, each once."""
         found: dict[owl.Axiom, None] = {}
         for step in self.steps:
             if step.axiom is not None:
@@ -96,7 +96,7 @@ def replace_individual(fact: owl.Assertion, this: str, that: str) -> owl.Asserti
 def inclusions_of(
     axiom: owl.Axiom,
 ) -> list[tuple[owl.ClassExpression, owl.ClassExpression, owl.Axiom]]:
-    """Split a class axiom into inclusions (sub, sup, axiom)."""
+    """Split a class axiom into inclusions: (sub, sup, the axiom)."""
     match axiom:
         case owl.SubClassOf(sub, sup):
             return [(sub, sup, axiom)]
@@ -109,12 +109,12 @@ def inclusions_of(
 
 
 def inclusion_rule(axiom: owl.Axiom) -> str:
-    """Return the OWL 2 RL rule of a class inclusion."""
+    """Return the name of the OWL 2 RL rule that applies a class inclusion."""
     return "cax-sco" if isinstance(axiom, owl.SubClassOf) else "cax-eqc1"
 
 
 def max_rule(n: int, unqualified: bool) -> str:
-    """Return the rule for ≤n; OWL 2 RL has none for n > 1."""
+    """Return the name of the rule that applies ≤n; OWL 2 RL has none for n > 1."""
     if n > 1:
         return ""
     if unqualified:
@@ -123,7 +123,7 @@ def max_rule(n: int, unqualified: bool) -> str:
 
 
 def is_positive(expression: owl.ClassExpression) -> bool:
-    """Decide whether `Facts.premises_for` finds every way to be a member of ``expression``."""
+    """Decide whether `DerivedFacts.premises_for` finds every way to be a member of ``expression``."""
     match expression:
         case owl.ObjectIntersectionOf(operands) | owl.ObjectUnionOf(operands):
             return all(map(is_positive, operands))

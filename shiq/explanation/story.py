@@ -17,9 +17,9 @@ from shiq.explanation.phrases import (
     axiom_clause,
     fact_clause,
     inclusion_sentence,
-    predicate,
+    member_predicate,
+    quoted_name,
     range_noun,
-    some_name,
 )
 from shiq.explanation.proof_steps import WITNESS, Clash, Fact, Proof, Step
 
@@ -30,22 +30,22 @@ _INCLUSIONS = ("cax-sco", "cax-eqc1")
 _DIFFER = "but they are recorded as two different things"
 
 
-def tell_story(
+def write_story(
     given: Sequence[tuple[str, owl.Assertion]],
     axioms: Sequence[owl.Axiom],
     proof: Proof | None,
     names: Naming,
     labels: Labels,
 ) -> str:
-    """Explain a conflict in plain English.
+    """Explain a conflict in plain English: the data, what follows from it, and the contradiction.
 
     given: pairs of the beginning of a sentence ("" for none) and an assertion
     """
-    return _StoryWriter(names, labels).tell(given, axioms, proof)
+    return _StoryWriter(names, labels).write(given, axioms, proof)
 
 
 class _StoryWriter:
-    """Writer of the story of one conflict."""
+    """Writer of the plain English explanation of one conflict."""
 
     def __init__(self, names: Naming, labels: Labels) -> None:
         self._plain = names
@@ -53,20 +53,20 @@ class _StoryWriter:
         self._labels = labels
 
     def _individual_name(self, name: str) -> str:
-        """The name of an individual; a phrase for an unnamed witness."""
+        """Return the readable name of an individual; a phrase for a fresh witness."""
         return (
             "something that has no name here"
             if name.startswith(WITNESS)
             else self._plain.individual(name)
         )
 
-    def tell(
+    def write(
         self,
         given: Sequence[tuple[str, owl.Assertion]],
         axioms: Sequence[owl.Axiom],
         proof: Proof | None,
     ) -> str:
-        """Write the story: the data, the conclusions, the contradiction."""
+        """Write the explanation: the data, the conclusions, the contradiction."""
         short = self._disjointness_story(given, proof) if proof else ""
         if short:
             return short
@@ -82,7 +82,7 @@ class _StoryWriter:
         return " ".join(_as_sentence(s) for s in sentences if s)
 
     def _disjointness_story(self, given: Sequence[tuple[str, owl.Assertion]], proof: Proof) -> str:
-        """Tell the commonest conflict: one individual recorded as a member of two disjoint classes."""
+        """Explain the commonest conflict: one individual is asserted to be in two disjoint classes."""
         if len(proof.steps) != 3 or len(given) != 2 or proof.last.rule not in ("cax-dw", "cax-adc"):
             return ""
         parts = []
@@ -97,7 +97,7 @@ class _StoryWriter:
         return _as_sentence(f"{who} is recorded {parts[0]} and {parts[1]}, but nothing can be both")
 
     def _given_sentences(self, given: Sequence[tuple[str, owl.Assertion]]) -> Iterable[str]:
-        """Write the assertions as sentences, grouped by their beginning."""
+        """Write the assertions of a conflict as sentences, grouped by their beginning."""
         by_begin: dict[str, list[str]] = {}
         for begin, assertion in given:
             by_begin.setdefault(begin, []).append(self._fact_text(assertion))
@@ -108,13 +108,15 @@ class _StoryWriter:
             yield f"{begin} {joined}" if begin else joined
 
     def _fact_text(self, value: Fact) -> str:
-        """Write a fact as a clause."""
+        """Write a fact as an English clause."""
         return fact_clause(value, self._names, self._labels)  # type: ignore[arg-type]
 
     # --- what follows -----------------------------------------------------------------------------
 
     def _argument_sentences(self, proof: Proof) -> list[str]:
-        """Write a sentence for each conclusion worth naming, and one for the contradiction."""
+        """Write a sentence for each intermediate conclusion that is shown, and one for the
+        contradiction.
+        """
         steps = {step.fact: step for step in proof.steps}
         uses = Counter(premise for step in proof.steps for premise in step.premises)
         hidden = {step.fact for step in proof.steps if self._is_hidden(step, proof, uses)}
@@ -133,8 +135,8 @@ class _StoryWriter:
         return sentences
 
     def _is_hidden(self, step: Step, proof: Proof, uses: Counter[Fact]) -> bool:
-        """Decide whether a conclusion gets no sentence; its reasons are then given with the next
-        one.
+        """Decide whether a conclusion gets no sentence of its own; its reasons are then given with
+        the next one.
         """
         if isinstance(step.fact, Clash) or not (step.premises or step.axiom):
             return False
@@ -169,7 +171,7 @@ class _StoryWriter:
         return _join_clauses(list(dict.fromkeys(clauses)))
 
     def _axiom_text(self, step: Step) -> str:
-        """Write the part of the axiom of ``step`` that the step uses."""
+        """Write the part of an axiom that a proof step uses, as an English clause."""
         if step.axiom is None:
             return ""
         match step.axiom, step.fact:
@@ -195,7 +197,7 @@ class _StoryWriter:
     def _contradiction_sentences(
         self, proof: Proof, steps: dict[Fact, Step], hidden: set[Fact], said: set[owl.Axiom]
     ) -> list[str]:
-        """Write the last step: why the facts contradict."""
+        """Write why the last facts of the proof contradict each other."""
         last = proof.last
         assert isinstance(last.fact, Clash)
         premises = Step(last.fact, last.rule, last.premises)
@@ -207,26 +209,24 @@ class _StoryWriter:
             case (("cax-dw" | "cax-adc"), (owl.ClassAssertion(first, _), second)) if (
                 about[0] == second
             ):
-                clause = f"nothing can be {predicate(first, self._labels).removeprefix('is ')}"
+                clause = (
+                    f"nothing can be {member_predicate(first, self._labels).removeprefix('is ')}"
+                )
                 return [f"{because}; but {clause}" if because else f"but {clause}"]
             case (
                 ("cax-dw" | "cax-adc"),
                 (owl.ClassAssertion(first, x), owl.ClassAssertion(second, _)),
             ):
                 who = self._names.individual(x)
-                both = (
-                    f"{who} would be both {predicate(first, self._labels).removeprefix('is ')} and "
-                )
-                both += predicate(second, self._labels).removeprefix("is ")
+                both = f"{who} would be both {member_predicate(first, self._labels).removeprefix('is ')} and "
+                both += member_predicate(second, self._labels).removeprefix("is ")
                 begin = f"{because}, so {both}" if because else f"so {both}"
                 return [f"{begin}; but nothing can be both"]
             case "cls-com", (owl.ClassAssertion(operand, x), _):
                 who = self._names.individual(x)
-                is_so = f"{who} {predicate(operand, self._labels)}"
+                is_so = f"{who} {member_predicate(operand, self._labels)}"
                 if isinstance(operand, owl.Class):
-                    cannot = (
-                        f"{who} cannot be {predicate(operand, self._labels).removeprefix('is ')}"
-                    )
+                    cannot = f"{who} cannot be {member_predicate(operand, self._labels).removeprefix('is ')}"
                     return [
                         f"{because}, so {cannot}; but it is one" if because else f"but {cannot}"
                     ]
@@ -258,7 +258,7 @@ class _StoryWriter:
                 owl.DataPropertyAssertion(property, x, first),
                 owl.DataPropertyAssertion(_, _, second),
             ) if last.rule == "prp-fp":
-                who, name = self._names.individual(x), some_name(property, self._labels)
+                who, name = self._names.individual(x), quoted_name(property, self._labels)
                 values = f"{self._names.literal(first)} and {self._names.literal(second)}"
                 lead = f"{because}, so " if because else "so "
                 return [
@@ -274,7 +274,7 @@ class _StoryWriter:
             clause = axiom_clause(last.axiom, self._labels)
             return [f"{because}; but {clause}" if because else f"but {clause}"]
         limits = [
-            predicate(f.expression, self._labels)
+            member_predicate(f.expression, self._labels)
             for f in about
             if isinstance(f, owl.ClassAssertion)
         ]
@@ -296,7 +296,7 @@ class _StoryWriter:
     ) -> str:
         """Write that a value is outside the range of its property."""
         value = "this value" if self._plain.in_general else self._names.literal(data.literal)
-        name = some_name(data.property, self._labels)
+        name = quoted_name(data.property, self._labels)
         datatype = owl.Datatype(data.literal.datatype)
         match last.axiom, *rest:
             case owl.DataPropertyRange(_, range), *_:
@@ -363,7 +363,7 @@ def _count_word(n: int) -> str:
 
 def _as_member(assertion: owl.ClassAssertion, labels: Labels) -> str:
     """Write "as a C" for a class assertion."""
-    return f"as {predicate(assertion.expression, labels).removeprefix('is ')}"
+    return f"as {member_predicate(assertion.expression, labels).removeprefix('is ')}"
 
 
 def _join_clauses(clauses: Sequence[str]) -> str:
@@ -378,5 +378,5 @@ def _join_clauses(clauses: Sequence[str]) -> str:
 
 
 def _as_sentence(text: str) -> str:
-    """Add a capital letter and a full stop; names keep their case."""
+    """Make a clause a sentence: add a capital letter and a full stop; names keep their case."""
     return f"{text[0].upper() if text[0].isascii() else text[0]}{text[1:]}{'' if text.endswith(('.', '…')) else '.'}"

@@ -22,7 +22,8 @@ from shiq.model.expressions import *  # noqa: F403
 
 @dataclass(frozen=True)
 class Signature:
-    """The vocabulary that a TBox declares or uses, IRIs by kind (built-in entities left out).
+    """The classes, properties and datatypes that a TBox declares or uses, as IRIs by kind; built-in
+    ones are left out.
 
     declared: the names that it declares, of any kind; empty where that is not known. They are no
     part of what is compared.
@@ -37,14 +38,14 @@ class Signature:
 
     @property
     def all_terms(self) -> frozenset[str]:
-        """All classes, properties and datatypes."""
+        """Return all classes, properties and datatypes."""
         properties = self.object_properties | self.data_properties | self.annotation_properties
         return self.classes | properties | self.datatypes
 
     @property
     def open_properties(self) -> frozenset[str]:
-        """Properties that count as object and as data property because nothing decides between
-        the two.
+        """Return the properties that are read both as object and as data properties, because
+        nothing decides between the two.
         """
         return self.object_properties & self.data_properties
 
@@ -61,7 +62,8 @@ class Signature:
 
 @dataclass(frozen=True)
 class TBox:
-    """Axioms in the order read, without duplicates, and the vocabulary they are about.
+    """The axioms of an ontology in the order read, without duplicates, and the vocabulary they are
+    about.
 
     doubtful: axioms, and assertions of the same sources, that only some readings of the ontology
     have (THEORY, "Axioms in doubt"). Of axioms outside SHIQ(D) they are not among ``axioms``.
@@ -73,5 +75,7 @@ class TBox:
 
     @property
     def has_readings(self) -> bool:
-        """Whether a contradiction may be one of some readings of the ontology alone."""
+        """Decide whether the ontology can be read in several ways, so that a contradiction may
+        exist in some of them only.
+        """
         return bool(self.doubtful or self.signature.open_properties)

@@ -31,11 +31,7 @@ V = TypeVar("V", bound=Hashable)
 
 
 class Interner(Generic[V]):
-    """Map hashable values to dense ids, in the order first seen.
-
-    values: `values[i]` is the value with id i.
-    ids: value → id.
-    """
+    """A table that maps hashable values to dense integer ids, in the order first seen."""
 
     __slots__ = ("ids", "values")
 
@@ -43,10 +39,10 @@ class Interner(Generic[V]):
         self.values: list[V] = []
         self.ids: dict[V, int] = {}
         for value in values:
-            self.id(value)
+            self.intern(value)
 
-    def id(self, value: V) -> int:
-        """Return the id of `value`; assign the next one to a new value."""
+    def intern(self, value: V) -> int:
+        """Return the id of `value`; assign the next id to a new value."""
         found = self.ids.get(value)
         if found is None:
             found = self.ids[value] = len(self.values)
@@ -69,10 +65,7 @@ def _empty_column() -> array[int]:
 
 
 class Pairs(Sequence[tuple[int, int]]):
-    """A sequence of pairs of ids, stored as two parallel columns.
-
-    Columns, because an AllDifferent of 2,000 individuals is two million pairs.
-    """
+    """A sequence of pairs of ids, stored as two parallel integer columns."""
 
     __slots__ = ("first", "second")
 
@@ -82,7 +75,7 @@ class Pairs(Sequence[tuple[int, int]]):
 
     @classmethod
     def from_pairs(cls, pairs: Iterable[tuple[int, int]]) -> Pairs:
-        """Build from `pairs`, without duplicates."""
+        """Make the sequence of `pairs`, without duplicates."""
         found = dict.fromkeys(pairs)
         return cls(array("q", (a for a, _ in found)), array("q", (b for _, b in found)))
 
@@ -143,10 +136,7 @@ _NO_DATA_ROWS = DataRows(_NO_IDS, _NO_IDS, _NO_IDS)
 
 @dataclass
 class ABoxBuilder:
-    """Rows of an `ABox` under construction, each once, in the order first added.
-
-    same, different: pairs of individual ids. complex: assertions kept as model values.
-    """
+    """Builder of an `ABox`: collects assertions, each once, in the order first added."""
 
     individuals: Interner[str] = field(default_factory=Interner)
     classes: Interner[str] = field(default_factory=Interner)
@@ -162,20 +152,26 @@ class ABoxBuilder:
 
     def add_class(self, individual: str, name: str) -> None:
         """Add the assertion that `individual` belongs to the class `name`."""
-        self.class_rows[self.individuals.id(individual), self.classes.id(name)] = None
+        self.class_rows[self.individuals.intern(individual), self.classes.intern(name)] = None
 
     def add_role(self, subject: str, name: str, object: str) -> None:
         """Add the object property assertion `name`(subject, object)."""
-        role = self.object_properties.id(name)
-        self.role_rows[self.individuals.id(subject), role, self.individuals.id(object)] = None
+        role = self.object_properties.intern(name)
+        self.role_rows[self.individuals.intern(subject), role, self.individuals.intern(object)] = (
+            None
+        )
 
     def add_data(self, subject: str, name: str, literal: owl.Literal) -> None:
         """Add the data property assertion `name`(subject, literal)."""
-        row = self.individuals.id(subject), self.data_properties.id(name), self.literals.id(literal)
+        row = (
+            self.individuals.intern(subject),
+            self.data_properties.intern(name),
+            self.literals.intern(literal),
+        )
         self.data_rows[row] = None
 
     def add(self, assertion: owl.Assertion) -> None:
-        """Add any assertion. On an inverse property, subject and object change places."""
+        """Add an assertion of any kind. On an inverse property, subject and object change places."""
         match assertion:
             case owl.ClassAssertion(owl.Class(iri), individual):
                 self.add_class(individual, iri)
@@ -188,14 +184,16 @@ class ABoxBuilder:
             case owl.DataPropertyAssertion(owl.DataProperty(iri), subject, literal):
                 self.add_data(subject, iri, literal)
             case owl.SameIndividual(first, second):
-                self.same.append((self.individuals.id(first), self.individuals.id(second)))
+                self.same.append((self.individuals.intern(first), self.individuals.intern(second)))
             case owl.DifferentIndividuals(first, second):
-                self.different.append((self.individuals.id(first), self.individuals.id(second)))
+                self.different.append(
+                    (self.individuals.intern(first), self.individuals.intern(second))
+                )
             case owl.NegativeObjectPropertyAssertion(owl.ObjectInverseOf(role), subject, object):
                 self.add(owl.NegativeObjectPropertyAssertion(role, object, subject))
             case _:
                 for individual in individuals_of(assertion):
-                    self.individuals.id(individual)
+                    self.individuals.intern(individual)
                 self.complex.append(assertion)
 
     def build(self) -> ABox:
@@ -290,7 +288,7 @@ def _columns(rows: Iterable[tuple[int, ...]], width: int) -> list[array[int]]:
 
 
 def _remove_rows(gone: Collection[tuple[int, ...]], *columns: array[int]) -> list[array[int]]:
-    """Remove the rows in `gone` from parallel columns."""
+    """Remove the rows in `gone` from a table given as parallel columns."""
     kept = [row not in gone for row in zip(*columns)]
     return [array("q", compress(column, kept)) for column in columns]
 

@@ -16,7 +16,7 @@ from shiq.model.expressions import (
 
 @dataclass(frozen=True, slots=True)
 class ClassAssertion:
-    """expression(individual)."""
+    """Class assertion C(a): ``individual`` is a member of ``expression``."""
 
     expression: ClassExpression
     individual: Individual
@@ -24,7 +24,7 @@ class ClassAssertion:
 
 @dataclass(frozen=True, slots=True)
 class ObjectPropertyAssertion:
-    """property(subject, object)."""
+    """Role assertion R(a, b) between individuals."""
 
     property: ObjectPropertyExpression
     subject: Individual
@@ -33,7 +33,7 @@ class ObjectPropertyAssertion:
 
 @dataclass(frozen=True, slots=True)
 class NegativeObjectPropertyAssertion:
-    """¬property(subject, object)."""
+    """Negative role assertion ¬R(a, b) between individuals."""
 
     property: ObjectPropertyExpression
     subject: Individual
@@ -42,7 +42,7 @@ class NegativeObjectPropertyAssertion:
 
 @dataclass(frozen=True, slots=True)
 class DataPropertyAssertion:
-    """property(subject, literal)."""
+    """Data property assertion: ``subject`` has the value ``literal``."""
 
     property: DataProperty
     subject: Individual
@@ -51,7 +51,7 @@ class DataPropertyAssertion:
 
 @dataclass(frozen=True, slots=True)
 class NegativeDataPropertyAssertion:
-    """¬property(subject, literal)."""
+    """Negative data property assertion: ``subject`` does not have the value ``literal``."""
 
     property: DataProperty
     subject: Individual
@@ -60,7 +60,7 @@ class NegativeDataPropertyAssertion:
 
 @dataclass(frozen=True, slots=True)
 class SameIndividual:
-    """Equality of one pair; readers split longer lists."""
+    """Equality a = b of two individuals; readers split longer lists into pairs."""
 
     first: Individual
     second: Individual
@@ -68,7 +68,7 @@ class SameIndividual:
 
 @dataclass(frozen=True, slots=True)
 class DifferentIndividuals:
-    """Inequality of one pair; readers split longer lists."""
+    """Inequality a ≠ b of two individuals; readers split longer lists into pairs."""
 
     first: Individual
     second: Individual

@@ -18,7 +18,7 @@ from shiq.model.expressions import (
 
 @dataclass(frozen=True, slots=True)
 class SubClassOf:
-    """SubClassOf(sub sup)."""
+    """Class inclusion: sub ⊑ sup."""
 
     sub: ClassExpression
     sup: ClassExpression
@@ -26,21 +26,21 @@ class SubClassOf:
 
 @dataclass(frozen=True, slots=True)
 class EquivalentClasses:
-    """EquivalentClasses(expression₁ … expressionₙ)."""
+    """Equivalence of class expressions: C₁ ≡ … ≡ Cₙ."""
 
     expressions: tuple[ClassExpression, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class DisjointClasses:
-    """DisjointClasses(expression₁ … expressionₙ)."""
+    """Pairwise disjointness of class expressions: Cᵢ ⊓ Cⱼ ⊑ ⊥."""
 
     expressions: tuple[ClassExpression, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class DisjointUnion:
-    """DisjointUnion(cls expression₁ … expressionₙ)."""
+    """Axiom that ``cls`` is the union of pairwise disjoint class expressions."""
 
     cls: Class
     expressions: tuple[ClassExpression, ...]
@@ -48,7 +48,7 @@ class DisjointUnion:
 
 @dataclass(frozen=True, slots=True)
 class SubObjectPropertyOf:
-    """SubObjectPropertyOf(sub sup)."""
+    """Role inclusion: sub ⊑ sup."""
 
     sub: ObjectPropertyExpression
     sup: ObjectPropertyExpression
@@ -56,21 +56,21 @@ class SubObjectPropertyOf:
 
 @dataclass(frozen=True, slots=True)
 class EquivalentObjectProperties:
-    """EquivalentObjectProperties(property₁ … propertyₙ)."""
+    """Equivalence of roles: R₁ ≡ … ≡ Rₙ."""
 
     properties: tuple[ObjectPropertyExpression, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class DisjointObjectProperties:
-    """DisjointObjectProperties(property₁ … propertyₙ)."""
+    """Pairwise disjointness of roles."""
 
     properties: tuple[ObjectPropertyExpression, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class InverseObjectProperties:
-    """InverseObjectProperties(first second)."""
+    """Axiom that two object properties are inverse to each other."""
 
     first: ObjectPropertyExpression
     second: ObjectPropertyExpression
@@ -78,7 +78,7 @@ class InverseObjectProperties:
 
 @dataclass(frozen=True, slots=True)
 class ObjectPropertyDomain:
-    """ObjectPropertyDomain(property domain)."""
+    """Domain of a role: ∃R.⊤ ⊑ C."""
 
     property: ObjectPropertyExpression
     domain: ClassExpression
@@ -86,7 +86,7 @@ class ObjectPropertyDomain:
 
 @dataclass(frozen=True, slots=True)
 class ObjectPropertyRange:
-    """ObjectPropertyRange(property range)."""
+    """Range of a role: ⊤ ⊑ ∀R.C."""
 
     property: ObjectPropertyExpression
     range: ClassExpression
@@ -94,49 +94,49 @@ class ObjectPropertyRange:
 
 @dataclass(frozen=True, slots=True)
 class FunctionalObjectProperty:
-    """FunctionalObjectProperty(property)."""
+    """Functionality of a role: ⊤ ⊑ ≤1 R."""
 
     property: ObjectPropertyExpression
 
 
 @dataclass(frozen=True, slots=True)
 class InverseFunctionalObjectProperty:
-    """InverseFunctionalObjectProperty(property)."""
+    """Inverse functionality of a role: ⊤ ⊑ ≤1 R⁻."""
 
     property: ObjectPropertyExpression
 
 
 @dataclass(frozen=True, slots=True)
 class SymmetricObjectProperty:
-    """SymmetricObjectProperty(property)."""
+    """Symmetry of a role: R ⊑ R⁻."""
 
     property: ObjectPropertyExpression
 
 
 @dataclass(frozen=True, slots=True)
 class AsymmetricObjectProperty:
-    """AsymmetricObjectProperty(property)."""
+    """Asymmetry of a role: R and R⁻ are disjoint."""
 
     property: ObjectPropertyExpression
 
 
 @dataclass(frozen=True, slots=True)
 class IrreflexiveObjectProperty:
-    """IrreflexiveObjectProperty(property)."""
+    """Irreflexivity of a role: no x has R(x, x)."""
 
     property: ObjectPropertyExpression
 
 
 @dataclass(frozen=True, slots=True)
 class TransitiveObjectProperty:
-    """TransitiveObjectProperty(property)."""
+    """Transitivity of a role: R∘R ⊑ R."""
 
     property: ObjectPropertyExpression
 
 
 @dataclass(frozen=True, slots=True)
 class SubDataPropertyOf:
-    """SubDataPropertyOf(sub sup)."""
+    """Inclusion of data properties: sub ⊑ sup."""
 
     sub: DataProperty
     sup: DataProperty
@@ -144,21 +144,21 @@ class SubDataPropertyOf:
 
 @dataclass(frozen=True, slots=True)
 class EquivalentDataProperties:
-    """EquivalentDataProperties(property₁ … propertyₙ)."""
+    """Equivalence of data properties: P₁ ≡ … ≡ Pₙ."""
 
     properties: tuple[DataProperty, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class DisjointDataProperties:
-    """DisjointDataProperties(property₁ … propertyₙ)."""
+    """Pairwise disjointness of data properties."""
 
     properties: tuple[DataProperty, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class DataPropertyDomain:
-    """DataPropertyDomain(property domain)."""
+    """Domain of a data property: whatever has a value for it is in C."""
 
     property: DataProperty
     domain: ClassExpression
@@ -166,7 +166,7 @@ class DataPropertyDomain:
 
 @dataclass(frozen=True, slots=True)
 class DataPropertyRange:
-    """DataPropertyRange(property range)."""
+    """Range of a data property: all its values are in a data range."""
 
     property: DataProperty
     range: DataRange
@@ -174,14 +174,14 @@ class DataPropertyRange:
 
 @dataclass(frozen=True, slots=True)
 class FunctionalDataProperty:
-    """FunctionalDataProperty(property)."""
+    """Functionality of a data property: at most one value."""
 
     property: DataProperty
 
 
 @dataclass(frozen=True, slots=True)
 class DatatypeDefinition:
-    """DatatypeDefinition(datatype range)."""
+    """Definition of a datatype: it has the values of ``range``."""
 
     datatype: Datatype
     range: DataRange
@@ -198,21 +198,23 @@ READ_BY_FORM: Final = DatatypeDefinition(Datatype(BY_FORM), TOP_DATATYPE)
 
 @dataclass(frozen=True, slots=True)
 class ReflexiveObjectProperty:
-    """ReflexiveObjectProperty(property)."""
+    """Reflexivity of a role: every x has R(x, x)."""
 
     property: ObjectPropertyExpression
 
 
 @dataclass(frozen=True, slots=True)
 class InverseFunctionalDataProperty:
-    """Individuals with one value are one; no axiom of OWL 2 DL."""
+    """Inverse functionality of a data property: individuals with the same value are equal. Not in
+    OWL 2 DL.
+    """
 
     property: DataProperty
 
 
 @dataclass(frozen=True, slots=True)
 class SubObjectPropertyChain:
-    """SubObjectPropertyOf(ObjectPropertyChain(...) sup)."""
+    """Role chain inclusion: R₁ ∘ … ∘ Rₙ ⊑ sup."""
 
     chain: tuple[ObjectPropertyExpression, ...]
     sup: ObjectPropertyExpression
@@ -220,7 +222,7 @@ class SubObjectPropertyChain:
 
 @dataclass(frozen=True, slots=True)
 class HasKey:
-    """HasKey(expression object_property₁ … object_propertyₙ data_property₁ … data_propertyₙ)."""
+    """Key: named members of a class that share values for all key properties are equal."""
 
     expression: ClassExpression
     object_properties: tuple[ObjectPropertyExpression, ...]

@@ -26,7 +26,9 @@ _CONTRADICTION = owl.SubClassOf(owl.THING, owl.NOTHING)
 
 
 def uses_built_in(value: object) -> bool:
-    """Decide whether a top or bottom property occurs in `value`."""
+    """Decide whether a universal or empty property (owl:topObjectProperty and the like) occurs in
+    `value`.
+    """
     return any(
         isinstance(part, owl.ObjectProperty | owl.DataProperty)
         and (_is_universal_property(part) or _is_empty_property(part))
@@ -42,9 +44,8 @@ def empty_property_axiom(property: owl.ObjectPropertyExpression | owl.DataProper
 
 
 def remove_built_in(axiom: owl.Axiom) -> tuple[owl.Axiom, ...]:
-    """Rewrite `axiom` to equivalent axioms without top and bottom properties, where that is easy.
-
-    Returns: nothing for a tautology; the axiom itself if no such property occurs in it.
+    """Rewrite an axiom to equivalent axioms without universal and empty properties; it stays as it
+    is where that is not possible.
     """
     if not uses_built_in(axiom):
         return (axiom,)
@@ -52,9 +53,8 @@ def remove_built_in(axiom: owl.Axiom) -> tuple[owl.Axiom, ...]:
 
 
 def remove_built_in_from_assertion(assertion: owl.Assertion) -> tuple[owl.Assertion, ...]:
-    """Rewrite `assertion` to equivalent assertions without top and bottom properties.
-
-    Returns: nothing for a tautology; the assertion itself if no such property occurs in it.
+    """Rewrite an assertion to equivalent assertions without universal and empty properties, where
+    possible.
     """
     if not uses_built_in(assertion):
         return (assertion,)
@@ -80,17 +80,24 @@ def remove_built_in_from_assertion(assertion: owl.Assertion) -> tuple[owl.Assert
 
 
 def remove_built_in_from_expression(expression: owl.ClassExpression) -> owl.ClassExpression:
-    """Replace restrictions on top and bottom properties by ⊤ or ⊥, where these are equivalent."""
+    """Replace restrictions on universal and empty properties in a class expression by ⊤ or ⊥, where
+    these are equivalent.
+    """
     return rebuild(expression, _rewrite_restriction)
 
 
 def _rewrite_restriction(expression: Any) -> Any:
-    """Replace a restriction, whose filler is rewritten already, by ⊤ or ⊥ if that is equivalent."""
+    """Replace one restriction on a universal or empty property by ⊤ or ⊥, if that is equivalent.
+    Its filler is rewritten already.
+    """
     match expression:
         case owl.ObjectSomeValuesFrom(property, filler):
             return _trivial_existential(property, filler, expression)
         case owl.ObjectAllValuesFrom(property, filler):
-            return _opposite(_trivial_existential(property, _opposite(filler), None)) or expression
+            return (
+                _opposite_constant(_trivial_existential(property, _opposite_constant(filler), None))
+                or expression
+            )
         case (
             owl.ObjectMinCardinality(n, property, filler)
             | owl.ObjectMaxCardinality(n, property, filler)
@@ -154,8 +161,8 @@ def _is_empty_property(property: owl.ObjectPropertyExpression | owl.DataProperty
     ).iri in BOTTOM
 
 
-def _opposite(expression: owl.ClassExpression | None) -> owl.ClassExpression | None:
-    """Map ⊤ to ⊥ and ⊥ to ⊤; None for everything else."""
+def _opposite_constant(expression: owl.ClassExpression | None) -> owl.ClassExpression | None:
+    """Return ⊥ for ⊤ and ⊤ for ⊥; None for every other expression."""
     return (
         owl.NOTHING if expression == owl.THING else owl.THING if expression == owl.NOTHING else None
     )
@@ -167,9 +174,8 @@ T = TypeVar("T")
 def _trivial_existential(
     property: owl.ObjectPropertyExpression, filler: owl.ClassExpression | None, otherwise: T
 ) -> owl.Class | T:
-    """Return ∃property.filler as ⊤ or ⊥ if it is trivial, else `otherwise`.
-
-    ∃U.⊤ is ⊤, since no domain is empty.
+    """Return the restriction ∃property.filler as ⊤ or ⊥ if it is equivalent to that, else
+    `otherwise`.
     """
     if _is_empty_property(property) or filler == owl.NOTHING:
         return owl.NOTHING
@@ -182,7 +188,9 @@ def _trivial_cardinality(
     property: owl.ObjectPropertyExpression,
     filler: owl.ClassExpression,
 ) -> owl.ClassExpression:
-    """Return a cardinality restriction as ⊤ or ⊥ if it is trivial, else the restriction itself."""
+    """Return the cardinality restriction `bounded` as ⊤ or ⊥ if it is equivalent to that, else
+    unchanged.
+    """
     kind = type(bounded)
     none = _is_empty_property(property) or filler == owl.NOTHING
     if kind is owl.ObjectMinCardinality:
@@ -198,7 +206,7 @@ def _trivial_cardinality(
 
 
 def _rewrite_property_axiom(axiom: owl.Axiom) -> tuple[owl.Axiom, ...]:
-    """Rewrite an axiom on properties that has built-in ones."""
+    """Rewrite a property axiom with universal or empty properties to equivalent axioms."""
     match axiom:
         case owl.SubObjectPropertyOf(sub, sup) | owl.SubDataPropertyOf(sub, sup):
             return _rewrite_inclusion(axiom, (sub,), sup)
@@ -242,8 +250,8 @@ def _rewrite_property_axiom(axiom: owl.Axiom) -> tuple[owl.Axiom, ...]:
 def _rewrite_key(
     axiom: owl.HasKey, roles: tuple[Any, ...], properties: tuple[Any, ...]
 ) -> tuple[owl.Axiom, ...]:
-    """Rewrite a key. All individuals share the values of a top property, and have none of a bottom
-    one.
+    """Rewrite a key with universal or empty properties: all individuals share the values of the
+    former, none has one of the latter.
     """
     if any(map(_is_empty_property, (*roles, *properties))):
         return ()
@@ -255,7 +263,10 @@ def _rewrite_key(
 
 
 def _rewrite_inclusion(axiom: owl.Axiom, chain: tuple[Any, ...], sup: Any) -> tuple[owl.Axiom, ...]:
-    """Rewrite chain ⊑ sup. A chain with an empty link is empty; r ∘ s ⊑ ⊥ is ⊤ ⊑ ∀r.∀s.⊥."""
+    """Rewrite the role inclusion chain ⊑ sup with universal or empty properties.
+
+    A chain with an empty link is empty; r ∘ s ⊑ ⊥ is ⊤ ⊑ ∀r.∀s.⊥.
+    """
     if _is_universal_property(sup) or any(map(_is_empty_property, chain)):
         return ()
     if not _is_empty_property(sup):
@@ -273,7 +284,7 @@ def _rewrite_inclusion(axiom: owl.Axiom, chain: tuple[Any, ...], sup: Any) -> tu
 
 
 def _rewrite_equivalence(axiom: owl.Axiom, members: tuple[Any, ...]) -> tuple[owl.Axiom, ...]:
-    """Rewrite the equivalence of properties with a built-in one among them."""
+    """Rewrite the equivalence of properties, a universal or empty one among them."""
     if all(map(_is_universal_property, members)):
         return ()
     if not any(map(_is_empty_property, members)):
@@ -288,7 +299,9 @@ def _rewrite_equivalence(axiom: owl.Axiom, members: tuple[Any, ...]) -> tuple[ow
 
 
 def _rewrite_disjointness(kind: Any, members: Iterable[Any]) -> tuple[owl.Axiom, ...]:
-    """Rewrite disjointness: an empty member adds nothing, a universal one makes the others empty."""
+    """Rewrite the disjointness of properties: an empty member adds nothing, a universal one makes
+    the others empty.
+    """
     rest = [member for member in members if not _is_empty_property(member)]
     universal = sum(map(_is_universal_property, rest))
     if universal > 1:

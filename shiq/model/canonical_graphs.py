@@ -33,7 +33,9 @@ MOST_TRIED = 10_000
 
 
 def canonical_form(colours: Sequence[Any], arcs: Sequence[Arc]) -> Form:
-    """Renumber a graph so that isomorphic graphs, and only these, become equal."""
+    """Renumber a graph with coloured nodes and labelled arcs, so that isomorphic graphs, and only
+    these, become equal.
+    """
     order = canonical_order(colours, arcs)
     place = node_positions(order)
     return tuple(colours[node] for node in order), renumber_arcs(arcs, place)
@@ -53,7 +55,9 @@ def node_positions(order: Sequence[int]) -> list[int]:
 
 
 def canonical_order(colours: Sequence[Any], arcs: Sequence[Arc]) -> list[int]:
-    """Return the nodes in canonical order, sorted by colour first."""
+    """Return the nodes of a coloured graph in an order that depends only on its structure; sorted
+    by colour first.
+    """
     colour, nodes = _rank_colours(colours), range(len(colours))
     if len(set(colour)) == len(colours):
         return sorted(nodes, key=colour.__getitem__)
@@ -63,7 +67,8 @@ def canonical_order(colours: Sequence[Any], arcs: Sequence[Arc]) -> list[int]:
 
 
 class _ColouredGraph:
-    """A graph in integers. The colour of a node is the number of nodes with a lesser colour.
+    """A graph with nodes 0 … n-1, for colour refinement. A node's colour is the number of nodes
+    with a smaller colour.
 
     A cell that is split off gets the next free colour.
 
@@ -85,7 +90,8 @@ class _ColouredGraph:
                 self.around[b].append((kind + width, a))
 
     def refine(self, colour: list[int], nodes: Iterable[int], touched: Iterable[int]) -> None:
-        """Refine the colours of `nodes` in place, until they are stable.
+        """Split the colours of `nodes`, in place, until nodes of one colour have the same arcs to
+        each colour.
 
         Stable: nodes of one colour have equally many arcs of each kind to each colour.
 
@@ -122,7 +128,7 @@ class _ColouredGraph:
         colour.pop()
 
     def order_nodes(self, nodes: list[int], colour: list[int]) -> list[int]:
-        """Sort `nodes` by their stable `colour`; put nodes of one colour in canonical order."""
+        """Sort `nodes` by their refined `colour`; nodes of one colour come in canonical order."""
         cells = _group_by_colour(nodes, colour)
         if len(cells) == len(nodes):
             return sorted(nodes, key=colour.__getitem__)
@@ -146,9 +152,8 @@ class _ColouredGraph:
     def _order_by_trial(
         self, nodes: list[int], cells: dict[int, list[int]], colour: list[int]
     ) -> list[int]:
-        """Return the least order that results from singling out one node of the first colour.
-
-        Of nodes that a known automorphism exchanges, only one is tried.
+        """Give each node of the first shared colour a colour of its own in turn; return the least
+        order that results.
         """
         number = min(cells)
         found: dict[tuple[Arc, ...], list[int]] = {}
@@ -171,7 +176,9 @@ class _ColouredGraph:
         return found[min(found)]
 
     def _induced_arcs(self, order: Sequence[int]) -> list[Arc]:
-        """Return the arcs among the nodes of `order`, by their positions in it."""
+        """Return the arcs among the nodes of `order`, with the nodes replaced by their positions in
+        it.
+        """
         place = {node: i for i, node in enumerate(order)}
         return sorted(
             (kind, i, place[b])
@@ -183,10 +190,8 @@ class _ColouredGraph:
     def _components(
         self, nodes: list[int], cells: dict[int, list[int]], colour: list[int]
     ) -> list[list[int]]:
-        """Split `nodes` into independent components.
-
-        An arc connects two nodes, unless its label connects all nodes of one colour with all of the
-        other.
+        """Split `nodes` into components that can be ordered independently: different colours are
+        connected alike in between.
         """
         inside = set(nodes)
         ties = [(kind, a, b) for a in nodes for kind, b in self.around[a] if b in inside and a != b]
@@ -211,7 +216,7 @@ class _ColouredGraph:
 
 
 def _rank_colours(colours: Sequence[Any]) -> list[int]:
-    """Replace each colour by the number of lesser ones."""
+    """Replace each colour by the number of nodes with a smaller one."""
     first: dict[Any, int] = {}
     for i, colour in enumerate(sorted(colours)):
         first.setdefault(colour, i)

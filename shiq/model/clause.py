@@ -31,7 +31,7 @@ from shiq.model.roles import LOOPS, Role, RoleBox, loop_name
 
 @dataclass(frozen=True, slots=True)
 class AtLeast:
-    """The restriction ≥n role.filler, n ≥ 1.
+    """Atom of a clause: the restriction ≥n role.filler on an element, n ≥ 1.
 
     filler: a class name, or None for ⊤.
     """
@@ -42,9 +42,8 @@ class AtLeast:
 
     @property
     def is_loop(self) -> bool:
-        """Decide whether this atom stands for a loop (THEORY, "Chains and loops").
-
-        An element with a loop satisfies it without another witness.
+        """Decide whether this atom says that an element is its own role neighbour (THEORY, "Chains
+        and loops").
         """
         return (
             self.filler is not None
@@ -55,7 +54,7 @@ class AtLeast:
 
 @dataclass(frozen=True, slots=True)
 class DataAtLeast:
-    """The restriction ≥n property.range, n ≥ 1."""
+    """Atom of a clause: the restriction ≥n property.range on an element's data values, n ≥ 1."""
 
     n: int
     property: str
@@ -64,7 +63,9 @@ class DataAtLeast:
 
 @dataclass(frozen=True, slots=True)
 class DataAtMost:
-    """The restriction ≤n property.range, n ≥ 0; ∀property.D is ≤0 property.(¬D)."""
+    """Atom of a clause: the restriction ≤n property.range on an element's data values, n ≥ 0.
+    ∀property.D is ≤0 property.(¬D).
+    """
 
     n: int
     property: str
@@ -78,7 +79,8 @@ Atom: TypeAlias = str | AtLeast | DataAtLeast | DataAtMost
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A DL-clause; the module's documentation explains the fields.
+    """A DL-clause: body atoms imply a head atom, at an element and possibly at a role neighbour.
+    The module explains the fields.
 
     origins: indexes into `ClausalTBox.axioms` of axioms that imply the clause. For a clause from
         transitivity elimination: the restriction, the transitivity axiom and the role inclusions.
@@ -94,13 +96,15 @@ class Clause:
 
     @property
     def kind(self) -> str:
-        """The form of the clause: ``local``, ``u`` or ``m``."""
+        """Return the form of the clause: ``local`` (one element), ``u`` (an element and a
+        neighbour) or ``m`` (at most n neighbours).
+        """
         return "local" if self.role is None else "m" if self.at_most else "u"
 
 
 @dataclass(frozen=True)
 class ClausalTBox:
-    """A TBox as clauses: equisatisfiable with ``axioms``, with the same consequences over their
+    """A TBox as DL-clauses: equisatisfiable with ``axioms``, with the same consequences over their
     names.
 
     Axioms added at the end leave the earlier atoms and clauses unchanged (a prefix).
@@ -120,14 +124,14 @@ class ClausalTBox:
 
     @cached_property
     def atom_ids(self) -> dict[Atom, int]:
-        """The position of each atom in `atoms`."""
+        """Return the position of each atom in `atoms`."""
         return {atom: i for i, atom in enumerate(self.atoms)}
 
     @cached_property
     def data_properties(self) -> frozenset[str]:
-        """Fs(T): the data properties that a clause or disjointness axiom can see, closed downwards
-        under ⊑*.
+        """Return the data properties that can matter to a clause or disjointness axiom, with all
+        below them: Fs(T) of THEORY.
         """
         seen = {a.property for a in self.atoms if isinstance(a, DataAtLeast | DataAtMost)}
         seen |= {p for pair in self.roles.disjoint_data for p in pair}
-        return self.roles.data_below(seen)
+        return self.roles.data_subproperties_of_any(seen)

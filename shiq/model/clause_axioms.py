@@ -108,7 +108,7 @@ def role_axioms(roles: RoleBox) -> Iterator[owl.Axiom]:
 
 
 def numbered_names(module: Module, prefix: str) -> list[str]:
-    """Name the nodes of `module`: `prefix` + "0", "1", …."""
+    """Make names for the nodes of `module`: `prefix` + "0", "1", …."""
     return [f"{prefix}{i}" for i in range(len(module.positive))]
 
 
@@ -154,7 +154,7 @@ def module_assertions(
 
 
 def _loop_axioms(roles: RoleBox) -> Iterator[owl.Axiom]:
-    """Yield axioms that define the loop names (`loop_name`) by ObjectHasSelf."""
+    """Yield axioms that define the class names for loops R(x, x) by ObjectHasSelf."""
     for iri in roles.loop_properties:
         name, has_loop = owl.Class(loop_name(iri)), owl.ObjectHasSelf(owl.ObjectProperty(iri))
         yield owl.SubClassOf(name, has_loop)
@@ -165,7 +165,9 @@ def _loop_axioms(roles: RoleBox) -> Iterator[owl.Axiom]:
 def _role_edge(
     names: Sequence[str], i: int, role: Role, j: int
 ) -> tuple[owl.ObjectProperty, str, str]:
-    """Return (property, subject, object) of an edge, with an inverse role turned round."""
+    """Return a role edge between nodes as (property, subject, object); on an inverse role the ends
+    change places.
+    """
     if role.is_inverse:
         i, j = j, i
     return owl.ObjectProperty(role.iri), names[i], names[j]

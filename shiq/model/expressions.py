@@ -30,7 +30,7 @@ class ObjectProperty:
 
 @dataclass(frozen=True, slots=True)
 class ObjectInverseOf:
-    """ObjectInverseOf(property)."""
+    """Inverse R⁻ of an object property."""
 
     property: ObjectProperty
 
@@ -78,35 +78,35 @@ class Datatype:
 
 @dataclass(frozen=True, slots=True)
 class DataIntersectionOf:
-    """DataIntersectionOf(operand₁ … operandₙ)."""
+    """Intersection of data ranges: D₁ ⊓ … ⊓ Dₙ."""
 
     operands: tuple[DataRange, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class DataUnionOf:
-    """DataUnionOf(operand₁ … operandₙ)."""
+    """Union of data ranges: D₁ ⊔ … ⊔ Dₙ."""
 
     operands: tuple[DataRange, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class DataComplementOf:
-    """DataComplementOf(operand)."""
+    """Complement of a data range: ¬D."""
 
     operand: DataRange
 
 
 @dataclass(frozen=True, slots=True)
 class DataOneOf:
-    """DataOneOf(literal₁ … literalₙ)."""
+    """Enumeration of literals as a data range."""
 
     literals: tuple[Literal, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class DatatypeRestriction:
-    """``datatype`` restricted by (facet IRI, literal) pairs."""
+    """Data range: a datatype restricted by facets, which are pairs (facet IRI, literal)."""
 
     datatype: Datatype
     facets: tuple[tuple[str, Literal], ...]
@@ -124,28 +124,28 @@ TOP_DATATYPE = Datatype(RDFS + "Literal")
 
 @dataclass(frozen=True, slots=True)
 class ObjectIntersectionOf:
-    """ObjectIntersectionOf(operand₁ … operandₙ)."""
+    """Intersection of class expressions: C₁ ⊓ … ⊓ Cₙ."""
 
     operands: tuple[ClassExpression, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectUnionOf:
-    """ObjectUnionOf(operand₁ … operandₙ)."""
+    """Union of class expressions: C₁ ⊔ … ⊔ Cₙ."""
 
     operands: tuple[ClassExpression, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectComplementOf:
-    """ObjectComplementOf(operand)."""
+    """Complement of a class expression: ¬C."""
 
     operand: ClassExpression
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectSomeValuesFrom:
-    """ObjectSomeValuesFrom(property filler)."""
+    """Existential restriction ∃R.C on an object property."""
 
     property: ObjectPropertyExpression
     filler: ClassExpression
@@ -153,7 +153,7 @@ class ObjectSomeValuesFrom:
 
 @dataclass(frozen=True, slots=True)
 class ObjectAllValuesFrom:
-    """ObjectAllValuesFrom(property filler)."""
+    """Universal restriction ∀R.C on an object property."""
 
     property: ObjectPropertyExpression
     filler: ClassExpression
@@ -161,7 +161,7 @@ class ObjectAllValuesFrom:
 
 @dataclass(frozen=True, slots=True)
 class ObjectMinCardinality:
-    """ObjectMinCardinality(cardinality property filler)."""
+    """Restriction ≥n R.C on an object property."""
 
     cardinality: int
     property: ObjectPropertyExpression
@@ -170,7 +170,7 @@ class ObjectMinCardinality:
 
 @dataclass(frozen=True, slots=True)
 class ObjectMaxCardinality:
-    """ObjectMaxCardinality(cardinality property filler)."""
+    """Restriction ≤n R.C on an object property."""
 
     cardinality: int
     property: ObjectPropertyExpression
@@ -179,7 +179,7 @@ class ObjectMaxCardinality:
 
 @dataclass(frozen=True, slots=True)
 class ObjectExactCardinality:
-    """ObjectExactCardinality(cardinality property filler)."""
+    """Restriction =n R.C on an object property."""
 
     cardinality: int
     property: ObjectPropertyExpression
@@ -188,7 +188,7 @@ class ObjectExactCardinality:
 
 @dataclass(frozen=True, slots=True)
 class DataSomeValuesFrom:
-    """DataSomeValuesFrom(property range)."""
+    """Existential restriction ∃P.D on a data property."""
 
     property: DataProperty
     range: DataRange
@@ -196,7 +196,7 @@ class DataSomeValuesFrom:
 
 @dataclass(frozen=True, slots=True)
 class DataAllValuesFrom:
-    """DataAllValuesFrom(property range)."""
+    """Universal restriction ∀P.D on a data property."""
 
     property: DataProperty
     range: DataRange
@@ -204,7 +204,7 @@ class DataAllValuesFrom:
 
 @dataclass(frozen=True, slots=True)
 class DataHasValue:
-    """DataHasValue(property literal)."""
+    """Restriction on a data property: one of its values is ``literal``."""
 
     property: DataProperty
     literal: Literal
@@ -212,7 +212,7 @@ class DataHasValue:
 
 @dataclass(frozen=True, slots=True)
 class DataMinCardinality:
-    """DataMinCardinality(cardinality property range)."""
+    """Restriction ≥n P.D on a data property."""
 
     cardinality: int
     property: DataProperty
@@ -221,7 +221,7 @@ class DataMinCardinality:
 
 @dataclass(frozen=True, slots=True)
 class DataMaxCardinality:
-    """DataMaxCardinality(cardinality property range)."""
+    """Restriction ≤n P.D on a data property."""
 
     cardinality: int
     property: DataProperty
@@ -230,7 +230,7 @@ class DataMaxCardinality:
 
 @dataclass(frozen=True, slots=True)
 class DataExactCardinality:
-    """DataExactCardinality(cardinality property range)."""
+    """Restriction =n P.D on a data property."""
 
     cardinality: int
     property: DataProperty
@@ -242,14 +242,14 @@ class DataExactCardinality:
 
 @dataclass(frozen=True, slots=True)
 class ObjectOneOf:
-    """ObjectOneOf(individual₁ … individualₙ)."""
+    """Nominal: the class of the listed individuals."""
 
     individuals: tuple[Individual, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectHasValue:
-    """ObjectHasValue(property individual)."""
+    """Restriction ∃R.{a}: an R-neighbour is the individual a."""
 
     property: ObjectPropertyExpression
     individual: Individual
@@ -257,7 +257,7 @@ class ObjectHasValue:
 
 @dataclass(frozen=True, slots=True)
 class ObjectHasSelf:
-    """ObjectHasSelf(property)."""
+    """Self restriction: the class of all x with R(x, x)."""
 
     property: ObjectPropertyExpression
 

@@ -37,7 +37,7 @@ _IN_LABELS = re.compile(r"_(?=x)|[^A-Za-z0-9_.\-]|^[.\-]|\.\Z|^\Z")
 _ESCAPED = re.compile("_x((?!d[89a-f][0-9a-f]{2}_)(?:10|[0-9a-f])?[0-9a-f]{0,4})_")
 
 
-def term(individual: str) -> str:
+def individual_term(individual: str) -> str:
     """Write an individual as an N-Triples term: ``<IRI>``, or ``_:label`` with a valid, distinct
     label.
     """
@@ -55,8 +55,8 @@ def blank_term(individual: str) -> str:
     )
 
 
-def blank_node(label: str) -> str:
-    """Return the blank node that `blank_term` writes with `label`.
+def parse_blank_label(label: str) -> str:
+    """Return the blank node that `blank_term` writes with this label; the inverse of `blank_term`.
 
     >>> blank_term("_:a0.x y"), blank_node("a0.x_x20_y")
     ('_:a0.x_x20_y', '_:a0.x y')
@@ -64,7 +64,7 @@ def blank_node(label: str) -> str:
     return "_:" + _ESCAPED.sub(lambda match: chr(int(match[1], 16)) if match[1] else "", label)
 
 
-def literal(value: owl.Literal) -> str:
+def literal_term(value: owl.Literal) -> str:
     """Write a literal as an N-Triples term, without the datatype xsd:string."""
     text = f'"{_IN_LITERALS.sub(lambda match: _SHORT.get(match[0]) or _unicode_escape(match), value.lexical)}"'
     if value.language:
@@ -87,7 +87,7 @@ def assertion_lines(assertion: owl.Assertion) -> tuple[str, ...]:
 
 
 def assertion_triples(assertion: owl.Assertion) -> tuple[NodeTriple, ...]:
-    """The triples that `assertion_lines` writes, as values.
+    """Convert an assertion to RDF triples; those that `assertion_lines` writes.
 
     >>> assertion_triples(owl.SameIndividual("urn:a", "urn:b"))
     (('urn:a', 'http://www.w3.org/2002/07/owl#sameAs', 'urn:b'),)
@@ -97,7 +97,7 @@ def assertion_triples(assertion: owl.Assertion) -> tuple[NodeTriple, ...]:
 
 
 def _single_triple(assertion: owl.Assertion) -> NodeTriple | None:
-    """The triple of an assertion that is one; None if it needs several."""
+    """Return the triple of an assertion that is a single one; None if it needs several."""
     match assertion:
         case owl.ClassAssertion(owl.Class(iri), individual):
             return individual, f"{owl.RDF}type", iri
@@ -115,7 +115,7 @@ def _single_triple(assertion: owl.Assertion) -> NodeTriple | None:
 
 
 def _triples_of_assertion(assertion: owl.Assertion) -> TripleWriter:
-    """The triples of an assertion that needs several."""
+    """Make the triples of an assertion that needs several."""
     graph = TripleWriter()
     match assertion:
         case owl.NegativeObjectPropertyAssertion(owl.ObjectInverseOf(property), subject, object):
@@ -125,7 +125,9 @@ def _triples_of_assertion(assertion: owl.Assertion) -> TripleWriter:
         case owl.NegativeDataPropertyAssertion(property, subject, value):
             return graph.write_negative(subject, property.iri, "targetValue", value)
         case owl.ClassAssertion(expression, individual):
-            return graph.write_triple(individual, f"{owl.RDF}type", graph.expression(expression))
+            return graph.write_triple(
+                individual, f"{owl.RDF}type", graph.write_expression(expression)
+            )
     raise TypeError(assertion)
 
 
@@ -139,7 +141,7 @@ _predicate = lru_cache(maxsize=4096)(iri_term)
 
 
 def _unicode_escape(match: re.Match[str]) -> str:
-    """Escape a character by its code."""
+    r"""Return the N-Triples escape (\\uXXXX) of the character that was matched."""
     return f"\\u{ord(match[0]):04X}"
 
 
@@ -148,8 +150,8 @@ _Open: TypeAlias = Node | int
 
 
 class TripleWriter:
-    """A writer of the triples of one assertion or axiom. Its blank nodes are named by a hash of all
-    of them.
+    """Writer of the RDF triples of one assertion or axiom. Blank nodes are named by a hash of all
+    triples.
     """
 
     def __init__(self) -> None:
@@ -172,8 +174,8 @@ class TripleWriter:
         return tuple((str(node_label(s)), p, node_label(o)) for s, p, o in self._triples)
 
     def _numbered_lines(self) -> tuple[list[str], str]:
-        """The lines, with a NUL character, which no term contains, before the numbers of blank
-        nodes; and the hash that comes in its place.
+        """Return the lines with blank nodes as numbers after a NUL character, and the hash that
+        will name them.
         """
         lines = [
             f"{_numbered_term(s)} {_predicate(p)} {_numbered_term(o)} ."
@@ -182,7 +184,7 @@ class TripleWriter:
         return lines, sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
     def write_triple(self, subject: _Open, predicate: str, object: _Open) -> TripleWriter:
-        """Add a main triple, and put it first.
+        """Add the main triple, before all others.
 
         predicate: an IRI.
         """
@@ -199,25 +201,31 @@ class TripleWriter:
         )
         return self
 
-    def expression(self, expression: owl.ClassExpression) -> _Open:
-        """Write a class expression, and return its node."""
+    def write_expression(self, expression: owl.ClassExpression) -> _Open:
+        """Add the triples of a class expression, and return its node."""
         match expression:
             case owl.Class(iri):
                 return iri
             case owl.ObjectIntersectionOf(operands):
                 return self._class_node(
-                    "intersectionOf", self._list_node(map(self.expression, operands))
+                    "intersectionOf", self._list_node(map(self.write_expression, operands))
                 )
             case owl.ObjectUnionOf(operands):
-                return self._class_node("unionOf", self._list_node(map(self.expression, operands)))
+                return self._class_node(
+                    "unionOf", self._list_node(map(self.write_expression, operands))
+                )
             case owl.ObjectComplementOf(operand):
-                return self._class_node("complementOf", self.expression(operand))
+                return self._class_node("complementOf", self.write_expression(operand))
             case owl.ObjectOneOf(individuals):
                 return self._class_node("oneOf", self._list_node(individuals))
             case owl.ObjectSomeValuesFrom(property, filler):
-                return self._restriction_node(property, ("someValuesFrom", self.expression(filler)))
+                return self._restriction_node(
+                    property, ("someValuesFrom", self.write_expression(filler))
+                )
             case owl.ObjectAllValuesFrom(property, filler):
-                return self._restriction_node(property, ("allValuesFrom", self.expression(filler)))
+                return self._restriction_node(
+                    property, ("allValuesFrom", self.write_expression(filler))
+                )
             case owl.ObjectHasValue(property, individual):
                 return self._restriction_node(property, ("hasValue", individual))
             case owl.ObjectHasSelf(property):
@@ -231,9 +239,13 @@ class TripleWriter:
             case owl.ObjectExactCardinality(n, property, filler):
                 return self._object_cardinality("", n, property, filler)
             case owl.DataSomeValuesFrom(data_property, range):
-                return self._restriction_node(data_property, ("someValuesFrom", self.range(range)))
+                return self._restriction_node(
+                    data_property, ("someValuesFrom", self.write_range(range))
+                )
             case owl.DataAllValuesFrom(data_property, range):
-                return self._restriction_node(data_property, ("allValuesFrom", self.range(range)))
+                return self._restriction_node(
+                    data_property, ("allValuesFrom", self.write_range(range))
+                )
             case owl.DataHasValue(data_property, value):
                 return self._restriction_node(data_property, ("hasValue", value))
             case owl.DataMinCardinality(n, data_property, range):
@@ -244,19 +256,21 @@ class TripleWriter:
                 return self._data_cardinality("", n, data_property, range)
         raise TypeError(expression)
 
-    def range(self, range: owl.DataRange) -> _Open:
-        """Write a data range, and return its node."""
+    def write_range(self, range: owl.DataRange) -> _Open:
+        """Add the triples of a data range, and return its node."""
         match range:
             case owl.Datatype(iri):
                 return iri
             case owl.DataIntersectionOf(operands):
                 return self._datatype_node(
-                    "intersectionOf", self._list_node(map(self.range, operands))
+                    "intersectionOf", self._list_node(map(self.write_range, operands))
                 )
             case owl.DataUnionOf(operands):
-                return self._datatype_node("unionOf", self._list_node(map(self.range, operands)))
+                return self._datatype_node(
+                    "unionOf", self._list_node(map(self.write_range, operands))
+                )
             case owl.DataComplementOf(operand):
-                return self._datatype_node("datatypeComplementOf", self.range(operand))
+                return self._datatype_node("datatypeComplementOf", self.write_range(operand))
             case owl.DataOneOf(literals):
                 return self._datatype_node("oneOf", self._list_node(literals))
             case owl.DatatypeRestriction(base, facets):
@@ -273,17 +287,17 @@ class TripleWriter:
         raise TypeError(range)
 
     def _class_node(self, predicate: str, object: _Open) -> _Open:
-        """Write a class with one defining triple, and return its node."""
+        """Add a class defined by one triple, and return its blank node."""
         return self._new_node(("type", f"{owl.OWL}Class"), (predicate, object))
 
     def _datatype_node(self, predicate: str, object: _Open) -> _Open:
-        """Write a datatype with one defining triple, and return its node."""
+        """Add a datatype defined by one triple, and return its blank node."""
         return self._new_node(("type", f"{owl.RDFS}Datatype"), (predicate, object))
 
-    def property(
+    def write_property(
         self, property: owl.ObjectProperty | owl.ObjectInverseOf | owl.DataProperty
     ) -> _Open:
-        """The node of a property; the triple of an inverse is added."""
+        """Return the node of a property; for an inverse, add its triple."""
         if isinstance(property, owl.ObjectInverseOf):
             return self._new_node(("inverseOf", property.property.iri))
         return property.iri
@@ -293,9 +307,9 @@ class TripleWriter:
         property: owl.ObjectProperty | owl.ObjectInverseOf | owl.DataProperty,
         *rest: tuple[str, _Open],
     ) -> _Open:
-        """Write a restriction on a property, and return its node."""
+        """Add the triples of a restriction on a property, and return its blank node."""
         return self._new_node(
-            ("type", f"{owl.OWL}Restriction"), ("onProperty", self.property(property)), *rest
+            ("type", f"{owl.OWL}Restriction"), ("onProperty", self.write_property(property)), *rest
         )
 
     def _object_cardinality(
@@ -305,19 +319,23 @@ class TripleWriter:
         property: owl.ObjectProperty | owl.ObjectInverseOf,
         filler: owl.ClassExpression,
     ) -> _Open:
-        """Write a cardinality restriction on an object property, and return its node."""
-        qualifier = None if filler == owl.THING else ("onClass", self.expression(filler))
+        """Add the triples of a cardinality restriction on an object property, and return its blank
+        node.
+        """
+        qualifier = None if filler == owl.THING else ("onClass", self.write_expression(filler))
         return self._restriction_node(property, *_cardinality_triples(bound, n, qualifier))
 
     def _data_cardinality(
         self, bound: str, n: int, property: owl.DataProperty, range: owl.DataRange
     ) -> _Open:
-        """Write a cardinality restriction on a data property, and return its node."""
-        qualifier = None if range == owl.TOP_DATATYPE else ("onDataRange", self.range(range))
+        """Add the triples of a cardinality restriction on a data property, and return its blank
+        node.
+        """
+        qualifier = None if range == owl.TOP_DATATYPE else ("onDataRange", self.write_range(range))
         return self._restriction_node(property, *_cardinality_triples(bound, n, qualifier))
 
     def _list_node(self, members: Iterable[_Open]) -> _Open:
-        """Write an RDF list of the nodes ``members``, which are made first; return its node."""
+        """Add an RDF list of nodes, and return its first node. The nodes are made before it."""
         rest: _Open = f"{owl.RDF}nil"
         for member in reversed(list(members)):
             node = self._new_node()
@@ -327,7 +345,9 @@ class TripleWriter:
         return rest
 
     def _new_node(self, *pairs: tuple[str, _Open]) -> _Open:
-        """Make a blank node with triples, whose predicates are names in owl:, except ``type``."""
+        """Add a blank node with these triples, and return it. Predicates are local names in owl:,
+        except ``type``.
+        """
         self._nodes += 1
         node = self._nodes
         for name, object in pairs:
@@ -336,16 +356,18 @@ class TripleWriter:
 
 
 def _numbered_term(node: _Open) -> str:
-    """Write an N-Triples term; a number stands behind a NUL character."""
+    """Write a node as an N-Triples term; a blank node's number stands after a NUL character."""
     if isinstance(node, str):
         return blank_term(node) if node.startswith("_:") else iri_term(node)
-    return f"_:\0{node}" if isinstance(node, int) else literal(node)
+    return f"_:\0{node}" if isinstance(node, int) else literal_term(node)
 
 
 def _cardinality_triples(
     bound: str, n: int, qualifier: tuple[str, _Open] | None
 ) -> list[tuple[str, _Open]]:
-    """The triples of a cardinality, with or without a qualifier."""
+    """Make the predicates and objects of a cardinality restriction, with or without a qualifying
+    filler.
+    """
     word = ("Qualified" if qualifier else "") + "Cardinality"
     name = bound + word if bound else word[0].lower() + word[1:]
     number = owl.Literal(str(n), f"{owl.XSD}nonNegativeInteger")
@@ -376,30 +398,32 @@ def axiom_lines(axiom: owl.Axiom) -> tuple[str, ...]:
     match axiom:
         case owl.SubClassOf(sub, sup):
             return graph.write_triple(
-                graph.expression(sub), f"{owl.RDFS}subClassOf", graph.expression(sup)
+                graph.write_expression(sub), f"{owl.RDFS}subClassOf", graph.write_expression(sup)
             ).lines()
         case owl.SubObjectPropertyOf(sub, sup):
             return graph.write_triple(
-                graph.property(sub), f"{owl.RDFS}subPropertyOf", graph.property(sup)
+                graph.write_property(sub), f"{owl.RDFS}subPropertyOf", graph.write_property(sup)
             ).lines()
         case owl.SubDataPropertyOf(sub, sup):
             return graph.write_triple(
-                graph.property(sub), f"{owl.RDFS}subPropertyOf", graph.property(sup)
+                graph.write_property(sub), f"{owl.RDFS}subPropertyOf", graph.write_property(sup)
             ).lines()
         case owl.DisjointObjectProperties((one, other)) | owl.DisjointDataProperties((one, other)):
             return graph.write_triple(
-                graph.property(one), f"{owl.OWL}propertyDisjointWith", graph.property(other)
+                graph.write_property(one),
+                f"{owl.OWL}propertyDisjointWith",
+                graph.write_property(other),
             ).lines()
         case owl.AsymmetricObjectProperty(property):
             return graph.write_triple(
-                graph.property(property), f"{owl.RDF}type", f"{owl.OWL}AsymmetricProperty"
+                graph.write_property(property), f"{owl.RDF}type", f"{owl.OWL}AsymmetricProperty"
             ).lines()
         case owl.IrreflexiveObjectProperty(property):
             return graph.write_triple(
-                graph.property(property), f"{owl.RDF}type", f"{owl.OWL}IrreflexiveProperty"
+                graph.write_property(property), f"{owl.RDF}type", f"{owl.OWL}IrreflexiveProperty"
             ).lines()
         case owl.DatatypeDefinition(datatype, range):
             return graph.write_triple(
-                datatype.iri, f"{owl.OWL}equivalentClass", graph.range(range)
+                datatype.iri, f"{owl.OWL}equivalentClass", graph.write_range(range)
             ).lines()
     raise TypeError(axiom)

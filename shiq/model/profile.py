@@ -36,9 +36,7 @@ _NOMINALS = (owl.ObjectOneOf, owl.ObjectHasValue, owl.ObjectHasSelf)
 
 
 def rewrite_nominals(assertion: owl.Assertion) -> Iterator[owl.Assertion]:
-    """Yield assertions that are together equivalent to `assertion`, with nominals only where
-    necessary.
-    """
+    """Rewrite an assertion to equivalent ones in which nominals remain only where necessary."""
     if not isinstance(assertion, owl.ClassAssertion) or not any(
         isinstance(part, _NOMINALS) for part in parts(assertion)
     ):
@@ -81,7 +79,9 @@ def rewrite_nominals(assertion: owl.Assertion) -> Iterator[owl.Assertion]:
 def _rewrite_universal(
     subject: str, property: owl.ObjectPropertyExpression, filler: owl.ClassExpression
 ) -> Iterator[owl.Assertion]:
-    """Rewrite a:∀r.filler, conjunct by conjunct."""
+    """Rewrite the assertion that ``subject`` is in ∀property.filler, conjunct by conjunct of the
+    filler.
+    """
     match filler:
         case owl.ObjectIntersectionOf(operands):
             for operand in operands:
@@ -96,7 +96,9 @@ def _rewrite_universal(
 
 
 def _sole_member(expression: owl.ClassExpression) -> str:
-    """Return the only individual that can be an instance of `expression`, or ""."""
+    """Return the only individual that can be a member of `expression`, or "" if there may be
+    others.
+    """
     match expression:
         case owl.ObjectOneOf(individuals) if len(set(individuals)) == 1:
             return individuals[0]
@@ -106,7 +108,9 @@ def _sole_member(expression: owl.ClassExpression) -> str:
 
 
 def _push_negation(expression: owl.ClassExpression) -> owl.ClassExpression:
-    """Return an equivalent expression whose outermost negation is before a name, nominal or number."""
+    """Move the outermost negation of an expression inwards, to a name, nominal or cardinality
+    restriction.
+    """
     match expression:
         case owl.ObjectComplementOf(owl.ObjectComplementOf(operand)):
             return _push_negation(operand)
@@ -156,10 +160,12 @@ _CARDINALITIES = (owl.ObjectMinCardinality, owl.ObjectMaxCardinality, owl.Object
 def split_axioms(
     axioms: Sequence[owl.Axiom], *, chains: bool = True, in_both_readings: Collection[str] = ()
 ) -> tuple[list[owl.Axiom], list[tuple[owl.Axiom, str, str]]]:
-    """Split axioms into those inside SHIQ(D), in order, and findings (axiom, kind, message).
+    """Split axioms into those inside SHIQ(D), in order, and findings (axiom, kind, message) about
+    the others.
 
     Call it on all axioms of all sources together. Rewritten, where that is exact: r∘r ⊑ r to
-    transitivity; top and bottom properties (`shiq.model.built_in`); ≥1, ≤0 and =0 on non-simple roles to
+    transitivity; top and bottom properties (`shiq.model.built_in`); ≥1, ≤0 and =0 on non-simple
+    roles to
     ∃ and ∀¬. Other axioms are returned unchanged. A finding has the axiom as given.
 
     An axiom with an unknown datatype is inside and also reported. So is the first axiom that uses
@@ -180,7 +186,7 @@ def split_axioms(
         axioms, reported = _rewrite_inverse_functional_data(axioms)
     for axiom in axioms:
         for plain in remove_built_in(_simplify_role_axiom(axiom)):
-            outside = _outside_reason(plain, chains=chains)
+            outside = _reason_outside_shiq(plain, chains=chains)
             if outside:
                 reported.append((axiom, "outside-shiq", outside))
             else:
@@ -192,8 +198,8 @@ def split_axioms(
     inside: list[tuple[owl.Axiom, owl.Axiom]] = []
     for axiom, candidate in candidates:
         plain = rewrite_for_simple_roles(candidate, roles)
-        refusal = _simplicity_violation(plain, roles) or data.refusal(plain)
-        if refusal and plain is not axiom and (term := _term_of_language(axiom)):
+        refusal = _simplicity_violation(plain, roles) or data.find_range_fault(plain)
+        if refusal and plain is not axiom and (term := _owl_vocabulary_term(axiom)):
             reported.append(
                 (axiom, "outside-shiq", f"<{term}> in an axiom is outside SHIQ(D): {refusal[1]}")
             )
@@ -202,17 +208,23 @@ def split_axioms(
         else:
             inside.append((axiom, plain))
     data = _DataChecks(plain for _, plain in inside)
-    reported += [(axiom, *finding) for axiom, plain in inside for finding in data.unknown(plain)]
-    reported += _punned_names(inside, in_both_readings)
+    reported += [
+        (axiom, *finding)
+        for axiom, plain in inside
+        for finding in data.report_unknown_datatypes(plain)
+    ]
+    reported += _report_punning(inside, in_both_readings)
     return [plain for _, plain in inside], list(dict.fromkeys(reported))
 
 
 def split_assertions(
     assertions: Sequence[owl.Assertion], axioms: Sequence[owl.Axiom] = ()
 ) -> tuple[list[owl.Assertion], list[tuple[owl.Assertion, str, str]]]:
-    """Split assertions into those inside SHIQ(D), in order, and findings (assertion, kind, message).
+    """Split assertions into those inside SHIQ(D), in order, and findings (assertion, kind, message)
+    about the others.
 
-    Nominals that only name another individual are rewritten (`shiq.model.profile`); of a conjunction,
+    Nominals that only name another individual are rewritten (`shiq.model.profile`); of a
+    conjunction,
     the conjuncts inside SHIQ(D) are kept. A finding has the assertion as given. An assertion with
     an unknown datatype is inside and also reported. Literals of plain data assertions are not
     checked.
@@ -236,27 +248,30 @@ def split_assertions(
                     part.expression, owl.Class
                 ):
                     part = rewrite_for_simple_roles(part, roles)
-                outside = _outside_reason(part) or (
+                outside = _reason_outside_shiq(part) or (
                     _value_query_reason(part, axioms) if watches else ""
                 )
                 refusal = (
                     ("outside-shiq", outside)
                     if outside
-                    else _simplicity_violation(part, roles) or data.refusal(part)
+                    else _simplicity_violation(part, roles) or data.find_range_fault(part)
                 )
                 if refusal:
                     reported.append((assertion, *refusal))
                     continue
                 inside.append(part)
                 if not isinstance(part, owl.DataPropertyAssertion):
-                    reported += [(assertion, *finding) for finding in data.unknown(part)]
+                    reported += [
+                        (assertion, *finding) for finding in data.report_unknown_datatypes(part)
+                    ]
     return inside, list(dict.fromkeys(reported))
 
 
 def _rewrite_inverse_functional_data(
     axioms: Sequence[owl.Axiom],
 ) -> tuple[list[owl.Axiom], list[tuple[owl.Axiom, str, str]]]:
-    """Rewrite inverse functional data properties by roles of values (`shiq.rdf.values_as_nodes`).
+    """Rewrite inverse functional data properties: each value becomes an individual, linked by a
+    role (`shiq.rdf.values_as_nodes`).
 
     They are also reported if axioms require values that no assertion gives. Individuals that share
     such a value are not recognised.
@@ -288,8 +303,8 @@ def _rewrite_inverse_functional_data(
 
 
 def _value_query_reason(assertion: owl.Assertion, axioms: Sequence[owl.Axiom]) -> str:
-    """Explain why an assertion requires a value of an inverse functional property; "" if it does
-    not.
+    """Explain why an assertion demands some value of an inverse functional data property, which is
+    unsupported; "" if it does not.
     """
     if not isinstance(assertion, owl.ClassAssertion) or isinstance(assertion.expression, owl.Class):
         return ""
@@ -309,7 +324,9 @@ def _value_query_reason(assertion: owl.Assertion, axioms: Sequence[owl.Axiom]) -
 
 
 def _simplify_role_axiom(axiom: owl.Axiom) -> owl.Axiom:
-    """Rewrite trivial chains, and inclusions in owl:differentFrom."""
+    """Rewrite a property axiom to a simpler one: r∘r ⊑ r to transitivity, a chain of one to an
+    inclusion.
+    """
     match axiom:
         case owl.SubObjectPropertyChain(chain, sup) if len(chain) == 2 and set(chain) == {sup}:
             return owl.TransitiveObjectProperty(sup)
@@ -325,7 +342,7 @@ def _simplify_role_axiom(axiom: owl.Axiom) -> owl.Axiom:
 def _split_chains_and_loops(
     candidates: list[tuple[owl.Axiom, owl.Axiom]],
 ) -> tuple[list[tuple[owl.Axiom, owl.Axiom]], list[tuple[owl.Axiom, str, str]]]:
-    """Remove the chains and Self restrictions that cannot be handled; report them.
+    """Separate the axioms whose chains or Self restrictions are outside SHIQ(D), and report them.
 
     candidates: (axiom as given, its form inside SHIQ(D)).
     """
@@ -365,8 +382,8 @@ def _split_chains_and_loops(
     return inside, reported
 
 
-def _outside_reason(value: owl.Axiom | owl.Assertion, *, chains: bool = False) -> str:
-    """Explain why `value` is outside SHIQ(D); "" if it is inside.
+def _reason_outside_shiq(value: owl.Axiom | owl.Assertion, *, chains: bool = False) -> str:
+    """Explain why an axiom or assertion is outside SHIQ(D); "" if it is inside.
 
     chains: accept chains, Self and reflexive roles.
     """
@@ -377,21 +394,25 @@ def _outside_reason(value: owl.Axiom | owl.Assertion, *, chains: bool = False) -
             return f"{_CHAINS_AND_LOOPS[type(part)]} is outside SHIQ(D)"
         if isinstance(part, owl.ObjectProperty | owl.DataProperty) and part.iri in TOP | BOTTOM:
             return f"owl:{part.iri.rpartition('#')[2]}, used like this, is outside SHIQ(D)"
-    if term := _term_of_language(value):
+    if term := _owl_vocabulary_term(value):
         return f"<{term}> in an axiom is outside SHIQ(D): it is a word of the language, and gives others a meaning"
     return ""
 
 
-def _term_of_language(value: owl.Axiom | owl.Assertion) -> str:
-    """Return the first term of the OWL vocabulary itself in `value`, or ""."""
+def _owl_vocabulary_term(value: owl.Axiom | owl.Assertion) -> str:
+    """Return the first class or property of the OWL vocabulary itself that an axiom or assertion
+    constrains, or "".
+    """
     terms = (part.iri for part in parts(value) if isinstance(part, owl.ObjectProperty | owl.Class))
     return next((iri for iri in terms if iri in LANGUAGE), "")
 
 
-def _punned_names(
+def _report_punning(
     axioms: Iterable[tuple[owl.Axiom, owl.Axiom]], in_both_readings: Collection[str]
 ) -> list[tuple[owl.Axiom, str, str]]:
-    """Report each IRI of two kinds, with the first axiom in which it is of the second kind."""
+    """Report each IRI used as two kinds of entity, with the first axiom in which it is of the
+    second kind.
+    """
     seen: dict[tuple[str, str], str] = {}
     told: set[str] = {*in_both_readings}
     found: list[tuple[owl.Axiom, str, str]] = []
@@ -419,7 +440,9 @@ def _punned_names(
 
 
 def rewrite_for_simple_roles(axiom: V, roles: RoleBox) -> V:
-    """Rewrite ≥1, ≥0, ≤0 and =0 on non-simple roles to ∃, ⊤ and ∀¬."""
+    """Rewrite ≥1, ≥0, ≤0 and =0 on non-simple roles to ∃, ⊤ and ∀¬, for which the role need not be
+    simple.
+    """
     if not any(
         isinstance(part, _CARDINALITIES) and not roles.is_simple(role_of(part.property))
         for part in parts(axiom)
@@ -467,7 +490,7 @@ def roles_required_simple(
 
 
 def _simplicity_violation(value: owl.Axiom | owl.Assertion, roles: RoleBox) -> Finding | None:
-    """Explain why a role that must be simple is not; None if all are."""
+    """Explain why a role that must be simple is not; None if all such roles are."""
     for property, use in roles_required_simple(value):
         role = role_of(property)
         composite = sorted(roles.subroles(role) & roles.composite)
@@ -496,7 +519,7 @@ def _role_text(role: Role) -> str:
 
 
 class _DataChecks:
-    """Checks of data ranges and literals, under the datatype definitions among ``axioms``."""
+    """Checks of the data ranges and literals in axioms and assertions, under datatype definitions."""
 
     def __init__(self, axioms: Iterable[owl.Axiom]) -> None:
         from shiq.datatypes import DataTheory, is_known
@@ -509,11 +532,8 @@ class _DataChecks:
         definitions: Mapping[str, owl.DataRange] = self._definitions
         self._theory = DataTheory(definitions)
 
-    def refusal(self, value: owl.Axiom | owl.Assertion) -> Finding | None:
-        """Explain why a data range in `value` is meaningless.
-
-        Reasons: an ill-typed literal, an illegal facet, a cyclic definition.
-        """
+    def find_range_fault(self, value: owl.Axiom | owl.Assertion) -> Finding | None:
+        """Report a malformed data range in an axiom or assertion; None if there is none."""
         if isinstance(value, owl.DataPropertyAssertion | owl.NegativeDataPropertyAssertion):
             return None
         from shiq.datatypes import IllTyped
@@ -534,8 +554,8 @@ class _DataChecks:
                 return "malformed", fault
         return None
 
-    def unknown(self, value: owl.Axiom | owl.Assertion) -> list[Finding]:
-        """Report the datatypes in `value` that are neither known nor defined."""
+    def report_unknown_datatypes(self, value: owl.Axiom | owl.Assertion) -> list[Finding]:
+        """Report the datatypes in an axiom or assertion that are neither known nor defined."""
         names: dict[str, None] = {}
         for part in parts(value):
             if (

@@ -26,7 +26,7 @@ MOST_STATES = 20_000
 _Steps: TypeAlias = "set[tuple[int, Role | None, int]]"
 
 
-class Irregular(UsageError):
+class IrregularRolesError(UsageError):
     """Error: the role axioms violate a global restriction of OWL 2 DL, or need too large an
     automaton.
 
@@ -41,7 +41,9 @@ class Irregular(UsageError):
 
 @dataclass(frozen=True)
 class WordAutomaton:
-    """A nondeterministic automaton with states 0 … size-1, start state 0 and no ε-steps."""
+    """A nondeterministic automaton that accepts words of roles. States are 0 … size-1, the start
+    state is 0, without ε-steps.
+    """
 
     size: int
     steps: frozenset[tuple[int, Role, int]]
@@ -49,8 +51,8 @@ class WordAutomaton:
 
 
 class RolePaths:
-    """The words of roles that each role includes, by role inclusions, transitivity and chains
-    (THEORY, "Chains and loops").
+    """For each role, the automaton of the role words (paths) that imply it, by inclusions,
+    transitivity and chains.
     """
 
     def __init__(self, axioms: Iterable[owl.Axiom]) -> None:
@@ -69,24 +71,24 @@ class RolePaths:
         ]
         self._rules: dict[Role, set[tuple[Role, ...]]] = defaultdict(set)
         for word, sup in rules:
-            self._rules[self.name(sup)].add(tuple(map(self.name, word)))
-            self._rules[self.name(sup.inverse)].add(
-                tuple(self.name(r.inverse) for r in reversed(word))
+            self._rules[self.representative(sup)].add(tuple(map(self.representative, word)))
+            self._rules[self.representative(sup.inverse)].add(
+                tuple(self.representative(r.inverse) for r in reversed(word))
             )
         self._automata: dict[Role, WordAutomaton] = {}
         self._in_progress: list[Role] = []
 
-    def name(self, role: Role) -> Role:
-        """Return the representative of the roles equivalent to ``role``."""
+    def representative(self, role: Role) -> Role:
+        """Return one fixed role among those equivalent to ``role``."""
         return min(self.roles.superroles(role) & self.roles.subroles(role))
 
     def automaton(self, role: Role) -> WordAutomaton:
-        """Return the automaton B_S of S = ``role``. Raises: Irregular."""
-        name = self.name(role)
+        """Return the automaton of the role words that imply ``role``. Raises: IrregularRolesError."""
+        name = self.representative(role)
         if name not in self._automata:
-            if any(name in (r, self.name(r.inverse)) for r in self._in_progress):
+            if any(name in (r, self.representative(r.inverse)) for r in self._in_progress):
                 names = " ≺ ".join(f"<{r.iri}>" for r in (*self._in_progress, name))
-                raise Irregular(
+                raise IrregularRolesError(
                     f"the property chains are not regular: {names} (OWL 2 DL, section 11.2)",
                     (*self._in_progress, name),
                 )
@@ -98,7 +100,9 @@ class RolePaths:
         return self._automata[name]
 
     def _build_automaton(self, name: Role) -> WordAutomaton:
-        """Build the automaton of one role from those below it. Raises: Irregular."""
+        """Build the automaton of the role words that imply one role, from those of the roles below
+        it. Raises: IrregularRolesError.
+        """
         steps: _Steps = {(0, name, 1)}
         size = 2
 
@@ -118,7 +122,7 @@ class RolePaths:
                     steps.update((size + f, None, there) for f in inner.finals)
                     size += inner.size
                 if size > MOST_STATES:
-                    raise Irregular(
+                    raise IrregularRolesError(
                         f"the chains below <{name.iri}> need an automaton of more than {MOST_STATES:,} states",
                         (name,),
                     )
@@ -137,16 +141,14 @@ class RolePaths:
             elif word[-1] == name and name not in word[:-1]:
                 add_path(0, word[:-1], 0)
             else:
-                raise Irregular(
+                raise IrregularRolesError(
                     f"a property chain into <{name.iri}> has it in its midst: it is not regular (OWL 2 DL, section 11.2)",
                     (name,),
                 )
         return self._minimise(_remove_empty_steps(steps, size, {1}))
 
     def _minimise(self, automaton: WordAutomaton) -> WordAutomaton:
-        """Merge states with the same future, and drop letters that others between the same states
-        include.
-        """
+        """Reduce an automaton: merge states with the same future, and drop steps that others imply."""
         found = automaton
         while True:
             smaller = _merge_states(self._drop_implied_letters(_trim_states(found)))
@@ -155,10 +157,10 @@ class RolePaths:
             found = smaller
 
     def _drop_implied_letters(self, automaton: WordAutomaton) -> WordAutomaton:
-        """Drop steps on a role if another role between the same states is above it."""
+        """Drop each step on a role for which a step on a role above it joins the same states."""
         between: dict[tuple[int, int], set[Role]] = defaultdict(set)
         for p, r, q in automaton.steps:
-            between[p, q].add(self.name(r))
+            between[p, q].add(self.representative(r))
         kept = frozenset(
             (p, r, q)
             for (p, q), letters in between.items()
@@ -172,13 +174,7 @@ def irregular_chains(
     axioms: Sequence[owl.Axiom], simple: Mapping[Role, str]
 ) -> dict[owl.Axiom, str]:
     """Select property chains to drop so that the others satisfy the global restrictions of OWL 2
-    DL.
-
-    Returns: each dropped chain with its violation. The rest is regular, with automata of bounded
-        size, and no role in ``simple`` is implied by a chain. Chains that violate a restriction
-        together are all dropped.
-
-    Stops because each round drops a chain.
+    DL: chain → reason.
     """
     found: dict[owl.Axiom, str] = {}
     while chains := [
@@ -188,20 +184,23 @@ def irregular_chains(
         obstacle = _find_violation(paths, chains, simple)
         if obstacle is None:
             break
-        among = {paths.name(role) for r in obstacle.roles for role in (r, r.inverse)}
-        bad = [chain for chain in chains if paths.name(role_of(chain.sup)) in among]
+        among = {paths.representative(role) for r in obstacle.roles for role in (r, r.inverse)}
+        bad = [chain for chain in chains if paths.representative(role_of(chain.sup)) in among]
         found |= dict.fromkeys(bad or chains, str(obstacle))
     return found
 
 
 def _find_violation(
     paths: RolePaths, chains: Iterable[owl.SubObjectPropertyChain], simple: Mapping[Role, str]
-) -> Irregular | None:
-    """Find a global restriction of OWL 2 DL that the chains violate; None if there is none."""
+) -> IrregularRolesError | None:
+    """Find a global restriction of OWL 2 DL that the chains violate; None if there is none.
+
+    simple: roles that must be simple → reason.
+    """
     for role, use in simple.items():
         below = paths.roles.subroles(role) & paths.roles.composite
         if below:
-            return Irregular(
+            return IrregularRolesError(
                 f"{use} must be simple, but a property chain implies it (OWL 2 DL, section 11.2)",
                 below,
             )
@@ -210,7 +209,7 @@ def _find_violation(
             paths.automaton(role_of(chain.sup))
             for above in sorted(paths.roles.superroles(role_of(chain.sup))):
                 paths.automaton(above)
-    except Irregular as obstacle:
+    except IrregularRolesError as obstacle:
         return obstacle
     return None
 
@@ -240,17 +239,19 @@ def _remove_empty_steps(steps: _Steps, size: int, finals: set[int]) -> WordAutom
 
 
 def _trim_states(automaton: WordAutomaton) -> WordAutomaton:
-    """Remove the states that no accepted word passes."""
+    """Remove the states that lie on no path to a final state."""
     after, before = defaultdict(set), defaultdict(set)
     for p, _, q in automaton.steps:
         after[p].add(q)
         before[q].add(p)
-    used = _reachable_states({0}, after) & _reachable_states(set(automaton.finals), before) | {0}
+    used = _states_reachable_from({0}, after) & _states_reachable_from(
+        set(automaton.finals), before
+    ) | {0}
     return _renumber_states(automaton, {state: i for i, state in enumerate(sorted(used))})
 
 
-def _reachable_states(start: set[int], next_: Mapping[int, set[int]]) -> set[int]:
-    """The states that can be reached from ``start``."""
+def _states_reachable_from(start: set[int], next_: Mapping[int, set[int]]) -> set[int]:
+    """Return the states that can be reached from ``start``."""
     found, todo = set(start), list(start)
     while todo:
         for q in next_.get(todo.pop(), ()):
@@ -261,7 +262,9 @@ def _reachable_states(start: set[int], next_: Mapping[int, set[int]]) -> set[int
 
 
 def _merge_states(automaton: WordAutomaton) -> WordAutomaton:
-    """Merge states with the same language, as far as partition refinement finds them."""
+    """Merge states of an automaton with the same language, as far as partition refinement finds
+    them.
+    """
     steps: dict[int, list[tuple[Role, int]]] = defaultdict(list)
     for p, role, q in automaton.steps:
         steps[p].append((role, q))
@@ -279,7 +282,7 @@ def _merge_states(automaton: WordAutomaton) -> WordAutomaton:
 
 
 def _renumber_states(automaton: WordAutomaton, number: Mapping[int, int]) -> WordAutomaton:
-    """Renumber the states (0 stays 0); steps of states without a number are left out."""
+    """Renumber the states of an automaton; steps of states without a new number are dropped."""
     steps = frozenset(
         (number[p], role, number[q])
         for p, role, q in automaton.steps

@@ -23,14 +23,14 @@ LOOPS = "urn:shiq:fresh:loop:"
 
 
 class Role(NamedTuple):
-    """A property name, or its inverse."""
+    """A role: an object property, or the inverse of one."""
 
     iri: str
     is_inverse: bool = False
 
     @property
     def inverse(self) -> Role:
-        """The inverse role."""
+        """Return the inverse role."""
         return Role(self.iri, not self.is_inverse)
 
 
@@ -51,13 +51,14 @@ def expression_of(role: Role) -> owl.ObjectPropertyExpression:
 
 
 def loop_name(iri: str) -> str:
-    """Return the name of the class of all x with `iri`(x, x); the inverse has the same one."""
+    """Return the name of the class of all x with `iri`(x, x). An inverse property has the same one."""
     return f"{LOOPS}{iri}"
 
 
 @dataclass(frozen=True)
 class RoleBox:
-    """The axioms of a TBox on roles alone.
+    """The role axioms of a TBox: inclusions, inverses, transitivity, disjointness and so on; also
+    of data properties.
 
     Methods accept roles that occur in no axiom.
 
@@ -82,24 +83,24 @@ class RoleBox:
 
     @cached_property
     def _superroles(self) -> Mapping[Role, frozenset[Role]]:
-        """The roles above each role."""
+        """Return for each role the roles above it."""
         pairs = {pair for r, s in self.inclusions for pair in ((r, s), (r.inverse, s.inverse))}
         return transitive_closure(pairs)
 
     @cached_property
     def _subroles(self) -> Mapping[Role, frozenset[Role]]:
-        """The roles below each role."""
+        """Return for each role the roles below it."""
         pairs = {pair for r, s in self.inclusions for pair in ((s, r), (s.inverse, r.inverse))}
         return transitive_closure(pairs)
 
     @cached_property
     def _data_superproperties(self) -> Mapping[str, frozenset[str]]:
-        """The data properties above each data property."""
+        """Return for each data property those above it."""
         return transitive_closure(self.data_inclusions)
 
     @cached_property
     def _data_subproperties(self) -> Mapping[str, frozenset[str]]:
-        """The data properties below each data property."""
+        """Return for each data property those below it."""
         return transitive_closure({(q, p) for p, q in self.data_inclusions})
 
     def superroles(self, role: Role) -> frozenset[Role]:
@@ -111,19 +112,19 @@ class RoleBox:
         return self._subroles.get(role) or frozenset((role,))
 
     def is_simple(self, role: Role) -> bool:
-        """Decide whether no transitive role, and none implied by a chain, lies below `role`."""
+        """Decide whether a role is simple: no role below it is transitive or implied by a chain."""
         below = self.subroles(role)
         return below.isdisjoint(self.transitive) and below.isdisjoint(self.composite)
 
     def loops_above(self, iri: str) -> frozenset[Role]:
-        """Return the roles R such that every loop on `iri` is a loop on R."""
+        """Return the roles R for which `iri`(x, x) implies R(x, x)."""
         found = self.superroles(Role(iri)) | self.superroles(Role(iri, True))
         return found | {role.inverse for role in found}
 
     @cached_property
     def relevant_loops(self) -> frozenset[str]:
-        """The properties whose loops matter: those of Self, and of disjoint roles that may have
-        loops.
+        """Return the properties whose loops R(x, x) can matter: those in Self restrictions, and of
+        disjoint roles that may have loops.
         """
         found, apart = set(self.self_properties), [(r.iri, s.iri) for r, s in self.disjoint]
         while apart:
@@ -137,12 +138,12 @@ class RoleBox:
 
     @cached_property
     def loop_properties(self) -> tuple[str, ...]:
-        """The properties with a name for their loops (`loop_name`), sorted."""
+        """Return the properties whose loops R(x, x) get a class name (`loop_name`), sorted."""
         return tuple(sorted(self.relevant_loops | self.reflexive))
 
     @cached_property
     def roles_with_loops(self) -> frozenset[Role]:
-        """The roles above a property with a loop name."""
+        """Return the roles R for which a loop R(x, x) is implied by a loop that has a class name."""
         return frozenset(role for iri in self.loop_properties for role in self.loops_above(iri))
 
     def data_superproperties(self, property: str) -> frozenset[str]:
@@ -153,7 +154,7 @@ class RoleBox:
         """Return all data properties below `property`, including it."""
         return self._data_subproperties.get(property) or frozenset((property,))
 
-    def data_below(self, properties: Iterable[str]) -> frozenset[str]:
+    def data_subproperties_of_any(self, properties: Iterable[str]) -> frozenset[str]:
         """Return all data properties below one of `properties`, including these."""
         return frozenset(q for p in properties for q in self.data_subproperties(p))
 
@@ -284,7 +285,7 @@ ROLE_INCLUSIONS = (
 
 
 def _with_equivalents(transitive: set[Role], inclusions: set[tuple[Role, Role]]) -> frozenset[Role]:
-    """Add the roles equivalent to a transitive role, which are transitive too."""
+    """Add to the transitive roles those equivalent to one."""
     box = RoleBox(frozenset(inclusions))
     found: set[Role] = set()
     for r in transitive:

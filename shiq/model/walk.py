@@ -57,7 +57,7 @@ def entities(
 
 
 def rewrite_parts(value: V, change: Callable[[object], object | None]) -> V:
-    """Replace the outermost parts of ``value`` for which ``change`` returns a value;
+    """Copy an OWL value with the outermost parts replaced for which ``change`` returns a value;
     replacements are not searched.
     """
     if not isinstance(value, tuple) and field_names(type(value)):
@@ -71,8 +71,8 @@ def rewrite_parts(value: V, change: Callable[[object], object | None]) -> V:
 
 
 def rebuild(value: V, change: Callable[[Any], Any]) -> V:
-    """Copy ``value`` from the inside out: each part becomes what ``change`` makes of it once its
-    own parts are rebuilt.
+    """Copy an OWL value bottom-up: ``change`` is applied to each part after its own parts were
+    replaced.
 
     >>> twice = owl.ObjectComplementOf(owl.ObjectComplementOf(owl.Class("urn:A")))
     >>> def without_double_negation(part):
@@ -91,14 +91,16 @@ def rebuild(value: V, change: Callable[[Any], Any]) -> V:
 
 
 def _child_values(value: object) -> Sequence[Any]:
-    """The fields of a model value, or the items of a tuple."""
+    """Return the fields of an OWL value, or the items of a tuple."""
     if isinstance(value, tuple):
         return value
     return [getattr(value, name) for name in field_names(type(value))]
 
 
 def _with_children(value: V, old: Sequence[Any], new: Sequence[Any]) -> V:
-    """Copy ``value`` with its children ``old`` replaced; ``value`` itself if they are the same."""
+    """Copy an OWL value with its fields ``old`` replaced by ``new``; the value itself if they are
+    the same.
+    """
     if not any(map(is_not, new, old)):
         return value
     kind: Any = type(value)
@@ -106,7 +108,7 @@ def _with_children(value: V, old: Sequence[Any], new: Sequence[Any]) -> V:
 
 
 def field_names(kind: type) -> tuple[str, ...]:
-    """The fields of a model type; none for anything else."""
+    """Return the field names of an OWL type; none for any other type."""
     known = _FIELDS.get(kind)
     if known is None:
         known = _FIELDS[kind] = (
@@ -125,12 +127,14 @@ OF_INDIVIDUALS = (owl.SameIndividual, owl.DifferentIndividuals)
 
 
 def is_reserved(iri: str) -> bool:
-    """Decide whether `iri` is in one of the four reserved namespaces."""
+    """Decide whether `iri` is in the namespace of OWL, RDF, RDFS or XSD."""
     return iri.startswith(_RESERVED)
 
 
 def signature_of(values: Iterable[object]) -> owl.Signature:
-    """Return the vocabulary of axioms or assertions, by position, without reserved names."""
+    """Collect the vocabulary of axioms or assertions, by the positions where names occur, without
+    reserved names.
+    """
     classes: set[str] = set()
     object_properties: set[str] = set()
     data_properties: set[str] = set()
@@ -170,12 +174,8 @@ PROPERTIES = ("http://www.w3.org/2004/02/skos/core#prefLabel", RDFS + "label")
 def choose_labels(
     found: Iterable[tuple[str, str, Literal]], signature: Signature
 ) -> dict[str, str]:
-    """Return one label for each term of `signature` that has any.
-
-    English is preferred, then no language, then others. Ties are broken by the annotation property,
-    then alphabetically.
-
-    found: (IRI, annotation property, label).
+    """Choose one readable label for each term of `signature` that has any; ``found``: (IRI,
+    property, label).
     """
     terms = (
         signature.classes
@@ -193,5 +193,7 @@ def choose_labels(
 
 
 def _language_rank(tag: str) -> int:
-    """Rank of a language tag for labels: English first, then none, then others."""
+    """Return the rank of a language tag when labels are chosen: English first, then none, then
+    others.
+    """
     return 0 if tag == "en" or tag.startswith("en-") else 1 if not tag else 2

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 import pyoxigraph as ox
 
 from shiq.model import XSD, Literal
-from shiq.model.ntriples import literal
+from shiq.model.ntriples import literal_term
 from shiq.rdf.triples import Labels, Triples, shorten
 
 _NESTED = "a triple inside a triple: RDF 1.2 (RDF-star) is not supported"
@@ -231,7 +231,7 @@ def _add_term_syntax(text: str | None, is_value: bool) -> str | None:
         return text
     if _BARE_IRI.fullmatch(text):
         return f"<{text}>"
-    return literal(Literal(text, XSD + "string")) if is_value else text
+    return literal_term(Literal(text, XSD + "string")) if is_value else text
 
 
 def problem_of(terms: Sequence[str | None]) -> str:

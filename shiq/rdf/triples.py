@@ -222,9 +222,9 @@ def triple_text(subject: Term, predicate: Term, value: Term) -> str:
 def term_text(value: Term) -> str:
     """Term in N-Triples syntax."""
     # Loaded where something is shown: most triples are taken without a word.
-    from shiq.model.ntriples import literal, term
+    from shiq.model.ntriples import individual_term, literal_term
 
-    return literal(value) if isinstance(value, Literal) else term(value)
+    return literal_term(value) if isinstance(value, Literal) else individual_term(value)
 
 
 def shorten(text: str) -> str:

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 __all__ = ["AGPL", "BACKENDS", "create"]
 
 
-def _make_own(heap: str, timeout: float | None) -> Reasoner:
-    """Make the reasoner `own`."""
+def _make_own_reasoner(heap: str, timeout: float | None) -> Reasoner:
+    """Make the built-in reasoner `own`; it needs no heap."""
     from shiq.reasoner.own_reasoner import OwnReasoner
 
     return OwnReasoner()
 
 
-def _make_hermit(heap: str, timeout: float | None) -> Reasoner:
-    """Make the reasoner `hermit`; Java and HermiT must be there."""
+def _make_hermit_reasoner(heap: str, timeout: float | None) -> Reasoner:
+    """Make the reasoner `hermit`. Raises: ReasonerError without Java or HermiT."""
     from shiq.reasoner.hermit import HermitReasoner
     from shiq.reasoner.jvm import find_hermit, find_java
 
@@ -38,15 +38,17 @@ def _make_hermit(heap: str, timeout: float | None) -> Reasoner:
     return HermitReasoner(heap) if timeout is None else HermitReasoner(heap, timeout)
 
 
-def _make_auto(heap: str, timeout: float | None) -> Reasoner:
-    """Make the reasoner `auto`."""
+def _make_auto_reasoner(heap: str, timeout: float | None) -> Reasoner:
+    """Make the reasoner `auto`: `own` first, HermiT for what it leaves undetermined."""
     from shiq.reasoner.auto import AutoReasoner
 
-    return AutoReasoner(lambda: _make_own(heap, timeout), lambda: _make_hermit(heap, timeout))
+    return AutoReasoner(
+        lambda: _make_own_reasoner(heap, timeout), lambda: _make_hermit_reasoner(heap, timeout)
+    )
 
 
-def _make_external(name: str, heap: str, timeout: float | None) -> Reasoner:
-    """Make a reasoner that the user has installed."""
+def _make_external_reasoner(name: str, heap: str, timeout: float | None) -> Reasoner:
+    """Make a reasoner of another project that the user has installed: Pellet, Openllet or Konclude."""
     from shiq.reasoner.external import ExternalReasoner
 
     return (
@@ -56,12 +58,12 @@ def _make_external(name: str, heap: str, timeout: float | None) -> Reasoner:
 
 #: name -> maker(heap, timeout)
 BACKENDS: Mapping[str, Callable[[str, float | None], Reasoner]] = {
-    "auto": _make_auto,
-    "own": _make_own,
-    "hermit": _make_hermit,
-    "konclude": partial(_make_external, "konclude"),
-    "pellet": partial(_make_external, "pellet"),
-    "openllet": partial(_make_external, "openllet"),
+    "auto": _make_auto_reasoner,
+    "own": _make_own_reasoner,
+    "hermit": _make_hermit_reasoner,
+    "konclude": partial(_make_external_reasoner, "konclude"),
+    "pellet": partial(_make_external_reasoner, "pellet"),
+    "openllet": partial(_make_external_reasoner, "openllet"),
 }
 
 
@@ -69,7 +71,7 @@ BACKENDS: Mapping[str, Callable[[str, float | None], Reasoner]] = {
 AGPL = frozenset({"pellet", "openllet"})
 
 
-def create(
+def create_reasoner(
     name: str, *, heap: str = "1g", timeout: float | None = None, accept_agpl: bool = False
 ) -> Reasoner:
     """Create the reasoner called ``name``, one of `BACKENDS`.

@@ -41,27 +41,25 @@ class AutoReasoner:
 
     @cached_property
     def _own_reasoner(self) -> Reasoner:
-        """The own reasoner, made on first use."""
+        """Return the built-in reasoner, made on first use."""
         return self._factories[0]()
 
     def decide(
         self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None
     ) -> list[Answer]:
-        """Decide each module, in order. ``timeout``: seconds for all of them."""
+        """Decide each module, in order. ``timeout``: seconds for all modules together."""
         deadline = None if timeout is None else time.monotonic() + timeout
         answers = list(self._own_reasoner.decide(tbox, modules, timeout))
         by = [self._own_reasoner.name] * len(answers)
         asked = [
             i
             for i, answer in enumerate(answers)
-            if answer.verdict is Verdict.UNDETERMINED and not _is_final(answer)
+            if answer.verdict is Verdict.UNDETERMINED and not _is_final_answer(answer)
         ]
         left = None if deadline is None else deadline - time.monotonic()
         # What the first one had no time for, the second one has none for either.
         if asked and (left is None or left > 0):
-            for i, answer in zip(
-                asked, self._second_opinions(tbox, [modules[i] for i in asked], left)
-            ):
+            for i, answer in zip(asked, self._ask_hermit(tbox, [modules[i] for i in asked], left)):
                 answers[i] = (
                     _join_reasons(answers[i], answer)
                     if answer.verdict is Verdict.UNDETERMINED
@@ -74,7 +72,9 @@ class AutoReasoner:
     def core(
         self, tbox: ClausalTBox, module: Module, timeout: float | None = None
     ) -> Module | None:
-        """Ask the first reasoner; see `shiq.reasoner.protocol.CoreFinder`."""
+        """Ask the built-in reasoner for an inconsistent part of a module; see
+        `shiq.reasoner.protocol.CoreFinder`.
+        """
         return (
             self._own_reasoner.core(tbox, module, timeout)
             if isinstance(self._own_reasoner, CoreFinder)
@@ -83,7 +83,7 @@ class AutoReasoner:
 
     @property
     def sent_questions(self) -> SentQuestions:
-        """Counters of the second reasoner."""
+        """Return the counters of what was sent to HermiT."""
         return (
             self._hermit.sent_questions
             if self._hermit is not None and supports(self._hermit, SendingReasoner)
@@ -97,10 +97,10 @@ class AutoReasoner:
         if self._hermit is not None:
             self._hermit.close()
 
-    def _second_opinions(
+    def _ask_hermit(
         self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None
     ) -> list[Answer]:
-        """Ask HermiT about modules that stayed undetermined."""
+        """Ask HermiT about the modules that the built-in reasoner left undetermined."""
         enter_stage("asking HermiT", 0, len(modules))
         try:
             if self._hermit is None:
@@ -112,13 +112,15 @@ class AutoReasoner:
             )
 
 
-def _is_final(answer: Answer) -> bool:
-    """Decide whether HermiT would leave the module open too."""
+def _is_final_answer(answer: Answer) -> bool:
+    """Decide whether an undetermined answer stays, because HermiT would not decide the module
+    either.
+    """
     return answer.reason.startswith((OPAQUE, LARGE_NUMBER))
 
 
 def _join_reasons(first: Answer, second: Answer) -> Answer:
-    """Join the reasons of two undetermined answers."""
+    """Make one undetermined answer with the reasons of two."""
     return Answer(
         Verdict.UNDETERMINED,
         "; ".join(reason for reason in (first.reason, second.reason) if reason),

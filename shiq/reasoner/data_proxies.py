@@ -1,7 +1,7 @@
 """Replace data for a reasoner that must not see it: by integers, or by approximations where nothing
 can stand for it.
 
-The datatype layer splits the values into cells and numbers them (`DataTheory.proxies`). Data
+The datatype layer splits the values into cells and numbers them (`DataTheory.encode_as_integers`). Data
 without a number (an unknown datatype, a malformed range) is *opaque*. An ontology with opaque data
 is asked about twice (`OpaqueReading`). If it is inconsistent even though opaque ranges satisfy
 everything that helps, it is inconsistent. If it is consistent even though nothing depends on them,
@@ -57,7 +57,8 @@ class OpaqueData(Exception):
 
 
 class OpaqueReading(Enum):
-    """The two extreme readings of opaque data.
+    """The two extreme meanings of data of unknown datatype: the most and the least favourable to
+    consistency.
 
     OPTIMISTIC: opaque data satisfies everything that helps; then inconsistent is final.
     PESSIMISTIC: nothing depends on opaque data; then consistent is final.
@@ -97,10 +98,12 @@ def replace_data(
         for part in parts(axiom)
     )
     needed = values_needed(values, bool(theory.roles.disjoint_data), apart)
-    proxies = theory.proxies(sorted(ranges, key=repr), sorted(literals, key=repr), needed)
+    proxies = theory.encode_as_integers(
+        sorted(ranges, key=repr), sorted(literals, key=repr), needed
+    )
     if proxies is None:
-        raise OpaqueData(_opacity_reason(theory, ranges, literals))
-    sent = {data_range: _enumeration(proxy) for data_range, proxy in proxies.range.items()}
+        raise OpaqueData(_describe_opaque(theory, ranges, literals))
+    sent = {data_range: _as_enumeration(proxy) for data_range, proxy in proxies.range.items()}
     return (
         [replace_data_parts(axiom, sent, proxies.literal) for axiom in axioms],
         [replace_data_parts(assertion, sent, proxies.literal) for assertion in assertions],
@@ -108,14 +111,14 @@ def replace_data(
 
 
 def values_needed(values: Sequence[object], together: bool, apart: bool = False) -> int:
-    """Bound the number of values of one kind that one individual may need. No range distinguishes
-    values of one kind.
+    """Compute an upper bound on the number of interchangeable data values that one individual may
+    need.
 
-    The restrictions of an individual can share their values, which keeps every ≥, ∀ and ≤. So the
-    largest number in a ≥n, or a negated ≤n, is enough. There are two exceptions. If properties are
-    disjoint (``together``), all restrictions may need values of their own. If a key is on a
-    property with chosen values (``apart``), each individual has values of its own; then no key
-    makes two individuals equal, except by asserted values.
+    No range distinguishes interchangeable values. The restrictions of an individual can share their
+    values, which keeps every ≥, ∀ and ≤. So the largest number in a ≥n, or a negated ≤n, is enough.
+    There are two exceptions. If properties are disjoint (``together``), all restrictions may need
+    values of their own. If a key is on a property with chosen values (``apart``), each individual
+    has values of its own; then no key makes two individuals equal, except by asserted values.
     """
     counts = [
         part.cardinality + 1
@@ -131,13 +134,15 @@ def values_needed(values: Sequence[object], together: bool, apart: bool = False)
 
 
 def _count_named_values(values: Sequence[object]) -> int:
-    """Bound the number of values that are named one by one."""
+    """Compute an upper bound on the number of values that restrictions and assertions name one by
+    one.
+    """
     return sum(1 for value in values for part in parts(value) if isinstance(part, _ONE_VALUE)) + 1
 
 
-def _enumeration(proxy: owl.DataRange) -> owl.DataRange:
-    """Write a union of integer intervals, as `DataTheory.proxies` makes it, as an enumeration; a
-    complement as the complement of one. Raises: OpaqueData if it is huge.
+def _as_enumeration(proxy: owl.DataRange) -> owl.DataRange:
+    """Rewrite a union of integer intervals as an enumeration, and a complement as the complement of
+    one. Raises: OpaqueData if it is huge.
 
     HermiT 1.3.8 is right on enumerations but wrong on unions of intervals. It misreads ≤n f.D for a
     union D. Where intersected intervals have equal bounds, it checks only one for being inclusive:
@@ -146,7 +151,7 @@ def _enumeration(proxy: owl.DataRange) -> owl.DataRange:
     if proxy == owl.TOP_DATATYPE:
         return proxy
     if isinstance(proxy, owl.DataComplementOf):
-        return owl.DataComplementOf(_enumeration(proxy.operand))
+        return owl.DataComplementOf(_as_enumeration(proxy.operand))
     intervals = [
         _interval_bounds(part)
         for part in (proxy.operands if isinstance(proxy, owl.DataUnionOf) else (proxy,))
@@ -158,7 +163,7 @@ def _enumeration(proxy: owl.DataRange) -> owl.DataRange:
 
 
 def _interval_bounds(proxy: owl.DataRange) -> tuple[int, int]:
-    """The bounds of an integer interval."""
+    """Return the least and the greatest integer of an interval."""
     match proxy:
         case owl.DatatypeRestriction(_, ((lower, owl.Literal(first)), (upper, owl.Literal(last)))):
             if (lower, upper) == (owl.XSD + "minInclusive", owl.XSD + "maxInclusive"):
@@ -185,13 +190,15 @@ def refute_ill_typed(
 
 
 def opacity_reason(theory: DataTheory, values: Iterable[owl.Axiom | owl.Assertion]) -> str | None:
-    """Describe the opaque data or the large number in ``values``; None if there is neither."""
+    """Explain why data in ``values`` cannot be sent: an unknown datatype, a malformed range or a
+    large number. None if it can.
+    """
     values = tuple(values)
     ranges, literals = data_parts(values)
     opaque_ranges = {r for r in ranges if is_opaque(theory, r)}
     opaque_literals = {literal for literal in literals if is_opaque(theory, literal)}
     if opaque_ranges or opaque_literals:
-        return _opacity_reason(theory, opaque_ranges, opaque_literals)
+        return _describe_opaque(theory, opaque_ranges, opaque_literals)
     largest = max((_cardinality_of(part) for value in values for part in parts(value)), default=0)
     return (
         f"{LARGE_NUMBER}: {largest:,}, where at most {MOST_SENT} are built"
@@ -200,18 +207,20 @@ def opacity_reason(theory: DataTheory, values: Iterable[owl.Axiom | owl.Assertio
     )
 
 
-def is_large(part: object) -> bool:
-    """Decide whether ``part`` is a restriction whose number is too large to be sent."""
+def has_large_number(part: object) -> bool:
+    """Decide whether ``part`` is a cardinality restriction whose number is too large to be sent."""
     return _cardinality_of(part) > MOST_SENT
 
 
 def _cardinality_of(part: object) -> int:
-    """The number of a cardinality restriction; 0 for other parts."""
+    """Return the number of a cardinality restriction; 0 for other parts."""
     return part.cardinality if isinstance(part, _NUMBERED) else 0
 
 
 def is_opaque(theory: DataTheory, data: owl.DataRange | owl.Literal) -> bool:
-    """Decide whether the meaning of ``data`` is unknown to the datatype layer."""
+    """Decide whether a data range or literal has no known meaning: unknown datatype, malformed or
+    ill-typed.
+    """
     if isinstance(data, owl.Literal):
         value = theory.value(data)
         return isinstance(value, IllTyped) or value.is_opaque
@@ -219,8 +228,8 @@ def is_opaque(theory: DataTheory, data: owl.DataRange | owl.Literal) -> bool:
 
 
 def approximate_opaque(theory: DataTheory, value: S, bound: OpaqueReading) -> S:
-    """Remove opaque data and large numbers from ``value``; the result is weaker for OPTIMISTIC and
-    stronger for PESSIMISTIC.
+    """Replace data of unknown meaning and large numbers in ``value``, by something weaker
+    (OPTIMISTIC) or stronger (PESSIMISTIC).
 
     ``value``: an inclusion without data on its left side, or an assertion, as `clause_axioms` and
         `module_assertions` make them.
@@ -247,7 +256,8 @@ def approximate_opaque(theory: DataTheory, value: S, bound: OpaqueReading) -> S:
 def _approximate_expression(
     theory: DataTheory, expression: owl.ClassExpression, met: bool
 ) -> owl.ClassExpression:
-    """Approximate a class expression: weaker if ``met``, else stronger.
+    """Replace data of unknown meaning and large numbers in a class expression, by something weaker
+    if ``met``, else stronger.
 
     Whatever D is, ≥n f.D implies ≥n f, and ≤n f implies ≤n f.D. For m < n, ≥n R.C implies ≥m R.C,
     and ≤m R.C implies ≤n R.C.
@@ -267,13 +277,13 @@ def _approximate_expression(
             return _approximate_expression(
                 theory, owl.DataMinCardinality(n + 1, property, range), met
             )
-        case owl.ObjectMinCardinality() | owl.DataMinCardinality() if is_large(expression):
+        case owl.ObjectMinCardinality() | owl.DataMinCardinality() if has_large_number(expression):
             return (
                 _approximate_expression(theory, replace(expression, cardinality=SENT_INSTEAD), met)
                 if met
                 else owl.NOTHING
             )
-        case owl.ObjectMaxCardinality() | owl.DataMaxCardinality() if is_large(expression):
+        case owl.ObjectMaxCardinality() | owl.DataMaxCardinality() if has_large_number(expression):
             return (
                 owl.THING
                 if met
@@ -296,10 +306,12 @@ def _approximate_expression(
     return expression
 
 
-def _opacity_reason(
+def _describe_opaque(
     theory: DataTheory, ranges: Iterable[owl.DataRange], literals: Iterable[owl.Literal]
 ) -> str:
-    """Describe the opaque data among ranges and literals; None if there is none."""
+    """Describe the unknown datatypes, malformed ranges and ill-typed literals among these, for a
+    message.
+    """
     unknown = {iri for r in ranges for iri in theory.unknown_datatypes(r)}
     malformed = {text for r in ranges if (text := theory.range_fault(r))}
     for literal in literals:

@@ -48,8 +48,8 @@ HOME_SETTING, KONCLUDE_SETTING = "SHIQ_PEERS_HOME", "SHIQ_KONCLUDE"
 
 
 @dataclass(frozen=True)
-class Peer:
-    """A reasoner that users install themselves.
+class InstallableReasoner:
+    """A reasoner of another project that users install themselves.
 
     factory: Java class that creates it behind the OWL API
     options: Java class of its incremental options
@@ -64,19 +64,19 @@ class Peer:
 
     @property
     def is_agpl(self) -> bool:
-        """Whether its licence is the AGPL."""
+        """Decide whether its licence is the AGPL."""
         return self.licence.startswith("AGPL")
 
     @property
     def is_java(self) -> bool:
-        """Whether it runs in a JVM."""
+        """Decide whether it runs in a JVM."""
         return bool(self.factory)
 
 
-PEERS: dict[str, Peer] = {
+PEERS: dict[str, InstallableReasoner] = {
     peer.name: peer
     for peer in (
-        Peer(
+        InstallableReasoner(
             "pellet",
             "Pellet 2.3.6",
             "AGPL-3.0",
@@ -84,7 +84,7 @@ PEERS: dict[str, Peer] = {
             "com.clarkparsia.pellet.owlapiv3.PelletReasonerFactory",
             "org.mindswap.pellet.PelletOptions",
         ),
-        Peer(
+        InstallableReasoner(
             "openllet",
             "Openllet 2.6.5",
             "AGPL-3.0",
@@ -92,41 +92,43 @@ PEERS: dict[str, Peer] = {
             "openllet.owlapi.OpenlletReasonerFactory",
             "openllet.core.OpenlletOptions",
         ),
-        Peer(
+        InstallableReasoner(
             "hermit", "HermiT 1.4.5", "LGPL-3.0", SCRATCH, "org.semanticweb.HermiT.ReasonerFactory"
         ),
-        Peer("konclude", "Konclude", "LGPL-3.0", SCRATCH),
+        InstallableReasoner("konclude", "Konclude", "LGPL-3.0", SCRATCH),
     )
 }
 
 #: Reasoners for less than OWL 2 DL, whose silence says nothing: for benchmarks alone.
 INCOMPLETE = {
-    "elk": Peer(
+    "elk": InstallableReasoner(
         "elk", "ELK 0.6.0", "Apache-2.0", SCRATCH, "org.semanticweb.elk.owlapi.ElkReasonerFactory"
     )
 }
 
 
 @dataclass(frozen=True)
-class InstalledPeer:
-    """An installed peer: the program to start, and for Java the jars."""
+class InstalledReasoner:
+    """An external reasoner that was found on this machine: the program to start, and for Java the
+    jars.
+    """
 
-    peer: Peer
+    peer: InstallableReasoner
     program: str
     jars: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class AbsentPeer:
-    """A peer that is not installed, with the reason."""
+class MissingReasoner:
+    """An external reasoner that was not found on this machine, with the reason."""
 
-    peer: Peer
+    peer: InstallableReasoner
     reason: str
 
 
-def peers_home() -> Path:
-    """Return the folder of the Java peers: $SHIQ_PEERS_HOME, else shiq/peers in the user's data
-    directory.
+def external_reasoners_home() -> Path:
+    """Return the folder of the external Java reasoners: $SHIQ_PEERS_HOME, else shiq/peers in the
+    user's data directory.
     """
     setting = os.environ.get(HOME_SETTING)
     if setting:
@@ -135,16 +137,24 @@ def peers_home() -> Path:
     return Path(data) / "shiq" / "peers"
 
 
-def find_peer(name: str, folder: Path | None = None) -> InstalledPeer | AbsentPeer:
-    """Find the peer called ``name``, one of `PEERS` or `INCOMPLETE`, in ``folder`` (default:
-    `peers_home`).
+def find_external_reasoner(
+    name: str, folder: Path | None = None
+) -> InstalledReasoner | MissingReasoner:
+    """Find the external reasoner called ``name``, one of `PEERS` or `INCOMPLETE`, in ``folder``
+    (default: `external_reasoners_home`).
     """
     peer = (PEERS | INCOMPLETE)[name]
-    return _find_java_peer(peer, folder or peers_home()) if peer.is_java else _find_konclude(peer)
+    return (
+        _find_java_reasoner(peer, folder or external_reasoners_home())
+        if peer.is_java
+        else _find_konclude(peer)
+    )
 
 
-def _find_java_peer(peer: Peer, folder: Path) -> InstalledPeer | AbsentPeer:
-    """Find a Java peer by its jars."""
+def _find_java_reasoner(
+    peer: InstallableReasoner, folder: Path
+) -> InstalledReasoner | MissingReasoner:
+    """Find an external Java reasoner by its jars."""
     jars = sorted((folder / peer.name / "jars").glob("*.jar"))
     if not jars:
         agpl = " --accept-agpl" if peer.is_agpl else ""
@@ -152,19 +162,19 @@ def _find_java_peer(peer: Peer, folder: Path) -> InstalledPeer | AbsentPeer:
         shown = (
             f"~/{folder.relative_to(Path.home())}" if folder.is_relative_to(Path.home()) else folder
         )
-        return AbsentPeer(
+        return MissingReasoner(
             peer,
             f"not installed in {shown}; `{how}` does that"
             + (f" ({peer.licence})" if peer.is_agpl else ""),
         )
     java = shutil.which("java")
     if java is None:
-        return AbsentPeer(peer, "no java on the PATH")
-    return InstalledPeer(peer, java, tuple(map(str, jars)))
+        return MissingReasoner(peer, "no java on the PATH")
+    return InstalledReasoner(peer, java, tuple(map(str, jars)))
 
 
-def _find_konclude(peer: Peer) -> InstalledPeer | AbsentPeer:
-    """Find Konclude by its setting or on the PATH."""
+def _find_konclude(peer: InstallableReasoner) -> InstalledReasoner | MissingReasoner:
+    """Find Konclude by its environment variable or on the PATH."""
     setting = os.environ.get(KONCLUDE_SETTING)
     program = shutil.which(setting or "Konclude")
     if program is None:
@@ -173,8 +183,8 @@ def _find_konclude(peer: Peer) -> InstalledPeer | AbsentPeer:
             if setting
             else f"no Konclude on the PATH; {KONCLUDE_SETTING} can name one"
         )
-        return AbsentPeer(peer, f"{where} (Debian's package konclude has it)")
-    return InstalledPeer(peer, program)
+        return MissingReasoner(peer, f"{where} (Debian's package konclude has it)")
+    return InstalledReasoner(peer, program)
 
 
 _PROBE = "DifferentIndividuals(<urn:shiq:probe:a> <urn:shiq:probe:b>)"
@@ -188,12 +198,12 @@ _PARSED = re.compile(r">> Ontology parsed in \d+ ms")
 _TROUBLE = re.compile(r"^\{(?:error|warning)\} \S+ >> (.*)$", re.MULTILINE)
 
 
-class _NoAnswer(JvmFailure):
-    """A run gave no valid answer; ``str`` is the reason."""
+class _NoAnswerError(JvmFailure):
+    """Error: a run of an external reasoner gave no valid answer; ``str`` is the reason."""
 
 
 class ExternalReasoner(HermitReasoner):
-    """An installed peer (`shiq.reasoner.external`) as a reasoner.
+    """Adapter that asks an installed external reasoner.
 
     Raises: ReasonerError if it is not installed, UsageError for a malformed ``heap`` or
         ``timeout``.
@@ -202,8 +212,8 @@ class ExternalReasoner(HermitReasoner):
     def __init__(self, name: str, heap: str = "1g", timeout: float | None = 60.0) -> None:
         super().__init__(heap, timeout)
         self.name = name
-        found = find_peer(name)
-        if isinstance(found, AbsentPeer):
+        found = find_external_reasoner(name)
+        if isinstance(found, MissingReasoner):
             raise ReasonerError(
                 f"{found.peer.title} cannot be used: {found.reason}",
                 "`shiq doctor` says what is there.",
@@ -214,7 +224,9 @@ class ExternalReasoner(HermitReasoner):
             self._java = JavaReasoner(found.peer.factory, found.jars)
 
     def _ask(self, bases: Sequence[OntologyText], question: OntologyText, budget: Budget) -> Answer:
-        """Ask one question, with its probe. Never raises."""
+        """Ask one question, with a second one that checks whether the reasoner read all of it.
+        Never raises.
+        """
         try:
             return super()._ask(bases, question, budget)
         except Exception as obstacle:
@@ -223,18 +235,18 @@ class ExternalReasoner(HermitReasoner):
     def _is_consistent(
         self, bases: Sequence[OntologyText], question: OntologyText, budget: Budget
     ) -> bool:
-        """Decide one question, and check by a probe that the reasoner read all of it."""
-        limit = budget.next()
+        """Decide one question, and check by a known contradiction that the reasoner read all of it."""
+        limit = budget.next_seconds()
         both = Budget(None, None if limit is None else time.monotonic() + limit)
         consistent = self._run(bases, _add_probe_lines(question, _PROBE), both)
         if consistent and self._run(bases, _add_probe_lines(question, _PROBE, _AGAINST), both):
-            raise _NoAnswer(
+            raise _NoAnswerError(
                 "it calls the same with a contradiction added consistent: it has not read everything"
             )
         if not consistent and not self._run((), _add_probe_lines(_EMPTY, _PROBE), both):
-            raise _NoAnswer("it calls a line that contradicts nothing inconsistent")
+            raise _NoAnswerError("it calls a line that contradicts nothing inconsistent")
         axioms = sum(document.axioms for document in (*bases, question)) + 1
-        self.sent_questions.add(axioms, 0 if self._java is None else axioms)
+        self.sent_questions.count_question(axioms, 0 if self._java is None else axioms)
         return consistent
 
     def _run(self, bases: Sequence[OntologyText], question: OntologyText, budget: Budget) -> bool:
@@ -252,21 +264,25 @@ class ExternalReasoner(HermitReasoner):
             code, text = _run_command(command, Path(folder), budget.deadline)
         verdict = _VERDICT.search(text)
         if code:
-            raise _NoAnswer(f"exit code {code}: {_informative_line(text)}")
+            raise _NoAnswerError(f"exit code {code}: {_informative_line(text)}")
         if verdict is None or _PARSED.search(text) is None or _TROUBLE.search(text):
-            raise _NoAnswer(f"no verdict that counts: {_informative_line(text)}")
+            raise _NoAnswerError(f"no verdict that counts: {_informative_line(text)}")
         return verdict[1] == "consistent"
 
 
 def _add_probe_lines(question: OntologyText, *lines: str) -> OntologyText:
-    """Add lines about the probe's two individuals to ``question``."""
+    """Add lines about two individuals to ``question``, by which `ExternalReasoner._is_consistent`
+    checks that all was read.
+    """
     text = "".join((question.text[: -len(_END)], *(f"{line}\n" for line in lines), _END))
     return OntologyText(text, question.axioms + len(lines), question.entities | _NAMES)
 
 
 def _run_command(command: Sequence[str], folder: Path, deadline: float | None) -> tuple[int, str]:
-    """Run a command; return its exit code and output. The whole process group is killed at the
-    ``deadline``. Raises: _NoAnswer, OSError.
+    """Run a command in ``folder``; return its exit code and output. Raises: _NoAnswerError,
+    OSError.
+
+    At the ``deadline`` the whole process group is killed.
     """
     left = seconds_left(deadline)
     with (folder / "output").open("w+b") as output:
@@ -281,7 +297,7 @@ def _run_command(command: Sequence[str], folder: Path, deadline: float | None) -
         try:
             code = process.wait(left)
         except subprocess.TimeoutExpired:
-            raise _NoAnswer("no answer in time; it was killed") from None
+            raise _NoAnswerError("no answer in time; it was killed") from None
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
@@ -291,7 +307,7 @@ def _run_command(command: Sequence[str], folder: Path, deadline: float | None) -
 
 
 def _informative_line(text: str) -> str:
-    """Return the most informative line of an output."""
+    """Select the line of a program's output that says most about its failure."""
     lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
     telling = [line for line in lines if "Exception" in line or "rror" in line]
     return (telling[0] if telling else lines[-1] if lines else "it says nothing")[:300]

@@ -29,7 +29,7 @@ from shiq.reasoner.data_proxies import (
     OpaqueData,
     OpaqueReading,
     approximate_opaque,
-    is_large,
+    has_large_number,
     is_opaque,
     opacity_reason,
     refute_ill_typed,
@@ -61,11 +61,11 @@ from shiq.reasoner.structure import data_parts, structural_key
 _NO_RANGE, _ELSE = "", "else"
 
 
-def one_reading_suffices(
+def is_one_reading_enough(
     theory: DataTheory, axioms: Sequence[owl.Axiom], assertions: Sequence[owl.Assertion]
 ) -> bool:
-    """Decide whether a model that reads opaque datatypes by form gives a model for every meaning of
-    them.
+    """Decide whether consistency with unknown datatypes compared by lexical form implies
+    consistency under every meaning of them.
 
     ``theory`` has them opaque; axioms and assertions are as for
     `shiq.reasoner.data_proxies.approximate_opaque`.
@@ -100,7 +100,7 @@ def one_reading_suffices(
                     if isinstance(expression, owl.ObjectUnionOf)
                     else (expression,)
                 ):
-                    asked += _property_demands(theory, operand)
+                    asked += _demanded_datatypes(theory, operand)
             case _:
                 asked += _unrestricted_demands(theory, value)
     if any(is_reserved(iri) for iri, _, _ in asked):
@@ -115,11 +115,11 @@ def one_reading_suffices(
     return all(len(found) == 1 and found <= present for found in doubtful)
 
 
-def _property_demands(
+def _demanded_datatypes(
     theory: DataTheory, expression: owl.ClassExpression
 ) -> Iterator[tuple[str, str, bool]]:
-    """Yield each data property in ``expression``, the datatype demanded of its values, and
-    whether that is opaque.
+    """Yield for each data property in ``expression``: its IRI, the datatype that its values must
+    have, and whether that is unknown.
     """
     match expression:
         case owl.DataMaxCardinality(_, owl.DataProperty(iri), range) | owl.DataMinCardinality(
@@ -135,6 +135,9 @@ def _property_demands(
 
 
 def _unrestricted_demands(theory: DataTheory, value: object) -> Iterator[tuple[str, str, bool]]:
+    """Yield for each data property in ``value``: its IRI, `_ELSE` for its datatype, and whether any
+    data there is unknown.
+    """
     opaque = any(is_opaque(theory, data) for found in data_parts((value,)) for data in found)
     yield from (
         (part.iri, _ELSE, opaque) for part in parts(value) if isinstance(part, owl.DataProperty)
@@ -142,7 +145,7 @@ def _unrestricted_demands(theory: DataTheory, value: object) -> Iterator[tuple[s
 
 
 def _opaque_datatype(theory: DataTheory, range: owl.DataRange) -> str:
-    """The IRI of an opaque datatype, `_ELSE` for any other range."""
+    """Return the IRI of an unknown datatype, `_ELSE` for any other range."""
     return (
         range.iri
         if isinstance(range, owl.Datatype) and theory.unknown_datatypes(range) == {range.iri}
@@ -163,7 +166,8 @@ _INCONSISTENT = Answer(Verdict.INCONSISTENT)
 
 @dataclass(frozen=True)
 class _PreparedTBox:
-    """A clausal TBox in the form sent to the reasoner.
+    """A clausal TBox, split for sending: a text without data, and axioms whose data must be
+    replaced for each question.
 
     plain: axioms without data, as text
     data: axioms with data or large numbers, as values, since their proxies differ by lot
@@ -179,9 +183,9 @@ class _PreparedTBox:
     opaque: str | None
     documents: dict[tuple[Axiom, ...], OntologyText | None] = field(default_factory=dict)
 
-    def document_of(self, axioms: Sequence[Axiom]) -> OntologyText | None:
-        """Write ``axioms``, a version of ``data``, for sending together with ``plain``; None if
-        nothing remains.
+    def write_document(self, axioms: Sequence[Axiom]) -> OntologyText | None:
+        """Write ``axioms``, with data replaced, as the text that is sent together with ``plain``.
+        None if nothing remains.
 
         Texts are cached: most lots share few versions, and writing one takes longer than a question
             about a module. Raises: Unsendable.
@@ -198,7 +202,7 @@ class _PreparedTBox:
 
 @dataclass(frozen=True)
 class _ModuleQuestion:
-    """A module in the form sent to the reasoner; ``index``: its position in the call."""
+    """A module as assertions to send; ``index``: its position in the caller's list."""
 
     index: int
     assertions: tuple[Assertion, ...]
@@ -206,7 +210,7 @@ class _ModuleQuestion:
 
 @dataclass(frozen=True)
 class Budget:
-    """Limits of time and attempts.
+    """Limits on time and on attempts for questions to a JVM.
 
     per_question: seconds for one question
     deadline: end of all questions (`time.monotonic`)
@@ -217,9 +221,9 @@ class Budget:
     deadline: float | None = None
     attempts: int = 1
 
-    def next(self) -> float | None:
-        """Return the seconds of the next question, None for no limit. Raises: JvmFailure if the
-        time is over.
+    def next_seconds(self) -> float | None:
+        """Return the seconds that the next question may take, None for no limit. Raises: JvmFailure
+        if the time is over.
         """
         left = None if self.deadline is None else self.deadline - time.monotonic()
         limit = (
@@ -235,8 +239,8 @@ class Budget:
 
 
 class HermitReasoner:
-    """HermiT as a reasoner, in a JVM that all HermitReasoners of this process share (one heap size
-    at a time).
+    """HermiT as a reasoner, in a JVM that all HermitReasoners of this process with one heap size
+    share.
 
     The JVM starts with the first question. It is killed if a question takes longer than ``timeout``
     seconds (None: no limit), and restarted by the next one.
@@ -279,11 +283,11 @@ class HermitReasoner:
             if lot and (
                 size + len(question.assertions) > LOT_ASSERTIONS or len(lot) >= LOT_MODULES
             ):
-                self._decide_lot(prepared, lot, budget, answers)
+                self._decide_by_halving(prepared, lot, budget, answers)
                 lot, size = [], 0
             lot.append(question)
             size += len(question.assertions)
-        self._decide_lot(prepared, lot, budget, answers)
+        self._decide_by_halving(prepared, lot, budget, answers)
         return answers
 
     def decide_consistency(
@@ -337,8 +341,10 @@ class HermitReasoner:
     def consistency_with_background(
         self, kept: Sequence[OntologyText], more: Sequence[Assertion], timeout: float | None = None
     ) -> Answer:
-        """Decide whether ``kept`` and ``more`` are consistent together. ``kept``: parsed once
-        and cached. ``more``: without data.
+        """Decide whether ``kept`` and ``more`` are consistent together.
+
+        kept: ontology texts that the JVM parses once and caches.
+        more: assertions without data.
         """
         budget = Budget(self._timeout if timeout is None else timeout, attempts=2)
         return self._ask(kept, write_ontology_text(make_sendable((), more)[1]), budget)
@@ -350,7 +356,9 @@ class HermitReasoner:
         assertions: Sequence[Assertion],
         timeout: float | None,
     ) -> Answer:
-        """`decide_consistency` for inclusions in normal form. Raises OpaqueData, Unsendable."""
+        """Decide consistency as `decide_consistency`, for inclusions in normal form. Raises:
+        OpaqueData, Unsendable.
+        """
         budget = Budget(timeout, None if timeout is None else time.monotonic() + timeout)
 
         def ask_with_reading(bound: OpaqueReading | None) -> Answer:
@@ -372,7 +380,7 @@ class HermitReasoner:
         answer = ask_with_reading(None if opaque is None else OpaqueReading.PESSIMISTIC)
         if opaque is not None and answer.verdict is Verdict.INCONSISTENT:
             answer = ask_with_reading(OpaqueReading.OPTIMISTIC)
-            if answer.verdict is Verdict.CONSISTENT and one_reading_suffices(
+            if answer.verdict is Verdict.CONSISTENT and is_one_reading_enough(
                 theory, axioms, assertions
             ):
                 theory = DataTheory(
@@ -398,12 +406,12 @@ class HermitReasoner:
         release_jvm(self)
 
     def _undetermined_answer(self, reason: object) -> Answer:
-        """Make an undetermined answer with this reason."""
+        """Make an undetermined answer whose reason names HermiT."""
         return Answer(Verdict.UNDETERMINED, f"{self.name}: {reason}")
 
     # --- lots -------------------------------------------------------------------------------------
 
-    def _decide_lot(
+    def _decide_by_halving(
         self,
         prepared: _PreparedTBox,
         lot: Sequence[_ModuleQuestion],
@@ -411,9 +419,8 @@ class HermitReasoner:
         answers: list[Answer],
         known_inconsistent: bool = False,
     ) -> None:
-        """Decide the modules of ``lot`` together, or in halves, and fill in ``answers``.
-
-        ``known_inconsistent``: a larger lot is inconsistent, and its other half is not.
+        """Decide the modules of ``lot`` by one question; if they are inconsistent together, by its
+        halves. Fill in ``answers``.
         """
         if not lot:
             return
@@ -434,11 +441,13 @@ class HermitReasoner:
                 answers[question.index] = self._ask_single(prepared, question, budget)
         else:
             half = len(lot) // 2
-            self._decide_lot(prepared, lot[:half], budget, answers)
+            self._decide_by_halving(prepared, lot[:half], budget, answers)
             innocent = all(
                 answers[question.index].verdict is Verdict.CONSISTENT for question in lot[:half]
             )
-            self._decide_lot(prepared, lot[half:], budget, answers, known_inconsistent=innocent)
+            self._decide_by_halving(
+                prepared, lot[half:], budget, answers, known_inconsistent=innocent
+            )
 
     def _ask_single(
         self, prepared: _PreparedTBox, question: _ModuleQuestion, budget: Budget
@@ -451,8 +460,8 @@ class HermitReasoner:
     def _ask_together(
         self, prepared: _PreparedTBox, lot: Sequence[_ModuleQuestion], budget: Budget
     ) -> Answer:
-        """Decide whether the TBox is consistent with all of ``lot``; opaque data is tried in
-        both readings.
+        """Decide whether the TBox is consistent with all modules of ``lot``; unknown datatypes are
+        tried in both extreme meanings.
         """
         theory = prepared.theory
         assertions = [assertion for question in lot for assertion in question.assertions]
@@ -485,13 +494,13 @@ class HermitReasoner:
         assertions: Sequence[Assertion],
         budget: Budget,
     ) -> Answer:
-        """Decide whether the TBox is consistent with ``assertions``, where ``axioms`` replace
-        its axioms on data.
+        """Decide whether the TBox is consistent with ``assertions``; ``axioms`` replace its axioms
+        on data.
         """
         try:
             if any(data_parts([*axioms, *assertions])):
                 axioms, assertions = replace_data(prepared.theory, axioms, assertions)
-            data = prepared.document_of(axioms)
+            data = prepared.write_document(axioms)
             question = write_ontology_text(make_sendable((), assertions)[1])
         except (OpaqueData, Unsendable) as obstacle:
             return self._undetermined_answer(obstacle)
@@ -519,7 +528,7 @@ class HermitReasoner:
         """Return the reasoner's answer to one question. Raises: JvmFailure, ReasonerError."""
         consistent = self._run(bases, question, budget)
         axioms = sum(document.axioms for document in (*bases, question))
-        self.sent_questions.add(
+        self.sent_questions.count_question(
             axioms, axioms
         )  # there is no answer unless as many are held as were sent
         return consistent
@@ -528,14 +537,14 @@ class HermitReasoner:
         """Ask the JVM one question, and start it if necessary."""
         if self._java is None:
             self._java = find_hermit()
-        budget.next()  # no JVM is started where the time is over
+        budget.next_seconds()  # no JVM is started where the time is over
         jvm = shared_jvm(self, self._heap, self._java)
-        return jvm.is_consistent(bases, question, budget.next())
+        return jvm.is_consistent(bases, question, budget.next_seconds())
 
     # --- TBoxes -----------------------------------------------------------------------------------
 
     def _prepare(self, tbox: ClausalTBox) -> _PreparedTBox:
-        """Prepare ``tbox`` for sending; cached as long as ``tbox`` lives. Raises: Unsendable."""
+        """Split ``tbox`` for sending; cached as long as ``tbox`` lives. Raises: Unsendable."""
         known = self._prepared_tboxes.get(id(tbox))
         if known is not None and known[0]() is tbox:
             return known[1]
@@ -556,7 +565,7 @@ def _prepare_tbox(tbox: ClausalTBox) -> _PreparedTBox:
     plain: list[Axiom] = []
     data: list[Axiom] = []
     for axiom in axioms:
-        has_versions = any(data_parts((axiom,))) or any(map(is_large, parts(axiom)))
+        has_versions = any(data_parts((axiom,))) or any(map(has_large_number, parts(axiom)))
         (data if has_versions else plain).append(axiom)
     theory = DataTheory(tbox.definitions, tbox.roles)
     bounds = {
@@ -576,7 +585,7 @@ def _prepare_tbox(tbox: ClausalTBox) -> _PreparedTBox:
 def _make_question(
     tbox: ClausalTBox, theory: DataTheory, index: int, module: Module
 ) -> _ModuleQuestion:
-    """Write a module as individuals of its own."""
+    """Write a module as assertions about individuals that no other module uses."""
     assertions = module_assertions(tbox, module, numbered_names(module, f"urn:shiq:m{index}:"))
     if module.data or module.negative_data:
         assertions = refute_ill_typed(theory, assertions)

@@ -64,7 +64,7 @@ class JvmFailure(Exception):
 
 
 class JvmExpired(JvmFailure):
-    """Error: the time limit was reached; the JVM was killed."""
+    """Error: a question to the JVM reached its time limit; the JVM was killed."""
 
 
 class JvmDied(JvmFailure):
@@ -75,14 +75,14 @@ class JavaException(JvmFailure):
     """Error: Java threw an exception; the JVM is still alive."""
 
 
-class Misread(JvmFailure):
-    """Error: the OWL API read an ontology other than the one sent."""
+class MisreadOntology(JvmFailure):
+    """Error: the OWL API parsed an ontology that differs from the one sent."""
 
 
 @dataclass(frozen=True)
 class JavaReasoner:
-    """A reasoner behind the OWL API: the class that makes it (`HERMIT`, or a factory's name), and
-    its jars.
+    """A Java reasoner that a JVM can run: the class that makes it (`HERMIT`, or a factory's name),
+    and its jars.
     """
 
     factory: str
@@ -122,7 +122,7 @@ def find_hermit() -> JavaReasoner:
 
 
 class Jvm:
-    """A Java process of shiq with one reasoner."""
+    """A Java process that answers consistency questions with one reasoner."""
 
     def __init__(self, heap: str = "1g", reasoner: JavaReasoner | None = None) -> None:
         """Starts it; ``reasoner`` is HermiT by default. Raises UsageError for a heap size that is
@@ -149,12 +149,12 @@ class Jvm:
 
     @property
     def pid(self) -> int:
-        """Process id of the JVM."""
+        """Return the process id of the JVM."""
         return self._process.pid
 
     @property
-    def alive(self) -> bool:
-        """Whether the process is running."""
+    def is_alive(self) -> bool:
+        """Decide whether the Java process is running."""
         return self._owner == os.getpid() and self._process.poll() is None
 
     def is_consistent(
@@ -163,20 +163,16 @@ class Jvm:
         question: OntologyText,
         timeout: float | None = None,
     ) -> bool:
-        """Decide whether ``bases`` (parsed once and cached) and ``question`` are consistent
-        together. No axiom may be in two of them.
+        """Decide whether ``bases`` and ``question`` are consistent together. No axiom may be in two
+        of them.
 
-        After ``timeout`` seconds the JVM is killed. Any interruption (Ctrl-C) kills it too, because
-        its next answer would belong to the wrong question.
-
-        Raises: JvmExpired, JvmDied, JavaException; Misread if the OWL API holds other counts of
-            axioms or names than were sent.
+        bases: parsed once and cached in the JVM.
         """
         with self._lock:
             deadline = None if timeout is None else time.monotonic() + timeout
             most = max(KEPT_BASES, len(bases))
             try:
-                slots = [self._slot_for(base, most, deadline) for base in bases]
+                slots = [self._find_slot(base, most, deadline) for base in bases]
                 place = ",".join(map(str, slots)) or "-"
                 verdict = self._send_request("ask", place, question, (*bases, question), deadline)
             except JvmExpired:
@@ -201,16 +197,18 @@ class Jvm:
                 stream.close()
         self._remove_unpacked()
 
-    def let_go(self) -> None:
-        """Forget the JVM in a forked child; it belongs to the parent."""
+    def forget_process(self) -> None:
+        """Drop the handle of the JVM in a forked child, without ending it: it belongs to the
+        parent.
+        """
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
                 stream.close()
         self._process.returncode = 0  # else Popen would wait for a process that is not its child
 
-    def _slot_for(self, base: OntologyText, most: int, deadline: float | None) -> int:
-        """The slot, of ``most``, that holds the axioms of ``base``; a new base takes the slot
-        unused for longest.
+    def _find_slot(self, base: OntologyText, most: int, deadline: float | None) -> int:
+        """Return the JVM's cache slot, below ``most``, that holds ``base``; a new one is loaded
+        into the slot unused for longest.
         """
         if base.text not in self._slots:
             if len(self._slots) >= most:
@@ -229,8 +227,8 @@ class Jvm:
         documents: Sequence[OntologyText],
         deadline: float | None,
     ) -> str:
-        """Send a request and return the last word of its answer. ``documents``: all parts of the
-        ontology.
+        """Send a request and return the last word of the JVM's answer. ``documents``: all parts of
+        the ontology, for counting.
         """
         self._requests += 1
         axioms = sum(document.axioms for document in documents)
@@ -251,15 +249,15 @@ class Jvm:
         if found is None:
             self._raise_died(line)
         if found[3] == "misread" or (int(found[1]), int(found[2])) != (axioms, names):
-            raise Misread(
+            raise MisreadOntology(
                 f"the OWL API read {found[1]} axioms about {found[2]} names"
                 f" where {axioms} axioms about {names} names were sent"
             )
         return found[3]
 
     def _exchange(self, request: bytes, deadline: float | None) -> str:
-        """Writes ``request`` and reads the one line that the JVM writes then. Raises JvmExpired
-        at the ``deadline``, JvmDied.
+        """Write ``request`` to the JVM and read the one line of its answer. Raises: JvmExpired at
+        the ``deadline``, JvmDied.
         """
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None and stdout is not None
@@ -291,7 +289,7 @@ class Jvm:
         return text
 
     def _remove_unpacked(self) -> None:
-        """Remove the folder of unpacked class files."""
+        """Delete the temporary folder of the driver's class files."""
         if self._unpacked is not None:
             shutil.rmtree(self._unpacked, ignore_errors=True)
 
@@ -305,8 +303,8 @@ class Jvm:
         self._process.wait()
 
     def _raise_died(self, line: str | None = None) -> NoReturn:
-        """Raise JvmDied with the reason why there is no answer, or none but ``line``; no half-dead
-        JVM is left behind.
+        """Kill the JVM, and raise JvmDied with the reason why there is no answer, or only the
+        invalid answer ``line``.
         """
         if line is not None:
             self._kill_process()
@@ -329,7 +327,7 @@ class Jvm:
         )
 
     def _error_output(self) -> str:
-        """Return the end of the JVM's standard error."""
+        """Return the last lines of the JVM's standard error."""
         try:
             size = self._noise.seek(0, os.SEEK_END)
             self._noise.seek(max(0, size - 4000))
@@ -338,7 +336,7 @@ class Jvm:
             return ""
 
     def _await_start(self, java: str) -> None:
-        """Wait for the first line of the driver. Raises: ReasonerError."""
+        """Wait until the driver in the JVM reports that it is ready. Raises: ReasonerError."""
         try:
             line = self._exchange(b"", time.monotonic() + START_SECONDS)
         except JvmFailure:
@@ -355,7 +353,9 @@ class Jvm:
 
 
 def _launch_process(command: Sequence[str], noise: IO[bytes]) -> subprocess.Popen[bytes]:
-    """Start ``command``; its pipes are not buffered, and writing to it does not block."""
+    """Start ``command`` with unbuffered pipes, in a process group of its own; writing to it does
+    not block.
+    """
     process = subprocess.Popen(
         command,
         bufsize=0,
@@ -382,13 +382,13 @@ def _unpack_driver() -> Path:
 
 
 def _shorten_to_line(text: str, limit: int = 300) -> str:
-    """Shorten a text to one line."""
+    """Join the lines of a text, and cut it after ``limit`` characters."""
     line = " ".join(text.split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def _signal_name(number: int) -> str:
-    """The name of a signal."""
+    """Return the name of a signal, such as SIGKILL."""
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -412,7 +412,7 @@ def shared_jvm(user: object, heap: str, reasoner: JavaReasoner | None = None) ->
     reasoner = reasoner or find_hermit()
     with _shared_lock:
         jvm = _shared.get(reasoner)
-        if jvm is not None and (not jvm.alive or jvm.heap != heap):
+        if jvm is not None and (not jvm.is_alive or jvm.heap != heap):
             _shared.pop(reasoner).close()
             jvm = None
         if jvm is None:
@@ -437,11 +437,11 @@ def close_shared_jvms() -> None:
 
 
 def _after_fork_in_child() -> None:
-    """Forget the parent's JVMs in a forked child."""
+    """Drop the parent's JVMs in a forked child."""
     global _shared_lock  # noqa: PLW0603
     _shared_lock = threading.RLock()
     for jvm in _shared.values():
-        jvm.let_go()
+        jvm.forget_process()
     _shared.clear()
     _users.clear()
 

@@ -52,13 +52,7 @@ class OntologyText:
 
 
 def write_ontology_text(values: Sequence[owl.Axiom | owl.Assertion]) -> OntologyText:
-    """Write ``values``, as `make_sendable` leaves them, one a line.
-
-    No declarations: the syntax tells kinds by position.
-
-    Raises Unsendable for an IRI that the syntax cannot write, or that HermiT reserves for its
-    own names (``internal:…``).
-    """
+    """Write ``values``, made sendable by `make_sendable`, in functional syntax, one a line."""
     used = entity_kinds(values)
     for kind, iri in sorted(used):
         if iri.startswith("internal:"):
@@ -74,7 +68,7 @@ def write_ontology_text(values: Sequence[owl.Axiom | owl.Assertion]) -> Ontology
         if rest is not values:
             lines += [
                 _all_different(group)
-                for group in cliques((pair.first, pair.second) for pair in pairs)
+                for group in cover_by_cliques((pair.first, pair.second) for pair in pairs)
             ]
     except ValueError as error:
         raise Unsendable(str(error)) from None
@@ -82,15 +76,13 @@ def write_ontology_text(values: Sequence[owl.Axiom | owl.Assertion]) -> Ontology
 
 
 def _all_different(individuals: Sequence[str]) -> str:
-    """Write that individuals are pairwise different."""
+    """Write the axiom that individuals are pairwise different."""
     return f"DifferentIndividuals{axiom_text(owl.ObjectOneOf(tuple(individuals))).removeprefix('ObjectOneOf')}"
 
 
-def cliques(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
-    """Cover ``pairs`` by groups of pairwise connected members; few groups if the pairs come from
-    lists.
-
-    Stops because each group covers the pair that it begins with, and no earlier group did.
+def cover_by_cliques(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
+    """Cover the pairs of a graph by groups whose members are all pairwise connected, for few lists
+    of different individuals.
     """
     near: dict[str, dict[str, None]] = {}
     for a, b in pairs:
@@ -114,10 +106,8 @@ def cliques(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
 def make_sendable(
     axioms: Iterable[owl.Axiom], assertions: Iterable[owl.Assertion]
 ) -> tuple[list[owl.Axiom], list[owl.Assertion]]:
-    """Rewrite axioms and assertions to equivalent ones that a reader of sets cannot change.
-
-    Blank nodes get names; trivial axioms and repetitions are left out. HermiT refuses blank nodes
-    in several kinds of assertions; for consistency they are names like any other.
+    """Rewrite axioms and assertions so that a parser which drops repeated or trivial operands
+    cannot change their meaning.
     """
     sent_axioms = [
         a
@@ -134,7 +124,7 @@ def make_sendable(
 
 
 def _distinct_values(values: Iterable[V]) -> list[V]:
-    """Drop values that are structurally equal to an earlier one."""
+    """Drop axioms and assertions that are structurally equal to an earlier one."""
     return list(
         {
             value if _is_sent_unchanged(value) else structural_key(value): value for value in values
@@ -143,9 +133,7 @@ def _distinct_values(values: Iterable[V]) -> list[V]:
 
 
 def _is_sent_unchanged(value: object) -> bool:
-    """Decide whether it is an assertion on names only: it is sent unchanged and is its own
-    structural key.
-    """
+    """Decide whether ``value`` is an assertion on names only, which is sent as it is."""
     match value:
         case owl.ClassAssertion(owl.Class(), one) | owl.DataPropertyAssertion(
             owl.DataProperty(), one, _
@@ -157,12 +145,12 @@ def _is_sent_unchanged(value: object) -> bool:
 
 
 def _name_blank_nodes(value: V) -> V:
-    """Replace blank nodes by IRIs."""
-    return rename_individuals(value, named_individual)
+    """Replace blank nodes by IRIs in an axiom or assertion."""
+    return rename_individuals(value, sent_name)
 
 
-def named_individual(individual: str) -> str:
-    """Return the IRI by which an individual is sent."""
+def sent_name(individual: str) -> str:
+    """Return the IRI under which an individual is sent; a blank node gets one."""
     return BLANK + blank_term(individual)[2:] if individual.startswith("_:") else individual
 
 
@@ -197,7 +185,9 @@ def _normalise_operands(part: object) -> object | None:
 
 
 def _sendable_axioms(axiom: owl.Axiom) -> Iterator[owl.Axiom]:
-    """Rewrite an axiom to axioms that a reader of sets cannot change."""
+    """Yield axioms, together equivalent to ``axiom``, that a parser cannot change by dropping
+    repeated operands.
+    """
     match axiom:
         case (
             owl.EquivalentClasses(items)
@@ -248,7 +238,7 @@ def _sendable_axioms(axiom: owl.Axiom) -> Iterator[owl.Axiom]:
 
 
 def _split_repeated(items: Sequence[V]) -> tuple[list[V], list[V]]:
-    """Split items into each one once, and those that occur more than once."""
+    """Split items into the distinct ones, and those that occur more than once."""
     once: dict[object, V] = {}
     repeated: dict[object, V] = {}
     for item in items:
@@ -261,7 +251,9 @@ def _split_repeated(items: Sequence[V]) -> tuple[list[V], list[V]]:
 
 
 def _sendable_assertion(assertion: owl.Assertion) -> owl.Assertion:
-    """Rewrite a trivial (in)equality to a class assertion."""
+    """Rewrite a trivial equality or inequality (a = a, a ≠ a) to a class assertion; return any
+    other assertion as it is.
+    """
     match assertion:
         case owl.SameIndividual(first, second) if first == second:
             return owl.ClassAssertion(owl.THING, first)
@@ -275,21 +267,22 @@ def _sendable_assertion(assertion: owl.Assertion) -> owl.Assertion:
 
 
 class CommonOntology:
-    """The common part of all ontologies so far, as one text. It is rewritten when an ontology
-    lacks some of it.
+    """The axioms and assertions that all ontologies asked about so far have in common, as one text
+    for the JVM's cache.
+
+    It is rewritten when an ontology lacks some of it.
     """
 
     def __init__(self) -> None:
         self._values: frozenset[Axiom | Assertion] = frozenset()
         self._text: OntologyText | None = None
 
-    def texts(
+    def split_into_texts(
         self, axioms: Sequence[Axiom], assertions: Sequence[Assertion]
     ) -> tuple[OntologyText, ...]:
-        """Split ``axioms`` (inclusions as `clause_axioms` makes them) and ``assertions`` into the
-        common part and the rest, as texts.
+        """Write an ontology as the text of the common part and the text of the rest.
 
-        Raises: Unsendable; OpaqueData if data needs more than one question.
+        axioms: inclusions as `clause_axioms` makes them.
         """
         values = dict.fromkeys(_values_to_send(axioms, assertions))
         if self._text is None or not self._values <= values.keys():
@@ -304,7 +297,9 @@ class CommonOntology:
 def _values_to_send(
     axioms: Sequence[Axiom], assertions: Sequence[Assertion]
 ) -> list[Axiom | Assertion]:
-    """Prepare an ontology for sending, with data replaced by proxies."""
+    """Prepare axioms and assertions for sending, with literals and data ranges replaced by
+    integers.
+    """
     sent, said = make_sendable(axioms, assertions)
     if any(data_parts([*sent, *said])):
         definitions = {a.datatype.iri: a.range for a in sent if isinstance(a, DatatypeDefinition)}

@@ -21,7 +21,7 @@ from shiq.reasoner.hypertableau.large_numbers import (
 from shiq.reasoner.hypertableau.search import core_of, decide, is_refuted
 from shiq.reasoner.hypertableau.tables import Tables
 from shiq.reasoner.protocol import LARGE_NUMBER, Answer, Module
-from shiq.reasoner.unfolding import AssertedAtom, Unfolding, unfolding
+from shiq.reasoner.unfolding import AssertedAtom, Unfolding, unfold_lazily
 
 #: CompiledTBox TBoxes kept.
 KEPT_TBOXES = 4
@@ -32,7 +32,7 @@ ATTEMPT_STEPS_PER_NODE = 10
 
 
 class OwnReasoner:
-    """A reasoner by the hypertableau of THEORY, "Deciding a shape without a JVM"."""
+    """The built-in reasoner: a hypertableau (THEORY, "Deciding a shape without a JVM")."""
 
     name = "own"
 
@@ -44,33 +44,35 @@ class OwnReasoner:
     def decide(
         self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None
     ) -> list[Answer]:
-        """Decide each module, in order. ``timeout``: seconds for all of them."""
+        """Decide each module, in order. ``timeout``: seconds for all modules together."""
         deadline = None if timeout is None else time.monotonic() + timeout
         compiled = self._compile_cached(tbox)
         return [compiled.decide(m, self.steps, self.steps_per_node, deadline) for m in modules]
 
-    def attempt(
+    def decide_if_easy(
         self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None
     ) -> list[Answer]:
-        """`decide` within a small budget: UNDETERMINED where a module is not easy."""
+        """Decide each module within a small budget of steps; UNDETERMINED for those that need more."""
         deadline = None if timeout is None else time.monotonic() + timeout
         compiled = self._compile_cached(tbox)
         return [
-            compiled.attempt(m, ATTEMPT_STEPS + len(m.positive) * ATTEMPT_STEPS_PER_NODE, deadline)
+            compiled.decide_if_easy(
+                m, ATTEMPT_STEPS + len(m.positive) * ATTEMPT_STEPS_PER_NODE, deadline
+            )
             for m in modules
         ]
 
     def core(
         self, tbox: ClausalTBox, module: Module, timeout: float | None = None
     ) -> Module | None:
-        """See `shiq.reasoner.protocol.CoreFinder`."""
+        """Return an inconsistent part of a module; see `shiq.reasoner.protocol.CoreFinder`."""
         deadline = None if timeout is None else time.monotonic() + timeout
         return self._compile_cached(tbox).core(
             module, self.steps + self.steps_per_node * len(module.positive), deadline
         )
 
     def close(self) -> None:
-        """Drop the compiled TBoxes."""
+        """Drop the cache of compiled TBoxes."""
         self._compiled.clear()
 
     def _compile_cached(self, tbox: ClausalTBox) -> CompiledTBox:
@@ -104,13 +106,17 @@ class CompiledTBox:
 
     @cached_property
     def _unfolding_with_tables(self) -> tuple[Unfolding, Tables] | None:
-        """The TBox with definitions unfolded lazily, and its tables; None if nothing is gained."""
-        found = unfolding(self.tables.tbox)
+        """Return the TBox with definitions unfolded lazily, compiled; None if unfolding gains
+        nothing. Cached.
+        """
+        found = unfold_lazily(self.tables.tbox)
         return None if found is None else (found, Tables(found.tbox))
 
     @cached_property
     def _building_policies(self) -> tuple[BuildingPolicy, ...]:
-        """Building policies to try when numbers leave a module open."""
+        """List the ways to build or count successors that are tried when large numbers leave a
+        module undecided.
+        """
         counted = any(FIRST.large < need.n <= MOST_BUILT for need in self.tables.needs.values())
         return (*MORE_TRIES, AS_MANY_AS_POSSIBLE) if counted else MORE_TRIES
 
@@ -118,8 +124,9 @@ class CompiledTBox:
         self, module: Module, steps: int, steps_per_node: int, deadline: float | None
     ) -> Answer:
         """Decide ``module`` within ``steps``, and ``steps_per_node`` more for each individual.
-        Where a few of ``steps`` are not enough, half of all are spent on the unfolded TBox before
-        all are on the TBox itself.
+
+        If a few steps are not enough, half of them are spent on the unfolded TBox, and the rest on
+        the TBox itself.
         """
         more = steps_per_node * len(module.positive)
         outcome = decide(self.tables, module, steps // _BEFORE_UNFOLDING + more, deadline)
@@ -135,15 +142,17 @@ class CompiledTBox:
             decide(self.tables, module, steps + more, deadline).answer if answer is None else answer
         )
 
-    def attempt(self, module: Module, limit: int, deadline: float | None) -> Answer:
-        """Answer within ``limit`` steps, and as many on the unfolded TBox if these are not enough."""
+    def decide_if_easy(self, module: Module, limit: int, deadline: float | None) -> Answer:
+        """Decide ``module`` within ``limit`` steps; if these are not enough, within as many on the
+        unfolded TBox.
+        """
         outcome = decide(self.tables, module, limit, deadline)
         return (
             self.decide_unfolded(module, limit, deadline) if outcome.is_out_of_budget else None
         ) or outcome.answer
 
     def core(self, module: Module, steps: int, deadline: float | None) -> Module | None:
-        """See `shiq.reasoner.protocol.CoreFinder`."""
+        """Return an inconsistent part of ``module``; see `shiq.reasoner.protocol.CoreFinder`."""
         return core_of(self.tables, module, steps, deadline)
 
     def decide_unfolded(self, module: Module, limit: int, deadline: float | None) -> Answer | None:
@@ -153,7 +162,7 @@ class CompiledTBox:
         if self._unfolding_with_tables is None:
             return None
         rewriting, tables = self._unfolding_with_tables
-        rewritten, lacking = rewriting.module(module)
+        rewritten, lacking = rewriting.rewrite_module(module)
         answer = decide(tables, rewritten, limit, deadline).answer
         if answer.verdict is Verdict.INCONSISTENT and answer.used_clauses is not None:
             return Answer(
@@ -168,8 +177,8 @@ class CompiledTBox:
         return None
 
     def _all_follow(self, module: Module, facts: Sequence[AssertedAtom]) -> bool:
-        """Decide whether each of ``facts`` of ``module`` follows from its assertions of other
-        atoms at the same node.
+        """Decide whether each of ``facts`` of ``module`` follows from the other atoms asserted at
+        the same node.
         """
         left_out: dict[int, int] = {}
         for fact in facts:

@@ -30,7 +30,8 @@ _HEAP = re.compile(r"[1-9]\d*[kKmMgG]")
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A part of A_add whose consistency is decided separately (THEORY, "Modules").
+    """A connected part of the data whose consistency is decided separately, with its nodes numbered
+    (THEORY, "Modules").
 
     Nodes are 0 … n-1, without names. Equal individuals are already one node.
 
@@ -54,10 +55,12 @@ class Module:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer of a reasoner for one module.
+    """A reasoner's verdict on one module, with the clauses it used or the reason why it is
+    undetermined.
 
     reason: why it is undetermined.
-    used_clauses: for INCONSISTENT, indexes of clauses that refute it together with the role box (not
+    used_clauses: for INCONSISTENT, indexes of clauses that refute it together with the role box
+    (not
         minimal);
         None if unknown.
     near_nodes: nodes near the last contradiction, as a hint where to look.
@@ -71,7 +74,8 @@ class Answer:
 
 @dataclass(slots=True)
 class SentQuestions:
-    """Counters of an external reasoner. No answer counts unless ``axioms_sent`` equals ``axioms_parsed``.
+    """Counters of what an external reasoner was sent. Its answers count only if ``axioms_sent``
+    equals ``axioms_parsed``.
 
     questions: number of questions.
     axioms_sent: axioms and assertions sent with them.
@@ -82,8 +86,8 @@ class SentQuestions:
     axioms_sent: int = 0
     axioms_parsed: int = 0
 
-    def add(self, sent: int, parsed: int) -> None:
-        """Count one question."""
+    def count_question(self, sent: int, parsed: int) -> None:
+        """Count one question, with the axioms sent and those that the reasoner parsed."""
         self.questions += 1
         self.axioms_sent += sent
         self.axioms_parsed += parsed
@@ -99,21 +103,23 @@ class SentQuestions:
 
 @runtime_checkable
 class SendingReasoner(Protocol):
-    """A reasoner that counts what it sends."""
+    """Protocol: a reasoner that counts the axioms it sends to another program."""
 
     sent_questions: SentQuestions
 
 
 @runtime_checkable
 class CombinedReasoner(Protocol):
-    """A reasoner composed of several; ``deciders`` names the one behind each answer of the last call."""
+    """Protocol: a reasoner composed of several. ``deciders``: name of the one behind each answer of
+    the last call.
+    """
 
     deciders: Sequence[str]
 
 
 @runtime_checkable
 class CoreFinder(Protocol):
-    """A reasoner that can reduce a refuted module."""
+    """Protocol: a reasoner that can reduce an inconsistent module to an inconsistent part of it."""
 
     def core(
         self, tbox: ClausalTBox, module: Module, timeout: float | None = None
@@ -125,7 +131,7 @@ class CoreFinder(Protocol):
 
 
 class Reasoner(Protocol):
-    """A backend that decides modules."""
+    """Protocol: a reasoner that decides the consistency of modules with a TBox."""
 
     name: str
 
@@ -142,7 +148,7 @@ class Reasoner(Protocol):
 
 
 def check_heap(heap: str) -> None:
-    """Raises UsageError unless ``heap`` is a size as a JVM's -Xmx takes it.
+    """Check that ``heap`` is a JVM heap size such as 512m. Raises: UsageError.
 
     >>> check_heap("512m")
     """
@@ -153,7 +159,7 @@ def check_heap(heap: str) -> None:
 
 
 def check_timeout(timeout: float | None) -> None:
-    """Raises UsageError unless ``timeout`` is None or a positive number of seconds."""
+    """Check that ``timeout`` is None or a positive number of seconds. Raises: UsageError."""
     if timeout is not None and not 0 < timeout < math.inf:
         raise UsageError(
             f"not a time limit: {timeout!r}",

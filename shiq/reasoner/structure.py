@@ -53,8 +53,8 @@ _UNORDERED = (
 
 
 def entity_kinds(values: Iterable[object]) -> set[tuple[str, str]]:
-    """Collect the (kind, IRI) of every class, property, individual and datatype in ``values``,
-    those of literals included.
+    """Collect the (kind, IRI) of every class, property, individual and datatype in axioms or
+    assertions, also in literals.
     """
     found: set[tuple[str, str]] = set()
     for value in values:
@@ -81,7 +81,9 @@ def entity_kinds(values: Iterable[object]) -> set[tuple[str, str]]:
 
 
 def data_parts(values: Iterable[object]) -> tuple[set[owl.DataRange], set[owl.Literal]]:
-    """Collect the outermost data ranges in ``values``, and the literals outside data ranges."""
+    """Collect the data ranges in axioms or assertions, but not those inside others, and the
+    literals outside data ranges.
+    """
     ranges: set[owl.DataRange] = set()
     literals: set[owl.Literal] = set()
 
@@ -143,8 +145,8 @@ def rename_individuals(value: V, rename: Callable[[str], str]) -> V:
 
 
 def structural_key(value: object) -> object:
-    """Return a key that is equal for structurally equivalent values of OWL 2: where the
-    specification has a set, order and repetition do not matter.
+    """Return a key that is equal for structurally equivalent OWL values: order and repetition do
+    not matter in sets.
     """
     if isinstance(value, tuple):
         return tuple(map(structural_key, value))

@@ -40,7 +40,7 @@ _TOP_DATA_PROPERTY = owl.OWL + "topDataProperty"
 
 
 class Property(NamedTuple):
-    """An object or a data property."""
+    """An object property or a data property, by IRI."""
 
     iri: str
     is_data: bool
@@ -50,8 +50,10 @@ class Property(NamedTuple):
 Literal: TypeAlias = tuple[str, bool]
 
 
-def literal_of(atom: Atom, existences: Mapping[Property, str]) -> Literal | None:
-    """Return ``atom`` as a name or its complement; None if it is a restriction."""
+def as_literal(atom: Atom, existences: Mapping[Property, str]) -> Literal | None:
+    """Return ``atom`` as (name, whether it holds); ∃P.⊤ by its name in ``existences``. None for
+    other restrictions.
+    """
     match atom:
         case str():
             return atom, True
@@ -68,9 +70,7 @@ def literal_of(atom: Atom, existences: Mapping[Property, str]) -> Literal | None
 
 
 def existence_names(tbox: ClausalTBox) -> dict[Property, str]:
-    """Name ∃P.⊤ for each P that clauses and atoms use only in ∃P.⊤ or its complement, and the
-    role box not at all.
-    """
+    """Make a name for ∃P.⊤, for each property P that the TBox uses in no other way."""
     candidates: set[Property] = set()
     others = {Property(iri, is_data) for iri, is_data in _role_box_properties(tbox)} | {
         Property(_TOP_DATA_PROPERTY, True)
@@ -84,7 +84,7 @@ def existence_names(tbox: ClausalTBox) -> dict[Property, str]:
     everything = {p: p.iri for atom in _all_atoms(tbox) if (p := _property_of_atom(atom))}
     for atom in _all_atoms(tbox):
         if (property := _property_of_atom(atom)) is not None:
-            (others if literal_of(atom, everything) is None else candidates).add(property)
+            (others if as_literal(atom, everything) is None else candidates).add(property)
     return {
         p: f"{PREFIX}some:{'data' if p.is_data else 'object'}:{p.iri}"
         for p in sorted(candidates - others)
@@ -92,7 +92,8 @@ def existence_names(tbox: ClausalTBox) -> dict[Property, str]:
 
 
 def acyclic_definitions(tbox: ClausalTBox, existences: Mapping[Property, str]) -> dict[str, int]:
-    """Select names with acyclic definitions A ≡ C, each with the index of its axiom.
+    """Select the class names that an axiom A ≡ C defines without a cycle: name → index of the
+    axiom.
 
     No name is defined through itself, and no axiom defines two. Names that a ≤n counts are left
     out.
@@ -101,7 +102,8 @@ def acyclic_definitions(tbox: ClausalTBox, existences: Mapping[Property, str]) -
     choices = [
         (index, names)
         for index, axiom in enumerate(tbox.axioms)
-        if isinstance(axiom, owl.EquivalentClasses) and (names := _definable(axiom, existences))
+        if isinstance(axiom, owl.EquivalentClasses)
+        and (names := _definable_names(axiom, existences))
     ]
     defined: dict[str, int] = {}
     below: dict[str, frozenset[str]] = {}
@@ -115,24 +117,31 @@ def acyclic_definitions(tbox: ClausalTBox, existences: Mapping[Property, str]) -
     return defined
 
 
-def _definable(
+def _definable_names(
     axiom: owl.EquivalentClasses, existences: Mapping[Property, str]
 ) -> list[tuple[str, owl.ClassExpression]]:
-    """Yield the names that ``axiom`` can define, each with its definition."""
+    """List the names that an equivalence ``axiom`` can define, each with its definition."""
     if len(axiom.expressions) != 2:
         return []
     first, second = axiom.expressions
-    pairs = ((_name_of(first, existences), second), (_name_of(second, existences), first))
+    pairs = (
+        (_name_or_negated_name(first, existences), second),
+        (_name_or_negated_name(second, existences), first),
+    )
     return [(name, other) for name, other in pairs if name is not None]
 
 
-def _name_of(expression: owl.ClassExpression, existences: Mapping[Property, str]) -> str | None:
-    """The name that ``expression`` is, or is the complement of."""
+def _name_or_negated_name(
+    expression: owl.ClassExpression, existences: Mapping[Property, str]
+) -> str | None:
+    """Return the class name that ``expression`` is, or is the complement of; None for other
+    expressions.
+    """
     match expression:
         case owl.Class(iri):
             return None if expression in (owl.THING, owl.NOTHING) else iri
         case owl.ObjectComplementOf(operand):
-            return _name_of(operand, existences)
+            return _name_or_negated_name(operand, existences)
         case (
             owl.ObjectSomeValuesFrom(owl.ObjectProperty(iri), filler)
             | owl.ObjectMinCardinality(1, owl.ObjectProperty(iri), filler)
@@ -153,7 +162,7 @@ def _name_of(expression: owl.ClassExpression, existences: Mapping[Property, str]
 
 
 def _names_in(expression: owl.ClassExpression, existences: Mapping[Property, str]) -> Iterator[str]:
-    """Every name that ``expression`` can depend on."""
+    """Yield the class names, and names for ∃P.⊤, that occur in ``expression``."""
     for part in parts(expression):
         match part:
             case owl.Class(iri):
@@ -165,7 +174,10 @@ def _names_in(expression: owl.ClassExpression, existences: Mapping[Property, str
 
 
 def _depends_on(names: Iterable[str], goal: str, below: Mapping[str, frozenset[str]]) -> bool:
-    """Decide whether ``goal`` is one of ``names``, or occurs in their definitions, directly or not."""
+    """Decide whether ``goal`` is one of ``names`` or occurs in their definitions, directly or not.
+
+    below: defined name → names in its definition.
+    """
     stack, seen = list(names), set(names)
     while stack:
         name = stack.pop()
@@ -185,7 +197,7 @@ def _all_atoms(tbox: ClausalTBox) -> Iterator[Atom]:
 
 
 def _property_of_atom(atom: Atom) -> Property | None:
-    """The property of a restriction; None for a name."""
+    """Return the property of a restriction atom; None for a class name."""
     if isinstance(atom, str):
         return None
     return (
@@ -196,7 +208,7 @@ def _property_of_atom(atom: Atom) -> Property | None:
 
 
 def _role_box_properties(tbox: ClausalTBox) -> Iterator[tuple[str, bool]]:
-    """Yield the properties that the role box mentions."""
+    """Yield (IRI, whether it is a data property) for the properties that role axioms mention."""
     box = tbox.roles
     yield from ((iri, False) for iri in box.self_properties | box.reflexive)
     for roles in (
@@ -224,8 +236,8 @@ _NO_CLASS_AXIOMS = (
 
 
 class AssertedAtom(NamedTuple):
-    """An atom that a module asserts at a node, or asserts not to hold there. ``atom``: position
-    in `ClausalTBox.atoms`.
+    """An atom that a module asserts at a node to hold, or not to hold. ``atom``: position in
+    `ClausalTBox.atoms`.
     """
 
     node: int
@@ -235,7 +247,8 @@ class AssertedAtom(NamedTuple):
 
 @dataclass(frozen=True)
 class Unfolding:
-    """A TBox rewritten by lazy unfolding.
+    """A TBox whose acyclic definitions apply only where the defined name or its complement is
+    asserted or derived.
 
     original: the TBox before
     tbox: the rewritten clauses; those of ``original`` come first, in their order, so that clauses
@@ -249,10 +262,12 @@ class Unfolding:
     complements: Mapping[str, str]
     existences: Mapping[Property, str]
 
-    def module(self, module: Module) -> tuple[Module, tuple[AssertedAtom, ...]]:
-        """Rewrite ``module`` over the rewritten atoms; return also the facts that it lacks there.
-        If it is inconsistent without them, it is; if it is consistent without them, it is if they
-        follow from the rest of it.
+    def rewrite_module(self, module: Module) -> tuple[Module, tuple[AssertedAtom, ...]]:
+        """Rewrite ``module`` to the atoms of the unfolded TBox. Return it, and the asserted facts
+        that these cannot express.
+
+        If the rewritten module is inconsistent, so is the original. If it is consistent, so is the
+        original, provided that the facts left out follow from the rest.
         """
         ids = self.tbox.atom_ids
         positive, negative = [0] * len(module.positive), [0] * len(module.positive)
@@ -266,19 +281,19 @@ class Unfolding:
                     else:
                         side = positive if said[1] else negative
                         side[x] |= 1 << ids[said[0]]
-        for x, name in self._values(module):
+        for x, name in self._asserted_existences(module):
             positive[x] |= 1 << ids[name]
         return replace(module, positive=tuple(positive), negative=tuple(negative)), tuple(lacking)
 
     def _rewrite_atom(self, atom: Atom, holds: bool) -> tuple[Atom, bool] | None:
-        """Express over the rewritten clauses that ``atom`` holds, or does not; None if that is
-        impossible.
+        """Express that ``atom`` holds, or does not, by (atom of the unfolded TBox, whether it
+        holds). None if that is impossible.
 
         A fresh name may have to hold wherever its concept does. A defined name may hold without
         being derived. Along a transitive role, ¬∃R.C concerns more than the neighbours in a
         pre-model.
         """
-        literal = literal_of(atom, self.existences)
+        literal = as_literal(atom, self.existences)
         if literal is None:
             return (
                 None
@@ -293,8 +308,8 @@ class Unfolding:
         return name, positive is holds
 
     def _may_be_met_invisibly(self, atom: AtLeast) -> bool:
-        """Decide whether the restriction can be satisfied without a visible successor in the
-        pre-model.
+        """Decide whether the restriction ``atom`` can hold although no neighbour in the pre-model
+        shows it.
         """
         filler = atom.filler
         return (
@@ -303,9 +318,9 @@ class Unfolding:
             or not self.original.roles.is_simple(atom.role)
         )
 
-    def _values(self, module: Module) -> Iterator[tuple[int, str]]:
-        """Yield the nodes with an asserted value of a property whose existence has a name, and
-        that name.
+    def _asserted_existences(self, module: Module) -> Iterator[tuple[int, str]]:
+        """Yield (node, name of ∃P.⊤) for the nodes that have an asserted edge or value of a
+        property P with such a name.
         """
         for x, role, y in module.edges:
             if name := self.existences.get(Property(role.iri, False)):
@@ -315,8 +330,8 @@ class Unfolding:
                 yield x, name
 
 
-def unfolding(tbox: ClausalTBox) -> Unfolding | None:
-    """Unfold ``tbox``; None if no definition causes a choice, so that nothing is gained."""
+def unfold_lazily(tbox: ClausalTBox) -> Unfolding | None:
+    """Rewrite ``tbox`` for lazy unfolding of its definitions; None if that would save no choice."""
     if any(isinstance(atom, str) and atom.startswith(PREFIX) for atom in tbox.atoms):
         return None
     existences = existence_names(tbox)
@@ -345,8 +360,10 @@ def unfolding(tbox: ClausalTBox) -> Unfolding | None:
 
 @dataclass(frozen=True)
 class _SplitClause:
-    """A clause with names for ∃P.⊤, split into names that stand negatively in it and atoms that
-    stand positively, at the centre and the branch; ``has_role``: whether its role atom is left.
+    """A clause with names for ∃P.⊤ in place of restrictions, split into negative names and positive
+    atoms, at centre and branch.
+
+    has_role: whether the clause still has its role atom.
     """
 
     body: tuple[str, ...]
@@ -357,10 +374,10 @@ class _SplitClause:
 
     @classmethod
     def from_clause(cls, clause: Clause, existences: Mapping[Property, str]) -> _SplitClause:
-        """Split a clause."""
+        """Split a clause into negative names and positive atoms."""
         body, head = list(clause.body), []
         for atom in clause.head:
-            literal: Literal | None = literal_of(atom, existences)
+            literal: Literal | None = as_literal(atom, existences)
             if literal is None:
                 head.append(atom)
             else:
@@ -383,13 +400,15 @@ class _SplitClause:
         )
 
     def is_choice(self, name: str) -> bool:
-        """Decide whether ``name`` is one of several disjuncts."""
+        """Decide whether ``name`` is one of several disjuncts of the clause."""
         return len(self.head) + len(self.branch_head) > 1 and (
             name in self.head or name in self.branch_head
         )
 
     def unfold(self, own: str | None, complements: Mapping[str, str], clause: Clause) -> Clause:
-        """Unfold ``clause``, which the definition of ``own`` made, if any did."""
+        """Rewrite ``clause`` with complements of defined names. ``own``: the name whose definition
+        made the clause, or None.
+        """
 
         def complement_names(
             negative: Iterable[str], positive: Iterable[Atom]
@@ -435,10 +454,12 @@ def _defined_name_of(
 def _atoms_of_unfolding(
     tbox: ClausalTBox, clauses: Iterable[Clause], existences: Mapping[Property, str]
 ) -> tuple[Atom, ...]:
-    """Collect the atoms of ``clauses`` and those that a module can assert."""
+    """Collect the atoms of an unfolded TBox: those of ``clauses``, and those that a module can
+    assert.
+    """
     atoms: dict[Atom, None] = {}
     for atom in tbox.atoms:
-        literal = literal_of(atom, existences)
+        literal = as_literal(atom, existences)
         atoms[atom if literal is None else literal[0]] = None
     atoms |= dict.fromkeys(existences.values())
     for clause in clauses:

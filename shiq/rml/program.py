@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from shiq import model as owl
 from shiq.errors import InputError
-from shiq.model.ntriples import literal as literal_text
+from shiq.model.ntriples import literal_term as literal_text
 from shiq.rml.model import (
     TYPE,
     LogicalSource,

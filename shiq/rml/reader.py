@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from shiq import model as owl
 from shiq.errors import UsageError
-from shiq.model.ntriples import literal as literal_text
+from shiq.model.ntriples import literal_term as literal_text
 from shiq.rdf.load import load
 from shiq.rml.model import (
     LogicalSource,

@@ -15,7 +15,7 @@ from typing import Any, Final
 from shiq import model as owl
 from shiq.errors import InputError, UsageError, missing_package
 from shiq.inputs.sources import local_path_of as file_of
-from shiq.model.ntriples import literal as literal_text
+from shiq.model.ntriples import literal_term as literal_text
 from shiq.rml.model import (
     LogicalSource,
     MappingJoin,

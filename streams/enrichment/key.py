@@ -19,7 +19,7 @@ from shiq import model as owl
 from shiq.datatypes.values import DataValue
 from shiq.functional.writer import axiom_text
 from shiq.model.canonical_graphs import canonical_order, node_positions, renumber_arcs
-from shiq.model.ntriples import literal as literal_text
+from shiq.model.ntriples import literal_term as literal_text
 from shiq.model.walk import parts, rebuild
 from shiq.rml.model import TYPE, Statement, is_resource
 from shiq.streams.enrichment.knowledge import StaticKnowledge, is_simple

@@ -28,7 +28,7 @@ from shiq.functional.writer import axiom_text
 from shiq.model.abox import ABox
 from shiq.model.built_in import TOP
 from shiq.model.ntriples import assertion_lines
-from shiq.model.ntriples import literal as literal_text
+from shiq.model.ntriples import literal_term as literal_text
 from shiq.model.roles import RoleBox, role_box
 from shiq.model.walk import is_reserved, parts
 from shiq.rdf import read_assertions
@@ -274,7 +274,7 @@ class ValueRegions:
     @cached_property
     def _formulas(self) -> list[Formula]:
         """Formulas of the data ranges that the ontology uses."""
-        return [self.theory.formula(range) for range in self.ranges]
+        return [self.theory.range_formula(range) for range in self.ranges]
 
     def is_value(self, literal: owl.Literal) -> bool:
         """Whether a literal has a value."""

@@ -112,7 +112,9 @@ class Costs:
 
         with (
             patch.object(OwnReasoner, "decide", counting(OwnReasoner.decide, "nodes", nodes)),
-            patch.object(OwnReasoner, "attempt", counting(OwnReasoner.attempt, "nodes", nodes)),
+            patch.object(
+                OwnReasoner, "decide_if_easy", counting(OwnReasoner.decide_if_easy, "nodes", nodes)
+            ),
             patch.object(
                 HermitReasoner, "decide", counting(decline, "handed_on", lambda *x: len(x[2]))
             ),

@@ -72,7 +72,7 @@ from shiq.model import (
 )
 from shiq.model.abox import ABox, ABoxBuilder, abox_of, individuals_of
 from shiq.rdf import read_assertions, read_ontology
-from shiq.reasoner import create
+from shiq.reasoner import create_reasoner
 from tests.builders import concept, tbox, triples
 from tests.spec.knowledge_base import SpecKnowledgeBase
 from tests.tools.random_ontologies.kb import random_kb
@@ -119,7 +119,7 @@ def described(add_set: AddSet) -> dict[str, object]:
 def verdict(add_set: AddSet) -> Verdict:
     if add_set.contradictory:
         return Verdict.INCONSISTENT
-    answers = create("own").decide(add_set.tbox, [m.module for m in add_set.modules])
+    answers = create_reasoner("own").decide(add_set.tbox, [m.module for m in add_set.modules])
     found = {answer.verdict for answer in answers}
     return next(
         (v for v in (Verdict.INCONSISTENT, Verdict.UNDETERMINED) if v in found), Verdict.CONSISTENT

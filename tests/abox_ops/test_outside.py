@@ -219,9 +219,9 @@ def test_what_the_data_reaches_is_worked_out_once_for_a_snapshot(
 
     def reached(axioms: Sequence[Axiom], vocabulary: Iterable[str]) -> ReachableAxioms:
         worked_out.append(frozenset(vocabulary))
-        return locality.reach_axioms(axioms, vocabulary)
+        return locality.select_reachable_axioms(axioms, vocabulary)
 
-    monkeypatch.setattr(outside, "reach_axioms", reached)
+    monkeypatch.setattr(outside, "select_reachable_axioms", reached)
     one = "SubClassOf(ObjectSomeValuesFrom(ObjectInverseOf(:s) owl:Thing) ObjectIntersectionOf(ObjectOneOf(:e) :R))"
     files = (
         written(

@@ -26,13 +26,13 @@ from shiq.jobs.reports.write import answer_problems
 from shiq.jobs.text.results import result_text
 from shiq.model.abox import abox_of
 from shiq.model.clause import ClausalTBox
-from shiq.reasoner import create
+from shiq.reasoner import create_reasoner
 from shiq.reasoner.protocol import Answer, Module
 from tests.conftest import CASES
 from tests.tools.random_ontologies.kb import random_kb
 
 NAMES = sorted(p.name for p in CASES.iterdir() if p.is_dir())
-_REASONER = create("own")
+_REASONER = create_reasoner("own")
 _DECIDER = Decider(_REASONER)
 
 

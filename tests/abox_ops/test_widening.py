@@ -32,7 +32,7 @@ from shiq.model import (
 )
 from shiq.model.abox import abox_of
 from shiq.model.clause import ClausalTBox
-from shiq.reasoner import create, own_reasoner
+from shiq.reasoner import create_reasoner, own_reasoner
 from shiq.reasoner.protocol import Answer, Module
 from tests.spec.knowledge_base import SpecKnowledgeBase
 from tests.tools.random_ontologies.kb import random_kb
@@ -345,7 +345,7 @@ def test_what_a_small_budget_says_depends_on_the_shape_alone(
                 tuple(given.negative[n] for n in order),
                 edges,
             )
-            verdicts.add(Decider(create("own")).attempt(tbox, [renamed])[0].verdict)
+            verdicts.add(Decider(create_reasoner("own")).attempt(tbox, [renamed])[0].verdict)
         assert len(verdicts) == 1, steps
 
 

@@ -65,7 +65,13 @@ from shiq.jobs.evaluation.peers.drivers import (
 )
 from shiq.jobs.pages import environment
 from shiq.rdf import read_ontology
-from shiq.reasoner.external import INCOMPLETE, PEERS, AbsentPeer, InstalledPeer, find_peer
+from shiq.reasoner.external import (
+    INCOMPLETE,
+    PEERS,
+    InstalledReasoner,
+    MissingReasoner,
+    find_external_reasoner,
+)
 
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 TBOX = """<?xml version="1.0"?>
@@ -246,8 +252,8 @@ def ran(out: str, code: int = 0, err: str = "") -> MeterReading:
     return MeterReading(code, False, out, err, 2.0, 1.0, 50.0)
 
 
-JAVA = InstalledPeer(PEERS["pellet"], "java", "x.jar")
-KONCLUDE = InstalledPeer(PEERS["konclude"], "Konclude")
+JAVA = InstalledReasoner(PEERS["pellet"], "java", "x.jar")
+KONCLUDE = InstalledReasoner(PEERS["konclude"], "Konclude")
 SAID = """peer stage=start seconds=0.1 cpu=0.2
 peer stage=load seconds=1.5 cpu=1.6 tbox=3 assertions=200 unread=1
 peer stage=first-check seconds=0.5 cpu=0.6 consistent=true
@@ -388,8 +394,8 @@ def test_agpl_only_when_accepted(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "AGPL-3.0" in said
     assert "--accept-agpl" in said
     assert not list(tmp_path.iterdir())
-    absent = find_peer("pellet", tmp_path)
-    assert isinstance(absent, AbsentPeer)
+    absent = find_external_reasoner("pellet", tmp_path)
+    assert isinstance(absent, MissingReasoner)
     assert "AGPL" in absent.reason
 
 
@@ -490,8 +496,8 @@ def test_peers_that_fail_are_recorded_and_not_tried_again(
 @pytest.mark.jvm
 @pytest.mark.parametrize("name", PEERS)
 def test_installed_peers_read_everything_and_answer(name: str, npd: Path, tmp_path: Path) -> None:
-    found = find_peer(name)
-    if isinstance(found, AbsentPeer):
+    found = find_external_reasoner(name)
+    if isinstance(found, MissingReasoner):
         pytest.skip(found.reason)
     facts_of = {
         "good": f"<urn:t#new> {TYPE} <urn:t#Cat> .\n",

@@ -216,7 +216,7 @@ def test_hermit_is_not_asked(kg: Path, watched: list[Any], monkeypatch: pytest.M
         created.append(name)
         return make(name, **settings)
 
-    make = deciding.create
+    make = deciding.create_reasoner
     monkeypatch.setattr(deciding, "create", create)
     watched.append(created.clear)
     assert ended(*asked(kg, [t("tom", "age", f'"4"^^{INTEGER}'), *MEANT, *GOOD])) == 5

@@ -44,7 +44,7 @@ from shiq.model import (
     TBox,
 )
 from shiq.model.abox import abox_of
-from shiq.reasoner import create
+from shiq.reasoner import create_reasoner
 from shiq.reasoner.jvm import Jvm, close_shared_jvms, shared_jvm
 from tests.time_limits import pass_time_at_call, ring_at_call
 
@@ -599,7 +599,7 @@ def test_65_a_reasoner_that_is_killed_gives_no_answer(
         tmp_path,
         ":Cat rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :chases ; owl:someValuesFrom :Cat ] .",
     )
-    hermit = create("hermit")
+    hermit = create_reasoner("hermit")
     user = Holder()
     try:
         assert certify([path, _nt(tmp_path)], reasoner="hermit").verdict is Verdict.CONSISTENT

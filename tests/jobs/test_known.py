@@ -22,7 +22,7 @@ from shiq.model import Class, ClassAssertion
 from shiq.model.abox import ABox
 from shiq.model.ntriples import assertion_lines
 from shiq.rdf import read_assertions, read_ontology
-from shiq.reasoner import create
+from shiq.reasoner import create_reasoner
 
 TBOX = f"""Prefix(:=<{PREFIX}>)
 Ontology(
@@ -151,7 +151,7 @@ def test_random_bases(folder: Path) -> None:
     what was set aside; the order of the data does not count.
     """
     ontology = read_ontology([folder / "t.ofn"])
-    decider = Decider(create("own"))
+    decider = Decider(create_reasoner("own"))
     for seed in range(3):
         rng = random.Random(seed)
         drawn = random_lines(rng)
@@ -214,7 +214,7 @@ def test_hitting_sets_are_all_minimal_ones() -> None:
 
 def test_an_empty_base_has_no_conflicts(folder: Path) -> None:
     assert not set_aside_known(
-        read_ontology([folder / "t.ofn"]), ABox(), Decider(create("own"))
+        read_ontology([folder / "t.ofn"]), ABox(), Decider(create_reasoner("own"))
     ).quarantine
 
 

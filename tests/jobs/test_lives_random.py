@@ -23,7 +23,7 @@ from shiq.jobs.store.upkeep import compact
 from shiq.model import Assertion, Axiom, ObjectInverseOf, ObjectPropertyAssertion
 from shiq.model.ntriples import assertion_lines
 from shiq.model.profile import split_assertions, split_axioms
-from shiq.model.role_words import Irregular
+from shiq.model.role_words import IrregularRolesError
 from shiq.reasoner.hermit import HermitReasoner
 from tests.outside_random import random_life
 
@@ -116,7 +116,7 @@ class Life:
                             put.axioms, put.assertions, is_normal=True
                         ).verdict.value
                     )
-                except Irregular:
+                except IrregularRolesError:
                     truths.append("undetermined")
             assert verdict in truths or {*truths} == {"undetermined"}, (
                 f"life {self.seed}: {self.done}, {verdict}, HermiT {truths}"

@@ -43,7 +43,7 @@ from shiq.jobs.evaluation.peers.drivers import PeerLauncher
 from shiq.jobs.evaluation.streams.enrichment import NAMES, generate_city, generate_university
 from shiq.jobs.evaluation.streams.rules import GeneratedRules, PhotovoltaicGrid
 from shiq.reasoner.external import PEERS as PEERS_BY_NAME
-from shiq.reasoner.external import InstalledPeer
+from shiq.reasoner.external import InstalledReasoner
 from shiq.streams.enrichment import open_enricher
 
 #: What each page must have at any size: a table, and one of its axes.
@@ -343,7 +343,7 @@ def test_answers_over_static_data_are_those_of_each_individual(tmp_path: Path) -
 
 
 def test_a_peer_counts_only_if_it_read_all_of_an_event(monkeypatch: pytest.MonkeyPatch) -> None:
-    java = InstalledPeer(PEERS_BY_NAME["hermit"], "java")
+    java = InstalledReasoner(PEERS_BY_NAME["hermit"], "java")
     monkeypatch.setattr(drivers, "require_peer", lambda name: java)
     load, event = "peer stage=load seconds=0 cpu=0.5 unread={}", "peer stage=event seconds=1 cpu=2"
     said = [

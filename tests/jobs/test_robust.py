@@ -33,8 +33,13 @@ from shiq.model import (
 )
 from shiq.model.clause import ClausalTBox
 from shiq.rdf import read_assertions, read_ontology
-from shiq.reasoner import BACKENDS, create
-from shiq.reasoner.external import KONCLUDE_SETTING, AbsentPeer, ExternalReasoner, find_peer
+from shiq.reasoner import BACKENDS, create_reasoner
+from shiq.reasoner.external import (
+    KONCLUDE_SETTING,
+    ExternalReasoner,
+    MissingReasoner,
+    find_external_reasoner,
+)
 from shiq.reasoner.jvm import close_shared_jvms
 from shiq.reasoner.own_reasoner import OwnReasoner
 from shiq.reasoner.protocol import Answer, Module, Reasoner
@@ -455,7 +460,7 @@ def test_the_agpl_is_accepted_or_not_asked(run: Run, hard: Path) -> None:
         code, _, err = run("certify", hard, "--reasoner", name)
         assert (code, "--accept-agpl" in err) == (2, True)
     with pytest.raises(UsageError, match="AGPL"):
-        create("pellet")
+        create_reasoner("pellet")
 
 
 def test_a_program_that_is_missing_is_said(
@@ -490,7 +495,7 @@ def test_an_answer_without_evidence_does_not_count(
     monkeypatch.setenv(KONCLUDE_SETTING, str(program))
     tbox = simplify(HARD).clauses
     for timeout in [3.0] if how != "hangs" else [0.5]:
-        for answer in create("konclude").decide(tbox, [Module((1,), (0,))], timeout):
+        for answer in create_reasoner("konclude").decide(tbox, [Module((1,), (0,))], timeout):
             assert answer.verdict is Verdict.UNDETERMINED
             assert answer.reason.startswith("konclude: ")
 
@@ -504,11 +509,11 @@ def test_an_answer_without_evidence_does_not_count(
     ],
 )
 def test_installed_reasoners_answer_as_own_does(name: str) -> None:
-    if isinstance(find_peer(name), AbsentPeer):
+    if isinstance(find_external_reasoner(name), MissingReasoner):
         pytest.skip(f"{name} is not installed")
     tbox = simplify(HARD).clauses
     modules = [Module((mask,), (0,)) for mask in (1, 2, 3)]
-    reasoner = create(name, accept_agpl=True)
+    reasoner = create_reasoner(name, accept_agpl=True)
     assert isinstance(reasoner, ExternalReasoner)
     found = reasoner.decide(tbox, modules)
     assert [a.verdict for a in found] == [a.verdict for a in OwnReasoner().decide(tbox, modules)]

@@ -63,7 +63,7 @@ from shiq.model.abox import ABox, abox_of
 from shiq.model.ntriples import assertion_lines
 from shiq.rdf import read_assertions, read_ontology
 from shiq.rdf.vocabulary import RDF
-from shiq.reasoner import create
+from shiq.reasoner import create_reasoner
 from tests.command_line import shiq
 from tests.killing import killed_at_last
 from tests.tools.random_ontologies.kb import random_kb
@@ -268,7 +268,7 @@ def embedded(
         axioms=ontology.tbox.axioms,
     )
     leftovers = (*ontology.leftovers, *given.leftovers)
-    decider = Decider(create("own"))
+    decider = Decider(create_reasoner("own"))
     prepared = prepare(ontology.tbox, given.abox, width)
     found = (
         prepared.certify(decider.decide, lambda: False) if completes and len(given.abox) else None
@@ -485,7 +485,7 @@ def test_shapes_are_drawn_for_an_audit(tmp_path: Path, completes: bool) -> None:
         asked = found.certificate_figures.audit_sample
         counts.append(len(asked.modules) if asked else 0)
         if asked:
-            decider = Decider(create("own"))
+            decider = Decider(create_reasoner("own"))
             said = [
                 x.verdict.value
                 for x in decider.decide(asked.tbox, [module for module, _ in asked.modules])

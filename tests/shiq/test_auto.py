@@ -13,7 +13,7 @@ from shiq.answers.verdict import Verdict
 from shiq.errors import ReasonerError, UsageError
 from shiq.model.clause import ClausalTBox
 from shiq.model.roles import RoleBox
-from shiq.reasoner import create
+from shiq.reasoner import create_reasoner
 from shiq.reasoner.auto import AutoReasoner
 from shiq.reasoner.protocol import OPAQUE, Answer, Module
 
@@ -110,7 +110,7 @@ def test_without_java_the_modules_stay_undetermined_with_both_reasons() -> None:
 
 @pytest.mark.parametrize("name", ["auto", "hermit", "own"])
 def test_every_backend_is_made_by_its_name(name: str) -> None:
-    reasoner = create(name, heap="512m", timeout=5.0)
+    reasoner = create_reasoner(name, heap="512m", timeout=5.0)
     assert reasoner.name == name
     assert reasoner.decide(TBOX, []) == []
     reasoner.close()
@@ -128,7 +128,7 @@ def test_every_backend_is_made_by_its_name(name: str) -> None:
 )
 def test_an_unknown_name_is_answered_with_the_nearest(name: str, remedy: str) -> None:
     with pytest.raises(UsageError) as caught:
-        create(name)
+        create_reasoner(name)
     assert remedy in caught.value.remedy
 
 
@@ -141,7 +141,7 @@ def test_malformed_limits_are_usage_errors_before_anything_starts(
     name: str, limits: dict[str, Any]
 ) -> None:
     with pytest.raises(UsageError, match=r"heap|limit"):
-        create(name, **limits)
+        create_reasoner(name, **limits)
 
 
 def test_the_registry_is_light() -> None:

@@ -12,7 +12,7 @@ from shiq.api import check_insertions, index, open_store
 from shiq.jobs.store import open_store as open_stored
 from shiq.model import Class, ClassAssertion, DisjointClasses, ObjectProperty, Signature, TBox
 from shiq.model.abox import abox_of
-from shiq.model.ntriples import assertion_lines, blank_node, blank_term
+from shiq.model.ntriples import assertion_lines, blank_term, parse_blank_label
 
 TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 PERSON, COMPANY, KNOWS = (
@@ -121,7 +121,7 @@ def test_a_label_of_no_node_is_told_with_its_place(store: Path, tmp_path: Path, 
         str(tmp_path / "old.nt"),
         2,
     )
-    assert told.text.startswith(f"{blank_term(blank_node(label))} ")
+    assert told.text.startswith(f"{blank_term(parse_blank_label(label))} ")
     assert "shiq export" in told.hint
     assert len(exported(store)) == 5
 
@@ -142,4 +142,4 @@ def test_without_a_store_as_conflicts_print_it(tmp_path: Path) -> None:
     ["_:a0.b", "_:a0..5", "_:", "_:a x", "_:_x20_", "_:-é.", "_:a_\U0001f600_", "_:x_x"],
 )
 def test_every_label_that_is_printed_is_understood(individual: str) -> None:
-    assert blank_node(blank_term(individual)[2:]) == individual
+    assert parse_blank_label(blank_term(individual)[2:]) == individual

@@ -13,7 +13,7 @@ from test_datatypes_properties import random_pattern
 from shiq import model as owl
 from shiq.answers.verdict import Verdict
 from shiq.datatypes import DataTheory
-from shiq.datatypes.automaton import Automaton, has_string
+from shiq.datatypes.automaton import Automaton, is_nonempty
 from shiq.datatypes.patterns import read_pattern
 from shiq.datatypes.regular_expressions import FUEL, intersect, negation, shared_fuel
 from shiq.model.clause import ClausalTBox, DataAtLeast
@@ -105,7 +105,7 @@ def test_branches_find_a_string_where_the_automaton_does() -> None:
         first, second, third = (read_pattern(random_pattern(draw, 3)) for _ in "abc")
         automaton = Automaton(intersect([first, second, negation(third)]))
         exact = automaton._count_paths(math.inf) > 0
-        assert has_string(automaton, 0) is exact
+        assert is_nonempty(automaton, 0) is exact
         seen.add(exact)
     assert seen == {True, False}
 

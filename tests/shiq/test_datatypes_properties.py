@@ -14,12 +14,12 @@ import pytest
 from shiq.datatypes import DataTheory
 from shiq.datatypes.automaton import Automaton
 from shiq.datatypes.datatype_map import BY_FORM
-from shiq.datatypes.integer_program import feasible
+from shiq.datatypes.integer_program import is_feasible
 from shiq.datatypes.intervals import Intervals
 from shiq.datatypes.patterns import read_pattern
 from shiq.datatypes.ranges import And, Formula, Not, Or
-from shiq.datatypes.reals import BINARY64, SINGLE, rank
-from shiq.datatypes.regular_expressions import choice, intersect, negation
+from shiq.datatypes.reals import BINARY64, SINGLE, float_rank
+from shiq.datatypes.regular_expressions import alternation, intersect, negation
 from shiq.model import (
     TOP_DATATYPE,
     XSD,
@@ -77,13 +77,13 @@ def test_ranks_follow_the_order_and_round_to_the_nearest(
         * Fraction(2) ** draw.randint(-200, 140)
         for _ in range(300)
     )
-    ranks = [rank(False, x, kind) for x in numbers]
+    ranks = [float_rank(False, x, kind) for x in numbers]
     assert ranks == sorted(ranks)
     for x in numbers:
-        assert rank(True, x, kind) == -rank(False, x, kind) - 1
+        assert float_rank(True, x, kind) == -float_rank(False, x, kind) - 1
         if convert:
             value = x.numerator / x.denominator
-            assert rank(False, x, kind) == rank(False, Fraction(value), kind)
+            assert float_rank(False, x, kind) == float_rank(False, Fraction(value), kind)
 
 
 def random_pattern(draw: random.Random, depth: int) -> str:
@@ -110,7 +110,7 @@ def test_patterns_agree_with_python_where_they_mean_the_same() -> None:
         a, b = read_pattern(first), read_pattern(second)
         plain_a, plain_b = re.compile(first), re.compile(second)
         combined = Automaton(intersect([a, negation(b)]))
-        either = Automaton(choice([a, b]))
+        either = Automaton(alternation([a, b]))
         for word in words:
             in_a, in_b = bool(plain_a.fullmatch(word)), bool(plain_b.fullmatch(word))
             assert combined.accepts(word) == (in_a and not in_b), (first, second, word)
@@ -179,7 +179,7 @@ def test_integer_programs_agree_with_enumeration() -> None:
             and all(sum(c * x[v] for v, c in row.items()) >= b for row, b in lowers)
             for x in itertools.product(range(7), repeat=3)
         )
-        assert feasible(uppers, lowers) == expected
+        assert is_feasible(uppers, lowers) == expected
         seen.add(expected)
     assert seen == {True, False}
 
@@ -321,7 +321,7 @@ def test_proxies_keep_satisfiability() -> None:
         roles, needs, limits, values, negative = _random_question(draw)
         theory = DataTheory({}, roles)
         largest = max(1, sum(n.n for n in needs) + len(values))
-        proxies = theory.proxies(
+        proxies = theory.encode_as_integers(
             [a.range for a in (*needs, *limits)], [v for _, v in (*values, *negative)], largest
         )
         assert proxies is not None
@@ -492,7 +492,9 @@ def _interpretations(domain: list[object]) -> Iterable[tuple[dict[str, object], 
 
 def test_formulas_are_values() -> None:
     theory = DataTheory()
-    formula: Formula = theory.formula(
+    formula: Formula = theory.range_formula(
         DataUnionOf((INTEGER, DataComplementOf(DataIntersectionOf((INTEGER, TOP_DATATYPE)))))
     )
-    assert formula == Or((theory.formula(INTEGER), Not(And((theory.formula(INTEGER), And(()))))))
+    assert formula == Or(
+        (theory.range_formula(INTEGER), Not(And((theory.range_formula(INTEGER), And(())))))
+    )

@@ -519,7 +519,7 @@ def test_proxies_are_integers_and_what_is_none_of_them() -> None:
         typed("1", "byte"),
         typed("1.0", "decimal"),
     ]
-    proxies = theory.proxies([*ranges, TOP_DATATYPE], literals, 5)
+    proxies = theory.encode_as_integers([*ranges, TOP_DATATYPE], literals, 5)
     assert proxies is not None
     numbers = {literal: int(proxy.lexical) for literal, proxy in proxies.literal.items()}
     assert all(proxy.datatype == XSD + "integer" for proxy in proxies.literal.values())
@@ -538,16 +538,16 @@ def test_proxies_are_integers_and_what_is_none_of_them() -> None:
     assert theory.size(proxies.range[xsd("string")]) == 1 + 5
     assert theory.size(proxies.range[ranges[2]]) == math.inf
     assert proxies.range[TOP_DATATYPE] == TOP_DATATYPE
-    assert theory.proxies([DataComplementOf(TOP_DATATYPE)], [], 3) is not None
+    assert theory.encode_as_integers([DataComplementOf(TOP_DATATYPE)], [], 3) is not None
 
 
 def test_no_proxies_where_something_is_open() -> None:
     theory = DataTheory()
-    assert theory.proxies([OPAQUE], [], 2) is None
-    assert theory.proxies([], [opaque("x")], 2) is None
-    assert theory.proxies([], [typed("x")], 2) is None
+    assert theory.encode_as_integers([OPAQUE], [], 2) is None
+    assert theory.encode_as_integers([], [opaque("x")], 2) is None
+    assert theory.encode_as_integers([], [typed("x")], 2) is None
     assert (
-        theory.proxies(
+        theory.encode_as_integers(
             [DatatypeRestriction(xsd("integer"), ((XSD + "pattern", Literal("1")),))], [], 2
         )
         is None
@@ -573,7 +573,7 @@ def test_literals_of_one_cell_are_interchangeable() -> None:
     ]
     literals += [typed("red", "string"), typed("blue", "string"), typed("4", "string")]
     literals += [typed("x"), typed("y"), Literal("2", "urn:unknown")]
-    cells = [theory.cell(literal, ranges) for literal in literals]
+    cells = [theory.cell_key(literal, ranges) for literal in literals]
     assert cells[0] == cells[1] != cells[2] == cells[3] != cells[4] == cells[5]
     assert cells[6] != cells[7] == cells[8]
     assert len({*cells[9:]}) == 3 and not {*cells[9:]} & {*cells[:9]}, (

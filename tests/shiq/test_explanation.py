@@ -23,7 +23,7 @@ from shiq.explanation import (
     manchester,
     sentence,
 )
-from shiq.explanation.canonical_text import canonical_rows, rows_of
+from shiq.explanation.canonical_text import canonicalise_rows, number_triples
 from shiq.explanation.proof import prove
 from shiq.functional import parse_functional
 from shiq.jobs.evaluation.lubm.generate import generate_lubm_data
@@ -356,7 +356,7 @@ def test_canonical_rows_of_look_alikes() -> None:
 
     def rows(edges: list[tuple[int, int]]) -> object:
         facts = (ObjectPropertyAssertion(ROLE, f"urn:d#{a}", f"urn:d#{b}") for a, b in edges)
-        return canonical_rows(rows_of(facts)[0])[0]
+        return canonicalise_rows(number_triples(facts)[0])[0]
 
     ring = [(i, (i + 1) % 6) for i in range(6)]
     triangles = [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3)]

@@ -545,7 +545,7 @@ def test_two_reasoners_share_a_jvm_and_closing_one_leaves_it_to_the_other() -> N
     (machine,) = jvm_module._shared.values()
     first.close()
     first.close()
-    assert machine.alive
+    assert machine.is_alive
     assert second.decide(TBOX, BAD) == [Answer(INCONSISTENT)] * 3
     second.close()
     assert second.decide(TBOX, BAD) == [Answer(INCONSISTENT)] * 3, "a closed one opens again"

@@ -38,7 +38,7 @@ from shiq.reasoner.jvm import (
     JvmDied,
     JvmExpired,
     JvmFailure,
-    Misread,
+    MisreadOntology,
     find_hermit,
     find_java,
     release_jvm,
@@ -111,7 +111,7 @@ def test_a_java_exception_is_a_failure_and_the_jvm_lives(jvm: Jvm) -> None:
         jvm.is_consistent((), NONSENSE)
     with pytest.raises(JavaException, match="OWLParserException"):
         jvm.is_consistent((NONSENSE,), CONSISTENT)
-    assert jvm.alive
+    assert jvm.is_alive
     assert jvm.is_consistent((), CONSISTENT, 30) is True
 
 
@@ -121,13 +121,13 @@ def test_another_number_of_axioms_or_names_is_no_answer(jvm: Jvm) -> None:
         CONSISTENT.text, CONSISTENT.axioms, CONSISTENT.entities | {("class", "urn:C")}
     )
     for wrong in (more, other):
-        with pytest.raises(Misread, match="2 axioms about 3 names where"):
+        with pytest.raises(MisreadOntology, match="2 axioms about 3 names where"):
             jvm.is_consistent((), wrong)
     # Text of its own, which no earlier question has left behind.
     new = write_ontology_text([ClassAssertion(Class("urn:new"), "urn:a")])
-    with pytest.raises(Misread, match="1 axioms about 2 names where 2 axioms"):
+    with pytest.raises(MisreadOntology, match="1 axioms about 2 names where 2 axioms"):
         jvm.is_consistent((OntologyText(new.text, 2, new.entities),), CONSISTENT)
-    with pytest.raises(Misread):
+    with pytest.raises(MisreadOntology):
         jvm.is_consistent((CONSISTENT,), CONSISTENT)  # no axiom may be in two of them
     assert jvm.is_consistent((new,), CONSISTENT) is True
 
@@ -185,7 +185,7 @@ def test_a_time_out_kills_it(doomed: Jvm) -> None:
     with pytest.raises(JvmExpired, match=r"within 0\.3 s; the JVM was killed"):
         doomed.is_consistent((), HARD, 0.3)
     assert time.monotonic() - start < 60, "the answer takes minutes"
-    assert not doomed.alive
+    assert not doomed.is_alive
     assert _gone(doomed.pid)
     with pytest.raises(JvmDied):
         doomed.is_consistent((), CONSISTENT)
@@ -228,7 +228,7 @@ def test_an_interrupted_call_leaves_no_jvm_that_still_computes(
     before_call(monkeypatch, doomed, "_exchange", 1, interrupt.start)
     with pytest.raises(KeyboardInterrupt):
         doomed.is_consistent((), HARD, 30)
-    assert not doomed.alive
+    assert not doomed.is_alive
     assert _gone(doomed.pid)
 
 
@@ -294,7 +294,7 @@ def test_no_answer(what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     try:
         with pytest.raises(JvmFailure, match=reason) as caught:
             machine.is_consistent((), CONSISTENT, 1.0)
-        assert machine.alive is isinstance(caught.value, (Misread, JavaException))
+        assert machine.is_alive is isinstance(caught.value, (MisreadOntology, JavaException))
         assert (tmp_path / "asked").read_text().count("ask") == 1, "nothing is asked twice"
     finally:
         machine.close()
@@ -475,12 +475,12 @@ def test_one_jvm_is_shared_and_ends_with_its_last_user(monkeypatch: pytest.Monke
         second, "64m", JavaReasoner(find_hermit().factory, (*find_hermit().jars, "x"))
     )
     assert other is not machine, "another reasoner has its own"
-    assert machine.alive
+    assert machine.is_alive
     release_jvm(first)
     release_jvm(first)
-    assert (machine.alive, other.alive) == (True, True)
+    assert (machine.is_alive, other.is_alive) == (True, True)
     release_jvm(second)
-    assert (machine.alive, other.alive) == (False, False)
+    assert (machine.is_alive, other.is_alive) == (False, False)
 
 
 def test_a_dead_jvm_and_another_heap_make_a_new_one() -> None:
@@ -490,9 +490,9 @@ def test_a_dead_jvm_and_another_heap_make_a_new_one() -> None:
         os.kill(machine.pid, signal.SIGKILL)
         assert _gone(machine.pid)
         again = shared_jvm(user, "64m")
-        assert again.alive
+        assert again.is_alive
         larger = shared_jvm(user, "96m")
-        assert (larger.heap, again.alive) == ("96m", False)
+        assert (larger.heap, again.is_alive) == ("96m", False)
     finally:
         release_jvm(user)
 

@@ -15,7 +15,7 @@ from pyoxigraph import BlankNode, NamedNode, RdfFormat, Triple, parse
 from pyoxigraph import Literal as OxLiteral
 
 from shiq import model as m
-from shiq.model.ntriples import assertion_lines, blank_term, literal, term
+from shiq.model.ntriples import assertion_lines, blank_term, individual_term, literal_term
 from shiq.rdf import read_assertions
 
 A, B, R, D = m.Class("urn:A"), m.Class("urn:B"), m.ObjectProperty("urn:r"), m.DataProperty("urn:d")
@@ -63,14 +63,14 @@ def outline(assertion: m.Assertion) -> list[str]:
 @settings(deadline=None)
 @given(iris)
 def test_iris_come_back(iri: str) -> None:
-    (triple,) = triples((f"{term(iri)} <urn:p> <urn:o> .",))
+    (triple,) = triples((f"{individual_term(iri)} <urn:p> <urn:o> .",))
     assert triple.subject == NamedNode(iri)
 
 
 @settings(deadline=None)
 @given(texts | st.text(st.sampled_from('"\\\n\r\t\0\x0b\x0c\x1c\x85\u2028\u2029a'), max_size=8))
 def test_literals_come_back(text: str) -> None:
-    line = f"<urn:s> <urn:p> {literal(m.Literal(text))} ."
+    line = f"<urn:s> <urn:p> {literal_term(m.Literal(text))} ."
     assert len(line.splitlines()) == 1
     (triple,) = triples((line,))
     assert triple.object == OxLiteral(text)
@@ -79,7 +79,7 @@ def test_literals_come_back(text: str) -> None:
 @settings(deadline=None)
 @given(literals)
 def test_datatypes_and_tags_come_back(value: m.Literal) -> None:
-    (triple,) = triples((f"<urn:s> <urn:p> {literal(value)} .",))
+    (triple,) = triples((f"<urn:s> <urn:p> {literal_term(value)} .",))
     assert isinstance(triple.object, OxLiteral)
     assert (triple.object.value, triple.object.datatype.value) == (value.lexical, value.datatype)
     assert (triple.object.language or "") == value.language
@@ -91,18 +91,18 @@ def test_datatypes_and_tags_come_back(value: m.Literal) -> None:
     st.text(st.sampled_from("_x5f.-a /é\n"), max_size=8),
 )
 def test_blank_nodes_stay_valid_and_distinct(first: str, second: str) -> None:
-    triples((f"{term('_:' + first)} <urn:p> {term('_:' + second)} .",))
+    triples((f"{individual_term('_:' + first)} <urn:p> {individual_term('_:' + second)} .",))
     assert (blank_term("_:" + first) == blank_term("_:" + second)) == (first == second)
 
 
 def test_blank_nodes_keep_valid_labels() -> None:
-    assert term("_:f1.b0-2_y") == "_:f1.b0-2_y"
-    assert term("_:/tmp/a b.nt.x") == "_:_x2f_tmp_x2f_a_x20_b.nt.x"
+    assert individual_term("_:f1.b0-2_y") == "_:f1.b0-2_y"
+    assert individual_term("_:/tmp/a b.nt.x") == "_:_x2f_tmp_x2f_a_x20_b.nt.x"
 
 
 def test_no_term_breaks_out_of_its_line() -> None:
     for text in ("urn:a> <urn:b", "urn:a b", "urn:a\nb", 'urn:"'):
-        assert not set(term(text)[1:-1]) & set('<>" \n')
+        assert not set(individual_term(text)[1:-1]) & set('<>" \n')
 
 
 # --- assertions -----------------------------------------------------------------------------------

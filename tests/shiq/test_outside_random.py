@@ -16,7 +16,7 @@ from shiq.abox_ops.outside_question import write_question
 from shiq.functional.reader import parse_functional
 from shiq.functional.writer import ontology_text
 from shiq.reasoner.hermit import HermitReasoner
-from shiq.simplify.locality import names_of, reach_axioms
+from shiq.simplify.locality import names_of, select_reachable_axioms
 from tests.outside_random import random_owl
 
 pytestmark = pytest.mark.jvm
@@ -66,10 +66,13 @@ def test_what_is_reached_goes_on_from_what_was() -> None:
     for seed in range(300):
         axioms, base, batch = random_owl(seed)
         first, second = names_of(base[:2]), names_of(batch[:1])
-        before, whole = reach_axioms(axioms, first), reach_axioms(axioms, first | second)
+        before, whole = (
+            select_reachable_axioms(axioms, first),
+            select_reachable_axioms(axioms, first | second),
+        )
         more = second - before.names
         assert (
-            reach_axioms(axioms, before.names | more) if more else before
+            select_reachable_axioms(axioms, before.names | more) if more else before
         ).places == whole.places, seed
         met.add((bool(more), before.places != whole.places, len(whole.places) < len(axioms)))
     assert len(met) >= 4, met

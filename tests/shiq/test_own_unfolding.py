@@ -38,7 +38,7 @@ from shiq.reasoner.hypertableau.search import decide
 from shiq.reasoner.hypertableau.tables import Tables
 from shiq.reasoner.own_reasoner import CompiledTBox, OwnReasoner
 from shiq.reasoner.protocol import Answer, Module
-from shiq.reasoner.unfolding import acyclic_definitions, existence_names, unfolding
+from shiq.reasoner.unfolding import acyclic_definitions, existence_names, unfold_lazily
 from shiq.simplify import simplify
 
 FEW, MANY = range(600), range(600, 40_000)
@@ -129,7 +129,7 @@ def test_nothing_is_asked_of_a_node_where_no_definition_is() -> None:
         EquivalentClasses((E, ObjectSomeValuesFrom(R, D))),
         EquivalentClasses((F, ObjectComplementOf(E))),
     )
-    found = unfolding(tbox)
+    found = unfold_lazily(tbox)
     assert found is not None
     outcome = decide(Tables(found.tbox), Module((0,), (0,)), 100, None)
     assert outcome.model is not None
@@ -261,16 +261,16 @@ def test_a_fact_about_a_fresh_name_has_to_follow() -> None:
 
 def test_a_name_like_ours_is_left_alone() -> None:
     tbox = clausal(NEITHER, SubClassOf(A, Class("urn:shiq:fresh:unfolding:not:urn:t:D")))
-    assert unfolding(tbox) is None
+    assert unfold_lazily(tbox) is None
 
 
 def test_horn_definitions_are_left_to_the_search() -> None:
-    assert unfolding(clausal(EquivalentClasses((D, ObjectIntersectionOf((A, B)))))) is None
+    assert unfold_lazily(clausal(EquivalentClasses((D, ObjectIntersectionOf((A, B)))))) is None
 
 
 def test_clauses_keep_their_places() -> None:
     tbox = clausal(NEITHER, EquivalentClasses((E, ObjectSomeValuesFrom(R, D))))
-    found = unfolding(tbox)
+    found = unfold_lazily(tbox)
     assert found is not None
     assert [clause.origins for clause in found.tbox.clauses[: len(tbox.clauses)]] == [
         c.origins for c in tbox.clauses

@@ -55,7 +55,12 @@ from shiq.model import (
     SubObjectPropertyChain,
     SubObjectPropertyOf,
 )
-from shiq.reasoner.ontology_text import Unsendable, cliques, make_sendable, write_ontology_text
+from shiq.reasoner.ontology_text import (
+    Unsendable,
+    cover_by_cliques,
+    make_sendable,
+    write_ontology_text,
+)
 from shiq.reasoner.structure import (
     data_parts,
     entity_kinds,
@@ -191,7 +196,7 @@ def test_cliques_hold_each_pair_and_no_other() -> None:
         density = draw.random()
         pairs = {pair for pair in combinations(names, 2) if draw.random() < density}
         given = [pair if draw.random() < 0.5 else pair[::-1] for pair in pairs]
-        found = cliques(given)
+        found = cover_by_cliques(given)
         assert {tuple(sorted(pair)) for group in found for pair in combinations(group, 2)} == {
             tuple(sorted(p)) for p in pairs
         }

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from shiq import model as m
-from shiq.simplify.locality import reach_axioms, relevant_axioms
+from shiq.simplify.locality import relevant_axioms, select_reachable_axioms
 from tests.builders import NAMESPACE, tbox, triples
 
 
 def reached(axioms: str, names: str) -> list[int]:
     """The places of the axioms that a vocabulary reaches."""
     vocabulary = [NAMESPACE + name for name in names.split()]
-    return list(reach_axioms(tbox(axioms).axioms, vocabulary).places)
+    return list(select_reachable_axioms(tbox(axioms).axioms, vocabulary).places)
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ from shiq.jobs.building.worker import ReasonerSettings
 from shiq.jobs.store.upkeep.build import certify_by_model
 from shiq.model.abox import ABox
 from shiq.rdf import read_ontology
-from shiq.reasoner import create
+from shiq.reasoner import create_reasoner
 from tests.jobs.test_spark_building import HERE, BuildSettings, built
 
 _COMPLETE = model_search.certify_by_model
@@ -61,7 +61,7 @@ def _beside(
     begun = time.process_time()
     base, index, roles = indexed.open_cached()
     knowledge_base = LocalKnowledgeBase(indexed.rules.tbox, base, roles, index)
-    theirs = certify_by_model(knowledge_base, Decider(create("own")).decide, never_over)
+    theirs = certify_by_model(knowledge_base, Decider(create_reasoner("own")).decide, never_over)
     print(f"{len(ranges)} ranges; one task: {time.process_time() - begun:.2f}")
     worker._cache.clear()
     ours = _COMPLETE(_Timed(), ranges, indexed, asking)

@@ -92,7 +92,9 @@ class Meter:
         """Counts calls, rows, rounds and questions inside the block."""
         with (
             patch.object(OwnReasoner, "decide", self._counting_questions(OwnReasoner.decide)),
-            patch.object(OwnReasoner, "attempt", self._counting_questions(OwnReasoner.attempt)),
+            patch.object(
+                OwnReasoner, "decide_if_easy", self._counting_questions(OwnReasoner.decide_if_easy)
+            ),
             patch.object(HermitReasoner, "decide", self._decline),
             patch.object(
                 told_plus,

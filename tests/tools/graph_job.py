@@ -24,7 +24,7 @@ from shiq.jobs.checking.deciding import BASE_INCONSISTENT
 from shiq.jobs.checking.options import Options
 from shiq.model import THING, ClassAssertion
 from shiq.model.abox import abox_of
-from shiq.reasoner import create
+from shiq.reasoner import create_reasoner
 from tests.spec.knowledge_base import SpecKnowledgeBase
 from tests.tools.random_ontologies.kb import RandomKB, random_kb
 from tests.tools.random_ontologies.side_by_side import parts_of, same_add_set, side_by_side
@@ -66,7 +66,7 @@ def compare(seeds: list[int]) -> list[str]:
     )
     found = GraphFramesKnowledgeBase.build(tbox, abox_of(base)).graph_add_set(*given)
     same_add_set(found, wanted)
-    here = create("own").decide(wanted.tbox, [named.module for named in wanted.modules])
+    here = create_reasoner("own").decide(wanted.tbox, [named.module for named in wanted.modules])
 
     def those(verdict: Verdict) -> list[tuple[str, ...]]:
         answered = zip(wanted.modules, here)

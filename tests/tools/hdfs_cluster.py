@@ -17,7 +17,7 @@ from pathlib import Path
 
 from shiq.errors import OperationalError
 from shiq.jobs.evaluation.peers.install import read_jar_list
-from shiq.reasoner.external import peers_home
+from shiq.reasoner.external import external_reasoners_home
 from tests.tools.jars import fetched
 
 SETTING = "SHIQ_HDFS_CLUSTER"
@@ -29,7 +29,7 @@ _OF_SPARK = ("hadoop-client-", "slf4j-api-", "log4j-", "jcl-over-slf4j-")
 
 def jars() -> Path:
     """The folder with the jar."""
-    return Path(os.environ.get(SETTING) or peers_home() / "hdfs-cluster")
+    return Path(os.environ.get(SETTING) or external_reasoners_home() / "hdfs-cluster")
 
 
 def _spark_jars() -> Path:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from shiq.errors import OperationalError
 from shiq.jobs.evaluation.peers.install import read_jar_list
-from shiq.reasoner.external import peers_home
+from shiq.reasoner.external import external_reasoners_home
 from tests.tools.jars import fetched
 
 SETTING = "SHIQ_KAFKA_BROKER"
@@ -49,7 +49,7 @@ listener.name.sasl_plaintext.plain.sasl.jaas.config=org.apache.kafka.common.secu
 
 def jars() -> Path:
     """The folder with the broker's jars."""
-    return Path(os.environ.get(SETTING) or peers_home() / "kafka-broker")
+    return Path(os.environ.get(SETTING) or external_reasoners_home() / "kafka-broker")
 
 
 def absent() -> str:

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from shiq.jobs.evaluation.peers.install import read_jar_list
-from shiq.reasoner.external import peers_home
+from shiq.reasoner.external import external_reasoners_home
 from tests.tools.jars import fetched
 
 SETTING = "SHIQ_LAKE_JARS"
@@ -21,7 +21,7 @@ _JARS = read_jar_list(Path(__file__).with_suffix(".txt"), "lake")
 
 def jars() -> Path:
     """The folder with the jars."""
-    return Path(os.environ.get(SETTING) or peers_home() / "lake-jars")
+    return Path(os.environ.get(SETTING) or external_reasoners_home() / "lake-jars")
 
 
 def absent() -> str:

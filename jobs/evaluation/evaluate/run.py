@@ -39,7 +39,7 @@ from shiq.jobs.evaluation.evaluate.record import (
 from shiq.jobs.evaluation.evaluate.settings import DEFAULT_ENGINES, BenchmarkSettings
 from shiq.jobs.evaluation.harness import Progress, Save, make_checked_document
 from shiq.jobs.evaluation.peers.drivers import PeerQuestion, ask_peer
-from shiq.reasoner.external import PEERS, AbsentPeer, find_peer
+from shiq.reasoner.external import PEERS, MissingReasoner, find_external_reasoner
 
 #: The share of a run's limit by which a run of ours ends by itself, reading included, so that what
 #: it knows by then is told.
@@ -309,8 +309,8 @@ class _Evaluation:
         peer = PEERS[name]
         self._report_progress(dataset, batch, peer.title)
         blank = _empty_run(dataset, batch, name, None, peer.engine)
-        found = find_peer(name)
-        if isinstance(found, AbsentPeer):
+        found = find_external_reasoner(name)
+        if isinstance(found, MissingReasoner):
             return replace(blank, outcome="absent", note=found.reason)
         key = (batch.base, name)
         if key in self.tried.failures:
@@ -451,7 +451,7 @@ def make_document(
                 "title": p.title,
                 "licence": p.licence,
                 "engine": p.engine,
-                "installed": not isinstance(find_peer(p.name), AbsentPeer),
+                "installed": not isinstance(find_external_reasoner(p.name), MissingReasoner),
             }
             for p in PEERS.values()
         ],

@@ -40,7 +40,7 @@ from shiq.jobs.evaluation.peers.drivers import PeerQuestion, ask_peer
 from shiq.model import OWL, RDF, Assertion
 from shiq.model.ntriples import assertion_lines
 from shiq.rdf import read_ontology
-from shiq.reasoner.external import INCREMENTAL, PEERS, AbsentPeer, find_peer
+from shiq.reasoner.external import INCREMENTAL, PEERS, MissingReasoner, find_external_reasoner
 from shiq.simplify import simplify
 
 _DAMAGED: Final = "The numbers of Table 1 are lost in the text that we have."
@@ -318,8 +318,8 @@ def _ask_peer(
     name: str, dataset: Dataset, files: Sequence[Path], folder: Path, settings: PaperSettings
 ) -> _PeerCpuTimes:
     """Ask another reasoner about a base and a batch; return its CPU seconds. Raises: NotMeasured."""
-    peer, found = PEERS[name], find_peer(name)
-    if isinstance(found, AbsentPeer):
+    peer, found = PEERS[name], find_external_reasoner(name)
+    if isinstance(found, MissingReasoner):
         raise NotMeasured(f"{peer.title} is not installed: {found.reason}")
     base, batch = files
     question = PeerQuestion(dataset.tbox, base, batch, folder / "run" / "document.ofn")

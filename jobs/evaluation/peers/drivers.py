@@ -23,7 +23,12 @@ from shiq.jobs.evaluation.peers import owl_rl
 from shiq.jobs.evaluation.peers.install import OWL_RL, environment_python
 from shiq.model import OWL, RDF, Assertion, Axiom
 from shiq.model.walk import is_reserved
-from shiq.reasoner.external import INCREMENTAL, AbsentPeer, InstalledPeer, find_peer
+from shiq.reasoner.external import (
+    INCREMENTAL,
+    InstalledReasoner,
+    MissingReasoner,
+    find_external_reasoner,
+)
 from shiq.reasoner.jvm import DRIVER
 from shiq.reasoner.ontology_text import make_sendable, write_ontology_text
 from shiq.reasoner.structure import entity_kinds
@@ -66,12 +71,12 @@ class PeerVerdicts:
     trouble: str = ""
 
 
-def java_class_path(found: InstalledPeer) -> str:
+def java_class_path(found: InstalledReasoner) -> str:
     """Class path of a reasoner in Java: its driver and its jars."""
     return os.pathsep.join([str(DRIVER), str(Path(__file__).parent), *found.jars])
 
 
-def make_command(found: InstalledPeer, question: PeerQuestion, heap: str) -> list[str]:
+def make_command(found: InstalledReasoner, question: PeerQuestion, heap: str) -> list[str]:
     """Make the command that puts a question to another reasoner."""
     peer = found.peer
     if not peer.is_java:
@@ -93,7 +98,7 @@ def make_command(found: InstalledPeer, question: PeerQuestion, heap: str) -> lis
     ]
 
 
-def read_verdicts(found: InstalledPeer, run: MeterReading) -> PeerVerdicts:
+def read_verdicts(found: InstalledReasoner, run: MeterReading) -> PeerVerdicts:
     """Read the verdicts in the output of a reasoner's run."""
     return _read_java_output(run) if found.peer.is_java else _read_konclude_output(run)
 
@@ -172,7 +177,7 @@ class PeerCheck:
 
 
 def ask_peer(
-    found: InstalledPeer,
+    found: InstalledReasoner,
     question: PeerQuestion,
     ontology: Callable[[], Reading],
     limit: float,
@@ -241,10 +246,10 @@ class PeerEventAnswer:
     types: frozenset[tuple[str, str]]
 
 
-def require_peer(name: str) -> InstalledPeer:
+def require_peer(name: str) -> InstalledReasoner:
     """Find an installed reasoner by name. Raises: OperationalError if it is absent."""
-    found = find_peer(name)
-    if isinstance(found, AbsentPeer):
+    found = find_external_reasoner(name)
+    if isinstance(found, MissingReasoner):
         raise OperationalError(f"{found.peer.title} is absent: {found.reason}", "Install it.")
     return found
 

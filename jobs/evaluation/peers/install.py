@@ -30,10 +30,10 @@ from shiq.reasoner.external import (
     INCOMPLETE,
     KONCLUDE_SETTING,
     PEERS,
-    AbsentPeer,
-    Peer,
-    find_peer,
-    peers_home,
+    InstallableReasoner,
+    MissingReasoner,
+    external_reasoners_home,
+    find_external_reasoner,
 )
 
 MAVEN_SETTING = "SHIQ_MAVEN"
@@ -72,7 +72,7 @@ class Jar:
         return f"{self.group.replace('.', '/')}/{self.artifact}/{self.version}/{self.name}"
 
 
-def jars_of_peer(peer: Peer) -> list[Jar]:
+def jars_of_peer(peer: InstallableReasoner) -> list[Jar]:
     """List the jars of another reasoner, as ``jars.txt`` names them."""
     return read_jar_list(_HERE / "jars.txt", peer.name)
 
@@ -120,7 +120,7 @@ def find_repository(settings: Path | None = None) -> str:
     return _CENTRAL
 
 
-def install_peer(peer: Peer, folder: Path, source: str) -> None:
+def install_peer(peer: InstallableReasoner, folder: Path, source: str) -> None:
     """Fetch the missing jars of another reasoner from the repository ``source``.
 
     Raises: OperationalError for a missing or wrong file; then the reasoner is not installed.
@@ -170,7 +170,7 @@ def environment_python(name: str) -> Path:
     """Path of the Python in the environment `MINERS` or `OWL_RL`. Raises: OperationalError if it is
     not installed.
     """
-    program = peers_home() / name / "bin" / "python"
+    program = external_reasoners_home() / name / "bin" / "python"
     if not program.is_file():
         raise OperationalError(
             f"{name} is not installed",
@@ -221,7 +221,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--home",
         type=Path,
-        default=peers_home(),
+        default=external_reasoners_home(),
         help="directory to install in (default: %(default)s)",
     )
     given = parser.parse_args(arguments)
@@ -246,9 +246,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             failed = True
         else:
             print(f"{title} ({licence}): installed in {given.home / name}")
-    konclude = find_peer("konclude")
+    konclude = find_external_reasoner("konclude")
     print(
-        f"Konclude: {konclude.reason if isinstance(konclude, AbsentPeer) else konclude.program} (setting: {KONCLUDE_SETTING})"
+        f"Konclude: {konclude.reason if isinstance(konclude, MissingReasoner) else konclude.program}"
+        f" (setting: {KONCLUDE_SETTING})"
     )
     return int(failed)
 

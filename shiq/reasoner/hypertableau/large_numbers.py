@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from shiq.datatypes.integer_program import Row, integral_point
+from shiq.datatypes.integer_program import Row, find_integral_solution
 from shiq.model.clause import AtLeast
 from shiq.reasoner.hypertableau.node_checks import blocked_nodes
 from shiq.reasoner.hypertableau.state import MERGE, State, TableauClash
@@ -197,7 +197,7 @@ class NodeProgram:
             if need.n > len(need.neighbours)
         ]
         uppers = [program_row(limit, limit.n - len(limit.neighbours)) for limit in self.limits]
-        point = integral_point(uppers, lowers)
+        point = find_integral_solution(uppers, lowers)
         return None if not isinstance(point, dict) else {y: 1 + more for y, more in point.items()}
 
     def proof(self) -> int | None:

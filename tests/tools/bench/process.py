@@ -34,7 +34,7 @@ from shiq.jobs.evaluation.peers.drivers import (
     write_peer_document,
 )
 from shiq.jobs.store.manifest import read_manifest
-from shiq.reasoner.external import PEERS, AbsentPeer, find_peer
+from shiq.reasoner.external import PEERS, MissingReasoner, find_external_reasoner
 from tests.tools.bench.data import DATA_SEED, Base, base
 
 T = TypeVar("T")
@@ -312,8 +312,8 @@ class Bench:
 
         Raises NotMeasured where it is absent, crashes or reaches the limit.
         """
-        peer, found = PEERS[name], find_peer(name)
-        if isinstance(found, AbsentPeer):
+        peer, found = PEERS[name], find_external_reasoner(name)
+        if isinstance(found, MissingReasoner):
             raise NotMeasured(f"{peer.title} is absent: {found.reason}")
         self.say(f"{peer.title} on {abox.stem}")
         question = PeerQuestion(tbox, abox, batch or abox, self.folder / "run" / "document.ofn")
