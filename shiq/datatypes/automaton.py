@@ -4,9 +4,9 @@ The derivatives of an expression are the states of a deterministic automaton, bu
 automata of one question share a budget of `FUEL` steps (`shiq.datatypes.regular_expressions`); when it is used up,
 the answer is None (undecided).
 
->>> from shiq.datatypes.regular_expressions import sequence, text
->>> word = sequence(text("a"), choice([text("b"), text("c")]))
->>> Automaton(word).count(math.inf), Automaton(word).accepts("ac"), Automaton(intersect([word, negation(text("ab"))])).count(9)
+>>> from shiq.datatypes.regular_expressions import concatenate, exact_string
+>>> word = concatenate(exact_string("a"), alternation([exact_string("b"), exact_string("c")]))
+>>> Automaton(word).count(math.inf), Automaton(word).accepts("ac"), Automaton(intersect([word, negation(exact_string("ab"))])).count(9)
 (2, True, 1)
 
 Decide emptiness of a regular set by partial derivatives, without the subset construction.
@@ -20,7 +20,7 @@ nearest to the end of a string come first.
 >>> from shiq.datatypes.automaton import Automaton
 >>> from shiq.datatypes.regular_expressions import negation
 >>> ends_a, ends_b = (read_pattern(f"(a|b)*{letter}(a|b){{25}}") for letter in "ab")
->>> [has_string(Automaton(intersect(parts)), 0) for parts in ([ends_a, ends_b], [ends_a, negation(ends_b)])]
+>>> [is_nonempty(Automaton(intersect(parts)), 0) for parts in ([ends_a, ends_b], [ends_a, negation(ends_b)])]
 [False, True]
 """
 

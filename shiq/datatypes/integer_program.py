@@ -4,9 +4,9 @@ Simplex over fractions (phase one, Bland's rule) with branch and bound. Programs
 and their relaxations are almost always integral.
 
 >>> one_value_each, three_of_the_first = ({0: 1, 1: 1}, 4), ({0: 1}, 3)
->>> feasible([one_value_each], [three_of_the_first, ({1: 1}, 2)])
+>>> is_feasible([one_value_each], [three_of_the_first, ({1: 1}, 2)])
 False
->>> feasible([one_value_each], [three_of_the_first, ({1: 1}, 1)])
+>>> is_feasible([one_value_each], [three_of_the_first, ({1: 1}, 1)])
 True
 """
 

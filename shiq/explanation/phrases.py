@@ -1,7 +1,7 @@
 """Class expressions, facts and axioms as English phrases, one clause for each construct.
 
 >>> from shiq.model import Class, ObjectMaxCardinality, ObjectProperty
->>> predicate(ObjectMaxCardinality(2, ObjectProperty("urn:v/teachingAssistantOf"), Class("urn:v/Course")), Labels())
+>>> member_predicate(ObjectMaxCardinality(2, ObjectProperty("urn:v/teachingAssistantOf"), Class("urn:v/Course")), Labels())
 'can have at most 2 different “teaching assistant of” links to a Course'
 
 An axiom as a plain sentence.

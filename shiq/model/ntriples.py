@@ -58,7 +58,7 @@ def blank_term(individual: str) -> str:
 def parse_blank_label(label: str) -> str:
     """Return the blank node that `blank_term` writes with this label; the inverse of `blank_term`.
 
-    >>> blank_term("_:a0.x y"), blank_node("a0.x_x20_y")
+    >>> blank_term("_:a0.x y"), parse_blank_label("a0.x_x20_y")
     ('_:a0.x_x20_y', '_:a0.x y')
     """
     return "_:" + _ESCAPED.sub(lambda match: chr(int(match[1], 16)) if match[1] else "", label)
