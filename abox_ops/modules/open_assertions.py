@@ -48,7 +48,9 @@ def negated_properties(
     return NegatedProperties(
         constrained_roles(roles),
         roles_below_any(index.negated_roles | touched_nodes.negated_roles, roles),
-        roles.data_subproperties_of_any(index.negated_properties | touched_nodes.negated_properties),
+        roles.data_subproperties_of_any(
+            index.negated_properties | touched_nodes.negated_properties
+        ),
     )
 
 
