@@ -388,7 +388,7 @@ def read_records(piece: FileRange, unit_of_time: str) -> Iterator[Record]:
     if unit.kind == ROWS:
         table = EventTableSource(unit.name, unit_of_time)
         rows = read_file_rows(TableFile(unit.path, unit.values), piece.low, piece.high)
-        return (table.record_of_row(number, values) for number, values in enumerate(rows, 1))
+        return (table.row_to_record(number, values) for number, values in enumerate(rows, 1))
     if unit.kind == PACKED:
         with open(unit.path, "rb") as stream:
             packing = packing_of(stream.read(MAGIC_BYTES))

@@ -1,4 +1,4 @@
-"""Check the consistency of a stream in this process, optionally together with a store."""
+"""Check the consistency of a stream in this process, alone or together with a store of assertions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 
 @dataclass
 class StoreObserver:  # a `EventObserver`
-    """Observer that checks the window's content against a store, in all of SHIQ(D).
+    """Observer that checks the events in the window together with a store, by the full reasoner for
+    SHIQ(D).
 
     So it finds contradictions outside DL-Lite. At each multiple c of ``period`` (up to ``end``),
     ``session`` checks the triples from c - ``window`` to c, once no more can come.
@@ -62,35 +63,37 @@ class StoreObserver:  # a `EventObserver`
     _last: tuple[frozenset[str], Result] | None = None
 
     def start(self, static: Spans) -> None:
-        """Ignore the static assertions: the store contains them."""
+        """Do nothing: the store contains the static assertions."""
 
     def observe(self, text: str, event: ObservedEvent) -> None:
-        """Store the triples of an event."""
+        """Remember the triples of an event for the windows that contain it."""
         self.content.setdefault(event.t, []).extend(event.triples)
 
     def observe_rejected(self, text: str) -> None:
-        """Ignore a rejected record."""
+        """Do nothing: a rejected record is in no window."""
 
     def needed_individuals(self) -> Ints:
-        """Return an empty array: the observer refers to no individuals by number."""
+        """Return an empty array: the observer refers to no individuals by id."""
         return np.empty(0, np.int64)
 
     def renumber(self, numbers: Mapping[int, int]) -> None:
-        """Do nothing: the observer refers to no individuals by number."""
+        """Do nothing: the observer refers to no individuals by id."""
 
     def advance_watermark(self, upto: int) -> tuple[Sequence[Row], Sequence[int]]:
-        """Check the windows up to a time; return rows of conflicts and times that stayed
-        undetermined.
+        """Check the windows that end by ``upto``; return output rows of conflicts, and the times
+        whose check stayed undetermined.
         """
         rows, unsure = list[Row](), list[int]()
         for c, result in self._check_due_windows(upto if self.end is None else min(upto, self.end)):
-            rows += store_conflict_rows(c, result)
+            rows += make_store_conflict_rows(c, result)
             if result.verdict is Verdict.UNDETERMINED:
                 unsure.append(c)
         return rows, unsure
 
     def _check_due_windows(self, upto: int) -> Iterator[tuple[int, Result]]:
-        """Yield each due time and its result; windows without triples are skipped."""
+        """Yield the end time and check result of each due window up to ``upto``; windows without
+        triples are skipped.
+        """
         while self.content:
             self.content = {
                 t: triples
@@ -113,7 +116,9 @@ class StoreObserver:  # a `EventObserver`
                 yield c, self._check_window(held)
 
     def _check_window(self, triples: frozenset[str]) -> Result:
-        """Check triples against the store; equal triples are not checked twice in a row."""
+        """Check the triples of a window together with the store; the same triples are not checked
+        twice in a row.
+        """
         if self._last is None or self._last[0] != triples:
             begun = perf_counter()
             with tempfile.TemporaryDirectory(prefix="shiq-window-") as folder:
@@ -129,13 +134,13 @@ class StoreObserver:  # a `EventObserver`
         return [self.next_check, self.checks, list(self.content.items())]
 
     def restore(self, state: Any) -> None:
-        """Continue from the `state` of another run."""
+        """Continue from the `state` that an observer of another run saved."""
         self.next_check, self.checks, content = state
         self.content = dict(content)
 
 
-def store_conflict_rows(c: int, result: Result) -> list[Row]:
-    """Rows for conflicts between the window and the store.
+def make_store_conflict_rows(c: int, result: Result) -> list[Row]:
+    """Make output rows for the conflicts between a window that ends at ``c`` and the store.
 
     Their member ``store`` lists the store's assertions in the conflict.
     """
@@ -163,8 +168,8 @@ def check_stream(
     allow: Collection[str] = (),
     heard: Callable[[list[Row]], None] = lambda rows: None,
 ) -> StreamResult:
-    """Find the contradictions of a stream with the TBox of ``plan``: individuals, periods and
-    causes.
+    """Check a stream against the TBox of ``plan``: which individuals are inconsistent, when, and
+    why.
 
     source: a file, folder or other source by name, or events one by one (JSON texts or parsed
     JSON).
@@ -202,17 +207,20 @@ def run_consistency(
     heard: Callable[[list[Row]], None] | None = None,
     drive: Callable[[StreamRun, ConsistencyCollector], StreamResult] | None = None,
 ) -> StreamResult:
-    """Check the stream of ``run`` with the outputs ``out``, ``verdicts``, ``accepted``,
+    """Check the stream of ``run`` and write the outputs ``out``, ``verdicts``, ``accepted`` and
     ``quarantine``.
 
     checks: session of a store for checking windows, and the period of these checks.
     drive: runner that feeds the collector, if not this process.
     """
     outputs = run.outputs
-    tell = heard or outputs.writer_for("out")
+    tell = heard or outputs.make_writer("out")
     watch = ConsistencyCollector(plan, arrivals, asked, tell)
     if "accepted" in outputs.sinks or "quarantine" in outputs.sinks:
-        accept, set_aside = outputs.text_writer("accepted"), outputs.text_writer("quarantine")
+        accept, set_aside = (
+            outputs.make_text_writer("accepted"),
+            outputs.make_text_writer("quarantine"),
+        )
         watch.observers.append(
             QuarantineObserver(watch.partition.masks, plan.window, accept, set_aside)
         )
@@ -230,14 +238,14 @@ def run_consistency(
 
 @dataclass
 class InMemoryEvents:
-    """Source of events that a Python program holds in memory."""
+    """Source of events that a Python program passes as an iterable."""
 
     items: Iterable[Any]
     name: str = "events"
     position: int = 0
 
     def read(self, follow: bool) -> Iterator[Record]:
-        """Yield the events as records."""
+        """Yield the events of the iterable as records."""
         for number, item in enumerate(self.items, 1):
             self.position = number
             if isinstance(item, Event):

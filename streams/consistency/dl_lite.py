@@ -1,5 +1,5 @@
-"""DL-Lite view of a TBox: its inclusions between basic concepts and roles, and its unsupported
-axioms.
+"""DL-Lite view of a TBox: inclusions between basic concepts and roles that it entails, and the
+axioms that do not fit.
 
 The view is extracted from DL-clauses. A clause with one body label and one head is a positive
 inclusion; with an empty head it is a negative one; with a longer body it is a Horn rule. ∃R.B on
@@ -35,27 +35,29 @@ EXISTS, INVERSE, PAIR, LOOP, OUT_OF_RANGE = "∃", "⁻", "→", "↺", "!"
 
 
 def role_label(role: Role) -> str:
-    """Label of a pair of individuals in a role."""
+    """Text label for the pairs of individuals in a role. A label stands for a basic concept or role
+    in this package.
+    """
     return PAIR + role.iri + INVERSE * role.is_inverse
 
 
 def existential_label(role: Role) -> str:
-    """Label of the individuals with a successor by ``role``."""
+    """Text label for the concept ∃R: individuals with a successor by ``role``."""
     return EXISTS + role.iri + INVERSE * role.is_inverse
 
 
 def loop_label(iri: str) -> str:
-    """Label of the individuals that a role links to themselves."""
+    """Text label for the individuals that an object property links to themselves."""
     return LOOP + iri
 
 
 def out_of_range_label(iri: str) -> str:
-    """Label of the individuals with a value outside the ranges of a data property."""
+    """Text label for the individuals with a value outside the ranges of a data property."""
     return OUT_OF_RANGE + iri
 
 
 def display_label(label: str) -> str:
-    """Label as rows show it: the one that was asserted."""
+    """Label as output rows show it: for an auxiliary label, the asserted one that it stems from."""
     return (
         EXISTS + label[1:]
         if label[0] == OUT_OF_RANGE
@@ -73,7 +75,8 @@ Negative: TypeAlias = frozenset[str]
 
 @dataclass(frozen=True, eq=False)
 class DLLiteView:
-    """DL-Lite view of a TBox.
+    """DL-Lite approximation of a TBox: positive and negative inclusions over text labels of basic
+    concepts and roles.
 
     positive: (subsumed, subsuming) label with the axioms it comes from.
     negative: negative inclusions of the TBox, without entailed ones.
@@ -99,7 +102,7 @@ class DLLiteView:
 
     @cached_property
     def direct_superlabels(self) -> dict[str, list[str]]:
-        """Superlabels of each label by one positive inclusion."""
+        """Labels that subsume each label by one positive inclusion."""
         steps: dict[str, list[str]] = {}
         for sub, sup in self.positive:
             steps.setdefault(sub, []).append(sup)
@@ -107,24 +110,30 @@ class DLLiteView:
 
     @cached_property
     def superlabels(self) -> dict[str, frozenset[str]]:
-        """⊑* by subsumed label: all superlabels of labels in positive inclusions."""
+        """Labels that subsume each label, directly or transitively, and itself; only for labels in
+        positive inclusions.
+        """
         return transitive_closure(self.positive)
 
     @cached_property
     def sublabels(self) -> dict[str, frozenset[str]]:
-        """⊑* by subsuming label: all sublabels of labels in positive inclusions."""
+        """Labels that each label subsumes, directly or transitively, and itself; only for labels in
+        positive inclusions.
+        """
         return transitive_closure([(sup, sub) for sub, sup in self.positive])
 
     def ancestors(self, label: str) -> frozenset[str]:
-        """``label`` and all its superlabels."""
+        """``label`` and all labels that subsume it."""
         return self.superlabels.get(label) or frozenset((label,))
 
     def descendants(self, label: str) -> frozenset[str]:
-        """``label`` and all its sublabels."""
+        """``label`` and all labels that it subsumes."""
         return self.sublabels.get(label) or frozenset((label,))
 
-    def path_origins(self, label: str, tops: Iterable[str]) -> Origins:
-        """Axioms of shortest inclusion chains from ``label`` to those of ``tops`` that subsume it."""
+    def chain_axioms(self, label: str, tops: Iterable[str]) -> Origins:
+        """Indexes of the axioms on shortest chains of inclusions from ``label`` to each of ``tops``
+        that subsumes it.
+        """
         came: dict[str, str | None] = {label: None}
         queue = deque((label,))
         while queue:
@@ -142,8 +151,10 @@ class DLLiteView:
         return origins
 
     @cached_property
-    def existentials(self) -> tuple[tuple[str, str], ...]:
-        """Pairs (∃R, ∃R⁻) of all roles, with those of witnesses."""
+    def existential_pairs(self) -> tuple[tuple[str, str], ...]:
+        """Label pairs (∃R, ∃R⁻) of all roles, with the auxiliary roles that stand for qualified
+        existentials.
+        """
         known = self.vocabulary.union(*self.positive, *self.negative)
         inverses = {
             label: label[:-1] if label.endswith(INVERSE) else label + INVERSE
@@ -157,30 +168,32 @@ class DLLiteView:
 
 
 def select_range_limits(
-    property: str, misfits: Mapping[DataAtMost, Origins], theory: DataTheory
+    property: str, range_limits: Mapping[DataAtMost, Origins], theory: DataTheory
 ) -> dict[DataAtMost, Origins]:
-    """Select the range limits for values of ``property``: its own and those of its superproperties."""
+    """Select the range axioms that limit the values of the data property ``property``: its own and
+    those of its superproperties.
+    """
     above = theory.roles.data_superproperties(property)
-    return {limit: origins for limit, origins in misfits.items() if limit.property in above}
+    return {limit: origins for limit, origins in range_limits.items() if limit.property in above}
 
 
-def assume_siblings_disjoint(seen: DLLiteView) -> DLLiteView:
+def assume_siblings_disjoint(view: DLLiteView) -> DLLiteView:
     """Add the assumption that sibling classes are disjoint unless they have a common subclass.
 
     Siblings are classes directly below the same class, or classes without superclass.
     """
-    names = seen.signature.classes
+    names = view.signature.classes
     told = {
-        name: {sup for sub, sup in seen.positive if sub == name and sup in names} for name in names
+        name: {sup for sub, sup in view.positive if sub == name and sup in names} for name in names
     }
-    tops = {name for name in names if not (seen.ancestors(name) & names) - {name}}
+    tops = {name for name in names if not (view.ancestors(name) & names) - {name}}
     assumed = {
         frozenset((first, second)): frozenset[int]()
         for first, second in combinations(sorted(names), 2)
         if (told[first] & told[second] or {first, second} <= tops)
-        and seen.descendants(first).isdisjoint(seen.descendants(second))
+        and view.descendants(first).isdisjoint(view.descendants(second))
     }
-    return replace(seen, negative=assumed | dict(seen.negative))
+    return replace(view, negative=assumed | dict(view.negative))
 
 
 # The DL-Lite view of a TBox, read off its DL-clauses and role axioms: each is taken in, or left
@@ -188,7 +201,9 @@ def assume_siblings_disjoint(seen: DLLiteView) -> DLLiteView:
 
 
 def build_dl_lite_view(tbox: TBox) -> DLLiteView:
-    """Build the DL-Lite view of ``tbox``. Raises: UsageError as `simplify` does."""
+    """Build the DL-Lite view of ``tbox`` from its normalised clauses. Raises: UsageError as
+    `simplify` does.
+    """
     clauses = simplify(tbox).clauses
     reading = _ViewBuilder(
         DataTheory(clauses.definitions, clauses.roles), dict(_find_range_limits(clauses.clauses))
@@ -199,7 +214,9 @@ def build_dl_lite_view(tbox: TBox) -> DLLiteView:
         reading.add_role_axiom(index, axiom)
     for role, steps in role_origins(tbox.axioms).steps.items():
         for above, index in steps:
-            reading.add_positive(existential_label(role), existential_label(above), {index})
+            reading.add_positive_inclusion(
+                existential_label(role), existential_label(above), {index}
+            )
     signature = tbox.signature
     for iri in sorted(signature.data_properties):
         reading.add_data_range(iri)
@@ -237,7 +254,7 @@ def build_dl_lite_view(tbox: TBox) -> DLLiteView:
 
 
 def _signature_roles(signature: Signature) -> list[Role]:
-    """All object properties and their inverses."""
+    """All object properties of a signature and their inverses, as roles."""
     return [
         Role(iri, inverted)
         for iri in sorted(signature.object_properties)
@@ -246,7 +263,9 @@ def _signature_roles(signature: Signature) -> list[Role]:
 
 
 def _find_range_limits(clauses: tuple[Clause, ...]) -> Iterator[tuple[DataAtMost, Origins]]:
-    """Yield the range limits of clauses ⊤ ⊑ ≤0 U.D (no U-value in D) with their axioms."""
+    """Yield the range restrictions among clauses, ⊤ ⊑ ≤0 U.D (no U-value in D), with the indexes of
+    their axioms.
+    """
     for clause in clauses:
         match clause:
             case Clause(body=(), head=(DataAtMost(n=0) as limit,), role=None):
@@ -254,7 +273,7 @@ def _find_range_limits(clauses: tuple[Clause, ...]) -> Iterator[tuple[DataAtMost
 
 
 class _ViewBuilder:
-    """Builder of a DL-Lite view from clauses and role axioms."""
+    """Builder of a DL-Lite view: collects inclusions from clauses and role axioms."""
 
     def __init__(self, theory: DataTheory, misfits: dict[DataAtMost, Origins]) -> None:
         self.theory, self.misfits = theory, misfits
@@ -263,22 +282,28 @@ class _ViewBuilder:
         self.horn: dict[tuple[Negative, str], Origins] = {}
         self.unsupported_axioms: dict[int, str] = {}
 
-    def add_positive(self, sub: str, sup: str, origins: Origins | set[int] | tuple[()]) -> None:
-        """Add a positive inclusion."""
+    def add_positive_inclusion(
+        self, sub: str, sup: str, origins: Origins | set[int] | tuple[()]
+    ) -> None:
+        """Add the positive inclusion sub ⊑ sup between labels. ``origins``: indexes of the axioms
+        behind it.
+        """
         if sub != sup:
             self.positive.setdefault((sub, sup), frozenset(origins))
 
-    def add_negative(self, labels: set[str], origins: Origins | set[int]) -> None:
-        """Add a negative inclusion: no individual has all of ``labels``."""
+    def add_negative_inclusion(self, labels: set[str], origins: Origins | set[int]) -> None:
+        """Add a negative inclusion: no individual has all of ``labels``. ``origins``: indexes of
+        the axioms behind it.
+        """
         self.negative.setdefault(frozenset(labels), frozenset(origins))
 
     def mark_unsupported(self, origins: Origins | set[int], reason: str) -> None:
-        """Record axioms as unsupported, with the reason."""
+        """Record axioms, given by index, as outside DL-Lite, with the reason."""
         for index in origins:
             self.unsupported_axioms.setdefault(index, reason)
 
     def add_clause(self, clause: Clause) -> None:
-        """Add a clause, or record why it is not supported."""
+        """Add the inclusion that a clause states, or record its axioms as unsupported."""
         if clause.at_most:
             return self.mark_unsupported(clause.origins, "it bounds a number of successors")
         body, heads = set(clause.body), list(clause.head)
@@ -312,11 +337,13 @@ class _ViewBuilder:
         return (
             self.add_implication(body, heads[0], clause.origins)
             if heads
-            else self.add_negative(body, clause.origins)
+            else self.add_negative_inclusion(body, clause.origins)
         )
 
     def add_implication(self, body: set[str], head: object, origins: Origins) -> None:
-        """Add body ⊑ head as an inclusion or Horn rule."""
+        """Add body ⊑ head as a positive inclusion, or as a Horn rule if the body has several
+        labels.
+        """
         match head:
             case str():
                 sup = head
@@ -325,55 +352,63 @@ class _ViewBuilder:
             case AtLeast(1, role, filler):
                 witness = Role(f"{role_label(role)}.{filler}")
                 sup = existential_label(witness)
-                self.add_positive(sup, existential_label(role), ())
-                self.add_positive(
+                self.add_positive_inclusion(sup, existential_label(role), ())
+                self.add_positive_inclusion(
                     existential_label(witness.inverse), existential_label(role.inverse), ()
                 )
-                self.add_positive(existential_label(witness.inverse), str(filler), ())
+                self.add_positive_inclusion(existential_label(witness.inverse), str(filler), ())
             case DataAtLeast(1, property):
                 limits = select_range_limits(property, self.misfits, self.theory)
                 possible = self.theory.satisfiable([head], limits, ())
                 if possible is None:
                     self.mark_unsupported(origins, "whether there is such a value is not decided")
                 elif not possible:
-                    return self.add_negative(body, origins.union(*limits.values()))
+                    return self.add_negative_inclusion(body, origins.union(*limits.values()))
                 sup = EXISTS + property
             case _:
                 return self.mark_unsupported(origins, "it demands several successors")
         if len(body) == 1:
-            self.add_positive(body.pop(), sup, origins)
+            self.add_positive_inclusion(body.pop(), sup, origins)
         elif sup not in body:
             self.horn.setdefault((frozenset(body), sup), origins)
         return None
 
     def add_data_range(self, property: str) -> None:
-        """Add the inclusions for values of ``property`` outside its ranges, and for empty ranges."""
-        self.add_positive(out_of_range_label(property), NOTHING.iri, ())
+        """Add inclusions that make values of ``property`` outside its ranges contradictory, and the
+        property itself if its ranges are empty.
+        """
+        self.add_positive_inclusion(out_of_range_label(property), NOTHING.iri, ())
         limits = select_range_limits(property, self.misfits, self.theory)
         if self.theory.satisfiable([DataAtLeast(1, property, TOP_DATATYPE)], limits, ()) is False:
-            self.add_negative({EXISTS + property}, frozenset[int]().union(*limits.values()))
+            self.add_negative_inclusion(
+                {EXISTS + property}, frozenset[int]().union(*limits.values())
+            )
 
     def add_role_axiom(self, index: int, axiom: Axiom) -> None:
-        """Add the inclusions of a role axiom."""
+        """Add the inclusions that a role axiom states. ``index``: its index in the TBox."""
         box = role_box((axiom,))
         for first, second in box.disjoint:
-            self.add_negative({role_label(first), role_label(second)}, {index})
-            self.add_negative({role_label(first.inverse), role_label(second.inverse)}, {index})
+            self.add_negative_inclusion({role_label(first), role_label(second)}, {index})
+            self.add_negative_inclusion(
+                {role_label(first.inverse), role_label(second.inverse)}, {index}
+            )
         for role in box.asymmetric:
-            self.add_negative({role_label(role), role_label(role.inverse)}, {index})
+            self.add_negative_inclusion({role_label(role), role_label(role.inverse)}, {index})
         for role in box.irreflexive:
-            self.add_negative({loop_label(role.iri)}, {index})
+            self.add_negative_inclusion({loop_label(role.iri)}, {index})
         for sub, sup in box.data_inclusions:
-            self.add_positive(EXISTS + sub, EXISTS + sup, {index})
+            self.add_positive_inclusion(EXISTS + sub, EXISTS + sup, {index})
         if box.disjoint_data:
             self.mark_unsupported({index}, "it compares values of two data properties")
 
     def add_pair_inclusions(self, tbox: TBox, signature: Signature) -> None:
-        """Add role inclusions over labels of pairs; a loop R(a,a) holds in both directions."""
+        """Add the role hierarchy as inclusions between labels of pairs; a loop R(a,a) is in R and
+        in its inverse.
+        """
         for role, steps in role_origins(tbox.axioms).steps.items():
             for above, index in steps:
-                self.add_positive(role_label(role), role_label(above), {index})
-                self.add_positive(loop_label(role.iri), loop_label(above.iri), {index})
+                self.add_positive_inclusion(role_label(role), role_label(above), {index})
+                self.add_positive_inclusion(loop_label(role.iri), loop_label(above.iri), {index})
         for iri in sorted(signature.object_properties):
-            self.add_positive(loop_label(iri), role_label(Role(iri)), ())
-            self.add_positive(loop_label(iri), role_label(Role(iri, True)), ())
+            self.add_positive_inclusion(loop_label(iri), role_label(Role(iri)), ())
+            self.add_positive_inclusion(loop_label(iri), role_label(Role(iri, True)), ())

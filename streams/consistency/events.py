@@ -1,4 +1,5 @@
-"""Encode the triples of events as columns of individual, label and time; report unusable triples.
+"""Encode the triples of events as columns of individual, label and time, and report the triples
+that cannot be used.
 
 Individuals are numbered, and so are the pairs that have role labels. The name of a pair consists of
 both names, the smaller first.
@@ -44,7 +45,7 @@ _FIT_CODES: dict[bool | None, int] = {True: 1, False: 0, None: 2}
 
 
 class EventColumns(NamedTuple):
-    """Columns of assertions: individual or pair (``key``), label and time, all as numbers."""
+    """Columns of assertions: id of the individual or pair (``key``), index of the label, and time."""
 
     key: Ints
     label: Ints
@@ -56,56 +57,58 @@ RejectCallback = Callable[[int, str, str, str], None]
 
 
 @dataclass
-class IndividualNumbers:
-    """Numbers of individuals and pairs; `keep_only` frees the numbers of unused ones."""
+class IndividualIds:
+    """Integer ids for the names of individuals and of pairs of individuals, from 0 without gaps."""
 
     numbers: dict[str, int] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
 
-    def number_of(self, name: str) -> int:
-        """Number of a name, assigned if it is new."""
+    def find_or_assign_id(self, name: str) -> int:
+        """Id of a name; a new name gets the next one."""
         found = self.numbers.get(name)
         if found is None:
             found = self.numbers[name] = len(self.names)
             self.names.append(name)
         return found
 
-    def numbers_of(self, names: Iterable[str]) -> list[int]:
-        """Numbers of names, assigned if they are new."""
+    def find_or_assign_ids(self, names: Iterable[str]) -> list[int]:
+        """Ids of names; new names get the next ones."""
         wanted = list(names)
         new = [name for name in dict.fromkeys(wanted) if name not in self.numbers]
         self.numbers.update(zip(new, range(len(self.names), len(self.names) + len(new))))
         self.names += new
         return list(map(self.numbers.__getitem__, wanted))
 
-    def keep_only(self, numbers: Ints) -> dict[int, int]:
-        """Keep only ``numbers`` (ascending) and renumber; return new numbers by old ones."""
+    def keep_ids(self, numbers: Ints) -> dict[int, int]:
+        """Keep only the names with these ids (ascending), under new ids without gaps; return new
+        ids by old ones.
+        """
         kept = numbers.tolist()
-        self.reset([self.names[n] for n in kept])
+        self.replace_names([self.names[n] for n in kept])
         return {old: new for new, old in enumerate(kept)}
 
-    def reset(self, names: list[str]) -> None:
-        """Replace all names by ``names``, numbered in their order."""
+    def replace_names(self, names: list[str]) -> None:
+        """Replace all names by ``names``; the id of each is its index."""
         self.names, self.numbers = names, {name: n for n, name in enumerate(names)}
 
-    def to_column(self) -> npt.NDArray[np.uint8]:
-        """Serialise the names as one byte array for `load_column`."""
+    def names_to_column(self) -> npt.NDArray[np.uint8]:
+        """Serialise the names as one byte array for `load_names`."""
         return np.frombuffer("\n".join(self.names).encode("utf-8", "surrogatepass"), np.uint8)
 
-    def load_column(self, column: npt.NDArray[np.uint8]) -> None:
-        """Replace all names by those of a byte array from `to_column`."""
+    def load_names(self, column: npt.NDArray[np.uint8]) -> None:
+        """Replace all names by those of a byte array from `names_to_column`."""
         text = column.tobytes().decode("utf-8", "surrogatepass")
-        self.reset(text.split("\n") if text else [])
+        self.replace_names(text.split("\n") if text else [])
 
     def pair_names(self, number: int) -> tuple[str, str | None]:
-        """Names of the two individuals of a pair; of an individual, its name and None."""
+        """Names of the two individuals of a pair, given by id; for an individual its name and None."""
         first, between, second = self.names[number].partition(_PAIR_SEPARATOR)
         return first, second if between else None
 
 
 @dataclass
 class TripleEncoder:
-    """Encoder of triples as columns.
+    """Encoder of N-Triples statements as columns of individual id, label index and time.
 
     representatives: canonical name of individuals with several names.
     tuples: number of assertions encoded.
@@ -113,15 +116,19 @@ class TripleEncoder:
 
     view: DLLiteView
     masks: RootMasks
-    names: IndividualNumbers = field(default_factory=IndividualNumbers)
+    names: IndividualIds = field(default_factory=IndividualIds)
     representatives: Mapping[str, str] = field(default_factory=dict)
     tuples: int = 0
     _limits: dict[str, list[DataAtMost]] = field(default_factory=dict)
     _all_texts_possible: dict[str, bool] = field(default_factory=dict)
 
-    def encode(self, texts: Sequence[str], times: Ints, tell: RejectCallback) -> EventColumns:
-        """Encode N-Triples statements with their times; report unusable ones to ``tell``."""
-        triples = read_texts(texts, lambda at, why: tell(at, "malformed", why, texts[at]))
+    def encode(
+        self, texts: Sequence[str], times: Ints, on_unusable: RejectCallback
+    ) -> EventColumns:
+        """Encode N-Triples statements with their times as columns; report the unusable ones to
+        ``tell``.
+        """
+        triples = read_texts(texts, lambda at, why: on_unusable(at, "malformed", why, texts[at]))
         rows = _to_column(triples.line) - 1
         parts: list[EventColumns] = []
         subject, predicate, value = (
@@ -130,7 +137,7 @@ class TripleEncoder:
 
         def reject_row(at: int, kind: str, reason: str) -> None:
             """Report a triple as unusable."""
-            tell(int(rows[at]), kind, reason, texts[rows[at]])
+            on_unusable(int(rows[at]), kind, reason, texts[rows[at]])
 
         unknown = np.full(len(triples.terms), -1, np.int64)
         said = _BatchTriples(self, triples, subject, value, times[rows], reject_row, unknown)
@@ -140,30 +147,35 @@ class TripleEncoder:
             )
         return concatenate_columns(parts)
 
-    def number_of(self, name: str) -> int:
-        """Number of an individual by its canonical name."""
-        return self.names.number_of(self.representatives.get(name, name))
+    def find_or_assign_id(self, name: str) -> int:
+        """Id of an individual, by the canonical one of its names."""
+        return self.names.find_or_assign_id(self.representatives.get(name, name))
 
     def encode_label(self, label: str, key: Ints, time: Ints) -> list[EventColumns]:
-        """Columns that assert a label of all ``key``; none if the label occurs in no conflict."""
+        """Columns that assert ``label`` of each individual or pair in ``key``; empty if the label
+        occurs in no conflict.
+        """
         self.tuples += len(key)
-        number = self.masks.label_numbers.get(label)
+        number = self.masks.label_indexes.get(label)
         return (
             [] if number is None else [EventColumns(key, np.full(len(key), number, np.int64), time)]
         )
 
     def encode_role(self, iri: str, subject: Ints, object: Ints, time: Ints) -> list[EventColumns]:
-        """Columns of a role: both existential labels, and labels of pairs if role axioms need them."""
+        """Columns for assertions of an object property: ∃R and ∃R⁻ of the individuals, and labels
+        of the pairs if role axioms need them.
+        """
         parts = self.encode_label(existential_label(Role(iri)), subject, time) + self.encode_label(
             existential_label(Role(iri, True)), object, time
         )
         names = self.names.names
-        if self.view.has_pair_labels and not self.masks.label_numbers.keys().isdisjoint(
+        if self.view.has_pair_labels and not self.masks.label_indexes.keys().isdisjoint(
             (loop_label(iri), role_label(Role(iri)))
         ):
             ends = [(names[a], names[b]) for a, b in zip(subject.tolist(), object.tolist())]
             key = np.array(
-                self.names.numbers_of(_PAIR_SEPARATOR.join(sorted(both)) for both in ends), np.int64
+                self.names.find_or_assign_ids(_PAIR_SEPARATOR.join(sorted(both)) for both in ends),
+                np.int64,
             )
             forward, backward = (
                 np.array([f(a, b) for a, b in ends], bool) for f in (str.__lt__, str.__gt__)
@@ -177,7 +189,9 @@ class TripleEncoder:
         return parts
 
     def is_possible_value(self, iri: str, literal: owl.Literal) -> bool | None:
-        """Whether a value lies in the property's range; None if undecided."""
+        """Whether a literal lies in the range of the data property ``iri``; None if that is
+        undecided.
+        """
         theory = self.view.theory
         if iri not in self._limits:
             self._limits[iri] = list(select_range_limits(iri, self.view.range_limits, theory))
@@ -195,12 +209,12 @@ class TripleEncoder:
 
 
 def _to_column(column: Sequence[int]) -> Ints:
-    """Convert integers to a numpy column."""
+    """Convert integers to an int64 array."""
     return np.array(column, np.int64)
 
 
 def concatenate_columns(parts: Sequence[EventColumns]) -> EventColumns:
-    """Concatenate columns of assertions."""
+    """Concatenate tables of assertions, column by column."""
     return (
         EventColumns(*map(np.concatenate, zip(*parts)))
         if parts
@@ -210,7 +224,8 @@ def concatenate_columns(parts: Sequence[EventColumns]) -> EventColumns:
 
 @dataclass(frozen=True)
 class _BatchTriples:
-    """Parsed triples of one batch.
+    """Parsed triples of one batch of events, and their encoding predicate by predicate. ``rows``
+    are indexes of triples.
 
     numbers: individual's number by term; -1 if not looked up yet.
     """
@@ -224,7 +239,9 @@ class _BatchTriples:
     numbers: Ints
 
     def encode_predicate(self, iri: str, rows: Ints) -> list[EventColumns]:
-        """Encode the triples with one predicate."""
+        """Encode the triples ``rows``, which all have the predicate ``iri``; reject those that the
+        TBox does not allow.
+        """
         signature = self.encoder.view.signature
         is_literal = np.frombuffer(self.triples.kinds, np.uint8)[self.value[rows]] == LITERAL
         if iri in signature.data_properties:
@@ -246,8 +263,8 @@ class _BatchTriples:
         if iri in signature.object_properties:
             return self.encoder.encode_role(
                 iri,
-                self._individual_numbers(self.subject[rows]),
-                self._individual_numbers(self.value[rows]),
+                self._find_or_assign_ids(self.subject[rows]),
+                self._find_or_assign_ids(self.value[rows]),
                 self.time[rows],
             )
         if iri in (_SAME, _DIFFERENT):
@@ -265,30 +282,32 @@ class _BatchTriples:
         return []
 
     def _reject_rows(self, rows: Ints, reason: str, kind: str = "malformed") -> None:
-        """Reject triples with a reason."""
+        """Report the triples ``rows`` as rejected, with a reason."""
         for row in rows.tolist():
             self.reject(row, kind, reason)
 
-    def _individual_numbers(self, ids: Ints) -> Ints:
-        """Numbers of individuals, each looked up once per batch."""
+    def _find_or_assign_ids(self, ids: Ints) -> Ints:
+        """Ids of individuals, given by term index; each is looked up once per batch."""
         new = np.unique(ids[self.numbers[ids] < 0])
         names, same = (
             [str(self.triples.terms[i]) for i in new.tolist()],
             self.encoder.representatives,
         )
-        self.numbers[new] = self.encoder.names.numbers_of(
+        self.numbers[new] = self.encoder.names.find_or_assign_ids(
             [same.get(name, name) for name in names] if same else names
         )
         return self.numbers[ids]
 
-    def _encode_class(self, number: int, rows: Ints) -> list[EventColumns]:
-        """Encode the class assertions of one class."""
-        iri, rows = str(self.triples.terms[number]), rows[self.value[rows] == number]
-        if self.triples.kinds[number] != IRI:
+    def _encode_class(self, term_index: int, rows: Ints) -> list[EventColumns]:
+        """Encode those class assertions among ``rows`` whose class is the term with index
+        ``number``.
+        """
+        iri, rows = str(self.triples.terms[term_index]), rows[self.value[rows] == term_index]
+        if self.triples.kinds[term_index] != IRI:
             self._reject_rows(rows, "an event's class must be a named class", "outside-dl-lite")
         elif iri in self.encoder.view.signature.classes or iri == owl.NOTHING.iri:
             return self.encoder.encode_label(
-                iri, self._individual_numbers(self.subject[rows]), self.time[rows]
+                iri, self._find_or_assign_ids(self.subject[rows]), self.time[rows]
             )
         elif iri.startswith((owl.RDFS, owl.OWL)) and iri not in (
             owl.THING.iri,
@@ -302,7 +321,9 @@ class _BatchTriples:
         return []
 
     def _encode_data_property(self, iri: str, rows: Ints) -> list[EventColumns]:
-        """Encode the assertions of a data property."""
+        """Encode the assertions ``rows`` of the data property ``iri``; values outside its range
+        assert a contradiction.
+        """
         used, places = np.unique(self.value[rows], return_inverse=True)
         literals = [self.triples.terms[i] for i in used.tolist()]
         fits = np.array(
@@ -321,10 +342,10 @@ class _BatchTriples:
         )
         good, bad = rows[fits != _FIT_CODES[False]], rows[fits == _FIT_CODES[False]]
         parts = self.encoder.encode_label(
-            "∃" + iri, self._individual_numbers(self.subject[good]), self.time[good]
+            "∃" + iri, self._find_or_assign_ids(self.subject[good]), self.time[good]
         )
         return parts + self.encoder.encode_label(
-            out_of_range_label(iri), self._individual_numbers(self.subject[bad]), self.time[bad]
+            out_of_range_label(iri), self._find_or_assign_ids(self.subject[bad]), self.time[bad]
         )
 
 
@@ -340,7 +361,8 @@ _INDIVIDUALS_PER_EVENT = 10
 
 @dataclass
 class RandomEvents:
-    """Source ``rate://N``: random events over the vocabulary of a TBox, for trying things out.
+    """Source ``rate://N``: N random assertions per time point over the vocabulary of a TBox, for
+    trials.
 
     Each point of time has ``number`` events, each a class or role assertion, always the same for a
     TBox. If followed, a point lasts a second and the source is endless; otherwise it ends after
@@ -354,7 +376,9 @@ class RandomEvents:
     position: int = 0
 
     def read(self, follow: bool) -> Iterator[Record]:
-        """Yield the random events after ``position``."""
+        """Yield the random events after ``position``; if followed, without end, one time point per
+        second.
+        """
         first, done = divmod(self.position, self.number)
         begun = time.monotonic() - first
         for t in itertools.count(first) if follow else range(first, RANDOM_POINTS):
@@ -367,7 +391,7 @@ class RandomEvents:
                 yield Record(self.name, self.position, triple.encode(), Event(t, (triple,)))
 
     def _draw_triple(self, draw: random.Random) -> str:
-        """Draw a random triple."""
+        """Draw a random class or role assertion as N-Triples."""
         who = f"<urn:shiq:rate#{draw.randrange(self.number * _INDIVIDUALS_PER_EVENT)}>"
         number = draw.randrange(len(self.classes) + len(self.roles))
         if number < len(self.classes):
@@ -377,7 +401,7 @@ class RandomEvents:
 
 
 def open_rate_source(target: str, signature: Signature) -> RandomEvents:
-    """Open the source that ``rate://N`` names. Raises: UsageError."""
+    """Open the source of random events that ``rate://N`` names. Raises: UsageError."""
     number = target.removeprefix("rate://")
     classes, roles = sorted(signature.classes), sorted(signature.object_properties)
     if not number.isdigit() or not int(number):
@@ -392,52 +416,52 @@ def open_rate_source(target: str, signature: Signature) -> RandomEvents:
 # What holds at all times: assertions as columns, and one name for individuals that have several.
 
 
-def encode_static(
-    intake: TripleEncoder,
+def encode_static_assertions(
+    encoder: TripleEncoder,
     assertions: Iterable[owl.Assertion],
-    refuse: Callable[[owl.Assertion], None],
+    on_unusable: Callable[[owl.Assertion], None],
 ) -> EventColumns:
-    """Encode assertions that hold at all times; their time column is meaningless.
+    """Encode assertions that hold at all times as columns; the time column is meaningless.
 
-    refuse: called with each assertion that cannot be encoded.
+    on_unusable: called with each assertion that cannot be encoded.
     """
     parts: list[EventColumns] = []
     zero = np.zeros(1, np.int64)
 
     def number_column(name: str) -> Ints:
         """Number of an individual as a column of one row."""
-        return np.array([intake.number_of(name)], np.int64)
+        return np.array([encoder.find_or_assign_id(name)], np.int64)
 
     for assertion in assertions:
         match assertion:
             case owl.ClassAssertion(owl.Class(iri), individual):
-                parts += intake.encode_label(iri, number_column(individual), zero)
+                parts += encoder.encode_label(iri, number_column(individual), zero)
             case owl.ObjectPropertyAssertion(owl.ObjectProperty(iri), subject, object):
-                parts += intake.encode_role(
+                parts += encoder.encode_role(
                     iri, number_column(subject), number_column(object), zero
                 )
             case owl.DataPropertyAssertion(owl.DataProperty(iri), subject, literal):
-                fits = intake.is_possible_value(iri, literal)
+                fits = encoder.is_possible_value(iri, literal)
                 if fits is None:
-                    refuse(assertion)
-                parts += intake.encode_label(
+                    on_unusable(assertion)
+                parts += encoder.encode_label(
                     out_of_range_label(iri) if fits is False else "∃" + iri,
                     number_column(subject),
                     zero,
                 )
             case owl.SameIndividual():
                 pass  # `TripleEncoder.representatives` has it
-            case owl.DifferentIndividuals(first, second) if intake.number_of(
+            case owl.DifferentIndividuals(first, second) if encoder.find_or_assign_id(
                 first
-            ) != intake.number_of(second):
+            ) != encoder.find_or_assign_id(second):
                 pass
             case _:
-                refuse(assertion)
+                on_unusable(assertion)
     return concatenate_columns(parts)
 
 
 def find_representatives(assertions: Iterable[owl.Assertion]) -> dict[str, str]:
-    """Canonical (smallest) name of each individual that sameAs gives several names."""
+    """Canonical (smallest) name of each individual to which sameAs assertions give several names."""
     same: dict[str, str] = {}
 
     def canonical_name(of: str) -> str:

@@ -1,4 +1,5 @@
-"""Closure of negative inclusions: role step, unfolding of Horn rules, roots, groups and bit masks.
+"""Sets of labels that contradict each other: closure of the TBox's negative inclusions, its roots,
+their groups, and bit masks.
 
 A `Negative` is covered by another one if it lies below it: each of its labels is subsumed by some
 label of the other, and each label of the other subsumes some label of it. The closure consists of
@@ -38,11 +39,12 @@ MOST_UNFOLDED = 10_000
 
 
 class UnfoldingError(Exception):
-    """Error: Horn rules unfold into more than `MOST_UNFOLDED` sets of labels."""
+    """Error: Horn rules turn negative inclusions into more than `MOST_UNFOLDED` sets of labels."""
 
 
-def close_negatives(view: DLLiteView) -> dict[Negative, Origins]:
-    """Close the negative inclusions of the TBox under Horn rules and the role step.
+def close_negative_inclusions(view: DLLiteView) -> dict[Negative, Origins]:
+    """Close the negative inclusions of the TBox under its Horn rules and under empty roles; each
+    with the indexes of its axioms.
 
     Results of rules that another one covers are left out. Raises: UnfoldingError.
     """
@@ -55,9 +57,11 @@ def close_negatives(view: DLLiteView) -> dict[Negative, Origins]:
         found = unfolded | added
 
 
-def _unfold_rules(view: DLLiteView, told: dict[Negative, Origins]) -> dict[Negative, Origins]:
-    """Apply Horn rules backwards: labels that contradict a rule's head contradict its body."""
-    found, waiting = dict(told), list(told)
+def _unfold_rules(view: DLLiteView, negatives: dict[Negative, Origins]) -> dict[Negative, Origins]:
+    """Apply Horn rules backwards: if some labels contradict a rule's head, they also contradict its
+    body.
+    """
+    found, waiting = dict(negatives), list(negatives)
     while waiting if view.horn_rules else ():
         negative = waiting.pop()
         for (body, head), origins in view.horn_rules.items():
@@ -67,7 +71,7 @@ def _unfold_rules(view: DLLiteView, told: dict[Negative, Origins]) -> dict[Negat
                 if made not in found and not any(
                     negative_covers(view, known, made, loosely=True) for known in found
                 ):
-                    found[made] = found[negative] | origins | view.path_origins(head, met)
+                    found[made] = found[negative] | origins | view.chain_axioms(head, met)
                     waiting.append(made)
         if len(found) > MOST_UNFOLDED:
             raise UnfoldingError
@@ -77,8 +81,10 @@ def _unfold_rules(view: DLLiteView, told: dict[Negative, Origins]) -> dict[Negat
 def _apply_role_step(
     view: DLLiteView, negatives: dict[Negative, Origins]
 ) -> Iterator[tuple[Negative, Origins]]:
-    """Yield {∃R⁻} if ∃R is unsatisfiable, and {∃R} if no pair can be in R."""
-    for label, inverse in view.existentials:
+    """Yield the new negative inclusions that follow from empty roles: {∃R⁻} if ∃R is unsatisfiable,
+    {∃R} if no pair can be in R.
+    """
+    for label, inverse in view.existential_pairs:
         why = find_refuting_negative(view, label, negatives)
         between = (
             find_refuting_negative(view, PAIR + label[1:], negatives)
@@ -88,16 +94,18 @@ def _apply_role_step(
         if between is not None and why is None:
             yield (
                 frozenset((label,)),
-                negatives[between] | view.path_origins(PAIR + label[1:], between),
+                negatives[between] | view.chain_axioms(PAIR + label[1:], between),
             )
         elif why is not None and find_refuting_negative(view, inverse, negatives) is None:
-            yield frozenset((inverse,)), negatives[why] | view.path_origins(label, why)
+            yield frozenset((inverse,)), negatives[why] | view.chain_axioms(label, why)
 
 
 def find_refuting_negative(
     view: DLLiteView, label: str, negatives: Iterable[Negative]
 ) -> Negative | None:
-    """First of ``negatives`` whose labels all subsume ``label``."""
+    """First of the ``negatives`` (sets of contradicting labels) that makes ``label`` unsatisfiable,
+    or None.
+    """
     above = view.ancestors(label)
     return next((negative for negative in negatives if negative <= above), None)
 
@@ -105,8 +113,8 @@ def find_refuting_negative(
 def negative_covers(
     view: DLLiteView, upper: Negative, lower: Negative, *, loosely: bool = False
 ) -> bool:
-    """Whether ``lower`` follows from ``upper`` label by label; ``loosely``: it may have extra
-    labels.
+    """Whether the contradiction of the labels ``lower`` follows from that of ``upper``, as each
+    label is subsumed. ``loosely``: ``lower`` may have further labels.
     """
     above = [view.ancestors(label) for label in lower]
     return all(any(label in a for a in above) for label in upper) and (
@@ -115,7 +123,9 @@ def negative_covers(
 
 
 def select_roots(view: DLLiteView, negatives: Iterable[Negative]) -> Group:
-    """Select the negatives that no other one covers; of equivalent ones the first."""
+    """Select the most general negative inclusions: those that follow from no other one. Of
+    equivalent ones the first is kept.
+    """
     ordered = list(negatives)
 
     def is_uncovered(i: int) -> bool:
@@ -133,15 +143,19 @@ def select_roots(view: DLLiteView, negatives: Iterable[Negative]) -> Group:
 def find_conflicts_below(
     view: DLLiteView, negative: Negative, labels: frozenset[str]
 ) -> set[Negative]:
-    """Product rule: minimal subsets of ``labels`` that ``negative`` makes contradictory."""
+    """Minimal subsets of ``labels`` that the negative inclusion ``negative`` makes contradictory,
+    through subsumption.
+    """
     below = [sorted(view.descendants(label) & labels) for label in sorted(negative)]
     return {frozenset(choice) for choice in product(*below)}
 
 
-def materialise_closure(
+def find_minimal_contradictions(
     view: DLLiteView, negatives: Iterable[Negative], labels: frozenset[str]
 ) -> set[Negative]:
-    """All minimal contradictory subsets of ``labels``."""
+    """All minimal subsets of ``labels`` that the negative inclusions ``negatives`` make
+    contradictory.
+    """
     return set[Negative]().union(
         *(find_conflicts_below(view, negative, labels) for negative in negatives)
     )
@@ -151,13 +165,13 @@ def materialise_closure(
 
 
 def _is_below(view: DLLiteView, lower: Negative, upper: Negative) -> bool:
-    """Whether a label of ``lower`` is strictly subsumed by one of ``upper``."""
+    """Whether a label of ``lower`` is strictly subsumed by a label of ``upper``."""
     return any(y in view.ancestors(x) and x not in view.ancestors(y) for x in lower for y in upper)
 
 
 def group_as_in_paper(view: DLLiteView, negatives: Group) -> tuple[Group, ...]:
-    """Group negatives by the paper's algorithm: repeatedly those with none below and no shared
-    label.
+    """Order negative inclusions in groups by the paper's algorithm: each group has those with none
+    below them and no label in common with the rest.
 
     A remainder without such negatives is the last group.
     """
@@ -177,8 +191,8 @@ def group_as_in_paper(view: DLLiteView, negatives: Group) -> tuple[Group, ...]:
 
 
 def group_by_depth(view: DLLiteView, negatives: Group) -> tuple[Group, ...]:
-    """Group negatives by level: the topmost come last, others one level before the deepest above
-    them.
+    """Order negative inclusions in groups by depth in the label hierarchy: the deepest first, the
+    topmost last.
 
     Negatives that are above each other have the same level.
     """
@@ -199,12 +213,12 @@ GROUPINGS = {"printed": group_as_in_paper, "depth": group_by_depth}
 def find_conflict_origins(
     view: DLLiteView, negatives: Mapping[Negative, Origins], conflict: Negative
 ) -> Origins:
-    """Axioms that make the labels of ``conflict`` contradict: a negative inclusion and the chains
-    to it.
+    """Indexes of the axioms that make the labels of ``conflict`` contradict: a negative inclusion,
+    and the inclusions that lead to it.
     """
     for negative, origins in negatives.items():
         if conflict in find_conflicts_below(view, negative, conflict):
-            return origins.union(*(view.path_origins(label, negative) for label in conflict))
+            return origins.union(*(view.chain_axioms(label, negative) for label in conflict))
     return frozenset()
 
 
@@ -215,16 +229,18 @@ Words: TypeAlias = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True, eq=False)
 class RootMatrices:
-    """Bit matrices of roots, one for each label position of a root.
+    """Bit matrices that test the labels of many individuals against all roots (most general
+    negative inclusions) at once.
 
-    bit_matrices: each an array (block of 64 roots, label) of bits: whether the label is subsumed by the
+    bit_matrices: each an array (block of 64 roots, label) of bits: whether the label is subsumed by
+    the
     root's label at the position.
     """
 
     bit_matrices: tuple[Words, ...]
 
     def violated_roots(self, label: Ints, starts: Ints) -> Words:
-        """Bits of the roots that the labels of each individual violate.
+        """Bits of the roots that the labels of each individual violate together.
 
         label: labels of the individuals, one run per individual; starts: index of each run's first
         label.
@@ -239,14 +255,15 @@ class RootMatrices:
         )
 
     def self_violating_labels(self) -> Flags:
-        """Flags of the labels that violate a root alone."""
+        """Flags of the labels that are contradictory alone."""
         found: Flags = (reduce(np.bitwise_and, self.bit_matrices) != 0).any(axis=0)
         return found
 
 
 @dataclass(frozen=True, eq=False)
 class RootMasks:
-    """Bit masks of all roots, to find contradicting labels.
+    """Bit masks of the roots (most general negative inclusions), to find the individuals whose
+    labels contradict.
 
     labels: labels that can be in a conflict, sorted. A code is an individual's number followed by
     the label's bits.
@@ -262,25 +279,25 @@ class RootMasks:
 
     @cached_property
     def _label_bits(self) -> int:
-        """Number of bits of a label in a code."""
+        """Number of low bits that hold the label index in a code (individual id, label index)."""
         return len(self.labels).bit_length()
 
-    def encode(self, key: Ints, label: Ints) -> Ints:
-        """Combine individuals and labels into codes."""
+    def encode_codes(self, key: Ints, label: Ints) -> Ints:
+        """Combine individual ids and label indexes into one integer code per row."""
         return key << self._label_bits | label
 
-    def decode(self, code: Ints) -> tuple[Ints, Ints]:
-        """Split codes into individuals and labels."""
+    def decode_codes(self, code: Ints) -> tuple[Ints, Ints]:
+        """Split integer codes into individual ids and label indexes."""
         return code >> self._label_bits, code & (1 << self._label_bits) - 1
 
     @cached_property
-    def label_numbers(self) -> dict[str, int]:
-        """Number of each label."""
+    def label_indexes(self) -> dict[str, int]:
+        """Index of each label in ``labels``."""
         return {label: number for number, label in enumerate(self.labels)}
 
     @cached_property
     def self_violating_labels(self) -> Flags:
-        """Flags of the labels that violate a root alone."""
+        """Flags of the labels that are contradictory alone."""
         return (
             self.narrow_matrices.self_violating_labels()
             | self.wide_matrices.self_violating_labels()
@@ -288,9 +305,9 @@ class RootMasks:
             else self.narrow_matrices.self_violating_labels()
         )
 
-    def suspect_runs(self, label: Ints, starts: Ints) -> Flags:
-        """Flag the individuals whose labels contradict if times are ignored; all others never
-        contradict.
+    def flag_suspects(self, label: Ints, starts: Ints) -> Flags:
+        """Flag the individuals whose labels contradict when times are ignored; the others are
+        consistent at all times.
 
         label: labels of the individuals, one run per individual; starts: index of each run's first
         label.
@@ -304,7 +321,7 @@ class RootMasks:
 
 
 def build_masks(view: DLLiteView, roots: Sequence[Negative]) -> RootMasks:
-    """Build the masks of ``roots`` and of ⊥."""
+    """Build the bit masks of ``roots`` and of ⊥."""
     roots = (*roots, UNSATISFIABLE)
     below = {label: view.descendants(label) for root in roots for label in root}
     labels = tuple(
@@ -323,16 +340,20 @@ def build_masks(view: DLLiteView, roots: Sequence[Negative]) -> RootMasks:
 
 def _build_matrices(
     roots: Sequence[Negative],
-    number: int,
+    max_labels: int,
     labels: tuple[str, ...],
     below: dict[str, frozenset[str]],
 ) -> RootMatrices:
-    """Build bit matrices of roots; a root with fewer labels repeats its last one."""
+    """Build bit matrices for roots of at most ``number`` labels; a root with fewer repeats its last
+    one.
+    """
     numbers = {label: n for n, label in enumerate(labels)}
-    words = tuple(np.zeros((-(-len(roots) // 64), len(labels)), np.uint64) for _ in range(number))
+    words = tuple(
+        np.zeros((-(-len(roots) // 64), len(labels)), np.uint64) for _ in range(max_labels)
+    )
     for bit, root in enumerate(roots):
         ordered = sorted(root)
-        for side, label in zip(words, ordered + ordered[-1:] * (number - len(ordered))):
+        for side, label in zip(words, ordered + ordered[-1:] * (max_labels - len(ordered))):
             rows = [numbers[lower] for lower in below[label] if lower in numbers]
             side[bit // 64, rows] |= np.uint64(1 << bit % 64)
     return RootMatrices(words)

@@ -1,5 +1,5 @@
-"""Consistency checking as a stream system: an operator over buckets of individuals, and its
-collector.
+"""Consistency checking as a stream system: an operator over buckets of individuals, and the
+collector of its output rows.
 
 The operator encodes triples as columns by bucket. The state of a bucket turns its live spans into
 rows of violations. The collector writes these rows and computes the verdicts at the end.
@@ -24,9 +24,9 @@ from shiq.jobs.option_fields import Takes, option
 from shiq.rdf import read_assertions
 from shiq.streams.consistency.events import (
     EventColumns,
-    IndividualNumbers,
+    IndividualIds,
     TripleEncoder,
-    encode_static,
+    encode_static_assertions,
     find_representatives,
 )
 from shiq.streams.consistency.plan import StreamPlan
@@ -40,7 +40,7 @@ from shiq.streams.consistency.verdicts import (
     VerdictTimeline,
     make_observed_events,
 )
-from shiq.streams.consistency.violations import ViolationRows, Violations, row_sort_key
+from shiq.streams.consistency.violations import ViolationRowMaker, Violations, conflict_row_sort_key
 from shiq.streams.front.checkpoint import pack_state, unpack_state
 from shiq.streams.front.event import Event
 from shiq.streams.front.intake import EventIntake, EventLimits, StreamTime
@@ -57,7 +57,7 @@ from shiq.streams.front.operator import (
 _SPARE_NAMES = 10_000
 
 
-def bucket_numbers(names: Sequence[str], buckets: int) -> Ints:
+def assign_buckets(names: Sequence[str], buckets: int) -> Ints:
     """Bucket of each individual or pair, by a hash of its name."""
     if buckets == 1:
         return np.zeros(len(names), np.int64)
@@ -66,8 +66,8 @@ def bucket_numbers(names: Sequence[str], buckets: int) -> Ints:
     )
 
 
-class StaticContent(NamedTuple):
-    """Assertions that hold at all times, as columns.
+class StaticAssertions(NamedTuple):
+    """Assertions that hold at all times, encoded as columns.
 
     representatives: canonical name of individuals with several names.
     names: individuals by number.
@@ -82,7 +82,8 @@ class StaticContent(NamedTuple):
 
 @dataclass(frozen=True)
 class ConsistencyOperator:
-    """Operator of consistency checking (`shiq.streams.front.operator.Operator`).
+    """Stream operator that finds inconsistent individuals (implements
+    `shiq.streams.front.operator.Operator`).
 
     follow: whether conflicts are reported already when they begin.
     shows_events: whether the collector's observers get the events.
@@ -90,7 +91,7 @@ class ConsistencyOperator:
 
     is_stateful: ClassVar[bool] = True
     plan: StreamPlan
-    static: StaticContent
+    static: StaticAssertions
     limits: EventLimits
     follow: bool = False
     shows_events: bool = False
@@ -98,20 +99,24 @@ class ConsistencyOperator:
 
     @cached_property
     def _encoder(self) -> TripleEncoder:
-        """Encoder with the knowledge about data values that all chunks share."""
+        """Encoder of triples; its cached knowledge about data values is shared by all chunks of
+        events.
+        """
         return TripleEncoder(
             self.plan.view, self.plan.masks, representatives=self.static.representatives
         )
 
     def partition_events(self, events: Sequence[Event | None]) -> PartitionedEvents:
-        """Encode the events' triples as columns by bucket: individual, label, time and event."""
+        """Encode the triples of events as columns for each bucket: individual, label, time, and
+        index of the event.
+        """
         texts = [text for event in events if event is not None for text in event.triples]
         counts = [0 if event is None else len(event.triples) for event in events]
         owner = np.repeat(np.arange(len(events)), counts)
         times = np.array([-1 if event is None else event.t for event in events], np.int64)
         # What was found out about values is shared, names are numbered anew.
         encoder, refused = (
-            replace(self._encoder, names=IndividualNumbers(), tuples=0),
+            replace(self._encoder, names=IndividualIds(), tuples=0),
             list[RejectedEvent](),
         )
         unused = set[int]()
@@ -123,7 +128,7 @@ class ConsistencyOperator:
 
         columns, names = encoder.encode(texts, owner, note_reject), encoder.names.names
         seen = (
-            self._make_observed_columns(events, unused, columns, names)
+            self._make_observer_columns(events, unused, columns, names)
             if self.shows_events
             else None
         )
@@ -138,26 +143,26 @@ class ConsistencyOperator:
     def _split_by_bucket(
         self, columns: EventColumns, names: Sequence[str]
     ) -> Iterator[tuple[int, tuple[EventColumns, Sequence[str]]]]:
-        """Split columns by bucket; each part has the names of only its individuals."""
+        """Yield each bucket with its columns and the names of only its individuals."""
         if self.buckets == 1 or not len(columns.key):
             yield 0, (columns, names)
             return
-        bucket = bucket_numbers(names, self.buckets)[columns.key]
+        bucket = assign_buckets(names, self.buckets)[columns.key]
         at = np.argsort(bucket, kind="stable")
         for rows in np.split(at, find_run_starts(bucket[at])[1:]):
             who, which = np.unique(columns.key[rows], return_inverse=True)
             own = EventColumns(which, columns.label[rows], columns.time[rows])
             yield int(bucket[rows[0]]), (own, [names[n] for n in who.tolist()])
 
-    def _make_observed_columns(
+    def _make_observer_columns(
         self,
         events: Sequence[Event | None],
         unused: set[int],
         columns: EventColumns,
         names: Sequence[str],
     ) -> Columns:
-        """Columns about each event for the collector's observers: time, triples, individuals and
-        labels.
+        """Columns about each event for the collector's observers: time, usable triples, individuals
+        and labels.
         """
         whole = [event or Event(-1) for event in events]
         seen = list(make_observed_events(whole, unused, columns.time, np.arange(len(columns.time))))
@@ -174,31 +179,31 @@ class ConsistencyOperator:
         }
 
     def open_state(self, bucket: int, state: bytes | None) -> ConsistencyState:
-        """Open the state of a bucket, new with the static assertions or from its bytes."""
+        """Open the state of a bucket: from saved bytes, or new with the static assertions."""
         found = ConsistencyState(self)
         if state is None:
             _, names, key, label = self.static
-            rows = np.flatnonzero(bucket_numbers(names, self.buckets)[key] == bucket)
+            rows = np.flatnonzero(assign_buckets(names, self.buckets)[key] == bucket)
             who, which = np.unique(key[rows], return_inverse=True)
-            found.names.reset([names[n] for n in who.tolist()])
+            found.names.replace_names([names[n] for n in who.tolist()])
             found.partition.add_static(which.astype(np.int64), label[rows])
         else:
             document, columns = unpack_state(state)
-            found.names.load_column(columns.pop("names"))
+            found.names.load_names(columns.pop("names"))
             found.partition.restore(Spans(**columns))
             # States of Spark's buckets had only what was told.
             found.rows.open_starts = document.get("told", document)
             found.partition.strategy.evaluations = document.get("evaluations", 0)
             # Earlier states do not have what bolts cached.
             rows, size, *bolts = document.get("cached", (0, 0))
-            found.partition.most_rows, found.partition.most_bytes = rows, size
-            found.partition.strategy.most_cached = bolts[0] if bolts else 0
+            found.partition.max_rows, found.partition.max_bytes = rows, size
+            found.partition.strategy.max_cached_spans = bolts[0] if bolts else 0
         return found
 
 
-def _pack_bucket_columns(own: tuple[EventColumns, Sequence[str]], times: Ints) -> Columns:
-    """Columns of a bucket in the form in which they are sent."""
-    columns, names = own
+def _pack_bucket_columns(content: tuple[EventColumns, Sequence[str]], times: Ints) -> Columns:
+    """Pack the columns of a bucket into the compact types in which they are sent."""
+    columns, names = content
     return {
         "who": CodedTexts(columns.key.astype(np.int32), names),
         "label": columns.label.astype(np.int32),
@@ -208,27 +213,33 @@ def _pack_bucket_columns(own: tuple[EventColumns, Sequence[str]], times: Ints) -
 
 
 class ConsistencyState:
-    """State of a bucket: live spans and names of its individuals.
+    """State of one bucket: the assertions of its individuals that are live, and the conflicts
+    reported so far.
 
     inconsistent_count: individuals in conflict at the newest time, if the stream is followed.
     live_names: remaining names if the last step dropped others, else None.
     """
 
     def __init__(self, operator: ConsistencyOperator) -> None:
-        self.operator, self.names = operator, IndividualNumbers()
+        self.operator, self.names = operator, IndividualIds()
         self.partition = StreamPartition(operator.plan)
-        self.rows = ViolationRows(
+        self.rows = ViolationRowMaker(
             operator.plan, self.partition.finder, self.names, operator.limits.end
         )
         self.inconsistent_count: int | None = None
         self.live_names: set[str] | None = None
 
     def step(self, parts: Sequence[Columns], moment: StreamTime) -> list[Row]:
-        """Add columns; return final rows, and rows of beginning conflicts if the stream is
-        followed.
+        """Add assertions; return output rows of conflicts that are final, and of those that begin
+        if the stream is followed.
         """
         taken = [
-            (np.array(self.names.numbers_of(part["who"].texts), np.int64)[part["who"].codes], part)
+            (
+                np.array(self.names.find_or_assign_ids(part["who"].texts), np.int64)[
+                    part["who"].codes
+                ],
+                part,
+            )
             for part in parts
         ]
         if taken:
@@ -242,9 +253,9 @@ class ConsistencyState:
             found = self.partition.find_live_violations()
             now = (found.start <= moment.newest) & (found.end >= moment.newest)
             self.inconsistent_count = len(np.unique(found.key[now]))
-            rows = [*rows, *self.rows.opening_rows(found, moment.first or 0, moment.newest)]
+            rows = [*rows, *self.rows.new_conflict_rows(found, moment.first or 0, moment.newest)]
         self.live_names = None
-        key = self.partition.individual_numbers()
+        key = self.partition.live_individual_ids()
         if len(self.names.names) > 2 * len(live := key[find_run_starts(key)]) + _SPARE_NAMES:
             self._retain_individuals(live)
             self.live_names = {
@@ -253,11 +264,11 @@ class ConsistencyState:
         return rows
 
     def _retain_individuals(self, live: Ints) -> None:
-        """Renumber the ``live`` individuals (ascending) and forget the others."""
-        self.partition.renumber(self.names.keep_only(live))
+        """Forget all individuals but those with the ids ``live`` (ascending), which get new ids."""
+        self.partition.renumber(self.names.keep_ids(live))
 
     def finish(self, moment: StreamTime) -> list[Row]:
-        """Return the remaining rows, clipped to start and end of the stream."""
+        """Return the remaining conflicts as output rows, clipped to start and end of the stream."""
         limits, found = self.operator.limits, self.partition.finish()
         first = moment.first if limits.start is None else limits.start
         last = moment.newest if limits.end is None else limits.end
@@ -268,19 +279,21 @@ class ConsistencyState:
         return self.rows.final_rows(within)
 
     def to_bytes(self) -> bytes:
-        """Serialise live spans, names and the reported open conflicts."""
-        key, partition = self.partition.individual_numbers(), self.partition
+        """Serialise the live assertions, the names of individuals and the reported open conflicts."""
+        key, partition = self.partition.live_individual_ids(), self.partition
         self._retain_individuals(key[find_run_starts(key)])
         document = {
             "told": self.rows.open_starts,
             "evaluations": partition.strategy.evaluations,
             "cached": [
-                partition.most_rows,
-                partition.most_bytes,
-                partition.strategy.most_cached,
+                partition.max_rows,
+                partition.max_bytes,
+                partition.strategy.max_cached_spans,
             ],
         }
-        return pack_state(document, {**partition.spans._asdict(), "names": self.names.to_column()})
+        return pack_state(
+            document, {**partition.spans._asdict(), "names": self.names.names_to_column()}
+        )
 
 
 #: How many events are taken at once.
@@ -291,7 +304,9 @@ BUCKETS_IN_TASKS = 32
 
 @dataclass(frozen=True)
 class ConsistencySettings:
-    """Settings of a run: start and end, batch size, harmless leftovers, and whether it is followed."""
+    """Settings of a check: start and end of the stream, batch size, accepted leftovers, and whether
+    sources are followed.
+    """
 
     start: int | None = option(
         None,
@@ -323,7 +338,8 @@ class ConsistencySettings:
 
 @dataclass
 class ConsistencyCollector:
-    """Collector of one checked stream (`shiq.streams.front.operator.Collector`).
+    """Writes the conflicts of one checked stream as output rows and keeps its verdicts (implements
+    `shiq.streams.front.operator.Collector`).
 
     emit: receives rows as they become known.
     inconsistent_count: individuals and pairs in conflict at the newest time, if the stream is
@@ -348,14 +364,14 @@ class ConsistencyCollector:
     inconsistent_count: int | None = None
 
     def __post_init__(self) -> None:
-        self.partition, self.names = StreamPartition(self.plan), IndividualNumbers()
+        self.partition, self.names = StreamPartition(self.plan), IndividualIds()
         self.verdicts = VerdictTimeline(self.plan.window)
         self.leftovers = list(self.plan.leftovers)
-        self.intake.window, self.intake.on_reject = self.plan.window, self._note_reject
+        self.intake.window, self.intake.on_reject = self.plan.window, self._record_reject
         self._started_at = perf_counter()
 
     def load_static(self, static: Any) -> None:
-        """Load the assertions that hold at all times: the ontology's own and ``static``."""
+        """Load the assertions that hold at all times: those of the ontology, and ``static``."""
         assertions = list(self.plan.abox)
         if static is not None:
             sources = list(static) if isinstance(static, list | tuple) else [static]
@@ -372,7 +388,7 @@ class ConsistencyCollector:
             self.plan.view, self.plan.masks, representatives=find_representatives(assertions)
         )
         left: list[object] = []
-        columns = encode_static(encoder, assertions, left.append)
+        columns = encode_static_assertions(encoder, assertions, left.append)
         if left:
             reason = "a static assertion that is of neither a named class nor a property"
             self.leftovers.append(
@@ -380,7 +396,7 @@ class ConsistencyCollector:
             )
         self.counts["tuples"] = encoder.tuples
         names = list(encoder.names.names)
-        self.static = StaticContent(encoder.representatives, names, columns.key, columns.label)
+        self.static = StaticAssertions(encoder.representatives, names, columns.key, columns.label)
         self.partition.add_static(columns.key, columns.label)
         if self.observers:
             self.names = encoder.names
@@ -392,32 +408,32 @@ class ConsistencyCollector:
         self._started_at = perf_counter()
 
     def operator(self, *, in_tasks: bool = False) -> ConsistencyOperator:
-        """Operator with the static assertions, for this process or for tasks."""
+        """Operator with the static assertions, to run in this process or in cluster tasks."""
         limits = self.intake.limits(self.settings.start, self.settings.end)
         how = self.settings.follow, bool(self.observers), BUCKETS_IN_TASKS if in_tasks else 1
         return ConsistencyOperator(self.plan, self.static, limits, *how)
 
     @property
     def batch_size(self) -> int:
-        """Number of events in a step."""
+        """Number of events that are processed together."""
         return self.settings.batch
 
-    def _note_reject(self, kind: str, t: int | None) -> None:
-        """Make the verdict undetermined while a rejected event could be live."""
+    def _record_reject(self, kind: str, t: int | None) -> None:
+        """Make the verdict undetermined at the times at which a rejected event could be live."""
         if kind not in self.settings.allow:
-            self.verdicts.add_unused(t)
+            self.verdicts.record_unused_event(t)
 
     def flush(self) -> None:
-        """Do nothing: rows are never buffered."""
+        """Do nothing: output rows are never buffered."""
 
     def observe_rejected(self, text: str) -> None:
-        """Show the text of a rejected record to the observers."""
+        """Pass the text of a rejected record to the observers."""
         for one in self.observers:
             one.observe_rejected(text)
 
     def collect(self, report: BatchReport, rows: Iterable[Row]) -> None:
-        """Write the rows of a batch: final ones, those of observers, then those of beginning
-        conflicts.
+        """Write the output rows of a batch: final conflicts, rows of observers, then conflicts that
+        begin.
         """
         report.update_intake(self.intake, self.counts)
         self._notify_observers(
@@ -426,20 +442,20 @@ class ConsistencyCollector:
                 for of in zip(*report.collector_columns.values())
             ]
         )
-        found = sorted(rows, key=row_sort_key)
+        found = sorted(rows, key=conflict_row_sort_key)
         for state in report.states:
             self.partition, self.inconsistent_count = state.partition, state.inconsistent_count
             if state.live_names is not None:
-                self.verdicts.close_spans(state.live_names)
-        self._emit_final([row for row in found if row["final"]])
+                self.verdicts.finish_spans(state.live_names)
+        self._emit_final_rows([row for row in found if row["final"]])
         self._advance_observers((self.intake.tracker.watermark or 0) - 1)
         self.emit([row for row in found if not row["final"]])
 
     def _notify_observers(self, rows: list[Row]) -> None:
-        """Show the events of a batch to the observers."""
-        who = self.names.numbers_of(name for row in rows for name in row["who"])
+        """Pass the events of a batch, given as rows of columns, to the observers."""
+        who = self.names.find_or_assign_ids(name for row in rows for name in row["who"])
         label = [number for row in rows for number in row["label"]]
-        codes = self.plan.masks.encode(np.array(who, np.int64), np.array(label, np.int64))
+        codes = self.plan.masks.encode_codes(np.array(who, np.int64), np.array(label, np.int64))
         ends = np.cumsum([len(row["who"]) for row in rows]).tolist()
         for row, low, high in zip(rows, [0, *ends], ends):
             for one in self.observers:
@@ -451,55 +467,57 @@ class ConsistencyCollector:
                 else:
                     one.observe_rejected(row["text"])
 
-    def _emit_final(self, rows: list[Row]) -> None:
-        """Write final rows and add them to the verdicts."""
+    def _emit_final_rows(self, rows: list[Row]) -> None:
+        """Write output rows of final conflicts and add them to the verdicts."""
         begun = perf_counter()
         self.emit(rows)
-        self.verdicts.add_rows(rows)
+        self.verdicts.add_conflict_rows(rows)
         self.rows += rows
         self.seconds["writing"] += perf_counter() - begun
 
     def _advance_observers(self, upto: int) -> None:
-        """Let the observers process all up to a time, and drop names that they no longer need."""
+        """Let the observers process all events up to a time; then free the ids of individuals that
+        none of them needs.
+        """
         for one in self.observers:
             begun = perf_counter()
             rows, unsure = one.advance_watermark(upto)
             self.seconds[one.name] = self.seconds.get(one.name, 0.0) + perf_counter() - begun
-            self._emit_final(list(rows))
+            self._emit_final_rows(list(rows))
             for c in unsure:
-                self.verdicts.add_undecided(c)
+                self.verdicts.record_undecided_check(c)
         live: Ints = np.unique(
             np.concatenate([[], *(one.needed_individuals() for one in self.observers)])
         )
         if len(self.names.names) > 2 * len(live) + _SPARE_NAMES:
-            numbers = self.names.keep_only(live.astype(np.int64))
+            numbers = self.names.keep_ids(live.astype(np.int64))
             for one in self.observers:
                 one.renumber(numbers)
 
     def finish(self, rows: Iterable[Row]) -> StreamResult:
-        """Write the last rows and return the result."""
+        """Write the remaining conflicts and return the result of the check."""
         newest, rejects = self.intake.tracker.newest, self.intake.rejects
         rejects.raise_if_all_rejected(newest is None)
         first = self.intake.first if self.settings.start is None else self.settings.start
         last = newest if self.settings.end is None else self.settings.end
-        found = sorted(rows, key=row_sort_key)
+        found = sorted(rows, key=conflict_row_sort_key)
         self._advance_observers(END if last is None else last)
-        self._emit_final(found)
+        self._emit_final_rows(found)
         is_stream = first is not None and last is not None and first <= last
-        runs = self.verdicts.verdict_runs(first, last) if is_stream else []  # type: ignore[arg-type]
+        runs = self.verdicts.make_verdict_rows(first, last) if is_stream else []  # type: ignore[arg-type]
         leftovers = [*self.leftovers, *rejects.leftovers()]
         values = {run["verdict"] for run in runs}
         undetermined = Verdict.UNDETERMINED.value in values or any(
             is_blocking(leftover, self.settings.allow) for leftover in leftovers
         )
         verdict = stream_verdict(Verdict.INCONSISTENT.value in values, undetermined)
-        whole = tuple(sorted(self.rows, key=row_sort_key))
+        whole = tuple(sorted(self.rows, key=conflict_row_sort_key))
         return StreamResult(
             verdict, tuple(leftovers), self._collect_statistics(), whole, tuple(runs)
         )
 
     def _collect_statistics(self) -> dict[str, Any]:
-        """Counts, sizes and seconds of the run."""
+        """Counts, sizes and seconds of the run, as the result reports them."""
         self.seconds["reading"] = 0.0
         self.seconds["reading"] = perf_counter() - self._started_at - sum(self.seconds.values())
         counts = dict(self.counts)
@@ -510,9 +528,9 @@ class ConsistencyCollector:
             "tuples": tuples,
             "evaluations": self.partition.strategy.evaluations,
             "cached": {
-                "rows": self.partition.most_rows,
-                "bytes": self.partition.most_bytes,
-                "bolts": self.partition.strategy.most_cached,
+                "rows": self.partition.max_rows,
+                "bytes": self.partition.max_bytes,
+                "bolts": self.partition.strategy.max_cached_spans,
             },
             "rejected": dict(self.intake.rejects.counts),
             "seconds": {name: round(spent, 3) for name, spent in self.seconds.items()},
@@ -526,13 +544,15 @@ class ConsistencyCollector:
             "beside": {one.name: one.state() for one in self.observers},
             "counts": self.counts,
         }
-        return pack_state(document, {"names": self.names.to_column()})
+        return pack_state(document, {"names": self.names.names_to_column()})
 
     def restore(self, state: bytes) -> None:
-        """Continue from the `state` of another run with the same static assertions."""
+        """Continue from the `state` that a collector of another run saved with the same static
+        assertions.
+        """
         document, columns = unpack_state(state)
         if self.observers:
-            self.names.load_column(columns["names"])
+            self.names.load_names(columns["names"])
         self.intake.restore(document["arrivals"])
         self.verdicts.restore(document["verdicts"])
         for one in self.observers:
@@ -541,5 +561,5 @@ class ConsistencyCollector:
         self.counts = {"tuples": document.get("tuples", 0), **document["counts"]}
 
     def legacy_bucket_states(self, state: bytes) -> list[bytes]:
-        """State of the only bucket in a checkpoint of versions without buckets."""
+        """State of the only bucket in a checkpoint of older versions, which had no buckets."""
         return [state]

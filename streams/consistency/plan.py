@@ -1,4 +1,5 @@
-"""Plan for checking streams against a TBox: closed and grouped negative inclusions, and bolts.
+"""Compile a TBox for checking streams: closed and grouped negative inclusions, and the pipeline
+that tests them.
 
 A bolt is a stage of a pipeline that tests some groups of negative inclusions. A cut says after
 which groups bolts end.
@@ -42,10 +43,10 @@ from shiq.streams.consistency.negative_inclusions import (
     RootMasks,
     UnfoldingError,
     build_masks,
-    close_negatives,
+    close_negative_inclusions,
     find_conflict_origins,
+    find_minimal_contradictions,
     find_refuting_negative,
-    materialise_closure,
     select_roots,
 )
 from shiq.streams.consistency.topology import (
@@ -53,7 +54,7 @@ from shiq.streams.consistency.topology import (
     Cut,
     add_expected_evaluations,
     build_bolts,
-    count_tests,
+    count_displayed_tests,
     estimate_label_rates,
     find_cheapest_cut,
 )
@@ -67,7 +68,7 @@ Labels: TypeAlias = tuple[str, ...]
 
 
 class UnsupportedAxiom(NamedTuple):
-    """Axiom that is left out, with the reason."""
+    """Axiom that stream checking ignores, with the reason."""
 
     axiom: str
     reason: str
@@ -75,7 +76,8 @@ class UnsupportedAxiom(NamedTuple):
 
 @dataclass(frozen=True)
 class StreamPlan:
-    """Compiled TBox for checking streams; immutable.
+    """Compiled TBox for checking streams: the contradictions to look for, and the strategy that
+    finds them. Immutable.
 
     negatives: the closed negative inclusions with their axioms.
     root_groups: their roots by group.
@@ -103,18 +105,18 @@ class StreamPlan:
 
     @cached_property
     def all_roots(self) -> Group:
-        """Roots of all groups."""
+        """Most general negative inclusions of all groups."""
         return tuple(negative for group in self.root_groups for negative in group)
 
     @cached_property
     def masks(self) -> RootMasks:
-        """Bit masks of all roots."""
+        """Bit masks of all roots, for finding individuals with contradicting labels."""
         return build_masks(self.view, self.all_roots)
 
     @property
     def mask(self) -> dict[str, float] | None:
-        """Cost of the masks: labels, matrices, bytes, and expected evaluations per time unit; None
-        for bolts.
+        """Size and cost of the bit masks: labels, matrices, bytes, and expected evaluations per
+        time unit; None for other strategies.
         """
         if self.strategy != "mask":
             return None
@@ -131,22 +133,22 @@ class StreamPlan:
 
     @property
     def roots(self) -> tuple[Labels, ...]:
-        """Roots as they are displayed."""
+        """Most general negative inclusions, as displayed."""
         return tuple(map(display_labels, self.all_roots))
 
     @property
     def groups(self) -> tuple[tuple[Labels, ...], ...]:
-        """Groups of roots as they are displayed."""
+        """Groups of most general negative inclusions, as displayed."""
         return tuple(tuple(map(display_labels, group)) for group in self.root_groups)
 
     @property
     def lanes(self) -> int:
-        """Number of 64-bit words that a mask needs."""
+        """Number of 64-bit words for one bit per root."""
         return -(-len(self.all_roots) // 64)
 
     @property
     def positive(self) -> tuple[Labels, ...]:
-        """Positive inclusions as they are displayed."""
+        """Positive inclusions (sublabel, superlabel), as displayed."""
         special = self.view.auxiliary_labels
         return tuple(
             sorted(
@@ -158,17 +160,17 @@ class StreamPlan:
 
     @property
     def negative(self) -> tuple[Labels, ...]:
-        """Negative inclusions of the TBox as they are displayed."""
+        """Negative inclusions that the TBox states, as displayed."""
         return tuple(sorted(map(display_labels, self.view.negative)))
 
     @property
     def horn(self) -> tuple[tuple[Labels, str], ...]:
-        """Horn rules (body, head), sorted."""
+        """Horn rules (body labels, head label), sorted."""
         return tuple(sorted((tuple(sorted(body)), head) for body, head in self.view.horn_rules))
 
     @cached_property
     def unsatisfiable(self) -> Labels:
-        """Unsatisfiable labels as they are displayed."""
+        """Unsatisfiable labels, as displayed."""
         labels = self.view.vocabulary - self.view.auxiliary_labels
         return tuple(
             sorted(
@@ -180,14 +182,16 @@ class StreamPlan:
 
     @property
     def left_out(self) -> tuple[UnsupportedAxiom, ...]:
-        """Axioms that are left out, with the reasons."""
+        """Axioms that stream checking ignores, with the reasons."""
         return tuple(
             UnsupportedAxiom(leftover.text or leftover.message, leftover.message)
             for leftover in self.leftovers
         )
 
     def conflict_axioms(self, conflict: Negative) -> tuple[str, ...]:
-        """Axioms that make labels contradict, in functional syntax and in the ontology's order."""
+        """Axioms that make the labels of ``conflict`` contradict, in functional syntax and in the
+        ontology's order.
+        """
         origins = find_conflict_origins(self.view, self.negatives, conflict)
         for label in conflict:
             if label[0] == OUT_OF_RANGE:
@@ -200,7 +204,9 @@ class StreamPlan:
 
     @property
     def settings(self) -> dict[str, str]:
-        """Settings of a checkpoint that change rows, as short texts."""
+        """Settings that change output rows, as short texts; a checkpoint made with other ones is
+        refused.
+        """
         texts = (
             *map(axiom_text, self.view.axioms),
             *(" ".join(display_labels(labels)) for labels in self.view.negative),
@@ -240,7 +246,7 @@ _BOLT_FIELDS = ("groups", "conjunctions", "inferences", "expected_evaluations")
 
 
 def display_labels(labels: Negative) -> Labels:
-    """Labels of a negative inclusion as displayed and sorted: (B, B) for {B}."""
+    """Labels of a negative inclusion as displayed: sorted, and (B, B) for the single label B."""
     ordered = tuple(sorted(map(display_label, labels)))
     return ordered * 2 if len(ordered) == 1 else ordered
 
@@ -257,8 +263,8 @@ def plan(
     most_cached: float | None = None,
     catalog: Catalogs | None = None,
 ) -> StreamPlan:
-    """Plan how streams are checked for contradictions with ``tbox``, in windows of ``window`` + 1
-    points.
+    """Compile ``tbox`` to a plan for finding contradictions in streams, in windows of ``window`` +
+    1 time points.
 
     tbox: a TBox, or anything that `read_ontology` reads.
     cut: groups after which bolts end, () for one bolt, or ``auto``; only for the strategy ``ltm``.
@@ -273,7 +279,9 @@ def plan(
     reading = read_ontology(
         list(tbox) if isinstance(tbox, list | tuple) else [tbox], catalog=known, chains=False
     )
-    seen, negatives, leftovers = _close_view(build_dl_lite_view(reading.tbox), assume)
+    seen, negatives, leftovers = _close_negative_inclusions(
+        build_dl_lite_view(reading.tbox), assume
+    )
     kept = tuple(
         leftover for leftover in (*reading.leftovers, *leftovers) if is_blocking(leftover, allow)
     )
@@ -285,7 +293,7 @@ def plan(
         chosen = find_cheapest_cut(seen, groups, by_label, most_cached)
     else:
         chosen = _check_cut(cut, len(groups))
-    complete = materialise_closure(
+    complete = find_minimal_contradictions(
         seen, (root for group in groups for root in group), seen.vocabulary
     )
     pipeline = (
@@ -302,43 +310,44 @@ def plan(
         negatives,
         groups,
         pipeline,
-        count_tests(seen, complete),
+        count_displayed_tests(seen, complete),
         kept,
         reading.abox,
         sum(by_label.values()),
     )
 
 
-def _close_view(
-    seen: DLLiteView, assume: Sequence[str]
+def _close_negative_inclusions(
+    view: DLLiteView, assume: Sequence[str]
 ) -> tuple[DLLiteView, dict[Negative, Origins], list[Leftover]]:
-    """Close the negative inclusions of a view; leave out Horn rules that unfold too far.
+    """Close the negative inclusions of a DL-Lite view; drop its Horn rules if they unfold into too
+    many.
 
     Returns: the view, its negative inclusions, and leftovers for what is left out.
     """
     if "siblings-disjoint" in assume:
-        seen = assume_siblings_disjoint(seen)
+        view = assume_siblings_disjoint(view)
     try:
-        negatives = close_negatives(seen)
+        negatives = close_negative_inclusions(view)
     except UnfoldingError:
         reason = f"together with others it unfolds into more than {pluralize(MOST_UNFOLDED, 'set')} of labels"
-        more = {index: reason for origins in seen.horn_rules.values() for index in origins}
-        seen = replace(seen, horn_rules={}, unsupported_axioms={**seen.unsupported_axioms, **more})
-        negatives = close_negatives(seen)
+        more = {index: reason for origins in view.horn_rules.values() for index in origins}
+        view = replace(view, horn_rules={}, unsupported_axioms={**view.unsupported_axioms, **more})
+        negatives = close_negative_inclusions(view)
     leftovers = [
         Leftover(
             "outside-dl-lite",
             reason,
-            text=axiom_text(seen.axioms[index]),
-            values=(seen.axioms[index],),
+            text=axiom_text(view.axioms[index]),
+            values=(view.axioms[index],),
         )
-        for index, reason in seen.unsupported_axioms.items()
+        for index, reason in view.unsupported_axioms.items()
     ]
-    return seen, negatives, leftovers
+    return view, negatives, leftovers
 
 
 def _check_settings(window: int, strategy: str, grouping: str, assume: Sequence[str]) -> None:
-    """Refuse unknown or malformed settings of a plan."""
+    """Raise UsageError for unknown or malformed settings of a plan."""
     if isinstance(window, bool) or not isinstance(window, int) or not 0 <= window < 1 << 61:
         raise UsageError(f"{window!r} is no length of a window", "Give a whole number from 0 on.")
     for what, value, known in (
@@ -353,7 +362,9 @@ def _check_settings(window: int, strategy: str, grouping: str, assume: Sequence[
 
 
 def _check_cut(cut: Cut | str, groups: int) -> Cut:
-    """Refuse a malformed cut."""
+    """Validate a cut of a pipeline of ``groups`` groups into bolts, and return it as a tuple.
+    Raises: UsageError.
+    """
     places = cut if not isinstance(cut, str) else ()
     if (
         isinstance(cut, str)

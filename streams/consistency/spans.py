@@ -1,4 +1,5 @@
-"""Live spans of assertions as columns: build them from points of time, and join them.
+"""Periods in which assertions are live, as columns: made from times of events, and joined where
+they touch.
 
 A span [start, end] of a code (an individual and a label) is the period in which an assertion is
 live: from t to t + window. Joined spans of one code neither overlap nor touch. So an intersection
@@ -21,25 +22,27 @@ BEGINNING, END = -1, (1 << 63) - 1
 
 
 class Spans(NamedTuple):
-    """Columns of spans, sorted by code and start."""
+    """Columns of periods: a code (individual and label) with the first and last time at which the
+    assertion is live. Sorted by code and start.
+    """
 
     code: Ints
     start: Ints
     end: Ints
 
     def select(self, rows: Ints | Flags) -> Spans:
-        """Spans of these rows or flags."""
+        """Periods with these row indexes or flags."""
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows
         return Spans(self.code[rows], self.start[rows], self.end[rows])
 
 
 def empty_spans() -> Spans:
-    """Make an empty table of spans."""
+    """Make a table without periods."""
     return Spans(*(np.empty(0, np.int64) for _ in range(3)))
 
 
 def make_live_spans(code: Ints, time: Ints, window: int) -> Spans:
-    """Join the spans of assertions at points of time, in any order."""
+    """Make the joined periods in which assertions are live, from their times in any order."""
     if not len(code):
         return empty_spans()
     low, width = int(time.min()), int(time.max() - time.min()).bit_length()
@@ -54,16 +57,16 @@ def make_live_spans(code: Ints, time: Ints, window: int) -> Spans:
     np.logical_or(code[1:] != code[:-1], time[1:] - time[:-1] > window + 1, out=begins[1:])
     first = np.flatnonzero(begins)
     last = np.append(first[1:], len(code)) - 1
-    return Spans(code[first], time[first], live_until(time[last], window))
+    return Spans(code[first], time[first], last_live_time(time[last], window))
 
 
-def live_until(time: Ints, window: int) -> Ints:
+def last_live_time(time: Ints, window: int) -> Ints:
     """Last time at which an assertion made at ``time`` is live."""
     return np.minimum(time, END - window) + window
 
 
 def join_spans(parts: Sequence[Spans]) -> Spans:
-    """Join overlapping and touching spans of each code."""
+    """Merge tables of periods, and join the overlapping or touching periods of each code."""
     code, start, end = (np.concatenate(columns) for columns in zip(*parts))
     if not len(code):
         return empty_spans()
@@ -79,7 +82,7 @@ def join_spans(parts: Sequence[Spans]) -> Spans:
 
 
 def _sort_by_code_and_start(code: Ints, start: Ints) -> Ints:
-    """Indexes that sort by code and start. A stable sort is fast here: the parts are sorted
+    """Row indexes that sort by code, then start. The stable sort is fast here: the parts are sorted
     already.
     """
     low, width = int(start.min()), int(start.max() - start.min()).bit_length()
@@ -89,7 +92,9 @@ def _sort_by_code_and_start(code: Ints, start: Ints) -> Ints:
 
 
 def _running_maximum(begins: Flags, end: Ints) -> Ints:
-    """Running maximum of ``end`` within each group; ``begins`` flags the first row of a group."""
+    """Running maximum of ``end`` within each group of rows; ``begins`` flags the first row of a
+    group.
+    """
     low, group = int(end.min()), np.cumsum(begins, dtype=np.int64)
     wide = int(end.max()) - low + 1
     if int(group[-1]) * wide < 1 << 62:

@@ -1,4 +1,5 @@
-"""State of a bucket in consistency checking: live spans of individuals, from batches to violations.
+"""State of a bucket in consistency checking: keeps the live assertions of individuals and finds
+violations among them.
 
 A span that ended before watermark - 1 can neither meet nor touch a future one. When such spans are
 removed, the violations that end with them are final. Other violations are found when one of their
@@ -29,7 +30,7 @@ from shiq.streams.consistency.spans import (
     empty_spans,
     find_run_starts,
     join_spans,
-    live_until,
+    last_live_time,
     make_live_spans,
 )
 from shiq.streams.consistency.topology import Bolt
@@ -48,30 +49,34 @@ LabelSpans: TypeAlias = list[tuple[int, int]]
 
 
 class SuspectStrategy:
-    """Base class of strategies, which select individuals that may be in a conflict.
+    """Base class of strategies that select suspects: individuals whose live labels may contradict.
+    Suspects are then checked exactly.
 
     evaluations: number of tests made.
-    most_cached: largest number of spans that the strategy itself stored.
+    max_cached_spans: largest number of spans that the strategy itself stored.
     """
 
     evaluations: int = 0
-    most_cached: int = 0
+    max_cached_spans: int = 0
 
-    def process(self, key: Ints, label: Ints, start: Ints, end: Ints) -> None:
-        """Process arriving assertions."""
+    def process_assertions(self, key: Ints, label: Ints, start: Ints, end: Ints) -> None:
+        """Take arriving assertions: individual ids, label indexes, and first and last live time."""
 
-    def suspect_runs(self, key: Ints, label: Ints, starts: Ints) -> Flags:
-        """Flag the runs of labels, one run per individual, that may contradict.
+    def flag_suspects(self, key: Ints, label: Ints, starts: Ints) -> Flags:
+        """Flag the individuals whose labels may contradict. ``key``, ``label``: one run of rows per
+        individual.
 
         starts: index of each run's first row in ``key`` and ``label``.
         """
         raise NotImplementedError
 
-    def drop_before(self, before: int) -> None:
-        """Drop stored spans that ended before a time."""
+    def drop_spans_before(self, before: int) -> None:
+        """Drop stored periods that ended before the time ``before``."""
 
     def renumber(self, numbers: Mapping[int, int]) -> None:
-        """Apply the new numbers of the remaining individuals."""
+        """Replace the ids of individuals by new ones; those that are missing from ``numbers`` are
+        gone.
+        """
 
 
 @dataclass
@@ -80,15 +85,16 @@ class MaskStrategy(SuspectStrategy):
 
     masks: RootMasks
 
-    def suspect_runs(self, key: Ints, label: Ints, starts: Ints) -> Flags:
-        """Flag the runs whose labels violate a root."""
+    def flag_suspects(self, key: Ints, label: Ints, starts: Ints) -> Flags:
+        """Flag the individuals whose labels violate a root (most general negative inclusion)."""
         self.evaluations += len(label)
-        return self.masks.suspect_runs(label, starts)
+        return self.masks.flag_suspects(label, starts)
 
 
 @dataclass
 class _BoltState:
-    """State of a bolt: its tests and the live spans that it stores.
+    """State of one bolt (pipeline stage): the contradictions that it tests, and the live periods
+    that it stores for them.
 
     partners: by label, the other labels of each conjunction that contains it.
     cache: spans by individual and label.
@@ -99,8 +105,10 @@ class _BoltState:
     cache: dict[int, dict[str, LabelSpans]] = field(default_factory=lambda: defaultdict(dict))
     cached_spans: int = 0
 
-    def process(self, key: int, label: str, start: int, end: int) -> bool:
-        """Store an assertion; return whether it contradicts stored ones by some conjunction."""
+    def store_and_test(self, key: int, label: str, start: int, end: int) -> bool:
+        """Store an assertion; return whether it contradicts stored ones that are live at the same
+        time.
+        """
         partners = self.partners.get(label)
         if not partners:
             return False
@@ -109,27 +117,29 @@ class _BoltState:
         live[label] = add_span(before, start, end)
         self.cached_spans += len(live[label]) - len(before)
         # Each conjunction is an operation of its own, and says what it finds.
-        return sum(_are_live_at_once(live, others, start, end) for others in partners) > 0
+        return sum(_are_live_together(live, others, start, end) for others in partners) > 0
 
 
-def _are_live_at_once(
+def _are_live_together(
     live: Mapping[str, LabelSpans], others: Sequence[str], start: int, end: int
 ) -> bool:
-    """Whether all ``others`` are live at one common time between ``start`` and ``end``."""
+    """Whether all labels ``others`` are live at one common time between ``start`` and ``end``."""
     if not others:
         return True
     for s, e in live.get(others[0], ()):
         if (
             s <= end
             and e >= start
-            and _are_live_at_once(live, others[1:], max(s, start), min(e, end))
+            and _are_live_together(live, others[1:], max(s, start), min(e, end))
         ):
             return True
     return False
 
 
 def add_span(live: LabelSpans, start: int, end: int) -> LabelSpans:
-    """Add a span to the joined spans of a label."""
+    """Add the period from ``start`` to ``end`` to the disjoint live periods of a label, joining
+    those that touch.
+    """
     kept = []
     for s, e in live:
         if s - 1 <= end and e >= start - 1:
@@ -140,33 +150,39 @@ def add_span(live: LabelSpans, start: int, end: int) -> LabelSpans:
 
 
 class BoltStrategy(SuspectStrategy):
-    """Strategy that passes each assertion from bolt to bolt, each time as a more general label."""
+    """Strategy that passes each assertion through a pipeline of bolts, to each as a more general
+    label (methods NTM and LTM).
+    """
 
     def __init__(self, labels: Sequence[str], bolts: Sequence[Bolt], window: int) -> None:
         self._labels, self._window, self._dropped_before = labels, window, 0
         self.stages = [_BoltState(_find_partners(bolt), bolt.lift) for bolt in bolts]
         self._suspects: set[int] = set()
 
-    def process(self, key: Ints, label: Ints, start: Ints, end: Ints) -> None:
-        """Pass assertions through all bolts and note individuals in conflict."""
+    def process_assertions(self, key: Ints, label: Ints, start: Ints, end: Ints) -> None:
+        """Pass assertions through all bolts; remember the individuals for which one finds a
+        contradiction.
+        """
         for x, n, s, e in zip(key.tolist(), label.tolist(), start.tolist(), end.tolist()):
             arriving: tuple[str, ...] = (self._labels[n],)
             for stage in self.stages:
                 onward: dict[str, None] = {}
                 for name in arriving:
                     self.evaluations += len(stage.partners.get(name, ()))
-                    if stage.process(x, name, s, e):
+                    if stage.store_and_test(x, name, s, e):
                         self._suspects.add(x)
                     onward |= dict.fromkeys(stage.lift.get(name, ()))
                 arriving = tuple(onward)
-        self.most_cached = max(self.most_cached, sum(stage.cached_spans for stage in self.stages))
+        self.max_cached_spans = max(
+            self.max_cached_spans, sum(stage.cached_spans for stage in self.stages)
+        )
 
-    def suspect_runs(self, key: Ints, label: Ints, starts: Ints) -> Flags:
-        """Flag the runs of individuals that some bolt found in conflict."""
+    def flag_suspects(self, key: Ints, label: Ints, starts: Ints) -> Flags:
+        """Flag the individuals for which some bolt found a contradiction."""
         return np.fromiter((x in self._suspects for x in key[starts].tolist()), bool, len(starts))
 
-    def drop_before(self, before: int) -> None:
-        """Drop stored spans that ended before a time, once per window."""
+    def drop_spans_before(self, before: int) -> None:
+        """Drop stored periods that ended before the time ``before``; does so once per window."""
         if before - self._dropped_before <= self._window:
             return  # once a window is enough
         self._dropped_before = before
@@ -186,7 +202,9 @@ class BoltStrategy(SuspectStrategy):
             )
 
     def renumber(self, numbers: Mapping[int, int]) -> None:
-        """Apply the new numbers of the remaining individuals."""
+        """Replace the ids of individuals by new ones; those that are missing from ``numbers`` are
+        gone.
+        """
         self._suspects = {numbers[x] for x in self._suspects if x in numbers}
         for stage in self.stages:
             kept = {numbers[x]: live for x, live in stage.cache.items() if x in numbers}
@@ -195,7 +213,7 @@ class BoltStrategy(SuspectStrategy):
 
 
 def _find_partners(bolt: Bolt) -> dict[str, tuple[tuple[str, ...], ...]]:
-    """For each label, the other labels of each conjunction that contains it."""
+    """For each label, the sets of other labels with which a bolt tests it for contradiction."""
     found: dict[str, list[tuple[str, ...]]] = {}
     for test in bolt.tests:
         for label in test:
@@ -206,91 +224,99 @@ def _find_partners(bolt: Bolt) -> dict[str, tuple[tuple[str, ...], ...]]:
 def make_strategy(
     name: str, masks: RootMasks, bolts: Sequence[Bolt], window: int
 ) -> SuspectStrategy:
-    """Make the strategy with this name."""
+    """Make the strategy with this name: masks or bolts."""
     return MaskStrategy(masks) if name == "mask" else BoltStrategy(masks.labels, bolts, window)
 
 
 class StreamPartition:
-    """Live spans of some individuals, which are numbered from 0; codes are those of `RootMasks`."""
+    """Live assertions of the individuals of one bucket, and the violations among them. Individuals
+    have ids from 0.
+    """
 
     def __init__(self, plan: StreamPlan) -> None:
         self.masks = plan.masks
         self.finder, self.window = ViolationFinder(self.masks), plan.window
         self.strategy = make_strategy(plan.strategy, self.masks, plan.bolts, plan.window)
         self.spans = empty_spans()
-        self.most_rows = self.most_bytes = 0
+        self.max_rows = self.max_bytes = 0
 
     def add_assertions(self, key: Ints, label: Ints, time: Ints) -> None:
-        """Add the assertions of a batch, in any order."""
-        self.strategy.process(key, label, time, live_until(time, self.window))
-        self._add_spans(make_live_spans(self.masks.encode(key, label), time, self.window))
+        """Add the assertions of a batch: individual ids, label indexes and times, in any order."""
+        self.strategy.process_assertions(key, label, time, last_live_time(time, self.window))
+        self._add_spans(make_live_spans(self.masks.encode_codes(key, label), time, self.window))
 
     def add_static(self, key: Ints, label: Ints) -> None:
-        """Add assertions that are live at all times."""
+        """Add assertions that are live at all times: individual ids and label indexes."""
         begin, end = np.full(len(key), BEGINNING, np.int64), np.full(len(key), END, np.int64)
-        self.strategy.process(key, label, begin, end)
-        self._add_spans(Spans(self.masks.encode(key, label), begin, end))
+        self.strategy.process_assertions(key, label, begin, end)
+        self._add_spans(Spans(self.masks.encode_codes(key, label), begin, end))
 
     def restore(self, spans: Spans) -> None:
-        """Continue from the `spans` of another partition with the same plan."""
-        self.strategy.process(*self.masks.decode(spans.code), spans.start, spans.end)
+        """Continue from the live `spans` of another partition with the same plan."""
+        self.strategy.process_assertions(
+            *self.masks.decode_codes(spans.code), spans.start, spans.end
+        )
         self.spans = spans
 
     def _add_spans(self, spans: Spans) -> None:
-        """Join spans with the live ones and update the largest sizes."""
+        """Join new live periods with the stored ones and update the largest sizes."""
         self.spans = (
             join_spans([self.spans, spans]) if len(self.spans.code) else join_spans([spans])
         )
-        self.most_rows = max(self.most_rows, len(self.spans.code))
-        self.most_bytes = max(self.most_bytes, sum(column.nbytes for column in self.spans))
+        self.max_rows = max(self.max_rows, len(self.spans.code))
+        self.max_bytes = max(self.max_bytes, sum(column.nbytes for column in self.spans))
 
     def remove_ended(self, watermark: int) -> Violations:
-        """Remove spans that ended before ``watermark``; return the violations that became final."""
+        """Remove the assertions that cannot meet an event from ``watermark`` on; return the
+        violations that became final.
+        """
         before = watermark - 1
         ended = self.spans.end < before
         if not ended.any():
             return concatenate_violations([])
         found = self._find_violations(self._spans_of_individuals(ended))
         self.spans = self.spans.select(~ended)
-        self.strategy.drop_before(before)
+        self.strategy.drop_spans_before(before)
         return found.select(found.end < before)
 
     def finish(self) -> Violations:
-        """Return all remaining violations."""
+        """Return all remaining violations, and forget the assertions."""
         found, self.spans = self._find_violations(self.spans), empty_spans()
         return found
 
     def _spans_of_individuals(self, ended: Flags) -> Spans:
-        """All spans of the individuals that have a span flagged in ``ended``."""
-        starts = find_run_starts(key := self.individual_numbers())
+        """All live periods of the individuals of whom one period is flagged in ``ended``."""
+        starts = find_run_starts(key := self.live_individual_ids())
         touched = np.logical_or.reduceat(ended, starts)
         return self.spans.select(np.repeat(touched, np.diff(np.append(starts, len(key)))))
 
     def _find_violations(self, spans: Spans) -> Violations:
-        """Find the violations among spans: select suspects, then check them exactly."""
+        """Find the violations among live periods: select suspects by the strategy, then check them
+        exactly.
+        """
         if not len(spans.code):
             return concatenate_violations([])
-        key, label = self.masks.decode(spans.code)
+        key, label = self.masks.decode_codes(spans.code)
         starts = find_run_starts(key)
-        suspected = self.strategy.suspect_runs(key, label, starts)
+        suspected = self.strategy.flag_suspects(key, label, starts)
         return self.finder.find_violations(
             spans.select(np.repeat(suspected, np.diff(np.append(starts, len(key)))))
         )
 
     def find_live_violations(self) -> Violations:
-        """Violations among all live spans, final or not."""
+        """Find the violations among all live assertions, whether final or not."""
         return self._find_violations(self.spans)
 
-    def individual_numbers(self) -> Ints:
-        """Individual of each live span."""
-        return self.masks.decode(self.spans.code)[0]
+    def live_individual_ids(self) -> Ints:
+        """Id of the individual of each live period."""
+        return self.masks.decode_codes(self.spans.code)[0]
 
     def renumber(self, numbers: Mapping[int, int]) -> None:
-        """Apply new numbers of the individuals, in the same order."""
-        key, label = self.masks.decode(self.spans.code)
+        """Replace the ids of individuals by new ones in the same order."""
+        key, label = self.masks.decode_codes(self.spans.code)
         old = np.fromiter(numbers, np.int64, len(numbers))
         new = np.fromiter(numbers.values(), np.int64, len(numbers))
         self.spans = self.spans._replace(
-            code=self.masks.encode(new[np.searchsorted(old, key)], label)
+            code=self.masks.encode_codes(new[np.searchsorted(old, key)], label)
         )
         self.strategy.renumber(numbers)

@@ -1,4 +1,5 @@
-"""Pipeline of bolts for a cut: their conjunctions, the labels that they pass on, and their costs.
+"""Pipeline of bolts that test groups of contradictions one after the other; its cost, and the
+cheapest cut into bolts.
 
 Bolt k tests the arriving labels for its own groups. It passes each label on as its most specific
 superlabels among those that later bolts test. So nothing is tested twice and nothing that a later
@@ -18,7 +19,11 @@ from itertools import chain, combinations, pairwise
 from typing import TypeAlias
 
 from shiq.streams.consistency.dl_lite import EXISTS, INVERSE, DLLiteView, Negative
-from shiq.streams.consistency.negative_inclusions import UNSATISFIABLE, Group, materialise_closure
+from shiq.streams.consistency.negative_inclusions import (
+    UNSATISFIABLE,
+    Group,
+    find_minimal_contradictions,
+)
 
 #: Where bolts end: after which groups, ascending; () for one bolt.
 Cut: TypeAlias = tuple[int, ...]
@@ -26,7 +31,8 @@ Cut: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Bolt:
-    """Stage of a pipeline, which tests arriving labels for contradictions and passes labels on.
+    """Stage of a pipeline: tests arriving labels for contradictions, and passes them on as more
+    general labels.
 
     groups: number of its groups.
     tests: sets of arriving labels that contradict.
@@ -44,7 +50,7 @@ class Bolt:
 
 
 def build_bolts(view: DLLiteView, groups: Sequence[Group], cut: Cut) -> tuple[Bolt, ...]:
-    """Build one bolt for each run of groups between two places of ``cut``.
+    """Build the pipeline for a cut: one bolt for each run of groups between two places of ``cut``.
 
     The first bolt also tests for ⊥ and for impossible data values.
     """
@@ -55,7 +61,7 @@ def build_bolts(view: DLLiteView, groups: Sequence[Group], cut: Cut) -> tuple[Bo
     ):
         later = frozenset[str]().union(*chain(*runs[i + 1 :]))
         lift = {label: up for label in sorted(arriving) if (up := lift_label(view, label, later))}
-        tests = materialise_closure(view, run if i else (*run, UNSATISFIABLE), arriving)
+        tests = find_minimal_contradictions(view, run if i else (*run, UNSATISFIABLE), arriving)
         inferences = sum(
             up != label
             for label, ups in lift.items()
@@ -63,19 +69,26 @@ def build_bolts(view: DLLiteView, groups: Sequence[Group], cut: Cut) -> tuple[Bo
             for up in ups
         )
         made.append(
-            Bolt(length, arriving, frozenset(tests), lift, count_tests(view, tests), inferences)
+            Bolt(
+                length,
+                arriving,
+                frozenset(tests),
+                lift,
+                count_displayed_tests(view, tests),
+                inferences,
+            )
         )
         arriving = frozenset(chain(*lift.values()))
     return tuple(made)
 
 
-def count_tests(view: DLLiteView, tests: Iterable[Negative]) -> int:
-    """Number of tests without auxiliary labels."""
+def count_displayed_tests(view: DLLiteView, tests: Iterable[Negative]) -> int:
+    """Number of label sets in ``tests`` without auxiliary labels, as plans display it."""
     return sum(view.auxiliary_labels.isdisjoint(test) for test in tests)
 
 
 def lift_label(view: DLLiteView, label: str, wanted: frozenset[str]) -> tuple[str, ...]:
-    """Most specific superlabels of ``label`` among ``wanted``; of equivalent ones the first."""
+    """Most specific labels among ``wanted`` that subsume ``label``; of equivalent ones the first."""
     above = view.ancestors(label) & wanted
 
     def is_most_specific(upper: str) -> bool:
@@ -105,8 +118,8 @@ MOST_GROUPS = 8
 
 @dataclass(frozen=True)
 class PipelineCost:
-    """Cost of a pipeline per time unit: by bolt evaluations, arriving and cached tuples; forwarded
-    tuples.
+    """Estimated cost of a pipeline per time unit: by bolt the evaluations and the arriving and
+    cached tuples; in all the forwarded tuples.
     """
 
     evaluations: tuple[float, ...]
@@ -116,7 +129,7 @@ class PipelineCost:
 
     @property
     def total(self) -> float:
-        """Total cost with equally many tasks for each cut: bolts × the busiest bolt, and the
+        """Total cost if each bolt gets the same number of tasks: bolts × the busiest bolt, and the
         forwarding.
         """
         busiest = max(
@@ -127,7 +140,7 @@ class PipelineCost:
 
 
 def estimate_label_rates(view: DLLiteView, rates: Mapping[str, float] | None) -> dict[str, float]:
-    """Rate of each label that can be asserted; the same for all if ``rates`` (by IRI) are unknown."""
+    """Expected assertions per time unit of each label; 1 for all if ``rates`` (by IRI) are unknown."""
     counted = view.vocabulary - view.auxiliary_labels
     if rates is None:
         return dict.fromkeys(counted, 1.0)
@@ -137,7 +150,7 @@ def estimate_label_rates(view: DLLiteView, rates: Mapping[str, float] | None) ->
 
 
 def estimate_pipeline_cost(pipeline: Sequence[Bolt], rates: Mapping[str, float]) -> PipelineCost:
-    """Estimate the cost of a pipeline for assertions that arrive with ``rates``."""
+    """Estimate the cost of a pipeline. ``rates``: assertions per time unit by label."""
     evaluations, arrived, cached, forwarded, arriving = [], [], [], 0.0, dict(rates)
     for bolt in pipeline:
         partners = Counter(label for test in bolt.tests for label in test)
@@ -156,7 +169,9 @@ def estimate_pipeline_cost(pipeline: Sequence[Bolt], rates: Mapping[str, float])
 def add_expected_evaluations(
     pipeline: Sequence[Bolt], rates: Mapping[str, float]
 ) -> tuple[Bolt, ...]:
-    """Add the expected evaluations to each bolt of a pipeline."""
+    """Set the expected evaluations of each bolt of a pipeline. ``rates``: assertions per time unit
+    by label.
+    """
     found = estimate_pipeline_cost(pipeline, rates)
     return tuple(
         replace(bolt, expected_evaluations=n) for bolt, n in zip(pipeline, found.evaluations)
@@ -167,11 +182,12 @@ def find_cheapest_cut(
     view: DLLiteView,
     groups: Sequence[Group],
     rates: Mapping[str, float],
-    most_cached: float | None = None,
+    max_cached_tuples: float | None = None,
 ) -> Cut:
-    """Find the cut of least cost.
+    """Find the cut of the groups into bolts with the lowest estimated cost.
 
-    most_cached: bound for cached tuples per time unit; without a cut below it, the one that caches
+    max_cached_tuples: bound for cached tuples per time unit; without a cut below it, the one that
+    caches
     least.
     """
     costs = {
@@ -181,7 +197,7 @@ def find_cheapest_cut(
     allowed = [
         cut
         for cut, found in costs.items()
-        if most_cached is None or sum(found.cached_tuples) <= most_cached
+        if max_cached_tuples is None or sum(found.cached_tuples) <= max_cached_tuples
     ]
     return min(
         allowed or [min(costs, key=lambda cut: sum(costs[cut].cached_tuples))],
@@ -190,7 +206,7 @@ def find_cheapest_cut(
 
 
 def list_cuts(groups: int) -> list[Cut]:
-    """List all cuts, including those with an empty first bolt; at most two places for many groups."""
+    """List all cuts of groups into bolts; for many groups only those into at most three bolts."""
     places = range(groups + 1) if groups else range(0)
     lengths = range(groups + 2) if groups <= MOST_GROUPS else range(3)
     return [cut for length in lengths for cut in combinations(places, length)]

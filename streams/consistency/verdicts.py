@@ -1,5 +1,4 @@
-"""Verdicts of a stream for every point of time, and a quarantine for events that contradict older
-ones.
+"""Verdict of a stream at every time point, and quarantine for events that contradict older ones.
 
 The quarantine decides events in order of time, behind the watermark, and rejects the newest event
 of a conflict. Checking the window at c = t is enough: later windows contain less of the older
@@ -28,7 +27,8 @@ Span: TypeAlias = tuple[int, int]
 
 @dataclass
 class VerdictTimeline:
-    """Periods in which individuals are inconsistent, and in which the verdict is in doubt.
+    """Timeline of the verdict: periods in which individuals are inconsistent, and periods in which
+    it is in doubt.
 
     The verdict is in doubt while an event that was not used could be live (``window`` points more).
     Spans of an individual are joined while more may come; afterwards only their ends are counted.
@@ -44,31 +44,37 @@ class VerdictTimeline:
     doubt_changes: Counter[int] = field(default_factory=Counter)
     spans: dict[str, list[Span]] = field(default_factory=dict)
 
-    def add_unused(self, t: int | None) -> None:
-        """Record that an event at ``t``, or without known time, was not used."""
+    def record_unused_event(self, t: int | None) -> None:
+        """Put the verdict in doubt while an unused event with the time ``t`` could be live; always
+        if its time is unknown.
+        """
         if t is None:
             self.is_always_undetermined = True
         else:
-            _count_spans(self.doubt_changes, [(t, t + self.window)])
+            _count_span_ends(self.doubt_changes, [(t, t + self.window)])
 
-    def add_undecided(self, c: int) -> None:
-        """Record that the check at ``c`` stayed undecided."""
-        _count_spans(self.doubt_changes, [(c, c)])
+    def record_undecided_check(self, c: int) -> None:
+        """Put the verdict in doubt at the time ``c``, whose check stayed undecided."""
+        _count_span_ends(self.doubt_changes, [(c, c)])
 
-    def add_rows(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Add the spans of final rows."""
+    def add_conflict_rows(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Add the periods of final conflict rows."""
         for row in rows:
             for name in {row["individual"], row.get("other", row["individual"])}:
                 self.spans.setdefault(name, []).append((row["from"], row["to"]))
 
-    def close_spans(self, live: Container[str] = ()) -> None:
-        """Count the spans of individuals that are not ``live``."""
+    def finish_spans(self, live: Container[str] = ()) -> None:
+        """Join and count the inconsistent periods of individuals that are not ``live``: no more can
+        come.
+        """
         for name in [name for name in self.spans if name not in live]:
-            _count_spans(self.inconsistency_changes, _join_spans(sorted(self.spans.pop(name))))
+            _count_span_ends(self.inconsistency_changes, _join_spans(sorted(self.spans.pop(name))))
 
-    def verdict_runs(self, first: int, last: int) -> list[Row]:
-        """Runs of equal verdict and number of inconsistent individuals, which cover [first, last]."""
-        self.close_spans()
+    def make_verdict_rows(self, first: int, last: int) -> list[Row]:
+        """Make output rows that cover [first, last]: one per run of times with equal verdict and
+        number of inconsistent individuals.
+        """
+        self.finish_spans()
         times = sorted(
             {
                 first,
@@ -109,7 +115,7 @@ class VerdictTimeline:
         ]
 
     def restore(self, state: Any) -> None:
-        """Continue from the `state` of another run."""
+        """Continue from the `state` that another run saved."""
         self.is_always_undetermined, changes, doubt, spans = state
         self.inconsistency_changes, self.doubt_changes = (
             Counter(dict(changes)),
@@ -119,7 +125,7 @@ class VerdictTimeline:
 
 
 def _join_spans(spans: Sequence[Span]) -> list[Span]:
-    """Join overlapping and touching spans, which are sorted."""
+    """Join overlapping and touching periods, which are sorted."""
     joined: list[Span] = []
     for start, end in spans:
         if joined and start <= joined[-1][1] + 1:
@@ -129,8 +135,8 @@ def _join_spans(spans: Sequence[Span]) -> list[Span]:
     return joined
 
 
-def _count_spans(changes: Counter[int], spans: Iterable[Span]) -> None:
-    """Count the starts and ends of spans."""
+def _count_span_ends(changes: Counter[int], spans: Iterable[Span]) -> None:
+    """Add periods to ``changes``: +1 at each start, -1 after each end."""
     for start, end in spans:
         changes[start] += 1
         changes[end + 1] -= 1
@@ -138,7 +144,7 @@ def _count_spans(changes: Counter[int], spans: Iterable[Span]) -> None:
 
 @dataclass(frozen=True)
 class StreamResult(StreamAnswer):
-    """Result of a checked stream.
+    """Result of a checked stream: verdict, conflict rows and verdict rows.
 
     spans: rows of ``--out``.
     verdicts: runs of equal verdict, which cover the stream.
@@ -154,7 +160,7 @@ class StreamResult(StreamAnswer):
 
 @dataclass(frozen=True)
 class ObservedEvent:
-    """Event as observers see it.
+    """Event as observers see it: its usable triples, also as codes of individual and label.
 
     triples: its usable triples.
     codes: assertions of the triples, as codes of `RootMasks`.
@@ -168,39 +174,43 @@ class ObservedEvent:
 
 
 class EventObserver(Protocol):
-    """Interface of an observer, which sees each used event and the progress of the watermark."""
+    """Interface of an observer, which sees each used event and the advance of the watermark."""
 
     name: str
 
     def start(self, static: Spans) -> None:
-        """Take the static assertions."""
+        """Take the assertions that hold at all times, before the first event."""
 
     def observe(self, text: str, event: ObservedEvent) -> None:
-        """Take an event between start and end of the stream; ``text``: its record."""
+        """Take a used event; ``text`` is its record."""
 
     def observe_rejected(self, text: str) -> None:
         """Take the text of a record that is not used."""
 
     def advance_watermark(self, upto: int) -> tuple[Sequence[Row], Sequence[int]]:
-        """Process all events up to ``upto``; return final rows and undecided times."""
+        """Process all events up to the time ``upto``; return final output rows, and times whose
+        check stayed undecided.
+        """
 
     def needed_individuals(self) -> Ints:
-        """Numbers of the individuals that the observer still refers to."""
+        """Ids of the individuals that the observer still refers to."""
 
     def renumber(self, numbers: Mapping[int, int]) -> None:
-        """Apply the new numbers of the remaining individuals."""
+        """Replace the ids of individuals by new ones; those that are missing from ``numbers`` are
+        gone.
+        """
 
     def state(self) -> Any:
         """JSON state for a checkpoint; `restore` reads it."""
 
     def restore(self, state: Any) -> None:
-        """Continue from the `state` of another run."""
+        """Continue from the `state` that an observer of another run saved."""
 
 
 def make_observed_events(
     events: Sequence[Event], unused: set[int], owner: Ints, codes: Ints
 ) -> Iterator[ObservedEvent]:
-    """Yield the events of a batch as `EventObserver` takes them.
+    """Yield the events of a batch as observers take them.
 
     unused: indexes of unusable triples.
     owner: index of the event of each code.
@@ -217,7 +227,7 @@ def make_observed_events(
 
 @dataclass(frozen=True)
 class WaitingEvent:
-    """Event that the quarantine has not decided yet.
+    """Event in the queue of the quarantine, not accepted or refused yet.
 
     number: position in order of arrival.
     codes: its assertions.
@@ -231,7 +241,8 @@ class WaitingEvent:
 
 @dataclass
 class QuarantineObserver:  # a `EventObserver`
-    """Observer that accepts events or sends them to quarantine if they contradict accepted ones.
+    """Observer that accepts events in order of time; an event that contradicts accepted ones goes
+    to quarantine.
 
     write_accepted, write_quarantined: receive the texts of events.
     spans: live spans of accepted events and static assertions.
@@ -247,11 +258,11 @@ class QuarantineObserver:  # a `EventObserver`
     name: str = "sides"
 
     def start(self, static: Spans) -> None:
-        """Take the static assertions as accepted."""
+        """Take the assertions that hold at all times as accepted."""
         self.spans = static
 
     def observe(self, text: str, event: ObservedEvent) -> None:
-        """Queue an event; one with an unusable triple goes to quarantine."""
+        """Queue an event; one with an unusable triple goes to quarantine at once."""
         if not event.is_complete:
             return self.observe_rejected(text)
         self.last_number += 1
@@ -265,7 +276,7 @@ class QuarantineObserver:  # a `EventObserver`
         self.write_quarantined([text])
 
     def advance_watermark(self, upto: int) -> tuple[Sequence[Row], Sequence[int]]:
-        """Decide the events up to a time."""
+        """Accept or quarantine the queued events up to the time ``upto``."""
         ready = sorted(
             (event for event in self.waiting if event.t <= upto),
             key=lambda event: (event.t, event.number),
@@ -274,7 +285,10 @@ class QuarantineObserver:  # a `EventObserver`
         contradict = self._suspect_individuals(ready)
         known: dict[int, dict[int, int]] = {key: {} for key in contradict}
         for key, label, end in zip(
-            *(column.tolist() for column in (*self.masks.decode(self.spans.code), self.spans.end))
+            *(
+                column.tolist()
+                for column in (*self.masks.decode_codes(self.spans.code), self.spans.end)
+            )
         ):
             if key in known:
                 known[key][label] = max(end, known[key].get(label, -1))
@@ -292,16 +306,18 @@ class QuarantineObserver:  # a `EventObserver`
         return (), ()
 
     def _suspect_individuals(self, ready: list[WaitingEvent]) -> set[int]:
-        """Individuals whose live and new labels contradict if times are ignored."""
+        """Ids of the individuals whose accepted and queued labels contradict when times are
+        ignored.
+        """
         codes = self._live_codes(ready)
         if not len(codes):
             return set()
-        key, label = self.masks.decode(codes)
+        key, label = self.masks.decode_codes(codes)
         starts = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
-        return set(key[starts[self.masks.suspect_runs(label, starts)]].tolist())
+        return set(key[starts[self.masks.flag_suspects(label, starts)]].tolist())
 
     def _live_codes(self, events: list[WaitingEvent]) -> Ints:
-        """Codes of live accepted assertions and of ``events``."""
+        """Codes (individual and label) of live accepted assertions and of the queued ``events``."""
         return np.unique(
             np.concatenate(
                 [self.spans.code, np.array([c for event in events for c in event.codes], np.int64)]
@@ -309,9 +325,11 @@ class QuarantineObserver:  # a `EventObserver`
         )
 
     def _accept_if_consistent(self, event: WaitingEvent, known: dict[int, dict[int, int]]) -> bool:
-        """Whether an event contradicts no accepted one; if so, add its labels to ``known``."""
+        """Whether an event contradicts no accepted one; if so, add its labels to ``known``: last
+        live time by individual and label.
+        """
         brought: dict[int, list[int]] = {}
-        key, label = self.masks.decode(np.array(event.codes, np.int64))
+        key, label = self.masks.decode_codes(np.array(event.codes, np.int64))
         for x, n in zip(key.tolist(), label.tolist()):
             if x in known:
                 brought.setdefault(x, []).append(n)
@@ -325,7 +343,9 @@ class QuarantineObserver:  # a `EventObserver`
         return True
 
     def _violated_roots(self, labels: list[int]) -> Words:
-        """Bits of the roots that labels violate together."""
+        """Bits of the roots (most general negative inclusions) that labels, given by index, violate
+        together.
+        """
         if not labels:
             return np.zeros(1, np.uint64)
         label, start = np.array(labels, np.int64), np.zeros(1, np.int64)
@@ -337,16 +357,20 @@ class QuarantineObserver:  # a `EventObserver`
         )
 
     def needed_individuals(self) -> Ints:
-        """Individuals of live spans and queued events."""
-        return np.unique(self.masks.decode(self._live_codes(self.waiting))[0])
+        """Ids of the individuals in live accepted assertions and queued events."""
+        return np.unique(self.masks.decode_codes(self._live_codes(self.waiting))[0])
 
     def renumber(self, numbers: Mapping[int, int]) -> None:
-        """Apply the new numbers of the remaining individuals."""
+        """Replace the ids of individuals by new ones; those that are missing from ``numbers`` are
+        gone.
+        """
 
         def renumber_codes(code: Ints) -> Ints:
             """Replace the individuals in codes by their new numbers."""
-            key, label = self.masks.decode(code)
-            return self.masks.encode(np.array([numbers[x] for x in key.tolist()], np.int64), label)
+            key, label = self.masks.decode_codes(code)
+            return self.masks.encode_codes(
+                np.array([numbers[x] for x in key.tolist()], np.int64), label
+            )
 
         self.spans = self.spans._replace(code=renumber_codes(self.spans.code))
         self.waiting = [
@@ -365,7 +389,7 @@ class QuarantineObserver:  # a `EventObserver`
         return [self.last_number, waiting, [column.tolist() for column in self.spans]]
 
     def restore(self, state: Any) -> None:
-        """Continue from the `state` of another run."""
+        """Continue from the `state` that an observer of another run saved."""
         self.last_number, waiting, columns = state
         self.waiting = [
             WaitingEvent(t, number, text, tuple(codes)) for t, number, text, codes in waiting

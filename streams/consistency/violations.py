@@ -1,4 +1,6 @@
-"""Find the exact minimal conflicts of suspected individuals and their times, and make rows of them."""
+"""Find the minimal sets of labels that contradict for a suspected individual, and when; make output
+rows of them.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ import numpy as np
 
 from shiq.columns.arrays import Ints, concatenate_ranges
 from shiq.streams.consistency.dl_lite import Negative, display_label
-from shiq.streams.consistency.events import IndividualNumbers
+from shiq.streams.consistency.events import IndividualIds
 from shiq.streams.consistency.negative_inclusions import RootMasks, find_conflicts_below
 from shiq.streams.consistency.plan import StreamPlan
 from shiq.streams.consistency.spans import Flags, Spans, find_run_starts
@@ -22,8 +24,8 @@ _PAIRS_AT_ONCE = 1 << 20
 
 
 class Violations(NamedTuple):
-    """Columns of violations: individual, conflict (`ViolationFinder.conflict_labels`), start and
-    end.
+    """Columns of violations: individual id, conflict id (`ViolationFinder.conflict_labels`), first
+    and last time.
     """
 
     key: Ints
@@ -48,7 +50,8 @@ def concatenate_violations(parts: list[Violations]) -> Violations:
 
 @dataclass(frozen=True, eq=False)
 class ViolationFinder:
-    """Finder of violations by bit masks.
+    """Finder of violations: minimal sets of labels of an individual that contradict, with the
+    periods in which all are live.
 
     A conflict of labels a ≤ b has the number a × labels + b; conflicts of more labels have numbers
     behind these.
@@ -60,16 +63,18 @@ class ViolationFinder:
         default_factory=dict
     )
 
-    def conflict_labels(self, number: int) -> Negative:
-        """Labels of a conflict by its number."""
+    def conflict_labels(self, conflict_id: int) -> Negative:
+        """Labels of the conflict with this id."""
         labels = self.masks.labels
-        if number >= len(labels) ** 2:
-            return self._wide_conflicts[number - len(labels) ** 2]
-        return frozenset((labels[number // len(labels)], labels[number % len(labels)]))
+        if conflict_id >= len(labels) ** 2:
+            return self._wide_conflicts[conflict_id - len(labels) ** 2]
+        return frozenset((labels[conflict_id // len(labels)], labels[conflict_id % len(labels)]))
 
     def find_violations(self, spans: Spans) -> Violations:
-        """Find all violations within the spans of individuals: maximal spans of minimal conflicts."""
-        key, label = self.masks.decode(spans.code)
+        """Find all violations within the live periods ``spans``: each minimal conflict in each
+        maximal period.
+        """
+        key, label = self.masks.decode_codes(spans.code)
         alone = self.masks.self_violating_labels[label]
         own = Violations(
             key[alone],
@@ -82,9 +87,9 @@ class ViolationFinder:
         return concatenate_violations([own, *self._find_pair_violations(rest), *wide])
 
     def _find_pair_violations(self, spans: Spans) -> Iterator[Violations]:
-        """Yield the violations of conflicts with two labels."""
+        """Yield the violations of conflicts between two labels."""
         number = len(self.masks.labels)
-        key, label = self.masks.decode(spans.code)
+        key, label = self.masks.decode_codes(spans.code)
         starts = find_run_starts(key)
         if not len(starts):
             return
@@ -111,8 +116,8 @@ class ViolationFinder:
             yield Violations(key[first], a * number + b, start, end).select(apart)
 
     def _find_wide_violations(self, spans: Spans) -> Violations:
-        """Find the violations of roots with three or more labels, individual by individual."""
-        key, label = self.masks.decode(spans.code)
+        """Find the violations of conflicts between three or more labels, individual by individual."""
+        key, label = self.masks.decode_codes(spans.code)
         rows: list[tuple[int, int, int, int]] = []
         for low, high in zip(starts := find_run_starts(key).tolist(), [*starts[1:], len(key)]):
             live: dict[int, list[tuple[int, int]]] = {}
@@ -123,7 +128,7 @@ class ViolationFinder:
             ):
                 live.setdefault(n, []).append((start, end))
             for number, conflict in self._find_minimal_wide_conflicts(frozenset(live)):
-                parts = product(*(live[self.masks.label_numbers[member]] for member in conflict))
+                parts = product(*(live[self.masks.label_indexes[member]] for member in conflict))
                 times = ((max(s for s, _ in part), min(e for _, e in part)) for part in parts)
                 rows += [
                     (int(key[low]), number, start, end) for start, end in times if start <= end
@@ -133,7 +138,9 @@ class ViolationFinder:
     def _find_minimal_wide_conflicts(
         self, labels: frozenset[int]
     ) -> tuple[tuple[int, Negative], ...]:
-        """Minimal conflicts of three or more labels among ``labels``, with their numbers."""
+        """Minimal conflicts of three or more labels among ``labels`` (label indexes), with their
+        conflict ids.
+        """
         if labels not in self._conflict_cache:
             names = frozenset(self.masks.labels[n] for n in labels)
             found = set[Negative]().union(
@@ -157,8 +164,8 @@ class ViolationFinder:
         return self._conflict_cache[labels]
 
     def _contains_pair_conflict(self, conflict: Negative) -> bool:
-        """Whether two labels of a conflict contradict already."""
-        label = np.array([self.masks.label_numbers[name] for name in sorted(conflict)], np.int64)
+        """Whether two labels of a conflict contradict already, so that it is not minimal."""
+        label = np.array([self.masks.label_indexes[name] for name in sorted(conflict)], np.int64)
         return bool(self.masks.narrow_matrices.violated_roots(label, np.zeros(1, np.int64)).any())
 
 
@@ -167,8 +174,9 @@ class ViolationFinder:
 
 
 @dataclass
-class ViolationRows:
-    """Converter of violations to output rows.
+class ViolationRowMaker:
+    """Converter of violations to output rows: one when a violation is final, and one when it begins
+    if the stream is followed.
 
     A violation gives one final row and, in a followed stream, one row when it begins.
 
@@ -179,13 +187,13 @@ class ViolationRows:
 
     plan: StreamPlan
     finder: ViolationFinder
-    names: IndividualNumbers
+    names: IndividualIds
     end: int | None
     open_starts: dict[str, list[int]] = field(default_factory=dict)
     _conflicts: dict[int, tuple[list[str], list[str]]] = field(default_factory=dict)
 
     def final_rows(self, found: Violations) -> list[Row]:
-        """Rows for violations that cannot change any more."""
+        """Output rows of violations that cannot change any more."""
         rows = self._make_rows(found, True)
         for row in rows if self.open_starts else ():
             who = _make_conflict_key(row)
@@ -198,8 +206,8 @@ class ViolationRows:
                 self.open_starts[who] = left
         return rows
 
-    def opening_rows(self, found: Violations, first: int, newest: int) -> list[Row]:
-        """Rows for violations that were not reported yet.
+    def new_conflict_rows(self, found: Violations, first: int, newest: int) -> list[Row]:
+        """Output rows of violations that have not been reported yet and may still grow.
 
         first, newest: first and newest time of the stream.
         """
@@ -213,7 +221,7 @@ class ViolationRows:
         return rows
 
     def _make_rows(self, found: Violations, final: bool) -> list[Row]:
-        """Rows for violations, sorted."""
+        """Output rows of violations, sorted."""
         if self.end is not None:
             found = found._replace(end=np.minimum(found.end, self.end))
         return sorted(
@@ -221,18 +229,18 @@ class ViolationRows:
                 self._make_row(*values, final=final)
                 for values in zip(*(column.tolist() for column in found))
             ),
-            key=row_sort_key,
+            key=conflict_row_sort_key,
         )
 
-    def _make_row(self, key: int, number: int, start: int, end: int, *, final: bool) -> Row:
-        """Row for one violation."""
-        if number not in self._conflicts:
-            conflict = self.finder.conflict_labels(number)
-            self._conflicts[number] = (
+    def _make_row(self, key: int, conflict_id: int, start: int, end: int, *, final: bool) -> Row:
+        """Output row of one violation. ``key``: individual id; ``number``: conflict id."""
+        if conflict_id not in self._conflicts:
+            conflict = self.finder.conflict_labels(conflict_id)
+            self._conflicts[conflict_id] = (
                 sorted(set(map(display_label, conflict))),
                 list(self.plan.conflict_axioms(conflict)),
             )
-        labels, axioms = self._conflicts[number]
+        labels, axioms = self._conflicts[conflict_id]
         individual, other = self.names.pair_names(key)
         who = (
             {"individual": individual}
@@ -250,10 +258,10 @@ class ViolationRows:
 
 
 def _make_conflict_key(row: Row) -> str:
-    """Key of a row's individuals and labels in ``open_starts``."""
+    """Key of an output row's individuals and labels in ``open_starts``."""
     return "\0".join((row["individual"], row.get("other", ""), *row["conflict"]))
 
 
-def row_sort_key(row: Row) -> tuple[Any, ...]:
-    """Sort key of rows: time, then names."""
+def conflict_row_sort_key(row: Row) -> tuple[Any, ...]:
+    """Sort key of conflict rows: time, then names."""
     return row["from"], row["to"], row["individual"], row.get("other", ""), row["conflict"]

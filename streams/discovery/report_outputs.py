@@ -26,7 +26,7 @@ from shiq.streams.discovery.atomsets import (
 from shiq.streams.discovery.report import RuleFinding, WindowReport, make_rules_table
 from shiq.streams.discovery.sentences import render_rules_page
 from shiq.streams.discovery.snapshots import MinerKnowledge, UndecidedEntailmentError
-from shiq.streams.front.intake import leftover_rows
+from shiq.streams.front.intake import leftovers_to_rows
 from shiq.support import pluralize
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class ReportOutputs:
             "verdict": result.verdict.value,
             "settings": self.miner.settings.to_dict(),
             "vocabulary": sorted(self.miner.ontology.classes),
-            "leftovers": leftover_rows(result.leftovers),
+            "leftovers": leftovers_to_rows(result.leftovers),
             "statistics": result.statistics,
             "windows": result.windows,
         }

@@ -35,7 +35,9 @@ SECONDS_PER_CHECKPOINT: Final = 1.0
 
 @dataclass(frozen=True)
 class CheckpointContent:
-    """Content of a checkpoint: positions by source, offsets by output, and the state as bytes."""
+    """Content of a checkpoint: read position of each source, write offset of each output, and the
+    system's state as bytes.
+    """
 
     positions: Mapping[str, Any]
     output_offsets: Mapping[str, Any]
@@ -43,14 +45,16 @@ class CheckpointContent:
 
 
 @dataclass
-class CheckpointInterval:
-    """Timer that says when a checkpoint is due: every `POINTS_PER_CHECKPOINT` points of time or `SECONDS_PER_CHECKPOINT`."""
+class CheckpointTimer:
+    """Timer that tells when the next checkpoint is due: after `POINTS_PER_CHECKPOINT` time points
+    or `SECONDS_PER_CHECKPOINT`.
+    """
 
     points: int = 0
     started_at: float = field(default_factory=time.monotonic)
 
     def is_due(self, points: int = 1) -> bool:
-        """Count ``points`` more points of time; whether a checkpoint is due."""
+        """Count ``points`` more time points; return whether a checkpoint is due."""
         self.points += points
         return (
             self.points >= POINTS_PER_CHECKPOINT
@@ -59,7 +63,7 @@ class CheckpointInterval:
 
     @property
     def is_overdue(self) -> bool:
-        """Whether twice the interval in seconds has passed."""
+        """Whether more than twice the interval in seconds has passed."""
         return time.monotonic() - self.started_at >= 2 * SECONDS_PER_CHECKPOINT
 
     def restart(self) -> None:
@@ -68,7 +72,9 @@ class CheckpointInterval:
 
 
 def pack_state(document: Any, columns: Mapping[str, np.ndarray[Any, Any]]) -> bytes:
-    """Serialise a JSON value and numeric columns into one state."""
+    """Serialise a JSON value and named numeric arrays as one state of a stream system, without
+    pickle.
+    """
     held = BytesIO()
     text = np.frombuffer(json.dumps(document).encode(), np.uint8)
     assert not any(column.dtype.hasobject for column in columns.values()), (
@@ -79,7 +85,7 @@ def pack_state(document: Any, columns: Mapping[str, np.ndarray[Any, Any]]) -> by
 
 
 def unpack_state(state: bytes) -> tuple[Any, dict[str, np.ndarray[Any, Any]]]:
-    """Read the JSON value and the columns that `pack_state` serialised."""
+    """Deserialise the JSON value and the arrays of a state that `pack_state` made."""
     with np.load(BytesIO(state), allow_pickle=False) as held:
         columns = {
             name.removeprefix("column-"): held[name] for name in held.files if name != "document"
@@ -88,7 +94,9 @@ def unpack_state(state: bytes) -> tuple[Any, dict[str, np.ndarray[Any, Any]]]:
 
 
 def hash_texts(texts: Iterable[str]) -> str:
-    """Short hash of ``texts``, independent of their order, for long settings such as a TBox."""
+    """Short hash of ``texts``, independent of their order; it stands for long settings such as a
+    TBox.
+    """
     digest = hashlib.sha256()
     for text in sorted(texts):
         digest.update(hashlib.sha256(text.encode("utf-8", "backslashreplace")).digest())
@@ -97,7 +105,7 @@ def hash_texts(texts: Iterable[str]) -> str:
 
 @dataclass
 class Checkpoint:
-    """Checkpoint directory of a run.
+    """Checkpoint directory of a run: read positions, output offsets and state.
 
     settings: everything that changes output rows (TBox, program, window, …), as short texts. A run
     with other settings is refused.
@@ -132,16 +140,16 @@ class Checkpoint:
             )
         return saved
 
-    def save_output_start(self, lengths: Mapping[str, Any]) -> None:
-        """Save the offsets at which outputs begin, before the first row is sent. Raises:
-        OperationalError.
+    def save_output_start(self, offsets: Mapping[str, Any]) -> None:
+        """Save the offsets at which a new run's outputs begin, before the first row is sent.
+        Raises: OperationalError.
         """
         with report_write_errors(self.path):
-            replace_file(self.path / _OUTPUT_START_FILE, json.dumps(dict(lengths)).encode())
+            replace_file(self.path / _OUTPUT_START_FILE, json.dumps(dict(offsets)).encode())
 
     def load_output_start(self) -> dict[str, Any]:
-        """Load the saved start offsets of outputs, for a run killed before its first checkpoint; {}
-        if none.
+        """Load the offsets at which outputs began, for a run that was killed before its first
+        checkpoint; {} if none were saved.
         """
         file = self.path / _OUTPUT_START_FILE
         try:
@@ -152,7 +160,7 @@ class Checkpoint:
             ) from error
 
     def _require_same_settings(self, found: Mapping[str, str]) -> None:
-        """Raise OperationalError if the checkpoint was made with other settings."""
+        """Raise OperationalError if the checkpoint was made with other settings than this run's."""
         for name in sorted({*found, *self.settings}):
             before, now = found.get(name, "none"), self.settings.get(name, "none")
             if before != now:
@@ -162,7 +170,7 @@ class Checkpoint:
                 )
 
     def save(self, saved: CheckpointContent) -> None:
-        """Replace the saved content in one atomic step. Raises: OperationalError."""
+        """Replace the saved content by ``saved`` in one atomic step. Raises: OperationalError."""
         name = f"state-{self.number + 1}"
         document = {
             "schema_version": _SCHEMA_VERSION,

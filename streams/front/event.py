@@ -1,4 +1,4 @@
-"""Events: the content and time of one record of a stream.
+"""Records of a source, and the events that are parsed from them.
 
 An event is a JSON object: ``{"t": 5, "triples": ["<s> <p> <o> .", …], "id": "e7"}``. For stream
 rules, ``atoms`` may replace or accompany ``triples``. Other members are ignored. ``t`` is an
@@ -23,7 +23,7 @@ from shiq.rml.model import RepeatedMemberError, unique_members
 
 
 class Record(NamedTuple):
-    """One unread line, message or table row of a source.
+    """One unparsed line, message or table row of a source.
 
     source: name of the source.
     line: 1-based line number; the offset in a topic.
@@ -40,7 +40,7 @@ class Record(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The bytes as text; invalid UTF-8 is escaped."""
+        """Bytes of the record as text; invalid UTF-8 is escaped."""
         return self.data.decode("utf-8", "backslashreplace")
 
     @property
@@ -64,7 +64,9 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 class EventError(ValueError):
-    """Error: a record is not an event. ``t`` and ``id`` keep what could be read of it."""
+    """Error: a record is not an event. ``t`` and ``id`` keep the time and identifier that could be
+    read.
+    """
 
     def __init__(self, message: str, t: int | None = None, id: str | None = None) -> None:
         super().__init__(message)
@@ -72,7 +74,7 @@ class EventError(ValueError):
 
 
 class Event(NamedTuple):
-    """Content of one record at the time ``t``: N-Triples statements or atoms of a rule program.
+    """Assertions with a time ``t``: N-Triples statements, or atoms of a rule program.
 
     id: the sender's identifier, to detect duplicates.
     raw: result of a system's own record reader.
@@ -86,14 +88,14 @@ class Event(NamedTuple):
 
 
 def event_from_record(record: Record, unit: str = "sec") -> Event:
-    """Parse the event of a record. Raises: EventError."""
+    """Parse the event of a JSON record; a table row has its event already. Raises: EventError."""
     if record.problem:
         raise EventError(record.problem)
     return record.event or parse_event(record.data, unit)
 
 
 def parse_event(text: str | bytes, unit: str = "sec") -> Event:
-    """Parse a JSON text as an event. Raises: EventError."""
+    """Parse an event's JSON text, as {"t": 5, "triples": […]}. Raises: EventError."""
     try:
         whole = text if isinstance(text, str) else text.decode()
         whole = whole.removeprefix("\ufeff").strip(" \t\r\n")
@@ -123,7 +125,9 @@ def parse_event(text: str | bytes, unit: str = "sec") -> Event:
 
 
 def parse_time(members: Mapping[str, Any], unit: str = "sec") -> int:
-    """Parse the member ``t`` of an event as a time in units. Raises: EventError."""
+    """Parse the time of an event, its member ``t``, to an integer in time units. Raises:
+    EventError.
+    """
     t = members.get("t")
     if type(t) is int and 0 <= t < END_OF_TIME:
         return t
@@ -141,7 +145,7 @@ def parse_time(members: Mapping[str, Any], unit: str = "sec") -> int:
 
 
 def _parse_datetime(text: str, unit: str) -> int:
-    """Convert an ISO date-time to a time in units."""
+    """Convert an ISO date-time to a time in units since 1970."""
     try:
         moment = datetime.fromisoformat(text[:-1] + "+00:00" if text.endswith(("Z", "z")) else text)
     except ValueError:
@@ -151,7 +155,7 @@ def _parse_datetime(text: str, unit: str) -> int:
 
 
 def _parse_text_list(members: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    """Validate a member that is a list of texts; () if absent."""
+    """Return the member ``name`` of an event, a list of texts; () if absent. Raises: EventError."""
     if name not in members:
         return ()
     found = members[name]
@@ -161,7 +165,7 @@ def _parse_text_list(members: Mapping[str, Any], name: str) -> tuple[str, ...]:
 
 
 def _parse_identifier(members: Mapping[str, Any]) -> str | None:
-    """Validate the member ``id`` and return it as a text."""
+    """Return the member ``id`` of an event as text; None if absent. Raises: EventError."""
     found = members.get("id")
     if found is None or isinstance(found, str):
         return found
@@ -170,12 +174,12 @@ def _parse_identifier(members: Mapping[str, Any]) -> str | None:
     raise EventError('"id" is a text or an integer')
 
 
-def _reject_constant(text: str) -> None:
-    """Refuse NaN and Infinity, which are not JSON numbers."""
+def _refuse_nan(text: str) -> None:
+    """Refuse NaN and Infinity, which are not JSON numbers. Raises: EventError."""
     raise EventError(f"{text} is no number of JSON")
 
 
 #: What `json.JSONDecoder.decode` calls.
 _SCAN_JSON: Final[Any] = json.JSONDecoder(
-    object_pairs_hook=unique_members, parse_constant=_reject_constant
+    object_pairs_hook=unique_members, parse_constant=_refuse_nan
 ).scan_once  # type: ignore[attr-defined]

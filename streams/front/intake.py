@@ -1,5 +1,5 @@
-"""Turn records into accepted events; drop duplicates, and reject malformed, late or far-ahead
-records.
+"""Admission of records to a stream: parse events, drop duplicates, and reject malformed, late or
+far-ahead ones.
 
 Rejected records are counted by kind and written to the reject log, one JSON object a line.
 """
@@ -25,7 +25,7 @@ _PRUNE_ABOVE: Final = 10_000
 
 @dataclass
 class RecentIds:
-    """Event ids seen recently, each with its newest time, to drop duplicates.
+    """Identifiers of recent events with their newest times, to recognise duplicates.
 
     span: parameter of the methods, how long an id is remembered: the window plus the lateness.
 
@@ -38,17 +38,17 @@ class RecentIds:
     times: dict[str, int] = field(default_factory=dict)
 
     def is_known(self, name: str | None, t: int, span: int) -> bool:
-        """Whether an event with this id came at most ``span`` time units before ``t``."""
+        """Whether an event with this identifier came at most ``span`` time units before ``t``."""
         before = None if name is None else self.times.get(name)
         return before is not None and t - before <= span
 
-    def add(self, name: str | None, t: int) -> None:
-        """Remember the id and time of an accepted event."""
+    def add_id(self, name: str | None, t: int) -> None:
+        """Remember the identifier and time of an accepted event."""
         if name is not None:
             self.times[name] = t
 
-    def drop_old(self, watermark: int | None, span: int) -> None:
-        """Drop ids too old to match any event from ``watermark`` on."""
+    def drop_old_ids(self, watermark: int | None, span: int) -> None:
+        """Drop identifiers that are too old to match an event from ``watermark`` on."""
         if len(self.times) >= _PRUNE_ABOVE and watermark is not None:
             kept = {name: t for name, t in self.times.items() if t >= watermark - span}
             if len(kept) < len(self.times) / 2:
@@ -69,7 +69,8 @@ class StreamTime(NamedTuple):
 
 @dataclass
 class WatermarkTracker:
-    """Track the newest accepted time and reject events that are late or too far ahead.
+    """Tracker of a stream's newest time and watermark, which finds events that are late or too far
+    ahead.
 
     An event is accepted from newest - ``lateness`` to newest + ``max_ahead``. With lateness None
     nothing is late: a finite source may be read in any order. All times up to ``closed_until`` are
@@ -86,7 +87,8 @@ class WatermarkTracker:
     closed_until: int | None = None
 
     def classify(self, t: int) -> str:
-        """Decide about an event at ``t``: "" accepts it, otherwise the kind of reject is returned.
+        """Decide about an event with the time ``t``: return "" to accept it, or the kind of its
+        rejection.
 
         An accepted event may advance the newest time. The first event is always accepted.
         """
@@ -108,7 +110,7 @@ class WatermarkTracker:
         return None if self.newest is None or self.lateness is None else self.newest - self.lateness
 
     def explain_reject(self, t: int, kind: str) -> str:
-        """Explain in a sentence why an event at ``t`` was rejected."""
+        """Explain to users why an event with the time ``t`` was rejected."""
         if kind == LATE and self.closed_until is not None and t <= self.closed_until:
             return f"t = {t} is not behind {self.closed_until}, a closed point"
         if kind == LATE:
@@ -123,7 +125,7 @@ class WatermarkTracker:
 
 @dataclass(frozen=True)
 class EventLimits:
-    """Acceptance rules for events, to be applied by the tasks of a cluster.
+    """Acceptance rules for events, as plain data for the tasks of a cluster.
 
     unit, lateness, max_ahead, window, parse: as in `EventIntake`.
     start, end: first and last time used; events outside are counted only.
@@ -145,13 +147,14 @@ class EventLimits:
         return found if self.step == 1 else found._replace(t=found.t // self.step)
 
     def contains(self, t: int) -> bool:
-        """Whether ``t`` lies between ``start`` and ``end``."""
+        """Whether the time ``t`` lies between ``start`` and ``end`` of the stream."""
         return (self.start is None or self.start <= t) and (self.end is None or t <= self.end)
 
 
 @dataclass
 class EventIntake:
-    """Admission of records, one by one: parse, drop duplicates, reject, and advance the watermark.
+    """Admission of records to a stream, one by one: parses events, drops duplicates, rejects, and
+    advances the watermark.
 
     window: an id is remembered for this long plus the lateness.
     parse: reader of records that are not JSON events.
@@ -177,11 +180,11 @@ class EventIntake:
     _ids: RecentIds = field(default_factory=RecentIds)
 
     def read_events(self, record: Record) -> Iterable[Event | None]:
-        """Events accepted from a record; None stands for one that is not accepted."""
+        """Events accepted from a record; None stands for one that is rejected or a duplicate."""
         return (self.read_and_admit(record),)
 
     def read_and_admit(self, record: Record) -> Event | None:
-        """Parse a record and admit its event; None if it is rejected or a duplicate."""
+        """Parse a record and accept its event; None if it is rejected or a duplicate."""
         try:
             event = self.parse(record, self.unit)
         except EventError as error:
@@ -192,7 +195,9 @@ class EventIntake:
         return self.admit(event, record)
 
     def admit(self, event: Event, record: Record) -> Event | None:
-        """Admit an event unless its id is known, or it is late or too far ahead."""
+        """Accept an event and advance the watermark; None if it is late, too far ahead or a
+        duplicate.
+        """
         if self._ids.is_known(event.id, event.t, self._id_retention):
             self.duplicates += 1
             return None
@@ -201,15 +206,15 @@ class EventIntake:
         if kind:
             self.reject(kind, record, self.tracker.explain_reject(event.t, kind), event.t)
             return None
-        self._ids.add(event.id, event.t)
+        self._ids.add_id(event.id, event.t)
         if self.tracker.newest != before:
             self.points += 1
-            self._ids.drop_old(self.tracker.watermark, self._id_retention)
+            self._ids.drop_old_ids(self.tracker.watermark, self._id_retention)
         self.first = event.t if self.first is None else min(self.first, event.t)
         return event
 
     def reject(self, kind: str, record: Record, reason: str, t: int | None) -> None:
-        """Log a record as rejected and call the callbacks."""
+        """Log a record as rejected and call the callbacks for rejects."""
         self.before_reject()
         self.rejects.add(kind, record.source, record.line, reason, record.text)
         self.on_reject(kind, t)
@@ -226,7 +231,7 @@ class EventIntake:
 
     @property
     def _id_retention(self) -> int:
-        """Duration for which an event id is remembered."""
+        """Time units for which an event's identifier is remembered."""
         return self.window + (self.tracker.lateness or 0)
 
     def state(self) -> Any:
@@ -242,7 +247,7 @@ class EventIntake:
         }
 
     def restore(self, state: Any) -> None:
-        """Continue from the `state` of another run."""
+        """Continue from the `state` that an intake of another run saved."""
         self.tracker.newest, self.first = state["newest"], state["first"]
         self.tracker.closed_until = state.get("closed")  # which older checkpoints do not have
         self.points, self.duplicates, self._ids = (
@@ -262,8 +267,8 @@ UNWRITABLE = "unwritable"
 _MOST_SAMPLES = 20
 
 
-def leftover_rows(leftovers: Iterable[Leftover]) -> list[dict[str, Any]]:
-    """Convert leftovers to JSON rows as ``--json`` of the stream commands prints them."""
+def leftovers_to_rows(leftovers: Iterable[Leftover]) -> list[dict[str, Any]]:
+    """Convert leftovers (input that was not understood or used) to the JSON rows of ``--json``."""
     return [
         {
             "kind": x.kind,
@@ -279,7 +284,7 @@ def leftover_rows(leftovers: Iterable[Leftover]) -> list[dict[str, Any]]:
 
 @dataclass
 class RejectLog:
-    """Log of rejected records, with counts by kind and samples for results.
+    """Log of rejected records, with counts by kind and samples for the result.
 
     write: receives each reject as a JSON row.
     samples: the first rejects of each kind.
@@ -290,7 +295,7 @@ class RejectLog:
     samples: list[Leftover] = field(default_factory=list)
 
     def add(self, kind: str, source: str, line: int, reason: str, text: str) -> None:
-        """Log one rejected record."""
+        """Log one rejected record, with its kind, source, line, reason and text."""
         self.counts[kind] += 1
         if self.counts[kind] <= _MOST_SAMPLES:
             self.samples.append(Leftover(kind, reason, source, line, text[:200]))
@@ -298,14 +303,16 @@ class RejectLog:
         self.write([json.dumps(row, ensure_ascii=False)])
 
     def raise_if_all_rejected(self, is_all: bool) -> None:
-        """Raise InputError if ``is_all`` and some record was rejected: nothing usable was read."""
+        """Raise InputError if ``is_all`` (no event was accepted) and some record was rejected."""
         if is_all and self.counts:
             raise InputError(
                 self.explain_nothing_read("an event"), "Check what it is: one JSON object a line."
             )
 
     def explain_nothing_read(self, thing: str) -> str:
-        """Explain that no input line is a ``thing``, with the problem of the first reject."""
+        """Explain to users that no input line is a ``thing`` (such as "an event"), with the problem
+        of the first rejected one.
+        """
         first = self.samples[0]
         sources = (
             ", ".join(dict.fromkeys(x.source for x in self.samples if x.source)) or "the source"
@@ -313,8 +320,8 @@ class RejectLog:
         return f"no line of {sources} is {thing} (line {first.line}: {first.message})"
 
     def leftovers(self) -> list[Leftover]:
-        """Samples of the rejects as leftovers of a result, and one leftover with the rest's count
-        per kind.
+        """Rejected records as leftovers of a result: samples of each kind, and one leftover with
+        the count of the others.
         """
         more = {
             kind: count - _MOST_SAMPLES
@@ -335,6 +342,6 @@ class RejectLog:
         return {"counts": self.counts, "shown": told}
 
     def restore(self, state: Any) -> None:
-        """Continue from the `state` of another run."""
+        """Continue from the `state` that a log of another run saved."""
         self.counts = Counter(state["counts"])
         self.samples = [Leftover(*told) for told in state["shown"]]

@@ -87,8 +87,8 @@ class KafkaOptions:
         return text
 
     def starting_offsets(self, topic: str) -> int | dict[int, int]:
-        """Start of reading ``topic``: `EARLIEST`, `LATEST`, or an offset or one of these by
-        partition.
+        """Offset at which to begin reading ``topic``, or such offsets by partition; `EARLIEST` and
+        `LATEST` stand for its ends.
 
         Raises: UsageError.
         """
@@ -281,7 +281,7 @@ def _import_confluent_kafka() -> Any:
 
 
 class KafkaSource:
-    """Source that reads a topic. Its position is the next offset of each partition.
+    """Source that reads a Kafka topic. Its position is the next offset of each partition.
 
     options: client settings and starting offsets. Raises: UsageError for options that librdkafka
     does not have.
@@ -308,7 +308,7 @@ class KafkaSource:
             "auto.offset.reset": "earliest",
             "enable.partition.eof": not follow,
             **_NO_LOGGING,
-            "error_cb": lambda error: self._record_refusal(kafka.KafkaError, error),
+            "error_cb": lambda error: self._note_broker_refusal(kafka.KafkaError, error),
         }
         try:
             consumer = kafka.Consumer(settings)
@@ -330,18 +330,20 @@ class KafkaSource:
             consumer.close()
 
     def _describe_failure(self, error: Any) -> str:
-        """Text of a client error without secrets; the broker's refusal if there was one."""
+        """Text of a Kafka client error without secrets; if the broker refused login or TLS, that
+        refusal.
+        """
         return self.options.hide_secrets(self.refusal or error.args[0].str())
 
-    def _record_refusal(self, codes: Any, error: Any) -> None:
-        """Remember a login or TLS refusal: the later error only says that the broker does not
+    def _note_broker_refusal(self, codes: Any, error: Any) -> None:
+        """Remember that the broker refused login or TLS: the later error only says that it does not
         answer.
         """
         if error.code() in (codes._AUTHENTICATION, codes._SSL):
             self.refusal = error.str()
 
     def _consume_partitions(self, kafka: Any, consumer: Any, follow: bool) -> Iterator[Record]:
-        """Consume all partitions from their start positions."""
+        """Consume all partitions of the topic from their start offsets."""
         metadata = consumer.list_topics(self.topic, timeout=_BROKER_TIMEOUT).topics[self.topic]
         if metadata.error is not None:
             raise OperationalError(
@@ -384,8 +386,8 @@ class KafkaSource:
                 yield Record(f"{self.name}/{partition}", offset, message.value() or b"")
 
     def _partition_start_offsets(self, partitions: Iterable[int]) -> dict[int, int]:
-        """Start offset of each partition. A partition that is new since the checkpoint starts at
-        its first.
+        """Start offset of each partition. A partition that is new since the checkpoint is read from
+        its beginning.
 
         Raises: OperationalError if startingOffsets names other partitions.
         """
@@ -401,7 +403,7 @@ class KafkaSource:
 
 
 class KafkaSink:
-    """Sink that writes rows to a topic, each exactly once.
+    """Sink that writes rows to a Kafka topic, each exactly once.
 
     Each row carries its number as key and the run's id as header. So a resumed run finds rows that
     were sent after its checkpoint and does not send them again.
@@ -426,8 +428,8 @@ class KafkaSink:
         self.sent_rows = {*self._find_sent_rows(is_new=saved is None)}
 
     def _find_sent_rows(self, *, is_new: bool) -> Iterator[tuple[int, bytes]]:
-        """Yield (number, data) of rows that this run sent after its checkpoint. A new run notes end
-        offsets.
+        """Yield (row number, data) of the rows that this run sent after its checkpoint. For a new
+        run, record the topic's end offsets.
         """
         kafka = _import_confluent_kafka()
         settings = {
@@ -456,7 +458,7 @@ class KafkaSink:
             consumer.close()
 
     def _read_run_rows(self, kafka: Any, consumer: Any) -> Iterator[tuple[int, bytes]]:
-        """Yield (number, data) of this run's rows up to the end of the assigned partition."""
+        """Yield (row number, data) of this run's rows up to the end of the assigned partition."""
         while (message := consumer.poll(_BROKER_TIMEOUT)) is not None:
             if message.error() is None:
                 if (_RUN_HEADER, self.run_id.encode()) in (message.headers() or ()):
@@ -470,7 +472,7 @@ class KafkaSink:
         )
 
     def write(self, rows: Sequence[str]) -> None:
-        """Send rows, except those that the topic already has."""
+        """Send rows to the topic, except those that it already has."""
         for row in rows:
             key, data, headers = (
                 str(self.row_count).encode(),
@@ -491,7 +493,7 @@ class KafkaSink:
         self.producer.poll(0)
 
     def _note_delivery(self, error: Any, message: Any) -> None:
-        """Note the end offset of a delivered row, or its failure."""
+        """Callback of the producer: record the end offset of a delivered row, or its failure."""
         if error is not None:
             self.failures.append(error.str())
         else:
@@ -499,8 +501,8 @@ class KafkaSink:
             self.end_offsets[end] = max(self.end_offsets.get(end, 0), message.offset() + 1)
 
     def flush(self) -> dict[str, Any]:
-        """Wait until all rows are delivered; return the content for a checkpoint. Raises:
-        OperationalError.
+        """Wait until all rows are delivered; return row count, run id and end offsets for the
+        checkpoint. Raises: OperationalError.
         """
         if self.producer.flush(_BROKER_TIMEOUT) or self.failures:
             why = self.failures[0] if self.failures else "the broker does not answer"
@@ -513,9 +515,7 @@ class KafkaSink:
 
 
 def _fetch_offset_range(kafka: Any, consumer: Any, topic: str, partition: int) -> tuple[int, int]:
-    """First offset of a partition and the next to be written; retried while a new topic has no
-    leader.
-    """
+    """First and next offset of a partition; retried while a new topic has no leader."""
     end = time.monotonic() + _BROKER_TIMEOUT
     while True:
         try:
@@ -533,5 +533,5 @@ def _fetch_offset_range(kafka: Any, consumer: Any, topic: str, partition: int) -
 
 
 def _leaderless_error_codes(codes: Any) -> tuple[int, ...]:
-    """Error codes of a partition that has no leader at the moment."""
+    """Codes of Kafka errors for a partition that has no leader at the moment."""
     return codes.LEADER_NOT_AVAILABLE, codes.NOT_LEADER_FOR_PARTITION

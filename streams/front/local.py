@@ -1,4 +1,6 @@
-"""Run an operator in this process: records go through the intake, chunks through the operator."""
+"""Run a stream operator in this process: admit records, and pass batches of events through its
+buckets.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ _MOST_TRIPLES: Final = 200_000
 
 
 class LocalCollector(Collector[R_co], Protocol[R_co]):
-    """Collector whose operator may also run in this process.
+    """Interface of a collector whose operator may also run in this process.
 
     batch_size: number of events in a step.
     steps_by_point: whether to step also when time advances and before a reject is logged.
@@ -41,55 +43,60 @@ class LocalCollector(Collector[R_co], Protocol[R_co]):
 
     @property
     def batch_size(self) -> int:
-        """Number of events in a step."""
+        """Number of events that are processed together."""
 
     @property
     def steps_by_point(self) -> bool:
-        """Whether to step also when time advances and before a reject is logged."""
+        """Whether buffered events are processed also when time advances and before a rejected
+        record is logged.
+        """
 
     def flush(self) -> None:
-        """Write the buffered rows."""
+        """Write the buffered output rows."""
 
     def legacy_bucket_states(self, state: bytes) -> list[bytes]:
-        """Split the state of a checkpoint from before the operator model into states of buckets."""
+        """Split the state in a checkpoint of older versions into a state per bucket."""
 
 
 #: Gives the state of a bucket of an operator, at the beginning or as it was saved.
 StateOpener: TypeAlias = Callable[[Any, int, bytes | None], BucketState]
 
 
-def open_state(operator: Operator, bucket: int, state: bytes | None) -> BucketState:
-    """Open the state of a bucket in this process."""
+def open_bucket_state(operator: Operator, bucket: int, state: bytes | None) -> BucketState:
+    """Open the state of a bucket in this process, new or from saved bytes."""
     return operator.open_state(bucket, state)
 
 
 @dataclass
 class LocalRunner(Generic[R_co]):
-    """Runner of a collector's operator in this process (`shiq.streams.front.run.StreamSystem`).
+    """Runner of a collector's operator in this process (implements
+    `shiq.streams.front.run.StreamSystem`).
 
     opener: opens the state of a bucket.
     """
 
     collector: LocalCollector[R_co]
-    opener: StateOpener = open_state
+    opener: StateOpener = open_bucket_state
 
     def __post_init__(self) -> None:
         self.operator, self.intake = self.collector.operator(), self.collector.intake
         self.limits, self.batch_size = self.operator.limits, self.collector.batch_size
         self.steps_by_point = self.collector.steps_by_point
         if self.steps_by_point:
-            self.intake.before_reject = self._step_waiting
+            self.intake.before_reject = self._process_buffered_events
         self.states = self._open_states([None] * self.operator.buckets)
         self._waiting, self._records = list[Event](), list[Record]()
         self._triples = self._out_of_limits = 0
         self._last_step, self._max_wait = 0.0, self.collector.max_wait_seconds
 
     def _open_states(self, states: Iterable[bytes | None]) -> list[BucketState]:
-        """Open the state of each bucket."""
+        """Open the state of each bucket, from its saved bytes or new for None."""
         return [self.opener(self.operator, bucket, state) for bucket, state in enumerate(states)]
 
     def process(self, record: Record) -> bool:
-        """Admit a record and step if enough events are buffered; return whether time advanced."""
+        """Admit a record, and process the buffered events if they are enough; return whether time
+        advanced.
+        """
         points = self.intake.points
         for event in self.intake.read_events(record):
             if event is None or not self.limits.contains(event.t):
@@ -106,16 +113,18 @@ class LocalRunner(Generic[R_co]):
                 or perf_counter() - self._last_step >= self._max_wait
                 or (self.steps_by_point and self.intake.points > points)
             ):
-                self._step_waiting()
+                self._process_buffered_events()
         return self.intake.points > points
 
     def flush(self) -> None:
-        """Step with the buffered events and write the rows."""
-        self._step_waiting()
+        """Process the buffered events and write all output rows."""
+        self._process_buffered_events()
         self.collector.flush()
 
-    def _step_waiting(self) -> None:
-        """Step with the buffered events and hand rows and report to the collector."""
+    def _process_buffered_events(self) -> None:
+        """Pass the buffered events through the operator; give its output rows and a report on the
+        batch to the collector.
+        """
         if self.steps_by_point and not self._waiting:
             return
         waiting, records, self._last_step = self._waiting, self._records, perf_counter()
@@ -130,10 +139,14 @@ class LocalRunner(Generic[R_co]):
         shown = {} if split.collector_columns is None else _make_collector_columns(split, records)
         moment = self.intake.stream_time
         report = BatchReport(moment, {}, {**counts, **split.counts}, [], shown, self.states)
-        self.collector.collect(report, self._step_buckets(split.parts, moment))
+        self.collector.collect(report, self._process_in_buckets(split.parts, moment))
 
-    def _step_buckets(self, parts: Mapping[int, Columns], moment: StreamTime) -> Iterator[Row]:
-        """Step all buckets and yield their rows; count the seconds that this takes."""
+    def _process_in_buckets(
+        self, parts: Mapping[int, Columns], moment: StreamTime
+    ) -> Iterator[Row]:
+        """Pass each bucket's part of a batch to its state and yield the output rows; measure the
+        seconds.
+        """
         begun, seconds = perf_counter(), self.collector.seconds
         steps = [
             state.step([parts[bucket]] if bucket in parts else [], moment)
@@ -146,12 +159,12 @@ class LocalRunner(Generic[R_co]):
         seconds["deciding"] += perf_counter() - begun
 
     def state(self) -> bytes:
-        """Bytes of the collector's state and of each bucket, to continue from here."""
+        """State of the collector and of each bucket as bytes, to continue from here."""
         parts = [self.collector.state(), *(state.to_bytes() for state in self.states)]
         return b"".join([json.dumps([len(part) for part in parts]).encode(), b"\n", *parts])
 
     def restore(self, state: bytes) -> None:
-        """Continue from the `state` of another run. Raises: OperationalError."""
+        """Continue from the `state` that another run saved. Raises: OperationalError."""
         if state[:1] == b"[":
             head, _, whole = state.partition(b"\n")
             ends = accumulate(json.loads(head), initial=0)
@@ -169,7 +182,7 @@ class LocalRunner(Generic[R_co]):
         self.states = self._open_states(buckets)
 
     def finish(self) -> R_co:
-        """Process the end of the input and return the result."""
+        """Process the end of the input and return the collector's result."""
         self.flush()
         moment = self.intake.stream_time
         return self.collector.finish(
@@ -178,7 +191,9 @@ class LocalRunner(Generic[R_co]):
 
 
 def _yield_rows_before_errors(steps: Iterable[Iterable[Row]]) -> Iterator[Row]:
-    """Yield the rows of all buckets; raise the first bucket's error only after the other rows."""
+    """Yield the output rows of all buckets; if buckets fail, raise the first error after all other
+    rows.
+    """
     failed = None
     for rows in steps:
         try:
@@ -190,7 +205,7 @@ def _yield_rows_before_errors(steps: Iterable[Iterable[Row]]) -> Iterator[Row]:
 
 
 def _make_collector_columns(split: PartitionedEvents, records: list[Record]) -> Columns:
-    """Columns that the collector is shown of each record: line, text if needed, and ``used``."""
+    """Columns about each event that the collector sees: line, text if needed, and ``used``."""
     lines, is_used = [record.line for record in records], [True] * len(records)
     texts = {"text": [record.source_text for record in records]} if split.includes_text else {}
     return {**(split.collector_columns or {}), "line": lines, **texts, "used": is_used}

@@ -1,4 +1,5 @@
-"""Interfaces of a stream system: an operator that processes events and a collector of its rows.
+"""Interfaces of a stream system: an operator that processes events in buckets, and a collector of
+its output rows.
 
 `Operator.partition_events` splits a chunk of events into columns by bucket. The state of a bucket
 steps over its columns and returns final rows. An operator runs in this process
@@ -16,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 from shiq.answers.verdict import EXIT_CODES, Leftover, Verdict
 from shiq.columns.arrays import Ints
 from shiq.streams.front.event import Event
-from shiq.streams.front.intake import EventIntake, EventLimits, StreamTime, leftover_rows
+from shiq.streams.front.intake import EventIntake, EventLimits, StreamTime, leftovers_to_rows
 
 Row = dict[str, Any]
 #: Columns by name, of one length: numpy arrays of numbers, `CodedTexts`, or lists.
@@ -35,7 +36,7 @@ class CodedTexts(NamedTuple):
 
 @dataclass(frozen=True)
 class PartitionedEvents:
-    """Events of a chunk, split by bucket.
+    """Chunk of events, encoded and split by bucket.
 
     parts: columns by bucket; the column ``event`` is the event's index in the chunk.
     rejects: events that were not used completely.
@@ -52,39 +53,47 @@ class PartitionedEvents:
 
 
 class BucketState(Protocol):
-    """State of one bucket of an operator."""
+    """Interface of the state of one bucket: a fixed part of the key space, such as individuals by
+    hash.
+    """
 
     def step(self, parts: Sequence[Columns], moment: StreamTime) -> Iterable[Row]:
-        """Process parts of chunks in order and return the rows that are final at ``moment``."""
+        """Process the bucket's parts of chunks in order; return the output rows that are final at
+        ``moment``.
+        """
 
     def finish(self, moment: StreamTime) -> Iterable[Row]:
-        """Return the rows that become final at the end of the input."""
+        """Return the output rows that become final at the end of the input."""
 
     def to_bytes(self) -> bytes:
-        """Serialise the state for `Operator.open_state`; without pickle."""
+        """Serialise the state for `Operator.open_state`, without pickle."""
 
 
 class Operator(Protocol):
-    """Splits events by bucket and opens a state for each bucket. Tasks get copies of it."""
+    """Interface of an operator: splits events by bucket, and opens the state of each bucket.
+    Cluster tasks get copies of it.
+    """
 
     @property
     def limits(self) -> EventLimits:
-        """Acceptance rules for events."""
+        """Acceptance rules for the operator's events."""
 
     @property
     def buckets(self) -> int:
-        """Number of buckets, fixed for a checkpoint."""
+        """Number of buckets; a checkpoint fixes it."""
 
     @property
     def shows_events(self) -> bool:
-        """Whether the collector is shown each event."""
+        """Whether the collector sees each event besides the output rows."""
 
     @property
     def is_stateful(self) -> bool:
-        """Whether rows depend on the states of buckets; a state without influence may be lost."""
+        """Whether output rows depend on the states of buckets; otherwise a state may be lost."""
 
     def partition_events(self, events: Sequence[Event | None]) -> PartitionedEvents:
-        """Split the events of a chunk by bucket; None stands for a record that is not used."""
+        """Encode a chunk of events and split it by bucket; None stands for a record that is not
+        used.
+        """
 
     def open_state(self, bucket: int, state: bytes | None) -> BucketState:
         """Open the state of a bucket, new or from its bytes. Raises: OperationalError."""
@@ -96,7 +105,7 @@ Reject = tuple[str, str, int, str, str, int | None]
 
 @dataclass
 class BatchReport:
-    """Report on the records of a batch, for the collector.
+    """Report to the collector on the records of a batch: progress, counts and rejects.
 
     stream_time: progress of the stream after the batch.
     counts: figures to be added to the collector's.
@@ -113,19 +122,19 @@ class BatchReport:
     collector_columns: Columns = field(default_factory=dict)
     states: Sequence[Any] = ()
 
-    def update_intake(self, arrivals: EventIntake, counts: dict[str, int]) -> None:
-        """Update a collector's intake and its ``counts`` by this report."""
-        arrivals.first, arrivals.tracker.newest = self.stream_time.first, self.stream_time.newest
-        arrivals.duplicates += self.counts.get("duplicates", 0)
+    def update_intake(self, intake: EventIntake, counts: dict[str, int]) -> None:
+        """Add the report's progress, counts and rejects to a collector's intake and its ``counts``."""
+        intake.first, intake.tracker.newest = self.stream_time.first, self.stream_time.newest
+        intake.duplicates += self.counts.get("duplicates", 0)
         for name in counts.keys() & self.counts.keys():
             counts[name] += self.counts[name]
         for kind, source, line, reason, text, t in self.rejects:
-            arrivals.rejects.add(kind, source, line, reason, text)
-            arrivals.on_reject(kind, t)
+            intake.rejects.add(kind, source, line, reason, text)
+            intake.on_reject(kind, t)
 
 
 class Collector(Protocol[R_co]):
-    """Writes an operator's rows to the outputs of a run and holds the result.
+    """Interface of a collector: writes an operator's output rows and makes the result of the run.
 
     name: the system's name in Spark's pages.
     """
@@ -137,21 +146,21 @@ class Collector(Protocol[R_co]):
         """Intake that counts accepted and rejected records."""
 
     def operator(self, *, in_tasks: bool = False) -> Operator:
-        """Operator for this process or for the tasks of a cluster. Raises: UsageError if it cannot
-        run there.
+        """Operator to run in this process, or in the tasks of a cluster. Raises: UsageError if it
+        cannot run there.
         """
 
     def collect(self, report: BatchReport, rows: Iterable[Row]) -> None:
-        """Write the rows of all buckets."""
+        """Write the output rows that all buckets give for a batch."""
 
     def state(self) -> bytes:
         """State of the collector for a checkpoint; `restore` reads it."""
 
     def restore(self, state: bytes) -> None:
-        """Continue from the `state` of another run."""
+        """Continue from the `state` that a collector of another run saved."""
 
     def finish(self, rows: Iterable[Row]) -> R_co:
-        """Write the rows of the end of the input and return the result."""
+        """Write the last output rows and return the result."""
 
 
 # What came of a stream, as systems with a verdict tell it.
@@ -159,7 +168,7 @@ class Collector(Protocol[R_co]):
 
 @dataclass(frozen=True)
 class StreamAnswer:
-    """Result of a stream system with a verdict.
+    """Result of a stream system that gives a verdict.
 
     leftovers: input that was not understood or not used.
     statistics: counts, and seconds by activity.
@@ -178,13 +187,15 @@ class StreamAnswer:
         """JSON value as ``--json`` prints it."""
         return {
             "verdict": self.verdict.value,
-            "leftovers": leftover_rows(self.leftovers),
+            "leftovers": leftovers_to_rows(self.leftovers),
             "statistics": self.statistics,
         }
 
 
 def stream_verdict(contradicted: bool, is_open: bool) -> Verdict:
-    """Verdict of a stream: inconsistent if contradicted, else undetermined if a question is open."""
+    """Verdict of a stream: inconsistent if something contradicts, else undetermined if something
+    stayed undecided, else consistent.
+    """
     return (
         Verdict.INCONSISTENT
         if contradicted

@@ -1,4 +1,4 @@
-"""A run of a stream system: read records, write rows, and save checkpoints.
+"""Run of a stream system: read records from sources, write rows to outputs, and save checkpoints.
 
 A process that dies loses its work since the last checkpoint; the next process repeats it. It reads
 those records again and truncates those rows in the outputs (a topic that already has them is not
@@ -28,7 +28,7 @@ from shiq.jobs.outputs import (
 from shiq.streams.front.checkpoint import (
     Checkpoint,
     CheckpointContent,
-    CheckpointInterval,
+    CheckpointTimer,
     open_checkpoint,
 )
 from shiq.streams.front.event import UNITS, Record
@@ -71,7 +71,7 @@ class RunStatus:
         self._last = self.clock(), 0
 
     def update(self, records: int = 0) -> None:
-        """Count ``records`` more and print the status if it is due."""
+        """Count ``records`` more records and print the progress if it is due."""
         self.records += records
         if self.write is None:
             return
@@ -85,38 +85,38 @@ class RunStatus:
         self._is_shown = self.is_moving
 
     def clear(self) -> None:
-        """Erase the redrawn line so that other text can be printed."""
+        """Erase the redrawn progress line so that other text can be printed."""
         if self.write is not None and self._is_shown:
             self.write(_CLEAR)
             self._is_shown = False
 
     def show_time(
-        self, clock: WatermarkTracker, unit: str, now: Callable[[], float] = time.time
+        self, tracker: WatermarkTracker, unit: str, now: Callable[[], float] = time.time
     ) -> None:
-        """Show the newest time and the watermark, and the lag behind ``now`` if times are clock
-        times.
+        """Show the newest time and the watermark; also the lag behind ``now`` if event times are
+        clock times.
         """
 
         def compute_lag() -> int | None:
             """Seconds between the newest event and now; None if times are not clock times."""
-            if clock.newest is None:
+            if tracker.newest is None:
                 return None
-            seconds = now() - clock.newest * UNITS[unit] / 1_000_000
+            seconds = now() - tracker.newest * UNITS[unit] / 1_000_000
             return round(seconds) if abs(seconds) < _YEAR else None
 
         self.figures |= {
-            "newest": lambda: clock.newest,
+            "newest": lambda: tracker.newest,
             "lag in seconds": compute_lag,
-            "watermark": lambda: clock.watermark,
+            "watermark": lambda: tracker.watermark,
         }
 
     def show_rejects(self, rejects: RejectLog) -> None:
-        """Show the number of rejected records."""
+        """Show the number of rejected records in the progress line."""
         self.figures["rejects"] = lambda: sum(rejects.counts.values())
 
 
 def format_status(rate: float, figures: Mapping[str, int | None]) -> str:
-    """Format rate and figures of a run as one line.
+    """Format records per second and named figures as one progress line.
 
     >>> format_status(1234.4, {"newest": 17, "lag in seconds": None, "rejects": 1000})
     '1,234 records/s, newest 17, rejects 1,000'
@@ -137,13 +137,13 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 class StreamSystem(Protocol[R_co]):
-    """Interface of a system that a run feeds with records and saves in checkpoints.
+    """Interface of a system that a run feeds with records, and whose state it saves in checkpoints.
 
     It writes rows to the run's outputs at any time. The same records and state give the same rows.
     """
 
     def process(self, record: Record) -> bool:
-        """Process a record; return whether time advanced."""
+        """Process a record; return whether the stream's time advanced."""
 
     def flush(self) -> None:
         """Process buffered records now."""
@@ -154,7 +154,7 @@ class StreamSystem(Protocol[R_co]):
         """
 
     def restore(self, state: bytes) -> None:
-        """Continue from the `state` of another run."""
+        """Continue from the `state` that another run saved."""
 
     def finish(self) -> R_co:
         """Process the end of the input and return the result."""
@@ -162,37 +162,39 @@ class StreamSystem(Protocol[R_co]):
 
 @dataclass
 class Outputs:
-    """Open sinks by option name; rows for an absent one are dropped."""
+    """Open sinks by option name; rows for an output that was not asked for are dropped."""
 
     sinks: Mapping[str, Sink]
 
     def write(self, name: str, rows: Iterable[Any]) -> None:
-        """Write rows, each any JSON value, to the output ``name``."""
+        """Write rows, each any JSON value, to the output of the option ``name``."""
         if name in self.sinks:
             self.sinks[name].write([serialise_row(row) for row in rows])
 
-    def writer_for(self, name: str) -> Callable[[Iterable[Any]], None]:
-        """Function that writes rows to the output ``name``."""
+    def make_writer(self, name: str) -> Callable[[Iterable[Any]], None]:
+        """Make a function that writes rows to the output of the option ``name``."""
         return partial(self.write, name)
 
-    def text_writer(self, name: str) -> Callable[[Sequence[str]], None]:
-        """Function that writes rows that are JSON texts already (as `RejectLog` needs it)."""
+    def make_text_writer(self, name: str) -> Callable[[Sequence[str]], None]:
+        """Make a function that writes rows that are JSON texts already (as `RejectLog` needs it)."""
         return self.sinks[name].write if name in self.sinks else lambda rows: None
 
     def make_readable(self) -> None:
-        """Make the rows in files visible to readers at once."""
+        """Flush rows to files so that other programs can read them at once; they are not durable
+        yet.
+        """
         for sink in self.sinks.values():
             if isinstance(sink, LinesFileSink):
                 sink.make_readable()
 
     def flush(self) -> dict[str, Any]:
-        """Make all rows durable and return the offset of each output."""
+        """Make all rows durable; return the write offset of each output, for a checkpoint."""
         return {name: sink.flush() for name, sink in self.sinks.items()}
 
 
 @dataclass
 class StreamRun:
-    """One run: its input, outputs, checkpoint and status display.
+    """One run of a stream system: its input, outputs, checkpoint and progress display.
 
     saved_content: content of the previous run's checkpoint.
     """
@@ -210,14 +212,14 @@ class StreamRun:
         follow: bool = False,
         time: Callable[[Record], int | None] | None = None,
     ) -> R_co:
-        """Feed ``system`` with all records, save checkpoints when due, and return the result.
+        """Feed a stream system with all records, save checkpoints when due, and return its result.
 
         time: see `MergedInput.read`.
         follow: read on as sources grow; Ctrl-C then ends the input.
         """
         if self.saved_content is not None:
             system.restore(self.saved_content.state)
-        pace, changed, thresholds = CheckpointInterval(), False, gc.get_threshold()
+        pace, changed, thresholds = CheckpointTimer(), False, gc.get_threshold()
         looks = self.checkpoint is not None or follow
         gc.set_threshold(GC_THRESHOLD, *thresholds[1:])
         try:
@@ -243,7 +245,7 @@ class StreamRun:
         return result
 
     def _save_checkpoint(self, system: StreamSystem[R_co]) -> None:
-        """Flush system and outputs and save a checkpoint."""
+        """Flush system and outputs, then save a checkpoint."""
         system.flush()
         lengths = self.outputs.flush()
         if self.checkpoint is not None:
@@ -258,7 +260,7 @@ def open_run(
     settings: Mapping[str, str] | None = None,
     status: RunStatus | None = None,
 ) -> Iterator[StreamRun]:
-    """Open a run from ``sources`` to ``targets``.
+    """Open the sources, outputs and checkpoint of a run.
 
     targets: by option name, see `open_sink`; None for no output.
     settings: everything else that changes rows, as short texts; a ``checkpoint`` with others is
@@ -275,7 +277,7 @@ def open_run(
     with ExitStack() as stack:
         kept = saved = None
         if checkpoint is not None:
-            _refuse_unresumable(wanted)
+            _require_resumable_outputs(wanted)
             names = {
                 "source": ", ".join(source.name for source in sources),
                 "outputs": ", ".join(sorted(wanted)),
@@ -305,8 +307,8 @@ def open_run(
         )
 
 
-def _refuse_unresumable(targets: Mapping[str, str]) -> None:
-    """Refuse outputs that cannot be continued from a checkpoint."""
+def _require_resumable_outputs(targets: Mapping[str, str]) -> None:
+    """Raise UsageError for outputs that cannot be continued from a checkpoint."""
     for name, target in targets.items():
         if target.endswith(".parquet"):
             raise UsageError(

@@ -21,14 +21,13 @@ from shiq.streams.front.kafka import KafkaSink, parse_kafka_address
 
 
 class Sink(Protocol):
-    """Interface of an output for rows, each a JSON object as text."""
+    """Interface of an output file, table or topic for rows, each a JSON object as text."""
 
     def write(self, rows: Sequence[str]) -> None:
         """Write ``rows``. Raises: OperationalError."""
 
     def flush(self) -> Any:
-        """Make all rows durable; return the offset, a JSON value that `open_sink` takes as
-        ``length``.
+        """Make all rows durable; return the write offset, which `open_sink` takes as ``length``.
 
         Raises: OperationalError.
         """
@@ -38,7 +37,7 @@ class Sink(Protocol):
 
 
 def open_sink(target: str, length: Any = None) -> Sink:
-    """Open the sink that ``target`` names.
+    """Open the sink (file, table, topic or stdout) that ``target`` names.
 
     target: ``-`` stdout, ``kafka://HOST:PORT/TOPIC``, ``….parquet``, ``….delta``, else a file of
     JSON lines.
@@ -62,7 +61,7 @@ def open_sink(target: str, length: Any = None) -> Sink:
 
 
 class StdoutSink:
-    """Sink to standard output; each batch of rows is visible at once."""
+    """Sink that prints rows to standard output; each batch of rows is visible at once."""
 
     def __init__(self) -> None:
         self.row_count = 0
@@ -85,7 +84,7 @@ class StdoutSink:
 
 
 class LinesFileSink:
-    """Sink to a file with one JSON object a line."""
+    """Sink that appends rows to a file, one JSON object a line."""
 
     def __init__(self, path: Path, length: int | None = None) -> None:
         self.path, self.byte_count = path, length or 0
@@ -96,7 +95,9 @@ class LinesFileSink:
                 self._truncate(length)
 
     def _truncate(self, length: int) -> None:
-        """Truncate the file to ``length`` bytes; raise OperationalError if it is shorter."""
+        """Truncate the file to the ``length`` in bytes of the checkpoint. Raises: OperationalError
+        if it is shorter.
+        """
         has = os.fstat(self.file.fileno()).st_size
         if has < length:
             raise OperationalError(
@@ -114,7 +115,9 @@ class LinesFileSink:
         self.byte_count += len(data)
 
     def make_readable(self) -> None:
-        """Flush rows to the file for readers, not yet durable. Raises: OperationalError."""
+        """Flush rows to the file so that other programs can read them; they are not durable yet.
+        Raises: OperationalError.
+        """
         with _explain_write_errors(self.path):
             self.file.flush()
 
@@ -134,7 +137,7 @@ class LinesFileSink:
 
 @contextmanager
 def _explain_write_errors(path: Path) -> Iterator[None]:
-    """Context manager: raise OSError as OperationalError with path and remedy."""
+    """Context manager that turns OSError into OperationalError with path and remedy."""
     try:
         yield
     except OSError as error:

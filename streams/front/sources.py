@@ -1,4 +1,4 @@
-"""Sources of events: files of JSON lines (also packed), folders, stdin, sockets, tables, Kafka
+"""Sources of records: files of lines (also compressed), folders, stdin, sockets, tables and Kafka
 topics.
 
 A source yields records in order. Its ``position``, a JSON value, says how far the yielded records
@@ -36,7 +36,7 @@ _POLL_SECONDS = 0.2
 
 
 class Source(Protocol):
-    """Interface of one ``--source`` that yields records."""
+    """Interface of a source of records, as an option ``--source`` names it."""
 
     @property
     def name(self) -> str:
@@ -54,7 +54,7 @@ class Source(Protocol):
 def open_source(
     target: str, unit: str = "sec", format: str = "auto", options: KafkaOptions = NO_OPTIONS
 ) -> Source:
-    """Open the source that ``target`` names.
+    """Open the source (file, folder, table, socket, topic or stdin) that ``target`` names.
 
     target: a file, a folder, ``-``, a table, ``kafka://HOST:PORT/TOPIC`` or ``socket://HOST:PORT``.
     format: ``table``, ``auto`` (a table if it looks like one), or any other for lines.
@@ -88,7 +88,7 @@ def open_source(
 def read_lines(
     stream: BinaryIO, name: str, before: int, wait: Callable[[], bool] = lambda: False
 ) -> Iterator[tuple[Record, int]]:
-    """Yield the lines of a stream as records, each with its length in bytes.
+    """Yield the lines of a byte stream as records, each with its length in bytes.
 
     before: number of lines read earlier.
     wait: called at the end of the stream; returns whether to try again.
@@ -118,13 +118,15 @@ def read_lines(
 
 
 def _nonblank_records(stream: BinaryIO, name: str) -> Iterator[Record]:
-    """Yield the lines of a stream as records, without blank lines."""
+    """Yield the lines of a byte stream as records, without blank lines."""
     return (record for record, _ in read_lines(stream, name, 0) if record.data)
 
 
 @dataclass
 class LinesFileSource:
-    """Source that reads a file of lines, unpacking it if needed. Position: lines and bytes."""
+    """Source that reads a file of lines, decompressed if needed. Its position is the number of
+    lines and bytes read.
+    """
 
     path: Path
     line: int = 0
@@ -159,7 +161,7 @@ class LinesFileSource:
                 yield record
 
     def _read_unpacked(self, follow: bool) -> Iterator[Record]:
-        """Yield the lines of a file that is not packed, from a byte position on."""
+        """Yield the lines of a file that is not compressed, from a byte position on."""
 
         def wait_for_more() -> bool:
             """Wait a moment if the file is followed; return whether it is."""
@@ -183,8 +185,8 @@ class LinesFileSource:
 
 @dataclass
 class FolderSource:
-    """Source that reads the files of a folder by name; with ``follow`` new files too. Position: by
-    file.
+    """Source that reads the files of a folder in order of name; with ``follow`` also new files. It
+    has a position for each file.
     """
 
     path: Path
@@ -251,7 +253,7 @@ class StdinSource:
 
 @dataclass
 class SocketSource:
-    """Source that connects to a server of lines. Lines sent to a killed run are not sent again."""
+    """Source that connects to a TCP server of lines. Lines that were sent to a killed run are lost."""
 
     name: str
     position: int = 0
@@ -278,7 +280,7 @@ class SocketSource:
 
 @dataclass
 class EventTableSource:
-    """Source that reads a Parquet or Delta table of events.
+    """Source that reads the rows of a Parquet or Delta table as events.
 
     Its columns are s, p, o, t, or atom, t. Position: rows.
     """
@@ -300,10 +302,10 @@ class EventTableSource:
             if number <= self.position:
                 continue
             self.position = number
-            yield self.record_of_row(number, values)
+            yield self.row_to_record(number, values)
 
-    def record_of_row(self, number: int, values: dict[str, Any]) -> Record:
-        """Convert a row to a record."""
+    def row_to_record(self, number: int, values: dict[str, Any]) -> Record:
+        """Convert a table row to a record. ``number``: 1-based number of the row."""
         from shiq.streams.front.tables import event_from_row
 
         shown = " ".join(str(value) for value in values.values())
@@ -330,7 +332,8 @@ _QueuedRecord: TypeAlias = tuple[str, Record, Any]
 
 @dataclass
 class MergedInput:
-    """All sources of a run as one input: one after the other, merged by time, or followed.
+    """All sources of a run as one input: read one after the other, merged by time, or followed side
+    by side.
 
     sources: have different names.
     start_positions: by source, where reading starts.
@@ -353,7 +356,7 @@ class MergedInput:
 
     @property
     def positions(self) -> dict[str, Any]:
-        """Positions after the records yielded so far, by source."""
+        """Read position of each source after the records yielded so far."""
         current = self._current
         return self.start_positions | (
             {current.name: current.position} if current is not None else {}
@@ -362,7 +365,8 @@ class MergedInput:
     def read(
         self, follow: bool = False, time: Callable[[Record], int | None] | None = None
     ) -> Iterator[Record | None]:
-        """Yield the records of all sources, one source after the other.
+        """Yield the records of all sources, one source after the other, merged by ``time``, or
+        followed.
 
         time: if given, merge the sources by this time of a record; a record without time is yielded
         at once.
@@ -379,7 +383,7 @@ class MergedInput:
                 self.start_positions = self.positions
 
     def _read_merged(self, time: Callable[[Record], int | None]) -> Iterator[Record]:
-        """Merge the sources by time; equal times in order of the sources."""
+        """Merge the sources by the time of their records; equal times in order of the sources."""
         readers = [source.read(False) for source in self.sources]
         heads: list[tuple[int, int, Record, Any]] = []
 
@@ -401,7 +405,7 @@ class MergedInput:
             push_next(at)
 
     def _read_followed(self) -> Iterator[Record | None]:
-        """Yield records of all sources as they come, each source read by a thread."""
+        """Yield records of all sources as they come, each source read by a thread of its own."""
         arrived: Queue[_QueuedRecord | BaseException | None] = Queue(_QUEUE_SIZE)
         stopped = threading.Event()
 

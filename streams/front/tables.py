@@ -18,7 +18,7 @@ _TRIPLES, _ATOMS = ("s", "p", "o", "t"), ("atom", "t")
 
 
 def read_event_rows(source: TableSource) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a table of events as dicts of its columns. Raises: InputError.
+    """Yield the rows of an event table (Parquet or Delta) as dicts by column. Raises: InputError.
 
     Columns: s, p, o, t or atom, t, and id if it exists.
     """
@@ -31,7 +31,9 @@ def read_event_rows(source: TableSource) -> Iterator[dict[str, Any]]:
 def read_file_rows(
     file: TableFile, low: int = 0, high: int | None = None
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of one file of a table from index ``low`` up to ``high``. Raises: InputError."""
+    """Yield the rows of one file of an event table from index ``low`` up to ``high``, as dicts by
+    column. Raises: InputError.
+    """
     with open_parquet(file) as parquet:
         has = [*parquet.schema_arrow.names, *file.values]
         wanted = _ATOMS if "atom" in has else _TRIPLES
@@ -64,7 +66,9 @@ def read_file_rows(
 
 
 def event_from_row(values: dict[str, Any], t: int) -> Event:
-    """Convert a row of a table to an event; its terms are validated later."""
+    """Convert a table row, as dict by column, to an event with the time ``t``; its terms are
+    validated later.
+    """
     identifier = None if values.get("id") is None else str(values["id"])
     if "atom" in values:
         return Event(t, atoms=(str(values["atom"]),), id=identifier)
@@ -75,23 +79,24 @@ def event_from_row(values: dict[str, Any], t: int) -> Event:
 
 
 def _make_arrow_table(rows: Sequence[str]) -> Any:
-    """Convert JSON rows to an Arrow table; objects become JSON texts."""
+    """Convert JSON rows to an Arrow table; nested objects become JSON texts."""
     import pyarrow as pa  # type: ignore[import-untyped]
 
     return pa.Table.from_pylist(
-        [{name: _arrow_value(value) for name, value in json.loads(row).items()} for row in rows]
+        [
+            {name: _serialise_objects(value) for name, value in json.loads(row).items()}
+            for row in rows
+        ]
     )
 
 
-def _arrow_value(value: Any) -> Any:
-    """Serialise an object as JSON; leave other values."""
+def _serialise_objects(value: Any) -> Any:
+    """Serialise an object as JSON text; return other values unchanged."""
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else value
 
 
 class ParquetSink:
-    """Sink to one Parquet file, written when the sink is closed; it cannot resume from a
-    checkpoint.
-    """
+    """Sink that writes one Parquet file when it is closed; it cannot continue from a checkpoint."""
 
     def __init__(self, path: Path, length: int | None = None) -> None:
         if length:
@@ -118,7 +123,7 @@ class ParquetSink:
 
 
 class DeltaSink:
-    """Sink to a Delta table, one commit per flush.
+    """Sink that appends rows to a Delta table, one commit per flush.
 
     length: number of commits in the checkpoint; later ones are undone by restoring that version.
     """

@@ -23,17 +23,23 @@ import numpy as np
 
 from shiq.columns.arrays import Ints, unique
 from shiq.errors import OperationalError
-from shiq.streams.rules.fixpoint import RecursiveStratum, maintain_counts, reevaluate_rule
+from shiq.streams.rules.fixpoint import RecursiveStratum, reevaluate_rule, update_derivation_counts
 from shiq.streams.rules.model import (
     ColumnModel,
     MaintainedRule,
     PointRows,
-    Predicate,
+    PredicateState,
     compact_predicate,
     has_countable_derivations,
 )
 from shiq.streams.rules.operators import Functions, PointBudget, StepContext
-from shiq.streams.rules.plan import Conjunct, Planner, StreamingPattern, make_conjuncts, uses_now
+from shiq.streams.rules.plan import (
+    Conjunct,
+    Planner,
+    StreamingPattern,
+    make_conjuncts,
+    uses_current_time,
+)
 from shiq.streams.rules.relations import FIRST_CODE, NO_ROWS, ConstantDictionary, Relation
 from shiq.streams.rules.safety import global_variables
 from shiq.streams.rules.syntax import (
@@ -62,9 +68,14 @@ _HEADER_ENTRY: Final = "head"
 
 
 def serialise_state(
-    origin: int | None, point: int, predicates: dict[str, Predicate], dictionary: ConstantDictionary
+    origin: int | None,
+    point: int,
+    predicates: dict[str, PredicateState],
+    dictionary: ConstantDictionary,
 ) -> bytes:
-    """Serialise the engine's state: time, and the rows of each predicate within its horizon."""
+    """Serialise the engine's state: first and current time point, and each predicate's rows within
+    the longest window over it.
+    """
     arrays: dict[str, Ints] = {}
     names: list[str] = []
     used: list[Ints] = []
@@ -92,7 +103,7 @@ def serialise_state(
         "origin": origin,
         "point": point,
         "predicates": names,
-        "constants": dictionary.decode(codes),
+        "constants": dictionary.decode_constants(codes),
     }
     arrays["codes"] = codes
     file = io.BytesIO()
@@ -101,9 +112,10 @@ def serialise_state(
 
 
 def restore_histories(
-    state: bytes, predicates: dict[str, Predicate], dictionary: ConstantDictionary
+    state: bytes, predicates: dict[str, PredicateState], dictionary: ConstantDictionary
 ) -> tuple[int | None, int]:
-    """Fill the histories of ``predicates`` from a state; return origin and point.
+    """Fill the past rows of ``predicates`` from a serialised engine state; return the stream's
+    first time point and the current one, counted from it.
 
     Raises: OperationalError if it is not a state.
     """
@@ -112,11 +124,11 @@ def restore_histories(
             head = json.loads(found[_HEADER_ENTRY].tobytes())
             if head["schema_version"] != _SCHEMA_VERSION:
                 raise ValueError(f"schema_version {head['schema_version']}")
-            codes, new = found["codes"], dictionary.encode(head["constants"])
+            codes, new = found["codes"], dictionary.encode_column(head["constants"])
             for place, name in enumerate(head["predicates"]):
                 predicate = predicates[name]
                 columns = [found[f"{place}.{i}"] for i in range(len(predicate.relation.columns))]
-                _fill_history(
+                _restore_history(
                     predicate,
                     [_recode_constants(column, codes, new) for column in columns],
                     found,
@@ -137,18 +149,24 @@ def restore_histories(
         ) from error
 
 
-def _recode_constants(column: Ints, codes: Ints, new: Ints) -> Ints:
-    """Replace the constant codes of a saved column by the codes of this dictionary, in place."""
+def _recode_constants(column: Ints, saved_codes: Ints, new_codes: Ints) -> Ints:
+    """Replace the constant codes in a saved column by this engine's codes for the same constants,
+    in place. ``codes``, ``new``: the saved codes, ascending, and their replacements.
+    """
     texts = np.flatnonzero(column >= FIRST_CODE)
-    column[texts] = new[np.searchsorted(codes, column[texts])]
+    column[texts] = new_codes[np.searchsorted(saved_codes, column[texts])]
     return column
 
 
-def _fill_history(predicate: Predicate, columns: list[Ints], found: Any, place: int) -> None:
-    """Restore the history of one predicate from saved arrays."""
-    numbers = predicate.relation.add(columns)[found[f"{place}.rows"]]
-    predicate.history.points = found[f"{place}.points"].tolist()
-    predicate.history.rows = np.split(numbers, np.cumsum(found[f"{place}.lengths"])[:-1])
+def _restore_history(
+    predicate: PredicateState, columns: list[Ints], arrays: Any, index: int
+) -> None:
+    """Restore the past rows of one predicate from the arrays of a serialised state; ``place`` is
+    its index in the state.
+    """
+    numbers = predicate.relation.add_rows(columns)[arrays[f"{index}.rows"]]
+    predicate.history.points = arrays[f"{index}.points"].tolist()
+    predicate.history.rows = np.split(numbers, np.cumsum(arrays[f"{index}.lengths"])[:-1])
 
 
 #: Rows that are new since the last time that dead ones were looked for, beyond as many as were
@@ -157,20 +175,22 @@ _SPARE_ROWS: Final = 4096
 
 
 class Engine:
-    """Engine that evaluates a checked program point by point in columns (`model.Evaluator`)."""
+    """Incremental evaluator of a checked rule program over integer-coded columns, one time point
+    after the other. Implements `model.Evaluator`.
+    """
 
     def __init__(
         self,
         checked: CheckedProgram,
         functions: Functions,
         complete_windows: bool = False,
-        most_atoms: int = MOST_DERIVED,
+        max_atoms: int = MOST_DERIVED,
     ) -> None:
         self.program = checked
         self.complete_windows = complete_windows
         self.dictionary = ConstantDictionary()
-        self.context = StepContext(self.dictionary, functions, PointBudget(most_atoms))
-        self.predicates: dict[str, Predicate] = {}
+        self.context = StepContext(self.dictionary, functions, PointBudget(max_atoms))
+        self.predicates: dict[str, PredicateState] = {}
         self.origin: int | None = None
         self.point = -1
         #: Views that tell of changes of this point.
@@ -188,28 +208,33 @@ class Engine:
 
     # --- setting up -------------------------------------------------------------------------------
 
-    def find_or_add_predicate(self, name: str) -> Predicate:
-        """Predicate with this name and arity (``"p/2"``), created when first used."""
+    def find_or_add_predicate(self, name: str) -> PredicateState:
+        """State of the predicate with this name and arity (``"p/2"``), created when first used."""
         found = self.predicates.get(name)
         if found is None:
             relation = Relation(name, int(name.rpartition("/")[2]))
-            relation.add_array("given", np.bool_)
-            found = self.predicates[name] = Predicate(
+            relation.add_row_array("given", np.bool_)
+            found = self.predicates[name] = PredicateState(
                 relation, History(self.program.horizons.get(name, 0))
             )
         return found
 
     def _add_facts(self, name: str, rows: Sequence[Row]) -> None:
-        """Add the facts that the program states for a predicate."""
+        """Add the facts that the program text states for a predicate."""
         predicate = self.find_or_add_predicate(name)
-        predicate.facts = predicate.relation.add_repeated(self._encode_rows(rows, predicate))
+        predicate.facts = predicate.relation.add_rows_with_duplicates(
+            self._encode_rows(rows, predicate)
+        )
         predicate.relation.row_arrays["given"][predicate.facts] = True
         predicate.touched_rows.append(predicate.facts)
 
-    def _window_view(
+    def _find_or_make_view(
         self, literal: WindowedLiteral, operator: str, count: int, counted: bool
     ) -> WindowView:
-        """View of a predicate for an operator over a window, shared by equal literals."""
+        """View of the rows for which a streaming literal is true, shared by literals with equal
+        predicate, window, operator and count. ``counted``: whether rules read the window count
+        itself.
+        """
         predicate = self.find_or_add_predicate(literal.atom.predicate)
         window = literal.window or CURRENT_POINT
         counter = predicate.counters.get(window.intervals)
@@ -223,24 +248,28 @@ class Engine:
             view = predicate.views[key] = WindowView(counter, operator, count, counted)
         return view
 
-    def _make_conjuncts(self, body: Iterable[Literal], fresh: str = "#") -> list[Conjunct]:
-        """Conjuncts of a body, with views and constant codes of this engine."""
-        return make_conjuncts(body, self._window_view, self._constant_code, fresh)
+    def _convert_to_conjuncts(self, body: Iterable[Literal], fresh: str = "#") -> list[Conjunct]:
+        """Convert the literals of a rule body to join conjuncts over this engine's window views and
+        constant codes.
+        """
+        return make_conjuncts(body, self._find_or_make_view, self._constant_code, fresh)
 
     def _constant_code(self, constant: Constant) -> int:
-        """Code of a constant in the dictionary."""
-        return self.dictionary.code(constant.value)
+        """Integer code of a constant term in the engine's dictionary."""
+        return self.dictionary.find_or_assign_code(constant.value)
 
     def _prepare_rule(self, rule: StreamRule) -> MaintainedRule:
-        """Prepare a rule for evaluation: conjuncts, planner and aggregate views."""
-        body = self._make_conjuncts(rule.body)
+        """Prepare a rule for evaluation: its body as join conjuncts, a join planner, and the window
+        views that its aggregates read.
+        """
+        body = self._convert_to_conjuncts(rule.body)
         inner: dict[int, list[Conjunct]] = {}
 
         def element_conjuncts(literals: Iterable[Literal]) -> list[Conjunct]:
             """Conjuncts of an aggregate element, made once."""
             literals = tuple(literals)
             if id(literals) not in inner:
-                inner[id(literals)] = self._make_conjuncts(literals, "##")
+                inner[id(literals)] = self._convert_to_conjuncts(literals, "##")
             return inner[id(literals)]
 
         aggregates = [one for one in body if isinstance(one, Aggregate)]
@@ -258,7 +287,7 @@ class Engine:
             for argument in rule.head.arguments
             for variable in term_variables(argument)
         )
-        now = uses_now(rule)
+        now = uses_current_time(rule)
         incremental = not now and rule.frequency is None and has_countable_derivations(body)
         planner = Planner(body, wanted, element_conjuncts, frozenset(global_variables(rule)))
         return MaintainedRule(
@@ -272,9 +301,10 @@ class Engine:
         )
 
     def _prepare_recursion(self, stratum: Stratum, rules: list[MaintainedRule]) -> RecursiveStratum:
-        """Prepare a recursive stratum for evaluation."""
+        """Make the evaluator of a recursive stratum from its prepared rules."""
         heads = [
-            self._make_conjuncts([WindowedLiteral(rule.head)], "#head")[0] for rule in stratum.rules
+            self._convert_to_conjuncts([WindowedLiteral(rule.head)], "#head")[0]
+            for rule in stratum.rules
         ]
         patterns = [pattern for pattern in heads if isinstance(pattern, StreamingPattern)]
         return RecursiveStratum(
@@ -284,7 +314,9 @@ class Engine:
     # --- a point ----------------------------------------------------------------------------------
 
     def step(self, t: int, rows: Mapping[str, Any]) -> ColumnModel:
-        """Evaluate the point ``t`` and return its model. Raises: EvaluationError."""
+        """Evaluate the time point ``t`` with its input ``rows`` and return its model. Raises:
+        EvaluationError.
+        """
         if self.origin is None:
             self.origin = t
         before, self.point = self.point, t - self.origin
@@ -293,19 +325,19 @@ class Engine:
             view.clear_changes()
         self._changed_views.clear()
         self._collect_garbage()
-        rows = self.program.with_parts(rows)
+        rows = self.program.copy_input_to_parts(rows)
         for name, given in rows.items():
-            self._set_input(self.find_or_add_predicate(name), given)
+            self._replace_input_rows(self.find_or_add_predicate(name), given)
         for name, predicate in self.predicates.items():
             if len(predicate.input_rows) and name not in rows:
-                self._set_input(predicate, [])
+                self._replace_input_rows(predicate, [])
         for predicate in self.predicates.values():
             relation = predicate.relation
             relation.gained_rows = relation.lost_rows = NO_ROWS
             for counter in predicate.counters.values():
                 counter.advance(predicate.history, before, self.point)
             if not predicate.supports:
-                self._changed_views += predicate.close_point()
+                self._changed_views += predicate.update_true_rows()
         for rules, recursion in self.strata:
             before = self.context.budget.derived_count
             self._changed_views += (
@@ -313,29 +345,29 @@ class Engine:
                 if recursion
                 else self._evaluate_stratum(rules)
             )
-            self._count_derived(rules, before)
+            self._charge_derived_atoms(rules, before)
         for predicate in self.predicates.values():
             if predicate.history.horizon:
                 predicate.history.add_point(self.point, predicate.persistent_rows())
                 predicate.history.drop_unobserved(self.point)
         return self._make_model(t)
 
-    def _encode_rows(self, rows: Any, predicate: Predicate) -> list[Ints]:
-        """Encode rows, or a tuple of columns, as columns of codes."""
+    def _encode_rows(self, rows: Any, predicate: PredicateState) -> list[Ints]:
+        """Encode input rows, or a tuple of input columns, as columns of integer codes."""
         arity = predicate.relation.arity
         if _is_tuple_of_columns(rows):
-            return [self.dictionary.encode(column) for column in rows]
+            return [self.dictionary.encode_column(column) for column in rows]
         if not arity:
             return [np.zeros(len(rows), np.int64)]
         return (
-            [self.dictionary.encode(column) for column in zip(*rows)]
+            [self.dictionary.encode_column(column) for column in zip(*rows)]
             if len(rows)
             else [NO_ROWS] * arity
         )
 
-    def _set_input(self, predicate: Predicate, rows: Any) -> None:
-        """Replace the input rows of a predicate by those of this point."""
-        now = self._number_input_rows(predicate, rows)
+    def _replace_input_rows(self, predicate: PredicateState, rows: Any) -> None:
+        """Replace a predicate's input rows of the last time point by those of this one."""
+        now = self._find_or_add_input_rows(predicate, rows)
         before, predicate.input_rows = predicate.input_rows, now
         given = predicate.relation.row_arrays["given"]
         new = now[~given[now]]
@@ -345,16 +377,16 @@ class Engine:
             touched for touched in (new, before[~given[before]]) if len(touched)
         ]
 
-    def _number_input_rows(self, predicate: Predicate, rows: Any) -> Ints:
-        """Row numbers of input rows; new rows are added to the relation."""
+    def _find_or_add_input_rows(self, predicate: PredicateState, rows: Any) -> Ints:
+        """Row numbers of input rows in the predicate's relation; unknown rows are added to it."""
         if _is_tuple_of_columns(rows) or len(rows) > 50_000:
-            return predicate.relation.add_repeated(self._encode_rows(rows, predicate))
+            return predicate.relation.add_rows_with_duplicates(self._encode_rows(rows, predicate))
         number = predicate.row_numbers
         found = [number.get(row, -1) for row in rows]
         if -1 in found:
             new = list(dict.fromkeys(row for row, at in zip(rows, found) if at < 0))
             number.update(
-                zip(new, predicate.relation.add(self._encode_rows(new, predicate)).tolist())
+                zip(new, predicate.relation.add_rows(self._encode_rows(new, predicate)).tolist())
             )
             found = [number[row] for row in rows]
         return np.array(found, np.int64)
@@ -362,39 +394,43 @@ class Engine:
     # --- strata -----------------------------------------------------------------------------------
 
     def _evaluate_stratum(self, rules: Sequence[MaintainedRule]) -> list[WindowView]:
-        """Evaluate a stratum without recursion and return the views that changed."""
+        """Evaluate the rules of a stratum without recursion; return the window views that gained or
+        lost rows.
+        """
         for rule in rules:
             if rule.is_incremental:
-                maintain_counts(self.context, rule)
+                update_derivation_counts(self.context, rule)
             elif rule.is_due():
                 reevaluate_rule(self.context, rule, self.point)
         return [
             view
             for predicate in {id(rule.head): rule.head for rule in rules}.values()
-            for view in predicate.close_point()
+            for view in predicate.update_true_rows()
         ]
 
-    def _count_derived(self, rules: Sequence[MaintainedRule], before: int) -> None:
-        """Charge the atoms that a stratum derives to the point's budget. Raises: EvaluationError.
+    def _charge_derived_atoms(self, rules: Sequence[MaintainedRule], derived_before: int) -> None:
+        """Charge the atoms that a stratum derives to the time point's budget. Raises:
+        EvaluationError if they are too many.
 
-        before: atoms that earlier strata derived at this point.
+        derived_before: atoms that earlier strata derived at this point.
         """
-        most, self.context.budget.derived_count = 0, before
+        most, self.context.budget.derived_count = 0, derived_before
         for rule in {id(rule.head): rule for rule in rules}.values():
             self.context.budget.derived_count += len(rule.head.derived_rows)
             if len(rule.head.derived_rows) >= most:
                 most, largest = len(rule.head.derived_rows), rule.rule
-        if self.context.budget.derived_count > self.context.budget.most_derived:
-            self.context.budget.check_derived(self.context.budget.derived_count, largest)
+        if self.context.budget.derived_count > self.context.budget.max_derived_atoms:
+            self.context.budget.check_derived_atoms(self.context.budget.derived_count, largest)
 
     # --- states -----------------------------------------------------------------------------------
 
     def state(self) -> bytes:
-        """Serialise everything that later points depend on."""
+        """Serialise everything that the evaluation of later time points depends on."""
         return serialise_state(self.origin, self.point, self.predicates, self.dictionary)
 
     def restore(self, state: bytes) -> None:
-        """Continue from the ``state`` of another engine; this one must not have begun.
+        """Continue from the serialised ``state`` of another engine; this engine must not have
+        evaluated a time point yet.
 
         Raises: OperationalError.
         """
@@ -406,7 +442,7 @@ class Engine:
     # --- models, what may be forgotten ------------------------------------------------------------
 
     def _make_model(self, t: int) -> ColumnModel:
-        """Model of the current point over the held rows."""
+        """Model of the current time point; its rows are decoded when they are first read."""
         for predicate in self.predicates.values():
             relation, shown = predicate.relation, predicate.row_view
             if (
@@ -414,8 +450,8 @@ class Engine:
                 or shown.held_numbers is not relation.held_rows
                 or shown.derived_numbers is not predicate.derived_rows
             ):
-                relation.add_array("rows", object)
-                relation.add_array("texts", object)
+                relation.add_row_array("rows", object)
+                relation.add_row_array("texts", object)
                 predicate.row_view = PointRows(
                     relation.arity,
                     relation.columns,
@@ -435,7 +471,7 @@ class Engine:
         )
 
     def _collect_garbage(self) -> None:
-        """Drop dead rows and constants when there may be more dead than live ones."""
+        """Drop unused rows and constant codes once they may outnumber the used ones."""
         full = len(self.dictionary) > 2 * self._live_constant_count + _SPARE_ROWS
         for predicate in self.predicates.values():
             if full or predicate.relation.size > 2 * predicate.live_size + _SPARE_ROWS:
@@ -453,5 +489,5 @@ class Engine:
 
 
 def _is_tuple_of_columns(rows: Any) -> bool:
-    """Whether input is a tuple of columns instead of a sequence of rows."""
+    """Whether a predicate's input is a tuple of columns instead of a sequence of rows."""
     return isinstance(rows, tuple) and bool(rows) and not isinstance(rows[0], tuple)

@@ -1,4 +1,4 @@
-"""Explain why an atom holds at a point by one well-founded derivation.
+"""Explain why an atom is true at a time point, by one derivation without cycles.
 
 Atoms are numbered in the order of their derivation. Each is explained by the rule that derived it
 first; the atoms of that rule's body have smaller numbers.
@@ -37,7 +37,8 @@ from shiq.streams.rules.syntax import (
 
 @dataclass(frozen=True)
 class DerivationReason:
-    """One body literal of a derivation, as it was true.
+    """Body literal of a rule instance that derived an atom, with the evidence that the literal was
+    true.
 
     literal: its ground text.
     points: times at which a window counted the atom.
@@ -55,7 +56,7 @@ class DerivationReason:
     derivation: Derivation | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON value of the reason."""
+        """JSON value of the body literal and its evidence."""
         told: dict[str, Any] = {"literal": self.literal}
         if self.points is not None:
             told |= {"points": list(self.points), "observed": self.observed_count}
@@ -66,7 +67,7 @@ class DerivationReason:
         return told if self.derivation is None else {**told, "because": self.derivation.to_dict()}
 
     def text_lines(self, depth: int) -> list[str]:
-        """Lines of text for the reason, indented by ``depth``."""
+        """Lines of text for the body literal and its evidence, indented by ``depth``."""
         notes = []
         if self.is_absent:
             notes.append("absent" if self.points is None else "")
@@ -84,7 +85,8 @@ class DerivationReason:
 
 @dataclass(frozen=True)
 class Derivation:
-    """Explanation of an atom: it is input, a fact, or derived by a rule from reasons.
+    """Explanation of a true atom: it is input, a fact, or the head of a rule instance whose body
+    literals are explained in turn.
 
     source_kind: "input", "fact" or "rule".
     place: position of the fact or rule.
@@ -99,7 +101,7 @@ class Derivation:
     body: tuple[DerivationReason, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON value of the derivation."""
+        """JSON value of the explanation."""
         told: dict[str, Any] = {"atom": self.atom, "t": self.t, "by": self.source_kind}
         if self.place is not None:
             told |= {"file": self.place.file, "line": self.place.line}
@@ -112,7 +114,7 @@ class Derivation:
         return told
 
     def text_lines(self, depth: int = 0) -> list[str]:
-        """Lines of text for the derivation, its reasons indented below."""
+        """Lines of text for the explanation, with the rule's body literals indented below."""
         before = "  " * depth
         if self.source_kind != "rule":
             where = f", {self.place.file} line {self.place.line}" if self.place else ""
@@ -129,7 +131,7 @@ class Derivation:
 
 @dataclass
 class ExplainingEvaluator(NaiveEvaluator):
-    """Naive evaluator that records how the atoms of one ``point`` were derived.
+    """Naive evaluator that records how the atoms of one time point, ``point``, are derived.
 
     engine: evaluates each point first, so that a point with too many atoms fails before the slow
     evaluation.
@@ -143,7 +145,7 @@ class ExplainingEvaluator(NaiveEvaluator):
     origins: dict[tuple[str, Row], tuple[int, StreamRule, Binding]] = field(default_factory=dict)
 
     def step(self, t: int, rows: Mapping[str, Any], heard: Any = None) -> NaiveModel:
-        """Evaluate ``t``; record derivations if it is the point to explain."""
+        """Evaluate the time point ``t``; record the derivations if it is the one to explain."""
         if t > self.point:
             return NaiveModel(t, {}, {})
         if self.engine is not None:
@@ -156,19 +158,22 @@ class ExplainingEvaluator(NaiveEvaluator):
             self.origins.setdefault((rule.head.predicate, row), (len(self.origins), rule, binding))
 
         self.input_rows = {
-            predicate: set(found) for predicate, found in self.program.with_parts(rows).items()
+            predicate: set(found)
+            for predicate, found in self.program.copy_input_to_parts(rows).items()
         }
         self.model = super().step(t, rows, record_origin)
         return self.model
 
     def explain_atom(self, program: Program, predicate: str, row: Row) -> Derivation | None:
-        """Derivation of an atom that holds at ``point``; None if it does not hold."""
+        """Explain why an atom is true at the recorded time point; None if it is not true."""
         if self.model is None or row not in self.model.atoms.get(predicate, ()):
             return None
-        return self._explain_held_atom(program, predicate, row)
+        return self._explain_true_atom(program, predicate, row)
 
-    def _explain_held_atom(self, program: Program, predicate: str, row: Row) -> Derivation:
-        """Derivation of an atom that holds at ``point``."""
+    def _explain_true_atom(self, program: Program, predicate: str, row: Row) -> Derivation:
+        """Explanation of an atom that is true at the recorded time point: input, fact, or derived
+        by a rule.
+        """
         name, _, arity = predicate.rpartition("/")
         text = str(Atom(name, tuple(map(Constant, row))))
         if row in self.input_rows.get(predicate, ()):
@@ -200,10 +205,10 @@ class ExplainingEvaluator(NaiveEvaluator):
         rule: StreamRule,
         literal: Literal,
         binding: Binding,
-        number: int,
+        rank: int,
     ) -> DerivationReason:
-        """Reason for a body literal under a binding. ``number``: number of the atom being
-        explained.
+        """Evidence that a body literal of ``rule`` is true under the variable values ``binding``.
+        ``number``: rank of the derived atom in the order of derivation.
         """
 
         def ground_term(term: Term) -> Term:
@@ -245,13 +250,13 @@ class ExplainingEvaluator(NaiveEvaluator):
         times = step.window_times(literal)
         held = [
             t
-            for t, point in zip(times, step.observed_points(literal))
+            for t, point in zip(times, step.window_points(literal))
             if row in point.get(predicate, ())
         ]
         if (
             literal.is_harmless
             and now is not None
-            and now[0] >= number
+            and now[0] >= rank
             and row not in self.input_rows.get(predicate, ())
         ):
             # It came later than what it is to explain: the window had enough without it.
@@ -259,7 +264,7 @@ class ExplainingEvaluator(NaiveEvaluator):
                 t for t in held if t != self.point or row in self.program.facts.get(predicate, ())
             ]
         because = (
-            self._explain_held_atom(program, predicate, row)
+            self._explain_true_atom(program, predicate, row)
             if not literal.is_negated and self.point in held
             else None
         )

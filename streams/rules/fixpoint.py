@@ -1,4 +1,5 @@
-"""Evaluate rules: maintain derivation counts, and recursive strata by deleting and deriving again.
+"""Evaluate the rules of a stratum: by derivation counts without recursion, by delete-and-rederive
+with recursion.
 
 Each derived atom of a recursive stratum stores one rule instance as its reason: the rows of the
 instance's positive literals. These held before the atom did, so reasons are never circular. An atom
@@ -17,16 +18,22 @@ from typing import Final
 import numpy as np
 
 from shiq.columns.arrays import Ints, is_in
-from shiq.streams.rules.model import MaintainedRule, Predicate, find_derived_rows, flag_derived_rows
+from shiq.streams.rules.model import (
+    MaintainedRule,
+    PredicateState,
+    find_derived_rows,
+    flag_derived_rows,
+)
 from shiq.streams.rules.operators import StepContext
-from shiq.streams.rules.plan import SIGN, Bindings, JoinPlan, StreamingPattern, seed_bindings
-from shiq.streams.rules.relations import NO_ROWS, Flags, distinct_examples
+from shiq.streams.rules.plan import SIGN, Bindings, JoinPlan, StreamingPattern, make_seed_bindings
+from shiq.streams.rules.relations import NO_ROWS, Flags, distinct_row_indexes
 from shiq.streams.rules.windows import WindowView
 from shiq.streams.rules.worklist import MOST_NARROW_ROWS, Worklist
 
 
-def maintain_counts(context: StepContext, rule: MaintainedRule) -> None:
-    """Update the derivation counts of a rule's heads by the changes of its literals.
+def update_derivation_counts(context: StepContext, rule: MaintainedRule) -> None:
+    """Update the number of derivations of each head of a rule by the rows that its body literals
+    gained and lost.
 
     Raises: EvaluationError if the point derives too many atoms.
     """
@@ -41,10 +48,10 @@ def maintain_counts(context: StepContext, rule: MaintainedRule) -> None:
         went, came = pattern.view.lost_rows, pattern.view.gained_rows
         if not len(went) and not len(came):
             continue
-        plan = rule.plan(i, delta=True)
-        start = seed_bindings(pattern, np.concatenate([went, came]), plan.keep, len(went))
-        for columns, found in find_instances(context, rule, plan, start):
-            heads, signs = head.relation.add_repeated(columns), found.columns[SIGN]
+        plan = rule.cached_plan(i, delta=True)
+        start = make_seed_bindings(pattern, np.concatenate([went, came]), plan.keep, len(went))
+        for columns, found in find_rule_instances(context, rule, plan, start):
+            heads, signs = head.relation.add_rows_with_duplicates(columns), found.columns[SIGN]
             np.add.at(
                 head.relation.row_arrays[head.support_array_name(rule.rule)],
                 heads,
@@ -52,24 +59,30 @@ def maintain_counts(context: StepContext, rule: MaintainedRule) -> None:
             )
             head.touched_rows.append(heads)
             derived += len(heads)
-            if only_grows and context.budget.derived_count + derived > context.budget.most_derived:
+            if (
+                only_grows
+                and context.budget.derived_count + derived > context.budget.max_derived_atoms
+            ):
                 derived = int(
                     np.count_nonzero(flag_derived_rows(head, np.arange(head.relation.size)))
                 )
-                context.budget.check_derived(context.budget.derived_count + derived, rule.rule)
+                context.budget.check_derived_atoms(
+                    context.budget.derived_count + derived, rule.rule
+                )
 
 
 def derive_distinct_heads(
     context: StepContext, rule: MaintainedRule, plan: JoinPlan, start: Bindings
 ) -> tuple[Ints, Bindings]:
-    """Heads that a plan derives, each once, with one rule instance each.
+    """Derive the heads that a join plan finds from the rows ``start``: distinct row numbers, and
+    one rule instance for each.
 
     Raises: EvaluationError if they are too many.
     """
     heads, found = NO_ROWS, Bindings({}, 0)
-    for columns, part in find_instances(context, rule, plan, start, once=True):
-        example = distinct_examples(columns)
-        more = rule.head.relation.add([column[example] for column in columns])
+    for columns, part in find_rule_instances(context, rule, plan, start, once=True):
+        example = distinct_row_indexes(columns)
+        more = rule.head.relation.add_rows([column[example] for column in columns])
         part = part.select(example, frozenset(part.columns))
         if not len(heads):
             heads, found = more, part
@@ -79,20 +92,21 @@ def derive_distinct_heads(
             np.concatenate([heads, more[new]]),
             found.concatenate(part.filter(new, frozenset(part.columns))),
         )
-        context.budget.check_derived(len(heads), rule.rule)
-    context.budget.check_derived(len(heads), rule.rule)
+        context.budget.check_derived_atoms(len(heads), rule.rule)
+    context.budget.check_derived_atoms(len(heads), rule.rule)
     return heads, found
 
 
-def find_instances(
+def find_rule_instances(
     context: StepContext, rule: MaintainedRule, plan: JoinPlan, start: Bindings, once: bool = False
 ) -> Iterator[tuple[list[Ints], Bindings]]:
-    """Yield the heads and bindings of the rule instances that a plan finds, in parts.
+    """Run a join plan from the rows ``start``; yield head columns and variable bindings of the rule
+    instances, batch by batch.
 
     once: duplicates may be dropped.
     """
     for found in context.run_steps(plan.steps, start, rule.rule, once):
-        columns, valid = context.evaluate_head(rule.rule, found)
+        columns, valid = context.evaluate_heads(rule.rule, found)
         if valid is not None:
             columns, found = (
                 [column[valid] for column in columns],
@@ -105,7 +119,9 @@ def find_instances(
 def derive_all_heads(
     context: StepContext, rule: MaintainedRule, point: int
 ) -> tuple[Ints, Bindings]:
-    """All heads of a rule at this point, each once, with one rule instance each."""
+    """Evaluate a rule from scratch at this time point: distinct head rows, and one rule instance
+    for each.
+    """
     frequency = rule.rule.frequency
     if frequency is not None and point % frequency:
         return NO_ROWS, Bindings({}, 0)
@@ -113,21 +129,23 @@ def derive_all_heads(
         (len(pattern.view.true_rows()), i) for i, pattern in rule.patterns if pattern.is_positive
     ]
     if not positive:
-        return derive_distinct_heads(context, rule, rule.plan(None), Bindings({}, 1))
+        return derive_distinct_heads(context, rule, rule.cached_plan(None), Bindings({}, 1))
     size, seed = min(positive)
     if not size:
         return NO_ROWS, Bindings({}, 0)
-    plan, pattern = rule.plan(seed), rule.body[seed]
+    plan, pattern = rule.cached_plan(seed), rule.body[seed]
     assert isinstance(pattern, StreamingPattern)
     return derive_distinct_heads(
-        context, rule, plan, seed_bindings(pattern, pattern.view.true_rows(), plan.keep)
+        context, rule, plan, make_seed_bindings(pattern, pattern.view.true_rows(), plan.keep)
     )
 
 
 def reevaluate_rule(context: StepContext, rule: MaintainedRule, point: int) -> None:
-    """Evaluate a rule from scratch and update the support of its old and new heads."""
+    """Evaluate a rule from scratch, and update the derivation counts of the heads that it derived
+    before and derives now.
+    """
     relation, name = rule.head.relation, ("by", rule.rule.number)
-    relation.add_array(name, np.bool_)
+    relation.add_row_array(name, np.bool_)
     new = derive_all_heads(context, rule, point)[0]
     rule.has_run = True
     derives = relation.row_arrays[name]
@@ -146,12 +164,13 @@ _LEAST_NARROW_ROUNDS: Final = 32
 
 @dataclass(eq=False)
 class RecursiveStratum:
-    """Evaluator of a recursive stratum.
+    """Evaluator of a recursive stratum: updates its least fixpoint by delete-and-rederive, or
+    computes it from scratch.
 
     heads: the predicates that its rules derive, by name.
     """
 
-    heads: Mapping[str, Predicate]
+    heads: Mapping[str, PredicateState]
     rules: Sequence[MaintainedRule]
     #: For each rule its head, as a pattern.
     patterns: Sequence[StreamingPattern]
@@ -159,18 +178,19 @@ class RecursiveStratum:
     _versions: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        for rule in self.rules if self.is_maintained else ():
+        for rule in self.rules if self.is_maintainable else ():
             traces = {pattern.trace for _, pattern in rule.patterns if pattern.is_positive}
             rule.planner = replace(
                 rule.planner, wanted_variables=rule.planner.wanted_variables | traces
             )
-            rule.head.relation.add_array("by", np.int64)
+            rule.head.relation.add_row_array("by", np.int64)
             for i, _ in rule.patterns:
-                rule.head.relation.add_array(("reason", i), np.int64)
+                rule.head.relation.add_row_array(("reason", i), np.int64)
 
     @cached_property
-    def is_maintained(self) -> bool:
-        """Whether the stratum can be maintained by its changes instead of evaluated from scratch.
+    def is_maintainable(self) -> bool:
+        """Whether the stratum's fixpoint can be updated from changes of its input instead of being
+        computed from scratch.
 
         Required: bodies are comparisons and streaming literals with fixed counts; each head has one
         kind of rules; windows over the stratum's own predicates see only the past.
@@ -187,7 +207,7 @@ class RecursiveStratum:
 
     @cached_property
     def _own_views(self) -> set[WindowView]:
-        """Views that the rules have of the stratum's own predicates."""
+        """Window views over predicates that the stratum itself derives."""
         own = {id(predicate.relation) for predicate in self.heads.values()}
         return {
             pattern.view
@@ -197,8 +217,10 @@ class RecursiveStratum:
         }
 
     @property
-    def _narrow_round_limit(self) -> int:
-        """Number of rounds with few rows after which evaluating row by row (`Worklist`) pays."""
+    def _max_narrow_rounds(self) -> int:
+        """Number of consecutive fixpoint rounds with few new rows after which evaluation row by row
+        (`Worklist`) becomes cheaper.
+        """
         relations = {
             id(pattern.view.relation): pattern.view.relation
             for rule in self.rules
@@ -208,7 +230,9 @@ class RecursiveStratum:
 
     @cached_property
     def _reason_patterns(self) -> list[tuple[MaintainedRule, int, StreamingPattern]]:
-        """Positive patterns of all rules, whose rows are stored as reasons."""
+        """Positive body literals of all rules, as (rule, index, literal). A derived head stores the
+        rows that they matched as its reason.
+        """
         return [
             (rule, i, pattern)
             for rule in self.rules
@@ -217,28 +241,32 @@ class RecursiveStratum:
         ]
 
     def evaluate(self, context: StepContext, point: int) -> list[WindowView]:
-        """Bring the stratum to its least fixpoint if its input changed; return the views that
-        changed.
+        """Compute the stratum's least fixpoint at this time point, unless nothing that it reads
+        changed; return the window views that gained or lost rows.
         """
         if not any(rule.is_due() for rule in self.rules) and not any(
-            map(_is_touched, self.heads.values())
+            map(_has_changed_input, self.heads.values())
         ):
-            return [view for predicate in self.heads.values() for view in predicate.close_point()]
+            return [
+                view for predicate in self.heads.values() for view in predicate.update_true_rows()
+            ]
         versions = [
             pattern.view.relation.version for rule in self.rules for _, pattern in rule.patterns
         ]
         versions += [predicate.relation.version for predicate in self.heads.values()]
-        if self.is_maintained and versions == self._versions:
-            return self._evaluate_changes(context)
+        if self.is_maintainable and versions == self._versions:
+            return self._update_fixpoint(context)
         self._versions = versions
-        return self._evaluate_afresh(context, point)
+        return self._evaluate_from_scratch(context, point)
 
     # --- from nothing -----------------------------------------------------------------------------
 
-    def _evaluate_afresh(self, context: StepContext, point: int) -> list[WindowView]:
-        """Evaluate the stratum from scratch."""
+    def _evaluate_from_scratch(self, context: StepContext, point: int) -> list[WindowView]:
+        """Compute the stratum's least fixpoint from input and facts alone; return the window views
+        that gained or lost rows.
+        """
         masks = {
-            view: view.row_flags()[: view.relation.size].copy()
+            view: view.truth_flags()[: view.relation.size].copy()
             for view in self._own_views
             if not view.is_current_point
         }
@@ -250,12 +278,12 @@ class RecursiveStratum:
             of_row["holds"][: relation.size] = of_row["given"][: relation.size]
             relation.held_rows = np.flatnonzero(of_row["holds"][: relation.size])
         for view in masks:
-            view.test_all()
+            view.retest_all_rows()
         fresh = dict.fromkeys(self.heads, NO_ROWS)
         for rule in self.rules:
             rule.has_run = True
             self._record_heads(context, rule, derive_all_heads(context, rule, point), fresh)
-        self._run_rounds(
+        self._run_semi_naive_rounds(
             context,
             fresh,
             [
@@ -270,39 +298,41 @@ class RecursiveStratum:
             before[old] = True
             relation.gained_rows = relation.held_rows[~before[relation.held_rows]]
             relation.lost_rows = old[~relation.row_arrays["holds"][old]]
-        return list(self._close_changes(masks))
+        return list(self._record_view_changes(masks))
 
-    def _run_rounds(
+    def _run_semi_naive_rounds(
         self, context: StepContext, fresh: dict[str, Ints], rules: Sequence[MaintainedRule]
     ) -> None:
-        """Derive all consequences of ``fresh`` rows, which are not marked as held yet, in
-        semi-naive rounds.
+        """Add the ``fresh`` rows and derive all their consequences, by semi-naive rounds.
+        ``fresh``: new row numbers by predicate.
         """
         narrow, patience = 0, 1
         while width := sum(map(len, fresh.values())):
             narrow = narrow + 1 if width <= MOST_NARROW_ROWS else 0
             if (
                 narrow > _LEAST_NARROW_ROUNDS
-                and self.is_maintained
-                and narrow > patience * self._narrow_round_limit
+                and self.is_maintainable
+                and narrow > patience * self._max_narrow_rounds
             ):
                 # What is left was wide: the look-ups were of little use, so they are made again
                 # later and later.
                 fresh, narrow, patience = (
-                    Worklist(context, self.heads, rules, self._own_views).run(fresh),
+                    Worklist(context, self.heads, rules, self._own_views).derive_consequences(
+                        fresh
+                    ),
                     0,
                     4 * patience,
                 )
-            deltas = self._mark_fresh_held(fresh)
+            deltas = self._mark_rows_true(fresh)
             fresh = dict.fromkeys(self.heads, NO_ROWS)
             for rule in rules:
                 for i, pattern in rule.patterns:
                     if pattern.is_positive:
-                        self._derive_from(
+                        self._derive_from_rows(
                             context, rule, i, pattern, deltas.get(pattern.view, NO_ROWS), fresh
                         )
 
-    def _derive_from(
+    def _derive_from_rows(
         self,
         context: StepContext,
         rule: MaintainedRule,
@@ -311,13 +341,17 @@ class RecursiveStratum:
         rows: Ints,
         fresh: dict[str, Ints],
     ) -> None:
-        """Derive the heads of a rule's instances that use ``rows`` for literal ``i``."""
+        """Derive the heads of the rule instances in which body literal ``i`` matches one of
+        ``rows``; add new heads to ``fresh``.
+        """
         if len(rows):
-            plan = rule.plan(i)
+            plan = rule.cached_plan(i)
             self._record_heads(
                 context,
                 rule,
-                derive_distinct_heads(context, rule, plan, seed_bindings(pattern, rows, plan.keep)),
+                derive_distinct_heads(
+                    context, rule, plan, make_seed_bindings(pattern, rows, plan.keep)
+                ),
                 fresh,
             )
 
@@ -328,14 +362,16 @@ class RecursiveStratum:
         found: tuple[Ints, Bindings],
         fresh: dict[str, Ints],
     ) -> None:
-        """Record derived heads and their reasons; add heads that did not hold yet to ``fresh``."""
+        """Record derived heads with the rows that derived them; add heads that were not true yet to
+        ``fresh``.
+        """
         heads, instances = found
         if not len(heads):
             return
         relation, name = rule.head.relation, rule.rule.head.predicate
         support = relation.row_arrays[rule.head.support_array_name(rule.rule)]
-        if not self.is_maintained:
-            context.budget.count_derived(
+        if not self.is_maintainable:
+            context.budget.charge_derived_atoms(
                 int(np.count_nonzero(~flag_derived_rows(rule.head, heads)))
                 if rule.rule.body
                 else 0,
@@ -343,7 +379,7 @@ class RecursiveStratum:
             )
         else:
             without = (support[heads] == 0).nonzero()[0]
-            context.budget.count_derived(len(without) if rule.rule.body else 0, rule.rule)
+            context.budget.charge_derived_atoms(len(without) if rule.rule.body else 0, rule.rule)
             relation.row_arrays["by"][heads[without]] = rule.rule.number + 1
             for i, pattern in rule.patterns:
                 if pattern.is_positive:
@@ -354,24 +390,26 @@ class RecursiveStratum:
         new = heads[~relation.row_arrays["holds"][heads]]
         if len(new):
             fresh[name] = (
-                relation.distinct_numbers(np.concatenate([fresh[name], new]))
+                relation.distinct_row_numbers(np.concatenate([fresh[name], new]))
                 if len(fresh[name])
                 else new
             )
 
     # --- from what changed ------------------------------------------------------------------------
 
-    def _evaluate_changes(self, context: StepContext) -> list[WindowView]:
-        """Update the fixpoint by the changes of this point."""
+    def _update_fixpoint(self, context: StepContext) -> list[WindowView]:
+        """Update the least fixpoint by the changes of this time point: delete, derive again, then
+        add new rows.
+        """
         fresh, lost = dict.fromkeys(self.heads, NO_ROWS), dict.fromkeys(self.heads, NO_ROWS)
         for view in self._own_views:
             if not view.is_current_point:
-                view.update(view.counter.changed_rows)
+                view.retest_rows(view.counter.changed_rows)
         for name, predicate in self.heads.items():
             if predicate.touched_rows:
                 of_row, touched = (
                     predicate.relation.row_arrays,
-                    predicate.relation.distinct_numbers(np.concatenate(predicate.touched_rows)),
+                    predicate.relation.distinct_row_numbers(np.concatenate(predicate.touched_rows)),
                 )
                 given = of_row["given"][touched]
                 fresh[name], lost[name] = (
@@ -381,7 +419,7 @@ class RecursiveStratum:
                 predicate.touched_rows = []
         for name, rows in self._heads_lost_by_negation(context):
             lost[name] = np.concatenate([lost[name], rows])
-        suspects, gone = self._delete_unreasoned(lost)
+        suspects, gone = self._delete_with_dependents(lost)
         for name, predicate in self.heads.items():
             derived = predicate.derived_rows
             context.budget.derived_count += (
@@ -393,19 +431,19 @@ class RecursiveStratum:
         for rule, head in zip(self.rules, self.patterns):
             rows = suspects[rule.rule.head.predicate]
             if len(rows):
-                plan = rule.head_plan(head)
+                plan = rule.cached_head_plan(head)
                 self._record_heads(
                     context,
                     rule,
                     derive_distinct_heads(
-                        context, rule, plan, seed_bindings(head, rows, plan.keep)
+                        context, rule, plan, make_seed_bindings(head, rows, plan.keep)
                     ),
                     fresh,
                 )
             for i, pattern in rule.patterns:
                 view = pattern.view
                 if not (view.is_current_point and view in self._own_views):
-                    self._derive_from(
+                    self._derive_from_rows(
                         context,
                         rule,
                         i,
@@ -413,7 +451,7 @@ class RecursiveStratum:
                         view.gained_rows if pattern.is_positive else view.lost_rows,
                         fresh,
                     )
-        self._run_rounds(context, fresh, self.rules)
+        self._run_semi_naive_rounds(context, fresh, self.rules)
         for name, predicate in self.heads.items():
             relation = predicate.relation
             added = relation.held_rows[kept[name] :]
@@ -421,19 +459,21 @@ class RecursiveStratum:
                 added[~is_in(added, gone[name])],
                 gone[name][~relation.row_arrays["holds"][gone[name]]],
             )
-        return list(self._close_changes({}))
+        return list(self._record_view_changes({}))
 
     def _heads_lost_by_negation(self, context: StepContext) -> Iterator[tuple[str, Ints]]:
-        """Heads whose reason used a negative literal that is now false."""
+        """Yield, by predicate, the heads whose stored derivation relies on a negative literal that
+        became false.
+        """
         for rule in self.rules:
             for i, pattern in rule.patterns:
                 if not pattern.is_positive and len(pattern.view.gained_rows):
-                    plan = rule.plan(i, delta=True)
+                    plan = rule.cached_plan(i, delta=True)
                     rows, _ = derive_distinct_heads(
                         context,
                         rule,
                         plan,
-                        seed_bindings(pattern, pattern.view.gained_rows, plan.keep),
+                        make_seed_bindings(pattern, pattern.view.gained_rows, plan.keep),
                     )
                     relation = rule.head.relation
                     yield (
@@ -441,8 +481,10 @@ class RecursiveStratum:
                         rows[relation.row_arrays["by"][rows] == rule.rule.number + 1],
                     )
 
-    def _delete_unreasoned(self, lost: dict[str, Ints]) -> tuple[dict[str, Ints], dict[str, Ints]]:
-        """Delete ``lost`` rows and, transitively, the rows whose reason used them.
+    def _delete_with_dependents(
+        self, lost: dict[str, Ints]
+    ) -> tuple[dict[str, Ints], dict[str, Ints]]:
+        """Delete the ``lost`` rows and, transitively, the rows whose stored derivation used them.
 
         Returns: the rows left without a reason, and those of them that no longer hold.
         """
@@ -457,14 +499,14 @@ class RecursiveStratum:
                     mine = rule.head.derived_rows[
                         of_row["by"][rule.head.derived_rows] == rule.rule.number + 1
                     ]
-                    rows = mine[~pattern.view.row_flags()[of_row["reason", i][mine]]]
+                    rows = mine[~pattern.view.truth_flags()[of_row["reason", i][mine]]]
                     lost[name] = np.concatenate([lost[name], rows])
             shrunk = set()
             for name, predicate in self.heads.items():
                 if not len(lost[name]):
                     continue
                 rows, of_row = (
-                    predicate.relation.distinct_numbers(lost[name]),
+                    predicate.relation.distinct_row_numbers(lost[name]),
                     predicate.relation.row_arrays,
                 )
                 of_row[predicate.supports[0]][rows], of_row["by"][rows] = 0, 0
@@ -493,19 +535,22 @@ class RecursiveStratum:
 
     # --- what both do -----------------------------------------------------------------------------
 
-    def _mark_fresh_held(self, fresh: Mapping[str, Ints]) -> dict[WindowView, Ints]:
-        """Mark fresh rows as held; return the rows that each own view gained."""
+    def _mark_rows_true(self, fresh: Mapping[str, Ints]) -> dict[WindowView, Ints]:
+        """Mark newly derived rows as true; return the rows that each of the stratum's own window
+        views gained.
+        """
         found: dict[WindowView, Ints] = {}
         for name, rows in fresh.items():
             if len(rows):
-                self.heads[name].relation.mark_held(rows)
+                self.heads[name].relation.mark_rows_true(rows)
                 for view in self.heads[name].views.values():
                     if view in self._own_views:
-                        found[view] = view.add_fresh(rows)
+                        found[view] = view.add_new_rows(rows)
         return found
 
-    def _close_changes(self, masks: Mapping[WindowView, Flags]) -> Iterator[WindowView]:
-        """Record the changes of relations in their views and yield the views that changed.
+    def _record_view_changes(self, masks: Mapping[WindowView, Flags]) -> Iterator[WindowView]:
+        """Pass the relations' changes on to their window views, and yield the views that gained or
+        lost rows.
 
         masks: former masks of views whose changes are found by comparison.
         """
@@ -513,15 +558,15 @@ class RecursiveStratum:
             predicate.touched_rows, predicate.derived_rows = [], find_derived_rows(predicate)
             for view in predicate.views.values():
                 if view in masks:
-                    view.finish_fixpoint(masks[view])
+                    view.record_fixpoint_changes(masks[view])
                 elif view.is_current_point or view not in self._own_views:
                     predicate.update_view(view)
                 if view.is_changed:
                     yield view
 
 
-def _is_touched(predicate: Predicate) -> bool:
-    """Whether a predicate's input or a window over it changed at this point."""
+def _has_changed_input(predicate: PredicateState) -> bool:
+    """Whether a predicate's input, or a window over it, changed at this time point."""
     return bool(predicate.touched_rows) or any(
         len(one.changed_rows) or one.is_longer for one in predicate.counters.values()
     )

@@ -39,8 +39,8 @@ from shiq.streams.rules.tokens import (
     PUNCTUATION,
     STRING,
     VARIABLE,
-    Cursor,
     RuleToken,
+    TokenCursor,
     TokenFault,
 )
 
@@ -55,14 +55,16 @@ _FARTHEST_OFFSET: Final = 1 << 40
 MOST_IN_INTERVAL: Final = 1_000_000
 
 
-def read_term(tokens: Cursor) -> Term:
-    """Parse a term."""
+def read_term(tokens: TokenCursor) -> Term:
+    """Parse a term of a rule: a constant, a variable, or arithmetic over them."""
     tokens.operators = 0
     return _read_sum(tokens)
 
 
-def _count_operator(tokens: Cursor, token: RuleToken) -> None:
-    """Count an operator of a term; raise TokenFault at the limit."""
+def _count_operator(tokens: TokenCursor, token: RuleToken) -> None:
+    """Count one more operator or parenthesis of the current term. Raises: TokenFault above the
+    limit.
+    """
     tokens.operators += 1
     if tokens.operators > _MOST_OPERATORS:
         raise TokenFault(
@@ -71,24 +73,24 @@ def _count_operator(tokens: Cursor, token: RuleToken) -> None:
         )
 
 
-def _read_sum(tokens: Cursor) -> Term:
+def _read_sum(tokens: TokenCursor) -> Term:
     """Parse a sum or difference of products."""
     found = _read_product(tokens)
     while tokens.is_next("+") or tokens.is_next("-"):
-        found = _apply_operator(tokens, tokens.take(), found, _read_product(tokens))
+        found = _apply_operator(tokens, tokens.take_token(), found, _read_product(tokens))
     return found
 
 
-def _read_product(tokens: Cursor) -> Term:
+def _read_product(tokens: TokenCursor) -> Term:
     """Parse a product or quotient of factors."""
     found = _read_factor(tokens)
     while tokens.is_next("*") or tokens.is_next("/") or tokens.is_next("\\"):
-        found = _apply_operator(tokens, tokens.take(), found, _read_factor(tokens))
+        found = _apply_operator(tokens, tokens.take_token(), found, _read_factor(tokens))
     return found
 
 
-def _apply_operator(tokens: Cursor, operator: RuleToken, left: Term, right: Term) -> Term:
-    """Apply an operator to two terms; constants are calculated at once."""
+def _apply_operator(tokens: TokenCursor, operator: RuleToken, left: Term, right: Term) -> Term:
+    """Combine two terms by an arithmetic operator; two constants are calculated at once."""
     _count_operator(tokens, operator)
     if isinstance(left, Constant) and isinstance(right, Constant):
         try:
@@ -100,9 +102,9 @@ def _apply_operator(tokens: Cursor, operator: RuleToken, left: Term, right: Term
     return Arithmetic(operator.text, left, right, left.position)
 
 
-def _read_factor(tokens: Cursor) -> Term:
+def _read_factor(tokens: TokenCursor) -> Term:
     """Parse a constant, a variable, @now, or a term in parentheses."""
-    token = tokens.take()
+    token = tokens.take_token()
     place = tokens.text.position(token.offset)
     if token.kind == INTEGER:
         return Constant(_parse_integer(token), place)
@@ -127,7 +129,7 @@ def _read_factor(tokens: Cursor) -> Term:
         _count_operator(tokens, token)
         if token.text == "-":
             if tokens.peek().kind == INTEGER:
-                return Constant(_parse_integer(tokens.take(), -1), place)
+                return Constant(_parse_integer(tokens.take_token(), -1), place)
             return _apply_operator(tokens, token, Constant(0, place), _read_factor(tokens))
         found = _read_sum(tokens)
         if tokens.is_next(","):
@@ -142,14 +144,16 @@ def _read_factor(tokens: Cursor) -> Term:
     raise TokenFault(token, f"expected a term, found {token}")
 
 
-def _make_anonymous_name(tokens: Cursor) -> str:
-    """Name for an anonymous variable."""
+def _make_anonymous_name(tokens: TokenCursor) -> str:
+    """Make a unique name (``_1``, ``_2``, …) for an anonymous variable ``_`` of the current
+    statement.
+    """
     tokens.anonymous += 1
     return f"_{tokens.anonymous}"
 
 
-def read_term_or_interval(tokens: Cursor) -> Term:
-    """Parse a term or an interval low..high; an interval becomes a variable listed in `intervals`."""
+def read_term_or_interval(tokens: TokenCursor) -> Term:
+    """Parse a term, or an interval low..high: it becomes a variable in ``tokens.intervals``."""
     token = tokens.peek()
     low = read_term(tokens)
     if not tokens.accept(".."):
@@ -174,8 +178,8 @@ def read_term_or_interval(tokens: Cursor) -> Term:
     return interval
 
 
-def read_terms(tokens: Cursor, *ends: str) -> tuple[Term, ...]:
-    """Parse terms separated by commas, up to one of the tokens ``ends``, which is not consumed."""
+def read_terms(tokens: TokenCursor, *ends: str) -> tuple[Term, ...]:
+    """Parse terms separated by commas up to one of the tokens ``ends``, which is not consumed."""
     found: list[Term] = []
     if any(map(tokens.is_next, ends)):
         return ()
@@ -188,23 +192,25 @@ def read_terms(tokens: Cursor, *ends: str) -> tuple[Term, ...]:
         tokens.expect(",", f"',' or '{ends[0]}'")
 
 
-def read_window(tokens: Cursor) -> Window:
-    """Parse a window: [length] or {offset, …}."""
-    begun = tokens.take()
+def read_window(tokens: TokenCursor) -> Window:
+    """Parse the window of a streaming literal: its length [5 min], or its set of offsets {0, 60,
+    …}.
+    """
+    begun = tokens.take_token()
     if begun.text == "{" and begun.kind == PUNCTUATION:
         if tokens.is_next("}"):
             raise TokenFault(
                 begun, "an empty window holds for nothing; name at least one offset, as in {0}"
             )
-        offsets = [_read_offset(tokens)]
+        offsets = [_read_window_offset(tokens)]
         while tokens.accept(","):
-            offsets.append(_read_offset(tokens))
+            offsets.append(_read_window_offset(tokens))
         tokens.expect("}", "',' or '}'")
         return make_window(offsets)
     if begun.text != "[" or begun.kind != PUNCTUATION:
         raise TokenFault(begun, f"expected a window, as in [5], [5 sec] or {{0,2}}, found {begun}")
     length, text = read_duration(tokens, "]")
-    tokens.take()
+    tokens.take_token()
     if length == 0:
         raise TokenFault(
             begun, "[0] is refused; write [w] with w of at least 1, or {0} for this point"
@@ -212,14 +218,16 @@ def read_window(tokens: Cursor) -> Window:
     return Window(((0, length),), f"[{text}]")
 
 
-def _read_offset(tokens: Cursor) -> int:
-    """Parse an offset of a window."""
-    token = tokens.take()
-    return _check_offset(tokens, token, _read_natural(tokens, token, "an offset, a natural number"))
+def _read_window_offset(tokens: TokenCursor) -> int:
+    """Parse one offset of a window {offset, …}, in time units."""
+    token = tokens.take_token()
+    return _check_window_offset(
+        tokens, token, _read_natural_number(tokens, token, "an offset, a natural number")
+    )
 
 
-def _read_natural(tokens: Cursor, token: RuleToken, what: str) -> int:
-    """Natural number that a token states or names as a #const."""
+def _read_natural_number(tokens: TokenCursor, token: RuleToken, what: str) -> int:
+    """Natural number that a token is, or names by a ``#const`` definition."""
     named = tokens.constants.get(token.text) if token.kind == NAME else None
     if isinstance(named, int) and named >= 0:
         return named
@@ -228,8 +236,8 @@ def _read_natural(tokens: Cursor, token: RuleToken, what: str) -> int:
     return _parse_integer(token)
 
 
-def _check_offset(tokens: Cursor, token: RuleToken, number: int) -> int:
-    """Refuse a number of time units beyond the farthest that a window may reach."""
+def _check_window_offset(tokens: TokenCursor, token: RuleToken, number: int) -> int:
+    """Return a window offset. Raises: TokenFault if it is farther than a window may reach."""
     if number > _FARTHEST_OFFSET:
         raise TokenFault(
             token,
@@ -238,13 +246,15 @@ def _check_offset(tokens: Cursor, token: RuleToken, number: int) -> int:
     return number
 
 
-def read_duration(tokens: Cursor, end: str) -> tuple[int, str]:
-    """Parse an integer with optional unit, up to the token ``end``; return timeline units and text."""
-    token = tokens.take()
-    number = _read_natural(tokens, token, "a natural number")
+def read_duration(tokens: TokenCursor, end: str) -> tuple[int, str]:
+    """Parse an integer with an optional time unit, up to the token ``end``; return its length in
+    units of the timeline, and its text.
+    """
+    token = tokens.take_token()
+    number = _read_natural_number(tokens, token, "a natural number")
     if tokens.is_next(end):
-        return _check_offset(tokens, token, number), str(number)
-    unit = tokens.take()
+        return _check_window_offset(tokens, token, number), str(number)
+    unit = tokens.take_token()
     if unit.kind != NAME or unit.text not in UNITS:
         raise TokenFault(unit, f"unknown unit {unit}; the units are {', '.join(UNITS)}")
     if not tokens.is_next(end):
@@ -255,7 +265,7 @@ def read_duration(tokens: Cursor, end: str) -> tuple[int, str]:
         raise TokenFault(
             token, f"{said}; choose another --unit, or a whole number of at least 1 of them"
         )
-    return _check_offset(tokens, token, parts // UNITS[tokens.unit]), f"{number} {unit.text}"
+    return _check_window_offset(tokens, token, parts // UNITS[tokens.unit]), f"{number} {unit.text}"
 
 
 def _parse_integer(token: RuleToken, sign: int = 1) -> int:
@@ -277,14 +287,16 @@ _TERM_SIGNS: Final = frozenset({*RELATIONS, "+", "-", "*", "/", "\\", ".."})
 _AGGREGATE_FUNCTIONS: Final = ("#count", "#sum", "#min", "#max")
 
 
-def is_between_statements(tokens: Cursor) -> bool:
-    """Whether all tokens read so far have been consumed."""
+def is_between_statements(tokens: TokenCursor) -> bool:
+    """Whether no token waits in the lookahead, so that fast parsing may continue at the lexer's
+    offset.
+    """
     return not tokens.lookahead
 
 
-def read_atom(tokens: Cursor) -> Atom:
-    """Parse an atom."""
-    token = tokens.take()
+def read_atom(tokens: TokenCursor) -> Atom:
+    """Parse an atom: a predicate name with argument terms in parentheses."""
+    token = tokens.take_token()
     if token.kind != NAME or token.text == "not":
         if token.text == "-":
             raise TokenFault(
@@ -294,11 +306,11 @@ def read_atom(tokens: Cursor) -> Atom:
     arguments: tuple[Term, ...] = ()
     if tokens.accept("("):
         arguments = read_terms(tokens, ")")
-        tokens.take()
+        tokens.take_token()
     return Atom(token.text, arguments, tokens.text.position(token.offset))
 
 
-def read_body(tokens: Cursor) -> tuple[Literal, ...]:
+def read_body(tokens: TokenCursor) -> tuple[Literal, ...]:
     """Parse the literals of a rule body."""
     found = [read_literal(tokens)]
     while tokens.accept(","):
@@ -306,16 +318,20 @@ def read_body(tokens: Cursor) -> tuple[Literal, ...]:
     return tuple(found)
 
 
-def interval_literals(tokens: Cursor) -> list[WindowedLiteral]:
-    """Literals that bind the variables of `intervals` to the numbers of their interval."""
+def interval_literals(tokens: TokenCursor) -> list[WindowedLiteral]:
+    """Literals that let each variable in ``tokens.intervals`` range over the integers of its
+    interval.
+    """
     return [
         WindowedLiteral(Atom(str(interval), (interval,), interval.position))
         for interval in tokens.intervals
     ]
 
 
-def read_literal(tokens: Cursor) -> Literal:
-    """Parse a literal of a rule body."""
+def read_literal(tokens: TokenCursor) -> Literal:
+    """Parse a body literal: a streaming literal, comparison, function call or aggregate, perhaps
+    under ``not``.
+    """
     begun = tokens.peek()
     negated = tokens.accept("not")
     if negated and tokens.is_next("not"):
@@ -342,7 +358,7 @@ def read_literal(tokens: Cursor) -> Literal:
     token = tokens.peek()
     if token.text not in RELATIONS:
         raise TokenFault(token, f"expected a comparison (= != < <= > >=), found {token}")
-    relation = RELATIONS[tokens.take().text]
+    relation = RELATIONS[tokens.take_token().text]
     if tokens.peek().kind == HASH:
         return _read_aggregate(tokens, negated, (FLIPPED_RELATIONS[relation], left), begun)
     right = read_term_or_interval(tokens)
@@ -351,8 +367,8 @@ def read_literal(tokens: Cursor) -> Literal:
     return ComparisonLiteral(left, relation, right, negated, tokens.text.position(begun.offset))
 
 
-def _read_windowed_literal(tokens: Cursor, negated: bool, begun: RuleToken) -> WindowedLiteral:
-    """Parse an atom with its counting operator and window."""
+def _read_windowed_literal(tokens: TokenCursor, negated: bool, begun: RuleToken) -> WindowedLiteral:
+    """Parse an atom with its counting operator ("at least 2") and window."""
     place = tokens.text.position(begun.offset)
     atom = read_atom(tokens)
     if tokens.peek().text in RELATIONS:
@@ -362,11 +378,11 @@ def _read_windowed_literal(tokens: Cursor, negated: bool, begun: RuleToken) -> W
     count: Term | None = Constant(1)
     operator = AT_LEAST
     if tokens.accept("at", "least"):
-        count = _read_count(tokens, 1, AT_LEAST)
+        count = _read_operator_count(tokens, 1, AT_LEAST)
     elif tokens.accept("at", "most"):
-        operator, count = AT_MOST, _read_count(tokens, 0, AT_MOST)
+        operator, count = AT_MOST, _read_operator_count(tokens, 0, AT_MOST)
     elif tokens.accept("count"):
-        operator, count = COUNT, _read_count(tokens, 1, COUNT)
+        operator, count = COUNT, _read_operator_count(tokens, 1, COUNT)
     elif tokens.accept("always"):
         operator, count = ALWAYS, None
     elif not tokens.is_next("in"):
@@ -381,21 +397,23 @@ def _read_windowed_literal(tokens: Cursor, negated: bool, begun: RuleToken) -> W
     )
 
 
-def _read_count(tokens: Cursor, least: int, operator: str) -> Term:
-    """Parse the count of an operator; refuse integers below ``least``."""
+def _read_operator_count(tokens: TokenCursor, minimum: int, operator: str) -> Term:
+    """Parse the count of an operator, as the 2 of "at least 2". Raises: TokenFault for an integer
+    below ``least``.
+    """
     token = tokens.peek()
     found = read_term(tokens)
-    if isinstance(found, Constant) and (isinstance(found.value, str) or found.value < least):
+    if isinstance(found, Constant) and (isinstance(found.value, str) or found.value < minimum):
         raise TokenFault(
-            token, f"'{operator} {found}': write an integer from {least} on, or a variable"
+            token, f"'{operator} {found}': write an integer from {minimum} on, or a variable"
         )
     return found
 
 
-def _read_function_call(tokens: Cursor, negated: bool) -> FunctionCall:
+def _read_function_call(tokens: TokenCursor, negated: bool) -> FunctionCall:
     """Parse a call of a Python function: &name(inputs; outputs)."""
-    place = tokens.text.position(tokens.take().offset)
-    name = tokens.take()
+    place = tokens.text.position(tokens.take_token().offset)
+    name = tokens.take_token()
     if name.kind != NAME:
         raise TokenFault(name, f"expected the name of a function, found {name}")
     tokens.expect("(", "'('")
@@ -410,23 +428,25 @@ def _read_function_call(tokens: Cursor, negated: bool) -> FunctionCall:
 
 
 def _read_aggregate(
-    tokens: Cursor, negated: bool, guard: tuple[str, Term] | None, begun: RuleToken
+    tokens: TokenCursor, negated: bool, guard: tuple[str, Term] | None, begun: RuleToken
 ) -> Aggregate:
-    """Parse an aggregate: #count, #sum, #min or #max over elements, with its guards."""
-    token = tokens.take()
+    """Parse an aggregate: #count, #sum, #min or #max over elements in braces, compared with up to
+    two guards.
+    """
+    token = tokens.take_token()
     if token.text not in _AGGREGATE_FUNCTIONS:
         raise TokenFault(
             token,
             f"{token} is not supported here; the aggregates are {', '.join(_AGGREGATE_FUNCTIONS)}",
         )
     tokens.expect("{", "'{'")
-    elements = [_read_element(tokens)]
+    elements = [_read_aggregate_element(tokens)]
     while tokens.accept(";"):
-        elements.append(_read_element(tokens))
+        elements.append(_read_aggregate_element(tokens))
     tokens.expect("}", "',', ';' or '}'")
     guards = [guard] if guard else []
     if tokens.peek().text in RELATIONS:
-        relation = RELATIONS[tokens.take().text]
+        relation = RELATIONS[tokens.take_token().text]
         guards.append((relation, read_term(tokens)))
     if not guards:
         raise TokenFault(
@@ -438,8 +458,8 @@ def _read_aggregate(
     )
 
 
-def _read_element(tokens: Cursor) -> AggregateElement:
-    """Parse an element of an aggregate: terms and a condition."""
+def _read_aggregate_element(tokens: TokenCursor) -> AggregateElement:
+    """Parse an element of an aggregate: terms, a colon, and a condition."""
     outer, tokens.intervals = tokens.intervals, []
     terms = read_terms(tokens, ":", ";", "}")
     if not terms:

@@ -1,16 +1,16 @@
-"""The model of a point, as engines and programs give it; and predicates and rules as the engine
-maintains them: rows, windows and supports, conjuncts and plans.
+"""Interfaces between rule programs and engines, and the engine's own data: predicates with windows,
+rules with join plans.
 
 **The interface to the engine.** `CheckedProgram` is safe, stratified, and has its units
 converted. An `Evaluator` is built from it as ``Engine(checked, functions,
-complete_windows=False, most_atoms=MOST_DERIVED)`` and called point by point:
+complete_windows=False, max_atoms=MOST_DERIVED)`` and called point by point:
 
 * ``step(t, rows)``: t is greater than that of the step before. Points between the two exist, are
   empty (facts do not hold there either) and count in windows. The first step's t is t0. ``rows``
   has the point's input by predicate (``"p/2"``), as a list of rows, or as a tuple of equally
   long numpy columns (int64, or objects); the same row may come twice. It gives a `PointModel`.
 * A rule (`StreamRule`) without a body holds as a fact does, where its ``frequency`` lets it;
-  facts proper are in ``CheckedProgram.facts`` and are `plain`: never temporary. ``frequency`` f:
+  facts proper are in ``CheckedProgram.facts`` and are never temporary. ``frequency`` f:
   the rule is applied only where t - t0 is a multiple of f.
 * ``strata``: components of rules in an order that satisfies all arcs; each is evaluated to its
   least fixpoint before the next. Non-harmless literals are about lower strata only.
@@ -19,7 +19,8 @@ complete_windows=False, most_atoms=MOST_DERIVED)`` and called point by point:
   only. ``operator`` is "at least" (also for ``in``), "always", "count", "at most"; ``count`` the
   counting term (None for always). Let m and N be as in section 2: at least c: m ≥ c; always: m =
   N > 0 (with ``complete_windows``: N = |D|); count c: m = c; at most c: m ≤ c. ``negated`` is
-  the opposite of each, in the order of terms (`syntax.order`) where c is no integer. A positive
+  the opposite of each, in the order of terms (`syntax.constant_sort_key`) where c is no integer. A
+  positive
   at least or count with a c that is no integer ≥ 1 is false. A counting variable of a positive
   count that nothing else binds is bound to m ≥ 1. ``binds`` (only at most, option
   at_most_binds): it ranges over the atoms with m ≥ 1, and binds its variables.
@@ -32,8 +33,9 @@ complete_windows=False, most_atoms=MOST_DERIVED)`` and called point by point:
   is in an order in which every literal is bound when it is reached, from left to right
   (`safety`); the engine may plan anew.
 * Arithmetic without a value (division by zero, no integers): no instance. Overflow, a function
-  that fails, more atoms derived at a point than ``most_atoms``: `syntax.EvaluationError` with
-  the rule. Functions are called by `operators.call`, once for each distinct arguments and point.
+  that fails, more atoms derived at a point than ``max_atoms``: `syntax.EvaluationError` with
+  the rule. Functions are called by `operators.call_function`, once for each distinct arguments and
+  point.
 * ``state()``: bytes, JSON or Arrow, never pickle; ``restore(state)`` puts an evaluator of the
   same program where that one was.
 """
@@ -71,11 +73,11 @@ from shiq.streams.rules.windows import History, WindowCounter, WindowView
 
 
 class PointModel(Protocol):
-    """Interface of the model of one point of time."""
+    """Interface of a model: the atoms that are true at one time point."""
 
     @property
     def t(self) -> int:
-        """Time of the point."""
+        """Time of the model."""
 
     def predicates(self) -> Iterable[str]:
         """Predicates with at least one true atom."""
@@ -84,7 +86,9 @@ class PointModel(Protocol):
         """Rows of a predicate, without duplicates; ``derived``: only heads of rules with a body."""
 
     def texts(self, predicate: str, derived: bool = False) -> Sequence[str]:
-        """Atoms of a predicate as texts, as for `rows`."""
+        """Atoms of a predicate as texts such as ``p(a,1)``; ``derived``: only heads of rules with a
+        body.
+        """
 
     def columns(self, predicate: str, derived: bool = False) -> tuple[Any, ...]:
         """Rows of a predicate as numpy arrays, one per argument: int64, or objects unless all are
@@ -93,13 +97,15 @@ class PointModel(Protocol):
 
 
 class Evaluator(Protocol):
-    """Interface of an evaluator that computes a program's model point by point."""
+    """Interface of an evaluator that computes a program's model, one time point after the other."""
 
     def step(self, t: int, rows: Mapping[str, Any]) -> PointModel:
-        """Evaluate the point ``t`` and return its model. Raises: EvaluationError."""
+        """Evaluate the time point ``t`` with its input ``rows`` and return its model. Raises:
+        EvaluationError.
+        """
 
     def state(self) -> bytes:
-        """Serialise everything that later points depend on."""
+        """Serialise everything that the evaluation of later time points depends on."""
 
     def restore(self, state: bytes) -> None:
         """Continue from the `state` of another evaluator. Raises: OperationalError if it is not
@@ -110,7 +116,7 @@ class Evaluator(Protocol):
 @accept_old_arguments(shown="shown_predicates")
 @dataclass(frozen=True)
 class Model:
-    """Model of a program at the time ``t``.
+    """Atoms of a program that are true at the time ``t``, as users see them.
 
     shown_predicates: the predicates of #show; None for all.
     """
@@ -123,7 +129,7 @@ class Model:
 
     @property
     def t(self) -> int:
-        """Time of the point."""
+        """Time of the model."""
         return self.point.t
 
     @cached_property
@@ -137,7 +143,7 @@ class Model:
         return self._shown_texts(self.point.predicates(), True)
 
     def _shown_texts(self, predicates: Iterable[str], derived: bool) -> list[str]:
-        """Sorted texts of the shown atoms."""
+        """Sorted texts of the atoms of those predicates that #show selects."""
         found: list[str] = []
         for predicate in predicates:
             if (
@@ -162,7 +168,7 @@ class Model:
 
 @dataclass(frozen=True)
 class PointRows:
-    """Rows of a predicate at a point, decoded when needed and cached.
+    """Rows of one predicate that are true at a time point, decoded when first read and cached.
 
     held_numbers: row numbers of all true rows.
     derived_numbers: row numbers of those that rules with a body derive.
@@ -193,7 +199,7 @@ class PointRows:
         )
 
     def _decode_rows(self, numbers: Ints) -> list[Row]:
-        """Decode rows by their numbers."""
+        """Rows with these row numbers, as tuples of constants."""
         if not self.arity:
             return [()] * len(numbers)
         found = self.row_cache[numbers]
@@ -207,7 +213,9 @@ class PointRows:
         return found.tolist()  # type: ignore[no-any-return]
 
     def atom_texts(self, name: str, derived: bool) -> list[str]:
-        """Rows as texts of atoms."""
+        """True rows as texts of atoms of the predicate ``name``; ``derived``: only heads of rules
+        with a body.
+        """
         if derived not in self.text_lists:
             numbers = self.derived_numbers if derived else self.held_numbers
             found = self.text_cache[numbers]
@@ -219,8 +227,8 @@ class PointRows:
             self.text_lists[derived] = found.tolist()
         return self.text_lists[derived]
 
-    def take_columns(self, numbers: Ints) -> tuple[Any, ...]:
-        """Columns of the rows with these numbers."""
+    def decode_columns(self, numbers: Ints) -> tuple[Any, ...]:
+        """Rows with these row numbers as arrays of constants, one per argument."""
         return (
             tuple(self._decode_column(column[numbers]) for column in self.columns)
             if self.arity
@@ -228,7 +236,7 @@ class PointRows:
         )
 
     def _decode_column(self, codes: Ints) -> Any:
-        """Decode a column of codes."""
+        """Array of the constants with these integer codes."""
         if not len(codes) or int(codes.max()) < FIRST_CODE:
             return codes
         numbers, inverse, _ = distinct(codes)
@@ -239,7 +247,7 @@ class PointRows:
 
 @dataclass(frozen=True)
 class ColumnModel:
-    """Model of the point ``t`` over the engine's columns (`PointModel`)."""
+    """Model of the time point ``t``, read from the engine's columns (implements `PointModel`)."""
 
     t: int
     rows_by_predicate: Mapping[str, PointRows] = field(repr=False)
@@ -265,12 +273,13 @@ class ColumnModel:
         found = self.rows_by_predicate.get(predicate)
         if found is None:
             return (np.zeros(0, np.int64),) * int(predicate.rpartition("/")[2])
-        return found.take_columns(found.derived_numbers if derived else found.held_numbers)
+        return found.decode_columns(found.derived_numbers if derived else found.held_numbers)
 
 
 @dataclass(eq=False)
-class Predicate:
-    """Relation of a predicate with its windows and its rows at the current point.
+class PredicateState:
+    """Engine's data of one predicate: its relation, past rows, windows, and the rows of the current
+    time point.
 
     facts, input_rows, derived_rows: row numbers of facts, of this point's input, and of rows that
     rules with a body derive.
@@ -291,15 +300,19 @@ class Predicate:
     row_view: PointRows | None = None
 
     def support_array_name(self, rule: StreamRule) -> tuple[str, bool, bool]:
-        """Name of the array that counts derivations by rules of this rule's kind."""
+        """Name of the row array with the derivation counts by rules of this rule's kind (temporary
+        or not, with or without body).
+        """
         name = "support", rule.is_temporary, bool(rule.body)
         if name not in self.supports:
             self.supports.append(name)
-            self.relation.add_array(name, np.int64)
+            self.relation.add_row_array(name, np.int64)
         return name
 
     def persistent_rows(self) -> Ints:
-        """Rows that later points see: all but those that only temporary rules derive."""
+        """True rows that windows of later time points see: all but those that only temporary rules
+        derive.
+        """
         held = self.relation.held_rows
         if not any(temporary for _, temporary, _ in self.supports):
             return held
@@ -310,11 +323,13 @@ class Predicate:
         persistent: Ints = held[kept]
         return persistent
 
-    def close_point(self) -> list[WindowView]:
-        """Determine the true rows once all rules are evaluated; return the views that changed."""
+    def update_true_rows(self) -> list[WindowView]:
+        """Determine the predicate's true rows once its rules are evaluated; return the window views
+        that gained or lost rows.
+        """
         relation = self.relation
         if self.touched_rows:
-            touched = relation.distinct_numbers(np.concatenate(self.touched_rows))
+            touched = relation.distinct_row_numbers(np.concatenate(self.touched_rows))
             holds, of_row = relation.row_arrays["holds"], relation.row_arrays
             new = of_row["given"][touched]
             for name in self.supports:
@@ -334,15 +349,15 @@ class Predicate:
         return [view for view in self.views.values() if view.is_changed]
 
     def update_view(self, view: WindowView) -> None:
-        """Report this point's changes of rows and counts to a view."""
+        """Pass this time point's changed rows and window counts on to a window view."""
         counter = view.counter
         parts = [
             counter.changed_rows,
             *((self.relation.gained_rows, self.relation.lost_rows) if counter.is_now else ()),
         ]
         parts = [part for part in parts if len(part)]
-        view.update(
-            self.relation.distinct_numbers(np.concatenate(parts))
+        view.retest_rows(
+            self.relation.distinct_row_numbers(np.concatenate(parts))
             if len(parts) > 1
             else parts[0]
             if parts
@@ -352,13 +367,13 @@ class Predicate:
 
 @dataclass(eq=False)
 class MaintainedRule:
-    """Rule prepared for evaluation, with its conjuncts and cached plans.
+    """Rule as the engine evaluates it: its body as join conjuncts, with cached join plans.
 
     is_incremental: whether its derivations are counted, literal by literal.
     """
 
     rule: StreamRule
-    head: Predicate
+    head: PredicateState
     body: list[Conjunct]
     planner: Planner
     is_incremental: bool
@@ -378,30 +393,36 @@ class MaintainedRule:
         ]
 
     def is_due(self) -> bool:
-        """Whether the rule may derive other heads than at the last point."""
+        """Whether something that the rule reads changed, so that it may derive other heads than at
+        the last time point.
+        """
         if self.is_always_due or not self.has_run:
             return True
         return any(pattern.view.is_changed for _, pattern in self.patterns) or any(
             view.is_changed for view in self.aggregate_views
         )
 
-    def plan(self, seed: int | None, delta: bool = False) -> JoinPlan:
-        """Cached plan that begins with the literal ``seed``."""
+    def cached_plan(self, seed: int | None, delta: bool = False) -> JoinPlan:
+        """Join plan that begins with the rows of body literal ``seed``, made once. ``delta``: later
+        literals are read as before this time point.
+        """
         key = seed, delta
         if key not in self.plans:
-            self.plans[key] = self.planner.plan(seed, delta=delta)
+            self.plans[key] = self.planner.plan_join(seed, delta=delta)
         return self.plans[key]
 
-    def head_plan(self, head: StreamingPattern) -> JoinPlan:
-        """Cached plan that begins with given heads, to test whether they are derivable."""
+    def cached_head_plan(self, head: StreamingPattern) -> JoinPlan:
+        """Join plan, made once, that begins with given head rows and tests whether the rule derives
+        them.
+        """
         key = None, True
         if key not in self.plans:
-            self.plans[key] = self.planner.plan(bound=head.variable_names, measured=True)
+            self.plans[key] = self.planner.plan_join(bound=head.variable_names, measured=True)
         return self.plans[key]
 
 
 def has_countable_derivations(body: Sequence[Conjunct]) -> bool:
-    """Whether derivations of a body can be maintained as counts.
+    """Whether the derivations of a rule body can be counted incrementally.
 
     Required: only comparisons and streaming literals, at least one of them positive, and no
     negative literal with a varying count.
@@ -415,15 +436,15 @@ def has_countable_derivations(body: Sequence[Conjunct]) -> bool:
     )
 
 
-def find_derived_rows(predicate: Predicate) -> Ints:
-    """Rows of a predicate that rules with a body derive."""
+def find_derived_rows(predicate: PredicateState) -> Ints:
+    """True rows of a predicate that rules with a body derive."""
     held = predicate.relation.held_rows
     found = flag_derived_rows(predicate, held)
     return held if found.all() else held[found]
 
 
-def flag_derived_rows(predicate: Predicate, rows: Ints) -> Flags:
-    """Flags of ``rows`` that rules with a body derive."""
+def flag_derived_rows(predicate: PredicateState, rows: Ints) -> Flags:
+    """Flags of those ``rows`` that some rule with a body derives."""
     found = np.zeros(len(rows), np.bool_)
     for name in predicate.supports:
         if name[2]:
@@ -431,9 +452,9 @@ def flag_derived_rows(predicate: Predicate, rows: Ints) -> Flags:
     return found
 
 
-def compact_predicate(predicate: Predicate) -> None:
-    """Drop the rows of a predicate that neither hold, nor are input or facts, nor occur in its
-    history.
+def compact_predicate(predicate: PredicateState) -> None:
+    """Drop the rows of a predicate that nothing uses: they are not true, no input or facts, and in
+    no window.
     """
     relation, history = predicate.relation, predicate.history
     alive = relation.row_arrays["holds"][: relation.size].copy()

@@ -36,12 +36,12 @@ from shiq.streams.rules.syntax import (
     WindowedLiteral,
     apply_arithmetic,
     atom_text,
-    check_64_bits,
     compare_constants,
-    constant_order,
-    too_many_derived_error,
+    constant_sort_key,
+    make_too_many_atoms_error,
+    require_64_bits,
 )
-from shiq.streams.rules.tokens import list_rows, rows_to_columns
+from shiq.streams.rules.tokens import copy_as_rows, rows_to_columns
 
 Binding: TypeAlias = dict[str, Value]
 Point: TypeAlias = dict[str, set[Row]]
@@ -50,9 +50,7 @@ DerivationCallback: TypeAlias = Callable[[StreamRule, Row, Binding], None]
 
 @dataclass(frozen=True)
 class NaiveModel:
-    """Model of a point as sets of rows by predicate: all atoms, and those derived by rules with a
-    body.
-    """
+    """Model of a time point as plain sets: all true atoms, and those derived by rules with a body."""
 
     t: int
     atoms: Mapping[str, set[Row]]
@@ -79,7 +77,7 @@ class NaiveModel:
 
 @dataclass
 class NaiveEvaluator:
-    """Evaluator that recomputes each point from scratch.
+    """Slow reference evaluator that computes the model of each time point from scratch.
 
     points: persistent atoms of earlier points, by time.
     """
@@ -87,21 +85,22 @@ class NaiveEvaluator:
     program: CheckedProgram
     functions: Functions = field(default_factory=dict)
     complete_windows: bool = False
-    most_atoms: int = MOST_DERIVED
+    max_atoms: int = MOST_DERIVED
     first_point: int | None = None
     points: dict[int, Point] = field(default_factory=dict)
 
     def step(
-        self, t: int, rows: Mapping[str, Any], heard: DerivationCallback = lambda *_: None
+        self, t: int, rows: Mapping[str, Any], on_derived: DerivationCallback = lambda *_: None
     ) -> NaiveModel:
-        """Compute the model of the point ``t`` and store the persistent atoms for later points.
+        """Compute the model of the time point ``t``; store its persistent atoms for the windows of
+        later ones.
 
-        heard: called with each new atom, with those of a rule's body before its head.
+        on_derived: called with each new atom, with those of a rule's body before its head.
         """
         self.first_point = t if self.first_point is None else self.first_point
         given: Point = {
-            predicate: set(list_rows(found))
-            for predicate, found in self.program.with_parts(rows).items()
+            predicate: set(copy_as_rows(found))
+            for predicate, found in self.program.copy_input_to_parts(rows).items()
         }
         for predicate, facts in self.program.facts.items():
             given.setdefault(predicate, set()).update(facts)
@@ -109,7 +108,7 @@ class NaiveEvaluator:
         step = _PointEvaluation(self, t, now)
         heads: Point = {}
         for stratum in self.program.strata:
-            rules = [rule for rule in stratum.rules if step.is_rule_applied(rule)]
+            rules = [rule for rule in stratum.rules if step.is_rule_due(rule)]
             while True:
                 found = [
                     (rule, head, binding)
@@ -118,13 +117,13 @@ class NaiveEvaluator:
                 ]
                 new = [one for one in found if one[1] not in now.get(one[0].head.predicate, ())]
                 for rule, head, binding in new:
-                    heard(rule, head, binding)
+                    on_derived(rule, head, binding)
                     now.setdefault(rule.head.predicate, set()).add(head)
                 for rule, head, _ in found:
                     if rule.body:
                         heads.setdefault(rule.head.predicate, set()).add(head)
-                        if sum(map(len, heads.values())) > self.most_atoms:
-                            raise too_many_derived_error(rule, t, self.most_atoms)
+                        if sum(map(len, heads.values())) > self.max_atoms:
+                            raise make_too_many_atoms_error(rule, t, self.max_atoms)
                 if not new:
                     break
             for rule, head, _ in found:
@@ -135,7 +134,7 @@ class NaiveEvaluator:
         return NaiveModel(t, now, heads)
 
     def _drop_old_points(self, t: int) -> None:
-        """Drop points beyond the horizon of all windows."""
+        """Drop the atoms of time points that no window reaches any more."""
         horizon = max(self.program.horizons.values(), default=0)
         for past in [past for past in self.points if past < t - horizon]:
             del self.points[past]
@@ -164,28 +163,30 @@ class NaiveEvaluator:
 
 
 def _row_sort_key(row: Row) -> list[tuple[int, int, str]]:
-    """Sort key of a row."""
-    return [constant_order(value) for value in row]
+    """Key that sorts rows of constants: integers first, then symbols, strings and IRIs."""
+    return [constant_sort_key(value) for value in row]
 
 
 class _PointEvaluation:
-    """Evaluation of one point; ``atoms``: the atoms known to hold at it so far."""
+    """Evaluation of one time point: matches rule bodies against ``atoms``, those known to be true
+    so far.
+    """
 
     def __init__(self, run: NaiveEvaluator, t: int, now: Point) -> None:
         self.run, self.t, self.atoms = run, t, now
         self.calls: dict[tuple[str, Row, int], Row | None] = {}
 
-    def is_rule_applied(self, rule: StreamRule) -> bool:
-        """Whether a rule's frequency applies it at this point."""
+    def is_rule_due(self, rule: StreamRule) -> bool:
+        """Whether a rule's #trigger_frequency applies it at this time point."""
         return (
             rule.frequency is None or (self.t - (self.run.first_point or 0)) % rule.frequency == 0
         )
 
     def find_instances(self, rule: StreamRule) -> list[tuple[Row, Binding]]:
-        """Heads of all instances of ``rule`` whose bodies are true, with their bindings."""
+        """Rule instances with a true body, as (head row, variable values)."""
         outer = global_variables(rule)
         try:
-            bindings = self.extend_binding(rule, rule.body, {}, outer)
+            bindings = self.match_body(rule, rule.body, {}, outer)
             found = (
                 (self.ground_row(rule.head.arguments, binding), binding) for binding in bindings
             )
@@ -195,32 +196,34 @@ class _PointEvaluation:
                 rule, f"at {self.t}: {error}", "Keep integers within 64 bits."
             ) from error
 
-    def extend_binding(
+    def match_body(
         self, rule: StreamRule, body: Sequence[Literal], binding: Binding, outer: set[str]
     ) -> Iterator[Binding]:
-        """Extensions of ``binding`` that make each literal of ``body`` true."""
+        """Yield the extensions of ``binding`` that make all literals of ``body`` true."""
         if not body:
             yield binding
             return
         for found in self.match_literal(rule, body[0], binding, outer):
-            yield from self.extend_binding(rule, body[1:], found, outer)
+            yield from self.match_body(rule, body[1:], found, outer)
 
     def match_literal(
         self, rule: StreamRule, literal: Literal, binding: Binding, outer: set[str]
     ) -> Iterator[Binding]:
-        """Extensions of ``binding`` that make a literal true."""
+        """Yield the extensions of ``binding`` that make a body literal true. ``outer``: the rule's
+        global variables.
+        """
         if isinstance(literal, WindowedLiteral):
             return self.match_streaming_literal(literal, binding)
         if isinstance(literal, ComparisonLiteral):
             return self.match_comparison(literal, binding)
         if isinstance(literal, FunctionCall):
-            return self.match_external(rule, literal, binding)
+            return self.match_function_call(rule, literal, binding)
         return self.match_aggregate(rule, literal, binding, outer)
 
     # --- terms
 
     def term_value(self, term: Term, binding: Binding) -> Value | None:
-        """Value of a term; None if arithmetic has none."""
+        """Value of a term under ``binding``; None if its arithmetic is undefined."""
         if isinstance(term, Constant):
             return term.value
         if isinstance(term, Variable):
@@ -236,7 +239,7 @@ class _PointEvaluation:
         )
 
     def ground_row(self, terms: Iterable[Term], binding: Binding) -> Row | None:
-        """Values of terms as a row; None if one has no value."""
+        """Values of terms under ``binding``; None if the arithmetic of one is undefined."""
         found: list[Value] = []
         for term in terms:
             value = self.term_value(term, binding)
@@ -259,7 +262,7 @@ class _PointEvaluation:
     # --- streaming literals
 
     def window_times(self, literal: WindowedLiteral) -> list[int]:
-        """Times of a literal's window, from the first point of the stream on."""
+        """Times of a literal's window, from the first time point of the stream on."""
         assert self.run.first_point is not None
         offsets = (
             [0]
@@ -268,8 +271,8 @@ class _PointEvaluation:
         )
         return [self.t - d for d in offsets if self.t - d >= self.run.first_point]
 
-    def observed_points(self, literal: WindowedLiteral) -> list[Point]:
-        """Atoms at the points of a literal's window."""
+    def window_points(self, literal: WindowedLiteral) -> list[Point]:
+        """Atoms that are true at each time of a literal's window, by predicate."""
         return [
             self.atoms if t == self.t else self.run.points.get(t, {})
             for t in self.window_times(literal)
@@ -278,8 +281,8 @@ class _PointEvaluation:
     def match_streaming_literal(
         self, literal: WindowedLiteral, binding: Binding
     ) -> Iterator[Binding]:
-        """Extensions of ``binding`` that make a streaming literal true."""
-        points, terms = self.observed_points(literal), literal.atom.arguments
+        """Yield the extensions of ``binding`` that make a streaming literal true."""
+        points, terms = self.window_points(literal), literal.atom.arguments
         seen = [point.get(literal.atom.predicate, set()) for point in points]
         if literal.is_negated or (literal.operator == AT_MOST and not literal.binds):
             row = self.ground_row(terms, binding)
@@ -301,7 +304,8 @@ class _PointEvaluation:
     def is_count_satisfied(
         self, literal: WindowedLiteral, m: int, n: int, binding: Binding
     ) -> bool:
-        """Evaluate the counting operator of a literal: docs/RULES.md, table of section 2.
+        """Whether an atom that is true at ``m`` of ``n`` observed time points satisfies a literal's
+        counting operator (docs/RULES.md, section 2).
 
         m: number of window points with the atom.
         n: number of observed window points.
@@ -325,7 +329,7 @@ class _PointEvaluation:
     # --- other literals
 
     def match_comparison(self, literal: ComparisonLiteral, binding: Binding) -> Iterator[Binding]:
-        """Extensions of ``binding`` that make a comparison true."""
+        """Yield the extension of ``binding`` that makes a comparison true, if there is one."""
         for term, other in (
             (literal.left_term, literal.right_term),
             (literal.right_term, literal.left_term),
@@ -346,10 +350,12 @@ class _PointEvaluation:
         ):
             yield binding
 
-    def match_external(
+    def match_function_call(
         self, rule: StreamRule, literal: FunctionCall, binding: Binding
     ) -> Iterator[Binding]:
-        """Extensions of ``binding`` that make a function call true."""
+        """Yield the extension of ``binding`` that makes a call of a Python function true, if there
+        is one.
+        """
         inputs = self.ground_row(literal.inputs, binding)
         if inputs is None:
             return
@@ -369,11 +375,11 @@ class _PointEvaluation:
     def aggregate_tuples(
         self, rule: StreamRule, literal: Aggregate, binding: Binding, outer: set[str]
     ) -> set[Row]:
-        """Set of tuples that an aggregate ranges over."""
+        """Distinct tuples that an aggregate counts, sums or compares under ``binding``."""
         inner = {name: value for name, value in binding.items() if name in outer}
         tuples: set[Row] = set()
         for element in literal.elements:
-            for found in self.extend_binding(rule, element.body, inner, outer):
+            for found in self.match_body(rule, element.body, inner, outer):
                 row = self.ground_row(element.terms, found)
                 if row is not None:
                     tuples.add(row)
@@ -382,7 +388,7 @@ class _PointEvaluation:
     def match_aggregate(
         self, rule: StreamRule, literal: Aggregate, binding: Binding, outer: set[str]
     ) -> Iterator[Binding]:
-        """Extensions of ``binding`` that make an aggregate true."""
+        """Yield the extension of ``binding`` that makes an aggregate true, if there is one."""
         value = _AGGREGATES[literal.function](self.aggregate_tuples(rule, literal, binding, outer))
         if value is None:
             return
@@ -404,16 +410,16 @@ class _PointEvaluation:
             yield found
 
 
-def _make_extremum(choose: Callable[..., Row]) -> Callable[[set[Row]], Value | None]:
-    """Make an aggregate function that takes the minimum or maximum."""
+def _make_extremum_function(choose: Callable[..., Row]) -> Callable[[set[Row]], Value | None]:
+    """Make the #min or #max of an aggregate from Python's ``min`` or ``max``."""
     return lambda tuples: (
-        choose(tuples, key=lambda row: constant_order(row[0]))[0] if tuples else None
+        choose(tuples, key=lambda row: constant_sort_key(row[0]))[0] if tuples else None
     )
 
 
 _AGGREGATES: Mapping[str, Callable[[set[Row]], Value | None]] = {
     "count": len,
-    "sum": lambda tuples: check_64_bits(sum(row[0] for row in tuples if isinstance(row[0], int))),
-    "min": _make_extremum(min),
-    "max": _make_extremum(max),
+    "sum": lambda tuples: require_64_bits(sum(row[0] for row in tuples if isinstance(row[0], int))),
+    "min": _make_extremum_function(min),
+    "max": _make_extremum_function(max),
 }

@@ -1,4 +1,4 @@
-"""Execute the steps of join plans over columns: joins, checks, comparisons, function calls,
+"""Execute the steps of join plans over columns: joins, row checks, comparisons, function calls and
 aggregates.
 
 Python functions that rules call get integers as int and other constants as str without quotes. They
@@ -52,8 +52,8 @@ from shiq.streams.rules.syntax import (
     Value,
     Variable,
     constant_content,
-    string_constant,
-    too_many_derived_error,
+    make_string_constant,
+    make_too_many_atoms_error,
 )
 from shiq.streams.rules.tokens import SURROGATE_PATTERN
 
@@ -73,7 +73,7 @@ def read_functions(path: str | Path) -> Functions:
 
 
 def load_functions(text: str, file: str = "functions") -> Functions:
-    """Execute a Python text and return its functions. Raises: InputError."""
+    """Execute the text of a Python file; return its functions. Raises: InputError."""
     found: dict[str, Any] = {"__name__": "functions", "__file__": file}
     try:
         exec(compile(text, file, "exec"), found)
@@ -89,7 +89,8 @@ def load_functions(text: str, file: str = "functions") -> Functions:
 def call_function(
     functions: Functions, rule: StreamRule, literal: FunctionCall, inputs: Row
 ) -> Row | None:
-    """Call a function with ``inputs``; without outputs, return () for true and None for false.
+    """Call the Python function of a body literal with ``inputs`` and return its outputs. Without
+    outputs, return () if it is true and None if false.
 
     Raises: EvaluationError with rule, function and arguments if the call fails or returns no
     constant.
@@ -115,32 +116,32 @@ def call_function(
     return tuple(_require_constant(value, rule, said) for value in outputs)
 
 
-def _require_truth_value(found: Any, rule: StreamRule, said: str) -> bool:
-    """Convert the result of a function without outputs to a truth value."""
-    if isinstance(found, int):
-        return bool(found)
+def _require_truth_value(result: Any, rule: StreamRule, call_text: str) -> bool:
+    """Convert the result of a Python function without outputs to bool."""
+    if isinstance(result, int):
+        return bool(result)
     raise EvaluationError(
-        rule, f"{said} gave {found!r}, which is no truth value", "Return True or False."
+        rule, f"{call_text} gave {result!r}, which is no truth value", "Return True or False."
     )
 
 
-def _require_constant(found: Any, rule: StreamRule, said: str) -> Value:
-    """Convert one output of a function to a constant."""
-    if isinstance(found, str):
-        if SURROGATE_PATTERN.search(found):
+def _require_constant(output: Any, rule: StreamRule, call_text: str) -> Value:
+    """Convert an output of a Python function to a constant of the rule language."""
+    if isinstance(output, str):
+        if SURROGATE_PATTERN.search(output):
             raise EvaluationError(
-                rule, f"{said} gave {found!r}, half a character", "Return whole characters."
+                rule, f"{call_text} gave {output!r}, half a character", "Return whole characters."
             )
-        return string_constant(found)
-    if isinstance(found, int):
-        if -INTEGER_LIMIT <= found < INTEGER_LIMIT:
-            return int(found)
+        return make_string_constant(output)
+    if isinstance(output, int):
+        if -INTEGER_LIMIT <= output < INTEGER_LIMIT:
+            return int(output)
         raise EvaluationError(
-            rule, f"{said} gave {found}, which is beyond 64 bits", "Return a string."
+            rule, f"{call_text} gave {output}, which is beyond 64 bits", "Return a string."
         )
     raise EvaluationError(
         rule,
-        f"{said} gave {found!r}, which is no constant",
+        f"{call_text} gave {output!r}, which is no constant",
         "Return an int, a str, or a tuple of them.",
     )
 
@@ -157,50 +158,50 @@ _LEAST_JOINED: Final = 10_000_000
 
 @dataclass
 class PointBudget:
-    """Budget of one point: atoms that it may derive and rows that its joins may produce.
+    """Limit of one time point: atoms that it may derive, and rows that its joins may make.
 
-    most_derived: atoms that a point may derive.
+    max_derived_atoms: atoms that a point may derive.
     time: time of the point.
     derived_count: atoms derived so far at the point.
     remaining_rows: rows that its joins may still produce.
     """
 
-    most_derived: int
+    max_derived_atoms: int
     time: int = 0
     derived_count: int = 0
     remaining_rows: int = 0
 
     def begin_point(self, now: int) -> None:
-        """Reset the budget for the point ``now``."""
-        self.time, self.derived_count, self.remaining_rows = now, 0, self._most_joined
+        """Reset the budget for the time point ``now``."""
+        self.time, self.derived_count, self.remaining_rows = now, 0, self._max_joined_rows
 
     @property
-    def _most_joined(self) -> int:
-        """Rows that the joins of a point may produce."""
-        return max(_JOINED_PER_ATOM * self.most_derived, _LEAST_JOINED)
+    def _max_joined_rows(self) -> int:
+        """Number of rows that the joins of one time point may produce."""
+        return max(_JOINED_PER_ATOM * self.max_derived_atoms, _LEAST_JOINED)
 
-    def count_joined(self, rows: int, rule: StreamRule) -> None:
-        """Charge joined rows to the budget. Raises: EvaluationError."""
+    def charge_joined_rows(self, rows: int, rule: StreamRule) -> None:
+        """Charge rows that a join produced to the budget. Raises: EvaluationError."""
         self.remaining_rows -= rows
         if self.remaining_rows < 0:
-            raise self.join_error(rule)
+            raise self.make_join_error(rule)
 
-    def count_derived(self, atoms: int, rule: StreamRule) -> None:
+    def charge_derived_atoms(self, atoms: int, rule: StreamRule) -> None:
         """Charge derived atoms to the budget. Raises: EvaluationError if they are too many."""
         self.derived_count += atoms
-        if self.derived_count > self.most_derived:
-            self.check_derived(self.derived_count, rule)
+        if self.derived_count > self.max_derived_atoms:
+            self.check_derived_atoms(self.derived_count, rule)
 
-    def check_derived(self, atoms: int, rule: StreamRule) -> None:
-        """Raise EvaluationError if a point derives too many ``atoms``."""
-        if atoms > self.most_derived:
-            raise too_many_derived_error(rule, self.time, self.most_derived)
+    def check_derived_atoms(self, atoms: int, rule: StreamRule) -> None:
+        """Raise EvaluationError if a time point derives more ``atoms`` than allowed."""
+        if atoms > self.max_derived_atoms:
+            raise make_too_many_atoms_error(rule, self.time, self.max_derived_atoms)
 
-    def join_error(self, rule: StreamRule) -> EvaluationError:
-        """Error for a join that exceeds the budget."""
+    def make_join_error(self, rule: StreamRule) -> EvaluationError:
+        """Make the error for a rule whose joins produce too many rows."""
         return EvaluationError(
             rule,
-            f"more than {self._most_joined:,} rows are joined at t = {self.time} (--max-atoms {self.most_derived})",
+            f"more than {self._max_joined_rows:,} rows are joined at t = {self.time} (--max-atoms {self.max_derived_atoms})",
             "Add a literal that narrows it; or raise --max-atoms: joins may have ten times as many rows.",
         )
 
@@ -212,7 +213,7 @@ class PointBudget:
 def aggregate_groups(
     dictionary: ConstantDictionary, function: str, group: Ints, first: Ints, count: int
 ) -> tuple[Ints, Flags]:
-    """Aggregate value of each group, and flags of the groups that have one.
+    """Aggregate value of each group of tuples, and flags of the groups that have one.
 
     group, first: group and first component of each distinct tuple.
     count: number of groups.
@@ -236,7 +237,7 @@ def aggregate_groups(
 
 
 def _sum_groups(group: Ints, numbers: Ints, count: int) -> Ints:
-    """Sum of each group's numbers. Raises: IntegerOverflow."""
+    """Sum of the integers of each group. Raises: IntegerOverflow."""
     found = np.zeros(count, np.int64)
     if not len(numbers):
         return found
@@ -261,9 +262,7 @@ _ROWS_PER_PART: Final = 1 << 20
 
 @dataclass
 class StepContext:
-    """Context for running plan steps: constants, functions with cached results, and the point's
-    budget.
-    """
+    """Executor of join-plan steps: runs them on tables of variable bindings."""
 
     dictionary: ConstantDictionary
     functions: Functions
@@ -271,14 +270,14 @@ class StepContext:
     results: dict[tuple[str, int, Row], Row | None] = field(default_factory=dict)
 
     def begin_point(self, now: int) -> None:
-        """Reset budget and cached results for the point ``now``."""
+        """Reset budget and cached function results for the time point ``now``."""
         self.budget.begin_point(now)
         self.results.clear()
 
     def run_steps(
         self, steps: Sequence[Step], bindings: Bindings, rule: StreamRule, once: bool = False
     ) -> Iterator[Bindings]:
-        """Run ``steps`` on bindings and yield the resulting instances in parts.
+        """Run a join plan's steps on variable bindings; yield the results batch by batch.
 
         once: duplicates may be dropped.
         Raises: EvaluationError.
@@ -298,27 +297,27 @@ class StepContext:
             yield bindings
 
     def _try_step(self, step: Step, bindings: Bindings, rule: StreamRule) -> Bindings | None:
-        """Run a step; None if the bindings must be split into parts first."""
+        """Run a plan step; None if its result is too large and bindings must be split."""
         try:
             return self._run_step(step, bindings, rule)
         except IntegerOverflow as error:
             raise EvaluationError(rule, str(error), "Use smaller numbers.") from error
         except TooManyRows as error:
             if bindings.count == 1:
-                raise self.budget.join_error(rule) from error
+                raise self.budget.make_join_error(rule) from error
             return None
 
-    def evaluate_head(
+    def evaluate_heads(
         self, rule: StreamRule, bindings: Bindings
     ) -> tuple[list[Ints], Flags | None]:
-        """Columns of a rule's heads, and flags of those that have a value. Raises: EvaluationError."""
+        """Head columns by binding, flags of those with a head. Raises: EvaluationError."""
         try:
             return self.evaluate_terms(rule.head.arguments, bindings)
         except IntegerOverflow as error:
             raise EvaluationError(rule, str(error), "Use smaller numbers.") from error
 
     def _run_step(self, step: Step, bindings: Bindings, rule: StreamRule) -> Bindings:
-        """Run a step by its kind."""
+        """Run one plan step on variable bindings, by its kind."""
         if isinstance(step, JoinStep):
             return self._run_join(step, bindings, rule)
         if isinstance(step, CheckStep):
@@ -332,25 +331,29 @@ class StepContext:
     # --- streaming literals -----------------------------------------------------------------------
 
     def _run_join(self, step: JoinStep, bindings: Bindings, rule: StreamRule) -> Bindings:
-        """Join bindings with the rows of a view."""
+        """Join variable bindings with the rows of a literal's window view."""
         view = step.pattern.view
         relation = view.relation
         if step.is_seed:
-            return self._keep_by_count(step, bindings, bindings.columns[COUNTED])
+            return self._filter_by_window_count(step, bindings, bindings.columns[COUNTED])
         most = (
             self.budget.remaining_rows
             if bindings.count == 1
             else min(_ROWS_PER_PART, self.budget.remaining_rows)
         )
         if step.positions:
-            keys = [bindings.column_of(source) for source in step.sources]
+            keys = [bindings.column_for(source) for source in step.sources]
             which, rows = relation.find_matches(step.positions, keys, most)
             if step.reads_before or not view.is_true_for_all_rows:
-                ok = view.flag_true_before(rows) if step.reads_before else view.row_flags()[rows]
+                ok = (
+                    view.flag_previously_true(rows)
+                    if step.reads_before
+                    else view.truth_flags()[rows]
+                )
                 if not ok.all():
                     which, rows = which[ok], rows[ok]
         else:
-            rows = view.true_rows_before() if step.reads_before else view.true_rows()
+            rows = view.previously_true_rows() if step.reads_before else view.true_rows()
             if len(rows) * bindings.count > most:
                 raise TooManyRows
             which = np.repeat(np.arange(bindings.count), len(rows))
@@ -358,7 +361,7 @@ class StepContext:
         for one, other in step.equal:
             same = relation.columns[one][rows] == relation.columns[other][rows]
             which, rows = which[same], rows[same]
-        self.budget.count_joined(len(rows), rule)
+        self.budget.charge_joined_rows(len(rows), rule)
         asked = step.pattern.threshold
         if asked is None:
             columns = {
@@ -374,52 +377,58 @@ class StepContext:
             return Bindings(columns, len(rows))
         columns = {name: column[which] for name, column in bindings.columns.items()}
         columns |= {name: relation.columns[i][rows] for i, name in step.new}
-        return self._keep_by_count(
+        return self._filter_by_window_count(
             step,
             Bindings(columns, len(rows)),
-            view.counts_before(rows) if step.reads_before else view.counter.counts(rows),
+            view.previous_counts(rows) if step.reads_before else view.counter.point_counts(rows),
         )
 
-    def _keep_by_count(self, step: JoinStep, found: Bindings, m: Ints) -> Bindings:
-        """Keep the bindings whose window count ``m`` passes the test, or bind ``m`` to the count
-        variable.
-        """
+    def _filter_by_window_count(self, step: JoinStep, bindings: Bindings, m: Ints) -> Bindings:
+        """Keep bindings whose window count ``m`` passes the literal's test, or bind it."""
         if step.count:
-            return Bindings({**found.columns, step.count: m}, found.count).filter(None, step.keep)
+            return Bindings({**bindings.columns, step.count: m}, bindings.count).filter(
+                None, step.keep
+            )
         assert step.pattern.threshold is not None
-        return found.filter(self._flag_count_matches(step.pattern.threshold, m, found), step.keep)
+        return bindings.filter(
+            self._flag_satisfied_counts(step.pattern.threshold, m, bindings), step.keep
+        )
 
     def _run_check(self, step: CheckStep, bindings: Bindings) -> Bindings:
-        """Keep the bindings whose row is in a view, or is not, or passes the test of its count."""
+        """Keep bindings by whether their row is in a window view, or by its window count."""
         pattern = step.pattern
         view = pattern.view
-        rows = view.relation.find_rows([bindings.column_of(source) for source in pattern.arguments])
+        rows = view.relation.find_row_numbers(
+            [bindings.column_for(source) for source in pattern.arguments]
+        )
         known = rows >= 0
         if pattern.threshold is not None:
-            m = np.where(known, view.counter.counts(rows), 0)
+            m = np.where(known, view.counter.point_counts(rows), 0)
             return bindings.filter(
-                self._flag_count_matches(pattern.threshold, m, bindings), step.keep
+                self._flag_satisfied_counts(pattern.threshold, m, bindings), step.keep
             )
         found: Flags = known & (
-            view.flag_true_before(rows) if step.reads_before else view.row_flags()[rows]
+            view.flag_previously_true(rows) if step.reads_before else view.truth_flags()[rows]
         )
         if pattern.trace in step.keep:
             bindings = Bindings({**bindings.columns, pattern.trace: rows}, bindings.count)
         return bindings.filter(found if pattern.is_positive else ~found, step.keep)
 
-    def _flag_count_matches(self, asked: CountThreshold, m: Ints, bindings: Bindings) -> Flags:
-        """Flags of bindings whose window count ``m`` satisfies the operator and counting term."""
-        wanted, valid = self.evaluate_term(asked.term, bindings)
+    def _flag_satisfied_counts(
+        self, threshold: CountThreshold, m: Ints, bindings: Bindings
+    ) -> Flags:
+        """Flags of bindings whose window count ``m`` passes a test as "at least X"."""
+        wanted, valid = self.evaluate_term(threshold.term, bindings)
         at_m, at_wanted = self.dictionary.rank_constants(m, wanted)
-        if asked.operator == AT_LEAST:
+        if threshold.operator == AT_LEAST:
             fits = at_m >= at_wanted
-        elif asked.operator == AT_MOST:
+        elif threshold.operator == AT_MOST:
             fits = at_m <= at_wanted
         else:
             fits = m == wanted
-        if asked.is_negated:
+        if threshold.is_negated:
             fits = ~fits
-        elif asked.operator != AT_MOST:
+        elif threshold.operator != AT_MOST:
             # No atom is invented: c is an integer from 1 on.
             numbers, are = self.dictionary.decode_numbers(wanted)
             fits &= numbers >= 1
@@ -429,14 +438,16 @@ class StepContext:
     # --- terms and comparisons --------------------------------------------------------------------
 
     def evaluate_term(self, term: Term, bindings: Bindings) -> tuple[Ints, Flags | None]:
-        """Codes of a term, and flags of the rows in which it has a value (None: all).
+        """Codes of a term's value by binding; flags of bindings for which it has one.
 
         Raises: IntegerOverflow.
         """
         if isinstance(term, Variable):
             return bindings.columns[term.name], None
         if isinstance(term, Constant):
-            return np.full(bindings.count, self.dictionary.code(term.value), np.int64), None
+            return np.full(
+                bindings.count, self.dictionary.find_or_assign_code(term.value), np.int64
+            ), None
         if isinstance(term, CurrentTime):
             now = term.value_at(self.budget.time)
             if isinstance(now, int):
@@ -462,7 +473,7 @@ class StepContext:
         return found, valid
 
     def _run_comparison(self, step: CompareStep, bindings: Bindings) -> Bindings:
-        """Keep the bindings that satisfy a comparison, or bind its variable."""
+        """Keep the bindings that satisfy a comparison, or bind its unbound variable."""
         asked = step.comparison
         right, valid = self.evaluate_term(asked.right_term, bindings)
         if step.bound_variable is not None:
@@ -490,7 +501,7 @@ class StepContext:
         found = (
             [
                 self._cached_function_result(step, row, rule)
-                for row in zip(*map(self.dictionary.decode, groups))
+                for row in zip(*map(self.dictionary.decode_constants, groups))
             ]
             if groups
             else []
@@ -505,7 +516,9 @@ class StepContext:
         gained: dict[str, Ints] = {}
         for i, term in enumerate(external.outputs):
             output = (
-                self.dictionary.encode([0 if row is None else row[i] for row in found])[inverse]
+                self.dictionary.encode_column([0 if row is None else row[i] for row in found])[
+                    inverse
+                ]
                 if found
                 else NO_ROWS
             )
@@ -522,7 +535,7 @@ class StepContext:
         return Bindings({**bindings.columns, **gained}, bindings.count).filter(kept, step.keep)
 
     def _cached_function_result(self, step: CallStep, inputs: Row, rule: StreamRule) -> Row | None:
-        """Cached result of a function for ``inputs`` at this point."""
+        """Outputs of a Python function for ``inputs``, called once per time point."""
         external = step.external
         key = external.function, len(external.outputs), inputs
         if key not in self.results:
@@ -532,7 +545,7 @@ class StepContext:
     def evaluate_terms(
         self, terms: Sequence[Term], bindings: Bindings
     ) -> tuple[list[Ints], Flags | None]:
-        """Columns of several terms, and flags of the rows in which all have a value."""
+        """Codes of several terms by binding; flags of bindings for which all have one."""
         columns, valid = [], None
         for term in terms:
             codes, has = self.evaluate_term(term, bindings)
@@ -543,7 +556,7 @@ class StepContext:
     # --- aggregates -------------------------------------------------------------------------------
 
     def _run_aggregate(self, step: AggregateStep, bindings: Bindings, rule: StreamRule) -> Bindings:
-        """Aggregate the elements of each distinct binding and test or bind the value."""
+        """Compute an aggregate for each distinct binding; test its value or bind it."""
         shared, inverse = distinct_rows(
             [bindings.columns[name] for name in step.shared_variables], bindings.count
         )

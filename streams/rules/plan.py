@@ -1,6 +1,6 @@
-"""Join plans: the order in which the literals of a rule are joined, for each literal to begin with.
+"""Join plans: the order in which the literals of a rule are joined, for each one to begin with.
 
-`Planner.plan` orders conjuncts greedily. Filters come first, then the join with the most bound
+`Planner.plan_join` orders conjuncts greedily. Filters come first, then the join with the most bound
 arguments; functions and aggregates follow joins that have a bound argument. Each step keeps only
 the columns that later steps need. `Bindings` are partial instances of a body as columns by
 variable; duplicates count derivations.
@@ -19,7 +19,7 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from shiq.columns.arrays import Ints, distinct, row_codes
-from shiq.streams.rules.relations import NO_ROWS, Flags, distinct_examples
+from shiq.streams.rules.relations import NO_ROWS, Flags, distinct_row_indexes
 from shiq.streams.rules.safety import literal_terms, variable_occurrences
 from shiq.streams.rules.syntax import (
     ALWAYS,
@@ -56,7 +56,7 @@ SIGN: Final = "@sign"
 
 @dataclass(frozen=True, eq=False)
 class CountThreshold:
-    """Test of a window count m against a counting term that varies."""
+    """Test of a window count m against a term that is no constant, as in "at least X"."""
 
     operator: str
     term: Term
@@ -65,7 +65,7 @@ class CountThreshold:
 
 @dataclass(frozen=True, eq=False)
 class StreamingPattern:
-    """Streaming literal prepared for joins: arguments to match with the rows of a view.
+    """Streaming literal prepared for joins: arguments to match with rows of a window view.
 
     is_positive: whether matching rows are in the view; otherwise none may be. threshold: test of
     the window count, if it varies.
@@ -90,7 +90,7 @@ Conjunct: TypeAlias = StreamingPattern | ComparisonLiteral | FunctionCall | Aggr
 
 @dataclass(frozen=True, eq=False)
 class JoinStep:
-    """Step that joins bindings with the rows of a view.
+    """Plan step that joins variable bindings with the rows of a literal's window view.
 
     positions, sources: bound arguments by index, with their variable or code. new: indexes and
     variables that the step binds. equal: pairs of indexes with the same new variable.
@@ -112,9 +112,7 @@ class JoinStep:
 
 @dataclass(frozen=True, eq=False)
 class CheckStep:
-    """Step that keeps bindings whose row is in a view, or is not, or whose window count passes a
-    test.
-    """
+    """Plan step that keeps bindings by whether their row is in a window view, or by its count."""
 
     pattern: StreamingPattern
     reads_before: bool
@@ -123,7 +121,7 @@ class CheckStep:
 
 @dataclass(frozen=True, eq=False)
 class CompareStep:
-    """Step that tests a comparison, or binds the unbound variable ``bound_variable`` to its value."""
+    """Plan step that tests a comparison, or binds its unbound variable ``bound_variable``."""
 
     comparison: ComparisonLiteral
     bound_variable: str | None = None
@@ -132,7 +130,7 @@ class CompareStep:
 
 @dataclass(frozen=True, eq=False)
 class CallStep:
-    """Step that calls a Python function; ``new``: output variables that it binds."""
+    """Plan step that calls a Python function; ``new``: output variables that it binds."""
 
     external: FunctionCall
     new: frozenset[str]
@@ -141,8 +139,8 @@ class CallStep:
 
 @dataclass(frozen=True, eq=False)
 class AggregateStep:
-    """Step that aggregates elements for each distinct binding of the variables
-    ``shared_variables``, and binds ``bound_variables`` to the value.
+    """Plan step that computes an aggregate for each distinct binding of ``shared_variables``, and
+    binds its value.
     """
 
     aggregate: Aggregate
@@ -160,7 +158,7 @@ GROUP: Final = "#group"
 
 @dataclass(frozen=True, eq=False)
 class JoinPlan:
-    """Steps of a join that begins with rows of ``seed`` (None: with one empty binding)."""
+    """Ordered steps of a join that begins with rows of the literal ``seed`` (None: without)."""
 
     seed: StreamingPattern | None
     steps: tuple[Step, ...]
@@ -170,7 +168,7 @@ class JoinPlan:
 def make_conjuncts(
     body: Iterable[Literal], view: ViewLookup, code: Callable[[Constant], int], fresh: str = "#"
 ) -> list[Conjunct]:
-    """Convert the literals of a body to conjuncts, streaming literals first.
+    """Convert the literals of a rule body to conjuncts for a join plan, streaming ones first.
 
     view: look-up of a literal's view. code: code of a constant. fresh: prefix for names of new
     variables.
@@ -199,7 +197,7 @@ def make_conjuncts(
 def _make_streaming_pattern(
     literal: WindowedLiteral, arguments: tuple[Source, ...], view: ViewLookup
 ) -> StreamingPattern:
-    """Convert a streaming literal to a pattern over a view."""
+    """Convert a streaming literal to a join pattern: choose its window view and threshold."""
     operator, negated = literal.operator, literal.is_negated
     number = literal.count.value if isinstance(literal.count, Constant) else None
     if operator == ALWAYS:
@@ -224,7 +222,7 @@ def _make_streaming_pattern(
 
 
 def conjunct_variables(conjunct: Conjunct) -> set[str]:
-    """Names of the variables in a conjunct, with those of an aggregate's elements."""
+    """Names of the variables in a conjunct, with those inside an aggregate's elements."""
     if isinstance(conjunct, StreamingPattern):
         return conjunct.variable_names | (
             names_of_variables(conjunct.threshold.term) if conjunct.threshold else set()
@@ -232,8 +230,8 @@ def conjunct_variables(conjunct: Conjunct) -> set[str]:
     return {variable.name for variable in variable_occurrences(conjunct)}
 
 
-def uses_now(rule: StreamRule) -> bool:
-    """Whether @now occurs in a rule."""
+def uses_current_time(rule: StreamRule) -> bool:
+    """Whether a rule contains @now, the time of the current time point."""
     terms = [
         *rule.head.arguments,
         *(term for literal in rule.body for term in literal_terms(literal)),
@@ -243,7 +241,7 @@ def uses_now(rule: StreamRule) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Planner:
-    """Planner of joins over one list of conjuncts.
+    """Planner of join orders for the conjuncts of one rule body.
 
     elements: conjuncts of an aggregate element's body. wanted_variables: variables that the result
     must have.
@@ -255,14 +253,18 @@ class Planner:
     elements: Callable[[Iterable[Literal]], list[Conjunct]]
     global_variables: frozenset[str]
 
-    def plan(
+    def plan_join(
         self,
         seed: int | None = None,
         bound: Iterable[str] = (),
         delta: bool = False,
         measured: bool = False,
     ) -> JoinPlan:
-        """Plan the join of all conjuncts but ``seed``. ``bound``: variables bound at the start.
+        """Order all conjuncts but ``seed`` greedily into a join plan.
+
+        bound: variables that are bound at the start.
+
+        bound: variables that are bound at the start.
 
         delta: patterns after the seed are read as they were before this point.
         measured: among joins with equally many bound arguments, prefer fewer rows per binding.
@@ -280,32 +282,32 @@ class Planner:
         ]
         steps: list[Step] = []
         while left:
-            chosen = self._choose_next(left, known, measured)
+            chosen = self._choose_next_conjunct(left, known, measured)
             left.remove(chosen)
             step = self._make_step(chosen, known, delta and seed is not None and chosen > seed)
             if chosen == seed and isinstance(step, JoinStep):
                 step = replace(step, is_seed=True)
-            known |= _variables_given_by(step)
+            known |= _variables_bound_by_step(step)
             steps.append(step)
         return self._trim_columns(first, steps, {SIGN} if delta else set())
 
     def _trim_columns(
         self, seed: StreamingPattern | None, steps: list[Step], needed: set[str]
     ) -> JoinPlan:
-        """Restrict each step to the columns that later steps need."""
+        """Let each step keep only the columns that later steps or the result need."""
         needed = needed | self.wanted_variables
         trimmed: list[Step] = []
         for step in reversed(steps):
             trimmed.append(replace(step, keep=frozenset(needed)))
-            needed |= _variables_needed_by(step)
+            needed |= _variables_read_by_step(step)
         return JoinPlan(seed, tuple(reversed(trimmed)), frozenset(needed))
 
-    def _choose_next(self, left: Sequence[int], known: set[str], measured: bool) -> int:
-        """Index of the conjunct that is joined next."""
+    def _choose_next_conjunct(self, left: Sequence[int], known: set[str], measured: bool) -> int:
+        """Index of the conjunct in ``left`` to join next; ``known``: bound variables."""
         ready = [
             (
-                *self._rank(self.body[i], known),
-                self._mean_rows(self.body[i], known) if measured else 0.0,
+                *self._join_priority(self.body[i], known),
+                self._mean_matching_rows(self.body[i], known) if measured else 0.0,
                 i,
             )
             for i in left
@@ -314,16 +316,16 @@ class Planner:
         assert rank < 9, "a checked rule is safe"
         return chosen
 
-    def _mean_rows(self, conjunct: Conjunct, known: set[str]) -> float:
-        """Mean number of rows of a pattern for one binding."""
+    def _mean_matching_rows(self, conjunct: Conjunct, known: set[str]) -> float:
+        """Mean number of a literal's rows per binding of the variables ``known``."""
         if not isinstance(conjunct, StreamingPattern):
             return 0.0
-        return conjunct.view.relation.mean_matches(
+        return conjunct.view.relation.mean_rows_per_key(
             tuple(i for i, _ in _bound_arguments(conjunct, known))
         )
 
-    def _rank(self, conjunct: Conjunct, known: set[str]) -> tuple[int, int]:
-        """Priority of a conjunct in the join order; smallest first, 9 if it cannot run yet."""
+    def _join_priority(self, conjunct: Conjunct, known: set[str]) -> tuple[int, int]:
+        """Priority of a conjunct in the join order: smallest first, 9 cannot run yet."""
         if isinstance(conjunct, ComparisonLiteral):
             return (0 if _is_comparison_ready(conjunct, known) else 9), 0
         if isinstance(conjunct, StreamingPattern):
@@ -355,16 +357,16 @@ class Planner:
         if isinstance(conjunct, FunctionCall):
             return (3 if names_of_variables(*conjunct.inputs) <= known else 9), 0
         shared = self._shared_variables(conjunct)
-        opens = _variables_bound_by(conjunct, known)
+        opens = _variables_bound_by_aggregate(conjunct, known)
         guards = names_of_variables(*(term for _, term in conjunct.guards)) - opens
         return (4 if shared | guards <= known else 9), 0
 
     def _shared_variables(self, aggregate: Aggregate) -> set[str]:
-        """Global variables that occur in an aggregate's elements."""
+        """Variables inside an aggregate's elements that also occur outside aggregates."""
         return conjunct_variables(replace(aggregate, guards=())) & self.global_variables
 
     def _make_step(self, chosen: int, known: set[str], before: bool) -> Step:
-        """Step for a conjunct. ``before``: read views as they were before this point."""
+        """Plan step for a conjunct. ``before``: read its rows as before this time point."""
         conjunct = self.body[chosen]
         if isinstance(conjunct, StreamingPattern):
             return _make_join_step(conjunct, known, before)
@@ -379,22 +381,22 @@ class Planner:
             inner = Planner(
                 self.elements(element.body), wanted, self.elements, self.global_variables
             )
-            elements.append((inner.plan(bound=(GROUP, *shared)).steps, element.terms))
+            elements.append((inner.plan_join(bound=(GROUP, *shared)).steps, element.terms))
         return AggregateStep(
-            conjunct, shared, tuple(elements), _variables_bound_by(conjunct, known)
+            conjunct, shared, tuple(elements), _variables_bound_by_aggregate(conjunct, known)
         )
 
 
 def _is_comparison_ready(comparison: ComparisonLiteral, known: set[str]) -> bool:
-    """Whether a comparison can be tested or can bind its variable."""
+    """Whether a comparison of bound variables (``known``) can be tested, or can bind one."""
     return (
         names_of_variables(comparison.left_term, comparison.right_term) <= known
-        or _variable_bound_by(comparison, known) is not None
+        or _variable_bound_by_comparison(comparison, known) is not None
     )
 
 
-def _variable_bound_by(comparison: ComparisonLiteral, known: set[str]) -> str | None:
-    """Variable that a comparison binds, or None."""
+def _variable_bound_by_comparison(comparison: ComparisonLiteral, known: set[str]) -> str | None:
+    """Unbound variable to which an equation over bound ones gives a value, or None."""
     if comparison.relation == "=" and not comparison.is_negated:
         for one, other in (
             (comparison.left_term, comparison.right_term),
@@ -409,8 +411,8 @@ def _variable_bound_by(comparison: ComparisonLiteral, known: set[str]) -> str | 
     return None
 
 
-def _variables_bound_by(aggregate: Aggregate, known: set[str]) -> frozenset[str]:
-    """Variables that an aggregate binds."""
+def _variables_bound_by_aggregate(aggregate: Aggregate, known: set[str]) -> frozenset[str]:
+    """Unbound variables that an aggregate's equality guards bind to its value."""
     equal = [
         term for relation, term in aggregate.guards if relation == "=" and not aggregate.is_negated
     ]
@@ -420,8 +422,8 @@ def _variables_bound_by(aggregate: Aggregate, known: set[str]) -> frozenset[str]
 
 
 def _make_compare_step(comparison: ComparisonLiteral, known: set[str]) -> CompareStep:
-    """Step for a comparison, with the variable that it binds on the left."""
-    gives = _variable_bound_by(comparison, known)
+    """Plan step for a comparison; a variable that it binds is moved to the left side."""
+    gives = _variable_bound_by_comparison(comparison, known)
     if gives is not None and not (
         isinstance(comparison.left_term, Variable) and comparison.left_term.name == gives
     ):
@@ -434,7 +436,7 @@ def _make_compare_step(comparison: ComparisonLiteral, known: set[str]) -> Compar
 def _make_join_step(
     pattern: StreamingPattern, known: set[str], before: bool
 ) -> JoinStep | CheckStep:
-    """Join or check step for a pattern."""
+    """Plan step for a streaming literal: a check if all its variables are bound, or a join."""
     asked = pattern.threshold
     if asked is None or not pattern.is_positive:
         if pattern.variable_names <= known:
@@ -463,7 +465,7 @@ def _make_join_step(
 
 
 def _bound_arguments(pattern: StreamingPattern, known: set[str]) -> list[tuple[int, Source]]:
-    """Bound arguments of a pattern, with their indexes."""
+    """Arguments of a literal that are constants or bound variables, with their indexes."""
     return [
         (i, source)
         for i, source in enumerate(pattern.arguments)
@@ -471,8 +473,8 @@ def _bound_arguments(pattern: StreamingPattern, known: set[str]) -> list[tuple[i
     ]
 
 
-def _variables_given_by(step: Step) -> set[str]:
-    """Variables that a step binds."""
+def _variables_bound_by_step(step: Step) -> set[str]:
+    """Names of the variables that a plan step binds."""
     if isinstance(step, JoinStep):
         return {name for _, name in step.new} | ({step.count} if step.count else set())
     if isinstance(step, CallStep):
@@ -482,8 +484,8 @@ def _variables_given_by(step: Step) -> set[str]:
     return {step.bound_variable} if isinstance(step, CompareStep) and step.bound_variable else set()
 
 
-def _variables_needed_by(step: Step) -> set[str]:
-    """Variables that a step reads."""
+def _variables_read_by_step(step: Step) -> set[str]:
+    """Names of the columns that a plan step reads."""
     if isinstance(step, JoinStep | CheckStep):
         own = isinstance(step, JoinStep) and step.is_seed
         return conjunct_variables(step.pattern) | ({COUNTED} if own else set())
@@ -498,13 +500,13 @@ def _variables_needed_by(step: Step) -> set[str]:
 
 @dataclass(frozen=True)
 class Bindings:
-    """Table of ``count`` partial rule instances: one column of codes per variable."""
+    """Table of ``count`` partial rule instances: a column of constant codes per bound variable."""
 
     columns: Mapping[str, Ints]
     count: int
 
-    def column_of(self, source: Source) -> Ints:
-        """Column of a variable or a constant code."""
+    def column_for(self, source: Source) -> Ints:
+        """Column of a variable, or a constant column for a constant's code."""
         return (
             self.columns[source]
             if isinstance(source, str)
@@ -512,13 +514,13 @@ class Bindings:
         )
 
     def select(self, rows: Ints, keep: frozenset[str]) -> Bindings:
-        """Rows with these indexes, restricted to the columns ``keep``."""
+        """Rows with these indexes, with only the columns ``keep``."""
         return Bindings(
             {name: column[rows] for name, column in self.columns.items() if name in keep}, len(rows)
         )
 
     def split_parts(self) -> Iterator[Bindings]:
-        """Yield the rows in at most eight parts."""
+        """Yield the table in at most eight consecutive parts."""
         size = -(-self.count // 8)
         for first in range(0, self.count, size):
             columns = {name: column[first : first + size] for name, column in self.columns.items()}
@@ -533,15 +535,15 @@ class Bindings:
         return Bindings(columns, self.count + other.count)
 
     def distinct(self) -> Bindings:
-        """Drop duplicate rows; one of their traces is kept."""
+        """Drop rows with equal variable values."""
         columns = [column for name, column in self.columns.items() if not name.startswith(TRACE)]
-        example = distinct_examples(columns) if columns else np.zeros(1, np.int64)
+        example = distinct_row_indexes(columns) if columns else np.zeros(1, np.int64)
         return Bindings(
             {name: column[example] for name, column in self.columns.items()}, len(example)
         )
 
     def filter(self, flags: Flags | None, keep: frozenset[str]) -> Bindings:
-        """Rows with a true flag, restricted to the columns ``keep``; None keeps all rows."""
+        """Rows with a true flag, with only the columns ``keep``; None keeps all rows."""
         if flags is None or flags.all():
             return Bindings(
                 {name: column for name, column in self.columns.items() if name in keep}, self.count
@@ -550,7 +552,7 @@ class Bindings:
 
 
 def distinct_rows(columns: Sequence[Ints], count: int) -> tuple[list[Ints], Ints]:
-    """Distinct rows of columns, and the index of each row's equal among them."""
+    """Distinct rows of a table of columns, and for each row its index among them."""
     if not columns:
         return [], np.zeros(count, np.int64)
     if not count:
@@ -559,22 +561,20 @@ def distinct_rows(columns: Sequence[Ints], count: int) -> tuple[list[Ints], Ints
     return [column[example] for column in columns], inverse
 
 
-def seed_bindings(
-    pattern: StreamingPattern, rows: Ints, keep: frozenset[str], gone: int = 0
+def make_seed_bindings(
+    pattern: StreamingPattern, rows: Ints, keep: frozenset[str], lost_count: int = 0
 ) -> Bindings:
-    """Bindings of rows of a pattern at the start of a plan; the first ``gone`` rows were lost at
-    this point.
-    """
+    """Variable bindings with which a join plan begins; the first ``lost_count`` rows were lost."""
     view, relation = pattern.view, pattern.view.relation
     more: dict[str, Ints] = {}
     if pattern.trace in keep:
         more[pattern.trace] = rows
     if COUNTED in keep:
         more[COUNTED] = np.concatenate(
-            [view.counts_before(rows[:gone]), view.counter.counts(rows[gone:])]
+            [view.previous_counts(rows[:lost_count]), view.counter.point_counts(rows[lost_count:])]
         )
     if SIGN in keep:
-        more[SIGN] = np.where(np.arange(len(rows)) < gone, -1, 1)
+        more[SIGN] = np.where(np.arange(len(rows)) < lost_count, -1, 1)
     place: dict[str, int] = {}
     fits: Flags | None = None
     for i, source in enumerate(pattern.arguments):
@@ -593,8 +593,8 @@ def seed_bindings(
     )
 
 
-def and_flags(one: Flags | None, other: Flags | None) -> Flags | None:
+def and_flags(left: Flags | None, right: Flags | None) -> Flags | None:
     """Conjunction of two flag arrays, where None means all true."""
-    if one is None or other is None:
-        return other if one is None else one
-    return one & other
+    if left is None or right is None:
+        return right if left is None else left
+    return left & right

@@ -1,4 +1,5 @@
-"""Parsed and checked programs, ready to run, and the key by which a program is sharded.
+"""Parsed and checked rule programs, ready to run, and the key by which a program can be split into
+shards.
 
 >>> program = Program.parse("d(X) :- b(X) in [1].")
 >>> [(model.t, model.derived) for model in program.run([(0, ["b(1)"]), (2, [])])]
@@ -31,11 +32,11 @@ from shiq.streams.rules.reader import ParsedProgram, read_programs
 from shiq.streams.rules.safety import (
     all_literals,
     global_variables,
-    order_body,
-    project_anonymous,
-    separate_predicates,
+    order_rule_body,
+    project_anonymous_variables,
+    split_recursive_predicates,
 )
-from shiq.streams.rules.splitting import DependencyGraphs, build_graphs, make_strata
+from shiq.streams.rules.splitting import DependencyGraphs, build_dependency_graphs, make_strata
 from shiq.streams.rules.syntax import (
     AT_MOST,
     Aggregate,
@@ -124,16 +125,18 @@ class Program:
 
     @cached_property
     def key(self) -> ProgramKey:
-        """Arguments by which the program can be split into shards, or the obstacle."""
+        """Argument positions by which the program's atoms can be split into independent shards, or
+        the obstacle.
+        """
         return find_key(self.checked_program.rules, set(self.checked_program.facts))
 
     @property
     def horizon(self) -> int:
-        """Largest number of time units that the program looks back."""
+        """Length of the longest window, in time units."""
         return max(self.checked_program.horizons.values(), default=0)
 
     def undefined_predicates(self, brought: Set[str]) -> list[str]:
-        """Warn of each body predicate without rules, facts or input, in a sentence each.
+        """Warnings, a sentence each, about body predicates without rules, facts or input.
 
         brought: the predicates that the input had.
         """
@@ -161,7 +164,7 @@ class Program:
     @cached_property
     def splitting(self) -> DependencyGraphs:
         """Dependency graph, component graph and macro-nodes of the program."""
-        return build_graphs(self.checked_program.rules)
+        return build_dependency_graphs(self.checked_program.rules)
 
     @cached_property
     def digest(self) -> str:
@@ -181,7 +184,7 @@ class Program:
         ).hexdigest()[:16]
 
     def session(self, **options: Any) -> RuleSession:
-        """Open a session that rows are pushed into.
+        """Open a session: rows are pushed into it, and it returns the models of closed time points.
 
         options: fields of `shiq.streams.rules.session.EvaluationOptions`.
         Raises: UsageError.
@@ -198,8 +201,8 @@ class Program:
         return RuleSession(self, EvaluationOptions(**options))
 
     def run(self, events: Iterable[tuple[int, Any]], **options: Any) -> Iterator[Model]:
-        """Yield the models of the points of ``events``, each (t, atoms) as `RuleSession.push` takes
-        them.
+        """Yield the models of the time points of ``events``, each a pair (t, atoms) as
+        `RuleSession.push` takes them.
         """
         session = self.session(**options)
         for t, atoms in events:
@@ -217,22 +220,23 @@ class Program:
 
 
 def check_program(
-    found: ParsedProgram, functions: Mapping[str, Any], at_most_binds: bool = False
+    parsed: ParsedProgram, functions: Mapping[str, Any], at_most_binds: bool = False
 ) -> CheckedProgram:
-    """Check a parsed program: its rules must be safe and stratified.
+    """Check that the rules of a parsed program are safe and stratified, and prepare them for
+    evaluation.
 
     Raises: ProgramError with every fault.
     """
-    problems = list(found.problems)
+    problems = list(parsed.problems)
     rules = tuple(
-        order_body(rule, at_most_binds, problems)
-        for rule in project_anonymous(found.rules, at_most_binds, problems)
+        order_rule_body(rule, at_most_binds, problems)
+        for rule in project_anonymous_variables(parsed.rules, at_most_binds, problems)
     )
     cycles: list[ProgramProblem] = []
     layers = make_strata(rules, cycles)
     parts: Mapping[str, Sequence[str]] = {}
     if cycles:
-        separated, left = separate_predicates(rules), list[ProgramProblem]()
+        separated, left = split_recursive_predicates(rules), list[ProgramProblem]()
         layers = make_strata(separated.rules, left)
         if left:
             problems += cycles
@@ -252,10 +256,10 @@ def check_program(
                 )
     if problems:
         raise ProgramError(problems)
-    facts = {predicate: list(rows) for predicate, rows in found.facts.items()}
+    facts = {predicate: list(rows) for predicate, rows in parsed.facts.items()}
     facts |= {part: facts[name] for name, those in parts.items() if name in facts for part in those}
-    shown = None if found.shown_predicates is None else frozenset(found.shown_predicates)
-    mapped = tuple(one for one, _ in found.mappings.values())
+    shown = None if parsed.shown_predicates is None else frozenset(parsed.shown_predicates)
+    mapped = tuple(one for one, _ in parsed.mappings.values())
     return CheckedProgram(rules, facts, layers, horizons, shown, mapped, parts)
 
 
@@ -282,8 +286,8 @@ Key = Mapping[str, int]
 @accept_old_arguments(why="obstacle")
 @dataclass(frozen=True)
 class ProgramKey:
-    """Key of a program: argument position by predicate; None with the ``obstacle`` if there is
-    none.
+    """Sharding key of a program: by predicate, the argument position whose value selects the shard.
+    ``key`` is None if an ``obstacle`` prevents one.
     """
 
     key: Key | None
@@ -300,17 +304,18 @@ class ProgramKey:
         )
 
 
-def shard_of(value: Value, shards: int) -> int:
-    """Shard of a key's value, the same on every machine.
+def compute_shard(value: Value, shards: int) -> int:
+    """Index of the shard that owns a key value, the same on every machine.
 
-    >>> shard_of(7, 3) == shard_of(7, 3) != shard_of("k4", 3)
+    >>> compute_shard(7, 3) == compute_shard(7, 3) != compute_shard("k4", 3)
     True
     """
     return zlib.crc32(str(value).encode("utf-8", "surrogatepass")) % shards
 
 
 def find_key(rules: Sequence[StreamRule], facts: Set[str]) -> ProgramKey:
-    """Find a key of the program, or the rule that prevents one.
+    """Find argument positions by which the rules can be evaluated in independent shards, or the
+    rule that prevents it.
 
     facts: predicates that have facts.
     """
@@ -326,7 +331,9 @@ def find_key(rules: Sequence[StreamRule], facts: Set[str]) -> ProgramKey:
                 None, f"{rule.position}: {rule} has no positive literal that could hold it"
             )
     key: dict[str, int] = {}
-    for group in _group_rules([(rule, _keyed_atoms(rule, apart)) for rule in rules]):
+    for group in _group_connected_rules(
+        [(rule, _atoms_needing_key(rule, apart)) for rule in rules]
+    ):
         found = _choose_key_positions(group, apart)
         if isinstance(found, StreamRule):
             return ProgramKey(
@@ -338,24 +345,32 @@ def find_key(rules: Sequence[StreamRule], facts: Set[str]) -> ProgramKey:
 
 
 def _needs_present_atom(literal: WindowedLiteral) -> bool:
-    """Whether the literal is true only of atoms in its window, so only in the shard of these atoms."""
+    """Whether a literal can be true only through atoms in its window, so only in the shard that
+    holds them.
+    """
     return not literal.is_negated and (literal.operator != AT_MOST or literal.binds)
 
 
-def _keyed_atoms(rule: StreamRule, apart: Set[str]) -> list[Atom]:
-    """Head and streaming atoms of a rule, without predicates that are defined only by facts
-    (``apart``).
+def _atoms_needing_key(rule: StreamRule, fact_predicates: Set[str]) -> list[Atom]:
+    """Head and streaming atoms of a rule that need a key position: all but those of predicates
+    defined by facts alone (``apart``).
     """
     return [
         rule.head,
-        *(x.atom for x, _ in streaming_literals(rule.body) if x.atom.predicate not in apart),
+        *(
+            x.atom
+            for x, _ in streaming_literals(rule.body)
+            if x.atom.predicate not in fact_predicates
+        ),
     ]
 
 
-def _group_rules(
+def _group_connected_rules(
     rules: list[tuple[StreamRule, list[Atom]]],
 ) -> Iterator[list[tuple[StreamRule, list[Atom]]]]:
-    """Group the rules that share predicates, each after one that it shares a predicate with."""
+    """Group the rules that are connected by shared predicates. In a group, each rule shares a
+    predicate with an earlier one.
+    """
     having: dict[str, list[int]] = {}
     for number, (_, atoms) in enumerate(rules):
         for atom in atoms:
@@ -374,9 +389,11 @@ def _group_rules(
 
 
 def _choose_key_positions(
-    group: list[tuple[StreamRule, list[Atom]]], apart: Set[str]
+    group: list[tuple[StreamRule, list[Atom]]], fact_predicates: Set[str]
 ) -> Key | StreamRule:
-    """Choose the key positions for a group of rules; return the obstructing rule if there are none."""
+    """Choose a key position for each predicate in a group of connected rules; return the
+    obstructing rule if that is impossible.
+    """
     waiting: list[tuple[int, dict[str, int]]] = [(0, {})]
     farthest = 0
     while waiting:
@@ -387,18 +404,20 @@ def _choose_key_positions(
         rule, atoms = group[at]
         for name in sorted(global_variables(rule), reverse=True):
             if not any(
-                _ranges_over_keys(literal, name, apart)
+                _spans_several_keys(literal, name, fact_predicates)
                 for literal in rule.body
                 if isinstance(literal, Aggregate)
             ):
                 waiting += [
-                    (at + 1, {**key, **chosen}) for chosen in _position_choices(atoms, name, key)
+                    (at + 1, {**key, **chosen}) for chosen in _list_key_placements(atoms, name, key)
                 ]
     return group[farthest][0]
 
 
-def _ranges_over_keys(literal: Aggregate, name: str, apart: Set[str]) -> bool:
-    """Whether an aggregate ranges over atoms of more than one value of the key variable ``name``."""
+def _spans_several_keys(literal: Aggregate, name: str, fact_predicates: Set[str]) -> bool:
+    """Whether an aggregate ranges over atoms of several shards, when the shard is chosen by the
+    variable ``name``.
+    """
     inside = [
         x.atom
         for element in literal.elements
@@ -406,12 +425,13 @@ def _ranges_over_keys(literal: Aggregate, name: str, apart: Set[str]) -> bool:
         if isinstance(x, WindowedLiteral)
     ]
     return any(
-        atom.predicate not in apart and not _variable_positions(atom, name) for atom in inside
+        atom.predicate not in fact_predicates and not _variable_positions(atom, name)
+        for atom in inside
     )
 
 
 def _variable_positions(atom: Atom, name: str) -> list[int]:
-    """Positions of a variable among the arguments of an atom."""
+    """Indexes of the arguments of an atom that are the variable ``name``."""
     return [
         i
         for i, term in enumerate(atom.arguments)
@@ -419,11 +439,11 @@ def _variable_positions(atom: Atom, name: str) -> list[int]:
     ]
 
 
-def _position_choices(
+def _list_key_placements(
     atoms: Sequence[Atom], name: str, key: Mapping[str, int]
 ) -> Iterator[dict[str, int]]:
-    """Yield all ways to place the key at positions of the variable ``name`` that agree with
-    ``key``.
+    """Yield all choices of a key position for each atom, at the variable ``name``, that agree with
+    the positions ``key`` chosen before.
     """
     if not atoms:
         yield {}
@@ -431,5 +451,5 @@ def _position_choices(
     first, rest = atoms[0], atoms[1:]
     for position in _variable_positions(first, name):
         if key.get(first.predicate, position) == position:
-            for chosen in _position_choices(rest, name, {**key, first.predicate: position}):
+            for chosen in _list_key_placements(rest, name, {**key, first.predicate: position}):
                 yield {first.predicate: position, **chosen}

@@ -1,4 +1,5 @@
-"""Parser of programs; it reports every fault in one pass, with its position (docs/RULES.md).
+"""Parser of rule programs; it reports all syntax errors in one pass, with their positions
+(docs/RULES.md).
 
 >>> read = read_programs([("a(X) :- b(X) always in [2].  b(1).", "program")], "sec")
 >>> str(read.rules[0]), list(read.facts["b/1"])
@@ -45,20 +46,20 @@ from shiq.streams.rules.tokens import (
     NAME,
     PUNCTUATION,
     WRONG,
-    Cursor,
     ProgramText,
     RuleToken,
+    TokenCursor,
     TokenFault,
-    index_lines,
+    make_program_text,
 )
 
 # Names for constants: ``#const n = 10.``, wherever it stands in the program.
 
 
-def read_constant_definition(tokens: Cursor) -> tuple[RuleToken, Term]:
-    """Parse a ``#const`` definition as name and value. Raises: TokenFault."""
-    tokens.take()
-    name = tokens.take()
+def read_constant_definition(tokens: TokenCursor) -> tuple[RuleToken, Term]:
+    """Parse ``#const name = value`` as the name's token and the value's term. Raises: TokenFault."""
+    tokens.take_token()
+    name = tokens.take_token()
     if name.kind != NAME:
         raise TokenFault(name, f"expected a name, found {name}; write #const name = value.")
     tokens.expect("=", "'='")
@@ -66,7 +67,8 @@ def read_constant_definition(tokens: Cursor) -> tuple[RuleToken, Term]:
 
 
 def read_constants(texts: Iterable[ProgramText], unit: str) -> dict[str, tuple[Value, Position]]:
-    """Evaluate all ``#const`` definitions; a value may use names that are defined later.
+    """Evaluate the ``#const`` definitions of all program texts; a value may use names that are
+    defined later.
 
     Definitions with a fault are skipped here and reported when statements are parsed. Each round
     settles at least one name or is the last.
@@ -89,11 +91,13 @@ def read_constants(texts: Iterable[ProgramText], unit: str) -> dict[str, tuple[V
 def _read_definitions(
     text: ProgramText, unit: str, known: Mapping[str, Value]
 ) -> list[tuple[str, Term, Position]]:
-    """Parse the ``#const`` definitions of a text: name, value and position."""
-    tokens, found = Cursor(text, [], unit, known), []
+    """Parse the ``#const`` definitions of one program text, as (name, value, position); faulty ones
+    are skipped.
+    """
+    tokens, found = TokenCursor(text, [], unit, known), []
     while tokens.peek().kind != END:
         if not tokens.is_next("#const"):
-            tokens.take()
+            tokens.take_token()
             continue
         try:
             name, term = read_constant_definition(tokens)
@@ -114,7 +118,7 @@ _DIRECTIVES: Final = "#temp, #trigger_frequency, #show, #rdf, #const"
 
 @dataclass
 class ParsedProgram:
-    """Parsed program, not checked yet.
+    """Rules, facts and directives of a program as parsed, before the safety check.
 
     facts: rows by predicate, with their positions.
     shown_predicates: predicates of #show; None without #show.
@@ -132,7 +136,7 @@ class ParsedProgram:
 
 def read_programs(texts: Iterable[tuple[str, str]], unit: str) -> ParsedProgram:
     """Parse several texts, each with its file name, as one program; faults are in ``problems``."""
-    found, parts = ParsedProgram(), [index_lines(text, file) for text, file in texts]
+    found, parts = ParsedProgram(), [make_program_text(text, file) for text, file in texts]
     found.constants = read_constants(parts, unit)
     for text in parts:
         _StatementReader(text, unit, found).read_statements()
@@ -140,15 +144,15 @@ def read_programs(texts: Iterable[tuple[str, str]], unit: str) -> ParsedProgram:
 
 
 class _StatementReader:
-    """Parser of the statements of one text."""
+    """Parser of the statements of one program text; adds them to ``program``."""
 
     def __init__(self, text: ProgramText, unit: str, program: ParsedProgram) -> None:
         values = {name: value for name, (value, _) in program.constants.items()}
-        self.tokens = Cursor(text, program.problems, unit, values)
+        self.tokens = TokenCursor(text, program.problems, unit, values)
         self.program = program
 
     def read_statements(self) -> None:
-        """Parse all statements; after a fault continue behind the statement."""
+        """Parse all statements; after a syntax error continue behind the faulty statement."""
         while True:
             if is_between_statements(self.tokens):
                 self._read_simple_facts()
@@ -158,7 +162,7 @@ class _StatementReader:
             try:
                 self._read_statement(begun)
             except TokenFault as fault:
-                self._recover(fault)
+                self._recover_from_fault(fault)
 
     def _read_simple_facts(self) -> None:
         """Parse facts of integers and symbols quickly, by a regular expression."""
@@ -176,8 +180,8 @@ class _StatementReader:
             )
             self.tokens.lexer.offset = found.end()
 
-    def _recover(self, fault: TokenFault) -> None:
-        """Report a fault and skip the rest of the statement.
+    def _recover_from_fault(self, fault: TokenFault) -> None:
+        """Report a syntax error and skip the rest of the statement.
 
         If a dot is missing, continue with the token that begins a line; otherwise behind the next
         dot.
@@ -197,49 +201,49 @@ class _StatementReader:
             and not self._is_unconsumed(fault.token)
         ):
             return
-        self._skip_past(".")
+        self._skip_tokens_past(".")
         if self.tokens.is_next("["):
-            self._skip_past("]")  # the weight of a weak constraint
+            self._skip_tokens_past("]")  # the weight of a weak constraint
 
-    def _skip_past(self, end: str) -> None:
+    def _skip_tokens_past(self, end: str) -> None:
         """Skip tokens up to and including ``end``."""
         while self.tokens.peek().kind != END and not self.tokens.accept(end):
-            self.tokens.take()
+            self.tokens.take_token()
 
     def _is_unconsumed(self, token: RuleToken) -> bool:
-        """Whether a token has been looked at but not consumed."""
+        """Whether a token is still in the lookahead."""
         return any(waiting.offset == token.offset for waiting in self.tokens.lookahead)
 
     # --- statements
 
     def _read_statement(self, begun: RuleToken) -> None:
-        """Parse a directive, a rule or a fact."""
-        self.tokens.begin_rule()
+        """Parse the statement that begins with the token ``begun``: a directive, a rule or a fact."""
+        self.tokens.begin_statement()
         if begun.text == "#show":
-            self._read_show()
+            self._read_show_directive()
         elif begun.text == "#rdf":
-            self._read_rdf()
+            self._read_rdf_directive()
         elif begun.text == "#const":
-            self._read_const()
+            self._check_constant_definition()
         elif begun.kind == HASH and begun.text not in ("#temp", "#trigger_frequency"):
             raise TokenFault(begun, f"{begun} is not supported; the directives are {_DIRECTIVES}")
         else:
             self._read_rule(begun)
 
     def _read_rule(self, begun: RuleToken) -> None:
-        """Parse a rule or fact, with its directives."""
+        """Parse a rule or fact with its #temp and #trigger_frequency directives."""
         temporary, frequency = False, None
         while self.tokens.peek().kind == HASH:
-            token = self.tokens.take()
+            token = self.tokens.take_token()
             if token.text == "#temp" and not temporary:
                 temporary = True
             elif token.text == "#trigger_frequency" and frequency is None:
-                frequency = self._read_frequency(token)
+                frequency = self._read_trigger_frequency(token)
             else:
                 raise TokenFault(token, f"expected an atom, found {token}")
-        self._refuse_other_heads()
+        self._refuse_unsupported_head()
         head = read_atom(self.tokens)
-        self._refuse_after_head()
+        self._refuse_syntax_after_head()
         body: tuple[Literal, ...] = ()
         if self.tokens.accept(":-"):
             if self.tokens.is_next("."):
@@ -252,7 +256,7 @@ class _StatementReader:
             raise TokenFault(
                 self.tokens.peek(), f"expected {wanted}, found {self.tokens.peek()}", "."
             )
-        self.tokens.take()
+        self.tokens.take_token()
         if self.tokens.intervals and not body:
             self._add_interval_facts(head, begun, temporary or frequency is not None)
             return
@@ -276,7 +280,9 @@ class _StatementReader:
             )
 
     def _add_interval_facts(self, head: Atom, begun: RuleToken, is_special: bool) -> None:
-        """Add the facts that a fact with intervals stands for."""
+        """Add all facts that a fact with intervals stands for, as p(1..3) for p(1), p(2), p(3).
+        ``is_special``: it has a directive, which is refused.
+        """
         columns: list[Sequence[Value]] = []
         for argument in head.arguments:
             if argument in self.tokens.intervals:
@@ -297,8 +303,8 @@ class _StatementReader:
         for row in product(*columns):
             rows.setdefault(row, (self.tokens.text, begun.offset))
 
-    def _read_const(self) -> None:
-        """Check a ``#const`` definition, whose value `read_constants` has found."""
+    def _check_constant_definition(self) -> None:
+        """Check a ``#const`` definition: its value is a constant, and the name is defined once."""
         name, value = read_constant_definition(self.tokens)
         self.tokens.expect(".", "'.'")
         if not isinstance(value, Constant) or value.value in self.program.constants.keys() - {
@@ -314,17 +320,19 @@ class _StatementReader:
                 f"#const {name.text} is defined twice, before in {known[1].file}, line {known[1].line}; keep one",
             )
 
-    def _read_frequency(self, token: RuleToken) -> int:
-        """Parse the duration of #trigger_frequency."""
+    def _read_trigger_frequency(self, token: RuleToken) -> int:
+        """Parse the duration of #trigger_frequency(…), in time units."""
         self.tokens.expect("(", "'('")
         frequency, _ = read_duration(self.tokens, ")")
-        self.tokens.take()
+        self.tokens.take_token()
         if frequency == 0:
             raise TokenFault(token, "#trigger_frequency(0): write a whole number of at least 1")
         return frequency
 
-    def _refuse_other_heads(self) -> None:
-        """Refuse ASP-Core-2 heads that stream rules do not have: constraints and choices."""
+    def _refuse_unsupported_head(self) -> None:
+        """Raise TokenFault for heads of ASP-Core-2 that stream rules do not have: constraints and
+        choices.
+        """
         token = self.tokens.peek()
         if token.text == ":-":
             raise TokenFault(
@@ -342,8 +350,10 @@ class _StatementReader:
                 token, "choice rules are not supported; there is one model, nothing is chosen"
             )
 
-    def _refuse_after_head(self) -> None:
-        """Refuse ASP-Core-2 syntax after a head that stream rules do not have."""
+    def _refuse_syntax_after_head(self) -> None:
+        """Raise TokenFault for ASP-Core-2 syntax after a head that stream rules do not have, as
+        disjunction and queries.
+        """
         token = self.tokens.peek()
         if token.text in ("|", ";") or (
             token.text == "v" and token.kind == NAME and self.tokens.peek(1).kind == NAME
@@ -364,10 +374,10 @@ class _StatementReader:
         if token.text in RELATIONS:
             raise TokenFault(token, "a head is an atom, no comparison")
 
-    def _read_show(self) -> None:
-        """Parse a #show directive."""
-        self.tokens.take()
-        name = self.tokens.take()
+    def _read_show_directive(self) -> None:
+        """Parse a #show directive, which selects a predicate for output."""
+        self.tokens.take_token()
+        name = self.tokens.take_token()
         if name.kind != NAME:
             raise TokenFault(
                 name, f"expected the name of a predicate, found {name}; write #show name/arity."
@@ -380,16 +390,16 @@ class _StatementReader:
         self.tokens.accept(".")
 
     def _read_arity(self) -> int:
-        """Parse an arity."""
-        token = self.tokens.take()
+        """Parse the arity of a predicate in a directive, as the 2 of p/2."""
+        token = self.tokens.take_token()
         if token.kind != INTEGER or len(token.text) > 4:
             raise TokenFault(token, f"expected an arity, found {token}")
         return int(token.text)
 
-    def _read_rdf(self) -> None:
+    def _read_rdf_directive(self) -> None:
         """Parse an #rdf directive, which maps a predicate to a class or property."""
-        place = self.tokens.text.position(self.tokens.take().offset)
-        name = self.tokens.take()
+        place = self.tokens.text.position(self.tokens.take_token().offset)
+        name = self.tokens.take_token()
         if name.kind != NAME:
             raise TokenFault(
                 name,
@@ -401,11 +411,11 @@ class _StatementReader:
         if arity not in (1, 2):
             raise TokenFault(token, "a class has 1 argument, a property 2")
         self.tokens.expect("=", "'='")
-        iri = self.tokens.take()
+        iri = self.tokens.take_token()
         if iri.kind != IRI:
             raise TokenFault(iri, f"expected an <IRI>, found {iri}")
         if arity == 2 and self.tokens.accept("scale"):
-            factor = self.tokens.take()
+            factor = self.tokens.take_token()
             if factor.kind != INTEGER or not 1 <= len(factor.text) <= 18 or int(factor.text) < 1:
                 raise TokenFault(factor, f"expected a whole number of at least 1, found {factor}")
             scale = int(factor.text)

@@ -45,7 +45,7 @@ from shiq.streams.rules.syntax import (
     atom_text,
     constant_content,
     constant_kind,
-    string_constant,
+    make_string_constant,
 )
 from shiq.streams.rules.tokens import AtomError, read_log_line
 
@@ -76,7 +76,8 @@ POINT_GRAPH: Final = "<urn:shiq:point:{t}>"
 
 
 class TripleMapping:
-    """Mapping between triples and atoms: classes and properties as predicates.
+    """Two-way mapping between RDF triples and atoms, by the #rdf directives of a program: classes
+    and properties are predicates.
 
     unmapped_count: number of triples without a mapping.
     """
@@ -92,7 +93,8 @@ class TripleMapping:
         }
 
     def triple_to_atom(self, triple: str) -> str | None:
-        """Convert an N-Triples statement to an atom; None if it is not mapped.
+        """Convert an N-Triples statement to the text of an atom; None if no directive maps its
+        class or property.
 
         Raises: AtomError for a malformed statement or an inexact number.
         """
@@ -114,8 +116,8 @@ class TripleMapping:
         return f"{mapped.predicate[:-2]}({_node_to_constant(subject)},{value})"
 
     def class_atom(self, iri: str, node: str) -> str | None:
-        """Atom for the membership of ``node`` (an <IRI> or _:label) in a class; None if it is not
-        mapped.
+        """Text of the atom that says that ``node`` (<IRI> or _:label) is a member of a class; None
+        if no directive maps the class.
         """
         mapped = self.classes.get(iri)
         if mapped is None:
@@ -124,7 +126,7 @@ class TripleMapping:
         return f"{mapped.predicate[:-2]}({_node_to_constant(node)})"
 
     def _literal_value(self, literal: str, datatype: str, mapped: PredicateMapping) -> Value:
-        """Convert a literal to a constant. Raises: AtomError."""
+        """Convert an RDF literal to a constant of the rule language. Raises: AtomError."""
         text = _ESCAPE_PATTERN.sub(_unescape_character, literal) if "\\" in literal else literal
         if datatype in _INTEGER_TYPES | _FRACTION_TYPES:
             if (wrong := ill_typed_reason(Literal(text, datatype))) is not None:
@@ -138,10 +140,12 @@ class TripleMapping:
                 return parse_time({"t": text}, self.unit)
             except EventError:
                 raise AtomError(f"{text[:80]!r} is not of type {datatype}") from None
-        return string_constant(text)
+        return make_string_constant(text)
 
     def atom_to_quad(self, predicate: str, row: Row, t: int) -> str | None:
-        """Convert an atom of a mapped predicate to N-Quads; None if its first argument is no node."""
+        """Convert an atom to a statement of N-Quads in the graph of its time ``t``; None if its
+        first argument is no IRI or blank node.
+        """
         mapped, subject = self.by_predicate[predicate], _constant_to_node(row[0])
         if subject is None:
             return None
@@ -151,8 +155,8 @@ class TripleMapping:
         return f"{subject} <{mapped.iri}> {_constant_to_object(row[1], mapped.scale)} {graph} ."
 
     def model_quads(self, model: Model, derived: bool) -> tuple[list[str], list[str]]:
-        """Convert a model's mapped atoms to sorted N-Quads; also return the atoms that cannot be
-        converted.
+        """Convert the mapped atoms of a model to sorted N-Quads; also return the atoms that cannot
+        be converted.
         """
         quads: list[str] = []
         none: list[str] = []
@@ -171,12 +175,12 @@ class TripleMapping:
 
 
 def _node_to_constant(node: str) -> str:
-    """Constant for an IRI or blank node."""
-    return node if node.startswith("<") else string_constant(node)
+    """Constant of the rule language for an IRI or blank node."""
+    return node if node.startswith("<") else make_string_constant(node)
 
 
 def _constant_to_node(value: Value) -> str | None:
-    """IRI or blank node for a constant; None for other constants."""
+    """IRI or blank node that a constant stands for; None for other constants."""
     if not isinstance(value, str):
         return None
     if constant_kind(value) == 3:
@@ -189,7 +193,7 @@ def _constant_to_node(value: Value) -> str | None:
 
 
 def _constant_to_object(value: Value, scale: int | None) -> str:
-    """Object of a statement for a constant, unscaled."""
+    """N-Quads text of a constant as the object of a statement; integers are divided by ``scale``."""
     if isinstance(value, str):
         node = _constant_to_node(value)
         return (
@@ -251,7 +255,8 @@ LONGEST_SPAN = 10_000_000
 
 @dataclass
 class RuleRecordReader:
-    """Reader of records for rule programs.
+    """Reader of input records for rule programs: log lines, JSON events, and output rows of other
+    stream commands.
 
     format: log, jsonl, or auto (a line that begins with { is JSON).
     """
@@ -266,7 +271,9 @@ class RuleRecordReader:
         return RuleRecordReader(TripleMapping((), unit), unit)
 
     def read_events(self, record: Record) -> Iterator[Event]:
-        """Yield the events of a record, one per point of time. Raises: EventError."""
+        """Yield the events of a record; a row for a period gives one per time point. Raises:
+        EventError.
+        """
         if record.problem:
             raise EventError(record.problem)
         if record.event is not None:
@@ -284,7 +291,7 @@ class RuleRecordReader:
         if row is None:
             yield parse_event(text, self.unit)
         elif "types" in row:
-            yield Event(parse_time(row, self.unit), atoms=self._type_atoms(row["types"]))
+            yield Event(parse_time(row, self.unit), atoms=self._class_atoms(row["types"]))
         else:
             start, end = (
                 parse_time({"t": row["from"]}, self.unit),
@@ -299,14 +306,16 @@ class RuleRecordReader:
                 yield Event(t, atoms=span)
 
     def record_time(self, record: Record) -> int | None:
-        """First time of a record, for merging sources; None if it has none."""
+        """First time of a record, by which sources are merged; None if it has none."""
         try:
             return next(self.read_events(record)).t
         except (EventError, StopIteration):
             return None
 
-    def _type_atoms(self, types: Any) -> tuple[str, ...]:
-        """Atoms for the classes of each individual."""
+    def _class_atoms(self, types: Any) -> tuple[str, ...]:
+        """Atoms for the classes of individuals in a row of `shiq stream enrich`. ``types``: lists
+        of class IRIs by individual.
+        """
         if not isinstance(types, dict) or not all(
             isinstance(classes, list) for classes in types.values()
         ):
@@ -320,7 +329,7 @@ class RuleRecordReader:
 
 
 def parse_record(record: Record, unit: str = "sec") -> Event:
-    """Parse a record as one event, with classes as triples.
+    """Parse a record as one event; classes of individuals become triples.
 
     Raises: EventError for a malformed record and for a row that spans several points.
     """
@@ -345,7 +354,7 @@ def parse_record(record: Record, unit: str = "sec") -> Event:
 
 
 def _parse_row(text: str) -> dict[str, Any] | None:
-    """Parse a row of another stream command; None for anything else."""
+    """Parse a JSON record that is an output row of another stream command; None for anything else."""
     try:
         row = json.loads(text, object_pairs_hook=unique_members)
     except (ValueError, RecursionError):
@@ -357,7 +366,9 @@ def _parse_row(text: str) -> dict[str, Any] | None:
 
 
 def _span_atoms(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Atoms of a verdict row or a final conflict row."""
+    """Atoms for an output row of `shiq stream check`: a verdict, or a final conflict of an
+    individual.
+    """
     if "verdict" in row:
         return (f"verdict({row['verdict']})",)
     if not row.get("final", True):
@@ -370,18 +381,19 @@ def _span_atoms(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _name_to_node(name: str) -> str:
-    """N-Triples text of a node name."""
+    """N-Triples text of an individual's name: an IRI or blank node."""
     return name if name.startswith("_:") else f"<{name}>"
 
 
 def _name_to_constant(name: str) -> str:
-    """Constant for the name of an individual or class."""
-    return string_constant(name) if name.startswith(("_:", "∃")) else f"<{name}>"
+    """Constant of the rule language for the name of an individual or class."""
+    return make_string_constant(name) if name.startswith(("_:", "∃")) else f"<{name}>"
 
 
 @dataclass
 class ExpandedSource:
-    """Finite source with rows that span several points, expanded and sorted by time.
+    """Finite source whose rows for periods are expanded to one event per time point, sorted by
+    time.
 
     Position: number of expanded events.
     """
@@ -421,8 +433,8 @@ class ExpandedSource:
                 yield record
 
 
-def has_spans(path: str) -> bool:
-    """Whether the first line of a file is a row that spans several points."""
+def has_span_rows(path: str) -> bool:
+    """Whether the first line of a file is a row for a period ("from", "to") instead of a time."""
     record = next(LinesFileSource(Path(path)).read(False), None)
     row = None if record is None else _parse_row(record.data.decode("utf-8-sig", "replace"))
     return row is not None and "from" in row

@@ -1,7 +1,8 @@
-"""Column store of the rule engine: constants as integer codes, relations with row numbers and
+"""Column store of the rule engine: constants as integer codes, relations with numbered rows, and
 indexes.
 
-An integer between -`FIRST_CODE` and `FIRST_CODE` - 1 is its own code, so numeric columns need no encoding.
+An integer between -`FIRST_CODE` and `FIRST_CODE` - 1 is its own code, so numeric columns need no
+encoding.
 Texts and larger integers get codes from `FIRST_CODE` on, which are freed when unused.
 
 A row keeps its number until `Relation.compact`. Whether it currently holds is a flag in
@@ -26,7 +27,7 @@ from shiq.streams.rules.syntax import (
     INTEGER_LIMIT,
     IntegerOverflow,
     Value,
-    constant_order,
+    constant_sort_key,
 )
 
 Flags = npt.NDArray[np.bool_]
@@ -46,7 +47,7 @@ _HASH_FACTOR: Final = np.int64(-7046029254386353131)
 
 @dataclass(frozen=True)
 class SortedRun:
-    """Row numbers sorted by the keys of some columns.
+    """Row numbers of a relation sorted by the key of some columns, for binary or table look-up.
 
     pack: minimum and width of each column, for exact keys; values out of range get the width, which
     no row has. Without it, keys are hashes and matches must be compared.
@@ -59,29 +60,35 @@ class SortedRun:
     starts: Ints | None
 
     def find_ranges(self, columns: Columns) -> tuple[Ints, Ints]:
-        """Start and end of each key's rows in the run."""
+        """Start and end, within the sorted run, of the rows that match each key. ``columns``: the
+        keys to look up.
+        """
         key = _hash_keys(columns) if self.pack is None else _pack_keys(columns, self.pack)
         if self.starts is None:
             return runs(self.keys, key)
         return self.starts[key], self.starts[key + 1]
 
     @cached_property
-    def _row_by_key(self) -> Ints:
-        """Row number of each key, -1 if there is none; for keys of complete rows."""
+    def _row_number_by_key(self) -> Ints:
+        """Table from packed key to row number, -1 if there is none; for keys of all columns."""
         assert self.starts is not None
         row = np.full(len(self.starts) - 1, -1, np.int64)
         row[self.keys] = self.rows
         return row
 
-    def find_unique(self, columns: Columns) -> Ints:
-        """Row number of each complete row, -1 if there is none."""
+    def find_row_numbers(self, columns: Columns) -> Ints:
+        """Row number of each row of ``columns``, -1 for rows that are not in the run; for keys of
+        all columns.
+        """
         assert self.pack is not None
-        found: Ints = self._row_by_key[_pack_keys(columns, self.pack)]
+        found: Ints = self._row_number_by_key[_pack_keys(columns, self.pack)]
         return found
 
 
 def sort_rows(columns: Columns, rows: Ints) -> SortedRun:
-    """Sort rows by ``columns``. The sort is stable, so already sorted parts are merged."""
+    """Sort the row numbers ``rows`` by ``columns``. The sort is stable, so already sorted parts are
+    merged.
+    """
     part = [column[rows] for column in columns]
     pack, size = [], 1
     for column in part:
@@ -102,7 +109,9 @@ def sort_rows(columns: Columns, rows: Ints) -> SortedRun:
 
 
 def _pack_keys(columns: Columns, pack: Sequence[tuple[int, int]]) -> Ints:
-    """Combine columns into exact integer keys."""
+    """Combine the columns of each row into one exact integer key. ``pack``: minimum and width of
+    each column.
+    """
     key: Any = None
     for column, (low, width) in zip(columns, pack):
         # Below the least is beyond the largest, as an unsigned number.
@@ -113,7 +122,7 @@ def _pack_keys(columns: Columns, pack: Sequence[tuple[int, int]]) -> Ints:
 
 
 def _hash_keys(columns: Columns) -> Ints:
-    """Combine columns into hash keys."""
+    """Combine the columns of each row into one 64-bit hash key."""
     key = columns[0]
     for column in columns[1:]:
         key = (key ^ (key >> 29)) * _HASH_FACTOR + column
@@ -121,7 +130,7 @@ def _hash_keys(columns: Columns) -> Ints:
 
 
 class RowIndex:
-    """Index of rows by some columns: a large sorted run and a small one for newer rows."""
+    """Index of a relation by some columns: a large sorted run, and a small one for newer rows."""
 
     def __init__(self, positions: tuple[int, ...]) -> None:
         self.positions = positions
@@ -129,7 +138,7 @@ class RowIndex:
         self._base = self._covered = 0
 
     def sorted_runs(self, relation: Relation) -> list[SortedRun]:
-        """Bring the index up to date and return its runs."""
+        """Add the relation's new rows to the index and return its sorted runs."""
         size = relation.size
         if size > self._covered:
             columns = [relation.columns[i] for i in self.positions]
@@ -150,7 +159,7 @@ class TooManyRows(Exception):
 
 @dataclass(eq=False)
 class Relation:
-    """Rows of one predicate, in columns.
+    """Rows of one predicate, stored in columns of constant codes; a row is named by its number.
 
     row_arrays: arrays with one entry per row, grown and compacted with the rows.
     """
@@ -175,34 +184,34 @@ class Relation:
     def __post_init__(self) -> None:
         self.columns = [np.zeros(16, np.int64) for _ in range(max(1, self.arity))]
         self._rows = self.row_index(tuple(range(len(self.columns))))
-        self.add_array("holds", np.bool_)
+        self.add_row_array("holds", np.bool_)
 
-    def add_array(self, name: Hashable, kind: Any) -> None:
-        """Add an array of this dtype to ``row_arrays``; new rows get zero."""
+    def add_row_array(self, name: Hashable, dtype: Any) -> None:
+        """Add an array with one entry of type ``kind`` per row, initially zero, to ``row_arrays``."""
         if name not in self.row_arrays:
-            self.row_arrays[name] = np.zeros(len(self.columns[0]), kind)
+            self.row_arrays[name] = np.zeros(len(self.columns[0]), dtype)
 
     def row_index(self, positions: tuple[int, ...]) -> RowIndex:
-        """Index by these columns, created when first used."""
+        """Index of the relation by the columns ``positions``, created when first used."""
         found = self.indexes.get(positions)
         if found is None:
             found = self.indexes[positions] = RowIndex(positions)
         return found
 
     def find_matches(
-        self, positions: tuple[int, ...], wanted: Columns, most: int
+        self, positions: tuple[int, ...], keys: Columns, max_matches: int
     ) -> tuple[Ints, Ints]:
-        """Find the rows that match each of the ``wanted`` keys at ``positions``.
+        """Look up the rows that match each of the ``wanted`` keys at the columns ``positions``.
 
         Returns: indexes of keys, and the row numbers that match them.
-        Raises: TooManyRows if there are more than ``most``.
+        Raises: TooManyRows if there are more than ``max_matches``.
         """
         which, rows = [], []
         for run in self.row_index(positions).sorted_runs(self):
-            low, high = run.find_ranges(wanted)
+            low, high = run.find_ranges(keys)
             lengths = high - low
             total = int(lengths.sum())
-            if total > most:
+            if total > max_matches:
                 raise TooManyRows
             if not total:
                 continue
@@ -211,7 +220,7 @@ class Relation:
             row = run.rows[at]
             if run.pack is None:
                 same = np.ones(len(row), np.bool_)
-                for position, column in zip(positions, wanted):
+                for position, column in zip(positions, keys):
                     same &= self.columns[position][row] == column[found]
                 found, row = found[same], row[same]
             which.append(found)
@@ -220,20 +229,20 @@ class Relation:
             return which[0], rows[0]
         return (np.concatenate(which), np.concatenate(rows)) if which else (NO_ROWS, NO_ROWS)
 
-    def mean_matches(self, positions: tuple[int, ...]) -> float:
-        """Mean number of rows per key at ``positions``."""
+    def mean_rows_per_key(self, positions: tuple[int, ...]) -> float:
+        """Mean number of rows that share a key at the columns ``positions``."""
         if not positions or not self.size:
             return float(self.size)
         return self.size / sum(
             len(unique(run.keys)) for run in self.row_index(positions).sorted_runs(self)
         )
 
-    def find_rows(self, rows: Columns) -> Ints:
-        """Numbers of rows; -1 for unknown rows."""
+    def find_row_numbers(self, rows: Columns) -> Ints:
+        """Row number of each given row; -1 for unknown rows."""
         if self.size and len(rows[0]):
             runs = self._rows.sorted_runs(self)
             if len(runs) == 1 and runs[0].starts is not None:
-                return runs[0].find_unique(rows)
+                return runs[0].find_row_numbers(rows)
         found = np.full(len(rows[0]), -1, np.int64)
         which, row = (
             self.find_matches(self._rows.positions, rows, 1 << 62)
@@ -243,40 +252,40 @@ class Relation:
         found[which] = row
         return found
 
-    def distinct_numbers(self, rows: Ints) -> Ints:
-        """Distinct numbers among ``rows``."""
+    def distinct_row_numbers(self, rows: Ints) -> Ints:
+        """Distinct values among the row numbers ``rows``."""
         if self.size > 64 * len(rows) + 1024:
             return unique(rows)
         there = np.zeros(self.size, np.bool_)
         there[rows] = True
         return there.nonzero()[0]
 
-    def add_repeated(self, rows: Columns) -> Ints:
-        """Add rows as `add` does, for rows with duplicates."""
-        found = self.find_rows(rows)
+    def add_rows_with_duplicates(self, rows: Columns) -> Ints:
+        """Add rows, which may contain duplicates, unless known; return their row numbers."""
+        found = self.find_row_numbers(rows)
         new = (found < 0).nonzero()[0]
         if len(new):
             columns = [column[new] for column in rows]
-            self.add([column[distinct_examples(columns)] for column in columns])
-            found[new] = self.find_rows(columns)
+            self.add_rows([column[distinct_row_indexes(columns)] for column in columns])
+            found[new] = self.find_row_numbers(columns)
         return found
 
-    def add(self, rows: Columns) -> Ints:
-        """Add rows without duplicates, unless known, and return their numbers."""
-        found = self.find_rows(rows)
+    def add_rows(self, rows: Columns) -> Ints:
+        """Add rows without duplicates, unless known, and return their row numbers."""
+        found = self.find_row_numbers(rows)
         new = (found < 0).nonzero()[0]
         if len(new):
             first, end = self.size, self.size + len(new)
-            self._grow_to(end)
+            self._grow_capacity(end)
             for mine, column in zip(self.columns, rows):
                 mine[first:end] = column[new]
             found[new] = np.arange(first, end)
             self.size = end
         return found
 
-    def mark_held(self, rows: Ints) -> None:
-        """Mark ``rows`` as held. Former arrays `held_rows` stay unchanged: new rows are written
-        behind them.
+    def mark_rows_true(self, rows: Ints) -> None:
+        """Mark ``rows`` as true at the current time point. Arrays that `held_rows` returned before
+        stay unchanged: new entries are written behind them.
         """
         self.row_arrays["holds"][rows] = True
         before, size = len(self.held_rows), len(self.held_rows) + len(rows)
@@ -289,8 +298,8 @@ class Relation:
         self._held_buffer[before:size] = rows
         self.held_rows, self._held_end = self._held_buffer[:size], size
 
-    def _grow_to(self, size: int) -> None:
-        """Grow columns and arrays to at least ``size`` rows."""
+    def _grow_capacity(self, size: int) -> None:
+        """Grow columns and row arrays so that they can store at least ``size`` rows."""
         capacity = len(self.columns[0])
         if size > capacity:
             more = max(size, 2 * capacity) - capacity
@@ -303,11 +312,13 @@ class Relation:
             }
 
     def columns_at(self, rows: Ints) -> list[Ints]:
-        """Columns of some rows."""
+        """Columns of the rows with these row numbers."""
         return [column[rows] for column in self.columns]
 
     def compact(self, alive: Flags) -> Callable[[Ints], Ints]:
-        """Drop the rows that are not ``alive``; return a function from old to new row numbers."""
+        """Drop the rows that are not flagged in ``alive``; return a function from old to new row
+        numbers.
+        """
         kept = np.flatnonzero(alive[: self.size])
         number = np.full(self.size, -1, np.int64)
         number[kept] = np.arange(len(kept))
@@ -325,8 +336,8 @@ class Relation:
         return lambda rows: number[rows]
 
 
-def distinct_examples(columns: Columns) -> Ints:
-    """Index of one example of each distinct row."""
+def distinct_row_indexes(columns: Columns) -> Ints:
+    """Indexes of distinct rows: one for each set of equal rows."""
     if len(columns[0]) < 2:
         return np.arange(len(columns[0]))
     code = columns[0] if len(columns) == 1 else row_codes(*columns)
@@ -343,9 +354,9 @@ FIRST_CODE: Final = 1 << 61
 
 
 class ConstantDictionary:
-    """Dictionary between constants and integer codes.
+    """Dictionary between constants of the rule language and integer codes.
 
-    `decode` of freed codes is undefined. A list obtained from `values` stays unchanged.
+    `decode_constants` of freed codes is undefined. A list obtained from `values` stays unchanged.
     """
 
     def __init__(self) -> None:
@@ -358,8 +369,8 @@ class ConstantDictionary:
     def __len__(self) -> int:
         return len(self._code)
 
-    def code(self, value: Value) -> int:
-        """Code of a constant, assigned if it is new."""
+    def find_or_assign_code(self, value: Value) -> int:
+        """Integer code of a constant; a new constant gets one."""
         if not isinstance(value, str) and -FIRST_CODE <= value < FIRST_CODE:
             return int(value)
         found = self._code.get(value)
@@ -375,8 +386,8 @@ class ConstantDictionary:
                 self._large[found] = value
         return found
 
-    def encode(self, column: Any) -> Ints:
-        """Codes of a column of constants: a sequence, a numpy array or an Arrow array."""
+    def encode_column(self, column: Any) -> Ints:
+        """Integer codes of a column of constants: a sequence, a numpy array or an Arrow array."""
         if isinstance(column, np.ndarray) and column.dtype.kind in "iu":
             return self.encode_numbers(column.astype(np.int64, copy=False))
         if hasattr(column, "to_pylist"):
@@ -392,19 +403,20 @@ class ConstantDictionary:
         codes = [known(value) for value in listed]
         if None in codes:
             codes = [
-                self.code(value) if code is None else code for code, value in zip(codes, listed)
+                self.find_or_assign_code(value) if code is None else code
+                for code, value in zip(codes, listed)
             ]
         return np.array(codes, np.int64)
 
     def encode_numbers(self, numbers: Ints) -> Ints:
-        """Codes of integers."""
+        """Integer codes of integer constants: the integers themselves, unless they are too large."""
         if not len(numbers) or (
             int(numbers.min()) >= -FIRST_CODE and int(numbers.max()) < FIRST_CODE
         ):
             return numbers
         beyond = np.flatnonzero((numbers < -FIRST_CODE) | (numbers >= FIRST_CODE))
         numbers = numbers.copy()
-        numbers[beyond] = [self.code(number) for number in numbers[beyond].tolist()]
+        numbers[beyond] = [self.find_or_assign_code(number) for number in numbers[beyond].tolist()]
         return numbers
 
     def decode_numbers(self, codes: Ints) -> tuple[Ints, Flags | None]:
@@ -420,30 +432,34 @@ class ConstantDictionary:
         return codes, None if is_number.all() else is_number
 
     def rank_constants(self, *columns: Ints) -> tuple[Ints, ...]:
-        """Integers in the same order as the constants of all ``columns`` (`syntax.constant_order`)."""
+        """Integers that compare as the constants of all ``columns`` do
+        (`syntax.constant_sort_key`).
+        """
         if all(not len(column) or int(column.max()) < FIRST_CODE for column in columns):
             return columns
         joined = np.concatenate(columns)
         found, inverse, _ = distinct(joined)
-        keys = [constant_order(value) for value in self.decode(found)]
+        keys = [constant_sort_key(value) for value in self.decode_constants(found)]
         rank = np.empty(len(found), np.int64)
         rank[sorted(range(len(keys)), key=keys.__getitem__)] = np.arange(len(found))
         joined = rank[inverse]
         return tuple(np.split(joined, np.cumsum([len(column) for column in columns])[:-1]))
 
     def compare_columns(self, left: Ints, relation: str, right: Ints) -> Flags:
-        """Flags of the rows where left and right satisfy the comparison ``relation``."""
+        """Flags of the rows in which two columns of codes satisfy a comparison operator such as
+        "<".
+        """
         if relation not in ("=", "!="):
             left, right = self.rank_constants(left, right)
         found: Flags = COMPARISONS[relation](left, right)
         return found
 
-    def decode(self, codes: Ints) -> list[Value]:
-        """Constants with these codes."""
+    def decode_constants(self, codes: Ints) -> list[Value]:
+        """Constants with these integer codes."""
         return decode_codes(self.values, codes)
 
     def free_unused(self, used: Iterable[Ints]) -> None:
-        """Free all codes that none of the ``used`` columns contain."""
+        """Free all codes that occur in none of the ``used`` columns."""
         kept = np.zeros(len(self.values), np.bool_)
         for column in used:
             kept[unique(column[column >= FIRST_CODE] - FIRST_CODE)] = True
@@ -459,7 +475,9 @@ class ConstantDictionary:
 
 
 def decode_codes(values: Sequence[Value | None], codes: Ints) -> list[Any]:
-    """Constants with these codes, looked up in a list of ``values``."""
+    """Constants with these integer codes; ``values`` lists the constants that are not their own
+    codes.
+    """
     if not len(codes) or int(codes.max()) < FIRST_CODE:
         found: list[Any] = codes.tolist()
         return found
@@ -467,7 +485,8 @@ def decode_codes(values: Sequence[Value | None], codes: Ints) -> list[Any]:
 
 
 def calculate_columns(operator: str, left: Ints, right: Ints) -> tuple[Ints, Flags | None]:
-    """Apply an arithmetic operator to integers; flags of the rows with a value (None: all).
+    """Apply an arithmetic operator to two columns of integers; also return flags of the rows with a
+    result (None: all).
 
     Raises: IntegerOverflow.
     """
@@ -495,7 +514,7 @@ def calculate_columns(operator: str, left: Ints, right: Ints) -> tuple[Ints, Fla
 
 
 def _multiply_columns(left: Ints, right: Ints) -> Ints:
-    """Multiply columns. Raises: IntegerOverflow."""
+    """Multiply two columns of integers. Raises: IntegerOverflow."""
     largest = [
         max(abs(int(side.min())), abs(int(side.max()))) if len(side) else 0
         for side in (left, right)

@@ -1,8 +1,12 @@
-"""Safety check of rules and the order of their literals, and rewriting before it (docs/RULES.md).
+"""Safety check of rules: order body literals so that variables are bound before use; rewritings
+that precede it (docs/RULES.md).
 
-`order_body` orders a body so that, from left to right, each literal finds its variables bound. Both
-evaluators rely on this order. `project_anonymous` rewrites ``_`` under ``not`` and ``at most``.
-`separate_predicates` splits predicates whose rules are distinguished by their arguments. Both add
+`order_rule_body` orders a body so that, from left to right, each literal finds its variables bound.
+Both
+evaluators rely on this order. `project_anonymous_variables` rewrites ``_`` under ``not`` and ``at
+most``.
+`split_recursive_predicates` splits predicates whose rules are distinguished by their arguments.
+Both add
 predicates that no program can name: ``p#x_`` is p without its second argument; ``p#1`` contains the
 atoms of p from rule 1, input and facts. Proofs: docs/THEORY.md, "Stream rules in columns".
 """
@@ -54,7 +58,7 @@ def element_terms(element: AggregateElement) -> list[Term]:
 
 
 def all_literals(body: Iterable[Literal]) -> Iterator[Literal]:
-    """Yield the literals of a body and those inside its aggregates."""
+    """Yield the literals of a rule body, with those inside its aggregates."""
     for literal in body:
         yield literal
         if isinstance(literal, Aggregate):
@@ -63,7 +67,7 @@ def all_literals(body: Iterable[Literal]) -> Iterator[Literal]:
 
 
 def variable_occurrences(literal: Literal) -> list[Variable]:
-    """Occurrences of variables in a literal, in text order."""
+    """Occurrences of variables in a literal, in the order of the program text."""
     found = [variable for term in literal_terms(literal) for variable in term_variables(term)]
     if isinstance(literal, Aggregate):
         found.sort(key=lambda variable: variable.position)
@@ -71,12 +75,12 @@ def variable_occurrences(literal: Literal) -> list[Variable]:
 
 
 def _element_variables(element: AggregateElement) -> list[Variable]:
-    """Occurrences of variables in an aggregate element."""
+    """Occurrences of variables in an aggregate element, in the order of the program text."""
     return [variable for term in element_terms(element) for variable in term_variables(term)]
 
 
 def global_variables(rule: StreamRule) -> set[str]:
-    """Variables that occur outside the elements of aggregates."""
+    """Names of a rule's variables that occur outside the elements of aggregates."""
     found = names_of_variables(*rule.head.arguments)
     for literal in rule.body:
         if isinstance(literal, Aggregate):
@@ -87,12 +91,13 @@ def global_variables(rule: StreamRule) -> set[str]:
 
 
 def _variable_names(terms: Iterable[Term]) -> set[str]:
-    """Names of the terms that are variables."""
+    """Names of those ``terms`` that are variables."""
     return {term.name for term in terms if isinstance(term, Variable)}
 
 
-def needed_and_bound(literal: Literal, outer: Set[str]) -> tuple[set[str], set[str]]:
-    """Variables that must be bound before ``literal`` and those that it binds.
+def needed_and_bound_variables(literal: Literal, outer: Set[str]) -> tuple[set[str], set[str]]:
+    """Names of the variables that must be bound before ``literal`` is evaluated, and of those that
+    it binds.
 
     For an equation that can bind either term, see `is_literal_ready`.
     outer: global variables of the rule.
@@ -129,7 +134,9 @@ def needed_and_bound(literal: Literal, outer: Set[str]) -> tuple[set[str], set[s
 
 
 def is_literal_ready(literal: Literal, bound: Set[str], outer: Set[str]) -> bool:
-    """Whether the variables that ``literal`` needs are among ``bound``."""
+    """Whether a literal can be evaluated when the variables ``bound`` are bound. ``outer``: the
+    rule's global variables.
+    """
     if (
         isinstance(literal, ComparisonLiteral)
         and literal.relation == "="
@@ -143,13 +150,14 @@ def is_literal_ready(literal: Literal, bound: Set[str], outer: Set[str]) -> bool
             return isinstance(literal.left_term, Variable)
         if not left and right:
             return isinstance(literal.right_term, Variable)
-    return needed_and_bound(literal, outer)[0] <= bound
+    return needed_and_bound_variables(literal, outer)[0] <= bound
 
 
 def order_literals(
     body: Sequence[Literal], bound: Set[str], outer: Set[str]
 ) -> tuple[list[Literal], list[Literal], set[str]]:
-    """Order ``body`` so that each literal is ready, tests first.
+    """Order the literals of ``body`` so that each can be evaluated when its turn comes; those that
+    bind no variable come first.
 
     Returns: the order, the literals that never become ready, and the variables bound at the end.
     """
@@ -169,15 +177,17 @@ def order_literals(
 
 
 def _variables_bound_after(literal: Literal, outer: Set[str]) -> set[str]:
-    """Variables that are bound once ``literal`` is true."""
+    """Names of the variables that are bound once ``literal`` is true."""
     if isinstance(literal, Aggregate):
-        return needed_and_bound(literal, outer)[1]
+        return needed_and_bound_variables(literal, outer)[1]
     return {variable.name for variable in variable_occurrences(literal)}
 
 
-def order_body(rule: StreamRule, at_most_binds: bool, problems: list[ProgramProblem]) -> StreamRule:
-    """Order the body of ``rule`` and report unsafe variables to ``problems``, at their first
-    occurrence.
+def order_rule_body(
+    rule: StreamRule, at_most_binds: bool, problems: list[ProgramProblem]
+) -> StreamRule:
+    """Order the body of ``rule`` so that variables are bound before use; report unsafe variables to
+    ``problems``.
 
     at_most_binds: a positive "at most" with otherwise unbound variables ranges over the atoms with
     m ≥ 1.
@@ -190,7 +200,7 @@ def order_body(rule: StreamRule, at_most_binds: bool, problems: list[ProgramProb
             for literal in (*order, *stuck)
         ]
         order, stuck, known = order_literals(marked, set(), outer)
-    needed = (needed_and_bound(literal, outer)[0] for literal in stuck)
+    needed = (needed_and_bound_variables(literal, outer)[0] for literal in stuck)
     unsafe = names_of_variables(*rule.head.arguments).union(*needed) - known
     whole = [variable for term in rule.head.arguments for variable in term_variables(term)]
     could = {
@@ -199,7 +209,7 @@ def order_body(rule: StreamRule, at_most_binds: bool, problems: list[ProgramProb
         if _may_bind(literal)
         for variable in variable_occurrences(literal)
     }
-    _report_unsafe(
+    _report_unsafe_variables(
         unsafe,
         [
             *whole,
@@ -208,12 +218,12 @@ def order_body(rule: StreamRule, at_most_binds: bool, problems: list[ProgramProb
         problems,
         could,
     )
-    done = [_order_elements(literal, known | unsafe, problems) for literal in order]
+    done = [_order_aggregate_elements(literal, known | unsafe, problems) for literal in order]
     return replace(rule, body=tuple(done))
 
 
 def _find_binding_literal(stuck: Iterable[Literal]) -> WindowedLiteral | None:
-    """First "at most" literal that could bind its variables."""
+    """First "at most" literal among ``stuck`` that could bind its variables; None if there is none."""
     return next(
         (
             literal
@@ -225,21 +235,27 @@ def _find_binding_literal(stuck: Iterable[Literal]) -> WindowedLiteral | None:
 
 
 def _may_bind(literal: Literal) -> bool:
-    """Whether the literal is an "at most" that could bind its variables but does not."""
+    """Whether a literal is a positive "at most" that could range over the atoms in its window to
+    bind its variables, but is not marked to do so.
+    """
     if not isinstance(literal, WindowedLiteral):
         return False
     return literal.operator == AT_MOST and not literal.is_negated and not literal.binds
 
 
-def _order_elements(literal: Literal, known: Set[str], problems: list[ProgramProblem]) -> Literal:
-    """Order the bodies of an aggregate's elements."""
+def _order_aggregate_elements(
+    literal: Literal, known: Set[str], problems: list[ProgramProblem]
+) -> Literal:
+    """Order the conditions inside an aggregate, as `order_rule_body` does for a body; other
+    literals stay unchanged. ``known``: bound variables.
+    """
     if not isinstance(literal, Aggregate):
         return literal
     elements = []
     for element in literal.elements:
         order, stuck, bound = order_literals(element.body, known, set())
-        needed = (needed_and_bound(inner, set())[0] for inner in stuck)
-        _report_unsafe(
+        needed = (needed_and_bound_variables(inner, set())[0] for inner in stuck)
+        _report_unsafe_variables(
             names_of_variables(*element.terms).union(*needed) - bound,
             _element_variables(element),
             problems,
@@ -249,19 +265,19 @@ def _order_elements(literal: Literal, known: Set[str], problems: list[ProgramPro
     return replace(literal, elements=tuple(elements))
 
 
-def _report_unsafe(
+def _report_unsafe_variables(
     unsafe: Set[str],
-    places: Iterable[Variable],
+    occurrences: Iterable[Variable],
     problems: list[ProgramProblem],
-    could: Set[str] = frozenset(),
+    bindable: Set[str] = frozenset(),
 ) -> None:
-    """Report ``unsafe`` variables at their first occurrence.
+    """Add a problem for each of the ``unsafe`` variables at its first occurrence among ``places``.
 
-    could: variables that "at most" would bind with the option --at-most-binds.
+    bindable: variables that "at most" would bind with the option --at-most-binds.
     """
     for name in sorted(unsafe):
         first = min(
-            (variable for variable in places if variable.name == name),
+            (variable for variable in occurrences if variable.name == name),
             key=lambda variable: variable.position,
         )
         if first.is_anonymous:
@@ -271,7 +287,7 @@ def _report_unsafe(
             )
         else:
             said = f"unsafe: the variable {name} is bound by no positive literal; add one that has it as an argument"
-            said += ", or let at most bind it (--at-most-binds)" if name in could else ""
+            said += ", or let at most bind it (--at-most-binds)" if name in bindable else ""
         problems.append(ProgramProblem(first.position, said))
 
 
@@ -285,8 +301,10 @@ Change = Callable[[WindowedLiteral, Mapping[str, Sequence[Bound]]], WindowedLite
 
 
 def rewrite_literals(rule: StreamRule, change: Change) -> StreamRule:
-    """Apply ``change`` to each streaming literal of a rule, with the bounds of its variables."""
-    outer = _variable_bounds(rule.body)
+    """Apply ``change`` to each streaming literal of a rule. It gets the literal, and the constants
+    with which the variables around it are compared.
+    """
+    outer = _constant_bounds(rule.body)
 
     def change_literal(literal: Literal) -> Literal:
         """Apply the change to a literal or to the elements of an aggregate."""
@@ -296,7 +314,7 @@ def rewrite_literals(rule: StreamRule, change: Change) -> StreamRule:
             return literal
         elements = []
         for element in literal.elements:
-            inner = _variable_bounds((*rule.body, *element.body))
+            inner = _constant_bounds((*rule.body, *element.body))
             body = tuple(
                 change(one, inner) if isinstance(one, WindowedLiteral) else one
                 for one in element.body
@@ -307,8 +325,10 @@ def rewrite_literals(rule: StreamRule, change: Change) -> StreamRule:
     return replace(rule, body=tuple(map(change_literal, rule.body)))
 
 
-def _variable_bounds(body: Iterable[Literal]) -> dict[str, list[Bound]]:
-    """Bounds of variables by comparisons with constants; a counted variable is at least 1."""
+def _constant_bounds(body: Iterable[Literal]) -> dict[str, list[Bound]]:
+    """Comparisons with constants that a body states for each variable, as (operator, constant); a
+    counted variable is at least 1.
+    """
     found: dict[str, list[Bound]] = {}
     for literal in body:
         if isinstance(literal, ComparisonLiteral) and not literal.is_negated:
@@ -331,10 +351,11 @@ def _variable_bounds(body: Iterable[Literal]) -> dict[str, list[Bound]]:
 # --- the anonymous variable -----------------------------------------------------------------------
 
 
-def project_anonymous(
+def project_anonymous_variables(
     rules: Iterable[StreamRule], at_most_binds: bool, problems: list[ProgramProblem]
 ) -> list[StreamRule]:
-    """Replace literals with ``_`` under not and "at most" by literals over projections.
+    """Replace each literal with ``_`` under ``not`` or "at most" by one over a new predicate that
+    lacks those arguments.
 
     at_most_binds: leave "at most" unchanged, since it ranges over atoms.
     """
@@ -377,8 +398,8 @@ def project_anonymous(
 
 
 @dataclass
-class SeparatedRules:
-    """Rules after some predicates were split into parts.
+class SplitRules:
+    """Rules after recursive predicates were split by the rules that derive them.
 
     parts: by predicate, the parts that receive its input and facts.
     """
@@ -387,8 +408,9 @@ class SeparatedRules:
     parts: dict[str, list[str]] = field(default_factory=dict)
 
 
-def separate_predicates(rules: Sequence[StreamRule]) -> SeparatedRules:
-    """Split recursive predicates whose arguments exclude some rules' heads for a literal.
+def split_recursive_predicates(rules: Sequence[StreamRule]) -> SplitRules:
+    """Split recursive predicates by the rules that derive them, where a literal's constants can
+    match only some rules' heads.
 
     A literal on a cycle then uses the part from the rules that can match it.
     """
@@ -396,7 +418,7 @@ def separate_predicates(rules: Sequence[StreamRule]) -> SeparatedRules:
     by_head: dict[str, list[StreamRule]] = {}
     for rule in rules:
         by_head.setdefault(rule.head.predicate, []).append(rule)
-    heads = {rule.number: _variable_bounds(rule.body) for rule in rules}
+    heads = {rule.number: _constant_bounds(rule.body) for rule in rules}
     wanted: dict[tuple[str, tuple[int, ...]], str] = {}
 
     def choose_part(
@@ -424,7 +446,7 @@ def separate_predicates(rules: Sequence[StreamRule]) -> SeparatedRules:
         )
         return replace(literal, atom=replace(literal.atom, name=name))
 
-    found = SeparatedRules([rewrite_literals(rule, choose_part) for rule in rules])
+    found = SplitRules([rewrite_literals(rule, choose_part) for rule in rules])
     by_number = {rule.number: rule for rule in found.rules}
     for (predicate, fitting), name in wanted.items():
         part = f"{name}/{predicate.rpartition('/')[2]}"
@@ -438,7 +460,7 @@ def separate_predicates(rules: Sequence[StreamRule]) -> SeparatedRules:
 
 
 def _recursive_predicates(rules: Sequence[StreamRule]) -> set[str]:
-    """Predicates on cycles of the dependency graph."""
+    """Predicates that depend on themselves through rules."""
     following: dict[str, list[str]] = {}
     every = dependency_arcs(rules)
     for arc in every:
@@ -450,21 +472,23 @@ def _recursive_predicates(rules: Sequence[StreamRule]) -> set[str]:
 
 
 def _may_be_equal(
-    one: Term,
-    bounds: Mapping[str, Sequence[Bound]],
-    other: Term,
-    others: Mapping[str, Sequence[Bound]],
+    left: Term,
+    left_bounds: Mapping[str, Sequence[Bound]],
+    right: Term,
+    right_bounds: Mapping[str, Sequence[Bound]],
 ) -> bool:
-    """Whether two arguments may be equal, given the constants that they are or are compared with."""
-    if isinstance(one, Constant) and isinstance(other, Constant):
-        return one.value == other.value
-    if isinstance(one, Constant) and isinstance(other, Variable):
-        return _satisfies_all(one.value, others.get(other.name, ()))
-    if isinstance(one, Variable) and isinstance(other, Constant):
-        return _satisfies_all(other.value, bounds.get(one.name, ()))
+    """Whether two arguments of atoms may be equal, given the constants that they are or are
+    compared with. ``bounds``, ``others``: comparisons by variable.
+    """
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        return left.value == right.value
+    if isinstance(left, Constant) and isinstance(right, Variable):
+        return _satisfies_all(left.value, right_bounds.get(right.name, ()))
+    if isinstance(left, Variable) and isinstance(right, Constant):
+        return _satisfies_all(right.value, left_bounds.get(left.name, ()))
     return True
 
 
 def _satisfies_all(value: Value, bounds: Collection[Bound]) -> bool:
-    """Whether a constant satisfies all comparisons."""
+    """Whether a constant satisfies all comparisons (operator, constant) in ``bounds``."""
     return all(compare_constants(value, relation, bound) for relation, bound in bounds)

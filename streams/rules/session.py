@@ -1,4 +1,4 @@
-"""Sessions of a rule program: push rows, close points as time advances, get models.
+"""Sessions of a rule program: push rows, evaluate time points as time advances, get models.
 
 Timelines, lateness and the closing of points: docs/RULES.md.
 """
@@ -21,12 +21,12 @@ from shiq.jobs.option_fields import option
 from shiq.streams.front.intake import MALFORMED, RejectLog, WatermarkTracker
 from shiq.streams.rules.evaluation import Engine
 from shiq.streams.rules.model import Evaluator, Model
-from shiq.streams.rules.program import Key, shard_of
+from shiq.streams.rules.program import Key, compute_shard
 from shiq.streams.rules.syntax import MOST_DERIVED, CheckedProgram, Row
 from shiq.streams.rules.tokens import (
     END_OF_POINT,
     AtomError,
-    list_rows,
+    copy_as_rows,
     parse_columns,
     read_atom,
 )
@@ -39,25 +39,31 @@ if TYPE_CHECKING:
 
 
 def shard_programs(program: CheckedProgram, key: Key, shards: int) -> list[CheckedProgram]:
-    """Split a program by its key into a program per shard, with the facts that the shard needs."""
+    """Split a program into one per shard, each with the facts that the shard needs. ``key``: the
+    argument position of the shard key, by predicate.
+    """
     facts = [shard_rows(program.facts, key, shard, shards) for shard in range(shards)]
     return [replace(program, facts=own) for own in facts]
 
 
 def shard_rows(rows: Mapping[str, Any], key: Key, shard: int, shards: int) -> dict[str, list[Row]]:
-    """Rows that a shard needs: rows with its keys, and rows of predicates without key."""
+    """Rows that one shard needs: those whose key value belongs to it, and all rows of predicates
+    without key.
+    """
     found = {}
     for predicate, given in rows.items():
-        at, every = key.get(predicate), list_rows(given)
+        at, every = key.get(predicate), copy_as_rows(given)
         found[predicate] = (
-            every if at is None else [row for row in every if shard_of(row[at], shards) == shard]
+            every
+            if at is None
+            else [row for row in every if compute_shard(row[at], shards) == shard]
         )
     return found
 
 
 def split_legacy_session(state: bytes, key: Key, shards: int) -> list[bytes]:
-    """Split a `RuleSession.state` of versions with one session for all shards into a state per
-    shard.
+    """Split a session state of older versions, which had one session for all shards, into a state
+    per shard.
 
     Raises: OperationalError.
     """
@@ -83,7 +89,7 @@ Atoms: TypeAlias = Iterable[str] | Mapping[str, Any]
 
 @dataclass(frozen=True)
 class EvaluationOptions:
-    """Options that change the models of a program."""
+    """Options of a program's evaluation: timeline, windows, lateness and limits."""
 
     timeline: str = option(
         "dense", "The times that are points: of events, or all.", choices=TIMELINES
@@ -111,7 +117,7 @@ class EvaluationOptions:
             )
 
     def settings(self, program: Program) -> dict[str, str]:
-        """Program digest and options as texts, as settings of a checkpoint."""
+        """Program digest and options as texts; a checkpoint made with other ones is refused."""
         options = {name: str(value) for name, value in asdict(self).items()}
         return {"program": program.digest, **options}
 
@@ -119,7 +125,7 @@ class EvaluationOptions:
 @accept_old_arguments(brought="seen_predicates")
 @dataclass
 class RuleSession:
-    """Session that evaluates a program over pushed rows.
+    """Evaluation of a program over rows that are pushed into it, time point by time point.
 
     points, atoms: number of points evaluated and of input atoms.
     """
@@ -150,11 +156,12 @@ class RuleSession:
 
     @property
     def last_closed(self) -> int | None:
-        """Last point that was evaluated or skipped."""
+        """Last time point that was evaluated; earlier times are late."""
         return self.tracker.closed_until
 
     def push(self, t: int, atoms: Atoms = (), source: str = "push", line: int = 0) -> list[Model]:
-        """Add rows to the point ``t`` and return the models of the points that are closed by this.
+        """Add rows to the time point ``t`` and return the models of the time points that are now
+        complete.
 
         atoms: texts of atoms, or columns by predicate. Late, far-ahead or malformed ones go to
         ``rejects``.
@@ -165,7 +172,9 @@ class RuleSession:
     def push_lazily(
         self, t: int, atoms: Atoms = (), source: str = "push", line: int = 0, text: str = ""
     ) -> Iterator[Model]:
-        """Add rows as `push` does, but yield the models one by one: many points may be closed."""
+        """Add rows as `push` does, but yield the models one by one: many time points may be
+        complete.
+        """
         t = _parse_time(t)
         if isinstance(atoms, str):
             raise UsageError(f"the text {atoms[:80]!r} instead of a list of texts", "Write [text].")
@@ -184,11 +193,13 @@ class RuleSession:
         yield from self.close_points(max(watermark, t + 1) if ended else watermark)
 
     def _add_to_point(self, point: dict[str, Any], atoms: Atoms, source: str, line: int) -> bool:
-        """Add rows to an open point; return whether they contain `@end`."""
+        """Add rows to a time point that is not evaluated yet; return whether they contain `@end`,
+        which completes it.
+        """
         if isinstance(atoms, Mapping):
             for predicate, columns in atoms.items():
                 if predicate in point:
-                    point[predicate] = [*list_rows(point[predicate]), *list_rows(columns)]
+                    point[predicate] = [*copy_as_rows(point[predicate]), *copy_as_rows(columns)]
                 else:
                     point[predicate] = columns
                 self.atoms += len(columns[0])
@@ -197,13 +208,13 @@ class RuleSession:
         for predicate, row in read:
             rows = point.get(predicate)
             if type(rows) is not list:
-                rows = point[predicate] = [] if rows is None else list_rows(rows)
+                rows = point[predicate] = [] if rows is None else copy_as_rows(rows)
             rows.append(row)
         self.atoms += len(read)
         return END_OF_POINT in atoms
 
     def _read_atoms(self, atoms: Iterable[str], source: str, line: int) -> list[tuple[str, Row]]:
-        """Parse atoms as predicates and rows; malformed ones go to ``rejects``."""
+        """Parse texts of atoms as (predicate, row); malformed ones go to the reject log."""
         try:
             return list(map(read_atom, atoms))
         except (AtomError, TypeError):
@@ -217,23 +228,25 @@ class RuleSession:
         return found
 
     def finish(self) -> list[Model]:
-        """Close all open points and return their models."""
+        """Evaluate all remaining time points and return their models."""
         return list(self.finish_lazily())
 
     def finish_lazily(self) -> Iterator[Model]:
-        """Close all open points and yield their models one by one."""
+        """Evaluate all remaining time points and yield their models one by one."""
         if self.tracker.newest is not None:
             yield from self.close_points(self.tracker.newest + 1)
 
     def add_atom(self, t: int, atom: str | tuple[str, Row]) -> None:
-        """Add an atom (a text, or predicate and row) to an open point; "" only opens the point."""
+        """Add an atom, as text or as (predicate, row), to a time point that is not evaluated yet.
+        The text "" only makes ``t`` a time point.
+        """
         point = self._open_points.setdefault(t, {})
         if atom:
             predicate, row = read_atom(atom) if isinstance(atom, str) else atom
             point.setdefault(predicate, []).append(row)
 
     def close_points(self, before: int, first: int | None = None) -> Iterator[Model]:
-        """Evaluate the points before ``before`` and yield their models.
+        """Evaluate the time points before ``before`` and yield their models.
 
         first: first point of the stream, if not that of the first row.
         """
@@ -257,7 +270,7 @@ class RuleSession:
     def state(self) -> bytes:
         """Serialise everything that later models depend on."""
         points = {
-            t: {name: list_rows(rows) for name, rows in point.items()}
+            t: {name: copy_as_rows(rows) for name, rows in point.items()}
             for t, point in self._open_points.items()
         }
         told: dict[str, Any] = {
@@ -315,12 +328,12 @@ def _parse_time(t: Any) -> int:
 
 
 def escape_surrogates(text: str) -> str:
-    """Replace halves of characters (surrogates) in a text by escapes, so that a file can hold it."""
+    """Replace lone surrogates in a text by escapes, so that it can be written as UTF-8."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _describe_reject(t: int, atoms: Atoms) -> str:
-    """Text of rejected input for the reject log."""
+    """Text of rejected input for the reject log: its time and atoms."""
     return escape_surrogates(
         f"{t} {', '.join(atoms) if isinstance(atoms, Mapping) else '; '.join(map(str, atoms))}"
     )
@@ -356,7 +369,7 @@ def load_session(program: Program, path: Path) -> RuleSession:
 
 
 def make_evaluator(program: Program, options: EvaluationOptions) -> Evaluator:
-    """Make the engine for a program and options."""
+    """Make the engine that evaluates a program with these options."""
     return Engine(
         program.checked_program, program.functions, options.complete_windows, options.max_atoms
     )

@@ -1,5 +1,5 @@
-"""Dependencies of a program: strata, flat rewriting, stream dependency and component graph,
-macro-nodes.
+"""Dependencies between a program's predicates: strata, dependency and component graph, and
+macro-nodes for evaluation side by side.
 
 Source: docs/RULES.md, with errors of the paper corrected (docs/papers/CORRECTIONS.md): orders
 satisfy all arcs; all pairs in a run are compared; a non-harmless use of a recursive component
@@ -32,8 +32,8 @@ from shiq.streams.rules.syntax import (
 
 @dataclass(frozen=True)
 class DependencyArc:
-    """Dependency between predicates: ``source`` occurs in the body of ``rule``, whose head is
-    ``target``.
+    """Arc of the dependency graph: the predicate ``source`` occurs in the body of ``rule``, whose
+    head predicate is ``target``.
     """
 
     source: str
@@ -44,7 +44,7 @@ class DependencyArc:
 
 
 def dependency_arcs(rules: Iterable[StreamRule]) -> list[DependencyArc]:
-    """Dependencies between predicates, one per streaming literal of a rule."""
+    """Arcs of the dependency graph, one per streaming literal of a rule."""
     return [
         DependencyArc(literal.atom.predicate, rule.head.predicate, literal, harmless, rule)
         for rule in rules
@@ -55,7 +55,7 @@ def dependency_arcs(rules: Iterable[StreamRule]) -> list[DependencyArc]:
 def ordered_components(
     nodes: Iterable[str], successors: Mapping[str, Sequence[str]]
 ) -> list[tuple[str, ...]]:
-    """Strongly connected components in topological order."""
+    """Strongly connected components of a graph in topological order. ``successors``: arcs by node."""
     every = {node: successors.get(node, ()) for node in nodes}
     every |= {
         target: successors.get(target, ())
@@ -67,8 +67,8 @@ def ordered_components(
 
 
 def make_strata(rules: Sequence[StreamRule], problems: list[ProgramProblem]) -> tuple[Stratum, ...]:
-    """Group rules into strata in an order of evaluation; report cycles through non-harmless
-    literals.
+    """Group rules into strata in evaluation order. Report recursion through negation, counting or
+    aggregates to ``problems``.
     """
     every = dependency_arcs(rules)
     heads = list(dict.fromkeys(rule.head.predicate for rule in rules))
@@ -94,7 +94,7 @@ def make_strata(rules: Sequence[StreamRule], problems: list[ProgramProblem]) -> 
 
 
 def _find_cycle(arc: DependencyArc, every: Sequence[DependencyArc]) -> list[DependencyArc]:
-    """Shortest cycle that contains ``arc``."""
+    """Shortest cycle of the dependency graph that contains ``arc``, as arcs that begin with it."""
     came: dict[str, DependencyArc] = {}
     waiting = [arc.target]
     while arc.source not in (*came, arc.target):
@@ -111,7 +111,7 @@ def _find_cycle(arc: DependencyArc, every: Sequence[DependencyArc]) -> list[Depe
 
 
 def _describe_cycle(cycle: Sequence[DependencyArc]) -> ProgramProblem:
-    """Problem that reports a cycle without strata."""
+    """Problem that reports a cycle of the dependency graph which prevents stratification."""
     path = " → ".join([cycle[0].source, *(arc.target for arc in cycle)])
     shown = "; ".join(
         f"line {arc.rule.position.line}: {arc.literal} in {arc.rule}" for arc in cycle
@@ -125,7 +125,7 @@ LabelledGraph = Mapping[tuple[int, int], bool]
 
 
 def flatten_rules(rules: Sequence[StreamRule]) -> tuple[tuple[StreamRule, ...], dict[str, str]]:
-    """Flat rewriting: replace each non-degenerate streaming atom by a fresh predicate.
+    """Flat rewriting: replace each streaming literal with a window by an atom of a new predicate.
 
     Equal atoms share one. Also returns the atom behind each fresh predicate (name with arity).
     """
@@ -180,7 +180,7 @@ def flatten_rules(rules: Sequence[StreamRule]) -> tuple[tuple[StreamRule, ...], 
 
 @dataclass(frozen=True)
 class DependencyGraphs:
-    """Dependency graphs of a program.
+    """Stream dependency graph of a program, and its graph of strongly connected components.
 
     labels: the stream dependency graph between head predicates; True for an arc "<".
     members: predicates of each node of the stream component graph.
@@ -200,8 +200,10 @@ class DependencyGraphs:
 
     @cached_property
     def graph(self) -> LabelledGraph:
-        """Stream component graph."""
-        place = self._component_numbers
+        """Arcs (source, target) of the component graph; True if one of the literals behind an arc
+        has a window (label "<").
+        """
+        place = self._component_indexes
         found: dict[tuple[int, int], bool] = {}
         for (p, q), label in self.labels.items():
             arc = place[p], place[q]
@@ -210,19 +212,19 @@ class DependencyGraphs:
         return found
 
     @cached_property
-    def _component_numbers(self) -> dict[str, int]:
-        """Number of each predicate's component."""
+    def _component_indexes(self) -> dict[str, int]:
+        """Index of each predicate's component."""
         return {predicate: i for i, members in enumerate(self.members) for predicate in members}
 
     @cached_property
     def precedes(self) -> frozenset[tuple[int, int]]:
-        """The relation ≺: pairs of components with a path that has an arc "<"."""
+        """The relation ≺: pairs of components with a path that has an arc labelled "<"."""
         return frozenset(self._paths_through({arc for arc, label in self.graph.items() if label}))
 
     @cached_property
     def separated_pairs(self) -> frozenset[tuple[int, int]]:
-        """Pairs of components that no macro-node may contain: ≺, and non-harmless uses of recursive
-        ones.
+        """Pairs of components that no macro-node may contain: those in ≺, and those linked by
+        negation, counting or aggregates over a recursive component.
         """
         return frozenset(
             self._paths_through(
@@ -231,7 +233,9 @@ class DependencyGraphs:
         )
 
     def _paths_through(self, strict: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-        """Yield the pairs of components with a path through one of the ``strict`` arcs."""
+        """Yield the pairs of components that are joined by a path through one of the ``strict``
+        arcs.
+        """
         strict, size = set(strict), len(self.members)
         following: dict[int, set[int]] = {}
         for i, j in self.graph:
@@ -248,14 +252,14 @@ class DependencyGraphs:
             yield from ((start, node) for node, passed in seen if passed)
 
     def ready_components(self, done: Sequence[int]) -> list[int]:
-        """Components whose predecessors are all ``done``."""
+        """Indexes of the components not in ``done`` whose predecessors are all in it."""
         blocked = {j for (i, j) in self.graph if i not in done}
         return [
             node for node in range(len(self.members)) if node not in done and node not in blocked
         ]
 
     def macro_nodes_of(self, order: Iterable[int]) -> tuple[tuple[int, ...], ...]:
-        """Macro-nodes of an order: maximal runs of components without a separated pair."""
+        """Group an order of components into macro-nodes: maximal runs without a separated pair."""
         found: list[tuple[int, ...]] = []
         for node in order:
             if found and not any((before, node) in self.separated_pairs for before in found[-1]):
@@ -266,7 +270,7 @@ class DependencyGraphs:
 
     @cached_property
     def macro_nodes(self) -> tuple[tuple[int, ...], ...]:
-        """Macro-nodes of an order that extends each run as long as possible."""
+        """Macro-nodes, for a topological order that makes each as long as possible."""
         done: list[int] = []
         run: list[int] = []
         while len(done) < len(self.members):
@@ -284,8 +288,8 @@ class DependencyGraphs:
         return self.macro_nodes_of(done)
 
     def is_streaming_recursive(self, rule: StreamRule) -> bool:
-        """Whether body and head of ``rule`` lie on a cycle with an arc "<"."""
-        place = self._component_numbers[rule.head.predicate]
+        """Whether the head of ``rule`` depends on itself through its body and at least one window."""
+        place = self._component_indexes[rule.head.predicate]
         inside = self.members[place]
         if not any(label and p in inside and q in inside for (p, q), label in self.labels.items()):
             return False
@@ -295,8 +299,8 @@ class DependencyGraphs:
         )
 
 
-def build_graphs(rules: Sequence[StreamRule]) -> DependencyGraphs:
-    """Compute the dependency graphs of a program."""
+def build_dependency_graphs(rules: Sequence[StreamRule]) -> DependencyGraphs:
+    """Compute the dependency and component graph of a program's rules."""
     heads = list(dict.fromkeys(rule.head.predicate for rule in rules))
     every = [arc for arc in dependency_arcs(rules) if arc.source in heads]
     labels: dict[tuple[str, str], bool] = {}
@@ -319,22 +323,24 @@ def build_graphs(rules: Sequence[StreamRule]) -> DependencyGraphs:
     return DependencyGraphs(labels, members, separated)
 
 
-def render_graphviz(found: DependencyGraphs) -> str:
-    """Stream dependency graph in Graphviz's language, with boxes for components and macro-nodes."""
+def render_graphviz(graphs: DependencyGraphs) -> str:
+    """Stream dependency graph in Graphviz's DOT language, with boxes for components and
+    macro-nodes.
+    """
 
     def quote(text: str) -> str:
         """Quote a text for Graphviz."""
         return '"' + text.replace('"', "'") + '"'
 
     lines = ["digraph rules {", "  rankdir=LR;"]
-    for number, nodes in enumerate(found.macro_nodes, 1):
+    for number, nodes in enumerate(graphs.macro_nodes, 1):
         lines.append(f'  subgraph cluster_{number} {{ label="macro-node {number}";')
         for node in nodes:
-            inner = " ".join(quote(predicate) + ";" for predicate in found.members[node])
+            inner = " ".join(quote(predicate) + ";" for predicate in graphs.members[node])
             lines.append(
                 f'    subgraph cluster_{number}_{node} {{ label=""; style=rounded; {inner} }}'
             )
         lines.append("  }")
-    for (p, q), label in sorted(found.labels.items()):
+    for (p, q), label in sorted(graphs.labels.items()):
         lines.append(f"  {quote(p)} -> {quote(q)}{' [label=' + quote('<') + ']' if label else ''};")
     return "\n".join([*lines, "}", ""])

@@ -1,4 +1,5 @@
-"""Stream rules as a stream system: an operator with an evaluator per bucket, and its collector.
+"""Stream rules as a stream system: an operator that evaluates one program per bucket of atoms, and
+the collector of its models.
 
 Atoms go to buckets by the program's key; without a key there is one bucket. Each point gives a row.
 A dense timeline has points without input.
@@ -27,13 +28,13 @@ from shiq.streams.front.intake import (
     EventIntake,
     EventLimits,
     StreamTime,
-    leftover_rows,
+    leftovers_to_rows,
 )
 from shiq.streams.front.operator import BatchReport, Columns, PartitionedEvents, RejectedEvent, Row
 from shiq.streams.front.sinks import serialise_row
 from shiq.streams.rules.model import Evaluator
 from shiq.streams.rules.operators import load_functions
-from shiq.streams.rules.program import Program, shard_of
+from shiq.streams.rules.program import Program, compute_shard
 from shiq.streams.rules.records import RuleRecordReader, TripleMapping, parse_record
 from shiq.streams.rules.session import (
     EvaluationOptions,
@@ -47,7 +48,8 @@ from shiq.streams.rules.tokens import END_OF_POINT, AtomError, read_atom
 
 @dataclass(frozen=True)
 class RulesOperator:
-    """Operator of stream rules (`shiq.streams.front.operator.Operator`).
+    """Stream operator that evaluates a rule program, split into buckets by the program's key
+    (implements `shiq.streams.front.operator.Operator`).
 
     shown_atoms: derived or all.
     quads: whether rows are N-Quads.
@@ -71,7 +73,7 @@ class RulesOperator:
 
     @cached_property
     def programs(self) -> list[Program]:
-        """Program of each bucket."""
+        """Program of each bucket, with the facts that the bucket needs."""
         whole = self.program
         if self.python is not None and not whole.functions:
             whole = replace(whole, functions=load_functions(self.python))
@@ -84,11 +86,11 @@ class RulesOperator:
 
     @cached_property
     def mapping(self) -> TripleMapping:
-        """Mapping between triples and atoms by the program's #rdf directives."""
+        """Mapping between RDF triples and atoms by the program's #rdf directives."""
         return TripleMapping(self.program.checked_program.mappings, self.program.unit)
 
     def partition_events(self, events: Sequence[Event | None]) -> PartitionedEvents:
-        """Split atoms by bucket; the atom "" marks a point."""
+        """Split the atoms of events by bucket. The atom "" only makes a time a time point."""
         key, every = (self.program.key.key or {}) if self.buckets > 1 else {}, range(self.buckets)
         found: list[list[tuple[int, int, Any]]] = [[] for _ in every]
         refused, atoms, before = list[RejectedEvent](), 0, self.mapping.unmapped_count
@@ -117,7 +119,9 @@ class RulesOperator:
                     continue
                 atoms += 1
                 at = key.get(parsed[0])
-                for bucket in every if at is None else (shard_of(parsed[1][at], self.buckets),):
+                for bucket in (
+                    every if at is None else (compute_shard(parsed[1][at], self.buckets),)
+                ):
                     found[bucket].append((number, t, atom if self.in_tasks else parsed))
         parts: dict[int, Columns] = {}
         for bucket, rows in enumerate(found):
@@ -129,7 +133,7 @@ class RulesOperator:
         )
 
     def open_state(self, bucket: int, state: bytes | None) -> RulesState:
-        """Open the session of a bucket."""
+        """Open the evaluation session of a bucket, new or from saved bytes."""
         session = RuleSession(self.programs[bucket], self.options)
         if self.evaluator is not None:
             session.evaluator = self.evaluator
@@ -140,18 +144,20 @@ class RulesOperator:
 
 @dataclass(frozen=True)
 class RulesState:
-    """State of a bucket: the session with its open points and evaluator."""
+    """State of one bucket: the session that evaluates the bucket's program."""
 
     operator: RulesOperator
     session: RuleSession
 
     @property
     def seen_predicates(self) -> set[str]:
-        """Predicates that occurred in the input."""
+        """Predicates of which the bucket's input had atoms."""
         return self.session.seen_predicates
 
     def step(self, parts: Sequence[Columns], moment: StreamTime) -> Iterator[Row]:
-        """Add atoms and yield the rows of points before the watermark or up to an `@end`."""
+        """Add atoms and yield the output rows of the time points before the watermark or up to an
+        `@end`.
+        """
         before = moment.watermark
         for part in parts:
             for t, atom in zip(map(int, part["t"]), part["atom"]):
@@ -162,11 +168,11 @@ class RulesState:
         return iter(()) if before is None else self._model_rows(before, moment)
 
     def finish(self, moment: StreamTime) -> Iterator[Row]:
-        """Yield the rows of all open points."""
+        """Yield the output rows of all remaining time points."""
         return iter(()) if moment.newest is None else self._model_rows(moment.newest + 1, moment)
 
     def _model_rows(self, before: int, moment: StreamTime) -> Iterator[Row]:
-        """Evaluate the points before ``before`` and yield their rows."""
+        """Evaluate the time points before ``before`` and yield an output row for each model."""
         derived = self.operator.shown_atoms == "derived"
         for model in self.session.close_points(before, moment.first):
             if self.operator.quads:
@@ -176,7 +182,7 @@ class RulesState:
                 yield {"t": model.t, "atoms": model.derived if derived else model.atoms}
 
     def to_bytes(self) -> bytes:
-        """Serialise the session."""
+        """Serialise the bucket's session."""
         return self.session.state()
 
 
@@ -186,28 +192,28 @@ NO_NODE_REASON: Final = "its first argument is no node, so it is no statement of
 
 @dataclass(frozen=True)
 class RulesResult:
-    """Result of a stream of rules."""
+    """Result of a run of stream rules: rejected input and figures."""
 
     leftovers: tuple[Leftover, ...]
     statistics: dict[str, Any]
 
     @property
     def exit_code(self) -> int:
-        """Exit code: 3 if something was rejected or late."""
+        """Exit code: 3 if input was rejected or late, else 0."""
         return 3 if self.leftovers else 0
 
     def to_dict(self) -> dict[str, Any]:
         """JSON value as ``--json`` prints it."""
         return {
             "verdict": None,
-            "leftovers": leftover_rows(self.leftovers),
+            "leftovers": leftovers_to_rows(self.leftovers),
             "statistics": self.statistics,
         }
 
 
 @dataclass
 class RuleIntake(EventIntake):
-    """Intake of stream rules, where a record may hold several events.
+    """Intake of events for stream rules, where one record may hold several events.
 
     reader: parser of records.
     records, broken_records: number of records read and of those without an event.
@@ -218,7 +224,7 @@ class RuleIntake(EventIntake):
     broken_records: int = 0
 
     def read_events(self, record: Record) -> Iterator[Event | None]:
-        """Yield the admitted events of a record; reject a malformed record."""
+        """Yield the accepted events of a record; log a malformed record as rejected."""
         self.records += 1
         try:
             for event in self.reader.read_events(record):
@@ -232,7 +238,8 @@ class RuleIntake(EventIntake):
 
 @dataclass
 class RulesCollector:
-    """Collector that writes the models of points as rows (`shiq.streams.front.operator.Collector`).
+    """Writes the model of each time point as an output row (implements
+    `shiq.streams.front.operator.Collector`).
 
     base_operator: the operator without acceptance limits.
     make_readable: flushes written rows for readers; if given, each closed point is written at once.
@@ -259,7 +266,9 @@ class RulesCollector:
         self._started_at = perf_counter()
 
     def operator(self, *, in_tasks: bool = False) -> RulesOperator:
-        """Operator for this process or for tasks, which get the functions as text."""
+        """Operator that evaluates the program in this process, or in cluster tasks, which get the
+        functions as text.
+        """
         limits = self.intake.limits()
         if not in_tasks:
             return replace(self.base_operator, limits=limits)
@@ -268,7 +277,7 @@ class RulesCollector:
         return replace(self.base_operator, program=program, limits=limits, in_tasks=True)
 
     def collect(self, report: BatchReport, rows: Iterable[Row]) -> None:
-        """Write the rows of points; without buffering if each point must be readable."""
+        """Write the output rows of a batch; write them at once if each time point must be readable."""
         report.update_intake(self.intake, self.counts)
         before, self._states = self.points, report.states
         self._write_rows(rows)
@@ -279,18 +288,20 @@ class RulesCollector:
             self.make_readable()
 
     def _write_rows(self, rows: Iterable[Row]) -> None:
-        """Write the rows of all buckets; write earlier rows before an error is raised."""
+        """Unite and write the output rows of all buckets; rows that precede an error are still
+        written.
+        """
         try:
             for row in unite_buckets(rows, self.base_operator.buckets):
                 begun = perf_counter()
-                self._add_row(row)
+                self._buffer_row(row)
                 self.seconds["writing"] += perf_counter() - begun
         except OperationalError:
             self.flush()  # what earlier points gave
             raise
 
-    def _add_row(self, row: Row) -> None:
-        """Buffer the row of a point and log atoms that N-Quads cannot express."""
+    def _buffer_row(self, row: Row) -> None:
+        """Buffer the output row of a time point; log atoms that N-Quads cannot express."""
         self.points += 1
         if self._states:
             self.intake.tracker.closed_until = row["t"]
@@ -301,7 +312,7 @@ class RulesCollector:
             self.flush()
 
     def flush(self) -> None:
-        """Write the buffered rows."""
+        """Write the buffered output rows."""
         if self._rows:
             self.write(self._rows)
             self._rows = []
@@ -313,22 +324,24 @@ class RulesCollector:
         return json.dumps({**found, **more}).encode()
 
     def restore(self, state: bytes) -> None:
-        """Continue from the `state` of another run."""
+        """Continue from the `state` that a collector of another run saved."""
         found, arrivals = _read_legacy_state(state), self.intake
         arrivals.records, arrivals.broken_records = found.get("records", 0), found.get("broken", 0)
         self.points, self.counts = found["points"], found["counts"]
         arrivals.restore(found["arrivals"])
 
     def legacy_bucket_states(self, state: bytes) -> list[bytes]:
-        """Split the state of a checkpoint with one session for all buckets."""
+        """Split the saved state of an older version, with one session for all buckets, into a state
+        per bucket.
+        """
         session, key = state.partition(b"\n")[2], self.base_operator.program.key.key
         if self.base_operator.buckets == 1 or key is None:
             return [session]
         return split_legacy_session(session, key, self.base_operator.buckets)
 
     def finish(self, rows: Iterable[Row]) -> RulesResult:
-        """Write the open points and return the result. Raises: InputError if no record could be
-        read.
+        """Write the remaining output rows and return the result. Raises: InputError if no record
+        could be read.
         """
         self._write_rows(rows)
         self.flush()
@@ -361,7 +374,9 @@ class RulesCollector:
 
 
 def unite_buckets(rows: Iterable[Row], buckets: int) -> Iterator[Row]:
-    """Unite the rows of a point from all buckets, and yield it when all are there."""
+    """Merge the rows that all buckets give for a time point into one, and yield it when the last
+    bucket's row is there.
+    """
     points = defaultdict[int, list[Row]](list)
     for row in rows:
         parts = points[row["t"]]
@@ -381,7 +396,7 @@ def unite_buckets(rows: Iterable[Row], buckets: int) -> Iterator[Row]:
 
 
 def _read_legacy_state(state: bytes) -> dict[str, Any]:
-    """Parse a collector's state, including those of versions with a state per runner."""
+    """Parse a collector's saved state; states of older versions are converted."""
     head, _, rest = state.partition(b"\n")
     found: dict[str, Any] = json.loads(head)
     if "arrivals" in found:

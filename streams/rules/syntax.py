@@ -6,7 +6,7 @@ positions.
 A constant is an int or its text: ``on`` is a symbol, ``"on"`` a string, ``<urn:on>`` an IRI. So
 equal constants are equal values and need no conversion for output.
 
->>> sorted(['"a"', 'b', 7, '<urn:a>', 'a', -1], key=constant_order)
+>>> sorted(['"a"', 'b', 7, '<urn:a>', 'a', -1], key=constant_sort_key)
 [-1, 7, 'a', 'b', '"a"', '<urn:a>']
 """
 
@@ -38,7 +38,7 @@ class Position(NamedTuple):
 
 @dataclass(frozen=True)
 class ProgramProblem:
-    """One fault of a program; ``message`` states the problem and the remedy."""
+    """Fault of a program text at a position; ``message`` states it and the remedy."""
 
     position: Position
     message: str
@@ -58,7 +58,7 @@ class ProgramProblem:
 
 
 class ProgramError(InputError):
-    """Error: a program is refused. ``problems`` lists every fault in order of position."""
+    """Error: a program is refused; ``problems`` lists every fault in order of position."""
 
     def __init__(self, problems: Iterable[ProgramProblem]) -> None:
         self.problems = sorted(
@@ -71,18 +71,18 @@ class ProgramError(InputError):
 
 
 class EvaluationError(OperationalError):
-    """Error: a rule cannot be evaluated at a point (overflow, failing function, too many atoms)."""
+    """Error: a rule fails at a time point, by overflow, its function, or too many atoms."""
 
     def __init__(self, rule: StreamRule | str, message: str, remedy: str = "") -> None:
         where = rule if isinstance(rule, str) else f"{rule.position}: {rule}"
         super().__init__(f"{where}\n  {message}", remedy)
 
 
-def too_many_derived_error(rule: StreamRule, t: int, most: int) -> EvaluationError:
-    """Error for a point that derives more than ``most`` atoms."""
+def make_too_many_atoms_error(rule: StreamRule, t: int, max_atoms: int) -> EvaluationError:
+    """Make the error for a time point that derives more than ``most`` atoms."""
     return EvaluationError(
         rule,
-        f"more than {most:,} atoms are derived at t = {t} (--max-atoms {most})",
+        f"more than {max_atoms:,} atoms are derived at t = {t} (--max-atoms {max_atoms})",
         "See that the rule comes to an end, by a bound such as X < 1000; or raise --max-atoms.",
     )
 
@@ -109,11 +109,11 @@ _ESCAPED_CHARACTERS: Final = {"n": "\n", '"': '"', "\\": "\\"}
 
 
 class IntegerOverflow(ArithmeticError):
-    """Error: a result does not fit into 64 bits."""
+    """Error: the result of arithmetic does not fit into 64 bits."""
 
 
 def atom_text(name: str, row: Row) -> str:
-    """Text of a ground atom, without blanks.
+    """Text of the ground atom name(row), without blanks.
 
     >>> atom_text("p", (1, "a", '"b c"')), atom_text("q", ())
     ('p(1,a,"b c")', 'q')
@@ -121,17 +121,17 @@ def atom_text(name: str, row: Row) -> str:
     return f"{name}({','.join(map(str, row))})" if row else name
 
 
-def string_constant(content: str) -> str:
-    r"""String constant with this content, quoted and escaped.
+def make_string_constant(content: str) -> str:
+    r"""Make the string constant with this content: quoted and escaped.
 
-    >>> print(string_constant('say "a"'))
+    >>> print(make_string_constant('say "a"'))
     "say \"a\""
     """
     return '"' + content.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
 def constant_content(value: str) -> str:
-    """Content of a symbol, string or IRI, without quotes, escapes and angle brackets."""
+    """Content of a symbol, string or IRI constant, without quotes, escapes and angle brackets."""
     if value[:1] == '"':
         inner = value[1:-1]
         return (
@@ -143,15 +143,15 @@ def constant_content(value: str) -> str:
 
 
 def constant_kind(value: Value) -> int:
-    """Kind of a constant: 0 for integers, 1 symbols, 2 strings, 3 IRIs."""
+    """Kind of a constant: 0 integer, 1 symbol, 2 string, 3 IRI."""
     if not isinstance(value, str):
         return 0
     first = value[:1]
     return 2 if first == '"' else 3 if first == "<" else 1
 
 
-def constant_order(value: Value) -> tuple[int, int, str]:
-    """Sort key of a constant: integers, symbols, strings, IRIs; then by value or code point."""
+def constant_sort_key(value: Value) -> tuple[int, int, str]:
+    """Sort key of a constant: integers, symbols, strings, IRIs; then by value or text."""
     return (
         (0, value, "")
         if not isinstance(value, str)
@@ -160,16 +160,15 @@ def constant_order(value: Value) -> tuple[int, int, str]:
 
 
 def compare_constants(left: Value, relation: str, right: Value) -> bool:
-    """Whether ``left`` and ``right`` satisfy a comparison operator; defined for all constants."""
+    """Whether two constants of any kind satisfy the comparison operator ``relation``."""
     if relation in ("=", "!="):
         return (left == right) is (relation == "=")
-    found: bool = COMPARISONS[relation](constant_order(left), constant_order(right))
+    found: bool = COMPARISONS[relation](constant_sort_key(left), constant_sort_key(right))
     return found
 
 
 def apply_arithmetic(operator: str, left: Value, right: Value) -> int | None:
-    r"""Apply an arithmetic operator; None for non-integers and division by zero. Raises:
-    IntegerOverflow.
+    r"""Result of an arithmetic operator; None if it has none. Raises: IntegerOverflow.
 
     >>> apply_arithmetic("/", -7, 2), apply_arithmetic("\\", -7, 2), apply_arithmetic("/", 7, 0), apply_arithmetic("+", 1, "a")
     (-3, -1, None, None)
@@ -186,11 +185,11 @@ def apply_arithmetic(operator: str, left: Value, right: Value) -> int | None:
         found = (
             left + right if operator == "+" else left - right if operator == "-" else left * right
         )
-    return check_64_bits(found)
+    return require_64_bits(found)
 
 
 def date_part(microseconds: int, part: str) -> int | None:
-    """Part of the UTC date at a time since 1970; None if the calendar ends before.
+    """Part of a UTC date, as "hour", at a time since 1970; None beyond the calendar.
 
     part: year, month, day, hour, minute, second or weekday (Monday is 1).
 
@@ -204,8 +203,8 @@ def date_part(microseconds: int, part: str) -> int | None:
     return date.isoweekday() if part == "weekday" else int(getattr(date, part))
 
 
-def check_64_bits(number: int) -> int:
-    """Return ``number``, or raise IntegerOverflow if it does not fit into 64 bits."""
+def require_64_bits(number: int) -> int:
+    """Return ``number``. Raises: IntegerOverflow if it does not fit into 64 bits."""
     if not -INTEGER_LIMIT <= number < INTEGER_LIMIT:
         raise IntegerOverflow(f"{number} is beyond 64 bits")
     return number
@@ -223,7 +222,7 @@ NOW_PARTS: Final = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """Constant term."""
+    """Term that is a constant: an integer, or the text of a symbol, string or IRI."""
 
     value: Value
     position: Position = field(default=_NO_POSITION, compare=False, repr=False)
@@ -234,14 +233,14 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """Variable; ``_`` is numbered, and the variable of an interval is named ``1..3#0``."""
+    """Term that is a variable; each ``_`` is renamed to its own, an interval to ``1..3#0``."""
 
     name: str
     position: Position = field(default=_NO_POSITION, compare=False, repr=False)
 
     @property
     def is_anonymous(self) -> bool:
-        """Whether it was written as ``_``."""
+        """Whether the variable was written as ``_``."""
         return self.name.startswith("_")
 
     def __str__(self) -> str:
@@ -250,7 +249,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class CurrentTime:
-    """Term ``@now``, the time of the point, or ``@now.hour``: a ``part`` of its UTC date.
+    """Term ``@now``, the current time, or ``@now.hour``: the given ``part`` of its UTC date.
 
     unit: microseconds of a time unit.
     """
@@ -260,7 +259,7 @@ class CurrentTime:
     position: Position = field(default=_NO_POSITION, compare=False, repr=False)
 
     def value_at(self, t: int) -> int | None:
-        """Value at the time ``t``; None for a part if the calendar ends before."""
+        """Value of the term at the time ``t``; None for a part of a date beyond the calendar."""
         return date_part(t * self.unit, self.part) if self.part else t
 
     def __str__(self) -> str:
@@ -269,7 +268,7 @@ class CurrentTime:
 
 @dataclass(frozen=True, slots=True)
 class Arithmetic:
-    r"""Term "left operator right" with + - * / \\; ``-term`` is 0 - term."""
+    r"""Term "left operator right" with + - * / \\ (remainder); ``-term`` is 0 - term."""
 
     operator: str
     left_operand: Term
@@ -288,12 +287,12 @@ Term: TypeAlias = Constant | Variable | CurrentTime | Arithmetic
 
 
 def _operand_text(term: Term) -> str:
-    """Text of an operand, in parentheses if it is arithmetic."""
+    """Text of an operand of arithmetic, in parentheses if it is arithmetic itself."""
     return f"({term})" if isinstance(term, Arithmetic) else str(term)
 
 
 def term_leaves(term: Term) -> list[Constant | Variable | CurrentTime]:
-    """Constants, variables and @now in a term, in text order."""
+    """Constants, variables and @now inside a term, in text order."""
     found, waiting = list[Constant | Variable | CurrentTime](), [term]
     while waiting:
         last = waiting.pop()
@@ -305,12 +304,12 @@ def term_leaves(term: Term) -> list[Constant | Variable | CurrentTime]:
 
 
 def term_variables(term: Term) -> list[Variable]:
-    """Occurrences of variables in a term, in text order."""
+    """Occurrences of variables inside a term, in text order."""
     return [leaf for leaf in term_leaves(term) if isinstance(leaf, Variable)]
 
 
 def names_of_variables(*terms: Term) -> set[str]:
-    """Names of the variables in ``terms``."""
+    """Names of the variables inside ``terms``."""
     return {variable.name for term in terms for variable in term_variables(term)}
 
 
@@ -319,7 +318,7 @@ def names_of_variables(*terms: Term) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """Atom: name(arguments)."""
+    """Atom of the rule language: a predicate name with argument terms."""
 
     name: str
     arguments: tuple[Term, ...] = ()
@@ -327,7 +326,7 @@ class Atom:
 
     @property
     def predicate(self) -> str:
-        """Name and arity: the same name with another arity is another predicate."""
+        """Predicate as name/arity, such as ``p/2``."""
         return f"{self.name}/{len(self.arguments)}"
 
     def __str__(self) -> str:
@@ -352,12 +351,12 @@ class Window:
 
     @property
     def size(self) -> int:
-        """Number of offsets, |D|."""
+        """Number of offsets in the window, |D|."""
         return sum(high - low + 1 for low, high in self.intervals)
 
     @property
     def horizon(self) -> int:
-        """Largest offset."""
+        """Largest offset of the window: how far it looks back."""
         return self.intervals[-1][1]
 
     def __contains__(self, offset: int) -> bool:
@@ -368,7 +367,7 @@ class Window:
 
 
 def make_window(offsets: Iterable[int]) -> Window:
-    """Make a window of offsets.
+    """Make the window with these offsets into the past.
 
     >>> make_window([3, 0, 1]).intervals
     ((0, 1), (3, 3))
@@ -390,8 +389,8 @@ COUNT: Final = "count"
 
 @dataclass(frozen=True, slots=True)
 class WindowedLiteral:
-    """Streaming literal: an atom with a counting operator over a window (semantics: head of
-    `model`).
+    """Streaming literal: an atom counted over a window, as "p(X) at least 2 in [3]" (semantics:
+    head of `model`).
 
     window: None for the current point only.
     count: the counting term; None for "always".
@@ -408,7 +407,7 @@ class WindowedLiteral:
 
     @property
     def is_harmless(self) -> bool:
-        """Whether more atoms now never make it false: it is positive, and "at least" or "always"."""
+        """Whether more atoms never make it false: a positive "at least" or "always"."""
         return not self.is_negated and self.operator in (AT_LEAST, ALWAYS)
 
     def __str__(self) -> str:
@@ -423,7 +422,7 @@ class WindowedLiteral:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonLiteral:
-    """Comparison: left relation right, with one of = != < <= > >=."""
+    """Body literal that compares two terms by = != < <= > or >=."""
 
     left_term: Term
     relation: str
@@ -439,7 +438,7 @@ class ComparisonLiteral:
 
 @dataclass(frozen=True, slots=True)
 class FunctionCall:
-    """Call of a Python function: &function(inputs; outputs); a truth value without outputs."""
+    """Body literal that calls a Python function: &function(inputs; outputs)."""
 
     function: str
     inputs: tuple[Term, ...]
@@ -453,12 +452,12 @@ class FunctionCall:
 
 
 def is_user_predicate(predicate: str) -> bool:
-    """Whether a program can name ``predicate``: it is no interval, projection or part (`safety`)."""
+    """Whether programs can name ``predicate``; rewriting adds others (`safety`)."""
     return "#" not in predicate and ".." not in predicate
 
 
 def written_literals(body: Iterable[Literal]) -> list[Literal]:
-    """Literals of a body as written, without those that bind the variables of intervals."""
+    """Literals of a body as the user wrote them, without those that were added for intervals."""
     return [
         literal
         for literal in body
@@ -468,7 +467,7 @@ def written_literals(body: Iterable[Literal]) -> list[Literal]:
 
 @dataclass(frozen=True, slots=True)
 class AggregateElement:
-    """Element of an aggregate: terms : body."""
+    """Element of an aggregate, "terms : body": the tuples of terms for which the body is true."""
 
     terms: tuple[Term, ...]
     body: tuple[WindowedLiteral | ComparisonLiteral | FunctionCall, ...] = ()
@@ -482,7 +481,7 @@ class AggregateElement:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """Aggregate: function{elements} relation term, for each of ``guards``; count, sum, min or max."""
+    """Body literal function{elements} relation term; functions: count, sum, min and max."""
 
     function: str
     elements: tuple[AggregateElement, ...]
@@ -506,7 +505,7 @@ Literal: TypeAlias = WindowedLiteral | ComparisonLiteral | FunctionCall | Aggreg
 
 @dataclass(frozen=True, slots=True)
 class StreamRule:
-    """Rule: head :- body.
+    """Rule of a program: head :- body.
 
     number: index in the program.
     is_temporary: whether it has #temp, so that later points do not see its heads.
@@ -530,7 +529,7 @@ class StreamRule:
 
 @dataclass(frozen=True)
 class PredicateMapping:
-    """Directive ``#rdf name/arity = <iri> [scale K]``: a class or property as a predicate."""
+    """Directive ``#rdf name/arity = <iri> [scale K]``: maps a predicate to a class or property."""
 
     predicate: str
     iri: str
@@ -539,20 +538,20 @@ class PredicateMapping:
 
 @dataclass(frozen=True)
 class Stratum:
-    """Rules that are evaluated together; ``is_recursive``: some use predicates that others define."""
+    """Rules that are evaluated together, to a fixpoint if ``is_recursive``."""
 
     rules: tuple[StreamRule, ...]
     is_recursive: bool = False
 
     @property
     def heads(self) -> frozenset[str]:
-        """Predicates of the rules' heads."""
+        """Predicates that the rules of the stratum derive."""
         return frozenset(rule.head.predicate for rule in self.rules)
 
 
 @dataclass(frozen=True)
 class CheckedProgram:
-    """Program that is safe, stratified, and has its units converted (interface: head of `model`).
+    """Program whose rules are safe and stratified, ready for an evaluator (see `model`).
 
     shown_predicates: predicates of #show; None without #show.
     parts: by predicate, its parts that receive all of its input.
@@ -566,8 +565,8 @@ class CheckedProgram:
     mappings: tuple[PredicateMapping, ...] = ()
     parts: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
-    def with_parts(self, rows: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Input of a point, copied to the parts of its predicates."""
+    def copy_input_to_parts(self, rows: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Copy the input rows of each split predicate to the predicates that it was split into."""
         if not self.parts:
             return rows
         return {
@@ -582,7 +581,7 @@ class CheckedProgram:
 
 
 def streaming_literals(body: Iterable[Literal]) -> list[tuple[WindowedLiteral, bool]]:
-    """Streaming literals of a body, with those inside aggregates; True marks harmless ones."""
+    """Streaming literals of a body and of its aggregates, each with whether it is harmless."""
     found: list[tuple[WindowedLiteral, bool]] = []
     for literal in body:
         if isinstance(literal, WindowedLiteral):

@@ -1,4 +1,4 @@
-"""Lexer of programs, and parsers of ground atoms, log lines and columns of input.
+"""Lexer of rule programs, and parsers of ground atoms, log lines and input columns.
 
 >>> read_atom(' p( 1, "a b" ) '), read_atom("q")
 (('p/2', (1, '"a b"')), ('q/0', ()))
@@ -28,7 +28,7 @@ from shiq.streams.rules.syntax import (
     Row,
     Value,
     Variable,
-    check_64_bits,
+    require_64_bits,
 )
 
 INTEGER, NAME, VARIABLE, STRING, IRI, AT, HASH, PUNCTUATION, WRONG, END = (
@@ -58,7 +58,7 @@ _OPERAND_KINDS: Final = frozenset({INTEGER, NAME, VARIABLE, STRING, IRI, AT, ")"
 
 
 class RuleToken(NamedTuple):
-    """Token of a program; ``text``: as written, "" at the end."""
+    """Token of a rule program; ``text`` is as written, "" at the end of the program."""
 
     kind: str
     text: str
@@ -70,25 +70,25 @@ class RuleToken(NamedTuple):
 
 @dataclass(frozen=True)
 class ProgramText:
-    """Text of a file with the offsets of its lines."""
+    """Text of a program file with the offsets at which its lines begin."""
 
     file: str
     text: str
     starts: tuple[int, ...]
 
     def position(self, offset: int) -> Position:
-        """Line and column of an offset."""
+        """Line and column of an offset in the text."""
         line = bisect_right(self.starts, offset)
         return Position(self.file, line, offset - self.starts[line - 1] + 1)
 
 
-def index_lines(text: str, file: str) -> ProgramText:
-    """Make a `ProgramText` with the offsets of its lines."""
+def make_program_text(text: str, file: str) -> ProgramText:
+    """Make a `ProgramText`: find the offsets at which lines begin."""
     return ProgramText(file, text, (0, *(found.end() for found in re.finditer("\n", text))))
 
 
 class Lexer:
-    """Lexer of a text.
+    """Lexer of a program text.
 
     Unknown characters give a token of kind WRONG and are reported to ``problems``.
     """
@@ -114,7 +114,7 @@ class Lexer:
         return RuleToken(END, "", len(source.rstrip()))
 
     def _report_wrong_token(self, source: str, offset: int) -> RuleToken:
-        """Report characters that begin no token, and skip them."""
+        """Report characters that begin no token to ``problems``, and skip them."""
         first = source[offset]
         if first == '"':
             rest = re.compile(r'"(?:[^"\\\n]|\\["\\n])*').match(source, offset)
@@ -155,8 +155,8 @@ class TokenFault(Exception):
 EMPTY_CONSTANTS: Final[Mapping[str, Value]] = MappingProxyType({})
 
 
-class Cursor:
-    """Token stream of a text with lookahead, and context for parsing a statement.
+class TokenCursor:
+    """Tokens of a program text with lookahead, and the context for parsing the current statement.
 
     lookahead: tokens that were read but not consumed.
     unit: of the timeline.
@@ -179,25 +179,25 @@ class Cursor:
         self.intervals: list[Variable] = []
         self.operators = self.anonymous = 0
 
-    def begin_rule(self) -> None:
-        """Reset the variables and intervals of a statement."""
+    def begin_statement(self) -> None:
+        """Reset the variables and intervals of the statement before."""
         self.anonymous = 0
         self.intervals = []
 
     def peek(self, places: int = 0) -> RuleToken:
-        """Return a token ahead without consuming it."""
+        """Return the token ``places`` after the next one without consuming it."""
         while len(self.lookahead) <= places:
             self.lookahead.append(self.lexer.next_token())
         return self.lookahead[places]
 
-    def take(self) -> RuleToken:
-        """Consume the next token."""
+    def take_token(self) -> RuleToken:
+        """Consume the next token and return it."""
         token = self.peek()
         del self.lookahead[0]
         return token
 
     def is_next(self, *texts: str) -> bool:
-        """Whether the next tokens are these words or signs."""
+        """Whether the next tokens are the words or signs ``texts``."""
         return all(
             self.peek(i).text == text and self.peek(i).kind in (PUNCTUATION, NAME, HASH)
             for i, text in enumerate(texts)
@@ -207,14 +207,14 @@ class Cursor:
         """Consume the next tokens if they are ``texts``; return whether they are."""
         found = self.is_next(*texts)
         for _ in texts if found else ():
-            self.take()
+            self.take_token()
         return found
 
     def expect(self, text: str, what: str) -> RuleToken:
         """Consume the token ``text``, or raise TokenFault that ``what`` is expected."""
         if not self.is_next(text):
             raise TokenFault(self.peek(), f"expected {what}, found {self.peek()}", text)
-        return self.take()
+        return self.take_token()
 
 
 #: Said among atoms, it closes the point.
@@ -238,7 +238,7 @@ class AtomError(ValueError):
 
 @lru_cache(maxsize=1 << 14)
 def read_atom(text: str) -> tuple[str, Row]:
-    """Parse a ground atom as predicate and row. Raises: AtomError."""
+    """Parse the text of a ground atom as (predicate, row). Raises: AtomError."""
     found = _ATOM_PATTERN.fullmatch(text)
     if found is None:
         raise AtomError(_explain_non_atom(text))
@@ -255,7 +255,7 @@ def is_predicate(text: str) -> bool:
 
 
 def read_constant(text: str) -> Value:
-    """Parse a constant as written. Raises: AtomError."""
+    """Parse the text of a constant. Raises: AtomError."""
     if _CONSTANT_PATTERN.fullmatch(text) is None:
         raise AtomError(
             f'{text[:80]!r} is no constant; write an integer, a symbol, a "string" or an <IRI>'
@@ -264,7 +264,9 @@ def read_constant(text: str) -> Value:
 
 
 def _parse_constant(text: str) -> Value:
-    """Convert the text of a constant; refuse integers beyond 64 bits."""
+    """Convert the text of a constant, which is well-formed. Raises: AtomError for integers beyond
+    64 bits.
+    """
     if text[0] not in "-0123456789":
         return text
     number = int(text) if len(text) <= 20 else INTEGER_LIMIT
@@ -274,7 +276,7 @@ def _parse_constant(text: str) -> Value:
 
 
 def _explain_non_atom(text: str) -> str:
-    """Explain why a text is not a ground atom."""
+    """Explain to users why a text is not a ground atom."""
     variable = _VARIABLE_PATTERN.search(text)
     if variable is not None:
         return f"{variable[1]} is a variable; atoms of input are ground"
@@ -283,7 +285,9 @@ def _explain_non_atom(text: str) -> str:
 
 
 def read_log_line(line: str, unit: str = "sec") -> tuple[int, list[str]]:
-    """Parse a log line ``time atom; atom; …`` as time and texts of atoms. Raises: EventError."""
+    """Parse a log line ``time atom; atom; …`` as the time and the texts of its atoms. Raises:
+    EventError.
+    """
     word, _, rest = (
         line.strip().partition(" ")
         if "\t" not in line
@@ -306,8 +310,8 @@ def read_log_line(line: str, unit: str = "sec") -> tuple[int, list[str]]:
 def parse_columns(
     given: Mapping[str, Any],
 ) -> Iterator[tuple[str, tuple[np.ndarray[Any, Any], ...]]]:
-    """Yield each predicate ``p/2`` with its columns: int64, or objects (constants). Raises:
-    InputError.
+    """Check input columns; yield each predicate ``p/2`` with its columns as int64, or as objects
+    (constants). Raises: InputError.
     """
     for predicate, columns in given.items():
         if not is_predicate(predicate) or int(predicate.rpartition("/")[2]) != len(columns):
@@ -324,7 +328,7 @@ def parse_columns(
 
 
 def _parse_column(predicate: str, column: Any) -> np.ndarray[Any, Any]:
-    """Convert a numpy or Arrow column to int64 or constants. Raises: InputError."""
+    """Convert a numpy or Arrow column to int64 or to constants. Raises: InputError."""
     array = (
         column.to_numpy(zero_copy_only=False)
         if hasattr(column, "to_pylist")
@@ -347,7 +351,7 @@ def _parse_column(predicate: str, column: Any) -> np.ndarray[Any, Any]:
     found = np.empty(len(array), object)
     try:
         found[:] = [
-            read_constant(value) if isinstance(value, str) else check_64_bits(int(value))
+            read_constant(value) if isinstance(value, str) else require_64_bits(int(value))
             for value in array.tolist()
         ]
     except (AtomError, IntegerOverflow) as error:
@@ -358,7 +362,7 @@ def _parse_column(predicate: str, column: Any) -> np.ndarray[Any, Any]:
 
 
 def rows_to_columns(rows: Sequence[Row], predicate: str) -> tuple[np.ndarray[Any, Any], ...]:
-    """Convert rows to columns, one per argument: int64, or objects unless all are integers."""
+    """Convert rows to arrays, one per argument: int64, or objects unless all values are integers."""
     columns = list(zip(*rows)) if rows else [()] * int(predicate.rpartition("/")[2])
     return tuple(
         np.array(column, object if any(isinstance(value, str) for value in column) else np.int64)
@@ -366,8 +370,8 @@ def rows_to_columns(rows: Sequence[Row], predicate: str) -> tuple[np.ndarray[Any
     )
 
 
-def list_rows(rows: Any) -> list[Row]:
-    """Convert a tuple of columns to rows; rows are copied."""
+def copy_as_rows(rows: Any) -> list[Row]:
+    """Copy input rows to a list; a tuple of columns is converted to rows."""
     if isinstance(rows, tuple):
         return list(zip(*(column.tolist() for column in rows)))
     found: Sequence[Row] = rows

@@ -1,4 +1,4 @@
-"""Sliding windows of the rule engine: count the points of a window at which each row held.
+"""Sliding windows of the rule engine: count at how many time points of a window each row was true.
 
 A `WindowCounter` of a window D counts, for each row of a relation, the past points n - d (d in D, d
 ≥ 1) that contain it. When n grows, the rows of points that enter an interval of D are added. Rows
@@ -28,31 +28,33 @@ CURRENT_POINT: Final = Window(((0, 0),), "now")
 
 @dataclass
 class History:
-    """Persistent rows of past points within the horizon of all windows; empty points are left out."""
+    """Rows of past time points that some window still reaches, of one predicate; time points
+    without rows are left out.
+    """
 
     horizon: int
     points: list[int] = field(default_factory=list)
     rows: list[Ints] = field(default_factory=list)
 
     def add_point(self, point: int, rows: Ints) -> None:
-        """Store the rows of ``point``, the latest one."""
+        """Store the rows of the time point ``point``, which is later than all stored ones."""
         if len(rows) and self.horizon:
             self.points.append(point)
             self.rows.append(rows)
 
     def drop_unobserved(self, point: int) -> None:
-        """Drop the points that no window observes after ``point``."""
+        """Drop the time points that no window reaches after ``point``."""
         gone = bisect_right(self.points, point - self.horizon - 1)
         del self.points[:gone], self.rows[:gone]
 
-    def rows_between(self, after: int, to: int) -> list[Ints]:
-        """Rows of the points after ``after`` and up to ``to``."""
-        return self.rows[bisect_right(self.points, after) : bisect_right(self.points, to)]
+    def rows_between(self, after: int, until: int) -> list[Ints]:
+        """Rows of each stored time point after ``after`` and up to ``to``."""
+        return self.rows[bisect_right(self.points, after) : bisect_right(self.points, until)]
 
 
 @dataclass(eq=False)
 class WindowCounter:
-    """Counter of the points in a window at which each row of a relation holds.
+    """Counter of the time points in a sliding window at which each row of a relation is true.
 
     changed_rows: rows whose past count changed at this point.
     """
@@ -72,16 +74,18 @@ class WindowCounter:
             (max(low, 1), high) for low, high in self.window.intervals if high
         )
         self.name = ("past", self.window.intervals)
-        self.relation.add_array(self.name, np.int64)
+        self.relation.add_row_array(self.name, np.int64)
 
     def advance(self, history: History, before: int, point: int) -> None:
-        """Move the window from the point ``before`` (-1: none) to ``point``."""
+        """Move the window from the time point ``before`` (-1: none) to ``point``, and update the
+        counts.
+        """
         came: list[Ints] = []
         went: list[Ints] = []
         for low, high in self.past_intervals:
             came += history.rows_between(before - low, point - low)
             went += history.rows_between(before - high - 1, point - high - 1)
-        self.changed_rows = self._apply_arrivals(came, went)
+        self.changed_rows = self._update_counts(came, went)
         if self.is_refilled:
             self.changed_rows, self.is_refilled = np.arange(self.relation.size), False
         longer = (
@@ -94,39 +98,41 @@ class WindowCounter:
         self.is_longer, self.observed_points = longer != self.observed_points, longer
 
     def count_from_history(self, history: History, point: int) -> None:
-        """Count from scratch after `restore`; views are updated at the next point."""
+        """Count all rows from scratch after `restore`; views are updated at the next time point."""
         past = self.relation.row_arrays[self.name]
         for low, high in self.past_intervals:
             for rows in history.rows_between(point - high - 1, point - low):
                 past[rows] += 1
         self.is_refilled = True
 
-    def _apply_arrivals(self, came: list[Ints], went: list[Ints]) -> Ints:
-        """Add arriving and subtract departing rows; return those whose count changed."""
-        if not came and not went:
+    def _update_counts(self, arrived: list[Ints], departed: list[Ints]) -> Ints:
+        """Add the rows of time points that enter the window, subtract those of points that leave
+        it; return the rows whose count changed.
+        """
+        if not arrived and not departed:
             return NO_ROWS
-        if len(came) == len(went) == 1 and came[0] is went[0]:
+        if len(arrived) == len(departed) == 1 and arrived[0] is departed[0]:
             return NO_ROWS
         past = self.relation.row_arrays[self.name]
-        touched = self.relation.distinct_numbers(np.concatenate([*came, *went]))
+        touched = self.relation.distinct_row_numbers(np.concatenate([*arrived, *departed]))
         old = past[touched]
-        for rows in came:
+        for rows in arrived:
             past[rows] += 1
-        for rows in went:
+        for rows in departed:
             past[rows] -= 1
         changed: Ints = touched[past[touched] != old]
         return changed
 
-    def counts(self, rows: Ints) -> Ints:
-        """Counts m of these rows."""
+    def point_counts(self, rows: Ints) -> Ints:
+        """Number of time points in the window at which each of ``rows`` is true."""
         past: Ints = self.relation.row_arrays[self.name][rows]
         if self.is_now:
             past = past + self.relation.row_arrays["holds"][rows]
         return past
 
-    def all_counts(self) -> Ints:
-        """Counts m of all rows."""
-        return self.counts(np.arange(self.relation.size))
+    def all_point_counts(self) -> Ints:
+        """Number of time points in the window at which each row of the relation is true."""
+        return self.point_counts(np.arange(self.relation.size))
 
 
 #: Which rows a view has, by their counts m and the number N of observed points.
@@ -134,8 +140,8 @@ CountTest = Callable[[Ints, int], Flags]
 
 
 def make_count_test(operator: str, count: int) -> CountTest:
-    """Make the test of an operator on m and N: at least, always, count, or 1 ≤ m ≤ ``count``
-    otherwise.
+    """Make the test of a counting operator. It gets the numbers m of time points at which rows are
+    true, and the number N of observed ones.
     """
     if operator == AT_LEAST:
         return lambda m, observed: m >= count
@@ -148,7 +154,8 @@ def make_count_test(operator: str, count: int) -> CountTest:
 
 @dataclass(eq=False)
 class WindowView:
-    """Rows for which a streaming literal is true.
+    """Rows of a relation for which a streaming literal is true at the current time point, updated
+    by changes.
 
     gained_rows, lost_rows: rows that became true or false at this point.
     keeps_counts: whether rules use m itself. Then a row with a changed count is both lost and
@@ -179,37 +186,37 @@ class WindowView:
             else ("view", self.counter.name, self.operator, self.count, self.keeps_counts)
         )
         self.changed_array = ("moved", self.name)
-        self.relation.add_array(self.name, np.bool_)
-        self.relation.add_array(self.changed_array, np.bool_)
+        self.relation.add_row_array(self.name, np.bool_)
+        self.relation.add_row_array(self.changed_array, np.bool_)
         if self.keeps_counts:
-            self.relation.add_array(("was", self.name), np.int64)
+            self.relation.add_row_array(("was", self.name), np.int64)
 
     @property
     def is_changed(self) -> bool:
-        """Whether rows became true or false at this point."""
+        """Whether rows were gained or lost at this time point."""
         return bool(len(self.gained_rows) or len(self.lost_rows))
 
-    def counts_before(self, rows: Ints) -> Ints:
-        """Counts m of rows before this point, if counts are kept."""
+    def previous_counts(self, rows: Ints) -> Ints:
+        """Window count of each of ``rows`` before this time point; only if ``keeps_counts``."""
         return self.relation.row_arrays["was", self.name][rows]  # type: ignore[no-any-return]
 
-    def row_flags(self) -> Flags:
-        """Flags of all rows: whether the literal is true."""
+    def truth_flags(self) -> Flags:
+        """Flag of each row of the relation: whether the literal is true for it."""
         return self.relation.row_arrays[self.name]  # type: ignore[no-any-return]
 
     @property
     def is_true_for_all_rows(self) -> bool:
-        """Whether the literal is true for all rows, as for facts."""
+        """Whether the literal is true for all rows of the relation, as for facts."""
         return self.is_current_point and len(self.relation.held_rows) == self.relation.size
 
     def true_rows(self) -> Ints:
-        """Numbers of the rows for which the literal is true."""
+        """Row numbers for which the literal is true."""
         if self.is_current_point:
             return self.relation.held_rows
-        return np.flatnonzero(self.row_flags()[: self.relation.size])
+        return np.flatnonzero(self.truth_flags()[: self.relation.size])
 
-    def true_rows_before(self) -> Ints:
-        """Numbers of the rows for which the literal was true before this point."""
+    def previously_true_rows(self) -> Ints:
+        """Row numbers for which the literal was true before this time point."""
         rows = self.true_rows()
         if not len(self.gained_rows) and not len(self.lost_rows):
             return rows
@@ -217,11 +224,11 @@ class WindowView:
             [rows[~self.relation.row_arrays[self.changed_array][rows]], self.lost_rows]
         )
 
-    def flag_true_before(self, rows: Ints) -> Flags:
-        """Flags of ``rows``: whether the literal was true before this point."""
+    def flag_previously_true(self, rows: Ints) -> Flags:
+        """Flags of ``rows``: whether the literal was true before this time point."""
         if self.keeps_counts:
-            return self.counts_before(rows) > 0
-        found: Flags = self.row_flags()[rows]
+            return self.previous_counts(rows) > 0
+        found: Flags = self.truth_flags()[rows]
         return (
             found ^ self.relation.row_arrays[self.changed_array][rows]
             if len(self.gained_rows) or len(self.lost_rows)
@@ -229,18 +236,20 @@ class WindowView:
         )
 
     def clear_changes(self) -> None:
-        """Reset the changes of the last point."""
+        """Forget the gained and lost rows of the last time point."""
         if self.is_changed:
             moved = self.relation.row_arrays[self.changed_array]
             for rows in (self.gained_rows, self.lost_rows):
                 moved[rows] = False
                 if self.keeps_counts:
-                    self.relation.row_arrays["was", self.name][rows] = self.counter.counts(rows)
+                    self.relation.row_arrays["was", self.name][rows] = self.counter.point_counts(
+                        rows
+                    )
             self.gained_rows = self.lost_rows = NO_ROWS
 
-    def update(self, changed: Ints) -> None:
-        """Test the rows whose count ``changed`` again, or all rows if the number of observed points
-        did.
+    def retest_rows(self, changed: Ints) -> None:
+        """Test the literal again for the rows whose count ``changed``, or for all if the number of
+        observed time points did; record gains and losses.
         """
         if self.is_current_point:
             self._set_changes(self.relation.gained_rows, self.relation.lost_rows)
@@ -249,46 +258,50 @@ class WindowView:
             changed = np.arange(self.relation.size)
         if not len(changed):
             return
-        mask, m = self.row_flags(), self.counter.counts(changed)
+        mask, m = self.truth_flags(), self.counter.point_counts(changed)
         new, old = self.test(m, self.counter.observed_points), mask[changed]
         mask[changed] = new
         if self.keeps_counts:
-            other = m != (before := self.counts_before(changed))
+            other = m != (before := self.previous_counts(changed))
             self._set_changes(changed[new & other], changed[(before > 0) & other])
         else:
             self._set_changes(changed[new & ~old], changed[old & ~new])
 
-    def test_all(self) -> None:
-        """Test all rows, at the start of a fixpoint."""
+    def retest_all_rows(self) -> None:
+        """Test the literal for all rows, before a fixpoint is computed from scratch."""
         if not self.is_current_point:
-            self.row_flags()[: self.relation.size] = self.test(
-                self.counter.all_counts(), self.counter.observed_points
+            self.truth_flags()[: self.relation.size] = self.test(
+                self.counter.all_point_counts(), self.counter.observed_points
             )
 
-    def add_fresh(self, fresh: Ints) -> Ints:
-        """Update the view by rows that now hold; return the rows that became true."""
+    def add_new_rows(self, rows: Ints) -> Ints:
+        """Test the literal for rows that became true within a fixpoint; return those for which it
+        becomes true.
+        """
         if not self.counter.is_now:
             return NO_ROWS
         if self.is_current_point:
-            return fresh
-        mask = self.row_flags()
-        new = self.test(self.counter.counts(fresh), self.counter.observed_points)
-        found = fresh[new] if self.keeps_counts else fresh[new & ~mask[fresh]]
-        mask[fresh] = new
+            return rows
+        mask = self.truth_flags()
+        new = self.test(self.counter.point_counts(rows), self.counter.observed_points)
+        found = rows[new] if self.keeps_counts else rows[new & ~mask[rows]]
+        mask[rows] = new
         return found
 
-    def finish_fixpoint(self, before: Flags) -> None:
-        """Determine the changes since the mask was ``before``."""
+    def record_fixpoint_changes(self, before: Flags) -> None:
+        """Record the rows gained and lost by a fixpoint. ``before``: the flags of true rows before
+        it.
+        """
         if self.keeps_counts:
-            self.update(np.arange(self.relation.size))
+            self.retest_rows(np.arange(self.relation.size))
             return
-        now = self.row_flags()[: self.relation.size]
+        now = self.truth_flags()[: self.relation.size]
         if len(before) < len(now):
             before = np.concatenate([before, np.zeros(len(now) - len(before), np.bool_)])
         self._set_changes(np.flatnonzero(now & ~before), np.flatnonzero(before & ~now))
 
-    def _set_changes(self, came: Ints, went: Ints) -> None:
-        """Store the changes of this point."""
-        self.gained_rows, self.lost_rows = came, went
+    def _set_changes(self, gained: Ints, lost: Ints) -> None:
+        """Record the rows that were gained (``came``) and lost (``went``) at this time point."""
+        self.gained_rows, self.lost_rows = gained, lost
         moved = self.relation.row_arrays[self.changed_array]
-        moved[came] = moved[went] = True
+        moved[gained] = moved[lost] = True

@@ -1,4 +1,5 @@
-"""Fixpoint row by row, for rounds with few rows: a round over columns has a high fixed cost.
+"""Fixpoint evaluation row by row, for rounds with few new rows, where operations on columns have a
+high fixed cost.
 
 New rows are taken from a worklist one by one; the rows derived from them and from earlier rows are
 appended. A rule becomes a chain of functions over one assignment of its variables. Rows are tuples
@@ -16,7 +17,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from shiq.columns.arrays import Ints
-from shiq.streams.rules.model import MaintainedRule, Predicate
+from shiq.streams.rules.model import MaintainedRule, PredicateState
 from shiq.streams.rules.operators import StepContext
 from shiq.streams.rules.plan import CheckStep, CompareStep, JoinStep, Source, Step, StreamingPattern
 from shiq.streams.rules.relations import ConstantDictionary, Relation
@@ -47,20 +48,22 @@ Continuation: TypeAlias = Callable[[Assignment], None]
 
 
 class RowLookup:
-    """Hash index of rows and their numbers by the values at some positions."""
+    """Hash index from the values at some argument positions to rows with their row numbers."""
 
     def __init__(self, positions: Sequence[int]) -> None:
         self.key: Callable[[Row], Any] = itemgetter(*positions) if positions else lambda row: ()
         self.rows: defaultdict[Any, list[tuple[Row, int]]] = defaultdict(list)
 
-    def add(self, row: Row, number: int) -> None:
-        """Add a row with its number."""
+    def add_row(self, row: Row, number: int) -> None:
+        """Add a row with its row number."""
         self.rows[self.key(row)].append((row, number))
 
 
 @dataclass(eq=False)
 class HeadReasons:
-    """Heads that a rule derived first, by number, and the body rows that are the reason of each."""
+    """Heads that a rule was the first to derive, with the body rows that derived each, as row
+    numbers.
+    """
 
     rule: MaintainedRule
     places: list[tuple[int, str]]
@@ -70,7 +73,7 @@ class HeadReasons:
 
 @dataclass(eq=False)
 class GrowingRelation:
-    """Relation of a head while rows are added.
+    """Copy of a relation in dicts, to which a worklist adds rows.
 
     numbers: number of every row.
     holds: by number, whether the row holds or is in the worklist.
@@ -90,7 +93,8 @@ class GrowingRelation:
 
 
 class Worklist:
-    """Row-by-row evaluation of a recursive stratum that is maintained (`fixpoint`).
+    """Row-by-row evaluator of a recursive stratum: takes new rows from a worklist and appends the
+    rows that they derive.
 
     own_views: views that its rules have of its own predicates.
     """
@@ -98,7 +102,7 @@ class Worklist:
     def __init__(
         self,
         context: StepContext,
-        heads: Mapping[str, Predicate],
+        heads: Mapping[str, PredicateState],
         rules: Sequence[MaintainedRule],
         own: set[WindowView],
     ) -> None:
@@ -113,13 +117,14 @@ class Worklist:
         for rule in rules:
             emit = self._compile_head(rule)
             for i, pattern in rule.patterns:
-                if pattern.is_positive and self._is_growing(pattern.view):
+                if pattern.is_positive and self._shows_growing_relation(pattern.view):
                     self._by_relation[id(pattern.view.relation)].seeds.append(
                         self._compile_rule(rule, i, pattern, emit)
                     )
 
-    def run(self, fresh: Mapping[str, Ints]) -> dict[str, Ints]:
-        """Derive the consequences of ``fresh`` rows, which do not hold yet.
+    def derive_consequences(self, fresh: Mapping[str, Ints]) -> dict[str, Ints]:
+        """Derive the consequences of ``fresh`` rows (row numbers by predicate), which are not true
+        yet.
 
         Stops when a round has many rows and returns them. Raises: EvaluationError.
         """
@@ -140,17 +145,17 @@ class Worklist:
                 one.held_numbers.append(number)
                 one.held_rows[row] = number
                 for lookup in one.lookups.values():
-                    lookup.add(row, number)
+                    lookup.add_row(row, number)
                 for seed in one.seeds:
                     seed(row, number)
                 if self._join_count > _MOST_JOINED_ROWS:
                     self._pending = level[place:] + self._pending
                     break
-        return self._write_back()
+        return self._write_results_back()
 
     # --- what is known when it begins -------------------------------------------------------------
 
-    def _copy_relation(self, predicate: Predicate) -> GrowingRelation:
+    def _copy_relation(self, predicate: PredicateState) -> GrowingRelation:
         """Copy a predicate's relation into dicts and byte arrays."""
         relation = predicate.relation
         numbers = {
@@ -167,15 +172,15 @@ class Worklist:
         one.held_rows = {row: n for row, n in numbers.items() if holds[n]}
         return one
 
-    def _is_growing(self, view: WindowView) -> bool:
-        """Whether a view shows the current rows of a predicate of the stratum."""
+    def _shows_growing_relation(self, view: WindowView) -> bool:
+        """Whether a window view shows the current rows of a predicate that the worklist extends."""
         return view.is_current_point and view in self.own_views
 
     def _find_or_fill_lookup(
         self, view: WindowView, positions: tuple[int, ...]
     ) -> Mapping[Any, list[tuple[Row, int]]]:
-        """Index of a view's rows by ``positions``, which grows with the view."""
-        if self._is_growing(view):
+        """Hash index of a window view's rows by the argument ``positions``; it grows with the view."""
+        if self._shows_growing_relation(view):
             one = self._by_relation[id(view.relation)]
             if positions not in one.lookups:
                 one.lookups[positions] = _fill_lookup(RowLookup(positions), one.held_rows.items())
@@ -187,8 +192,8 @@ class Worklist:
         return self._fixed_lookups[view, positions].rows
 
     def _view_rows(self, view: WindowView) -> Mapping[Row, int]:
-        """Rows of a view with their numbers."""
-        if self._is_growing(view):
+        """Rows of a window view with their row numbers."""
+        if self._shows_growing_relation(view):
             return self._by_relation[id(view.relation)].held_rows
         if view not in self._fixed_view_rows:
             numbers = view.true_rows()
@@ -202,9 +207,11 @@ class Worklist:
     def _compile_rule(
         self, rule: MaintainedRule, i: int, pattern: StreamingPattern, emit: Continuation
     ) -> Callable[[Row, int], None]:
-        """Function that evaluates a rule for one row of ``pattern``, its literal ``i``."""
+        """Compile a rule to a function of one new row of ``pattern``, its body literal ``i``; it
+        passes each rule instance to ``emit``.
+        """
         go = emit
-        for step in reversed(rule.plan(i).steps):
+        for step in reversed(rule.cached_plan(i).steps):
             go = self._compile_step(step, go)
         names, trace = tuple(pattern.arguments), pattern.trace
         first = {
@@ -236,12 +243,14 @@ class Worklist:
             except IntegerOverflow as error:
                 raise EvaluationError(rule.rule, str(error), "Use smaller numbers.") from error
             if self._join_count > before:
-                self.context.budget.count_joined(self._join_count - before, rule.rule)
+                self.context.budget.charge_joined_rows(self._join_count - before, rule.rule)
 
         return run_for_row
 
     def _compile_step(self, step: Step, go: Continuation) -> Continuation:
-        """Function for a plan step, which calls ``go`` for each assignment that passes."""
+        """Compile a plan step to a function of an assignment of variables, which calls ``go`` for
+        each extension that passes.
+        """
         if isinstance(step, JoinStep):
             return self._compile_join(step, go)
         if isinstance(step, CheckStep):
@@ -252,7 +261,9 @@ class Worklist:
         return self._compile_comparison(step, go)
 
     def _compile_join(self, step: JoinStep, go: Continuation) -> Continuation:
-        """Function for a join step."""
+        """Compile a join step to a function that calls ``go`` for each row that matches an
+        assignment.
+        """
         found, key = (
             self._find_or_fill_lookup(step.pattern.view, step.positions),
             self._compile_key(step.sources),
@@ -274,13 +285,15 @@ class Worklist:
         return join_rows
 
     def _compile_check(self, step: CheckStep, go: Continuation) -> Continuation:
-        """Function for a check step."""
+        """Compile a check step to a function that calls ``go`` if the assigned row is in the window
+        view, or is not.
+        """
         members, trace, positive = (
             self._view_rows(step.pattern.view),
             step.pattern.trace,
             step.pattern.is_positive,
         )
-        sources = [self._compile_source(source) for source in step.pattern.arguments]
+        sources = [self._compile_argument(source) for source in step.pattern.arguments]
 
         def check_row(values: Assignment) -> None:
             """Continue if the row is in the view, or is not."""
@@ -292,7 +305,9 @@ class Worklist:
         return check_row
 
     def _compile_comparison(self, step: CompareStep, go: Continuation) -> Continuation:
-        """Function for a comparison step."""
+        """Compile a comparison step to a function that calls ``go`` if the comparison is true, or
+        binds its variable.
+        """
         asked, gives = step.comparison, step.bound_variable
         left, right = _compile_term(asked.left_term), _compile_term(asked.right_term)
         relation, negated = asked.relation, asked.is_negated
@@ -317,7 +332,9 @@ class Worklist:
         return test_comparison if gives is None else bind_value
 
     def _compile_head(self, rule: MaintainedRule) -> Continuation:
-        """Function that records the head of a rule instance and adds a new row to the worklist."""
+        """Compile a rule's head to a function that records each derived row and adds a new one to
+        the worklist.
+        """
         one, budget, body = (
             self.relations[rule.rule.head.predicate],
             self.context.budget,
@@ -352,7 +369,7 @@ class Worklist:
                 return
             derived[number] = True
             if body:
-                budget.count_derived(1, rule.rule)
+                budget.charge_derived_atoms(1, rule.rule)
             heads.append(number)
             bodies.append([values[trace] for trace in traces])
             if not holds[number]:
@@ -362,36 +379,40 @@ class Worklist:
         return record_head
 
     def _compile_key(self, sources: Sequence[Source]) -> Callable[[Assignment], Any]:
-        """Function from an assignment to the key of a `RowLookup`."""
+        """Compile variables and constants to a function from an assignment to the key of a
+        `RowLookup`.
+        """
         if not sources:
             return lambda values: ()
-        parts = [self._compile_source(source) for source in sources]
+        parts = [self._compile_argument(source) for source in sources]
         if len(parts) == 1:
             return parts[0]
         return lambda values: tuple([part(values) for part in parts])
 
-    def _compile_source(self, source: Source) -> Callable[[Assignment], Any]:
-        """Function from an assignment to the value of a variable or constant."""
+    def _compile_argument(self, source: Source) -> Callable[[Assignment], Any]:
+        """Compile a variable or constant to a function from an assignment to its value."""
         if isinstance(source, str):
             return itemgetter(source)
         value = self._decode_code(source)
         return lambda values: value
 
     def _decode_code(self, code: int) -> Value:
-        """Constant with this code."""
-        return self.dictionary.decode(np.array([code], np.int64))[0]
+        """Constant with this integer code."""
+        return self.dictionary.decode_constants(np.array([code], np.int64))[0]
 
     # --- back into columns ------------------------------------------------------------------------
 
-    def _write_back(self) -> dict[str, Ints]:
-        """Write rows and reasons back to the relations; return the rows left in the worklist."""
+    def _write_results_back(self) -> dict[str, Ints]:
+        """Write rows and reasons back to the column store; return the rows that still wait in the
+        worklist.
+        """
         left: dict[str, Ints] = {}
         for name, one in self.relations.items():
             if one.rows:
-                columns = [self.dictionary.encode(column) for column in zip(*one.rows)]
-                one.relation.add(columns)
+                columns = [self.dictionary.encode_column(column) for column in zip(*one.rows)]
+                one.relation.add_rows(columns)
             if one.held_numbers:
-                one.relation.mark_held(np.array(one.held_numbers, np.int64))
+                one.relation.mark_rows_true(np.array(one.held_numbers, np.int64))
             left[name] = np.array(
                 [number for other, _, number in self._pending if other is one], np.int64
             )
@@ -409,19 +430,19 @@ class Worklist:
 def _decode_rows(
     dictionary: ConstantDictionary, relation: Relation, numbers: Ints
 ) -> Iterable[Row]:
-    """Decode rows of a relation to tuples of constants."""
-    return zip(*map(dictionary.decode, relation.columns_at(numbers)))
+    """Decode rows of a relation, given by row numbers, to tuples of constants."""
+    return zip(*map(dictionary.decode_constants, relation.columns_at(numbers)))
 
 
 def _fill_lookup(lookup: RowLookup, rows: Iterable[tuple[Row, int]]) -> RowLookup:
-    """Add rows to a look-up and return it."""
+    """Add rows with their row numbers to a hash index and return it."""
     for row, number in rows:
-        lookup.add(row, number)
+        lookup.add_row(row, number)
     return lookup
 
 
 def _compile_term(term: Term) -> Callable[[Assignment], Value | None]:
-    """Function from an assignment to the value of a term; None without value.
+    """Compile a term to a function from an assignment to its value; None if the term has none.
 
     The function raises IntegerOverflow.
     """

@@ -131,7 +131,7 @@ def _remembering(view: DLLiteView) -> Callable[[frozenset[str]], bool]:
 def _chase(
     view: DLLiteView, closed: Callable[[frozenset[str]], frozenset[str]], labels: frozenset[str]
 ) -> bool:
-    witness = dict(view.existentials)
+    witness = dict(view.existential_pairs)
     seen: set[frozenset[str]] = set()
     waiting = [labels]
     while waiting:

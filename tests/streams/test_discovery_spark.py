@@ -92,9 +92,9 @@ def ran(
     ) as run:
         lateness = OPTIONS["window"] if follow else None
         arrivals = EventIntake(
-            WatermarkTracker(lateness), RejectLog(run.outputs.text_writer("rejects"))
+            WatermarkTracker(lateness), RejectLog(run.outputs.make_text_writer("rejects"))
         )
-        delivery = ReportOutputs(miner, run.outputs.writer_for("out"))
+        delivery = ReportOutputs(miner, run.outputs.make_writer("out"))
         system = miner.system(intake=arrivals, on_report=delivery.deliver)
         system.max_disorder = 0 if follow else None
         if session is not None:
@@ -145,9 +145,9 @@ def by_batches(targets: Sequence[str], folder: Path, dice: Random) -> tuple[Any,
     with open_run(
         [open_source(t) for t in targets], {"out": str(out), "rejects": str(rejected)}
     ) as run:
-        delivery = ReportOutputs(miner, run.outputs.writer_for("out"))
+        delivery = ReportOutputs(miner, run.outputs.make_writer("out"))
         arrivals = EventIntake(
-            WatermarkTracker(None), RejectLog(run.outputs.text_writer("rejects"))
+            WatermarkTracker(None), RejectLog(run.outputs.make_text_writer("rejects"))
         )
         listener = miner.system(intake=arrivals, on_report=delivery.deliver)
         system = listener.operator(in_tasks=True)

@@ -68,7 +68,9 @@ def ran(
         open_run([open_source(str(source))], targets, folder / "checkpoint") as run,
     ):
         stream = EnrichmentCollector(
-            enricher, run.outputs.text_writer("out"), RejectLog(run.outputs.text_writer("rejects"))
+            enricher,
+            run.outputs.make_text_writer("out"),
+            RejectLog(run.outputs.make_text_writer("rejects")),
         )
         if session is None:
             result = run.feed_system(LocalRunner(stream))

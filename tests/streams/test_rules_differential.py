@@ -59,7 +59,7 @@ def test_a_planted_fault_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _short(naive: object, monkeypatch: pytest.MonkeyPatch) -> object:
-    right = reference._PointEvaluation.observed_points
+    right = reference._PointEvaluation.window_points
 
     def wrong(step: reference._PointEvaluation, literal: object) -> object:
         found = right(step, literal)  # type: ignore[arg-type]
@@ -67,7 +67,7 @@ def _short(naive: object, monkeypatch: pytest.MonkeyPatch) -> object:
 
     def planted(case: object) -> object:
         with monkeypatch.context() as patch:
-            patch.setattr(reference._PointEvaluation, "observed_points", wrong)
+            patch.setattr(reference._PointEvaluation, "window_points", wrong)
             return naive(case)  # type: ignore[operator]
 
     return planted

@@ -21,7 +21,7 @@ from shiq.streams.front.intake import RejectLog, WatermarkTracker
 from shiq.streams.front.local import LocalRunner
 from shiq.streams.rules import Program
 from shiq.streams.rules.evaluation import Engine
-from shiq.streams.rules.fixpoint import RecursiveStratum, maintain_counts
+from shiq.streams.rules.fixpoint import RecursiveStratum, update_derivation_counts
 from shiq.streams.rules.model import MaintainedRule
 from shiq.streams.rules.naive_evaluation import NaiveEvaluator
 from shiq.streams.rules.operators import StepContext
@@ -34,7 +34,7 @@ from shiq.streams.rules.relations import (
 )
 from shiq.streams.rules.session import EvaluationOptions
 from shiq.streams.rules.stream import RuleIntake, RulesCollector, RulesOperator
-from shiq.streams.rules.syntax import EvaluationError, IntegerOverflow, constant_order
+from shiq.streams.rules.syntax import EvaluationError, IntegerOverflow, constant_sort_key
 from shiq.streams.rules.windows import History, WindowCounter, WindowView
 from tests.tools.rules.random_programs import random_case
 from tests.tools.rules_differential import disagreement
@@ -86,7 +86,7 @@ def _staying(counter: WindowCounter, came: list[Any], went: list[Any]) -> Any:
 def _positive_only(context: StepContext, rule: MaintainedRule) -> None:
     kept = rule.patterns
     rule.__dict__["patterns"] = [(i, pattern) for i, pattern in kept if pattern.is_positive]
-    maintain_counts(context, rule)
+    update_derivation_counts(context, rule)
     rule.__dict__["patterns"] = kept
 
 
@@ -98,17 +98,21 @@ def _no_growth(view: WindowView, fresh: Any) -> Any:
     return _grow(view, fresh) if view.is_current_point else NO_ROWS
 
 
-_between, _moved, _grow = History.rows_between, WindowCounter._apply_arrivals, WindowView.add_fresh
+_between, _moved, _grow = (
+    History.rows_between,
+    WindowCounter._update_counts,
+    WindowView.add_new_rows,
+)
 FAULTS = {
     "a window off by one": (History, "rows_between", _shifted),
-    "departures not counted": (WindowCounter, "_apply_arrivals", _staying),
+    "departures not counted": (WindowCounter, "_update_counts", _staying),
     "changes of negative literals dropped": (
         "shiq.streams.rules.evaluation",
-        "maintain_counts",
+        "update_derivation_counts",
         _positive_only,
     ),
     "a stratum skipped though its input changed": (MaintainedRule, "is_due", _never_again),
-    "window literals without delta in recursion": (WindowView, "add_fresh", _no_growth),
+    "window literals without delta in recursion": (WindowView, "add_new_rows", _no_growth),
     "constants forgotten though they are held": (
         ConstantDictionary,
         "free_unused",
@@ -218,10 +222,10 @@ def _graphs(seed: int, points: int) -> list[tuple[int, dict[str, list[tuple[int,
 @pytest.mark.parametrize("rules", RECURSIONS, ids=range(len(RECURSIONS)))
 def test_recursion_follows_what_changed(rules: str, monkeypatch: pytest.MonkeyPatch) -> None:
     anew: list[int] = []
-    real = RecursiveStratum._evaluate_afresh
+    real = RecursiveStratum._evaluate_from_scratch
     monkeypatch.setattr(
         RecursiveStratum,
-        "_evaluate_afresh",
+        "_evaluate_from_scratch",
         lambda self, *rest: (anew.append(1), real(self, *rest))[1],
     )
     for seed in range(2):
@@ -242,13 +246,13 @@ def test_faults_of_recursion_are_found(fault: str, monkeypatch: pytest.MonkeyPat
         suspects, gone = deleted(self, lost)
         return {name: rows[:0] for name, rows in suspects.items()}, gone
 
-    deleted = RecursiveStratum._delete_unreasoned
+    deleted = RecursiveStratum._delete_with_dependents
     if fault == "reasons are kept":
-        monkeypatch.setattr(RecursiveStratum, "_delete_unreasoned", kept)
+        monkeypatch.setattr(RecursiveStratum, "_delete_with_dependents", kept)
     elif fault == "denied instances are kept":
         monkeypatch.setattr(RecursiveStratum, "_heads_lost_by_negation", lambda *_: ())
     else:
-        monkeypatch.setattr(RecursiveStratum, "_delete_unreasoned", lost_for_good)
+        monkeypatch.setattr(RecursiveStratum, "_delete_with_dependents", lost_for_good)
     with pytest.raises(AssertionError):
         for seed in range(6):
             agree(RECURSIONS[0], _graphs(seed, 25))
@@ -331,12 +335,16 @@ def test_calculation() -> None:
 def test_constants_are_ordered_and_forgotten() -> None:
     dictionary = ConstantDictionary()
     values = [5, "b", '"a"', 1 << 62, "a", -(1 << 63), "<urn:a>", 0]
-    codes = dictionary.encode(values)
-    assert dictionary.decode(codes) == values
+    codes = dictionary.encode_column(values)
+    assert dictionary.decode_constants(codes) == values
     (ranks,) = dictionary.rank_constants(codes)
-    assert [values[i] for i in np.argsort(ranks)] == sorted(values, key=constant_order)
+    assert [values[i] for i in np.argsort(ranks)] == sorted(values, key=constant_sort_key)
     dictionary.free_unused([codes[1:2]])
-    assert (len(dictionary), dictionary.code("b"), dictionary.code("new") >= FIRST_CODE) == (
+    assert (
+        len(dictionary),
+        dictionary.find_or_assign_code("b"),
+        dictionary.find_or_assign_code("new") >= FIRST_CODE,
+    ) == (
         1,
         codes[1],
         True,
@@ -349,11 +357,11 @@ def test_relations_find_rows_whatever_their_keys() -> None:
     for width in (5, 1 << 20, 1 << 60):
         for _ in range(30):
             rows = np.unique(dice.integers(-width, width, (100, 3)), axis=0)
-            for row, number in zip(rows.tolist(), relation.add(list(rows.T)).tolist()):
+            for row, number in zip(rows.tolist(), relation.add_rows(list(rows.T)).tolist()):
                 assert known.setdefault(tuple(row), number) == number
     assert relation.size == len(known)
     columns = [np.array(column) for column in zip(*known)]
-    assert relation.find_rows(columns).tolist() == list(known.values())
+    assert relation.find_row_numbers(columns).tolist() == list(known.values())
     which, found = relation.find_matches((1,), [columns[1]], 1 << 40)
     assert set(zip(which.tolist(), found.tolist())) >= {
         (i, number) for i, number in enumerate(known.values())
@@ -365,7 +373,7 @@ def test_relations_find_rows_whatever_their_keys() -> None:
 
 def test_a_join_that_explodes_is_stopped() -> None:
     engine = Engine(
-        Program.parse("p(X,Y,Z) :- a(X), a(Y), a(Z).").checked_program, {}, most_atoms=100_000
+        Program.parse("p(X,Y,Z) :- a(X), a(Y), a(Z).").checked_program, {}, max_atoms=100_000
     )
     with pytest.raises(EvaluationError, match=r"program:1:1.*\n.*more than 100,?000"):
         engine.step(0, {"a/1": (np.arange(1000),)})

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from shiq.streams.rules import Program
-from shiq.streams.rules.splitting import DependencyGraphs, build_graphs, flatten_rules
+from shiq.streams.rules.splitting import DependencyGraphs, build_dependency_graphs, flatten_rules
 from shiq.streams.rules.syntax import StreamRule
 
 
@@ -194,7 +194,7 @@ def orders(found: DependencyGraphs, begun: tuple[int, ...] = ()) -> Iterator[tup
 
 def _named(text: str) -> tuple[list[list[list[str]]], set[frozenset[tuple[str, ...]]]]:
     """The macro-nodes, and those of every order, by predicates without arities."""
-    found = build_graphs(_rules(text))
+    found = build_dependency_graphs(_rules(text))
 
     def names(node: int) -> str:
         return ",".join(predicate.partition("/")[0] for predicate in found.members[node])
@@ -207,7 +207,7 @@ def _named(text: str) -> tuple[list[list[list[str]]], set[frozenset[tuple[str, .
 
 
 def test_slips_of_the_source() -> None:
-    found = build_graphs(_rules(P4))
+    found = build_dependency_graphs(_rules(P4))
     by_name = {members: i for i, members in enumerate(found.members)}
     ab, d, e = by_name["a/1", "b/1"], by_name["d/1",], by_name["e/2",]
     assert found.precedes == {(ab, d)}
@@ -230,7 +230,7 @@ def test_slips_of_the_source() -> None:
 
 def test_which_rules_are_streaming_recursive() -> None:
     rules = _rules(P4)
-    found = build_graphs(rules)
+    found = build_dependency_graphs(rules)
     assert [found.is_streaming_recursive(rule) for rule in rules] == [True, True, False, False]
 
 

@@ -190,7 +190,7 @@ def test_a_point_that_is_closed_is_out_before_the_next_record_is_read(tmp_path: 
         run.input = Feed([])
         arrivals, write = (
             RuleIntake(WatermarkTracker(), RejectLog()),
-            run.outputs.text_writer("out"),
+            run.outputs.make_text_writer("out"),
         )
         stream = RulesCollector(
             RulesOperator(program, EvaluationOptions()),

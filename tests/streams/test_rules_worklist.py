@@ -81,7 +81,7 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How often lists were begun, and were given back before their end; each recursion goes row
     by row, joins in small parts.
     """
-    told, run = Counter[str](), Worklist.run
+    told, run = Counter[str](), Worklist.derive_consequences
 
     def counted(self: Worklist, fresh: Any) -> Any:
         left = run(self, fresh)
@@ -90,8 +90,8 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         told["derived"] += sum(len(reasons.heads) for reasons in self._reasons)
         return left
 
-    monkeypatch.setattr(Worklist, "run", counted)
-    monkeypatch.setattr(RecursiveStratum, "_narrow_round_limit", 0)
+    monkeypatch.setattr(Worklist, "derive_consequences", counted)
+    monkeypatch.setattr(RecursiveStratum, "_max_narrow_rounds", 0)
     monkeypatch.setattr(fixpoint, "_LEAST_NARROW_ROUNDS", 0)
     monkeypatch.setattr(operators, "_ROWS_PER_PART", 3)
     return told
@@ -122,8 +122,8 @@ def test_row_by_row_ends_where_the_reference_does(most: int, counts: Counter[str
     for seed in range(30):
         text, points = drawn(seed)
         checked = Program.parse(text).checked_program
-        wanted = models(NaiveEvaluator(checked, {}, most_atoms=most), points)
-        assert models(Engine(checked, {}, most_atoms=most), points) == wanted, seed
+        wanted = models(NaiveEvaluator(checked, {}, max_atoms=most), points)
+        assert models(Engine(checked, {}, max_atoms=most), points) == wanted, seed
         ended["too many" in wanted] += 1
     assert counts["lists"] and min(ended.values()) > 2, ended
 
@@ -132,13 +132,13 @@ def test_rows_that_join_with_many_go_back_to_columns(monkeypatch: pytest.MonkeyP
     """A list is left where its rows join with many; it is begun again later and later, and each
     join is counted once.
     """
-    told, run = Counter[str](), Worklist.run
+    told, run = Counter[str](), Worklist.derive_consequences
 
     def counted(self: Worklist, fresh: Any) -> Any:
         told["lists"] += 1
         return run(self, fresh)
 
-    monkeypatch.setattr(Worklist, "run", counted)
+    monkeypatch.setattr(Worklist, "derive_consequences", counted)
     engine = Engine(
         Program.parse("p(X) :- s(X). p(Y) :- p(X), e(X,Y), b(Z), Z < Y.").checked_program, {}
     )
@@ -168,14 +168,14 @@ def _no_last_row(self: Worklist, *_: Any) -> Any:
     return _written(self)
 
 
-_written = Worklist._write_back
+_written = Worklist._write_results_back
 
 
 @pytest.mark.parametrize("fault", [_no_reasons, _no_last_row])
 def test_planted_faults_are_found(
     fault: Callable[..., Any], counts: Counter[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Worklist, "_write_back", fault)
+    monkeypatch.setattr(Worklist, "_write_results_back", fault)
     wrong = 0
     for seed in range(30):
         try:
@@ -188,13 +188,13 @@ def test_planted_faults_are_found(
 def test_a_long_chain_is_taken_row_by_row_in_rounds_that_do_not_grow_with_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    rounds, grown = Counter[str](), RecursiveStratum._mark_fresh_held
+    rounds, grown = Counter[str](), RecursiveStratum._mark_rows_true
 
     def counted(self: RecursiveStratum, fresh: Any) -> Any:
         rounds["columns"] += 1
         return grown(self, fresh)
 
-    monkeypatch.setattr(RecursiveStratum, "_mark_fresh_held", counted)
+    monkeypatch.setattr(RecursiveStratum, "_mark_rows_true", counted)
     text = "p(X) :- s(X). p(Y) :- p(X), e(X,Y), not f(Y)."
     engine = Engine(Program.parse(text).checked_program, {})
     for t, links in enumerate((1_000, 4_000)):
@@ -236,7 +236,7 @@ def test_what_a_point_derives_is_bounded_and_inputs_and_joins_are_not(
     rules: str, rows: Any, most: int, ends: bool
 ) -> None:
     functions = {"f": lambda x: True}
-    engine = Engine(Program.parse(rules, functions).checked_program, functions, most_atoms=most)
+    engine = Engine(Program.parse(rules, functions).checked_program, functions, max_atoms=most)
     tracemalloc.start()
     try:
         if ends:

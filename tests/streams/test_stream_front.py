@@ -29,7 +29,7 @@ from shiq.streams.front.checkpoint import (
     POINTS_PER_CHECKPOINT,
     Checkpoint,
     CheckpointContent,
-    CheckpointInterval,
+    CheckpointTimer,
     open_checkpoint,
     pack_state,
     unpack_state,
@@ -292,7 +292,7 @@ def test_a_checkpoint_is_one_step_of_one_run(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_is_due_each_hundred_points() -> None:
-    pace = CheckpointInterval()
+    pace = CheckpointTimer()
     assert [pace.is_due() for _ in range(POINTS_PER_CHECKPOINT)] == [False] * (
         POINTS_PER_CHECKPOINT - 1
     ) + [True]
@@ -315,9 +315,9 @@ class Summing:
 
     def __init__(self, run: StreamRun) -> None:
         self.arrivals = EventIntake(
-            WatermarkTracker(3), RejectLog(run.outputs.text_writer("rejects"))
+            WatermarkTracker(3), RejectLog(run.outputs.make_text_writer("rejects"))
         )
-        self.tell, self.sum = run.outputs.writer_for("out"), 0
+        self.tell, self.sum = run.outputs.make_writer("out"), 0
 
     def process(self, record: Record) -> bool:
         points = self.arrivals.points

@@ -120,7 +120,7 @@ PLAN = sys.modules[plan.__module__]
 @pytest.mark.parametrize(
     ("where", "what", "bug"),
     [
-        (spans, "live_until", _short),
+        (spans, "last_live_time", _short),
         (negative_inclusions, "_apply_role_step", lambda view, negatives: ()),
         (state, "add_span", lambda live, start, end: live or [(start, end)]),
         (state, "join_spans", _dropped),

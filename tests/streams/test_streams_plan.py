@@ -132,13 +132,13 @@ def test_npd(data_path: Path) -> None:
 def evaluations(found: StreamPlan, cut: tuple[int, ...]) -> tuple[float, float]:
     """What a cut is expected to evaluate, and what it does where a tuple of each label comes."""
     labels = [
-        found.masks.label_numbers[label]
+        found.masks.label_indexes[label]
         for label in sorted(found.view.vocabulary)
-        if label in found.masks.label_numbers
+        if label in found.masks.label_indexes
     ]
     one, pipeline = np.ones(len(labels), np.int64), build_bolts(found.view, found.root_groups, cut)
     strategy = BoltStrategy(found.masks.labels, pipeline, 1)
-    strategy.process(one, np.array(labels), one, one)
+    strategy.process_assertions(one, np.array(labels), one, one)
     return sum(
         estimate_pipeline_cost(pipeline, estimate_label_rates(found.view, None)).evaluations
     ), strategy.evaluations

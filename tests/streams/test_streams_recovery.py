@@ -61,10 +61,10 @@ def watched(
         [open_source(str(folder / "events.jsonl"))], targets, folder / "checkpoint", found.settings
     ) as run:
         arrivals = EventIntake(
-            WatermarkTracker(LATENESS), RejectLog(run.outputs.text_writer("rejects"))
+            WatermarkTracker(LATENESS), RejectLog(run.outputs.make_text_writer("rejects"))
         )
         watch = ConsistencyCollector(
-            found, arrivals, ConsistencySettings(start, end, batch), run.outputs.writer_for("out")
+            found, arrivals, ConsistencySettings(start, end, batch), run.outputs.make_writer("out")
         )
         watch.load_static(None)
         runner = LocalRunner(watch)

@@ -80,7 +80,7 @@ def ran(
         drive = lambda run, watch: run_on_spark(watch, run, [*map(str, targets)], **how)  # noqa: E731
     with open_run(sources, {"out": str(out), "rejects": str(rejects), **sides}, checkpoint) as run:
         arrivals = EventIntake(
-            WatermarkTracker(lateness), RejectLog(run.outputs.text_writer("rejects"))
+            WatermarkTracker(lateness), RejectLog(run.outputs.make_text_writer("rejects"))
         )
         result = run_consistency(run, watched, arrivals, ConsistencySettings(), static, drive=drive)
     return result, sorted(read(out), key=str), sorted(read(rejects), key=str)
@@ -928,7 +928,7 @@ _TASK = """
 import json, sys
 import numpy as np
 from shiq.jobs.streaming.chunks import table_to_columns, decode_table, encode_chunks
-from shiq.streams.consistency.operator import ConsistencyOperator, StaticContent
+from shiq.streams.consistency.operator import ConsistencyOperator, StaticAssertions
 from shiq.streams.front.intake import EventLimits, StreamTime
 from shiq.streams.consistency import plan
 from shiq.streams.front.event import Record
@@ -936,7 +936,7 @@ from shiq.streams.front.event import Record
 triple = "<urn:a> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:C> ."
 record = Record("e", 1, json.dumps({"t": 1, "triples": [triple]}).encode())
 none = np.empty(0, np.int64)
-static = StaticContent({}, [], none, none)
+static = StaticAssertions({}, [], none, none)
 system = ConsistencyOperator(plan(sys.argv[1], 3), static, EventLimits(), buckets=32)
 rows = encode_chunks([record], system, lambda first, number: [0], source="e")
 (bucket, part), *_ = [(bucket, decode_table(data)) for bucket, _, data in rows if bucket >= 0]

@@ -86,7 +86,7 @@ def in_parts(case: Case) -> Answer:
     """What a session says whose joins are made in small parts, and whose recursions go row by row."""
     with ExitStack() as stack:
         stack.enter_context(patch.object(operators, "_ROWS_PER_PART", 2))
-        stack.enter_context(patch.object(RecursiveStratum, "_narrow_round_limit", case.seed % 3))
+        stack.enter_context(patch.object(RecursiveStratum, "_max_narrow_rounds", case.seed % 3))
         stack.enter_context(patch.object(fixpoint, "_LEAST_NARROW_ROUNDS", 0))
         stack.enter_context(patch.object(worklist, "_MOST_PENDING_ROWS", 2 + case.seed % 5))
         return engine(case)
@@ -171,7 +171,7 @@ def clingo_answer(
     if not at_most_binds:
         facts = {name: list(rows) for name, rows in program.parsed_program.facts.items()}
         checked = replace(checked, rules=tuple(program.parsed_program.rules), facts=facts, parts={})
-    given = [(t, checked.with_parts(points.get(t, {}))) for t in times]
+    given = [(t, checked.copy_input_to_parts(points.get(t, {}))) for t in times]
     found = clingo_twin.run(checked, program.functions, given, options["complete_windows"])
     return [(t, _texts(program, whole), _texts(program, heads)) for t, whole, heads in found]
 

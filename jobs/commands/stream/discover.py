@@ -180,7 +180,7 @@ def discover(
     }
     with feed.start_run(settings) as run:
         delivery = ReportOutputs(
-            miner, run.outputs.writer_for("out"), entailments, exported, folder
+            miner, run.outputs.make_writer("out"), entailments, exported, folder
         )
         kept = feed.summary.json_file is not None or folder is not None
         system = miner.system(

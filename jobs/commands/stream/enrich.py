@@ -161,10 +161,10 @@ def enrich(
         with feed.start_run(settings) as run, closing(SlowReasoningLog(tell)) as waiting:
             enricher.slow_log = waiting
             enricher.entries.sampler.notify = tell
-            rejects = RejectLog(run.outputs.text_writer("rejects"))
+            rejects = RejectLog(run.outputs.make_text_writer("rejects"))
             system = EnrichmentCollector(
                 enricher,
-                run.outputs.text_writer("out"),
+                run.outputs.make_text_writer("out"),
                 rejects,
                 feed.unit,
                 make_readable=run.outputs.make_readable,

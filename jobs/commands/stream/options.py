@@ -35,7 +35,7 @@ from shiq.streams.consistency.plan import ASSUMPTIONS, STRATEGIES
 from shiq.streams.front.event import UNITS
 from shiq.streams.front.intake import EventIntake, RejectLog, WatermarkTracker
 from shiq.streams.front.kafka import NO_OPTIONS, KafkaOptions, parse_kafka_options
-from shiq.streams.front.local import LocalRunner, StateOpener, open_state
+from shiq.streams.front.local import LocalRunner, StateOpener, open_bucket_state
 from shiq.streams.front.run import RunStatus, StreamRun, open_run
 from shiq.streams.front.sources import Source, open_source
 
@@ -175,7 +175,11 @@ class StreamArguments:
         return open_run(sources, targets, self.checkpoint, settings, self._status())
 
     def drive(
-        self, run: StreamRun, collector: Any, time: Any = None, opener: StateOpener = open_state
+        self,
+        run: StreamRun,
+        collector: Any,
+        time: Any = None,
+        opener: StateOpener = open_bucket_state,
     ) -> Any:
         """Run ``run`` to its end, in this process or on Spark, and return its result.
 
@@ -207,7 +211,7 @@ class StreamArguments:
         """
         lateness = None if unordered and not self.follow else self.lateness
         clock = WatermarkTracker(lateness, self.max_ahead)
-        arrivals = make(clock, RejectLog(run.outputs.text_writer("rejects")), self.unit)
+        arrivals = make(clock, RejectLog(run.outputs.make_text_writer("rejects")), self.unit)
         run.status.show_time(arrivals.tracker, self.unit)
         run.status.show_rejects(arrivals.rejects)
         return arrivals

@@ -20,7 +20,7 @@ from shiq.jobs.commands.places import READS, WRITES, GuardedCommand
 from shiq.jobs.commands.running import write_json
 from shiq.jobs.commands.stream.options import StreamArguments, require_known, stream_options
 from shiq.jobs.text.results import leftovers_text, seconds_text
-from shiq.streams.front.local import LocalRunner, StateOpener, open_state
+from shiq.streams.front.local import LocalRunner, StateOpener, open_bucket_state
 from shiq.streams.front.sources import open_source
 from shiq.streams.rules import Program
 from shiq.streams.rules.evaluation import Engine
@@ -29,7 +29,12 @@ from shiq.streams.rules.fixpoint import RecursiveStratum
 from shiq.streams.rules.model import MaintainedRule
 from shiq.streams.rules.operators import Functions
 from shiq.streams.rules.plan import CallStep, CheckStep, CompareStep, JoinPlan, JoinStep, Step
-from shiq.streams.rules.records import ExpandedSource, RuleRecordReader, TripleMapping, has_spans
+from shiq.streams.rules.records import (
+    ExpandedSource,
+    RuleRecordReader,
+    TripleMapping,
+    has_span_rows,
+)
 from shiq.streams.rules.session import EvaluationOptions, make_evaluator
 from shiq.streams.rules.splitting import flatten_rules, render_graphviz
 from shiq.streams.rules.stream import (
@@ -171,7 +176,7 @@ def _run_rules(feed: StreamArguments, asked: RulesOperator, python: str | None) 
         shard_processes(1 if is_on_spark else asked.buckets) as opener,
     ):
         stream = _make_stream(feed, run, asked, reader)
-        stream.write = run.outputs.text_writer("out")
+        stream.write = run.outputs.make_text_writer("out")
         if is_on_spark and several and not feed.follow:
             # Sources that are not merged by time have no order that an event could be late in.
             stream.intake.tracker.lateness = None
@@ -269,7 +274,7 @@ def shard_processes(shards: int) -> Iterator[StateOpener]:
     ``shards`` is 1.
     """
     if shards == 1:
-        yield open_state
+        yield open_bucket_state
         return
     from shiq.jobs.building.executor import Worker
 
@@ -349,7 +354,7 @@ def _make_reader(
     wide = [
         name
         for name in feed.sources
-        if not feed.follow and Path(name).is_file() and has_spans(name)
+        if not feed.follow and Path(name).is_file() and has_span_rows(name)
     ]
     return reader, {
         name: ExpandedSource(open_source(name, feed.unit, feed.format), reader) for name in wide
@@ -369,17 +374,18 @@ def plan_lines(checked: CheckedProgram, functions: Functions) -> Iterator[str]:
                 delta = not recursion
                 seeds = [i for i, pattern in rule.patterns if pattern.is_positive or delta]
                 yield from (
-                    f"  {_join_plan_line(rule.plan(seed, delta), 'change of')}" for seed in seeds
+                    f"  {_join_plan_line(rule.cached_plan(seed, delta), 'change of')}"
+                    for seed in seeds
                 )
             else:
                 first = next((i for i, pattern in rule.patterns if pattern.is_positive), None)
-                yield f"  {_join_plan_line(rule.plan(first), 'all of')}"
+                yield f"  {_join_plan_line(rule.cached_plan(first), 'all of')}"
 
 
 def _method_of_evaluation(rule: MaintainedRule, recursion: RecursiveStratum | None) -> str:
     """Method by which a rule is evaluated."""
     if recursion:
-        anew = "deleted and derived again" if recursion.is_maintained else "all anew"
+        anew = "deleted and derived again" if recursion.is_maintainable else "all anew"
         return f"in rounds to a fixpoint, {anew} where something that its stratum uses changed; from each literal that grew"
     if rule.is_incremental:
         return "derivations counted; from each literal that changed"

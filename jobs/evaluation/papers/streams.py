@@ -50,9 +50,9 @@ def draw_tuples(
     """Draw a random stream of ``number`` tuples: arrays of their individuals, labels and times."""
     draw, found = np.random.default_rng(seed), build_masks(watched.view, watched.all_roots)
     labels = [
-        found.label_numbers[label]
+        found.label_indexes[label]
         for label in sorted(watched.view.vocabulary - watched.view.auxiliary_labels)
-        if label in found.label_numbers
+        if label in found.label_indexes
     ]
     time = np.arange(number) // per_point
     return (
@@ -90,7 +90,7 @@ class BoltRun:
             stage, onward = alone.stages[0], list[tuple[int, str, int]]()
             begun = process_time()
             for x, name, t in arriving:
-                stage.process(x, name, t, t + watched.window)
+                stage.store_and_test(x, name, t, t + watched.window)
                 onward += [(x, upper, t) for upper in stage.lift.get(name, ())]
             self.spent.append(process_time() - begun)
             self.evaluated.append(sum(len(stage.partners.get(name, ())) for _, name, _ in arriving))

@@ -22,7 +22,7 @@ from shiq.jobs.evaluation.papers.streams import (
 )
 from shiq.jobs.evaluation.streams.lubm import StreamRecipe, generate_stream
 from shiq.streams.consistency import StreamPlan, check_stream, plan
-from shiq.streams.consistency.negative_inclusions import build_masks, materialise_closure
+from shiq.streams.consistency.negative_inclusions import build_masks, find_minimal_contradictions
 from shiq.streams.consistency.state import StreamPartition, make_strategy
 from shiq.streams.consistency.topology import (
     Cut,
@@ -96,7 +96,7 @@ def deciding(watched: StreamPlan, stream: tuple[Ints, Ints, Ints], strategy: str
         chosen = make_strategy(
             strategy, found, build_bolts(watched.view, watched.root_groups, ()), watched.window
         )
-        chosen.process(key, label, time, time + watched.window)
+        chosen.process_assertions(key, label, time, time + watched.window)
 
     return fastest_cpu_seconds(take) / len(key)
 
@@ -174,9 +174,9 @@ def _larger_closure(repeat: Repeat, watched: StreamPlan) -> None:
             signature=replace(view.signature, classes=view.signature.classes | below),
         ),
     )
-    grown = len(materialise_closure(larger.view, larger.all_roots, larger.view.vocabulary)) / max(
-        watched.closure, 1
-    )
+    grown = len(
+        find_minimal_contradictions(larger.view, larger.all_roots, larger.view.vocabulary)
+    ) / max(watched.closure, 1)
     plain, wide = (draw_tuples(p, MANY, repeat.seed, 200_000, 10_000) for p in (watched, larger))
     ratio = fastest_cpu_seconds(lambda: columns_to_spans(larger, wide)) / fastest_cpu_seconds(
         lambda: columns_to_spans(watched, plain)

@@ -30,7 +30,7 @@ from shiq.streams.rules.syntax import (
     Variable,
     WindowedLiteral,
     constant_content,
-    string_constant,
+    make_string_constant,
 )
 
 Point = dict[str, set[Row]]
@@ -271,7 +271,9 @@ def _value(symbol: Any) -> int | str:
     if symbol.type == clingo.SymbolType.Number:
         return int(symbol.number)
     return (
-        string_constant(symbol.string) if symbol.type == clingo.SymbolType.String else str(symbol)
+        make_string_constant(symbol.string)
+        if symbol.type == clingo.SymbolType.String
+        else str(symbol)
     )
 
 
