@@ -30,7 +30,7 @@ class RecentIds:
     span: parameter of the methods, how long an id is remembered: the window plus the lateness.
 
     >>> ids = RecentIds()
-    >>> ids.add("a", 5)
+    >>> ids.add_id("a", 5)
     >>> ids.is_known("a", 8, span=3), ids.is_known("a", 9, span=3), ids.is_known("b", 5, span=3), ids.is_known(None, 5, span=3)
     (True, False, False, False)
     """
