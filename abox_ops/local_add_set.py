@@ -17,7 +17,7 @@ from shiq.abox_ops.labels.label_calculus import EMPTY, Label
 from shiq.abox_ops.modules.add_set import ROLES, AddSetColumns, AddSetModules, clause_index
 from shiq.abox_ops.patch.patch import Patch
 from shiq.answers.result import PulledIn
-from shiq.columns.arrays import Ints, distinct, is_row_in, set_difference, unique
+from shiq.columns.arrays import Ints, distinct_with_inverse, is_row_in, set_difference, unique
 from shiq.columns.rows import SAME
 from shiq.model.abox import individuals_of
 from shiq.model.clause import ClausalTBox
@@ -61,7 +61,7 @@ class LocalAddSet(AddSetModules):
         """Count the pulled-in elements by reason, most frequent first."""
         found = self.columns
         pulled = set_difference(found.region, found.touched_elements)
-        codes, which, _ = distinct(found.pulled_in.codes(found.graph)[pulled])
+        codes, which, _ = distinct_with_inverse(found.pulled_in.codes(found.graph)[pulled])
         told = []
         for i, code in enumerate(codes.tolist()):
             elements = pulled[which == i]
@@ -212,7 +212,7 @@ class LocalAddSet(AddSetModules):
         old = known[~told & (node[known] < FRESH)]
         before, (elements, place, _) = (
             index.calculus.table.labels,
-            distinct(index.equality.group_of(node[old])),
+            distinct_with_inverse(index.equality.group_of(node[old])),
         )
         for i, number in zip(old.tolist(), index.labels.label_of(elements)[place].tolist()):
             found[i] = before[number]

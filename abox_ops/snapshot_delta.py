@@ -28,12 +28,12 @@ from shiq.columns.arrays import (
     Table,
     group_minimum,
     is_in,
-    overlay,
+    overlay_changes,
     row_changes,
     set_difference,
     unique,
 )
-from shiq.columns.rows import NODES, SAME, Names
+from shiq.columns.rows import NODES, SAME, NameNumbering
 from shiq.model import Assertion, Literal
 from shiq.model.abox import ABox
 from shiq.model.roles import Role
@@ -68,7 +68,7 @@ class SnapshotDelta:
     complex: list[Assertion]
     labels: list[Label]
     vanished_nodes: Ints
-    names: Names
+    names: NameNumbering
     negated_roles: frozenset[Role]
     negated_properties: frozenset[str]
 
@@ -297,7 +297,9 @@ class _DeltaBuilder:
             "outside": outside.classes.by_member,
             "certified": outside.modules.by_member,
         }
-        found = {name: overlay(table, *rows[name]).changes() for name, table in tables.items()}
+        found = {
+            name: overlay_changes(table, *rows[name]).changes() for name, table in tables.items()
+        }
         return found | {f"{name}_members": found[name] for name in ("outside", "certified")}
 
     def _element_changes(self, renewal: Renewal) -> tuple[list[Label], tuple[Columns, Columns]]:

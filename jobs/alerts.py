@@ -16,7 +16,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from shiq.errors import ShiqError, UsageError
-from shiq.files import read_secret, write_atomically
+from shiq.files import resolve_secret, write_atomically
 from shiq.jobs.history import TIME, HistoryRow, batch_name
 from shiq.remote.place import LOOPBACK
 from shiq.support import pluralize
@@ -36,7 +36,7 @@ def _parse_address(given: str) -> str:
     """Check the address of one webhook, and read it if it is kept secret. Raises: UsageError,
     InputError.
     """
-    address = read_secret(given, "--notify").strip()
+    address = resolve_secret(given, "--notify").strip()
     try:
         parts = urlsplit(address)
         host, _ = parts.hostname or "", parts.port
@@ -91,13 +91,13 @@ def _post_payload(address: str, row: HistoryRow, store: str) -> str:
     from urllib.error import HTTPError
     from urllib.request import Request
 
-    from shiq.remote.web import send
+    from shiq.remote.web import send_request
 
     host = urlsplit(address).hostname or ""
     content = json.dumps(_message_payload(host, row, store)).encode()
     request = Request(address, content, {"Content-Type": "application/json"}, method="POST")
     try:
-        with send(request, POST_SECONDS):
+        with send_request(request, POST_SECONDS):
             return ""
     except HTTPError as error:
         why = f"it answered {error.code}"

@@ -36,7 +36,7 @@ from shiq.answers.verdict import drop_empty
 from shiq.errors import ShiqError
 from shiq.files import write_atomically
 from shiq.jobs.store.files import HISTORY, stage_file
-from shiq.remote.place import Place, file_at, place_of, remove
+from shiq.remote.place import StoreLocation, local_file, parse_location, remove_file
 from shiq.support import pluralize
 
 if TYPE_CHECKING:
@@ -241,14 +241,14 @@ def _input_names(given: Any) -> tuple[str, ...]:
 # --- files ----------------------------------------------------------------------------------------
 
 
-def write_row(store: str | Place, row: HistoryRow, keep_days: int = 400) -> str:
+def write_row(store: str | StoreLocation, row: HistoryRow, keep_days: int = 400) -> str:
     """Write ``row`` beside ``store``, and fold what is older than ``keep_days``.
 
     Returns: why that failed, or an empty text. A history that cannot be written must not change
     what a check answers.
     """
     try:
-        place = place_of(store)
+        place = parse_location(store)
         _write_rows(place, f"{HISTORY}/{row.id}.json", [row.to_dict()])
         if isinstance(place, Path):
             # In an object store each file is a request: `shiq compact` folds there.
@@ -258,7 +258,7 @@ def write_row(store: str | Place, row: HistoryRow, keep_days: int = 400) -> str:
     return ""
 
 
-def fold_old_rows(store: Place, keep_days: int = 400) -> int:
+def fold_old_rows(store: StoreLocation, keep_days: int = 400) -> int:
     """Fold the rows that are older than ``keep_days`` into one file; return how many.
 
     What was folded is removed afterwards. Of two that fold at once each writes the same rows, and
@@ -288,13 +288,13 @@ def fold_old_rows(store: Place, keep_days: int = 400) -> int:
         [row.to_dict() for row in rows.values()],
     )
     for name in taken:
-        remove(store, f"{HISTORY}/{name}")
+        remove_file(store, f"{HISTORY}/{name}")
     return len(old)
 
 
-def read_history(store: str | Place) -> tuple[list[HistoryRow], list[str]]:
+def read_history(store: str | StoreLocation) -> tuple[list[HistoryRow], list[str]]:
     """Read the rows of a store, the oldest first, and name the files that could not be read."""
-    place = place_of(store)
+    place = parse_location(store)
     rows: dict[str, HistoryRow] = {}
     for _ in range(3):
         unread: list[str] = []
@@ -319,23 +319,25 @@ def read_history(store: str | Place) -> tuple[list[HistoryRow], list[str]]:
 _DAMAGES = (OSError, ValueError, TypeError, KeyError, AttributeError)
 
 
-def _file_names(store: Place) -> list[str]:
+def _file_names(store: StoreLocation) -> list[str]:
     """Names of the files of a store's history."""
     if isinstance(store, Path):
         with suppress(FileNotFoundError):
             return sorted(x.name for x in os.scandir(store / HISTORY) if x.name.endswith(".json"))
         return []
     inside = f"{HISTORY}/"
-    return sorted(name.removeprefix(inside) for name, _ in store.names() if name.startswith(inside))
+    return sorted(
+        name.removeprefix(inside) for name, _ in store.files_with_times() if name.startswith(inside)
+    )
 
 
-def _read_rows(store: Place, name: str) -> Iterator[HistoryRow]:
+def _read_rows(store: StoreLocation, name: str) -> Iterator[HistoryRow]:
     """Read the rows of one file."""
-    lines = file_at(store, f"{HISTORY}/{name}").read_text("utf-8").splitlines()
+    lines = local_file(store, f"{HISTORY}/{name}").read_text("utf-8").splitlines()
     return map(row_from, map(json.loads, lines))
 
 
-def _write_rows(store: Place, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
+def _write_rows(store: StoreLocation, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
     """Write rows to one file, in one step."""
     text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     with stage_file(store, name) as path:

@@ -104,7 +104,7 @@ Listener = Callable[[str, int, int], None]
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
-def enter_stage(stage: str, done: int = 0, total: int = 0) -> None:
+def report_stage(stage: str, done: int = 0, total: int = 0) -> None:
     """Report that ``stage`` is under way, with ``done`` of ``total``."""
     listener = _listener.get()
     if listener is not None:
@@ -117,8 +117,8 @@ def report_stages_to(listener: Listener | None) -> Iterator[None]:
 
     >>> heard = []
     >>> with report_stages_to(lambda *stage: heard.append(stage)):
-    ...     enter_stage("indexing", 1, 2)
-    >>> enter_stage("certifying")
+    ...     report_stage("indexing", 1, 2)
+    >>> report_stage("certifying")
     >>> heard
     [('indexing', 1, 2)]
     """

@@ -24,7 +24,7 @@ BUILD_ANEW: Final = "`shiq index --tbox T --store DIR --replace ABOX…`"
 NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-def at_store(text: str, store: object) -> str:
+def fill_in_store(text: str, store: object) -> str:
     """Put the path of ``store`` into the commands in ``text`` that name it as DIR."""
     if not str(store):
         return text
@@ -67,7 +67,7 @@ class StoreError(OperationalError):
     """
 
     def __init__(self, message: str, remedy: str = "", store: object = "") -> None:
-        super().__init__(message, at_store(remedy, store))
+        super().__init__(message, fill_in_store(remedy, store))
 
 
 class ReasonerError(OperationalError):

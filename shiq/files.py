@@ -45,7 +45,7 @@ def report_write_errors(path: Path, remedy: str = "") -> Iterator[None]:
         ) from error
 
 
-def read_secret(given: str, option: str) -> str:
+def resolve_secret(given: str, option: str) -> str:
     """Return what `option` was given, read from a variable or file where it says ``env:NAME`` or
     ``file:PATH``.
 

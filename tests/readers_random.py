@@ -26,7 +26,7 @@ import pyoxigraph as ox
 from shiq.errors import InputError
 from shiq.inputs.sources import FileSource, source_of
 from shiq.model import RDF, XSD, Literal
-from shiq.rdf.triples import BLANK, Rejects, Triples, numbered_labels
+from shiq.rdf.triples import BLANK, Rejects, Triples, number_labels
 from shiq.rdf.turtle import read_turtle
 from shiq.rdf.xml import read_xml
 from tests.documents_random import BASE, RdfXml, Turtle
@@ -107,7 +107,7 @@ def ours(source: FileSource, *, turtle: bool = False) -> tuple[list[ox.Quad], in
     triples.begin_source("x")
     with_base = _Based(**vars(source))
     try:
-        (read_turtle if turtle else read_xml)(with_base, triples, numbered_labels("s"), rejects)
+        (read_turtle if turtle else read_xml)(with_base, triples, number_labels("s"), rejects)
     except InputError:
         return [], 1
     terms = [

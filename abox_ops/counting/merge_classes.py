@@ -29,7 +29,7 @@ from shiq.abox_ops.elements.quotient import component_minima
 from shiq.abox_ops.labels.label_calculus import CompiledClause
 from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
-from shiq.columns.arrays import NONE, Ints, distinct, row_codes, unique
+from shiq.columns.arrays import NONE, Ints, distinct_with_inverse, row_codes, unique
 
 
 class MergeClasses:
@@ -66,7 +66,7 @@ class MergeClasses:
         known = len(self._outside_class)
         if known < len(self.graph):
             number = np.arange(known, len(self.graph), dtype=np.int64)
-            _, inverse, example = distinct(self.graph.group[known:])
+            _, inverse, example = distinct_with_inverse(self.graph.group[known:])
             self._outside_class = np.concatenate([self._outside_class, number[example][inverse]])
         return self._outside_class
 
@@ -94,7 +94,7 @@ class MergeClasses:
         outer = outer[~flags_at(self._is_contradictory, rep[outer])]
         element, code = rep[outer], out[outer] * 2
         if (element != outer).any():
-            once = distinct(row_codes(code, element))[2]
+            once = distinct_with_inverse(row_codes(code, element))[2]
             code, element = code[once], element[once]
         return np.concatenate([self._class[inner] * 2 + 1, code]), np.concatenate([inner, element])
 
@@ -121,7 +121,7 @@ class MergeClasses:
     def class_sizes(self, elements: Ints) -> Ints:
         """Number of elements in the merge class of each of ``elements``."""
         codes = self.class_codes(elements)
-        found, inverse, _ = distinct(self.members(codes)[0])
+        found, inverse, _ = distinct_with_inverse(self.members(codes)[0])
         sizes: Ints = np.bincount(inverse)[np.searchsorted(found, codes)] if len(codes) else codes
         return sizes
 
@@ -132,7 +132,7 @@ class MergeClasses:
         model's class less the elements in I.
         """
         known = self._answers.setdefault(clause.index, {})
-        codes, inverse, _ = distinct(self.class_codes(elements))
+        codes, inverse, _ = distinct_with_inverse(self.class_codes(elements))
         new = np.array([c for c in codes.tolist() if c not in known], np.int64)
         if len(new):
             code, member = self.members(new)

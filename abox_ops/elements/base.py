@@ -24,21 +24,21 @@ from shiq.columns.arrays import (
     OverlayTable,
     Table,
     array_table,
-    distinct,
+    distinct_with_inverse,
     is_in,
-    overlay,
+    overlay_changes,
     set_difference,
     unique,
 )
 from shiq.columns.rows import (
     ROW_COLUMNS,
-    Names,
+    NameNumbering,
     abox_rows,
+    are_string_columns,
     are_strings,
-    are_strings_in,
     assertion_count,
     complex_rows,
-    positions_of,
+    individual_positions,
     used_individuals,
 )
 from shiq.model import Assertion, Literal, TBox
@@ -57,7 +57,7 @@ class Base(Protocol):
     """The assertions of A as sorted tables, by node."""
 
     @property
-    def names(self) -> Names:
+    def names(self) -> NameNumbering:
         """Dictionaries of class and property names."""
 
     def __len__(self) -> int:
@@ -95,7 +95,7 @@ class Base(Protocol):
 class ArrayBase:
     """An `ABox` as sorted arrays. A node is the position in ``terms``."""
 
-    names: Names
+    names: NameNumbering
     terms: list[str]
     literals: list[Literal]
     complex: tuple[Assertion, ...]
@@ -159,10 +159,10 @@ def array_base(abox: ABox, order: Ints | None = None) -> ArrayBase:
     complex_ = tuple(dict.fromkeys(abox.complex))
     rows = abox_rows(abox, node, literal)
     rows["complex"] = complex_rows(
-        complex_, {term: int(node[i]) for term, i in positions_of(abox).items()}
+        complex_, {term: int(node[i]) for term, i in individual_positions(abox).items()}
     )
     return ArrayBase(
-        Names(
+        NameNumbering(
             Interner(abox.classes), Interner(abox.object_properties), Interner(abox.data_properties)
         ),
         [abox.individuals[i] for i in order.tolist()],
@@ -246,10 +246,10 @@ class StoreBase:
     store: StoredSnapshot
 
     @cached_property
-    def names(self) -> Names:
+    def names(self) -> NameNumbering:
         """Dictionaries of class and property names."""
         store = self.store
-        return Names(
+        return NameNumbering(
             Interner(store.classes),
             Interner(store.object_properties),
             Interner(store.data_properties),
@@ -281,11 +281,11 @@ class StoreBase:
 
     def are_strings(self, literals: Ints) -> Bools:
         """Decide whether each literal, given by id, is a legal string."""
-        found, which, _ = distinct(literals)
+        found, which, _ = distinct_with_inverse(literals)
         rows = self.store.table("literals").rows_of(found)
         if len(rows["literal"]) != len(found):
             return are_strings(self.store.literals_of(literals))
-        return are_strings_in(rows["lexical"], rows["datatype"], rows["language"])[which]
+        return are_string_columns(rows["lexical"], rows["datatype"], rows["language"])[which]
 
     def complex_of(self, rows: Columns) -> list[Assertion]:
         """The assertion of each row of the table ``complex``."""
@@ -311,7 +311,7 @@ class OverlayBase:
     """
 
     base: Base
-    names: Names
+    names: NameNumbering
     terms: list[str]
     literals: list[Literal]
     tables: dict[str, OverlayTable]
@@ -391,7 +391,7 @@ def as_overlay(base: Base) -> OverlayBase:
     if isinstance(base, OverlayBase):
         return base
     nothing = {name: dict.fromkeys(columns, NONE) for name, columns in ROW_COLUMNS.items()}
-    tables = {name: overlay(base.table(name), rows, rows) for name, rows in nothing.items()}
+    tables = {name: overlay_changes(base.table(name), rows, rows) for name, rows in nothing.items()}
     return OverlayBase(base, base.names, [], [], tables, NONE)
 
 
@@ -401,7 +401,7 @@ def remove_rows(base: Base, removed: dict[str, Columns]) -> OverlayBase:
     """
     under = as_overlay(base)
     tables = {
-        name: overlay(table, dict.fromkeys(ROW_COLUMNS[name], NONE), removed[name])
+        name: overlay_changes(table, dict.fromkeys(ROW_COLUMNS[name], NONE), removed[name])
         for name, table in under.tables.items()
     }
     touched = unique(np.concatenate([rows["node"] for rows in removed.values()]))

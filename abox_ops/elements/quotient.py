@@ -19,11 +19,11 @@ from shiq.columns.arrays import (
     Ints,
     Table,
     array_table,
-    distinct,
+    distinct_with_inverse,
     group_minimum,
+    insertion_points,
     is_in,
-    overlay,
-    positions,
+    overlay_changes,
     set_difference,
     unique,
 )
@@ -125,7 +125,7 @@ class StoredPartition:
         rows = self.by_member.rows_of(ids)
         if not len(rows["member"]):
             return ids
-        position = np.minimum(positions(rows["member"], ids), len(rows["member"]) - 1)
+        position = np.minimum(insertion_points(rows["member"], ids), len(rows["member"]) - 1)
         found: Ints = np.where(rows["member"][position] == ids, rows["group"][position], ids)
         return found
 
@@ -147,7 +147,8 @@ class StoredPartition:
     def change_rows(self, added: Columns, removed: Columns) -> StoredPartition:
         """Overlay both tables with (member, group) rows to be ``added`` and ``removed``."""
         return StoredPartition(
-            overlay(self.by_member, added, removed), overlay(self.by_group, added, removed)
+            overlay_changes(self.by_member, added, removed),
+            overlay_changes(self.by_group, added, removed),
         )
 
     def assign_groups(self, members: Ints, groups: Ints) -> StoredPartition:
@@ -171,7 +172,7 @@ def drop_single_groups(member: Ints, group: Ints) -> tuple[Ints, Ints]:
     """Drop the rows of groups with one member; each group is named by its least member."""
     if not len(member):
         return member, group
-    _, which, _ = distinct(group)
+    _, which, _ = distinct_with_inverse(group)
     least = group_minimum(which, member, int(which.max()) + 1)
     crowded = np.bincount(which)[which] > 1
     return member[crowded], least[which[crowded]]

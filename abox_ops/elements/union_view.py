@@ -17,19 +17,19 @@ from shiq.columns.arrays import (
     Columns,
     Ints,
     array_table,
+    insertion_points,
     is_row_in,
-    positions,
     unique,
 )
 from shiq.columns.rows import (
     ROW_COLUMNS,
     SAME,
-    Names,
+    NameNumbering,
     abox_rows,
     assertion_count,
     complex_rows,
+    individual_positions,
     literal_key,
-    positions_of,
     used_individuals,
 )
 from shiq.model.abox import ABox
@@ -41,7 +41,7 @@ class Batch:
     complex assertions have ids from `FRESH` on.
     """
 
-    names: Names
+    names: NameNumbering
     terms: list[str]
     literals: list[owl.Literal]
     complex: tuple[owl.Assertion, ...]
@@ -56,7 +56,7 @@ class Batch:
         return assertion_count({name: table.columns for name, table in self.tables.items()})
 
 
-def encode_batch(base: Base, abox: ABox, names: Names) -> Batch:
+def encode_batch(base: Base, abox: ABox, names: NameNumbering) -> Batch:
     """Encode ``abox`` as tables with the ids of ``base``; new class and property names are added to
     ``names``.
     """
@@ -72,7 +72,7 @@ def encode_batch(base: Base, abox: ABox, names: Names) -> Batch:
     _renumber_names(rows, abox, names)
     complex_ = tuple(dict.fromkeys(abox.complex))
     rows["complex"] = complex_rows(
-        complex_, {term: int(node[i]) for term, i in positions_of(abox).items()}, FRESH
+        complex_, {term: int(node[i]) for term, i in individual_positions(abox).items()}, FRESH
     )
     fresh = [terms[i] for i in is_fresh.nonzero()[0].tolist()]
     return Batch(
@@ -84,7 +84,7 @@ def encode_batch(base: Base, abox: ABox, names: Names) -> Batch:
     )
 
 
-def _renumber_names(rows: dict[str, Columns], abox: ABox, names: Names) -> None:
+def _renumber_names(rows: dict[str, Columns], abox: ABox, names: NameNumbering) -> None:
     """Replace the ids of classes and properties in ``rows`` by those in ``names``, in place."""
     classes = np.array([names.classes.intern(name) for name in abox.classes], np.int64)
     roles = np.array(
@@ -139,7 +139,7 @@ def _are_edges_in_base(base: Base, rows: Columns) -> Bools:
     known = np.where(nodes < FRESH, nodes, -1)
     degree = np.zeros(len(nodes), np.int64)
     degree[known >= 0] = table.degrees(known[known >= 0])
-    mine, other = (degree[positions(nodes, end)] for end in (node, neighbour))
+    mine, other = (degree[insertion_points(nodes, end)] for end in (node, neighbour))
     forward = role % 2 == 0
     chosen = ((mine < other) | (mine == other) & forward).nonzero()[0]
     theirs = table.rows_of(node[chosen])
@@ -211,7 +211,7 @@ class UnionView:
     inserted_tables: dict[str, ArrayTable]
 
     @property
-    def names(self) -> Names:
+    def names(self) -> NameNumbering:
         """Dictionaries of class and property names."""
         return self.batch.names
 

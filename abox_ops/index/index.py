@@ -28,11 +28,11 @@ from shiq.columns.arrays import (
     array_table,
     concatenate,
     group_minimum,
-    positions,
+    insertion_points,
     unique,
 )
-from shiq.columns.rows import ROW_COLUMNS, SAME, Names
-from shiq.deadline import enter_stage
+from shiq.columns.rows import ROW_COLUMNS, SAME, NameNumbering
+from shiq.deadline import report_stage
 from shiq.model import (
     THING,
     Class,
@@ -61,7 +61,7 @@ class ToldLabelTable:
     def label_of(self, elements: Ints) -> Ints:
         """The label id of each element."""
         rows = self.table.rows_of(elements)
-        found: Ints = rows["label"][positions(rows["element"], elements)]
+        found: Ints = rows["label"][insertion_points(rows["element"], elements)]
         return found
 
 
@@ -143,7 +143,7 @@ def build_index(tbox: owl.TBox, roles: RoleBox, base: Base) -> Index:
     graph.label = calculus.table.join(
         asserted_labels(calculus, graph, everyone), refuted_labels(calculus, graph, everyone)
     )
-    enter_stage("indexing: inferring classes of individuals")
+    report_stage("indexing: inferring classes of individuals")
     saturate(calculus, graph, np.ones(len(graph), np.bool_))
     negated_roles, negated_properties = negative_vocabulary(complex_, roles)
     reps = graph.representatives()
@@ -174,7 +174,7 @@ def merge_classes(calculus: NumberedCalculus, graph: Graph) -> Ints:
     from shiq.abox_ops.counting.groups import CountedGraph
     from shiq.abox_ops.counting.merge_classes import MergeClasses
 
-    enter_stage("indexing: counting neighbours")
+    report_stage("indexing: counting neighbours")
     everyone = flags(len(graph), graph.representatives())
     clash = calculus.table.clashes(graph.label)
     counted = CountedGraph(calculus, graph, lambda: graph.label)
@@ -214,7 +214,7 @@ def complex_assertions_of(base: Base) -> list[owl.Assertion]:
 
 
 def needed_vocabulary(
-    names: Names, classes: Ints, complex: Sequence[owl.Assertion], roles: RoleBox
+    names: NameNumbering, classes: Ints, complex: Sequence[owl.Assertion], roles: RoleBox
 ) -> Extra:
     """The names and definitions that a TBox needs for assertions on ``classes`` and for the
     ``complex`` ones.
@@ -305,7 +305,7 @@ class CalculusCache:
     source: TBox
     roles: RoleBox
     index: Index
-    names: Names
+    names: NameNumbering
     _latest: list[NumberedCalculus] = field(default_factory=list, repr=False)
 
     def tbox_with_insertions(self, union: UnionView) -> SimplifiedTBox:
@@ -338,7 +338,7 @@ class CalculusCache:
         return frozenset((*index.extra, *(Class(atom) for atom in atoms if isinstance(atom, str))))
 
     def calculus_for(
-        self, simplified: SimplifiedTBox, criterion: str, names: Names
+        self, simplified: SimplifiedTBox, criterion: str, names: NameNumbering
     ) -> NumberedCalculus:
         """Return the cached calculus of ``criterion`` over ``simplified``.
 
@@ -346,7 +346,7 @@ class CalculusCache:
         """
         index = self.index
         as_before = simplified is index.simplified_tbox and (
-            names is index.calculus.names or names.sizes() == self.names.sizes()
+            names is index.calculus.names or names.counts() == self.names.counts()
         )
         if criterion != "definition7":
             crowded = len(index.calculus.table.labels) > _REMEMBERED
@@ -354,7 +354,7 @@ class CalculusCache:
                 return index.calculus
             for known in self._latest:
                 same = known.tbox is simplified.clauses and (
-                    known.names is names or known.names.values() == names.values()
+                    known.names is names or known.names.texts() == names.texts()
                 )
                 if same and len(known.table.labels) <= _REMEMBERED:
                     return known

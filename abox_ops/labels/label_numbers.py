@@ -20,7 +20,15 @@ from shiq.abox_ops.labels.label_calculus import (
     clashes,
     join,
 )
-from shiq.columns.arrays import NONE, TINY, Ints, distinct, order_codes, row_codes, unique
+from shiq.columns.arrays import (
+    NONE,
+    TINY,
+    Ints,
+    distinct_with_inverse,
+    order_codes,
+    row_codes,
+    unique,
+)
 from shiq.model.roles import Role
 
 Bools = npt.NDArray[np.bool_]
@@ -35,7 +43,7 @@ def apply_to_distinct(keys: Ints, value: Callable[[int], int]) -> Ints:
     if len(keys) <= TINY:
         values = {key: value(key) for key in sorted(set(keys.tolist()))}
         return np.array([values[key] for key in keys.tolist()], np.int64)
-    found, inverse, _ = distinct(keys)
+    found, inverse, _ = distinct_with_inverse(keys)
     return np.fromiter(map(value, found.tolist()), np.int64, len(found))[inverse]
 
 
@@ -159,7 +167,7 @@ class LabelNumbers:
         # Codes as near to each other as the labels there are: a table over them is cheaper than
         # sorting them.
         size = len(self.labels)
-        found, inverse, _ = distinct(number[mask] * size + ids)
+        found, inverse, _ = distinct_with_inverse(number[mask] * size + ids)
         found = found // size * _CAPACITY + found % size
         listed = list(self._masks)
         return self._restrict_each_memo.get_or_compute(
@@ -368,5 +376,5 @@ def distinct_rows(*columns: Ints) -> tuple[list[tuple[int, ...]], Ints]:
         rows = list(zip(*(column.tolist() for column in columns)))
         rank = {row: i for i, row in enumerate(sorted(set(rows)))}
         return list(rank), np.array([rank[row] for row in rows], np.int64)
-    _, inverse, example = distinct(row_codes(*map(order_codes, columns)))
+    _, inverse, example = distinct_with_inverse(row_codes(*map(order_codes, columns)))
     return list(zip(*(column[example].tolist() for column in columns))), inverse

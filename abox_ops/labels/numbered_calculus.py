@@ -21,7 +21,7 @@ from shiq.abox_ops.labels.label_numbers import (
     distinct_rows,
 )
 from shiq.columns.arrays import Columns, Ints, unique
-from shiq.columns.rows import STRING, Names, are_strings
+from shiq.columns.rows import STRING, NameNumbering, are_strings
 from shiq.model.clause import ClausalTBox, DataAtMost
 from shiq.model.roles import Role
 
@@ -42,7 +42,7 @@ class NumberedCalculus:
     def __init__(
         self,
         tbox: ClausalTBox,
-        names: Names,
+        names: NameNumbering,
         labels: Sequence[Label] = (EMPTY,),
         like: NumberedCalculus | None = None,
     ) -> None:

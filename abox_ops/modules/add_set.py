@@ -24,7 +24,15 @@ from shiq.abox_ops.labels.label_calculus import CompiledClause
 from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.answers.verdict import Verdict
-from shiq.columns.arrays import NONE, Columns, Ints, distinct, is_in, row_codes, set_difference
+from shiq.columns.arrays import (
+    NONE,
+    Columns,
+    Ints,
+    distinct_with_inverse,
+    is_in,
+    row_codes,
+    set_difference,
+)
 from shiq.model.roles import RoleBox
 from shiq.reasoner.protocol import Answer, Module
 from shiq.support import LazySequence
@@ -133,7 +141,7 @@ class AddSetModules:
         rest = set_difference(found.region, found.contradictory)
         is_linked = is_in(rest, self._linked_elements())
         plain, linked = rest[~is_linked], rest[is_linked]
-        kinds, which, _ = distinct(found.kept_labels[plain])
+        kinds, which, _ = distinct_with_inverse(found.kept_labels[plain])
         alone = {kind: self._label_module(kind) for kind in kinds.tolist()}
         others = self._component_modules(linked, alone) if len(linked) else []
 
@@ -283,7 +291,7 @@ def _distinct_edges(rows: Columns) -> Columns:
     """Drop repeated rows of edges."""
     if not len(rows["a"]):
         return rows
-    kept = distinct(row_codes(*rows.values()))[2]
+    kept = distinct_with_inverse(row_codes(*rows.values()))[2]
     return {name: column[kept] for name, column in rows.items()}
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
-from shiq.columns.arrays import Columns, Ints, distinct, distinct_pairs, is_in, unique
+from shiq.columns.arrays import Columns, Ints, distinct_pairs, distinct_with_inverse, is_in, unique
 from shiq.model import DataRange, Literal
 from shiq.model.clause import DataAtLeast, DataAtMost
 
@@ -42,14 +42,14 @@ class ClassValues:
         self._calculus, self._classes = calculus, classes
         self._members = members[1]
         self._place = classes.searchsorted(members[0])
-        self._labels, self._label, _ = distinct(
+        self._labels, self._label, _ = distinct_with_inverse(
             calculus.table.restrict_all(labels, calculus.data_clause_mask)
         )
         order = members[1].argsort()
         owner = order[members[1][order].searchsorted(rows["element"])]
         self._class_of_row, self._element = self._place[owner], rows["element"]
         self._property = rows["property"]
-        numbers, self._literal, _ = distinct(rows["literal"])
+        numbers, self._literal, _ = distinct_with_inverse(rows["literal"])
         self._literals = literals(numbers)
         self._keys = self._value_numbers()
         self._counts: dict[DataAtMost, list[int]] = {}
@@ -122,7 +122,7 @@ class ClassValues:
 
         ``maybe``: undecided ones count too.
         """
-        numbers, which, _ = distinct(literals)
+        numbers, which, _ = distinct_with_inverse(literals)
         contains = self._calculus.data.theory.contains
         answers = [contains(range, self._literals[i]) for i in numbers.tolist()]
         return np.array(

@@ -18,8 +18,8 @@ from shiq.abox_ops.labels.label_calculus import CompiledClause
 from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.modules.class_values import ClassValues
-from shiq.columns.arrays import NONE, Columns, Ints, distinct, row_codes, unique
-from shiq.deadline import enter_stage
+from shiq.columns.arrays import NONE, Columns, Ints, distinct_with_inverse, row_codes, unique
+from shiq.deadline import report_stage
 from shiq.model.clause import DataAtMost
 from shiq.model.roles import Role
 
@@ -183,7 +183,7 @@ class OpenAssertions:
         """
         calculus = self.calculus
         names = calculus.names.data_properties.values
-        _, which, example = distinct(literal)
+        _, which, example = distinct_with_inverse(literal)
         alike = calculus.are_indistinct_strings(
             property, self.graph.union.are_strings(literal[example])[which]
         )
@@ -192,7 +192,7 @@ class OpenAssertions:
             (p in calculus.counted_properties for p in names), np.bool_, len(names)
         )[property]
         class_ = np.where(counts, self.counts().class_codes(element), -1)
-        _, question, example = distinct(
+        _, question, example = distinct_with_inverse(
             row_codes(property, label, np.where(alike, -1, which), class_)
         )
         fetched: list[ClassValues] = []
@@ -242,7 +242,7 @@ class OpenAssertions:
         )
         rows = data_rows(self.graph, elements if seen else NONE)
         if len(rows["element"]):
-            enter_stage("checking data values")
+            report_stage("checking data values")
         kept = ~self.is_decided(rows["element"], rows["property"], rows["literal"])
         return {name: column[kept] for name, column in rows.items()}
 

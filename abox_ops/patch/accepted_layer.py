@@ -32,7 +32,7 @@ from shiq.columns.arrays import (
     OverlayTable,
     group_minimum,
     is_in,
-    overlay,
+    overlay_changes,
     replace_rows,
 )
 from shiq.columns.rows import NODES, ROW_COLUMNS
@@ -47,7 +47,7 @@ def _insert_batch(under: OverlayBase, union: UnionView) -> OverlayBase:
         rows = {
             c: renumber_from(columns[c], firsts[c]) if c in firsts else columns[c] for c in names
         }
-        tables[name] = overlay(under.tables[name], rows, dict.fromkeys(names, NONE))
+        tables[name] = overlay_changes(under.tables[name], rows, dict.fromkeys(names, NONE))
     return replace(
         under,
         names=union.names,
@@ -107,7 +107,7 @@ def lay_accepted_batch(
     )
     completion = replace(
         outside,
-        exceptional_labels=overlay(outside.exceptional_labels, *renewal["completed"]),
+        exceptional_labels=overlay_changes(outside.exceptional_labels, *renewal["completed"]),
         classes=outside.classes.change_rows(*renewal["outside"]),
         modules=outside.modules.change_rows(*renewal["certified"]),
         label_of=calculus.table.labels.__getitem__,

@@ -26,7 +26,7 @@ from shiq.abox_ops.patch.patch import Patch, RoundSteps
 from shiq.abox_ops.patch.told_plus import report_told_clash
 from shiq.abox_ops.patch.widening_loop import PatchOutcome, decide_patch
 from shiq.columns.arrays import NONE, Ints, array_table, group_minimum, unique
-from shiq.deadline import enter_stage
+from shiq.deadline import report_stage
 from shiq.model.roles import RoleBox
 
 
@@ -101,7 +101,7 @@ def certify_base(
 
     If A is inconsistent, or undecided under an assumption, the model contains told literals alone.
     """
-    enter_stage("certifying: completing the model")
+    report_stage("certifying: completing the model")
     calculus = index.calculus
     graph = Graph(view_without_batch(base), roles, index.base_elements())
     everyone = graph.locate(unique(graph.base_elements.keys_of(base.nodes())))
@@ -114,7 +114,7 @@ def certify_base(
     refuted: list[bool] = []
     found = decide_patch(patch, replace(inquiry, on_inconsistent=lambda: refuted.append(True)))
     if index.is_contradictory or refuted or not found.is_consistent:
-        enter_stage("certifying: counting neighbours")
+        report_stage("certifying: counting neighbours")
         counted = CountedGraph(calculus, graph, lambda: graph.label)
         counts = MergeClasses(counted, np.ones(len(graph), np.bool_))
         return BaseCertificate(

@@ -18,7 +18,7 @@ from shiq.abox_ops.labels.label_calculus import EMPTY, Label
 from shiq.abox_ops.labels.label_guesses import LabelGuesses
 from shiq.abox_ops.labels.label_numbers import Bools, apply_to_distinct
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
-from shiq.columns.arrays import Ints, Table, positions, replace_rows, set_difference, unique
+from shiq.columns.arrays import Ints, Table, insertion_points, replace_rows, set_difference, unique
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class CertifiedModel:
         if len(self.exceptional_labels) and len(old):
             rows = self.exceptional_labels.rows_of(keys[old])
             label = apply_to_distinct(rows["label"], lambda i: completed_number(self.label_of(i)))
-            at = positions(rows["element"], keys[old])
+            at = insertion_points(rows["element"], keys[old])
             here = at < len(rows["element"])
             here[here] = rows["element"][at[here]] == keys[old][here]
             found[old[here]] = label[at[here]]

@@ -28,7 +28,7 @@ from shiq.abox_ops.modules.open_assertions import (
 from shiq.abox_ops.patch.certified_model import CertifiedModel
 from shiq.abox_ops.patch.effort import EffortColumns
 from shiq.abox_ops.patch.told_turns import ToldTurns
-from shiq.columns.arrays import NONE, Ints, distinct, is_row_in, row_codes
+from shiq.columns.arrays import NONE, Ints, distinct_with_inverse, is_row_in, row_codes
 from shiq.model.roles import Role
 
 # Elements that a round of a patch has to look at again: those that changed since they were last
@@ -356,11 +356,11 @@ def roles_between(
     source, role, target = graph.edges.half_edges(flags(len(graph), first))
     between = is_row_in([source, target], [first, second])
     source, role, target = source[between], role[between], target[between]
-    _, pair, _ = distinct(
+    _, pair, _ = distinct_with_inverse(
         row_codes(np.concatenate([first, source]), np.concatenate([second, target]))
     )
     edge, pair = pair[len(first) :], pair[: len(first)]
-    once = distinct(row_codes(edge, role))[2]
+    once = distinct_with_inverse(row_codes(edge, role))[2]
     edge, role = edge[once], role[once]
     order = np.lexsort((role, edge))
     edge, role = edge[order], role[order]

@@ -38,7 +38,7 @@ from shiq.abox_ops.patch.inside_region import (
 )
 from shiq.abox_ops.patch.patch import is_edge_kept
 from shiq.abox_ops.patch.strides import InnerEdges
-from shiq.columns.arrays import NONE, Columns, Ints, is_in, positions, unique
+from shiq.columns.arrays import NONE, Columns, Ints, insertion_points, is_in, unique
 from shiq.model.roles import RoleBox
 
 
@@ -197,7 +197,7 @@ class RangeCertifier:
             guessed = elements[is_in(elements, assumed)]
             if not len(guessed):
                 continue
-            at = positions(every, elements)
+            at = insertion_points(every, elements)
             effort = next_effort(int(turns[at].max()), int(laid_out[at].max()), len(elements))
             around = inner.surroundings(elements, effort)
             near = np.array(list(around.plain), np.int64)

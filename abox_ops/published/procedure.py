@@ -15,7 +15,7 @@ from shiq.abox_ops.modules.add_set import AddSetColumns
 from shiq.abox_ops.modules.open_assertions import data_rows
 from shiq.abox_ops.published.remedies import Definition7, Outcome
 from shiq.abox_ops.told.told_literals import asserted_labels
-from shiq.columns.arrays import Columns, Ints, concatenate, distinct, unique
+from shiq.columns.arrays import Columns, Ints, concatenate, distinct_with_inverse, unique
 from shiq.simplify import SimplifiedTBox
 
 
@@ -251,7 +251,7 @@ def _has_feature(calculus: NumberedCalculus, rows: Columns, features: frozenset[
 
 def _is_ill_typed(calculus: NumberedCalculus, union: UnionView, rows: Columns) -> Bools:
     """Decide whether each data row has an ill-typed literal."""
-    values, which, _ = distinct(rows["literal"])
+    values, which, _ = distinct_with_inverse(rows["literal"])
     return calculus.are_ill_typed(union.literals_of(values))[which]
 
 

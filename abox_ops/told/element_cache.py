@@ -14,7 +14,7 @@ import numpy as np
 
 from shiq.abox_ops.elements.base import FRESH
 from shiq.abox_ops.elements.graph import Graph, elements_by_key
-from shiq.columns.arrays import Ints, positions, unique
+from shiq.columns.arrays import Ints, insertion_points, unique
 from shiq.columns.rows import DIFFERENT
 
 #: A role assertion from one end: role number, the other end, whether the batch inserts it.
@@ -122,7 +122,7 @@ class ElementCache:
         columns = (
             source.tolist(),
             rows["role"].tolist(),
-            stands_for[positions(met, target)].tolist(),
+            stands_for[insertion_points(met, target)].tolist(),
             rows["inserted"].tolist(),
         )
         edges, parts = self._edges, self._parts

@@ -18,7 +18,7 @@ from shiq.abox_ops.labels.label_calculus import CompiledClause
 from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus, distinct_values
 from shiq.abox_ops.told.work_list import saturate_active_by_list
-from shiq.columns.arrays import Ints, distinct, unique
+from shiq.columns.arrays import Ints, distinct_with_inverse, unique
 
 #: How many small rounds, one after another, make it a chain.
 _PATIENCE = 6
@@ -151,7 +151,7 @@ def receive_labels(calculus: NumberedCalculus, graph: Graph, element: Ints, labe
     that changed.
     """
     said = label != EMPTY_ID
-    reached, position, _ = distinct(element[said])
+    reached, position, _ = distinct_with_inverse(element[said])
     before = graph.label[reached]
     graph.label[reached] = calculus.table.close(
         calculus.table.accumulate(before, position, label[said])

@@ -23,7 +23,7 @@ from shiq.abox_ops.index.index import Extra, needed_vocabulary, negative_vocabul
 from shiq.abox_ops.labels.label_calculus import EMPTY, Label, clashes
 from shiq.abox_ops.labels.label_tables import clauses_hash, complex_text, label_rows
 from shiq.columns.arrays import NONE, Columns, array_table
-from shiq.columns.rows import DIFFERENT, SAME, Names, complex_rows, half_edge_rows
+from shiq.columns.rows import DIFFERENT, SAME, NameNumbering, complex_rows, half_edge_rows
 from shiq.errors import OperationalError
 from shiq.inputs.catalog import Catalog
 from shiq.inputs.reading import QuarantinedAssertion, Reading
@@ -70,7 +70,7 @@ from shiq.model import Assertion, Class, ClassAssertion, ObjectComplementOf
 from shiq.model.abox import ABox, Interner, individuals_of
 from shiq.model.as_json import encode
 from shiq.model.roles import Role, RoleBox, role_box
-from shiq.remote.place import Place, remove
+from shiq.remote.place import StoreLocation, remove_file
 from shiq.simplify import simplify
 
 
@@ -133,7 +133,7 @@ CertificateMaker = Callable[[BuiltStore], Certificate | None]
 
 def build(
     executor: Executor,
-    store: Place,
+    store: StoreLocation,
     ontology: Reading,
     sources: Sequence[object],
     certifying: CertificateMaker,
@@ -320,7 +320,7 @@ class _StoreBuild:
         """Delete the files of ``tables`` from the store."""
         for file in (file for files in tables.values() for file in files):
             for path in (file.path, *([lookup_path(file.path)] if file.lookup else [])):
-                remove(self.rebuild.path, path)
+                remove_file(self.rebuild.path, path)
 
     def _choose_numbering(
         self, ranges: Ranges, dictionary: Dictionary, chunks: Sequence[NumberedChunk]
@@ -433,7 +433,9 @@ class _DriverAssertions:
 
 
 @contextmanager
-def open_scratch(executor: Executor, store: Place, *, keep: bool = False) -> Iterator[Scratch]:
+def open_scratch(
+    executor: Executor, store: StoreLocation, *, keep: bool = False
+) -> Iterator[Scratch]:
     """Context manager: a folder below the ``store`` for intermediate files.
 
     The folder is removed at the end, unless ``keep``. Raises: OperationalError where a worker does
@@ -451,7 +453,7 @@ def open_scratch(executor: Executor, store: Place, *, keep: bool = False) -> Ite
         if not keep and isinstance(store, Path):
             shutil.rmtree(store / BUILDING, ignore_errors=True)
         elif not keep and not isinstance(store, Path):
-            store.clear(scratch.name)
+            store.remove_folder(scratch.name)
 
 
 def _require_shared_folder(executor: Executor, store: Path, mark: Scratch) -> None:
@@ -526,7 +528,7 @@ def _vocabulary_additions(
     """
     by_node = rare.tables()["complex"]["ordinal"].tolist()
     complex_ = [rare.complex[i] for i in dict.fromkeys(by_node)]
-    known = Names(Interner(names[KIND_CLASS]))
+    known = NameNumbering(Interner(names[KIND_CLASS]))
     return needed_vocabulary(
         known, np.flatnonzero(np.array(counts.class_counts)), complex_, rare.roles
     )

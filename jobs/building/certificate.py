@@ -26,7 +26,7 @@ from shiq.abox_ops.modules.add_set import AddSetColumns, AddSetModules
 from shiq.abox_ops.modules.decide import DrawnShapes, draw_shapes
 from shiq.abox_ops.modules.open_assertions import OpenAssertions, negated_properties
 from shiq.answers.verdict import Verdict
-from shiq.columns.arrays import Ints, distinct, unique
+from shiq.columns.arrays import Ints, distinct_with_inverse, unique
 from shiq.jobs.building.components import (
     ModuleShape,
     collect_shapes,
@@ -266,7 +266,7 @@ def _survey_range(
         graph.key[source[keeps]],
         graph.key[target[keeps]],
     )
-    used, which, _ = distinct(visible)
+    used, which, _ = distinct_with_inverse(visible)
     counts = np.bincount(which, minlength=len(used)).tolist()
     return _RangeSurvey(
         Counter({table.labels[label]: n for label, n in zip(used.tolist(), counts)}),

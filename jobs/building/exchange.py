@@ -19,7 +19,7 @@ from shiq.inputs.sources import TableSource
 from shiq.jobs.store.files import stage_file
 from shiq.rdf.source_ranges import ByteRange, Range
 from shiq.rdf.tables import TableFile
-from shiq.remote.place import Place, file_at
+from shiq.remote.place import StoreLocation, local_file
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -60,7 +60,7 @@ class Executor(Protocol):
         answer: called for each part with what arrived; gives what is received in its place.
         """
 
-    def share_access(self, place: Place) -> None:
+    def share_access(self, place: StoreLocation) -> None:
         """Let the tasks use this process's credentials for the store's location ``place``."""
 
     def cut_table(
@@ -141,7 +141,7 @@ def columns_from_senders(received: IncomingColumns, name: str) -> list[dict[str,
 class Scratch:
     """A folder or file ``name`` for intermediate data, below the location ``place`` of a store."""
 
-    place: Place
+    place: StoreLocation
     name: str
 
     def __truediv__(self, name: object) -> Scratch:
@@ -149,7 +149,7 @@ class Scratch:
 
     def path(self) -> Path:
         """The local path of the content, downloaded if the store is remote."""
-        return file_at(self.place, self.name)
+        return local_file(self.place, self.name)
 
     def stage(self) -> AbstractContextManager[Path]:
         """Context manager: a path to write to; its content appears here in one step."""

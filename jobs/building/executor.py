@@ -36,7 +36,7 @@ from shiq.jobs.building.exchange import (
     encode_columns,
 )
 from shiq.jobs.store.replacing import BUILDING
-from shiq.remote.place import Place
+from shiq.remote.place import StoreLocation
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -71,7 +71,7 @@ class ProcessExecutor:
         """Number of worker processes, at least 1."""
         return max(1, self._processes)
 
-    def share_access(self, place: Place) -> None:
+    def share_access(self, place: StoreLocation) -> None:
         """Put the files of exchanges beside the store at ``place``, where there is room for them."""
         # Where the store is, there is room for what is as large as it is.
         self._folder = place / BUILDING if isinstance(place, Path) else None

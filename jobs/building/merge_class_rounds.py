@@ -28,7 +28,7 @@ from shiq.jobs.building.told_labels import CalculusRecipe
 from shiq.jobs.building.worker import StoreKey, cached_value
 from shiq.jobs.store import Store
 from shiq.model.roles import Role, RoleBox, role_box
-from shiq.remote.place import file_at, place_of
+from shiq.remote.place import local_file, parse_location
 from shiq.simplify import simplify
 
 
@@ -50,7 +50,7 @@ class IndexedStore:
 
     def _open(self) -> tuple[StoreBase, Index, RoleBox]:
         """Open base, index and roles from the tables written so far."""
-        store = Store(place_of(self.store.path), self.store.manifest)
+        store = Store(parse_location(self.store.path), self.store.manifest)
         base = StoreBase(store)
         simplified = simplify(self.rules.tbox, self.rules.extra)
         labels = read_labels(store.table("labels").all())
@@ -84,7 +84,7 @@ def range_elements(base: StoreBase, ranges: Ranges, i: int) -> Ints:
     name = ranges.table_file_name(i)
     for file in table.version.files:
         if file.path.endswith(name):
-            found: Ints = pq.read_table(file_at(store.path, file.path), columns=["element"])[
+            found: Ints = pq.read_table(local_file(store.path, file.path), columns=["element"])[
                 "element"
             ].to_numpy()
             return found

@@ -21,9 +21,9 @@ from shiq.columns.arrays import (
     Columns,
     Ints,
     array_table,
-    distinct,
+    distinct_with_inverse,
+    insertion_points,
     is_in,
-    positions,
     row_changes,
     unique,
 )
@@ -68,7 +68,7 @@ class ModelSearchState:
         turns, elements = np.zeros((2, len(keys)), np.int64)
         for rows in map(load_columns, self.efforts):
             mine = is_in(rows["element"], keys)
-            at = positions(keys, rows["element"][mine])
+            at = insertion_points(keys, rows["element"][mine])
             np.maximum.at(turns, at, rows["turns"][mine])
             np.maximum.at(elements, at, rows["elements"][mine])
         return turns, elements
@@ -83,7 +83,9 @@ class ModelSearchState:
             if i in self.deviating:
                 rows = _read_labels(self.deviating[i], calculus)
                 mine = (owner == i).nonzero()[0]
-                place = np.minimum(positions(rows["element"], keys[mine]), len(rows["element"]) - 1)
+                place = np.minimum(
+                    insertion_points(rows["element"], keys[mine]), len(rows["element"]) - 1
+                )
                 here = rows["element"][place] == keys[mine]
                 at.append(mine[here])
                 labels.append(rows["label"][place[here]])
@@ -318,7 +320,7 @@ def linked_module_tables(i: int, ranges: Ranges) -> dict[str, Columns]:
     own = load_columns(ranges.folder(i) / "by_component")
     mine = is_in(own["node"], linked)
     rows = load_columns(ranges.folder(i) / "members")
-    _, which, _ = distinct(rows["name"])
+    _, which, _ = distinct_with_inverse(rows["name"])
     several = np.bincount(which)[which] > 1
     tables = {
         "certified": array_table(

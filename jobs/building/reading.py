@@ -34,11 +34,11 @@ from shiq.rdf.range_reports import (
     RangeReport,
     VocabularyContext,
     entity_iris,
-    first_lines,
-    is_of_unknown_property,
+    is_about_unknown_property,
+    line_offsets,
     merge_leftovers,
-    refuse_no_triples,
-    rejects_of,
+    merge_rejects,
+    refuse_if_no_triples,
     with_source_lines,
 )
 from shiq.rdf.reader import _own_axiom_test, _SourceReader
@@ -117,7 +117,7 @@ def read_sources(
     ledger, leftovers = Counter(rare.ledger), [*rare.leftovers, *merge_leftovers(reports)]
     for report in reports:
         ledger.update(report.ledger)
-    lines, *of_chunks = _left_out_files(root, summaries, first_lines(unplaced))
+    lines, *of_chunks = _left_out_files(root, summaries, line_offsets(unplaced))
     left_out: list[Iterable[Leftover]] = [
         lines,
         Spool(select_data_leftovers(rare.left_out)),
@@ -199,7 +199,7 @@ def _may_change_reading(
         now.typed_individuals,
     )
     return differs and any(
-        is_of_unknown_property(x) for report in reports for x in report.leftovers
+        is_about_unknown_property(x) for report in reports for x in report.leftovers
     )
 
 
@@ -221,11 +221,11 @@ def _load_rare_triples(
             for triple in report.cross_range_triples:
                 loaded.triples.add(*triple)
         loaded.imports.ontologies |= document_iris(loaded.triples, begun)
-        shown, total = rejects_of(own)
+        shown, total = merge_rejects(own)
         loaded.leftovers += (*shown, *passed_over.get(scope, ()))
         if isinstance(source, FileSource):
             loaded.imports.ontologies.add(source.iri)
-            refuse_no_triples(own, f" ({shown[0].message})" if shown else "")
+            refuse_if_no_triples(own, f" ({shown[0].message})" if shown else "")
         if total:
             loaded.ledger["leftover:malformed"] += total
     loaded.full_leftovers.append((tuple(loaded.leftovers), ()))  # the tasks keep these
@@ -293,4 +293,4 @@ class _DriverReader(_SourceReader):
             if not own(axiom)
         }
         self.ledger.record_values(self.loaded.axioms, self.mapping.axioms, "axiom", findings)  # type: ignore[arg-type]
-        return self.finish(TBox(), self.known_signature(), list(axioms))
+        return self.interpret_data(TBox(), self.known_signature(), list(axioms))

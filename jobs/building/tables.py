@@ -12,7 +12,15 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
-from shiq.columns.arrays import NONE, Columns, Ints, distinct, group_minimum, is_in, row_codes
+from shiq.columns.arrays import (
+    NONE,
+    Columns,
+    Ints,
+    distinct_with_inverse,
+    group_minimum,
+    is_in,
+    row_codes,
+)
 from shiq.columns.rows import LITERAL_BITS, TERM_BITS, half_edge_rows, term_key
 from shiq.jobs.building.chunks import chunk_folder
 from shiq.jobs.building.dictionary import Dictionary
@@ -31,7 +39,7 @@ from shiq.jobs.building.exchange import (
 from shiq.jobs.store.files import DataFile
 from shiq.jobs.store.numbering import BLOCK, GAP, GOOD, NEAR, spread
 from shiq.jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY, write_part
-from shiq.remote.place import Place
+from shiq.remote.place import StoreLocation
 
 #: Hashes are cut into as many intervals as there are ranges of ids.
 HASHES = 1 << TERM_BITS
@@ -68,7 +76,7 @@ class Ranges:
         return self.scratch / self.numbering_folder / i
 
     @property
-    def place(self) -> Place:
+    def place(self) -> StoreLocation:
         """The location of the store."""
         return self.scratch.place
 
@@ -235,7 +243,7 @@ def _send_rows(numbered: NumberedChunk, *, ranges: Ranges) -> Iterator[OutgoingC
     property_ = names[KIND_DATA_PROPERTY][data["property"]]
     rows = {"node": rank[data["subject"]], "property": property_, "literal": data["literal"]}
     for i, part in _rows_by_range(rows, ranges):
-        used, which, _ = distinct(part["literal"])
+        used, which, _ = distinct_with_inverse(part["literal"])
         yield i, "data_rows", {**part, "literal": which}
         yield i, "literals", {name: column.take(pa.array(used)) for name, column in texts.items()}
 
@@ -322,7 +330,7 @@ def _number_literals(ranges: Ranges, i: int, received: IncomingColumns) -> tuple
     }
     count = len(columns["lexical"])
     codes = [_text_codes(column) for column in columns.values()]
-    _, value, example = distinct(row_codes(*codes)) if count else (codes[0],) * 3
+    _, value, example = distinct_with_inverse(row_codes(*codes)) if count else (codes[0],) * 3
     rows = concatenate_rows(parts, ("node", "property"))
     rows["literal"] = value[np.concatenate([NONE, *values])]
     least = group_minimum(rows["literal"], rows["node"], len(example))

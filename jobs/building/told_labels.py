@@ -23,8 +23,8 @@ from shiq.abox_ops.labels.label_calculus import Label
 from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools
 from shiq.abox_ops.labels.label_tables import label_rows, read_labels
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus, distinct_values
-from shiq.columns.arrays import NONE, Ints, distinct, is_in, take, unique
-from shiq.columns.rows import Names
+from shiq.columns.arrays import NONE, Ints, distinct_with_inverse, is_in, take, unique
+from shiq.columns.rows import NameNumbering
 from shiq.jobs.building.exchange import Executor, Scratch, load_columns, save_columns
 from shiq.jobs.building.tables import Ranges
 from shiq.jobs.building.worker import cached_value
@@ -54,7 +54,7 @@ class CalculusRecipe:
         def make() -> NumberedCalculus:
             return NumberedCalculus(
                 simplify(self.tbox, self.extra).clauses,
-                Names(*(Interner(self.names[kind]) for kind in kinds)),
+                NameNumbering(*(Interner(self.names[kind]) for kind in kinds)),
             )
 
         return cached_value("calculus", self.build, make)
@@ -163,7 +163,7 @@ def _save_labels(path: Scratch, calculus: NumberedCalculus, label: Ints) -> Scra
 
     Every worker writes the labels in the same order.
     """
-    used, which, _ = distinct(label)
+    used, which, _ = distinct_with_inverse(label)
     values = sorted(calculus.table.labels[i] for i in used.tolist())
     place = {value: i for i, value in enumerate(values)}
     number = np.array([place[calculus.table.labels[i]] for i in used.tolist()], np.int32)
@@ -245,7 +245,7 @@ def _write_asserted_labels(
 
 def _parse_wanted_literals(texts: dict[str, pa.Array], wanted: Ints) -> list[Literal]:
     """Parse the literals at the ``wanted`` positions of ``texts``, each distinct one once."""
-    used, which, _ = distinct(wanted)
+    used, which, _ = distinct_with_inverse(wanted)
     columns = [take(texts[name], used).to_pylist() for name in ("lexical", "datatype", "language")]
     values = [Literal(*row) for row in zip(*columns)]
     return [values[i] for i in which.tolist()]
@@ -348,7 +348,7 @@ def _saturate_labels(calculus: NumberedCalculus, part: _RangeGraph, label: Ints)
         peers = changed[part.peer]
         element = np.concatenate([source[got], part.peer_of[peers]])
         found = np.concatenate([received[got], label[part.peer[peers]]])
-        reached, position, _ = distinct(element)
+        reached, position, _ = distinct_with_inverse(element)
         before = label[reached]
         label[reached] = calculus.table.close(calculus.table.accumulate(before, position, found))
         changed = flags(len(label), reached[label[reached] != before])

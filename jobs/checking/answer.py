@@ -21,7 +21,7 @@ from shiq.answers.verdict import (
     count_leftovers,
     is_blocking,
 )
-from shiq.errors import UsageError, at_store
+from shiq.errors import UsageError, fill_in_store
 from shiq.inputs.reading import Place, Places, no_places
 from shiq.jobs.checking.base import AddSetSize, AddSetWithReasons, Findings, OpenBase
 from shiq.jobs.checking.inputs import OUTSIDE_KIND, is_outside_shiq, is_read_by_form
@@ -289,7 +289,7 @@ def _decide_verdict(
         return Verdict.INCONSISTENT, ""
     reasons: list[str] = []
     if not base.is_certified:
-        reasons.append(at_store(_uncertified_reason(base), base.store))
+        reasons.append(fill_in_store(_uncertified_reason(base), base.store))
     open_ones: dict[str, list[Leftover]] = {}
     for leftover in leftovers:
         if is_blocking(leftover, options.allow, options.fail_on):
@@ -400,9 +400,9 @@ def _name_vocabularies(
     if not names:
         return conflicts
     # Loaded where a contradiction is, and a table was read.
-    from shiq.vocabularies import NAMES, table
+    from shiq.vocabularies import NAMES, load_table
 
-    tables = [found for found in map(table, NAMES) if found.file_name in names]
+    tables = [found for found in map(load_table, NAMES) if found.file_name in names]
     return tuple(
         replace(
             x,

@@ -201,7 +201,7 @@ def certify_store(store: str | Path, tbox: Given = None, **settings: Any) -> Res
         return replace(result, statistics=replace(result.statistics, seconds=clock.seconds))
 
     keeper = import_by_name(STORE)
-    path = keeper.place_of(store)
+    path = keeper.parse_location(store)
     return _build_in_time(Options(**option_arguments(settings)), recertify)
 
 
@@ -238,10 +238,10 @@ def index(
     )
 
     options, keeper = Options(**option_arguments(settings)), import_by_name(STORE)
-    path = keeper.place_of(store)
+    path = keeper.parse_location(store)
     place = keeper.claim_place(path, replace_store)
     # Loaded where something is read.
-    from shiq.rdf.delta_changes import feeds_of
+    from shiq.rdf.delta_changes import newest_versions
 
     sources = input_sources(abox, options, builds=options.engine in BUILDERS)
     if from_store is not None and (options.engine in BUILDERS or list_sources(tbox) or sources):
@@ -253,7 +253,7 @@ def index(
     if options.engine in BUILDERS or (
         from_store is None and repair is None and size >= LARGE_BASE_BYTES
     ):
-        taken = feeds_of(list_sources(abox))
+        taken = newest_versions(list_sources(abox))
         built = index_distributed(tbox, sources, path, options, repair, taken, place, size)
         if built is not None:
             return with_source_notes(built, sources)
@@ -261,14 +261,14 @@ def index(
     def build_and_certify(options: Options, clock: Clock, asked: Decider) -> Result:
         with limit_reading_time(options, clock):
             if from_store is None:
-                old = InheritedFacts(applied_batches=feeds_of(list_sources(abox)))
+                old = InheritedFacts(applied_batches=newest_versions(list_sources(abox)))
                 ontology = read_tbox(list_sources(tbox), options)
                 given = read_abox(sources, ontology, options, "a", keeps_left_out=True)
                 ontology = replace(
                     ontology, leftovers=(*ontology.leftovers, *empty_tbox_leftover(ontology))
                 )
             else:
-                with keeper.open_store(keeper.place_of(from_store), older=True) as opened:
+                with keeper.open_store(keeper.parse_location(from_store), older=True) as opened:
                     old, (ontology, given) = read_inherited(opened)
                 options = replace(options, range_size=options.range_size or old.range_size)
             clock.end_stage("reading")

@@ -169,9 +169,9 @@ def imported_vocabularies(options: Options) -> VocabularyChoice | None:
     if not options.vocabulary:
         return None
     # Loaded where one is named.
-    from shiq.vocabularies import choose
+    from shiq.vocabularies import choose_tables
 
-    return choose(options.vocabulary)
+    return choose_tables(options.vocabulary)
 
 
 def refuse_named_vocabularies(options: Options, ontologies: Collection[str]) -> None:

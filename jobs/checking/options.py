@@ -326,9 +326,9 @@ class Options:
             )
         if self.vocabulary:
             # Loaded where one is named.
-            from shiq.vocabularies import NONE, choose
+            from shiq.vocabularies import NONE, choose_tables
 
-            choose(self.vocabulary)
+            choose_tables(self.vocabulary)
             if NONE in self.vocabulary and self.engine == "spark":
                 raise UsageError(
                     "the engine spark always uses shiq's tables of vocabularies",

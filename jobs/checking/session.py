@@ -15,7 +15,7 @@ from shiq.abox_ops.engine import KnowledgeBase, LayeredKnowledgeBase
 from shiq.answers.result import Result
 from shiq.answers.verdict import Leftover, Verdict
 from shiq.deadline import DeadlineExceeded
-from shiq.errors import StoreError, at_store
+from shiq.errors import StoreError, fill_in_store
 from shiq.inputs.reading import Place, Spool, select_data_leftovers
 from shiq.inputs.sources import Given
 from shiq.jobs.checking.answer import run_in_time, with_note
@@ -133,7 +133,7 @@ class Session:
 
     def __init__(self, path: str | Path, snapshot: int | None = None) -> None:
         keeper = import_by_name(STORE)
-        self.path = keeper.place_of(path)
+        self.path = keeper.parse_location(path)
         self._is_past = snapshot is not None
         self._opened: Any = keeper.open_store(self.path, snapshot)
         self._deciders = DeciderPool()
@@ -421,7 +421,7 @@ class Session:
             self.knowledge_base(options.engine, None if tbox is self._store.tbox else tbox),
             (
                 *(
-                    replace(x, hint=at_store(x.hint, path))
+                    replace(x, hint=fill_in_store(x.hint, path))
                     for x in mark_allowed(self._store.leftovers, certificate)
                 ),
                 *told,

@@ -282,10 +282,10 @@ def _table_changes(
             return lake_changes(table, on_spark, first, last, after=after)
     if table.startswith(TABLE):
         source_of(table)
-    from shiq.rdf.delta_changes import version_after
+    from shiq.rdf.delta_changes import next_version
 
     if after is not None:
         first = after + 1
-    if first is None and (first := version_after(table, taken)) is None:
+    if first is None and (first := next_version(table, taken)) is None:
         return None
     return shiq.table_changes(table, first, last)

@@ -33,7 +33,7 @@ from shiq.jobs.commands.running import Request, run_check
 from shiq.jobs.configuration import write_configuration
 from shiq.jobs.option_fields import Heading
 from shiq.jobs.outputs import OutputKind
-from shiq.jobs.store import place_of
+from shiq.jobs.store import parse_location
 from shiq.jobs.store.replacing import claim_place
 
 
@@ -130,7 +130,7 @@ def index(
     replace_store: bool | str = (
         REPLACE_ALWAYS if replacing == REPLACE_ALWAYS else replacing is not None
     )
-    claim_place(place_of(store), replace_store)  # before reports of an earlier run go
+    claim_place(parse_location(store), replace_store)  # before reports of an earlier run go
     run = partial(build, replace_store=replace_store, from_store=from_store)
     asked = Request(
         "index",

@@ -18,7 +18,7 @@ from shiq.rml.draft import draft_mapping as draft
 from shiq.simplify import simplify as simplified
 from shiq.simplify.describe import describe_tbox
 from shiq.support import pluralize
-from shiq.vocabularies import NAMES, choose, table, table_for_import
+from shiq.vocabularies import NAMES, choose_tables, load_table, table_for_import
 
 
 @click.command(cls=GuardedCommand)
@@ -44,7 +44,7 @@ def simplify(
     """
     from shiq.rdf import read_ontology
 
-    known = choose(vocabulary) if vocabulary else None
+    known = choose_tables(vocabulary) if vocabulary else None
     reading = read_ontology(
         list(tbox), catalog=read_catalog(catalog) if catalog else None, vocabulary=known
     )
@@ -100,7 +100,7 @@ def vocabularies(json_file: str | None) -> int:
     shiq vocabularies
     shiq check --tbox onto.ttl --abox data.nt --insert tonight.nt --vocabulary skos
     """
-    tables = [table(name) for name in NAMES]
+    tables = [load_table(name) for name in NAMES]
     if json_file != "-":
         rows = [("name", "vocabulary", "terms", "axioms", "imported as")]
         rows += [
@@ -155,10 +155,10 @@ def draft_mapping(tables: tuple[str, ...], tbox: tuple[str, ...], out: str) -> i
     What it could not place is a comment in it: edit it.
     """
     from shiq.rdf import read_ontology
-    from shiq.rml.inputs import table_heads
+    from shiq.rml.inputs import read_table_heads
 
     folder = Path.cwd() if out == "-" else Path(out).absolute().parent
-    text = draft(table_heads(tables, folder), read_ontology([*tbox]))
+    text = draft(read_table_heads(tables, folder), read_ontology([*tbox]))
     if out == "-":
         click.echo(text, nl=False)
         return 0

@@ -23,7 +23,7 @@ from click.shell_completion import CompletionItem
 from shiq.errors import InputError
 from shiq.files import report_write_errors
 from shiq.inputs.formats import FORMAT_NAMES
-from shiq.inputs.sources import STDIN, take_standard_input
+from shiq.inputs.sources import STDIN, register_standard_input
 from shiq.jobs.configuration import read_defaults
 from shiq.jobs.option_fields import Heading
 from shiq.jobs.outputs import FOLDERS, InputPlace, OutputKind, OutputPlace, check_outputs, rows_kind
@@ -281,5 +281,5 @@ def reading_standard_input(syntax: str | None) -> Iterator[None]:
                 "standard input ended without a byte",
                 "Did the command before the pipe fail? Where there is nothing to read, give an empty file instead of -.",
             )
-        take_standard_input(path, FORMAT_NAMES[syntax or "ntriples"])
+        register_standard_input(path, FORMAT_NAMES[syntax or "ntriples"])
         yield

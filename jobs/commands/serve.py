@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from shiq.errors import UsageError, missing_package
-from shiq.files import read_secret
+from shiq.files import resolve_secret
 from shiq.jobs.commands.options import Seconds, store_option
 from shiq.jobs.commands.places import GuardedCommand
 from shiq.jobs.serving.service import Service
@@ -78,7 +78,7 @@ def serve(
     shiq serve --store kg/
     curl -s localhost:8765/check --json '{"insertions": "<urn:a> <urn:p> <urn:b> ."}'
     """
-    secret = read_secret(token, "--token") if token else ""
+    secret = resolve_secret(token, "--token") if token else ""
     if not mcp and not secret and host not in ("127.0.0.1", "::1", "localhost"):
         raise UsageError(
             f"--host {host} can be reached from other machines, and there is no --token",

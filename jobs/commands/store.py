@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from shiq.answers.verdict import Leftover
-from shiq.errors import at_store
+from shiq.errors import fill_in_store
 from shiq.jobs.commands.options import json_option, snapshot_option, store_option
 from shiq.jobs.commands.places import STORE, WRITES, GuardedCommand
 from shiq.jobs.commands.running import write_json
@@ -25,7 +25,7 @@ from shiq.jobs.history import (
     read_history,
     write_table,
 )
-from shiq.jobs.store import place_of
+from shiq.jobs.store import parse_location
 from shiq.jobs.text.results import SHOWN, escape_controls
 from shiq.model.ntriples import assertion_lines
 
@@ -68,7 +68,7 @@ def export(store: str, snapshot: int | None, set_aside: bool, aside: bool) -> in
     from shiq.jobs.store import open_store as opened
     from shiq.rdf.values_as_nodes import is_on_value_nodes
 
-    with opened(place_of(store), snapshot, older=True) as kept:
+    with opened(parse_location(store), snapshot, older=True) as kept:
         if aside:
             for text in map(left_out_text, kept.left_out()):
                 click.echo(text, nl=False)
@@ -104,7 +104,7 @@ def status(store: str, json_file: str | None, verify: bool) -> int:
     from shiq.jobs.store import status as status_of
     from shiq.jobs.store.verify import verify_store
 
-    place = place_of(store)
+    place = parse_location(store)
     whole = {"verified": asdict(verify_store(place))} if verify else {}
     with opened(place) as kept:
         found = {**status_of(kept), **whole}
@@ -129,8 +129,8 @@ def compact(store: str) -> int:
     """
     from shiq.jobs.store.upkeep import compact as run
 
-    click.echo(f"snapshot {run(place_of(store)).snapshot}")
-    fold_old_rows(place_of(store))
+    click.echo(f"snapshot {run(parse_location(store)).snapshot}")
+    fold_old_rows(parse_location(store))
     return 0
 
 
@@ -168,10 +168,10 @@ def history(store: str, json_file: str | None, parquet: str | None, last: int | 
 
 def read_store_history(store: str) -> tuple[list[ComparedRow], list[str]]:
     """Read the history of a store. Raises: StoreError if it is none."""
-    from shiq.jobs.store import place_of
+    from shiq.jobs.store import parse_location
     from shiq.jobs.store.manifest import read_manifest
 
-    place = place_of(store)
+    place = parse_location(store)
     read_manifest(place, older=True)
     rows, unread = read_history(place)
     return compare_rows(rows), unread
@@ -209,7 +209,7 @@ def status_text(found: Mapping[str, Any]) -> str:
             *_snapshot_lines(found["snapshots"]),
         ]
     )
-    return at_store(text, found["store"])
+    return fill_in_store(text, found["store"])
 
 
 def _leftovers_text(found: Mapping[str, Any]) -> str:

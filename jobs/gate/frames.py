@@ -54,7 +54,7 @@ from shiq.jobs.spark.session_tables import SessionTable, hidden_version, unreada
 from shiq.rdf.tables import EveryColumn, check_columns, table_files
 from shiq.rdf.terms import COLUMNS
 from shiq.rml.inputs import mapped_sources
-from shiq.rml.tables import columns_wanted
+from shiq.rml.tables import referenced_columns
 
 #: What of a triple a column may hold.
 TRIPLE_COLUMNS: Final = COLUMNS[:4]
@@ -334,7 +334,7 @@ def _term_columns(
         return _TermColumns(
             replace(source, has_bare_terms=bare), column_positions(frame, None, name), is_text=True
         )
-    wanted = columns_wanted(source.mapping.maps)
+    wanted = referenced_columns(source.mapping.maps)
     return _TermColumns(
         source, {column: frame.columns.index(column) for column in wanted}, is_text=False
     )

@@ -28,7 +28,7 @@ from shiq.jobs.gate.appending import (
 )
 from shiq.jobs.gate.output_tables import REASON_COLUMNS, is_delta_output
 from shiq.jobs.spark.session_tables import present_version
-from shiq.rdf.tables import first_line
+from shiq.rdf.tables import summarise_error
 
 _ICEBERG_RUN = "shiq-run"
 
@@ -104,7 +104,7 @@ class _CatalogTarget:
         except PySparkException as error:
             made = ", ".join(f"`{field.name}` {field.dataType.simpleString()}" for field in columns)
             raise OperationalError(
-                f"{TABLE}{self.name}: Spark's session knows no such table ({first_line(error)})",
+                f"{TABLE}{self.name}: Spark's session knows no such table ({summarise_error(error)})",
                 f"Make it first: CREATE TABLE {self.name} ({made}) USING delta",
             ) from error
         if format not in ("delta", "iceberg"):

@@ -33,7 +33,7 @@ from shiq.jobs.gate.appending import (
 from shiq.rdf.tables import BATCH_ROWS, EveryColumn, TableFile, open_parquet, table_files
 from shiq.rdf.text_tables import read_header, text_rows
 from shiq.rdf.triples import Rejects
-from shiq.remote.place import Place
+from shiq.remote.place import StoreLocation
 
 # Read the rows of a table with all columns and with the row numbers that the gate uses.
 
@@ -109,7 +109,7 @@ class SourceRows:
         return pa.table(columns, schema=self.schema)
 
 
-def make_append_run(gated: GateAnswer, store: Place, side: str, content: int) -> AppendRun:
+def make_append_run(gated: GateAnswer, store: StoreLocation, side: str, content: int) -> AppendRun:
     """Make the run id of an append to the output ``side``.
 
     content: `content_hash` of all columns of the input. The same decision on the same rows has the
@@ -222,7 +222,7 @@ class TableOutputs:
     source: SourceRows
     accepted_target: RowTarget | None
     quarantine_target: RowTarget | None
-    store: Place
+    store: StoreLocation
 
     def check(self) -> None:
         """Check that the rows fit, before any work. Raises: UsageError, OperationalError."""
@@ -303,7 +303,7 @@ def _append_reasons(rows: pa.Table, reasons: Sequence[RowReason]) -> pa.Table:
 
 
 def open_table_outputs(
-    sources: Sequence[object], accepted: str | None, quarantine: str | None, store: Place
+    sources: Sequence[object], accepted: str | None, quarantine: str | None, store: StoreLocation
 ) -> TableOutputs:
     """Open the output tables for the one input table among ``sources``, and check that its rows
     fit.

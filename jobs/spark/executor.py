@@ -38,7 +38,7 @@ from shiq.jobs.spark.session import (
     task_count,
 )
 from shiq.rdf.source_ranges import TableRange
-from shiq.remote.place import Place
+from shiq.remote.place import StoreLocation
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -71,7 +71,7 @@ class SparkExecutor:
         """Least number of Spark tasks that gives every core one."""
         return task_count(self.session)
 
-    def share_access(self, place: Place) -> None:
+    def share_access(self, place: StoreLocation) -> None:
         """Give Spark's workers this process's access to ``place``."""
         share_access(self.session, place)
 

@@ -34,18 +34,18 @@ from shiq.jobs.building.worker import skip_repeated_imports
 from shiq.jobs.spark.session import is_connect, task_count
 from shiq.rdf.lines import read_lines
 from shiq.rdf.source_ranges import (
-    ParsedPart,
     ParsedRange,
     Range,
+    TransferredRange,
     byte_ranges,
     can_be_cut,
+    pack_range,
     table_ranges,
-    transfer_form,
 )
 from shiq.rdf.tables import check_columns, read_rows
-from shiq.rdf.terms import COLUMNS, values_of
+from shiq.rdf.terms import COLUMNS, arrow_values
 from shiq.remote.place import is_address
-from shiq.rml.tables import RowBlock, TableMapping, columns_wanted, read_blocks
+from shiq.rml.tables import RowBlock, TableMapping, read_blocks, referenced_columns
 
 #: Bytes of lines that make one part.
 PART_BYTES = 16 << 20
@@ -95,7 +95,7 @@ class SparkReading:
             and known.kind is TableKind.SPARK
             and known.is_read_row_by_row
         ):
-            mapping = known.mapping and known.mapping.without_tables()
+            mapping = known.mapping and known.mapping.drop_tables()
             task = partial(read_frame, number=number, source=known.name, mapping=mapping)
             self._frames.append(_columns_read(known).mapInArrow(task, DDL))
             return replace(known, parts=parts)
@@ -129,7 +129,7 @@ class SparkReading:
 
     # --- on the driver ----------------------------------------------------------------------------
 
-    def parts(self, number: int) -> Iterator[ParsedPart]:
+    def parts(self, number: int) -> Iterator[TransferredRange]:
         """Parts of the source of that number, in order; may be read once."""
         if self._parts is None:
             with self.tag_stage("reading the batch"):
@@ -217,7 +217,7 @@ def _columns_read(source: TableSource) -> DataFrame:
     """The columns of a DataFrame that give its triples. Raises: InputError."""
     if source.mapping is None:
         return triple_columns(source)
-    wanted = columns_wanted(source.mapping.maps)
+    wanted = referenced_columns(source.mapping.maps)
     frame: DataFrame = source.value
     check_columns(source.name, frame.columns, wanted=wanted)
     return frame.select(*(frame[f"`{column}`"] for column in wanted))
@@ -269,9 +269,9 @@ def _parse_lines(files: Mapping[str, tuple[int, str, bool]], batches: Batches) -
                 quads=quads,
                 part=True,
             )
-            part = transfer_form(replace(found, lines=lines))
+            part = pack_range(replace(found, lines=lines))
         except InputError as error:
-            part = ParsedPart(error=(error.message, error.remedy))
+            part = TransferredRange(error=(error.message, error.remedy))
         return part_row(source, block[1], number, part, size)
 
     for batch in batches:
@@ -320,9 +320,9 @@ def _parse_ranges(ranges: Sequence[tuple[int, int, Range]], batches: Batches) ->
         for i in batch.column(0).to_pylist():
             source, at, asked = ranges[i]
             try:
-                part = transfer_form(asked.parse())
+                part = pack_range(asked.parse())
             except InputError as error:
-                part = ParsedPart(error=(error.message, error.remedy))
+                part = TransferredRange(error=(error.message, error.remedy))
             yield part_row(source, at, 0, part)
 
 
@@ -339,26 +339,28 @@ def read_frame(
     at = 0 if context is None else context.partitionId()
     found, i = ParsedRange.empty(source), 0
     for batch in batches:
-        rows = [values_of(values) for values in batch.columns]
+        rows = [arrow_values(values) for values in batch.columns]
         if mapping is None:
             read_rows(rows, 0, found.triples, "", found.rejects)
         else:
             block = RowBlock(range(1, batch.num_rows + 1), dict(zip(batch.schema.names, rows)))
             read_blocks(source, mapping, [block], found.triples, "", found.rejects)
         if len(found.triples) + found.rejects.total >= PART_ROWS:
-            yield part_row(number, at, i, _drop_lines(transfer_form(found)))
+            yield part_row(number, at, i, _drop_lines(pack_range(found)))
             found, i = ParsedRange.empty(source), i + 1
-    yield part_row(number, at, i, _drop_lines(transfer_form(found)))
+    yield part_row(number, at, i, _drop_lines(pack_range(found)))
 
 
-def _drop_lines(part: ParsedPart) -> ParsedPart:
+def _drop_lines(part: TransferredRange) -> TransferredRange:
     """Remove line numbers from ``part``; rows of a DataFrame have none."""
     *terms, lines, graphs = part.columns
     rejected = [(message, 0, text, hint) for message, _, text, hint in part.rejected_lines]
     return replace(part, columns=(*terms, bytes(len(lines)), graphs), rejected_lines=rejected)
 
 
-def part_row(source: int, at: int, number: int, part: ParsedPart, size: int = 0) -> pa.RecordBatch:
+def part_row(
+    source: int, at: int, number: int, part: TransferredRange, size: int = 0
+) -> pa.RecordBatch:
     """Encode ``part`` as a row of `DDL`; ``size``: bytes of its lines."""
     columns = [pa.array([value], pa.int64()) for value in (source, at, number, size)]
     return pa.RecordBatch.from_arrays(
@@ -366,13 +368,13 @@ def part_row(source: int, at: int, number: int, part: ParsedPart, size: int = 0)
     )
 
 
-def encode_part(part: ParsedPart) -> bytes:
+def encode_part(part: TransferredRange) -> bytes:
     """Encode a part as bytes, for `decode_part`."""
     return pickle.dumps(
         [getattr(part, name.name) for name in fields(part)], pickle.HIGHEST_PROTOCOL
     )
 
 
-def decode_part(body: bytes) -> ParsedPart:
+def decode_part(body: bytes) -> TransferredRange:
     """Decode the bytes of `encode_part` from a task of this run."""
-    return ParsedPart(*pickle.loads(body))
+    return TransferredRange(*pickle.loads(body))

@@ -33,7 +33,7 @@ from pyspark.sql import functions as F
 
 import shiq
 from shiq.errors import OperationalError, UsageError, missing_package
-from shiq.remote.place import Place
+from shiq.remote.place import StoreLocation
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -280,7 +280,7 @@ def _worker_version(session: SparkSession) -> str:
 _ACCESS_PREFIXES = ("AWS_", "AZURE_", "GOOGLE_", "HADOOP_", "KRB5")
 
 
-def share_access(session: SparkSession, place: Place) -> None:
+def share_access(session: SparkSession, place: StoreLocation) -> None:
     """Give the workers of ``session`` this process's access to the object store of ``place``.
 
     Workers on this machine share its copies. A Connect server uses its own variables.

@@ -29,9 +29,9 @@ from shiq.rdf.tables import (
     BATCH_ROWS,
     check_columns,
     delta_log,
-    first_line,
     hidden_features,
     read_rows,
+    summarise_error,
 )
 from shiq.rdf.terms import COLUMNS
 from shiq.rdf.triples import Rejects, Triples, term_text
@@ -102,7 +102,7 @@ def triple_source(name: str, frame: DataFrame, taken: str) -> TableSource:
 def unreadable_error(name: str, error: Exception) -> InputError:
     """Error for a table that Spark cannot read, with Spark's reason."""
     return InputError(
-        f"{name}: Spark's session cannot read it: {first_line(error)}",
+        f"{name}: Spark's session cannot read it: {summarise_error(error)}",
         "Does the session have the catalog and the jars of the table? docs/OPERATING.md has the settings for Delta and Iceberg.",
     )
 

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shiq.remote.place import place_of
+from shiq.remote.place import parse_location
 from shiq.support import import_on_access
 
 if TYPE_CHECKING:
     from shiq.jobs.store.manifest import Certificate, tbox_hash
     from shiq.jobs.store.read import Store, open_store, status
 
-__all__ = ["Certificate", "Store", "open_store", "place_of", "status", "tbox_hash"]
+__all__ = ["Certificate", "Store", "open_store", "parse_location", "status", "tbox_hash"]
 
 
 # These load numpy and pyarrow.

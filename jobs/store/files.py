@@ -16,7 +16,7 @@ from pathlib import Path
 
 from shiq.errors import BUILD_ANEW, StoreError
 from shiq.remote.copies import BLOCK as DIGESTED
-from shiq.remote.place import Place, file_at
+from shiq.remote.place import StoreLocation, local_file
 
 #: What to do where a file of a store cannot be read.
 MOVED = f"The store was rebuilt meanwhile (open it again), or files are missing (build it again: {BUILD_ANEW})."
@@ -83,7 +83,7 @@ def is_store(folder: Path) -> bool:
 
 
 @contextmanager
-def report_store_errors(store: Place) -> Iterator[None]:
+def report_store_errors(store: StoreLocation) -> Iterator[None]:
     """Context manager: turn an OSError below ``store`` into a StoreError with a remedy."""
     try:
         yield
@@ -110,7 +110,7 @@ _REFUSED = {
 
 @contextmanager
 def stage_file(
-    store: Place, name: str, temporary: Path | None = None, *, durable: bool = True
+    store: StoreLocation, name: str, temporary: Path | None = None, *, durable: bool = True
 ) -> Iterator[Path]:
     """Context manager: a temporary path whose content becomes the file ``name`` in one step.
 
@@ -135,13 +135,13 @@ def stage_file(
         temporary.unlink(missing_ok=True)
 
 
-def describe_file(store: Place, name: str, rows: int = 0) -> DataFile:
+def describe_file(store: StoreLocation, name: str, rows: int = 0) -> DataFile:
     """Describe the file ``name`` for a manifest: size, digest, rows."""
-    size, digest, digests = _digest(file_at(store, name))
+    size, digest, digests = _digest(local_file(store, name))
     return DataFile(name, size, rows, digest, digests="" if isinstance(store, Path) else digests)
 
 
-def write_json(store: Place, folder: str, name: str, value: object) -> DataFile:
+def write_json(store: StoreLocation, folder: str, name: str, value: object) -> DataFile:
     """Write ``value`` as JSON; its file is named after ``name`` and a digest of the content."""
     content = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
     digest = hashlib.sha256(content).hexdigest()
@@ -151,10 +151,10 @@ def write_json(store: Place, folder: str, name: str, value: object) -> DataFile:
     return DataFile(path, len(content), sha256=digest)
 
 
-def read_json(store: Place, file: DataFile) -> object:
+def read_json(store: StoreLocation, file: DataFile) -> object:
     """Read a file of `write_json`. Raises: StoreError if it is missing or damaged."""
     try:
-        path = file_at(store, file.path, file.bytes)
+        path = local_file(store, file.path, file.bytes)
         content = path.read_bytes()
     except OSError as error:
         raise unreadable_error(store, file, error) from error
@@ -163,10 +163,10 @@ def read_json(store: Place, file: DataFile) -> object:
     return json.loads(content)
 
 
-def verify(store: Place, file: DataFile) -> None:
+def verify(store: StoreLocation, file: DataFile) -> None:
     """Verify a file by size and digest. Raises: StoreError."""
     try:
-        path = file_at(store, file.path)
+        path = local_file(store, file.path)
         size, digest, _ = _digest(path) if file.sha256 else (path.stat().st_size, "", "")
     except OSError as error:
         raise unreadable_error(store, file, error) from error
@@ -174,19 +174,19 @@ def verify(store: Place, file: DataFile) -> None:
         raise damage_error(path, store=store)
 
 
-def unreadable_error(store: Place, file: DataFile, error: OSError) -> StoreError:
+def unreadable_error(store: StoreLocation, file: DataFile, error: OSError) -> StoreError:
     """Error for a file that cannot be read."""
     return StoreError(f"{store / file.path}: cannot be read ({error.strerror})", MOVED, store)
 
 
 def damage_error(
-    path: Path, what: str = "it is not as it was written", store: Place | str = ""
+    path: Path, what: str = "it is not as it was written", store: StoreLocation | str = ""
 ) -> StoreError:
     """Error for a damaged file. A damaged local copy is deleted, so that it is fetched again."""
     # Loaded where something is damaged, or far.
-    from shiq.remote.copies import is_copy
+    from shiq.remote.copies import is_cached_file
 
-    if is_copy(path):
+    if is_cached_file(path):
         path.unlink(missing_ok=True)
         return StoreError(
             f"{path}: the copy of a file of the store is damaged ({what})", COPIED, store
@@ -236,7 +236,7 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 @contextmanager
-def hold_write_lock(store: Place) -> Iterator[None]:
+def hold_write_lock(store: StoreLocation) -> Iterator[None]:
     """Context manager: hold the writer lock of ``store``; in object stores nothing is held."""
     if not isinstance(store, Path):
         with report_store_errors(store):

@@ -16,14 +16,14 @@ from shiq.answers.verdict import Leftover
 from shiq.inputs.reading import count_unrecorded, decode_leftover, encode_leftover
 from shiq.jobs.store.files import DataFile, describe_file, stage_file, verify
 from shiq.jobs.store.manifest import DOCUMENTS, LEFT_OUT, Manifest
-from shiq.remote.place import Place, file_at
+from shiq.remote.place import StoreLocation, local_file
 
 #: More files than this are written as one.
 _MOST_FILES = 32
 
 
 def add_left_out(
-    store: Place, old: Manifest | None, left: Iterable[Leftover]
+    store: StoreLocation, old: Manifest | None, left: Iterable[Leftover]
 ) -> tuple[dict[str, DataFile], dict[str, Any]]:
     """Add left-out lines to those of an older snapshot, and write them as documents.
 
@@ -53,18 +53,20 @@ def add_left_out(
     } if files else {}
 
 
-def compact_left_out(store: Place, documents: Mapping[str, DataFile]) -> dict[str, DataFile]:
+def compact_left_out(
+    store: StoreLocation, documents: Mapping[str, DataFile]
+) -> dict[str, DataFile]:
     """Join the documents of left-out lines into one."""
     files = _files(documents)
     others = {name: file for name, file in documents.items() if file not in files}
     return {**others, **_documents([_concatenate(store, files)] if len(files) > 1 else files)}
 
 
-def read_left_out(store: Place, documents: Mapping[str, DataFile]) -> Iterator[Leftover]:
+def read_left_out(store: StoreLocation, documents: Mapping[str, DataFile]) -> Iterator[Leftover]:
     """Iterate over the left-out lines in ``documents``. Raises: StoreError for damaged files."""
     for file in _files(documents):
         verify(store, file)
-        with gzip.open(file_at(store, file.path)) as lines:
+        with gzip.open(local_file(store, file.path)) as lines:
             yield from map(decode_leftover, lines)
 
 
@@ -79,12 +81,12 @@ def _documents(files: Iterable[DataFile]) -> dict[str, DataFile]:
     return {f"{LEFT_OUT}-{number}": file for number, file in enumerate(files)}
 
 
-def _concatenate(store: Place, files: list[DataFile]) -> DataFile:
+def _concatenate(store: StoreLocation, files: list[DataFile]) -> DataFile:
     """Concatenate ``files``; compressed files unpack as one."""
     name = f"{DOCUMENTS}/{LEFT_OUT}-{uuid.uuid4().hex}.jsonl.gz"
     with stage_file(store, name) as temporary, temporary.open("wb") as whole:
         for file in files:
             verify(store, file)
-            with file_at(store, file.path).open("rb") as part:
+            with local_file(store, file.path).open("rb") as part:
                 shutil.copyfileobj(part, whole)
     return describe_file(store, name, sum(file.rows for file in files))

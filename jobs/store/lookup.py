@@ -23,14 +23,14 @@ from shiq.columns.arrays import (
     Ints,
     arrow_ints,
     concatenate_ranges,
-    runs,
+    run_bounds,
     stored_ints,
     take,
 )
 from shiq.errors import StoreError
 from shiq.jobs.store.files import MOVED, DataFile, damage_error, stage_file
 from shiq.jobs.store.manifest import LOOKUPS
-from shiq.remote.place import Place, file_at
+from shiq.remote.place import StoreLocation, local_file
 
 # Block digests of a memory-mapped file, so that what a check reads is verified.
 
@@ -179,7 +179,7 @@ def aligned_offset(end: int) -> int:
     return -(-end // _PAGE) * _PAGE
 
 
-def write_lookups(store: Place, path: str, parts: Sequence[LookupPart]) -> None:
+def write_lookups(store: StoreLocation, path: str, parts: Sequence[LookupPart]) -> None:
     """Write the look-up file of the data file at ``path``, durably; each part begins at an
     `aligned_offset`.
     """
@@ -296,7 +296,7 @@ class MappedFile:
         )
         # Keys of the same width: else numpy would widen, and so read, all of them.
         sought = wanted[near].astype(keys.dtype)
-        low, high = runs(keys, sought)
+        low, high = run_bounds(keys, sought)
         self._verify_runs(sought, low, high)
         return near, low, high
 
@@ -372,11 +372,11 @@ class MappedFile:
                 column.verify_run(blocks, start, end)
 
 
-def map_lookup_file(store: Place, file: DataFile, key: str) -> MappedFile:
+def map_lookup_file(store: StoreLocation, file: DataFile, key: str) -> MappedFile:
     """Map the look-up file of ``file``. Raises: StoreError if it is missing or damaged."""
     name = lookup_path(file.path)
     try:
-        path = file_at(store, name)
+        path = local_file(store, name)
         with path.open("rb") as source:
             size = source.seek(0, 2)
             if size < file.lookup_at + file.lookup:

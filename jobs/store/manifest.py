@@ -23,7 +23,7 @@ from shiq.jobs.store.files import (
 )
 from shiq.model import TBox
 from shiq.model.as_json import encode
-from shiq.remote.place import Place
+from shiq.remote.place import StoreLocation
 
 #: A manifest that is being written.
 UNFINISHED = MANIFEST + ".tmp"
@@ -206,7 +206,7 @@ def manifest_json(manifest: Manifest) -> dict[str, Any]:
     }
 
 
-def write_manifest(store: Place, manifest: Manifest) -> None:
+def write_manifest(store: StoreLocation, manifest: Manifest) -> None:
     """Replace the manifest in one durable step, with a digest of its own content."""
     text = json.dumps({"sha256": "", **manifest_json(manifest)}, indent=1)
     text = text.replace(_SHA256.format(""), _SHA256.format(_digest(text)), 1)
@@ -225,10 +225,12 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def read_manifest(store: Place, *, older: bool = False) -> Manifest:
+def read_manifest(store: StoreLocation, *, older: bool = False) -> Manifest:
     """Read the manifest of ``store``. ``older``: accept older formats."""
     try:
-        text, stamp = _local_text(store) if isinstance(store, Path) else store.read(MANIFEST)
+        text, stamp = (
+            _local_text(store) if isinstance(store, Path) else store.read_with_stamp(MANIFEST)
+        )
         value = json.loads(text)
         if value["format"] != FORMAT:
             raise ValueError(value["format"])
@@ -334,12 +336,12 @@ def _file_json(file: DataFile) -> dict[str, Any]:
 SNAPSHOTS = "snapshots"
 
 
-def write_kept_manifest(store: Place, manifest: Manifest) -> DataFile:
+def write_kept_manifest(store: StoreLocation, manifest: Manifest) -> DataFile:
     """Write ``manifest`` durably, so that the next one can name it as `Manifest.before`."""
     return write_json(store, SNAPSHOTS, str(manifest.snapshot), manifest_json(manifest))
 
 
-def kept_manifests(store: Place, present: Manifest) -> Iterator[Manifest]:
+def kept_manifests(store: StoreLocation, present: Manifest) -> Iterator[Manifest]:
     """Iterate over ``present`` and the kept manifests before it, latest first.
 
     Raises: StoreError if one is missing or damaged.
@@ -351,7 +353,7 @@ def kept_manifests(store: Place, present: Manifest) -> Iterator[Manifest]:
         yield manifest
 
 
-def manifest_at(store: Place, present: Manifest, snapshot: int) -> Manifest:
+def manifest_at(store: StoreLocation, present: Manifest, snapshot: int) -> Manifest:
     """Find the manifest of a kept ``snapshot``. Raises: StoreError with the numbers of the kept
     ones.
     """
@@ -367,7 +369,7 @@ def manifest_at(store: Place, present: Manifest, snapshot: int) -> Manifest:
     )
 
 
-def _read_kept_manifest(store: Place, file: DataFile) -> Manifest:
+def _read_kept_manifest(store: StoreLocation, file: DataFile) -> Manifest:
     try:
         return parse_manifest(read_json(store, file))  # type: ignore[arg-type]
     except (StoreError, ValueError, KeyError, TypeError) as error:

@@ -7,7 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
-from shiq.columns.arrays import Floats, Ints, arrow_texts, distinct, group_minimum, numpy_ints
+from shiq.columns.arrays import (
+    Floats,
+    Ints,
+    arrow_texts,
+    distinct_with_inverse,
+    group_minimum,
+    numpy_ints,
+)
 from shiq.columns.rows import literal_text, term_key
 from shiq.model import Literal
 
@@ -63,10 +70,10 @@ def literal_ids(
     number stands for. ``width``: individuals of a range, if not `RANGE`.
     """
     count = max(len(literals), 1)
-    _, which, example = distinct(node_rank // (width or RANGE) * count + literal)
+    _, which, example = distinct_with_inverse(node_rank // (width or RANGE) * count + literal)
     value = literal[example]
     least = group_minimum(which, node_rank, len(value))
-    used, of_used, _ = distinct(value)
+    used, of_used, _ = distinct_with_inverse(value)
     text_rank = term_rank([literal_text(literals[i]) for i in used.tolist()])[of_used]
     order = np.lexsort((text_rank, least))
     number = np.empty(len(order), np.int64)

@@ -15,7 +15,7 @@ import numpy as np
 
 from shiq import model as owl
 from shiq.answers.verdict import LEAVING_OUT, Leftover, Verdict
-from shiq.columns.arrays import Columns, Ints, ReadCounter, is_in, positions, take
+from shiq.columns.arrays import Columns, Ints, ReadCounter, insertion_points, is_in, take
 from shiq.columns.rows import DIFFERENT, SAME, term_key
 from shiq.errors import BUILD_ANEW, StoreError
 from shiq.jobs.store.files import MANIFEST, read_json
@@ -37,13 +37,13 @@ from shiq.jobs.store.verify import check_sizes
 from shiq.model import Literal
 from shiq.model.abox import ABox, ClassRows, DataRows, Interner, Pairs, RoleRows, int_array
 from shiq.model.as_json import decode
-from shiq.remote.place import Place
+from shiq.remote.place import StoreLocation
 
 if TYPE_CHECKING:
     from shiq.inputs.reading import QuarantinedAssertion
 
 
-def open_store(path: Place, snapshot: int | None = None, *, older: bool = False) -> Store:
+def open_store(path: StoreLocation, snapshot: int | None = None, *, older: bool = False) -> Store:
     """Open the present snapshot of a store, or an older one that it keeps."""
     stamp = _manifest_stamp(path)
     manifest = read_manifest(path, older=older)
@@ -67,10 +67,10 @@ def reopen_if_changed(store: Store) -> Store:
     return store
 
 
-def _manifest_stamp(path: Place) -> tuple[int | str, ...]:
+def _manifest_stamp(path: StoreLocation) -> tuple[int | str, ...]:
     """Stamp of the manifest at ``path``, which changes with each version; () if there is none."""
     if not isinstance(path, Path):
-        found = path.stamp(MANIFEST)
+        found = path.version_stamp(MANIFEST)
         return (found,) if found else ()
     try:
         told = (path / MANIFEST).stat()
@@ -93,7 +93,9 @@ class Store:
     reads: counts of what was fetched from its tables.
     """
 
-    def __init__(self, path: Place, manifest: Manifest, stamp: tuple[int | str, ...] = ()) -> None:
+    def __init__(
+        self, path: StoreLocation, manifest: Manifest, stamp: tuple[int | str, ...] = ()
+    ) -> None:
         self.path = path
         self.stamp = stamp
         self.manifest = manifest
@@ -288,7 +290,7 @@ class Store:
         nodes = np.full(len(terms), -1, np.int64)
         if not len(found["hash"]):
             return nodes
-        first = positions(found["hash"], hashes)
+        first = insertion_points(found["hash"], hashes)
         known = (found["hash"][np.minimum(first, len(found["hash"]) - 1)] == hashes).nonzero()[0]
         candidates = found["node"][first[known]]
         is_it = [term == terms[i] for i, term in zip(known.tolist(), self.terms_of(candidates))]
@@ -436,11 +438,11 @@ def complex_assertions(rows: Columns) -> dict[int, owl.Assertion]:
     return {ordinal: decode(json.loads(texts[ordinal])) for ordinal in sorted(texts)}
 
 
-def _positions(keys: Ints, wanted: Ints, store: Place) -> Ints:
+def _positions(keys: Ints, wanted: Ints, store: StoreLocation) -> Ints:
     """Position of each of ``wanted`` among the ascending ``keys``. Raises: StoreError if one is
     missing.
     """
-    found = positions(keys, wanted)
+    found = insertion_points(keys, wanted)
     if len(wanted) and (not len(keys) or np.any(keys[np.minimum(found, len(keys) - 1)] != wanted)):
         raise StoreError(
             f"{store}: the store names something that its dictionary does not hold",

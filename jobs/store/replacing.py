@@ -20,7 +20,7 @@ from shiq.jobs.store.manifest import (
     UNFINISHED,
     read_manifest,
 )
-from shiq.remote.place import Place, place_of
+from shiq.remote.place import StoreLocation, parse_location
 
 #: What a build in many tasks leaves between its steps (`shiq.jobs.building`).
 BUILDING = "building"
@@ -47,7 +47,7 @@ class Replacement:
     standing: the store there now, if any. always: replace it whatever the verdict.
     """
 
-    path: Place
+    path: StoreLocation
     standing: StandingStore | None
     always: bool = False
 
@@ -74,7 +74,7 @@ class Replacement:
             )
 
 
-def claim_place(path: Place, replace: bool | str) -> Replacement:
+def claim_place(path: StoreLocation, replace: bool | str) -> Replacement:
     """Prepare ``path`` for a new store. ``replace``: whether a store there may be replaced."""
     refuse_other_content(path)
     standing = find_store_at(path)
@@ -89,9 +89,9 @@ def claim_place(path: Place, replace: bool | str) -> Replacement:
     return Replacement(path, standing, replace == REPLACE_ALWAYS)
 
 
-def find_store_at(path: Place) -> StandingStore | None:
+def find_store_at(path: StoreLocation) -> StandingStore | None:
     """Find the store at ``path``. Raises: StoreError if the place cannot be reached."""
-    if not ((path / MANIFEST).exists() if isinstance(path, Path) else path.stamp(MANIFEST)):
+    if not ((path / MANIFEST).exists() if isinstance(path, Path) else path.version_stamp(MANIFEST)):
         return None
     try:
         manifest = read_manifest(path, older=True)
@@ -104,7 +104,7 @@ def find_store_at(path: Place) -> StandingStore | None:
     )
 
 
-def refuse_other_content(path: Place) -> None:
+def refuse_other_content(path: StoreLocation) -> None:
     """Refuse a place that holds something other than a store. Raises: StoreError."""
     if isinstance(path, Path) and path.exists() and not path.is_dir():
         raise StoreError(
@@ -127,7 +127,7 @@ def refuse_other_content(path: Place) -> None:
             )
 
 
-def _refuse_inside(path: Place) -> None:
+def _refuse_inside(path: StoreLocation) -> None:
     """Refuse an address inside a store. Raises: UsageError."""
     if isinstance(path, Path):
         return  # the command line has seen to it
@@ -136,7 +136,7 @@ def _refuse_inside(path: Place) -> None:
         with suppress(
             StoreError, UsageError
         ):  # who may write here need not be allowed to look there
-            if find_store_at(place_of(above)) is not None:
+            if find_store_at(parse_location(above)) is not None:
                 break
     else:
         return

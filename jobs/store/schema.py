@@ -16,7 +16,7 @@ from shiq.columns.arrays import Column, Columns, Ints, array_table, arrow_ints, 
 from shiq.jobs.store.files import SHARED, TABLES, DataFile, describe_file, stage_file
 from shiq.jobs.store.lookup import LookupPart, aligned_offset, lookup_part, write_lookups
 from shiq.jobs.store.manifest import TableVersion
-from shiq.remote.place import Place
+from shiq.remote.place import StoreLocation
 
 KIND_CLASS, KIND_OBJECT_PROPERTY, KIND_DATA_PROPERTY = 0, 1, 2
 ROW_GROUP = 16_384
@@ -83,7 +83,7 @@ def key_of(table: str) -> str:
 
 
 def write_table(
-    store: Place, name: str, columns: Columns, starts: Ints | None = None
+    store: StoreLocation, name: str, columns: Columns, starts: Ints | None = None
 ) -> TableVersion:
     """Write sorted ``columns`` as the whole table ``name``, durably, cut as by `write_ranges`."""
     return table_of_files(write_ranges(store, name, columns, starts))
@@ -95,7 +95,7 @@ def table_of_files(files: Sequence[DataFile]) -> TableVersion:
 
 
 def write_ranges(
-    store: Place, name: str, columns: Mapping[str, Column], starts: Ints | None = None
+    store: StoreLocation, name: str, columns: Mapping[str, Column], starts: Ints | None = None
 ) -> list[DataFile]:
     """Write sorted ``columns`` of the table ``name``, one file for each range of keys that begins
     at one of ``starts``.
@@ -115,7 +115,9 @@ def write_ranges(
     ]
 
 
-def write_part(store: Place, name: str, file_name: str, columns: Mapping[str, Column]) -> DataFile:
+def write_part(
+    store: StoreLocation, name: str, file_name: str, columns: Mapping[str, Column]
+) -> DataFile:
     """Write ``columns`` (sorted) durably as one file of the table ``name``."""
     from concurrent.futures import ThreadPoolExecutor
 
@@ -135,7 +137,7 @@ def _data_file(path: str, keys: Column) -> DataFile:
     return DataFile(path, 0, len(keys), low=low, high=high)
 
 
-def _write_lookup(store: Place, path: str, columns: Mapping[str, Column]) -> dict[str, Any]:
+def _write_lookup(store: StoreLocation, path: str, columns: Mapping[str, Column]) -> dict[str, Any]:
     """Write the look-up file of ``columns`` if the store is a folder; in object stores tables are
     read by row groups.
     """
@@ -146,7 +148,7 @@ def _write_lookup(store: Place, path: str, columns: Mapping[str, Column]) -> dic
     return {"lookup": part.size, "lookup_digest": part.digest}
 
 
-def _describe_written(store: Place, file: DataFile, data: pa.Table) -> DataFile:
+def _describe_written(store: StoreLocation, file: DataFile, data: pa.Table) -> DataFile:
     """Complete ``file`` with the digests of ``data``, written durably."""
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
@@ -178,7 +180,7 @@ def _describe_written(store: Place, file: DataFile, data: pa.Table) -> DataFile:
 class SharedFile:
     """Rows of several tables in one file of a ``store``, with one look-up file."""
 
-    def __init__(self, store: Place) -> None:
+    def __init__(self, store: StoreLocation) -> None:
         self._store = store
         self._path = f"{SHARED}/part-{uuid.uuid4().hex}.zstd.parquet"
         self._rows: list[pa.Table] = []

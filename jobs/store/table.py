@@ -42,7 +42,7 @@ from shiq.jobs.store.lookup import MappedFile, map_lookup_file
 from shiq.jobs.store.manifest import TableVersion
 from shiq.jobs.store.schema import IDENTITY, SCHEMAS, key_of
 from shiq.remote.copies import BLOCK
-from shiq.remote.place import Place, file_at
+from shiq.remote.place import StoreLocation, local_file
 from shiq.remote.remote import Remote
 
 #: Up to so many files are asked each for itself: to find out which ones costs more.
@@ -57,7 +57,7 @@ class ParquetTable:
     """One version of the table ``name``: its files, each sorted by `key`, less the removed rows."""
 
     name: str
-    store: Place
+    store: StoreLocation
     version: TableVersion
     reads: ReadCounter
     cache: DecodedGroups
@@ -101,7 +101,7 @@ class ParquetTable:
         files = [file for file in self.version.files if file.is_shared == shared]
         for file in files:
             verify(self.store, file)
-        return tuple(str(file_at(self.store, file.path)) for file in files)
+        return tuple(str(local_file(self.store, file.path)) for file in files)
 
     def _drop_removed(self, rows: Columns) -> Columns:
         """Drop removed rows from ``rows``."""
@@ -286,13 +286,13 @@ class BlockReader(io.RawIOBase):
         if part_digest(found) != self._file.digests[_DIGEST * i : _DIGEST * (i + 1)]:
             what = f"bytes {i * BLOCK:,} to {i * BLOCK + len(found) - 1:,} of {self._file.path} are not as they were written"
             error = damage_error(path, what, self._place)
-            self._place.forget(self._file.path)
+            self._place.drop_cached(self._file.path)
             raise error
         return found
 
     def _local_copies(self, wanted: list[int]) -> dict[int, Path]:
         try:
-            return self._place.blocks(self._file.path, wanted, self._file.bytes)
+            return self._place.fetch_blocks(self._file.path, wanted, self._file.bytes)
         except OSError as error:
             raise unreadable_error(self._place, self._file, error) from error
 
@@ -311,7 +311,7 @@ class RowGroups:
 
     def __init__(
         self,
-        store: Place,
+        store: StoreLocation,
         file: DataFile,
         key: str,
         empty: Columns,
@@ -335,7 +335,7 @@ class RowGroups:
             self._blocks = BlockReader(store, file)
         try:
             self._parquet = pq.ParquetFile(
-                self._blocks or file_at(store, file.path),
+                self._blocks or local_file(store, file.path),
                 memory_map=self._blocks is None,
                 pre_buffer=False,
             )

@@ -12,7 +12,7 @@ from shiq.jobs.store.files import DAMAGED, MANIFEST, DataFile, damage_error, ver
 from shiq.jobs.store.lookup import lookup_path, map_lookup_file
 from shiq.jobs.store.manifest import Manifest, kept_manifests, read_manifest
 from shiq.jobs.store.schema import key_of
-from shiq.remote.place import Place
+from shiq.remote.place import StoreLocation
 
 #: More damaged files than this are counted.
 MOST_SHOWN = 100
@@ -26,12 +26,12 @@ class VerifiedFiles:
     bytes: int
 
 
-def verify_store(path: Place) -> VerifiedFiles:
+def verify_store(path: StoreLocation) -> VerifiedFiles:
     """Read every file of the store, kept snapshots included. Raises: StoreError."""
     files, size, faults = 0, 0, list[StoreError]()
     checked, whole = set[tuple[str, DataFile]](), set[str]()
     if not isinstance(path, Path):
-        path.stamp(MANIFEST)
+        path.version_stamp(MANIFEST)
     for manifest in _manifests(path, faults):
         for name, file in _files(manifest):
             if (name, file) in checked:
@@ -41,7 +41,7 @@ def verify_store(path: Place) -> VerifiedFiles:
             whole.add(file.path)
             if not isinstance(path, Path) and is_new:
                 for told in (file.path, lookup_path(file.path)):
-                    path.forget(told)
+                    path.drop_cached(told)
             files, size = (
                 files + is_new * (1 + bool(file.lookup)),
                 size + is_new * file.bytes + file.lookup,
@@ -87,13 +87,13 @@ def _file_sizes(manifest: Manifest) -> dict[str, tuple[int, bool]]:
     return sizes
 
 
-def verify_lookup(store: Place, file: DataFile, table: str) -> None:
+def verify_lookup(store: StoreLocation, file: DataFile, table: str) -> None:
     """Verify the look-up file of ``file``. Raises: StoreError."""
     if file.lookup:
         map_lookup_file(store, file, key_of(table)).blocks.verify_all()
 
 
-def _manifests(path: Place, faults: list[StoreError]) -> Iterator[Manifest]:
+def _manifests(path: StoreLocation, faults: list[StoreError]) -> Iterator[Manifest]:
     try:
         yield from kept_manifests(path, read_manifest(path))
     except StoreError as error:

@@ -52,7 +52,7 @@ from shiq.jobs.store.read import Store, open_store
 from shiq.jobs.store.replacing import BUILDING, Replacement, refuse_other_content
 from shiq.model import TBox
 from shiq.model.as_json import encode
-from shiq.remote.place import Place
+from shiq.remote.place import StoreLocation
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Rebuild:
     read_properties: properties that the data was read for; None: those of the TBox.
     """
 
-    path: Place
+    path: StoreLocation
     tbox: TBox
     tbox_hash: str
     old: Manifest | None
@@ -216,7 +216,7 @@ class Rebuild:
 
 @contextmanager
 def open_rebuild(
-    path: Place,
+    path: StoreLocation,
     tbox: TBox,
     ontologies: Iterable[str] = (),
     *,
@@ -233,7 +233,7 @@ def open_rebuild(
     """
     _make_directory(path)
     with hold_write_lock(path):
-        stamp = "" if isinstance(path, Path) else path.stamp(MANIFEST)
+        stamp = "" if isinstance(path, Path) else path.version_stamp(MANIFEST)
         if place is not None:
             place.confirm()
         old = _previous_manifest(path)
@@ -254,7 +254,7 @@ def open_rebuild(
         )
 
 
-def require_same_tbox(certificate: Certificate | None, path: Place, tbox: TBox) -> None:
+def require_same_tbox(certificate: Certificate | None, path: StoreLocation, tbox: TBox) -> None:
     """Refuse a certificate about another TBox. Raises: StoreError."""
     if certificate is not None and certificate.tbox_hash not in ("", tbox_hash(tbox)):
         raise StoreError(
@@ -264,7 +264,7 @@ def require_same_tbox(certificate: Certificate | None, path: Place, tbox: TBox) 
 
 
 def certify(
-    path: Place, certificate: Certificate | None, *, checked: tuple[str, int] | None = None
+    path: StoreLocation, certificate: Certificate | None, *, checked: tuple[str, int] | None = None
 ) -> Store:
     """Replace the certificate of a store in one step and open the store; None removes it.
 
@@ -293,7 +293,7 @@ def certify(
 
 
 def require_unchanged(
-    path: Place, present: Manifest | None, checked: tuple[str, int] | None
+    path: StoreLocation, present: Manifest | None, checked: tuple[str, int] | None
 ) -> None:
     """Refuse a store that is not in the state ``checked`` (None: any). Raises: StoreError."""
     if checked is not None and (present is None or (present.identity, present.snapshot) != checked):
@@ -318,7 +318,7 @@ def stamped_certificate(
     )
 
 
-def _make_directory(path: Place) -> None:
+def _make_directory(path: StoreLocation) -> None:
     """Make the folder of a store. Raises: StoreError if something else is there."""
     refuse_other_content(path)
     if isinstance(path, Path):
@@ -326,7 +326,7 @@ def _make_directory(path: Place) -> None:
             path.mkdir(parents=True, exist_ok=True)
 
 
-def _previous_manifest(path: Place) -> Manifest | None:
+def _previous_manifest(path: StoreLocation) -> Manifest | None:
     """Manifest to replace; None if it is damaged or of another format."""
     try:
         return read_manifest(path)
@@ -334,13 +334,13 @@ def _previous_manifest(path: Place) -> Manifest | None:
         return None
 
 
-def write_document(store: Place, name: str, value: object) -> DataFile:
+def write_document(store: StoreLocation, name: str, value: object) -> DataFile:
     """Write a document of a snapshot."""
     return write_json(store, DOCUMENTS, name, value)
 
 
 def quarantine_document(
-    store: Place, asides: Iterable[QuarantinedAssertion]
+    store: StoreLocation, asides: Iterable[QuarantinedAssertion]
 ) -> dict[str, DataFile]:
     """Write the ledger as a document, by its name; empty without rows."""
     rows = [aside.to_dict() for aside in asides]
@@ -354,7 +354,7 @@ GRACE_SECONDS = 7 * 24 * 3600.0
 UNREFERENCED_SINCE = "released"
 
 
-def publish_and_expire(store: Place, new: Manifest, old: Manifest) -> None:
+def publish_and_expire(store: StoreLocation, new: Manifest, old: Manifest) -> None:
     """Publish ``new`` in place of ``old``, which is not kept. Files without references are deleted
     after `GRACE_SECONDS`.
     """
@@ -374,7 +374,7 @@ def publish_and_expire(store: Place, new: Manifest, old: Manifest) -> None:
                     file.unlink()
         return
     since = new.facts[UNREFERENCED_SINCE]
-    for name, put in list(store.names()):
+    for name, put in list(store.files_with_times()):
         is_ours = name.partition("/")[0] in (
             DOCUMENTS,
             REMOVED,
@@ -387,7 +387,7 @@ def publish_and_expire(store: Place, new: Manifest, old: Manifest) -> None:
             store.remove(name)
 
 
-def _mark_unreferenced(store: Place, new: Manifest, gone: set[str]) -> Manifest:
+def _mark_unreferenced(store: StoreLocation, new: Manifest, gone: set[str]) -> Manifest:
     """Record since when no snapshot references the files ``gone``: by file times in folders, by a
     fact elsewhere.
     """
@@ -407,7 +407,7 @@ def _mark_unreferenced(store: Place, new: Manifest, gone: set[str]) -> Manifest:
     )
 
 
-def _readable_manifests(store: Place, manifest: Manifest) -> Iterator[Manifest]:
+def _readable_manifests(store: StoreLocation, manifest: Manifest) -> Iterator[Manifest]:
     """Iterate over ``manifest`` and the kept ones before it, as far as they are readable."""
     with suppress(StoreError):
         yield from kept_manifests(store, manifest)

@@ -23,7 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import lit
 
 from shiq.errors import InputError, UsageError
-from shiq.inputs.compression import MAGIC_BYTES, packing_of
+from shiq.inputs.compression import MAGIC_BYTES, compression_of
 from shiq.inputs.formats import Format
 from shiq.inputs.sources import FileSource, TableSource, table_kind
 from shiq.jobs.building.worker import skip_repeated_imports
@@ -291,7 +291,7 @@ def _files_of_target(number: int, target: str, format: str, follow: bool) -> Ite
     for order, name in enumerate(FolderSource(path).list_files() if path.is_dir() else [path]):
         try:
             with open(name, "rb") as stream:
-                packed = packing_of(stream.read(MAGIC_BYTES)) is not None
+                packed = compression_of(stream.read(MAGIC_BYTES)) is not None
                 end = stream.seek(0, 2)
                 size = (
                     1
@@ -391,7 +391,7 @@ def read_records(piece: FileRange, unit_of_time: str) -> Iterator[Record]:
         return (table.row_to_record(number, values) for number, values in enumerate(rows, 1))
     if unit.kind == PACKED:
         with open(unit.path, "rb") as stream:
-            packing = packing_of(stream.read(MAGIC_BYTES))
+            packing = compression_of(stream.read(MAGIC_BYTES))
         return (
             r
             for r, _ in read_lines(

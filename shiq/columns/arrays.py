@@ -152,7 +152,7 @@ class OverlayTable:
         return row_changes(dict(self.removed_rows.columns), dict(self.added_rows.columns))
 
 
-def overlay(table: Table, added: Columns, removed: Columns) -> OverlayTable:
+def overlay_changes(table: Table, added: Columns, removed: Columns) -> OverlayTable:
     """Lay a change over ``table``: less the ``removed`` rows, all of which it has, plus those of
     ``added``. An overlay over an overlay is made one.
     """
@@ -172,7 +172,7 @@ def overlay(table: Table, added: Columns, removed: Columns) -> OverlayTable:
 
 def replace_rows(table: Table, keys: Ints, rows: Columns) -> OverlayTable:
     """Replace all rows of ``keys`` in ``table`` by ``rows``, as an overlay."""
-    return overlay(table, rows, table.rows_of(keys))
+    return overlay_changes(table, rows, table.rows_of(keys))
 
 
 def _drop_rows(rows: Columns, removed: Columns) -> Columns:
@@ -200,16 +200,16 @@ def matching_rows(sorted_keys: Ints, wanted: Ints) -> Ints:
     """The positions in ``sorted_keys`` of every occurrence of the ``wanted`` (ascending,
     distinct) keys, ascending.
     """
-    return concatenate_ranges(*runs(sorted_keys, wanted))
+    return concatenate_ranges(*run_bounds(sorted_keys, wanted))
 
 
 def run_lengths(sorted_keys: Ints, wanted: Ints) -> Ints:
     """Count the occurrences of each of the ``wanted`` keys in ``sorted_keys``."""
-    low, high = runs(sorted_keys, wanted)
+    low, high = run_bounds(sorted_keys, wanted)
     return high - low
 
 
-def runs(sorted_keys: Ints, wanted: Ints) -> tuple[Ints, Ints]:
+def run_bounds(sorted_keys: Ints, wanted: Ints) -> tuple[Ints, Ints]:
     """Start and end of the run of each of the ``wanted`` keys in ``sorted_keys``.
 
     A missing key has an empty run at the place where it would be inserted. Optimised for keys that
@@ -387,7 +387,7 @@ def unique(values: Ints) -> Ints:
     return distinct_
 
 
-def distinct(values: Ints) -> tuple[Ints, Ints, Ints]:
+def distinct_with_inverse(values: Ints) -> tuple[Ints, Ints, Ints]:
     """Deduplicate ``values``.
 
     Returns: the distinct values, ascending; for each value its index among these; for each distinct
@@ -411,7 +411,7 @@ def order_codes(values: Ints) -> Ints:
     """Numbers in the same order as ``values``: dense ranks where they need no sorting, else
     ``values``.
     """
-    return distinct(values)[1] if len(values) > TINY and _is_dense(values) else values
+    return distinct_with_inverse(values)[1] if len(values) > TINY and _is_dense(values) else values
 
 
 def _distinct_by_sorting(values: Ints) -> tuple[Ints, Ints, Ints]:
@@ -469,12 +469,12 @@ def is_in(values: Ints, among: Ints) -> npt.NDArray[np.bool_]:
         ]
         return inside
     equal: npt.NDArray[np.bool_] = (
-        found[np.minimum(positions(found, values), len(found) - 1)] == values
+        found[np.minimum(insertion_points(found, values), len(found) - 1)] == values
     )
     return equal
 
 
-def positions(ordered: Ints, values: Ints) -> Ints:
+def insertion_points(ordered: Ints, values: Ints) -> Ints:
     """Insertion points of ``values`` in ``ordered``, before equal entries.
 
     Many values are looked up in sorted order: random access to an array larger than the cache waits
@@ -512,7 +512,7 @@ def row_codes(*columns: Ints) -> Ints:
         if width > 1 << 22:
             column, low, width = _narrow_range(column, low, high)
         if size * width >= 1 << 62:
-            code = distinct(code)[1]
+            code = distinct_with_inverse(code)[1]
             size = int(code.max()) + 1
         code = code * width + (column - low)
         size *= width
@@ -541,7 +541,7 @@ def _narrow_range(column: Ints, low: int, high: int) -> tuple[Ints, int, int]:
         width = span - far + near + 2
         if width <= 1 << 31:
             return np.where(is_far, offset - (far - near - 1), offset), 0, width
-    column = distinct(column)[1]
+    column = distinct_with_inverse(column)[1]
     return column, 0, int(column.max()) + 1
 
 
@@ -574,5 +574,5 @@ def distinct_pairs(first: Ints, second: Ints) -> tuple[Ints, Ints]:
     """The distinct pairs (first[i], second[i])."""
     if not len(first):
         return first, second
-    kept = distinct(row_codes(first, second))[2]
+    kept = distinct_with_inverse(row_codes(first, second))[2]
     return first[kept], second[kept]

@@ -109,14 +109,14 @@ def complex_rows(
     return {"node": found[:, 0], "ordinal": found[:, 1]}
 
 
-def positions_of(abox: ABox) -> dict[str, int]:
+def individual_positions(abox: ABox) -> dict[str, int]:
     """Position of each individual of ``abox`` by term; empty if ``abox`` has no complex assertion."""
     return {term: i for i, term in enumerate(abox.individuals)} if abox.complex else {}
 
 
 def used_individuals(abox: ABox) -> Ints:
     """Positions of the individuals that occur in assertions of ``abox``, ascending."""
-    where = positions_of(abox)
+    where = individual_positions(abox)
     used = np.zeros(len(abox.individuals), np.bool_)
     unequal = abox.different
     for column in (
@@ -136,7 +136,7 @@ def used_individuals(abox: ABox) -> Ints:
 
 
 @dataclass
-class Names:
+class NameNumbering:
     """Numbers of class and property names. A role is twice the number of its property, plus 1 for
     the inverse.
     """
@@ -145,17 +145,17 @@ class Names:
     object_properties: Interner[str] = field(default_factory=Interner)
     data_properties: Interner[str] = field(default_factory=Interner)
 
-    def sizes(self) -> tuple[int, ...]:
+    def counts(self) -> tuple[int, ...]:
         """Number of classes, object properties and data properties."""
         return len(self.classes), len(self.object_properties), len(self.data_properties)
 
-    def values(self) -> tuple[list[str], ...]:
+    def texts(self) -> tuple[list[str], ...]:
         """Texts of classes, object properties and data properties, by number."""
         return self.classes.values, self.object_properties.values, self.data_properties.values
 
-    def copy(self) -> Names:
+    def copy(self) -> NameNumbering:
         """Copy all three numberings, so that the copy can grow by itself."""
-        return Names(
+        return NameNumbering(
             self.classes.copy(), self.object_properties.copy(), self.data_properties.copy()
         )
 
@@ -216,7 +216,9 @@ def are_strings(literals: Sequence[Literal]) -> npt.NDArray[np.bool_]:
     return plain
 
 
-def are_strings_in(lexical: Column, datatype: Column, language: Column) -> npt.NDArray[np.bool_]:
+def are_string_columns(
+    lexical: Column, datatype: Column, language: Column
+) -> npt.NDArray[np.bool_]:
     """Boolean mask as of `are_strings`, for literals whose parts are columns of texts."""
     plain = _equal_to(datatype, STRING.encode()) & _equal_to(language, b"")
     letters, _ = text_bytes(lexical)

@@ -293,7 +293,7 @@ def declared_entity(value: object) -> Entity:
     return value
 
 
-def list_of(member: Coercion) -> Coercion:
+def list_check(member: Coercion) -> Coercion:
     """Make the check of an argument list in parentheses, each argument by ``member``."""
 
     def check_list(value: object) -> tuple[Any, ...]:

@@ -33,7 +33,7 @@ from shiq.functional.arguments import (
     declared_entity,
     entity_iri,
     individual,
-    list_of,
+    list_check,
     literal,
     named_class,
     object_property,
@@ -292,7 +292,7 @@ AXIOMS: dict[str, ConstructRule] = {
     "FunctionalDataProperty": _axiom_rule(m.FunctionalDataProperty, data_property),
     "InverseFunctionalDataProperty": _axiom_rule(m.InverseFunctionalDataProperty, data_property),
     "DatatypeDefinition": _axiom_rule(m.DatatypeDefinition, datatype, data_range),
-    "HasKey": _axiom_rule(m.HasKey, class_expression, list_of(role), list_of(data_property)),
+    "HasKey": _axiom_rule(m.HasKey, class_expression, list_check(role), list_check(data_property)),
     "SameIndividual": _axiom_rule(_same_individuals, rest=individual),
     "DifferentIndividuals": _axiom_rule(_different_individuals, rest=individual),
     "ClassAssertion": _axiom_rule(
@@ -316,7 +316,7 @@ AXIOMS: dict[str, ConstructRule] = {
 }
 
 
-def build(keyword: str, arguments: Sequence[object], *, verbatim: bool = False) -> Any:
+def build_construct(keyword: str, arguments: Sequence[object], *, verbatim: bool = False) -> Any:
     """Make the value of ``keyword(arguments)``; the keyword "" is a group.
 
     Args:

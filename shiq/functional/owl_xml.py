@@ -22,13 +22,13 @@ from xml.parsers import expat
 from shiq.errors import InputError
 from shiq.functional.arguments import Blank, Group, KindedIri, RefusedConstruct, literal
 from shiq.functional.document import MAX_DEPTH, Document, DocumentBuilder, short_text
-from shiq.functional.grammar import AXIOMS, CONSTRUCTS, build, unknown_construct
+from shiq.functional.grammar import AXIOMS, CONSTRUCTS, build_construct, unknown_construct
 from shiq.functional.tokens import BLANK_LABEL, IRI, LANGUAGE, Prefixes
 from shiq.inputs.formats import DeclarationCheck
 from shiq.model import OWL, RDF, XSD, Literal, ObjectInverseOf
 from shiq.rdf.terms import resolve
 from shiq.rdf.xml import line_from
-from shiq.rdf.xml_grammar import SEPARATOR, XML, Name, name_of
+from shiq.rdf.xml_grammar import SEPARATOR, XML, Name, parse_name
 
 # Names and literals of OWL/XML: prefixes, references resolved against xml:base, open elements.
 
@@ -267,7 +267,7 @@ class _OwlXmlReader:
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         """Handle a start tag."""
-        name = name_of(tag)
+        name = parse_name(tag)
         self.depth += 1
         self.just_opened = True
         if self.depth == 1:
@@ -286,7 +286,7 @@ class _OwlXmlReader:
             )
         if self.refusal is None:
             try:
-                self.open(name, attributes)
+                self.open_element(name, attributes)
             except RefusedConstruct as refused:
                 self.refuse(refused)
 
@@ -294,7 +294,7 @@ class _OwlXmlReader:
         """Handle an end tag."""
         if self.refusal is None:
             try:
-                self.close()
+                self.close_element()
             except RefusedConstruct as refused:
                 self.refuse(refused)
         self.depth -= 1
@@ -355,7 +355,7 @@ class _OwlXmlReader:
             self.data[self.item_start : end].decode("utf-8", "backslashreplace"),
         )
 
-    def open(self, name: Name, attributes: dict[str, str]) -> None:
+    def open_element(self, name: Name, attributes: dict[str, str]) -> None:
         """Push a frame for an element. Raises: RefusedConstruct if it may not be here."""
         parent, element = self.frames[-1], name.local
         if name.namespace != OWL:
@@ -372,7 +372,7 @@ class _OwlXmlReader:
         frame = XmlElement(element, parent.base, parent.language)
         for text, value in attributes.items():
             try:
-                self.attribute(frame, name_of(text), value)
+                self.apply_attribute(frame, parse_name(text), value)
             except RefusedConstruct as refused:
                 if self.depth > 1:
                     raise
@@ -383,7 +383,7 @@ class _OwlXmlReader:
             raise RefusedConstruct(f"nested deeper than {MAX_DEPTH} levels")
         self.frames.append(frame)
 
-    def attribute(self, frame: XmlElement, attribute: Name, value: str) -> None:
+    def apply_attribute(self, frame: XmlElement, attribute: Name, value: str) -> None:
         """Add an attribute to an element. Raises: RefusedConstruct."""
         if attribute.namespace == XML and attribute.local in _OF_XML:
             if attribute.local == "base":
@@ -395,12 +395,12 @@ class _OwlXmlReader:
         elif attribute.namespace != _OF_SCHEMAS:
             raise RefusedConstruct(f"<{frame.name}> has no attribute {attribute.qualified_name}")
 
-    def close(self) -> None:
+    def close_element(self) -> None:
         """Pop the frame of an element and pass its value on. Raises: RefusedConstruct."""
         frame = self.frames.pop()
         if self.depth == 1:
             return
-        value = self.value(frame)
+        value = self.element_value(frame)
         if self.depth > 2:
             self.frames[-1].arguments += value if isinstance(value, list) else [value]
             if frame.name == "Annotation":
@@ -421,7 +421,7 @@ class _OwlXmlReader:
             text = self.data[self.item_start : end].decode("utf-8", "backslashreplace")
             self.builder.add_leftover(refused, self.item_line, text, line)
 
-    def value(self, frame: XmlElement) -> Any:
+    def element_value(self, frame: XmlElement) -> Any:
         """Value of an element; a facet gives two arguments. Raises: RefusedConstruct."""
         name, text = frame.name, "".join(frame.text)
         match name:
@@ -430,7 +430,7 @@ class _OwlXmlReader:
             case "AbbreviatedIRI":
                 return KindedIri(self.names.expand(text), "IRI")
             case "Import":
-                return build(name, [KindedIri(self.names.iri(text, frame.base), "IRI")])
+                return build_construct(name, [KindedIri(self.names.iri(text, frame.base), "IRI")])
             case "Prefix":
                 return self.names.declare(frame)
             case "AnonymousIndividual":
@@ -453,15 +453,17 @@ class _OwlXmlReader:
                 ]
             case _ if name in _ENTITIES:
                 iri = KindedIri(self.names.entity(frame), _ENTITIES[name])
-                return build(name, [iri]) if self.frames[-1].name == "Declaration" else iri
+                return (
+                    build_construct(name, [iri]) if self.frames[-1].name == "Declaration" else iri
+                )
             case _ if name in _CARDINALITIES:
                 number = required_attribute(frame, "cardinality")
                 if not _NUMBER.fullmatch(number):
                     raise RefusedConstruct(f"{number!r} is no cardinality")
-                return build(name, [int(number), *frame.arguments])
+                return build_construct(name, [int(number), *frame.arguments])
             case "HasKey":
-                return build(name, _group_key_properties(frame.arguments))
-        return build(name, frame.arguments)
+                return build_construct(name, _group_key_properties(frame.arguments))
+        return build_construct(name, frame.arguments)
 
 
 def _group_key_properties(arguments: list[object]) -> list[object]:

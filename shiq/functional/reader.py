@@ -17,7 +17,7 @@ from shiq import model as owl
 from shiq.errors import InputError
 from shiq.functional.arguments import Annotation, Blank, Iri, RefusedConstruct
 from shiq.functional.document import MAX_DEPTH, Document, DocumentBuilder, short_text
-from shiq.functional.grammar import AXIOMS, CONSTRUCTS, build, unknown_construct
+from shiq.functional.grammar import AXIOMS, CONSTRUCTS, build_construct, unknown_construct
 from shiq.functional.tokens import Prefixes, Token, tokens
 from shiq.inputs.reading import Reading
 from shiq.model.abox import abox_of
@@ -236,14 +236,16 @@ class _FunctionalReader:
                 if keyword == "Prefix":
                     self.prefixes.declare_as_written(closed)
                 elif item.stack:
-                    made = build(keyword, closed, verbatim=self.verbatim)
+                    made = build_construct(keyword, closed, verbatim=self.verbatim)
                     item.stack[-1][1].append(made)
                     if isinstance(made, Annotation):
                         self.builder.use_property(
                             "annotation", made.property, self._line_of(item.start)
                         )
                 else:
-                    self._accept_value(build(keyword, closed, verbatim=self.verbatim), item)
+                    self._accept_value(
+                        build_construct(keyword, closed, verbatim=self.verbatim), item
+                    )
             case "equals" if item.keyword == "Prefix":
                 arguments.append("=")
             case "name" if item.keyword == "Prefix":

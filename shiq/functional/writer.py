@@ -24,13 +24,13 @@ _UNQUALIFIED = (owl.THING, owl.TOP_DATATYPE)
 _NOT_IN_IRIS = re.compile(r'[\x00-\x20<>"{}|^`\\]')
 
 
-class _Text(str):
+class _SyntaxText(str):
     """Finished text, to be distinguished from the name of an individual."""
 
     __slots__ = ()
 
 
-_SPACE, _OPEN, _CLOSE = _Text(" "), _Text("("), _Text(")")
+_SPACE, _OPEN, _CLOSE = _SyntaxText(" "), _SyntaxText("("), _SyntaxText(")")
 
 
 def axiom_text(value: owl.Axiom | owl.Assertion | owl.ClassExpression | owl.DataRange) -> str:
@@ -45,7 +45,7 @@ def axiom_text(value: owl.Axiom | owl.Assertion | owl.ClassExpression | owl.Data
     stack: list[object] = [value]
     while stack:
         current = stack.pop()
-        if isinstance(current, _Text):
+        if isinstance(current, _SyntaxText):
             written.append(current)
         elif isinstance(current, str):
             written.append(blank_term(current) if current.startswith("_:") else _iri_text(current))
@@ -95,13 +95,20 @@ def _keyword(value: object) -> str:
 def _arguments(value: object) -> list[object]:
     """Arguments of a construct, in order."""
     if isinstance(value, owl.SubObjectPropertyChain):
-        return [_Text(f"ObjectPropertyChain({' '.join(map(_role_text, value.chain))})"), value.sup]
+        return [
+            _SyntaxText(f"ObjectPropertyChain({' '.join(map(_role_text, value.chain))})"),
+            value.sup,
+        ]
     if isinstance(value, owl.HasKey):
         roles, properties = (
             map(_role_text, value.object_properties),
             (_iri_text(p.iri) for p in value.data_properties),
         )
-        return [value.expression, _Text(f"({' '.join(roles)})"), _Text(f"({' '.join(properties)})")]
+        return [
+            value.expression,
+            _SyntaxText(f"({' '.join(roles)})"),
+            _SyntaxText(f"({' '.join(properties)})"),
+        ]
     fields: list[object] = [getattr(value, name) for name in type(value).__match_args__]  # type: ignore[attr-defined]
     if isinstance(value, _CARDINALITIES) and fields[-1] in _UNQUALIFIED:
         fields.pop()

@@ -16,7 +16,7 @@ from typing import BinaryIO, Protocol, cast
 _CHUNK = 1 << 16
 
 
-class Packing(Enum):
+class Compression(Enum):
     """The compression formats."""
 
     GZIP = "gzip"
@@ -25,14 +25,19 @@ class Packing(Enum):
     ZSTD = "zstd"
 
 
-SUFFIXES = {".gz": Packing.GZIP, ".bz2": Packing.BZIP2, ".xz": Packing.XZ, ".zst": Packing.ZSTD}
+SUFFIXES = {
+    ".gz": Compression.GZIP,
+    ".bz2": Compression.BZIP2,
+    ".xz": Compression.XZ,
+    ".zst": Compression.ZSTD,
+}
 _MAGIC = {
-    b"\x1f\x8b": Packing.GZIP,
-    b"BZh": Packing.BZIP2,
-    b"\xfd7zXZ\0": Packing.XZ,
-    b"\x28\xb5\x2f\xfd": Packing.ZSTD,
+    b"\x1f\x8b": Compression.GZIP,
+    b"BZh": Compression.BZIP2,
+    b"\xfd7zXZ\0": Compression.XZ,
+    b"\x28\xb5\x2f\xfd": Compression.ZSTD,
     **{
-        bytes([0x50 + i]) + b"\x2a\x4d\x18": Packing.ZSTD for i in range(16)
+        bytes([0x50 + i]) + b"\x2a\x4d\x18": Compression.ZSTD for i in range(16)
     },  # frames to be skipped, which may come first
 }
 #: As many bytes tell a packing.
@@ -43,24 +48,24 @@ class BrokenArchiveError(Exception):
     """An archive is damaged; the message says how."""
 
 
-def packing_of(start: bytes) -> Packing | None:
+def compression_of(start: bytes) -> Compression | None:
     """Return the format of data that begins with `start` (`MAGIC_BYTES` of it), or None."""
     found = next((packing for magic, packing in _MAGIC.items() if start.startswith(magic)), None)
-    if found is Packing.BZIP2 and start[4:10] not in (b"1AY&SY", b"\x17rE8P\x90"):
+    if found is Compression.BZIP2 and start[4:10] not in (b"1AY&SY", b"\x17rE8P\x90"):
         return None
     return found
 
 
-def decompress(raw: BinaryIO, packing: Packing | None) -> BinaryIO:
+def decompress(raw: BinaryIO, packing: Compression | None) -> BinaryIO:
     """Return a stream of the decompressed bytes of `raw`.
 
     Its ``read`` raises BrokenArchiveError, or OSError if `raw` does.
     """
     if packing is None:
         return raw
-    if packing is Packing.GZIP:
+    if packing is Compression.GZIP:
         return cast(BinaryIO, _ErrorTranslator(cast(BinaryIO, gzip.GzipFile(fileobj=raw))))
-    if packing is Packing.ZSTD:
+    if packing is Compression.ZSTD:
         return cast(BinaryIO, _ErrorTranslator(_open_zstd(raw)))
     return cast(BinaryIO, _MemberStream(raw, packing))
 
@@ -113,14 +118,14 @@ class _Decompressor(Protocol):
 class _MemberStream(io.RawIOBase):
     """Concatenated archives as one stream. The standard library ignores what follows the last one."""
 
-    def __init__(self, raw: BinaryIO, packing: Packing) -> None:
+    def __init__(self, raw: BinaryIO, packing: Compression) -> None:
         self._raw, self._packing = raw, packing
         self._decompressor = self._new_decompressor()
         self._rest = b""
 
     def _new_decompressor(self) -> _Decompressor:
         """Make a decompressor for the next archive."""
-        if self._packing is Packing.BZIP2:
+        if self._packing is Compression.BZIP2:
             return cast(_Decompressor, bz2.BZ2Decompressor())
         return cast(_Decompressor, lzma.LZMADecompressor(lzma.FORMAT_XZ))
 
@@ -141,7 +146,7 @@ class _MemberStream(io.RawIOBase):
             decompressor = self._decompressor
             if decompressor.eof:
                 self._rest = decompressor.unused_data or self._raw.read(_CHUNK)
-                if self._packing is Packing.XZ:
+                if self._packing is Compression.XZ:
                     self._pass_padding()
                 if not self._rest:
                     return b""

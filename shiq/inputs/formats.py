@@ -204,7 +204,7 @@ class DeclarationCheck:
         parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
         parser.StartDoctypeDeclHandler = self._check_doctype
         parser.EntityDeclHandler = self._check_entity
-        parser.NotStandaloneHandler = self._note_outside_reference
+        parser.NotStandaloneHandler = self._note_external_reference
 
     def check(self) -> None:
         """Refuse, at the root, a document that needs external declarations. Raises: InputError."""
@@ -248,7 +248,7 @@ class DeclarationCheck:
                 f"{self._name} declares an entity that is too long, or too many ({key})", remedy
             )
 
-    def _note_outside_reference(self) -> int:
+    def _note_external_reference(self) -> int:
         """Note that the document refers to external declarations."""
         self._refers_outside = True  # said where its DOCTYPE has been read
         return 1

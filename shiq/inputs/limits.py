@@ -33,12 +33,12 @@ def read_limits() -> InputLimits:
     """
     usual = InputLimits()
     return InputLimits(
-        _size_setting("SHIQ_MAX_RATIO", usual.ratio),
-        _size_setting("SHIQ_MAX_DOCUMENT", usual.document),
+        _read_size("SHIQ_MAX_RATIO", usual.ratio),
+        _read_size("SHIQ_MAX_DOCUMENT", usual.document),
     )
 
 
-def _size_setting(name: str, usual: int) -> int:
+def _read_size(name: str, usual: int) -> int:
     """Read a size from an environment variable. Raises: UsageError."""
     text = os.environ.get(name, "").strip()
     if not text:

@@ -19,7 +19,7 @@ from tempfile import SpooledTemporaryFile
 from typing import IO, Any, TypeAlias
 
 from shiq.answers.verdict import CUT, IN_DATA, INFORMATIVE, Leftover
-from shiq.errors import at_store
+from shiq.errors import fill_in_store
 from shiq.model import Assertion, Axiom, TBox
 from shiq.model.abox import ABox
 
@@ -238,7 +238,7 @@ def quarantine_notice(
         Leftover(
             "set-aside",
             "the verdict is about the base without assertions that are known, or waived, to contradict it",
-            hint=at_store(
+            hint=fill_in_store(
                 "`shiq status --store DIR` counts them, `shiq export --store DIR --set-aside` prints them",
                 store,
             ),

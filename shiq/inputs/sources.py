@@ -24,9 +24,9 @@ from shiq.inputs.compression import (
     MAGIC_BYTES,
     SUFFIXES,
     BrokenArchiveError,
-    Packing,
+    Compression,
+    compression_of,
     decompress,
-    packing_of,
 )
 from shiq.inputs.folders import DELTA_LOG, files_below, is_parquet
 from shiq.inputs.formats import FORMAT_NAMES, Format, recognise_format
@@ -37,11 +37,11 @@ from shiq.model.abox import ABox
 from shiq.remote.place import is_address, is_endpoint
 
 if TYPE_CHECKING:
-    from shiq.rdf.source_ranges import ParsedPart
+    from shiq.rdf.source_ranges import TransferredRange
     from shiq.rml.tables import TableMapping
 
 #: Gives the parts of a source, in order, as they were parsed away from this process.
-Parts: TypeAlias = "Callable[[], Iterable[ParsedPart]]"
+Parts: TypeAlias = "Callable[[], Iterable[TransferredRange]]"
 
 HEAD_BYTES = 1 << 16
 #: What the name of a table begins with that a session of Spark's knows.
@@ -66,7 +66,7 @@ class FileSource:
     name: str
     path: Path
     format: Format
-    packing: Packing | None = None
+    packing: Compression | None = None
     content: bytes | None = None  # of what cannot be read twice, such as a pipe
     max_bytes: int = 0
     address: str = ""  # of what the path is a copy of
@@ -379,11 +379,11 @@ def _table_kind_at(path: Path) -> TableKind | None:
 # --- files ---------------------------------------------------------------------------------------
 
 
-def take_standard_input(path: Path, format: Format) -> None:
+def register_standard_input(path: Path, format: Format) -> None:
     """Let ``-`` stand for the file ``path``, which holds the content of standard input."""
     global _standard_input  # noqa: PLW0603 - a process has one
     with open(path, "rb") as stream:
-        packing = packing_of(stream.read(MAGIC_BYTES))
+        packing = compression_of(stream.read(MAGIC_BYTES))
     _standard_input = FileSource(
         STDIN, path, format, packing, address=Path(STDIN).absolute().as_uri()
     )
@@ -419,7 +419,7 @@ def _source_of_text(value: TextInput) -> FileSource:
         )
     content = value.text.encode("utf-8") if isinstance(value.text, str) else value.text
     return FileSource(
-        value.name, Path(value.name), FORMAT_NAMES[value.format], packing_of(content), content
+        value.name, Path(value.name), FORMAT_NAMES[value.format], compression_of(content), content
     )
 
 
@@ -436,7 +436,7 @@ def _source_of_stream(value: Any) -> FileSource:
         value.seek(start)
     elif not content:
         raise InputError(f"{name} gave no byte", "A stream is read once: give it anew, or a path.")
-    source = FileSource(name, Path(name), Format.NTRIPLES, packing_of(content), content)
+    source = FileSource(name, Path(name), Format.NTRIPLES, compression_of(content), content)
     return replace(
         source, format=recognise_format(name, _format_extension(source.path), source.read_head())
     )
@@ -458,11 +458,11 @@ def _check_file(text: str, path: Path) -> FileSource:
             start = stream.read(MAGIC_BYTES)
     except OSError as error:
         raise _explain_read_error(text, error) from error
-    packing = packing_of(start)
+    packing = compression_of(start)
     suffix = path.suffix.lower()
     expected = SUFFIXES.get(suffix)
     if expected is not None and packing is not expected:
-        article = "an" if expected is Packing.XZ else "a"
+        article = "an" if expected is Compression.XZ else "a"
         raise InputError(
             f"{text} is not {article} {expected.value} file, though its name says so",
             "Fetch it again, or rename it if it is not packed.",

@@ -279,7 +279,7 @@ def _rewrite_inverse_functional_data(
     from shiq.rdf.values_as_nodes import (
         inverse_functional_properties,
         properties_needing_values,
-        value_axioms,
+        value_role_axioms,
     )
 
     plain = [axiom for axiom in axioms if not isinstance(axiom, owl.InverseFunctionalDataProperty)]
@@ -297,7 +297,7 @@ def _rewrite_inverse_functional_data(
         if asked
         else []
     )
-    return [*dict.fromkeys([*plain, *value_axioms(axioms)])], [
+    return [*dict.fromkeys([*plain, *value_role_axioms(axioms)])], [
         (top, "outside-shiq", message) for top in tops
     ]
 

@@ -19,7 +19,7 @@ from shiq import model as owl
 from shiq.answers.verdict import Leftover
 from shiq.inputs.reading import Place
 from shiq.model.abox import ABox, ClassRows, DataRows, Pairs, RoleRows, individuals_of, int_array
-from shiq.rdf.triples import Rows, Term, Triples, column
+from shiq.rdf.triples import Rows, Term, Triples, numpy_view
 from shiq.rdf.vocabulary import TYPE
 
 Ids = npt.NDArray[Any]
@@ -45,7 +45,7 @@ def build_abox(
     complex: list[owl.Assertion] = []
     mentioned: list[int] = []
     for assertion in others:
-        ids = [triples.id(individual) for individual in individuals_of(assertion)]
+        ids = [triples.id_of(individual) for individual in individuals_of(assertion)]
         mentioned += ids
         match assertion:
             case owl.SameIndividual():
@@ -57,11 +57,11 @@ def build_abox(
             case _:
                 complex.append(assertion)
     for members in apart:
-        listed = np.array([triples.id(individual) for individual in members], np.int64)
+        listed = np.array([triples.id_of(individual) for individual in members], np.int64)
         different.append(listed[np.stack(np.triu_indices(len(listed), 1))])
     unequal = np.concatenate(different, axis=1)
     subjects, predicates, values = (
-        column(c) for c in (triples.subject, triples.predicate, triples.object)
+        numpy_view(c) for c in (triples.subject, triples.predicate, triples.object)
     )
     others_ids = np.array(mentioned, dtype=np.int64)
     individuals = _DenseNumbers(
@@ -82,34 +82,34 @@ def build_abox(
         _DenseNumbers(triples, values[data]),
     )
     return ABox(
-        individuals=individuals.names(),
-        classes=class_names.names(),
-        object_properties=role_names.names(),
-        data_properties=data_names.names(),
+        individuals=individuals.term_texts(),
+        classes=class_names.term_texts(),
+        object_properties=role_names.term_texts(),
+        data_properties=data_names.term_texts(),
         literals=[
             value
             for i in literals.occurring_ids
             if isinstance(value := triples.terms[i], owl.Literal)
         ],
         class_rows=ClassRows(
-            *_distinct_rows(individuals[subjects[classes]], class_names[values[classes]])
+            *_drop_repeated_rows(individuals[subjects[classes]], class_names[values[classes]])
         ),
         role_rows=RoleRows(
-            *_distinct_rows(
+            *_drop_repeated_rows(
                 individuals[subjects[roles]],
                 role_names[predicates[roles]],
                 individuals[values[roles]],
             )
         ),
         data_rows=DataRows(
-            *_distinct_rows(
+            *_drop_repeated_rows(
                 individuals[subjects[data]], data_names[predicates[data]], literals[values[data]]
             )
         ),
         same=tuple(
             dict.fromkeys((individuals.dense_id(a), individuals.dense_id(b)) for a, b in same)
         ),
-        different=Pairs(*_distinct_rows(*individuals[unequal])),
+        different=Pairs(*_drop_repeated_rows(*individuals[unequal])),
         complex=tuple(dict.fromkeys(complex)),
     )
 
@@ -132,12 +132,12 @@ class _DenseNumbers:
         """Dense number of one term."""
         return int(self._dense[id])
 
-    def names(self) -> list[str]:
+    def term_texts(self) -> list[str]:
         """Texts of the terms, by dense number."""
         return [str(self._terms[i]) for i in self.occurring_ids]
 
 
-def _distinct_rows(*columns: Ids) -> list[array[int]]:
+def _drop_repeated_rows(*columns: Ids) -> list[array[int]]:
     """Rows of parallel columns without repetitions, in the order of first occurrence."""
     rows = len(columns[0])
     if rows:
@@ -211,7 +211,7 @@ class AssertionPlaces:
         found: dict[owl.Assertion, dict[Place, None]] = {}
         for assertion in dict.fromkeys(assertions):
             found[assertion] = dict.fromkeys(self.stated_places.get(assertion, ()))
-            for ids in self._first_rows(assertion):
+            for ids in self._possible_first_rows(assertion):
                 if isinstance(ids, Place):
                     found[assertion][ids] = None
                 else:
@@ -219,7 +219,7 @@ class AssertionPlaces:
         triples = self.triples
         subjects = np.array(sorted({ids[0] for ids in wanted}), np.int64)
         rows = (
-            np.flatnonzero(np.isin(column(triples.subject)[: self.count], subjects))
+            np.flatnonzero(np.isin(numpy_view(triples.subject)[: self.count], subjects))
             if wanted
             else ()
         )
@@ -234,13 +234,13 @@ class AssertionPlaces:
                 found[assertion][place] = None
         return {assertion: tuple(places) for assertion, places in found.items() if places}
 
-    def _first_rows(self, assertion: owl.Assertion) -> Iterator[_Ids | Place]:
+    def _possible_first_rows(self, assertion: owl.Assertion) -> Iterator[_Ids | Place]:
         """The rows and places where an assertion begins."""
         triples = self.triples
         row = self.main.get(assertion)
         rows: list[int | Place] = [] if row is None else [row]
         if isinstance(assertion, owl.DifferentIndividuals):
-            rows += self._list_places(assertion.first, assertion.second)
+            rows += self._places_of_lists_with(assertion.first, assertion.second)
         for at in rows:
             yield (
                 at
@@ -253,7 +253,7 @@ class AssertionPlaces:
             if subject is not None and predicate is not None and value is not None:
                 yield subject, predicate, value
 
-    def _list_places(self, first: str, second: str) -> Iterator[int | Place]:
+    def _places_of_lists_with(self, first: str, second: str) -> Iterator[int | Place]:
         """Places of the lists in which ``second`` comes after ``first``."""
         second_in = dict(self._lists_by_individual.get(second, ()))
         for i, place in self._lists_by_individual.get(first, ()):

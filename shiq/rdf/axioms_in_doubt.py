@@ -32,7 +32,7 @@ from shiq.rdf.graph import OpenPropertyError, UnmappedError, VocabularyGraph
 from shiq.rdf.name_kinds import DATA, OBJECT, Kinds
 from shiq.rdf.namespaces import IN_DOUBT
 from shiq.rdf.ontology_header import UNMET
-from shiq.rdf.triples import Term, column
+from shiq.rdf.triples import Term, numpy_view
 from shiq.rdf.vocabulary import (
     DECLARATIONS,
     FILLERS,
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Candidates:
+class ImportCandidates:
     """Files with different contents that answer one import.
 
     leftover: reports them
@@ -66,9 +66,9 @@ class Candidates:
     vocabularies: tuple[Signature, ...]
 
 
-def candidates_of(
+def compare_candidates(
     names: Sequence[str], leftover: Leftover, readings: Sequence[Reading]
-) -> Candidates | None:
+) -> ImportCandidates | None:
     """Compare the files ``names`` of an ontology.
 
     Returns: None if they were not read, differ in imports, or have assertions on blank nodes, which
@@ -82,7 +82,7 @@ def candidates_of(
         return None
     axioms = [frozenset(reading.tbox.axioms) for reading in readings]
     vocabularies = tuple(reading.tbox.signature for reading in readings)
-    return Candidates(
+    return ImportCandidates(
         tuple(names), leftover, axioms[0].intersection(*axioms), asserted, vocabularies
     )
 
@@ -96,8 +96,8 @@ def _all_imports(reading: Reading) -> Iterator[str]:
             yield leftover.message
 
 
-def candidate_leftovers(
-    candidates: Collection[Candidates], known: Signature, loaded: LoadedSources
+def report_candidates(
+    candidates: Collection[ImportCandidates], known: Signature, loaded: LoadedSources
 ) -> Iterator[Leftover]:
     """Leftovers on files of one ontology: information, or blocking if a single file alone changes
     the meaning of others.
@@ -113,7 +113,7 @@ def candidate_leftovers(
 
 
 def _ambiguous_names(
-    found: Candidates, known: Signature, loaded: LoadedSources, names: Collection[str]
+    found: ImportCandidates, known: Signature, loaded: LoadedSources, names: Collection[str]
 ) -> set[str]:
     """Names whose axioms or assertions could mean something else if only one of the files were
     read.
@@ -132,7 +132,7 @@ def _ambiguous_names(
     triples = loaded.triples
     ids = [i for i in map(triples.ids.get, open_) if i is not None]
     rows = np.flatnonzero(
-        np.isin([*map(column, (triples.subject, triples.predicate, triples.object))], ids).any(
+        np.isin([*map(numpy_view, (triples.subject, triples.predicate, triples.object))], ids).any(
             axis=0
         )
     )
@@ -172,7 +172,7 @@ def mark_doubtful(
     axioms: Collection[Axiom],
     certain: Collection[Axiom],
     inside: Collection[Axiom],
-    candidates: Collection[Candidates],
+    candidates: Collection[ImportCandidates],
     loaded: LoadedSources,
 ) -> TBox:
     """Mark the axioms of ``tbox`` that are in doubt.
@@ -212,7 +212,7 @@ _RULE_NAMES = frozenset(SWRL + word for word in ("classPredicate", "propertyPred
 _PROPERTY_WORDS = (owl.RDFS + "domain", owl.RDFS + "range", owl.RDFS + "subPropertyOf")
 
 
-def empty_property(property: Any, kind: str) -> owl.Axiom:
+def axiom_of_empty_property(property: Any, kind: str) -> owl.Axiom:
     """Axiom that a property has no pair."""
     if kind == DATA:
         return owl.DataPropertyDomain(property, owl.NOTHING)
@@ -232,13 +232,13 @@ def assumption_for_triple(
         try:
             kind = expressions.property_kind(subject)
             if kind == DATA:
-                return (empty_property(expressions.data_property(subject), DATA),)
+                return (axiom_of_empty_property(expressions.data_property(subject), DATA),)
             if kind == OBJECT:
-                return (empty_property(expressions.object_property(subject, []), OBJECT),)
+                return (axiom_of_empty_property(expressions.object_property(subject, []), OBJECT),)
         except OpenPropertyError:
             if isinstance(subject, str) and not subject.startswith("_:"):
                 kinds = ((owl.ObjectProperty(subject), OBJECT), (owl.DataProperty(subject), DATA))
-                return tuple(empty_property(property, kind) for property, kind in kinds)
+                return tuple(axiom_of_empty_property(property, kind) for property, kind in kinds)
         except UnmappedError:
             pass
         return ()
@@ -284,7 +284,7 @@ def _is_defined_once(graph: VocabularyGraph, node: Term) -> bool:
 
 def names_in_triples(graph: VocabularyGraph, mains: Iterable[int]) -> set[str]:
     """Collect the names, except OWL's, in the expressions at the triples ``mains``."""
-    rows = {i for main in mains for i in (main, *graph.reachable(main))}
+    rows = {i for main in mains for i in (main, *graph.reachable_triples(main))}
     terms = {
         term
         for i in rows
@@ -316,7 +316,7 @@ def make_simplicity_test(
     return is_simple
 
 
-def assumption_for(
+def assumption_for_axiom(
     axiom: owl.Axiom, is_simple: Callable[[owl.ObjectPropertyExpression], bool]
 ) -> tuple[owl.Axiom, ...]:
     """Find axioms that make an axiom on non-simple roles true; empty if there are none."""
@@ -326,10 +326,10 @@ def assumption_for(
                 if not any(roles_required_simple(assumed)):
                     return (assumed,)
         case owl.ObjectPropertyDomain(property, _) | owl.ObjectPropertyRange(property, _):
-            return (empty_property(property, OBJECT),)
+            return (axiom_of_empty_property(property, OBJECT),)
         case owl.DisjointObjectProperties(members):
             rest = tuple(p for p in members if is_simple(p))
-            empty = tuple(empty_property(p, OBJECT) for p in members if not is_simple(p))
+            empty = tuple(axiom_of_empty_property(p, OBJECT) for p in members if not is_simple(p))
             return (*empty, owl.DisjointObjectProperties(rest)) if len(rest) > 1 else empty
         case (
             owl.FunctionalObjectProperty(property)
@@ -337,11 +337,11 @@ def assumption_for(
             | owl.AsymmetricObjectProperty(property)
             | owl.IrreflexiveObjectProperty(property)
         ):
-            return (empty_property(property, OBJECT),)
+            return (axiom_of_empty_property(property, OBJECT),)
     return ()
 
 
-def assumptions_for_rules(graph: VocabularyGraph, kinds: Kinds) -> tuple[owl.Axiom, ...]:
+def assumptions_against_rules(graph: VocabularyGraph, kinds: Kinds) -> tuple[owl.Axiom, ...]:
     """Find axioms under which no SWRL rule of the graph fires: one empty class or property per rule
     body.
 
@@ -354,7 +354,7 @@ def assumptions_for_rules(graph: VocabularyGraph, kinds: Kinds) -> tuple[owl.Axi
     ]
     found: dict[owl.Axiom, None] = {}
     for rule in rules:
-        possible = list(_empty_bodies(graph, kinds, rule))
+        possible = list(_axioms_emptying_body(graph, kinds, rule))
         if not possible:
             return ()
         if found.keys().isdisjoint(possible):
@@ -362,7 +362,7 @@ def assumptions_for_rules(graph: VocabularyGraph, kinds: Kinds) -> tuple[owl.Axi
     return tuple(found)
 
 
-def _empty_bodies(graph: VocabularyGraph, kinds: Kinds, rule: str) -> Iterator[owl.Axiom]:
+def _axioms_emptying_body(graph: VocabularyGraph, kinds: Kinds, rule: str) -> Iterator[owl.Axiom]:
     """Axioms that each make one class or property in the body of a rule empty."""
 
     def value_of(node: Term, word: str) -> Term | None:
@@ -384,6 +384,6 @@ def _empty_bodies(graph: VocabularyGraph, kinds: Kinds, rule: str) -> Iterator[o
         if isinstance(name, str) and not name.startswith("_:"):
             kind = kinds.property_kind(name)
             if kind == OBJECT:
-                yield empty_property(owl.ObjectProperty(name), OBJECT)
+                yield axiom_of_empty_property(owl.ObjectProperty(name), OBJECT)
             elif kind == DATA:
-                yield empty_property(owl.DataProperty(name), DATA)
+                yield axiom_of_empty_property(owl.DataProperty(name), DATA)

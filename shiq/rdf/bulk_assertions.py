@@ -17,18 +17,18 @@ import numpy.typing as npt
 
 from shiq.answers.verdict import Leftover
 from shiq.model import NOTHING, Literal, Signature
-from shiq.rdf.namespaces import unknown_name
-from shiq.rdf.ontology_header import unknown_word
+from shiq.rdf.namespaces import unknown_name_message
+from shiq.rdf.ontology_header import unknown_word_leftover
 from shiq.rdf.triples import (
     IRI,
     LITERAL,
     Flags,
     Rows,
     Triples,
-    column,
     distinct_ids,
     flags_of,
     name_flags,
+    numpy_view,
 )
 from shiq.rdf.vocabulary import (
     ANNOTATIONS,
@@ -101,13 +101,13 @@ class ResolvedRows:
     )  # data assertions that were set aside, see `shiq.rdf.bulk_assertions`
 
 
-def graph_rows(triples: Triples) -> Rows:
+def vocabulary_rows(triples: Triples) -> Rows:
     """Rows for `shiq.rdf.graph`: reserved predicates except annotations, and types that are not
     class names.
     """
-    predicates, values = column(triples.predicate), column(triples.object)
+    predicates, values = numpy_view(triples.predicate), numpy_view(triples.object)
     structural = flags_of(triples, distinct_ids(predicates), lambda term: is_structural(str(term)))
-    types = predicates == triples.id(TYPE)
+    types = predicates == triples.id_of(TYPE)
     odd_types = flags_of(triples, distinct_ids(values[types]), is_odd_type)
     return np.flatnonzero(np.where(types, odd_types[values], structural[predicates]))
 
@@ -115,9 +115,9 @@ def graph_rows(triples: Triples) -> Rows:
 def typed_individuals(triples: Triples) -> set[str]:
     """Collect the names that are typed as members of named classes."""
     predicates, values, subjects = (
-        column(c) for c in (triples.predicate, triples.object, triples.subject)
+        numpy_view(c) for c in (triples.predicate, triples.object, triples.subject)
     )
-    rows = predicates == triples.id(TYPE)
+    rows = predicates == triples.id_of(TYPE)
     plain = flags_of(
         triples,
         distinct_ids(values[rows]),
@@ -150,7 +150,7 @@ def sort_rows_by_kind(
     """
     kind_in_table = partial(_kind_in_table, vocabulary)
     subjects, predicates, values = (
-        column(c) for c in (triples.subject, triples.predicate, triples.object)
+        numpy_view(c) for c in (triples.subject, triples.predicate, triples.object)
     )
     kinds = (
         np.frombuffer(bytes(triples.kinds), dtype=np.uint8)
@@ -158,7 +158,7 @@ def sort_rows_by_kind(
         else np.zeros(0, np.uint8)
     )
     literal = kinds[values] == LITERAL
-    types = predicates == triples.id(TYPE)
+    types = predicates == triples.id_of(TYPE)
     what = np.zeros(len(triples.terms), dtype=np.int8)
     for i in distinct_ids(predicates):
         what[i] = _predicate_kind(str(triples.terms[i]), known, kind_in_table)
@@ -181,7 +181,7 @@ def sort_rows_by_kind(
         distinct_ids(names),
         lambda term: _is_only_in_table(str(term), known, kind_in_table),
     )
-    language = _language_of_rows(triples, names, (kind == _UNKNOWN) | only_in_table[names])
+    language = _language_index_of_rows(triples, names, (kind == _UNKNOWN) | only_in_table[names])
     foreign = _foreign_rows(triples, known, kind == _UNKNOWN, names, vocabulary)
     beside = (language >= 0) & ((bucket == _ASSERTED) | foreign)
     unknown = ((kind == _UNKNOWN) | only_in_table[predicates]) & ~types & ~beside
@@ -338,7 +338,7 @@ def _foreign_rows(
     return found
 
 
-def _language_of_rows(
+def _language_index_of_rows(
     triples: Triples, names: npt.NDArray[Any], rows: Flags
 ) -> npt.NDArray[np.int8]:
     """For each row, the index of the non-OWL language of its name; -1 for none and for rows outside
@@ -347,10 +347,10 @@ def _language_of_rows(
     found = np.full(len(triples.terms), -1, np.int8)
     if rows.any():
         # Loaded where the ontology does not know a name.
-        from shiq.rdf.other_languages import language_of
+        from shiq.rdf.other_languages import language_index
 
         for i in distinct_ids(names[rows]):
-            found[i] = language_of(str(triples.terms[i]))
+            found[i] = language_index(str(triples.terms[i]))
     return np.where(rows, found[names], np.int8(-1))
 
 
@@ -396,7 +396,7 @@ def _undeclared_leftovers(
     """Yield leftovers for rows with an undeclared class or property."""
     if not len(rows):
         return
-    predicates, values = column(triples.predicate), column(triples.object)
+    predicates, values = numpy_view(triples.predicate), numpy_view(triples.object)
     of_class = rows[types[rows]]
     near_class = NearMisses(known.classes)
     for term, some in group_rows(of_class, values[of_class]):
@@ -412,7 +412,7 @@ def _undeclared_leftovers(
 def _foreign_name_leftovers(triples: Triples, rows: Rows, types: Flags) -> Iterable[Leftover]:
     """Yield leftovers for rows with a foreign class or property."""
     for what, some in (("class", rows[types[rows]]), ("property", rows[~types[rows]])):
-        names = column(triples.object if what == "class" else triples.predicate)
+        names = numpy_view(triples.object if what == "class" else triples.predicate)
         for term, of_name in group_rows(some, names[some]):
             message = f"the {what} <{triples.terms[term]}> lies in a namespace of which the ontology defines nothing"
             yield triples.leftover(
@@ -440,7 +440,7 @@ def _unknown_name_leftover(
     triples: Triples, what: str, term: int, rows: Rows, near: NearMisses
 ) -> Leftover:
     """Make the leftover for an unknown class or property."""
-    message, hint = unknown_name(what, str(triples.terms[term]), near)
+    message, hint = unknown_name_message(what, str(triples.terms[term]), near)
     return triples.leftover(
         "undeclared", message, int(rows[0]), hint=hint, count=len(rows), rows=rows.tolist()
     )
@@ -448,10 +448,10 @@ def _unknown_name_leftover(
 
 def _unknown_word_leftovers(triples: Triples, rows: Rows, misspelt: Flags) -> Iterable[Leftover]:
     """Yield leftovers for rows with undefined terms of reserved namespaces."""
-    subjects, values = column(triples.subject)[rows], column(triples.object)[rows]
+    subjects, values = numpy_view(triples.subject)[rows], numpy_view(triples.object)[rows]
     for term, some in group_rows(rows, np.where(misspelt[values], values, subjects)):
         found = triples.terms[term]
-        yield unknown_word(
+        yield unknown_word_leftover(
             found.datatype if isinstance(found, Literal) else found,
             triples,
             some.tolist(),
@@ -471,7 +471,7 @@ def range_misfit_leftovers(
     Args:
     of_objects: rows of object properties
     """
-    predicates, values = column(triples.predicate), column(triples.object)
+    predicates, values = numpy_view(triples.predicate), numpy_view(triples.object)
     of_class = rows[types[rows]]
     for term, some in group_rows(of_class, values[of_class]):
         message = f"the datatype <{triples.terms[term]}> as type of an individual"

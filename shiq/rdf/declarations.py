@@ -16,8 +16,8 @@ from shiq.rdf.name_kinds import (
     DATA,
     OBJECT,
     Kinds,
-    Problem,
-    Use,
+    NameProblem,
+    PropertyUse,
     assign_known_kinds,
     infer_kinds,
     kinds_of,
@@ -44,13 +44,13 @@ if TYPE_CHECKING:
     from shiq.vocabularies import VocabularyChoice
 
 
-def find_kinds(
+def determine_kinds(
     graph: VocabularyGraph,
     base: Signature,
     fixed: Signature | None = None,
-    uses: Sequence[Use] = (),
+    uses: Sequence[PropertyUse] = (),
     vocabulary: VocabularyChoice | None = None,
-) -> tuple[Kinds, list[Problem]]:
+) -> tuple[Kinds, list[NameProblem]]:
     """Determine the kinds of all names: from ``base``, then from declarations, then from use.
 
     Declarations are assigned a bucket; illegal ones become problems. Names of open kind in ``base``
@@ -90,7 +90,7 @@ def find_kinds(
     for iri in characterised:
         if DATA not in declared[iri] and iri not in kinds.data_properties:
             declared[iri].setdefault(OBJECT, [])
-    shown: dict[str, dict[str, Use]] = defaultdict(dict)
+    shown: dict[str, dict[str, PropertyUse]] = defaultdict(dict)
     for use in uses:
         shown[use.iri].setdefault(use.kind, use)
     declare = _DeclarationReader(graph, kinds, fixed)
@@ -129,7 +129,7 @@ def find_kinds(
                 else next(((use.source, use.line) for use in uses if use.iri == iri), ("", 0))
             )
             problems.append(
-                Problem(first, "annotation-punning", message, "use two names", 1, iri, place)
+                NameProblem(first, "annotation-punning", message, "use two names", 1, iri, place)
             )
     return kinds, problems
 
@@ -145,7 +145,7 @@ def _kind_of_declaration(word: str) -> str | None:
 class _DeclarationReader:
     """Reader of declarations that adds the kind of each name to ``kinds``.
 
-    base_signature: ``fixed`` of `find_kinds`
+    base_signature: ``fixed`` of `determine_kinds`
     """
 
     graph: VocabularyGraph
@@ -153,8 +153,8 @@ class _DeclarationReader:
     base_signature: Signature | None
 
     def __call__(
-        self, iri: str, by_kind: Mapping[str, list[int]], uses: Mapping[str, Use]
-    ) -> Iterator[Problem]:
+        self, iri: str, by_kind: Mapping[str, list[int]], uses: Mapping[str, PropertyUse]
+    ) -> Iterator[NameProblem]:
         graph, kinds = self.graph, self.kinds
         triples = [i for indexes in by_kind.values() for i in indexes]
         if is_reserved(iri):
@@ -167,16 +167,16 @@ class _DeclarationReader:
             # A declaration has no effect, but which axioms there are on an annotation property
             # depends on it.
             problem = "without-effect"
-            if iri in ANNOTATIONS and _is_in_axioms(graph, iri):
+            if iri in ANNOTATIONS and _is_used_in_axioms(graph, iri):
                 problem = "punning" if self.base_signature is not None else "annotation-punning"
                 for kind in by_kind if self.base_signature is None else ():
                     if kind in (OBJECT, DATA):
                         kinds.add_kind(iri, kind)
-            count = graph.assign(bad, f"leftover:{problem}")
-            graph.assign(triples, "declaration")
+            count = graph.assign_bucket(bad, f"leftover:{problem}")
+            graph.assign_bucket(triples, "declaration")
             if bad:
                 message = f"the built-in term <{iri}> is declared as something else"
-                yield Problem(bad[0], problem, message, "use a name of your own", count, iri)
+                yield NameProblem(bad[0], problem, message, "use a name of your own", count, iri)
             return
         classes, datatypes = "class" in by_kind, "datatype" in by_kind
         rdfs_only = all(graph.objects[i] == RDFS + "Class" for i in by_kind.get("class", ()))
@@ -193,14 +193,14 @@ class _DeclarationReader:
             held.add(ANNOTATION)
         logical = held - {ANNOTATION}
         known = (
-            _kinds_in(self.base_signature, iri)
+            _property_kinds_in(self.base_signature, iri)
             if self.base_signature is not None
             else {OBJECT, DATA}
         )
         if len(logical) > 1:
             two.append(" and ".join(f"{kind} property" for kind in sorted(held)))
             if not before or self.base_signature is None:
-                kinds.open(iri)
+                kinds.mark_open(iri)
         else:
             for kind, names in properties_by_kind(kinds):
                 if kind in held:
@@ -216,8 +216,8 @@ class _DeclarationReader:
             "punning" if not logical <= known or len(two) != (len(logical) > 1) else "two-readings"
         )
         if two and triples:
-            count = graph.assign(triples, f"leftover:{problem}")
-            yield Problem(
+            count = graph.assign_bucket(triples, f"leftover:{problem}")
+            yield NameProblem(
                 triples[0],
                 problem,
                 f"<{iri}> is declared as {', '.join(two)}",
@@ -228,7 +228,7 @@ class _DeclarationReader:
         elif len(logical) > 1 and uses and (self.base_signature is None or problem == "punning"):
             use = next(iter(uses.values()))
             place = (use.source, use.line)
-            yield Problem(
+            yield NameProblem(
                 -1,
                 problem,
                 f"<{iri}> is used as {', '.join(two)}",
@@ -239,17 +239,17 @@ class _DeclarationReader:
             )
         if len(logical) == 1 and ANNOTATION in held:
             yield from self._problems_of_declaration(iri, next(iter(logical)), by_kind, uses)
-        graph.assign(triples, "declaration")
+        graph.assign_bucket(triples, "declaration")
 
     def _problems_of_declaration(
-        self, iri: str, kind: str, by_kind: Mapping[str, list[int]], uses: Mapping[str, Use]
-    ) -> Iterator[Problem]:
+        self, iri: str, kind: str, by_kind: Mapping[str, list[int]], uses: Mapping[str, PropertyUse]
+    ) -> Iterator[NameProblem]:
         """Yield problems of annotation properties that are also object or data properties.
 
         They are read as the latter, so that no axiom is lost. If a TBox knew only the annotation
         property, its axioms and assertions may have been ignored.
         """
-        known = _kinds_in(self.base_signature or Signature(), iri)
+        known = _property_kinds_in(self.base_signature or Signature(), iri)
         if len(known) > 1:
             return
         what = f"{'an' if kind == OBJECT else 'a'} {kind} property"
@@ -268,15 +268,15 @@ class _DeclarationReader:
             )
         for said in order:
             if indexes := by_kind.get(said):
-                count = self.graph.assign(indexes, f"leftover:{found}")
-                yield Problem(indexes[0], found, message, hint, max(count, 1), iri)
+                count = self.graph.assign_bucket(indexes, f"leftover:{found}")
+                yield NameProblem(indexes[0], found, message, hint, max(count, 1), iri)
                 return
             if use := uses.get(said):
-                yield Problem(-1, found, message, hint, use.count, iri, (use.source, use.line))
+                yield NameProblem(-1, found, message, hint, use.count, iri, (use.source, use.line))
                 return
 
 
-def _kinds_in(known: Signature, iri: str) -> set[str]:
+def _property_kinds_in(known: Signature, iri: str) -> set[str]:
     pairs = (
         (OBJECT, known.object_properties),
         (DATA, known.data_properties),
@@ -285,7 +285,7 @@ def _kinds_in(known: Signature, iri: str) -> set[str]:
     return {kind for kind, names in pairs if iri in names}
 
 
-def _is_in_axioms(graph: VocabularyGraph, iri: str) -> bool:
+def _is_used_in_axioms(graph: VocabularyGraph, iri: str) -> bool:
     """Decide whether the graph has more on a property than declarations and subproperties."""
     return any(
         (subject == iri and not (predicate == TYPE and value in DECLARATIONS))

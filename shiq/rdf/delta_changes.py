@@ -23,10 +23,10 @@ from shiq.rdf.tables import (
     check_columns,
     delta_log,
     delta_table,
-    files_of_delta,
+    delta_version_files,
     open_parquet,
+    read_file_rows,
     read_rows,
-    rows_of,
 )
 from shiq.rdf.terms import COLUMNS
 from shiq.rdf.triples import Rejects, Triples, term_text
@@ -145,12 +145,12 @@ def last_committed_version(
     return None
 
 
-def version_after(table: str, taken: Mapping[str, int]) -> int | None:
+def next_version(table: str, taken: Mapping[str, int]) -> int | None:
     """Version of the Delta table ``table`` after the last one that a store applied."""
     path = _delta_path(table)
     last = last_committed_version(
         taken,
-        _table_place(table, path),
+        _table_address(table, path),
         _table_id_at(path, None),
         lambda version: _table_id_at(path, version),
     )
@@ -172,7 +172,7 @@ def _delta_path(table: str) -> Path:
     return local_path_of(table)
 
 
-def feeds_of(sources: Iterable[object]) -> dict[str, int]:
+def newest_versions(sources: Iterable[object]) -> dict[str, int]:
     """Newest version of each Delta table among ``sources``, by `TableChanges.feed`. Raises:
     InputError.
     """
@@ -184,11 +184,11 @@ def feeds_of(sources: Iterable[object]) -> dict[str, int]:
         ):
             path = local_path_of(name)
             table, _ = delta_log(path)
-            found[f"{_table_place(name, path)}#{table.metadata().id}"] = int(table.version())
+            found[f"{_table_address(name, path)}#{table.metadata().id}"] = int(table.version())
     return found
 
 
-def _table_place(name: str, path: Path) -> str:
+def _table_address(name: str, path: Path) -> str:
     """Address of the table ``name``, of which ``path`` may be a copy."""
     return name.rstrip("/") if is_address(name) else abspath(path)
 
@@ -224,12 +224,12 @@ def table_changes(table: str | Path, first: int, last: int | None = None) -> Tab
     by_feed = (
         (Counter[Row](), dict[Row, Any](), 0)
         if first > last
-        else _changes_by_feed(path, first, last)
+        else _changes_from_feed(path, first, last)
     )
-    net, keys, rows = by_feed or _changes_by_files(path, first, last)
+    net, keys, rows = by_feed or _changes_from_files(path, first, last)
     went = [row for row, count in net.items() if count < 0]
     void = {row for row in went if None in row[:3] or "" in row[:3]}
-    gone = _deleted_rows(path, last, [row for row in went if row not in void])
+    gone = _truly_deleted_rows(path, last, [row for row in went if row not in void])
     came = [row for row, count in net.items() if count > 0]
     versions = (
         f"{name}, version {first}" if first >= last else f"{name}, versions {first} to {last}"
@@ -246,7 +246,7 @@ def table_changes(table: str | Path, first: int, last: int | None = None) -> Tab
         rows,
         by_feed is not None,
         sum(-net[row] for row in void),
-        _table_place(name, path),
+        _table_address(name, path),
         tuple(map(str, ids)),
     )
 
@@ -256,7 +256,7 @@ def table_changes(table: str | Path, first: int, last: int | None = None) -> Tab
 Net = tuple[Counter[Row], dict[Row, Any], int]
 
 
-def _changes_by_feed(path: Path, first: int, last: int) -> Net | None:
+def _changes_from_feed(path: Path, first: int, last: int) -> Net | None:
     """Compute the net changes by the change data feed; None if there is none or it is incomplete."""
     import pyarrow as pa  # type: ignore[import-untyped]
     from deltalake.exceptions import DeltaError
@@ -289,13 +289,13 @@ def _changes_by_feed(path: Path, first: int, last: int) -> Net | None:
     return (net, keys, came + went) if before + came - went == _count_rows(path, last) else None
 
 
-def _changes_by_files(path: Path, first: int, last: int) -> Net:
+def _changes_from_files(path: Path, first: int, last: int) -> Net:
     """Compute the net changes by the files that only one version has. Raises: InputError if files
     were vacuumed.
     """
     net, keys, rows = Counter[Row](), dict[Row, Any](), 0
-    before = {file.path: file for file in files_of_delta(path, first - 1)} if first else {}
-    after = {file.path: file for file in files_of_delta(path, last)}
+    before = {file.path: file for file in delta_version_files(path, first - 1)} if first else {}
+    after = {file.path: file for file in delta_version_files(path, last)}
     for files, others, sign in ((before, after, -1), (after, before, 1)):
         for file in (file for name, file in files.items() if name not in others):
             if not Path(file.path).exists():
@@ -303,7 +303,7 @@ def _changes_by_files(path: Path, first: int, last: int) -> Net:
                     f"{file.path} is gone (vacuumed?), so that version {last} of {path} is not told from that before {first}",
                     f"Build the store anew from the table ({BUILD_ANEW}), then begin with the version after that.",
                 )
-            for columns in rows_of(str(path), file):
+            for columns in read_file_rows(str(path), file):
                 for s, p, o, graph, key in zip(*columns):
                     net[s, p, o, graph] += sign
                     rows += 1
@@ -320,13 +320,13 @@ def _count_rows(path: Path, version: int) -> int:
     if all(row.get("num_records") is not None for row in added):
         return sum(int(row["num_records"]) for row in added)
     count = 0
-    for file in files_of_delta(path, version):
+    for file in delta_version_files(path, version):
         with open_parquet(file) as parquet:
             count += parquet.metadata.num_rows
     return count
 
 
-def _deleted_rows(path: Path, version: int, rows: list[Row]) -> list[Row]:
+def _truly_deleted_rows(path: Path, version: int, rows: list[Row]) -> list[Row]:
     """Rows whose triple is in no row of the version, in any spelling, and rows that are no triple."""
     triples, rejects = Triples(), Rejects(str(path))
     ids: dict[int, tuple[int, int, int]] = {}
@@ -336,12 +336,12 @@ def _deleted_rows(path: Path, version: int, rows: list[Row]) -> list[Row]:
         if len(triples) > begun:
             ids[number] = triples.row(begun)
     left = {*ids.values()} & {
-        *_version_triples(path, version, triples, {*(row[0] for row in rows)}, {*ids.values()})
+        *_triples_of_subjects(path, version, triples, {*(row[0] for row in rows)}, {*ids.values()})
     }
     return [row for number, row in enumerate(rows) if ids.get(number) not in left]
 
 
-def _version_triples(
+def _triples_of_subjects(
     path: Path,
     version: int,
     triples: Triples,
@@ -358,7 +358,7 @@ def _version_triples(
         sorted({*spellings} - {None} | {term_text(triples.terms[s]) for s, _, _ in wanted}),
         pa.string(),
     )
-    for file in files_of_delta(path, version):
+    for file in delta_version_files(path, version):
         # A column by which the table is cut into folders is not in its files.
         there = [column for column in COLUMNS[:3] if column not in file.values]
         with open_parquet(file) as parquet:

@@ -82,12 +82,12 @@ class ExpressionLoop:
                 yield from built.triples
                 stack += built.operands
 
-    def run(self, sort: str, node: Term, used: list[Key]) -> Any:
+    def build(self, sort: str, node: Term, used: list[Key]) -> Any:
         """Build the expression at ``node``; its key is appended to ``used``. Raises: UnmappedError."""
         leaf = self._leaf(sort, node)
-        return leaf if leaf is not None else self.drive((sort, str(node), -1), used)
+        return leaf if leaf is not None else self.build_by_key((sort, str(node), -1), used)
 
-    def drive(self, wanted: Key, used: list[Key]) -> Any:
+    def build_by_key(self, wanted: Key, used: list[Key]) -> Any:
         """Build ``wanted`` and its operands, by a stack of open constructs.
 
         Terminates: every node is built once, and a node inside itself is an error.

@@ -98,19 +98,19 @@ class Expressions:
 
     def class_expression(self, node: Term, used: list[Key]) -> owl.ClassExpression:
         """Class expression at ``node``; its key is appended to ``used``. Raises: UnmappedError."""
-        return self.loop.run(CLASS, node, used)  # type: ignore[no-any-return]
+        return self.loop.build(CLASS, node, used)  # type: ignore[no-any-return]
 
     def data_range(self, node: Term, used: list[Key]) -> owl.DataRange:
         """Data range at ``node``; its key is appended to ``used``. Raises: UnmappedError."""
-        return self.loop.run(RANGE, node, used)  # type: ignore[no-any-return]
+        return self.loop.build(RANGE, node, used)  # type: ignore[no-any-return]
 
-    def definition(self, triple: int, used: list[Key], *, datatype: bool = False) -> Any:
+    def owl1_definition(self, triple: int, used: list[Key], *, datatype: bool = False) -> Any:
         """Expression that ``triple`` defines for a name, in the style of OWL 1 (``unionOf`` on a
         name).
 
         Raises: UnmappedError.
         """
-        return self.loop.drive(
+        return self.loop.build_by_key(
             (RANGE if datatype else CLASS, self._graph.subjects[triple], triple), used
         )
 
@@ -199,7 +199,8 @@ class Expressions:
         """The value of a name; None for a blank node. Raises: UnmappedError."""
         if not isinstance(node, str):
             raise UnmappedError(
-                "malformed", f"the literal {term_text(node)} where a {_sort_name(sort)} is expected"
+                "malformed",
+                f"the literal {term_text(node)} where a {_describe_sort(sort)} is expected",
             )
         if node.startswith("_:"):
             return None
@@ -232,7 +233,7 @@ class Expressions:
         if found:
             raise UnmappedError(
                 "malformed",
-                f"the blank node {term_text(node)} is described as more than one {_sort_name(sort)}",
+                f"the blank node {term_text(node)} is described as more than one {_describe_sort(sort)}",
             )
         if self._graph.find(node, _ON_PROPERTY):
             raise UnmappedError(
@@ -243,7 +244,7 @@ class Expressions:
                 "malformed", f"the restriction {term_text(node)} has no owl:onProperty"
             )
         raise UnmappedError(
-            "malformed", f"the blank node {term_text(node)} is no {_sort_name(sort)}"
+            "malformed", f"the blank node {term_text(node)} is no {_describe_sort(sort)}"
         )
 
     def _list_members(self, head: Term, triples: list[int]) -> list[Term]:
@@ -265,7 +266,7 @@ class Expressions:
             self.several[described[0]] = owl.EquivalentClasses(tuple(classes))
             return owl.ObjectIntersectionOf(tuple(classes))
         definition = described[0] if described else self._defining_triple(node, triple, CLASS)
-        triples += (definition, *_expected_types(self._graph, node, _CLASS_TYPES))
+        triples += (definition, *_allowed_type_triples(self._graph, node, _CLASS_TYPES))
         predicate, value = graph.predicates[definition], graph.objects[definition]
         if predicate in FILLERS:
             return (yield from self._build_restriction(node, definition, triples))
@@ -298,7 +299,7 @@ class Expressions:
             raise UnmappedError(
                 "outside-shiq", "a data range over several properties (owl:onProperties)"
             )
-        on = graph.single(node, _ON_PROPERTY, "owl:onProperty")
+        on = graph.only_triple(node, _ON_PROPERTY, "owl:onProperty")
         triples.append(on)
         is_data = self.property_kind(graph.objects[on]) == DATA
         sort = RANGE if is_data else CLASS
@@ -330,7 +331,7 @@ class Expressions:
             return owl.ObjectHasSelf(property)
         number = _cardinality_of(value)
         wanted, other = (_ON_DATA_RANGE, _ON_CLASS) if is_data else (_ON_CLASS, _ON_DATA_RANGE)
-        qualifier = _qualifying_triple(graph, node, predicate, wanted, other, triples)
+        qualifier = _cardinality_filler(graph, node, predicate, wanted, other, triples)
         filler = _EMPTY[sort, "intersectionOf"] if qualifier is None else (yield sort, qualifier)
         return _CARDINALITIES[sort, CARDINALITIES[predicate]](number, property, filler)
 
@@ -338,7 +339,7 @@ class Expressions:
         """Build the intersection or union of the members of a list."""
         members, operands = self._list_members(head, triples), []
         for member in (
-            members if word == "intersectionOf" else _fitting_members(self._kinds, sort, members)
+            members if word == "intersectionOf" else _members_of_sort(self._kinds, sort, members)
         ):
             operands.append((yield sort, member))
         if len(operands) == 1:
@@ -351,7 +352,7 @@ class Expressions:
         """Build the data range at a blank node."""
         graph = self._graph
         definition = self._defining_triple(node, triple, RANGE)
-        triples += (definition, *_expected_types(self._graph, node, _RANGE_TYPES))
+        triples += (definition, *_allowed_type_triples(self._graph, node, _RANGE_TYPES))
         predicate, value = graph.predicates[definition], graph.objects[definition]
         match predicate.removeprefix(owl.OWL):
             case "datatypeComplementOf" | "complementOf":
@@ -386,7 +387,7 @@ class Expressions:
             raise UnmappedError(
                 "malformed", f"owl:onDatatype with the blank node {term_text(base)}"
             )
-        listed = self._graph.single(node, owl.OWL + "withRestrictions", "owl:withRestrictions")
+        listed = self._graph.only_triple(node, owl.OWL + "withRestrictions", "owl:withRestrictions")
         triples.append(listed)
         facets: list[tuple[str, owl.Literal]] = []
         for member in self._list_members(self._graph.objects[listed], triples):
@@ -412,7 +413,7 @@ class Expressions:
         return owl.DatatypeRestriction(datatype, tuple(facets))
 
 
-def _fitting_members(kinds: Kinds, sort: str, members: list[Term]) -> list[Term]:
+def _members_of_sort(kinds: Kinds, sort: str, members: list[Term]) -> list[Term]:
     """Members of a union that can be of ``sort``; all members if none can.
 
     No individual is a value, and no value an individual.
@@ -434,13 +435,13 @@ def _inverse_triple(graph: VocabularyGraph, node: str) -> tuple[int, Term]:
 
     Raises: UnmappedError if there is none or more than one.
     """
-    if not graph.find(node, owl.OWL + "inverseOf") and (back := graph.inverse_to(node)) >= 0:
+    if not graph.find(node, owl.OWL + "inverseOf") and (back := graph.inverse_triple(node)) >= 0:
         return back, graph.subjects[back]
-    triple = graph.single(node, owl.OWL + "inverseOf", "owl:inverseOf")
+    triple = graph.only_triple(node, owl.OWL + "inverseOf", "owl:inverseOf")
     return triple, graph.objects[triple]
 
 
-def _expected_types(graph: VocabularyGraph, node: str, expected: frozenset[str]) -> list[int]:
+def _allowed_type_triples(graph: VocabularyGraph, node: str, expected: frozenset[str]) -> list[int]:
     """The type triples of a node that a construct has."""
     if not node.startswith("_:"):
         expected = frozenset(
@@ -449,7 +450,7 @@ def _expected_types(graph: VocabularyGraph, node: str, expected: frozenset[str])
     return [i for i in graph.find(node, TYPE) if graph.objects[i] in expected]
 
 
-def _qualifying_triple(
+def _cardinality_filler(
     graph: VocabularyGraph, node: str, predicate: str, wanted: str, other: str, triples: list[int]
 ) -> Term | None:
     """The triple with the filler of a cardinality. Raises: UnmappedError."""
@@ -460,13 +461,13 @@ def _qualifying_triple(
             f"{term_text(other)} does not fit the kind of property at {term_text(node)}",
         )
     if found or "ualified" in predicate:
-        triple = graph.single(node, wanted, term_text(wanted))
+        triple = graph.only_triple(node, wanted, term_text(wanted))
         triples.append(triple)
         return graph.objects[triple]
     return None
 
 
-def _sort_name(sort: str) -> str:
+def _describe_sort(sort: str) -> str:
     """The name of a sort of expressions in messages."""
     return "class" if sort == CLASS else "data range"
 

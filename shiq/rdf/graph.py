@@ -94,7 +94,7 @@ class VocabularyGraph:
         """Objects of rdf:type at ``subject``."""
         return self.values(subject, TYPE)
 
-    def assign(self, indexes: Iterable[int], bucket: str) -> int:
+    def assign_bucket(self, indexes: Iterable[int], bucket: str) -> int:
         """Assign a bucket to the triples that have none.
 
         Returns: how often these triples were read.
@@ -106,7 +106,7 @@ class VocabularyGraph:
                 count += self.copies[i]
         return count
 
-    def single(self, subject: str, predicate: str, what: str) -> int:
+    def only_triple(self, subject: str, predicate: str, what: str) -> int:
         """Index of the only triple with this subject and predicate. Raises: UnmappedError if not
         exactly one.
         """
@@ -118,7 +118,7 @@ class VocabularyGraph:
             )
         return found[0]
 
-    def inverse_to(self, node: str) -> int:
+    def inverse_triple(self, node: str) -> int:
         """Index of the first triple by which a named property is the inverse of the blank ``node``;
         else -1.
         """
@@ -138,7 +138,7 @@ class VocabularyGraph:
             counts[bucket] += copies
         return counts
 
-    def reachable(self, start: int) -> list[int]:
+    def reachable_triples(self, start: int) -> list[int]:
         """Triple ``start`` and all triples of the blank nodes below it."""
         found = [] if self.subjects[start].startswith("_:") else [start]
         seen: set[str] = set()
@@ -232,7 +232,7 @@ class AllDifferent:
 
 
 @dataclass(frozen=True)
-class Failure:
+class MappingFailure:
     """A main triple that gives no value, with the reason.
 
     assumption: axioms under which it is true whatever it means (THEORY, "Axioms that were not
@@ -260,7 +260,7 @@ class GraphMapping:
     axioms: list[MappedValue[owl.Axiom]] = field(default_factory=list)
     assertions: list[MappedValue[owl.Assertion]] = field(default_factory=list)
     different_lists: list[AllDifferent] = field(default_factory=list)
-    failures: list[Failure] = field(default_factory=list)
+    failures: list[MappingFailure] = field(default_factory=list)
     annotations: list[int] = field(default_factory=list)
     suspects: list[tuple[MappedValue[owl.Assertion], str, str]] = field(default_factory=list)
     in_both_readings: dict[str, list[int]] = field(default_factory=dict)
@@ -275,6 +275,6 @@ def unattached_groups(graph: VocabularyGraph) -> Iterator[list[int]]:
     }
     for i in sorted(left, key=lambda i: graph.subjects[i] in inner):
         if not graph.bucket[i]:
-            group = [j for j in graph.reachable(i) if not graph.bucket[j]]
-            graph.assign(group, "leftover:unattached")
+            group = [j for j in graph.reachable_triples(i) if not graph.bucket[j]]
+            graph.assign_bucket(group, "leftover:unattached")
             yield group

@@ -194,7 +194,7 @@ def _convert_rdflib_term(term: Any, label: Labels) -> str | Literal:
         case "URIRef":
             return check_iri(str(term))
         case "BNode":
-            return label(_check_term(ox.BlankNode, str(term), "label of a blank node"))
+            return label(_check_by_constructor(ox.BlankNode, str(term), "label of a blank node"))
         case "Literal" if term.language:
             return check_literal(Literal(str(term), RDF + "langString", term.language.lower()))
         case "Literal" if str(term.datatype) in _TAGGED:
@@ -250,17 +250,19 @@ def check_literal(literal: Literal) -> Literal:
     if any("\ud800" <= c <= "\udfff" for c in literal.lexical):
         raise RefusedTermError("a literal with half of a surrogate pair: not Unicode")
     if literal.language:
-        _check_term(lambda tag: ox.Literal("", language=tag), literal.language, "language tag")
+        _check_by_constructor(
+            lambda tag: ox.Literal("", language=tag), literal.language, "language tag"
+        )
     check_iri(literal.datatype)
     return literal
 
 
 def check_iri(text: str) -> str:
     """Check an IRI of rdflib or owlready2. Raises: RefusedTermError."""
-    return _check_term(ox.NamedNode, text, "IRI")
+    return _check_by_constructor(ox.NamedNode, text, "IRI")
 
 
-def _check_term(make: Callable[[str], object], text: str, what: str) -> str:
+def _check_by_constructor(make: Callable[[str], object], text: str, what: str) -> str:
     """Check a text by making a term of it. Raises: RefusedTermError."""
     try:
         make(text)
@@ -348,7 +350,7 @@ def read_owlready(
             except RefusedTermError as error:
                 rejects.add(str(error), text=repr(row))
         if len(triples) > begun and ontology.base_iri != "http://anonymous/":
-            leftovers += _loss_leftovers(ontology, triples, begun, name, untouched, reread)
+            leftovers += _report_lost_triples(ontology, triples, begun, name, untouched, reread)
     return leftovers
 
 
@@ -399,7 +401,7 @@ def _is_made_by_calls(world: Any) -> bool:
     return added >= len(world.graph) - 1  # but for the header of the anonymous ontology
 
 
-def _loss_leftovers(
+def _report_lost_triples(
     ontology: Any, triples: Triples, begun: int, name: str, untouched: bool, reread: Reread
 ) -> Iterator[Leftover]:
     """Yield leftovers for triples that owlready2 may have lost while loading."""
@@ -427,14 +429,14 @@ def _loss_leftovers(
         return
     yield from rejects.leftovers()
     notes = ANNOTATIONS | {str(subject) for subject in _declared_annotations(written)}
-    held = Counter(_row_without_blank_names(triples, row) for row in range(begun, len(triples)))
+    held = Counter(_comparable_row(triples, row) for row in range(begun, len(triples)))
     lost: list[int] = []
     distinct = {
         triple: row
         for row, triple in enumerate(zip(written.subject, written.predicate, written.object))
     }
     for row in distinct.values():
-        key = _row_without_blank_names(written, row)
+        key = _comparable_row(written, row)
         if held[key] > 0:
             held[key] -= 1
         elif not _is_negligible(key, notes):
@@ -471,9 +473,7 @@ def _file_of(ontology: Any) -> str | None:
     return next((path for path in paths if os.path.isfile(path)), None)
 
 
-def _row_without_blank_names(
-    triples: Triples, row: int
-) -> tuple[str, str, str | tuple[str, str, str]]:
+def _comparable_row(triples: Triples, row: int) -> tuple[str, str, str | tuple[str, str, str]]:
     """The triple of a row with blank nodes made equal."""
     subject, predicate, value = (
         triples.terms[column[row]]
@@ -482,7 +482,7 @@ def _row_without_blank_names(
     return (
         _mask_blank_node(str(subject)),
         str(predicate),
-        _mask_blank_node(value) if isinstance(value, str) else _literal_by_value(value),
+        _mask_blank_node(value) if isinstance(value, str) else _normalise_number(value),
     )
 
 
@@ -491,7 +491,7 @@ def _mask_blank_node(resource: str) -> str:
     return "_:" if resource.startswith("_:") else resource
 
 
-def _literal_by_value(literal: Literal) -> tuple[str, str, str]:
+def _normalise_number(literal: Literal) -> tuple[str, str, str]:
     """Literal with well-formed numbers by value, as owlready2 keeps them."""
     numeral = (
         _FLOATING

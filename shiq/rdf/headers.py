@@ -16,7 +16,7 @@ from shiq.model import OWL, RDF
 from shiq.rdf.lines import read_lines
 from shiq.rdf.ontology_header import TO_OTHERS, VERSION_IRI, OntologyHeader, document_headers
 from shiq.rdf.terms import RefusedTermError, quad_adder
-from shiq.rdf.triples import Rejects, Triples, written_labels
+from shiq.rdf.triples import Rejects, Triples, keep_labels
 from shiq.rdf.vocabulary import DECLARATIONS
 
 _SYNTAX = {
@@ -99,7 +99,7 @@ def _headers_of_triples(source: FileSource) -> tuple[Collection[OntologyHeader],
     """Header from the triples before the first error, and whether there was no error."""
     triples = Triples()
     triples.begin_source(source.name)
-    add_quad = quad_adder(triples, written_labels("h"))
+    add_quad = quad_adder(triples, keep_labels("h"))
     is_whole = True
     try:
         with source.open() as stream:

@@ -28,8 +28,8 @@ from shiq.model.built_in import remove_built_in
 from shiq.model.walk import entities
 from shiq.rdf.loaded_sources import AssumedKinds, LoadedSources, StatedValue, add_assertions
 from shiq.rdf.name_kinds import DATA, OBJECT, Kinds
-from shiq.rdf.ontology_header import UNMET, UnmetImport, without_fragment
-from shiq.rdf.triples import Term, column
+from shiq.rdf.ontology_header import UNMET, ImportFailure, drop_empty_fragment
+from shiq.rdf.triples import Term, numpy_view
 from shiq.rdf.vocabulary import IMPORTS, LANGUAGE_DOCUMENTS
 from shiq.remote.place import is_address
 from shiq.support import pluralize
@@ -73,8 +73,8 @@ class ImportQueue:
         self._load, self._read_file = load, read_file
         self._loaded, self._catalog, self._read_paths, self._doubt = loaded, catalog, read, doubt
         self._answered_iris = {
-            *map(without_fragment, given),
-            *map(without_fragment, loaded.imports.ontologies),
+            *map(drop_empty_fragment, given),
+            *map(drop_empty_fragment, loaded.imports.ontologies),
             *LANGUAGE_DOCUMENTS,
         }
         self._queried_iris: set[str] = set()
@@ -82,18 +82,18 @@ class ImportQueue:
         self._differing_iris: set[str] = set()
         self._last_file = ("", "")
 
-    def next(self) -> FileSource | None:
+    def next_file(self) -> FileSource | None:
         """Next imported file that was not read yet; None if there is none.
 
         Tables of known vocabularies are added where no file answers.
         """
-        self._check_last()
+        self._check_last_header()
         while True:
-            found = self._unambiguous_file() or self._identical_file() or self._next_candidate()
+            found = self._unambiguous_file() or self._identical_file() or self._candidate_file()
             if found is not None:
                 return found
-            if not self._take_tables():
-                self._explain()
+            if not self._add_imported_tables():
+                self._explain_unanswered()
                 return None
 
     def _imported_iris(self) -> dict[str, None]:
@@ -101,7 +101,7 @@ class ImportQueue:
         triples = self._loaded.triples
         predicate = triples.ids.get(IMPORTS, -1)
         rows = (
-            np.flatnonzero(column(triples.predicate) == predicate).tolist()
+            np.flatnonzero(numpy_view(triples.predicate) == predicate).tolist()
             if predicate >= 0
             else []
         )
@@ -111,12 +111,14 @@ class ImportQueue:
             *(iri for iri, _ in self._loaded.imports.import_leftovers),
         )
         choice = self._loaded.tables.choice
-        return dict.fromkeys(map(without_fragment, (*names, *(choice.imports if choice else ()))))
+        return dict.fromkeys(
+            map(drop_empty_fragment, (*names, *(choice.imports if choice else ())))
+        )
 
     def _unanswered_iris(self) -> list[str]:
         """Imports that are the IRI of no document read so far."""
         answered = self._answered_iris | {
-            without_fragment(iri) for iri in self._loaded.imports.ontologies
+            drop_empty_fragment(iri) for iri in self._loaded.imports.ontologies
         }
         return [iri for iri in self._imported_iris() if iri not in answered]
 
@@ -147,16 +149,16 @@ class ImportQueue:
             if not self._read_paths.isdisjoint(path.resolve() for path in paths):
                 continue
             if (
-                kinds := kinds_without_difference(
+                kinds := kinds_making_files_equal(
                     self._display_names(paths), self._load, self._read_file
                 )
             ) is not None:
-                self._assume(iri, paths, kinds)
+                self._record_assumed_kinds(iri, paths, kinds)
                 return self._source_to_verify(iri, paths[0])
             self._differing_iris.add(iri)
         return None
 
-    def _next_candidate(self) -> FileSource | None:
+    def _candidate_file(self) -> FileSource | None:
         """Next file of an import that several files with different contents answer.
 
         The differences are in doubt. None if axioms in doubt are not wanted.
@@ -165,7 +167,7 @@ class ImportQueue:
             paths = self._ambiguous_files[iri]
             if iri not in self._loaded.imports.candidates:
                 # Loaded where something is in doubt.
-                from shiq.rdf.axioms_in_doubt import candidates_of
+                from shiq.rdf.axioms_in_doubt import compare_candidates
 
                 shown, hint = self._candidate_texts(iri, paths)
                 message = f"<{iri}> is imported, but {len(paths)} files say that they are it, and do not hold the same: {shown}"
@@ -174,7 +176,7 @@ class ImportQueue:
                     self._display_names(paths),
                 )
                 few = len(paths) <= MOST_CANDIDATES
-                self._loaded.imports.candidates[iri] = candidates_of(
+                self._loaded.imports.candidates[iri] = compare_candidates(
                     names, leftover, [self._read_file(name) for name in names] if few else ()
                 )
             if self._loaded.imports.candidates[iri] is not None:
@@ -185,7 +187,7 @@ class ImportQueue:
                     return self._open_source(iri, path)
         return None
 
-    def _assume(
+    def _record_assumed_kinds(
         self, iri: str, paths: Sequence[Path], kinds: Mapping[str, Collection[str]]
     ) -> None:
         """Record the kinds of properties under which the files of an import have the same content."""
@@ -224,7 +226,7 @@ class ImportQueue:
             )
         return replace(source, name=name, address=address, max_bytes=read_limits().document)
 
-    def _check_last(self) -> None:
+    def _check_last_header(self) -> None:
         """Check that the last file has the header found when its folder was scanned. Raises:
         InputError.
         """
@@ -235,7 +237,7 @@ class ImportQueue:
                 "Run the same again; or give the file as a source of its own.",
             )
 
-    def _take_tables(self) -> bool:
+    def _add_imported_tables(self) -> bool:
         """Add the imported tables of known vocabularies. False if there were none."""
         missing = [iri for iri in self._unanswered_iris() if iri not in self._ambiguous_files]
         if not missing:
@@ -254,7 +256,7 @@ class ImportQueue:
             self._loaded.imports.ontologies.update(tables)
         return bool(tables)
 
-    def _explain(self) -> None:
+    def _explain_unanswered(self) -> None:
         """Record for unanswered imports what the catalog knows about them."""
         if self._catalog is None:
             return
@@ -264,14 +266,14 @@ class ImportQueue:
                 message = (
                     f"{len(paths)} files say that they are it, and do not hold the same: {shown}"
                 )
-                self._loaded.imports.unmet[iri] = UnmetImport("ambiguous-import", message, hint)
+                self._loaded.imports.unmet[iri] = ImportFailure("ambiguous-import", message, hint)
             elif hint := self._catalog.hint(iri):
-                self._loaded.imports.unmet[iri] = UnmetImport(
+                self._loaded.imports.unmet[iri] = ImportFailure(
                     "missing-import", "not read: nothing is fetched", hint
                 )
 
 
-def kinds_without_difference(
+def kinds_making_files_equal(
     names: Sequence[str], load: Load, read: Callable[[str], Reading]
 ) -> dict[str, set[str]] | None:
     """Compare the files of one ontology: find kinds of properties under which they have the same
@@ -425,8 +427,8 @@ def table_differences(
 
     def axioms_missing_in(axioms: Collection[Axiom], others: Collection[Axiom]) -> list[str]:
         """The texts of the axioms that the others lack, without properties of undecided kind."""
-        there = set(map(_without_order, others))
-        new = (x for x in axioms if _without_order(x) not in there)
+        there = set(map(_normalise_order, others))
+        new = (x for x in axioms if _normalise_order(x) not in there)
         return sorted(
             axiom_text(x) for x in new if open_names.isdisjoint(e.iri for e in entities(x))
         )
@@ -449,7 +451,7 @@ def table_differences(
         yield Leftover("vocabulary", message, source)
 
 
-def _without_order(axiom: Axiom) -> object:
+def _normalise_order(axiom: Axiom) -> object:
     """Axiom in a form that is equal for any order of equivalent, disjoint or inverse members."""
     is_symmetric = isinstance(axiom, InverseObjectProperties) or type(axiom).__name__.startswith(
         ("Equivalent", "Disjoint")
@@ -463,7 +465,7 @@ def _without_order(axiom: Axiom) -> object:
     )
 
 
-def drop_other_readings(loaded: LoadedSources, kinds: Kinds) -> Iterator[StatedValue[Axiom]]:
+def drop_excluded_readings(loaded: LoadedSources, kinds: Kinds) -> Iterator[StatedValue[Axiom]]:
     """Drop the axioms of tables whose reading a declaration or use of the ontology excludes."""
     dropped: set[object] = set()
     for iri in loaded.tables.dual_names:

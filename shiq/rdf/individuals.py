@@ -44,7 +44,7 @@ class IndividualMapper:
         triples.
         """
         name = next((name for name in names if self.graph.find(node, owl.OWL + name)), names[0])
-        triple = self.graph.single(node, owl.OWL + name, f"owl:{name}")
+        triple = self.graph.only_triple(node, owl.OWL + name, f"owl:{name}")
         members, triples = read_list(self.graph, self.graph.objects[triple])
         return members, [triple, *triples]
 
@@ -68,13 +68,13 @@ class IndividualMapper:
     def _map_negative(self, main: int, subject: str) -> None:
         """Map a negative assertion. Raises: UnmappedError."""
         source, on = (
-            self.graph.single(subject, owl.OWL + n, f"owl:{n}")
+            self.graph.only_triple(subject, owl.OWL + n, f"owl:{n}")
             for n in ("sourceIndividual", "assertionProperty")
         )
         individual = self._require_individual(self.graph.objects[source])
         target = self.graph.find(subject, owl.OWL + "targetIndividual")
         name = "targetIndividual" if target else "targetValue"
-        filler = self.graph.single(subject, owl.OWL + name, f"owl:{name}")
+        filler = self.graph.only_triple(subject, owl.OWL + name, f"owl:{name}")
         value = self.graph.objects[filler]
         item = MappedValue[owl.Assertion](owl.SameIndividual("", ""), main, [source, on, filler])
         if target:
@@ -111,7 +111,7 @@ class IndividualMapper:
             owl.SameIndividual(subject, self._require_individual(value)), main
         )
         self.result.assertions.append(item)
-        self._check_pair(item, subject, str(value), "owl:sameAs")
+        self._suspect_schema_names(item, subject, str(value), "owl:sameAs")
 
     def different_from(self, main: int, subject: str, value: Term) -> None:
         """Map owl:differentFrom."""
@@ -119,9 +119,9 @@ class IndividualMapper:
             owl.DifferentIndividuals(subject, self._require_individual(value)), main
         )
         self.result.assertions.append(item)
-        self._check_pair(item, subject, str(value), "owl:differentFrom")
+        self._suspect_schema_names(item, subject, str(value), "owl:differentFrom")
 
-    def _check_pair(
+    def _suspect_schema_names(
         self, item: MappedValue[owl.Assertion], first: str, second: str, name: str
     ) -> None:
         """Mark an assertion on a class or property as suspect, unless the name is used as an

@@ -20,7 +20,7 @@ import pyoxigraph as ox
 
 from shiq.errors import InputError
 from shiq.inputs.formats import decode_utf8
-from shiq.rdf.triples import Rejects, Term, shorten
+from shiq.rdf.triples import Rejects, Term, shorten_text
 
 if TYPE_CHECKING:
     from shiq.inputs.catalog import Catalog
@@ -154,7 +154,7 @@ def rewrite_json(
         )
     document.check_nodes(tree)
     top = [
-        document.node(_with_context(item), "")
+        document.replace_illegal_texts(_mark_undefined_keys(item), "")
         for item in (tree if isinstance(tree, list) else [tree])
     ]
     out: list[str] = []
@@ -201,7 +201,7 @@ class _NumberAsWritten(str):
     """A number in its written form."""
 
 
-def _with_context(tree: Any) -> Any:
+def _mark_undefined_keys(tree: Any) -> Any:
     """Document node with a context that marks undefined keys."""
     if not isinstance(tree, dict):
         return tree
@@ -257,7 +257,7 @@ class _JsonDocument:
             keys = [key for key, _ in pairs]
             for key in sorted({key for key in keys if keys.count(key) > 1}):
                 self.reject(
-                    f"the key {shorten(key)!r} stands twice in one object, and only one of the values was read",
+                    f"the key {shorten_text(key)!r} stands twice in one object, and only one of the values was read",
                     key,
                 )
         return found
@@ -272,7 +272,7 @@ class _JsonDocument:
             self.rejects.add(
                 "a number that JSON-LD does not keep exactly",
                 0,
-                shorten(token),
+                shorten_text(token),
                 'write {"@value": "…", "@type": "xsd:…"} instead',
             )
         return _NumberAsWritten(token)
@@ -301,11 +301,11 @@ class _JsonDocument:
         if not isinstance(value, dict):
             return value
         return {
-            key: self.context(item, ()) if key == "@context" else self.expand_contexts(item)
+            key: self.full_context(item, ()) if key == "@context" else self.expand_contexts(item)
             for key, item in value.items()
         }
 
-    def context(self, value: Any, within: tuple[str, ...]) -> list[Any]:
+    def full_context(self, value: Any, within: tuple[str, ...]) -> list[Any]:
         """Full definition of a context. Raises: InputError."""
         self.contexts += 1
         if self.contexts > _MOST_CONTEXTS:
@@ -316,7 +316,7 @@ class _JsonDocument:
         if value is None:
             return [None, {"@vocab": UNMAPPED}]
         if isinstance(value, list):
-            return [part for item in value for part in self.context(item, within)]
+            return [part for item in value for part in self.full_context(item, within)]
         if isinstance(value, str) and not isinstance(value, _NumberAsWritten):
             return self._catalog_context(value, within)
         if not isinstance(value, dict):
@@ -352,7 +352,7 @@ class _JsonDocument:
             raise InputError(
                 f"{path}, the context <{iri}>, has no key @context", "Correct the catalog."
             )
-        return self.context(found["@context"], (*within, iri))
+        return self.full_context(found["@context"], (*within, iri))
 
     def _expand_definitions(
         self, context: dict[str, Any], within: tuple[str, ...]
@@ -389,22 +389,23 @@ class _JsonDocument:
         if parts.get("@language") is not None:
             self._check_tag(parts["@language"])
         if isinstance(value, dict) and "@context" in value:
-            return {**value, "@context": self.context(value["@context"], within)}
+            return {**value, "@context": self.full_context(value["@context"], within)}
         return value
 
     def _rename_term(self, key: str) -> str:
         """Rename a term that cannot be an IRI, so that it shows where its definition does not
         apply.
         """
-        if key.startswith("@") or _is_reference(key):
+        if key.startswith("@") or _may_be_reference(key):
             return key
         return self.renamed_terms.setdefault(key, f"x-shiq-term-{len(self.renamed_terms)}")
 
     def _check_iri(self, text: str) -> None:
         """Reject a text that cannot be an IRI."""
-        if text not in _KEYWORDS and (text.startswith("_:") or not _is_reference(text)):
+        if text not in _KEYWORDS and (text.startswith("_:") or not _may_be_reference(text)):
             self.reject(
-                f"{shorten(text)!r} stands in a context where an IRI is meant, and is none", text
+                f"{shorten_text(text)!r} stands in a context where an IRI is meant, and is none",
+                text,
             )
 
     def _check_tag(self, tag: Any) -> None:
@@ -414,7 +415,7 @@ class _JsonDocument:
         try:
             ox.Literal("", language=tag)
         except (ValueError, TypeError):
-            self.reject(f"{shorten(str(tag))!r} is no language tag", str(tag))
+            self.reject(f"{shorten_text(str(tag))!r} is no language tag", str(tag))
 
     # --- nodes ------------------------------------------------------------------------------------
 
@@ -437,9 +438,11 @@ class _JsonDocument:
         out: list[str] = []
         _write_json(value, out)
         text = value if isinstance(value, str) else "".join(out)
-        self.reject(f"{shorten(text)!r} stands where a node is meant, and is said of nothing", text)
+        self.reject(
+            f"{shorten_text(text)!r} stands where a node is meant, and is said of nothing", text
+        )
 
-    def node(self, value: Any, key: str) -> Any:
+    def replace_illegal_texts(self, value: Any, key: str) -> Any:
         """Replace the texts of ``value``, at ``key``, that cannot be an IRI."""
         if key in self.names.graphs and not isinstance(value, list):
             self.check_nodes(value)
@@ -460,11 +463,11 @@ class _JsonDocument:
             return {
                 self.renamed_terms.get(name, name): item
                 if name == "@context"
-                else self.node(item, name)
+                else self.replace_illegal_texts(item, name)
                 for name, item in value.items()
             }
         if isinstance(value, list):
-            return [self.node(item, key) for item in value]
+            return [self.replace_illegal_texts(item, key) for item in value]
         if isinstance(value, _NumberAsWritten) or not isinstance(value, str):
             return value
         if key in self.names.languages:
@@ -473,7 +476,7 @@ class _JsonDocument:
         if any("\ud800" <= c <= "\udfff" for c in value):
             value = value.encode("utf-8", "replace").decode("utf-8")
             self.reject("a text with half of a surrogate pair: not Unicode", value)
-        if (key in self.names.types and value in _KEYWORDS) or _is_reference(value):
+        if (key in self.names.types and value in _KEYWORDS) or _may_be_reference(value):
             return value
         self.texts.append(value)
         return f"{TEXT}{len(self.texts) - 1}."
@@ -482,12 +485,12 @@ class _JsonDocument:
         """Reject a key that no context defines."""
         if key.startswith("@"):
             if key not in _KEYWORDS:
-                self.reject(f"there is no keyword {shorten(key)}", key)
-        elif key not in self.renamed_terms and (key.startswith("_:") or not _is_reference(key)):
-            self.reject(f"no context says what {shorten(key)!r} means, and it is no IRI", key)
+                self.reject(f"there is no keyword {shorten_text(key)}", key)
+        elif key not in self.renamed_terms and (key.startswith("_:") or not _may_be_reference(key)):
+            self.reject(f"no context says what {shorten_text(key)!r} means, and it is no IRI", key)
 
 
-def _is_reference(text: str) -> bool:
+def _may_be_reference(text: str) -> bool:
     """Decide whether ``text`` can be an absolute, relative or compact IRI, or a blank node."""
     if text.startswith("@") or TEXT in text or UNMAPPED in text:
         return False

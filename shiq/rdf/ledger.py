@@ -11,8 +11,8 @@ from shiq.answers.verdict import LEAVING_OUT, LIKE_OTHERS, Leftover
 from shiq.model import OWL, Assertion, Axiom, Signature
 from shiq.rdf.graph import MappedValue, UnmappedError, VocabularyGraph, read_list
 from shiq.rdf.loaded_sources import StatedValue
-from shiq.rdf.name_kinds import Problem
-from shiq.rdf.triples import Triples, shorten
+from shiq.rdf.name_kinds import NameProblem
+from shiq.rdf.triples import Triples, shorten_text
 from shiq.rdf.vocabulary import FIRST, REST, TYPE, is_reserved
 
 if TYPE_CHECKING:
@@ -67,9 +67,11 @@ class ReadingLedger:
         for made in sorted(mapped, key=lambda one: one.value in findings):
             found = findings.get(made.value, ())
             where = f"leftover:{found[0][0]}" if found else bucket
-            count = self.graph.assign((made.main, *made.triples), where)
+            count = self.graph.assign_bucket((made.main, *made.triples), where)
             if self.expressions is not None:
-                count += self.graph.assign(self.expressions.loop.triples_of(made.keys, done), where)
+                count += self.graph.assign_bucket(
+                    self.expressions.loop.triples_of(made.keys, done), where
+                )
             if found:
                 placed.add(made.value)
                 self._record_findings(
@@ -98,7 +100,7 @@ class ReadingLedger:
                         kind,
                         message,
                         *place,
-                        shorten(value_text(value)),
+                        shorten_text(value_text(value)),
                         hint,
                         of,
                         values=said,
@@ -111,11 +113,11 @@ class ReadingLedger:
         finding.
         """
         kind, message, hint = finding
-        reached = list(self.graph.reachable(main))
-        count = self.graph.assign(reached, f"leftover:{kind}")
+        reached = list(self.graph.reachable_triples(main))
+        count = self.graph.assign_bucket(reached, f"leftover:{kind}")
         return self.record_leftover(kind, message, main, hint, max(count, 1), 1, reached)
 
-    def record_problem(self, problem: Problem) -> None:
+    def record_problem(self, problem: NameProblem) -> None:
         """Record a problem with the kinds of a name."""
         if problem.place is None:
             self.record_leftover(

@@ -17,7 +17,7 @@ import pyoxigraph as ox
 
 from shiq.errors import InputError
 from shiq.model import RDF, XSD, Literal
-from shiq.rdf.triples import IRI, Rejects, Triples, written_labels
+from shiq.rdf.triples import IRI, Rejects, Triples, keep_labels
 
 BLOCK_BYTES = 1 << 16  # larger blocks were slower: they leave the processor's cache
 LONGEST_LINE = 1 << 26
@@ -90,10 +90,10 @@ def read_lines(
         if progress is not None:
             progress(rejects.source, len(triples) - begun)
     if not part and len(triples) == begun:
-        refuse_no_line(rejects, quads)
+        refuse_other_syntax(rejects, quads)
 
 
-def read_texts(texts: Sequence[str], tell: Callable[[int, str], None]) -> Triples:
+def read_statements(texts: Sequence[str], tell: Callable[[int, str], None]) -> Triples:
     """Read N-Triples statements, each a text of its own; `Triples.line` counts them from 1.
     ``tell`` hears of those that are none: which, from 0, and why.
 
@@ -119,7 +119,7 @@ def read_texts(texts: Sequence[str], tell: Callable[[int, str], None]) -> Triple
     return triples
 
 
-def refuse_no_line(rejects: Rejects, quads: bool) -> None:
+def refuse_other_syntax(rejects: Rejects, quads: bool) -> None:
     """Refuse a source without triples if no line looks like one. Raises: InputError."""
     if rejects.total and rejects.unsure == rejects.total:
         syntax = "N-Quads" if quads else "N-Triples"
@@ -261,7 +261,7 @@ class _PlainTerms:
             if token[:1] == "<":
                 self._ids[token] = self._iri_id(token)
             elif match := _LABEL.fullmatch(token):
-                self._ids[token] = self._triples.id(f"_:{self._scope}.{match[1]}")
+                self._ids[token] = self._triples.id_of(f"_:{self._scope}.{match[1]}")
             else:
                 raise _UnusualLineError
 
@@ -289,16 +289,16 @@ class _PlainTerms:
             if tag not in self._tags:
                 ox.Literal("", language=tag)
                 self._tags.add(tag)
-            return self._triples.id(Literal(text, RDF + "langString", tag.lower()))
+            return self._triples.id_of(Literal(text, RDF + "langString", tag.lower()))
         if datatype is None:
-            return self._triples.id(Literal(text, XSD + "string", ""))
+            return self._triples.id_of(Literal(text, XSD + "string", ""))
         known = self._datatypes.get(datatype)
         if known is None:
             ox.NamedNode(datatype)
             known = self._datatypes[datatype] = datatype
         if known in _TAGGED:
             raise _UnusualLineError
-        return self._triples.id(Literal(text, known, ""))
+        return self._triples.id_of(Literal(text, known, ""))
 
 
 def _read_by_parser(
@@ -316,7 +316,7 @@ def _read_by_parser(
     # Loaded where a line is not plain: most files have none.
     from shiq.rdf.terms import RefusedTermError, quad_adder
 
-    add_quad = quad_adder(triples, written_labels(scope))
+    add_quad = quad_adder(triples, keep_labels(scope))
     try:
         for quad in list(
             ox.parse(line, format=ox.RdfFormat.N_QUADS if quads else ox.RdfFormat.N_TRIPLES)

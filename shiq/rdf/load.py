@@ -18,12 +18,12 @@ from shiq.inputs.reading import Place, Reading
 from shiq.inputs.sources import FileSource, ObjectKind, ObjectSource, Source, TableSource, source_of
 from shiq.model.abox import ABox
 from shiq.model.walk import PROPERTIES
-from shiq.rdf.lines import read_lines, refuse_no_line
-from shiq.rdf.loaded_sources import KnownAxioms, LoadedSources, StatedValue, add_assertions
-from shiq.rdf.name_kinds import DATA, OBJECT, Use
+from shiq.rdf.lines import read_lines, refuse_other_syntax
+from shiq.rdf.loaded_sources import LoadedSources, StatedValue, VocabularyAxioms, add_assertions
+from shiq.rdf.name_kinds import DATA, OBJECT, PropertyUse
 from shiq.rdf.ontology_header import UNMET, document_iris
-from shiq.rdf.terms import COLUMNS, bare_rows
-from shiq.rdf.triples import Rejects, Triples, numbered_labels, triple_text, written_labels
+from shiq.rdf.terms import COLUMNS, add_syntax_to_rows
+from shiq.rdf.triples import Rejects, Triples, keep_labels, number_labels, triple_text
 from shiq.rdf.vocabulary import (
     BUILT_IN_DATA,
     BUILT_IN_OBJECT,
@@ -71,7 +71,7 @@ def load(
         if isinstance(source, ObjectSource)
         for name in _scopes_in_use(source.value)
     }
-    loaded = LoadedSources(tables=KnownAxioms(vocabulary))
+    loaded = LoadedSources(tables=VocabularyAxioms(vocabulary))
     named = vocabulary is not None and vocabulary.imported_tables
     read: set[Path] = set()
     imports: ImportQueue | None = None
@@ -89,7 +89,7 @@ def load(
             imports = imports or ImportQueue(
                 loaded, catalog, read, given, load, follow, doubt=doubt
             )
-            found = imports.next()
+            found = imports.next_file()
             if found is None:
                 return loaded
             source = found
@@ -106,7 +106,7 @@ def load(
         elif isinstance(source, TableSource):
             rejects = Rejects(source.name)
             passed_over = read_table(source, loaded.triples, own, rejects, progress)
-            _account_for_rejects(rejects, loaded)
+            _record_rejects(rejects, loaded)
             loaded.leftovers += passed_over
         else:
             _load_object(source, own, loaded)
@@ -152,7 +152,7 @@ def _load_file(
         return
     rejects = Rejects(source.name)
     read_triples(source, loaded.triples, scope, rejects, progress, catalog)
-    _account_for_rejects(rejects, loaded)
+    _record_rejects(rejects, loaded)
 
 
 def read_triples(
@@ -166,12 +166,12 @@ def read_triples(
     """Read a file of triples into ``triples``; malformed lines and passages become ``rejects``."""
     # What reads the other formats is loaded where a source is in one: most batches are lines.
     if source.parts is not None:
-        from shiq.rdf.source_ranges import read_parts
+        from shiq.rdf.source_ranges import read_transferred
 
         begun = len(triples)
-        read_parts(source.parts(), triples, scope, rejects, progress)
+        read_transferred(source.parts(), triples, scope, rejects, progress)
         if len(triples) == begun:
-            refuse_no_line(rejects, source.format is Format.NQUADS)
+            refuse_other_syntax(rejects, source.format is Format.NQUADS)
     elif source.format in LINE_FORMATS:
         with source.open() as stream:
             read_lines(
@@ -180,15 +180,15 @@ def read_triples(
     elif source.format in (Format.TURTLE, Format.TRIG):
         from shiq.rdf.turtle import read_turtle
 
-        read_turtle(source, triples, numbered_labels(scope), rejects, progress)
+        read_turtle(source, triples, number_labels(scope), rejects, progress)
     elif source.format is Format.JSONLD:
         from shiq.rdf.jsonld import read_json
 
-        read_json(source, triples, numbered_labels(scope), rejects, catalog)
+        read_json(source, triples, number_labels(scope), rejects, catalog)
     else:
         from shiq.rdf.xml import read_xml
 
-        read_xml(source, triples, numbered_labels(scope), rejects, progress)
+        read_xml(source, triples, number_labels(scope), rejects, progress)
 
 
 def read_table(
@@ -207,9 +207,9 @@ def read_table(
     from shiq.rdf.tables import read_rows, table_files, table_rows
 
     if source.parts is not None:
-        from shiq.rdf.source_ranges import read_parts
+        from shiq.rdf.source_ranges import read_transferred
 
-        read_parts(source.parts(), triples, scope, rejects, progress)
+        read_transferred(source.parts(), triples, scope, rejects, progress)
         return table_files(source)[1]
     if source.mapping is not None:
         # Loaded where a mapping says what rows mean.
@@ -220,14 +220,19 @@ def read_table(
     files, passed_over = table_files(source)
     for numbers, rows in table_rows(source, files, COLUMNS, rejects):
         read_rows(
-            bare_rows(rows) if source.has_bare_terms else rows, 0, triples, scope, rejects, numbers
+            add_syntax_to_rows(rows) if source.has_bare_terms else rows,
+            0,
+            triples,
+            scope,
+            rejects,
+            numbers,
         )
         if progress is not None:
             progress(source.name, len(triples) - begun)
     return passed_over
 
 
-def _account_for_rejects(rejects: Rejects, loaded: LoadedSources) -> None:
+def _record_rejects(rejects: Rejects, loaded: LoadedSources) -> None:
     """Add the rejects of a source to the leftovers and the ledger."""
     if rejects.total:
         told = rejects.leftovers()
@@ -260,7 +265,7 @@ def _add_document(document: Document, name: str, loaded: LoadedSources) -> None:
     )
     loaded.annotation_axioms += ((name, *found) for found in document.annotation_axioms)
     loaded.uses += (
-        Use(iri, kind, name, line, count) for kind, iri, line, count in document.properties
+        PropertyUse(iri, kind, name, line, count) for kind, iri, line, count in document.properties
     )
     # Counted again one by one: axioms and assertions by what becomes of them, imports once all
     # ontologies are known.
@@ -309,34 +314,34 @@ def _load_object(source: ObjectSource, scope: str, loaded: LoadedSources) -> Non
             from shiq.rdf.graphs_in_memory import read_rdflib
 
             loaded.rewritten_literals.append(
-                read_rdflib(source.value, name, triples, written_labels(scope), rejects)
+                read_rdflib(source.value, name, triples, keep_labels(scope), rejects)
             )
         case ObjectKind.PYOXIGRAPH:
             from shiq.rdf.graphs_in_memory import read_oxigraph
 
             loaded.rewritten_literals.append(
-                read_oxigraph(source.value, name, triples, numbered_labels(scope), rejects)
+                read_oxigraph(source.value, name, triples, number_labels(scope), rejects)
             )
         case ObjectKind.OWLREADY:
             from shiq.rdf.graphs_in_memory import iris_of, read_owlready
 
             loaded.imports.ontologies.update(iris_of(source.value))
             loaded.leftovers += read_owlready(
-                source.value, name, triples, written_labels(scope), rejects, _read_again
+                source.value, name, triples, keep_labels(scope), rejects, _reread_file
             )
         case ObjectKind.TBOX:
             _add_tbox(cast(owl.TBox, source.value), name, loaded)
         case ObjectKind.ABOX:
             abox = cast(ABox, source.value)
             _add_abox(abox, name, loaded)
-            loaded.uses += (Use(iri, OBJECT, name, 0) for iri in abox.object_properties)
-            loaded.uses += (Use(iri, DATA, name, 0) for iri in abox.data_properties)
+            loaded.uses += (PropertyUse(iri, OBJECT, name, 0) for iri in abox.object_properties)
+            loaded.uses += (PropertyUse(iri, DATA, name, 0) for iri in abox.data_properties)
         case ObjectKind.READING:
             _add_reading(cast(Reading, source.value), name, loaded)
-    _account_for_rejects(rejects, loaded)
+    _record_rejects(rejects, loaded)
 
 
-def _read_again(path: str) -> tuple[Triples, Rejects]:
+def _reread_file(path: str) -> tuple[Triples, Rejects]:
     """Read a file anew, for comparison with a graph in memory."""
     source = source_of(path)
     triples, rejects = Triples(), Rejects(path)

@@ -11,15 +11,15 @@ from shiq import model as owl
 from shiq.answers.verdict import Leftover
 from shiq.inputs.reading import Place
 from shiq.rdf.abox_assembly import plain_triple
-from shiq.rdf.name_kinds import DATA, OBJECT, Kinds, Use
-from shiq.rdf.ontology_header import UnmetImport, without_fragment
+from shiq.rdf.name_kinds import DATA, OBJECT, Kinds, PropertyUse
+from shiq.rdf.ontology_header import ImportFailure, drop_empty_fragment
 from shiq.rdf.triples import Triples
 from shiq.rdf.vocabulary import (
     LANGUAGE_DOCUMENTS,
 )
 
 if TYPE_CHECKING:
-    from shiq.rdf.axioms_in_doubt import Candidates
+    from shiq.rdf.axioms_in_doubt import ImportCandidates
     from shiq.rdf.graphs_in_memory import RewrittenLiterals
     from shiq.vocabularies import VocabularyChoice
 
@@ -62,7 +62,7 @@ class AssumedKinds:
 
 
 @dataclass
-class Imports:
+class ImportRecord:
     """Ontologies that were read, and what they import.
 
     import_leftovers: imports that did not come as triples, each with the leftover for the case that nothing
@@ -75,14 +75,14 @@ class Imports:
 
     ontologies: set[str] = field(default_factory=set)
     import_leftovers: list[tuple[str, Leftover]] = field(default_factory=list)
-    unmet: dict[str, UnmetImport] = field(default_factory=dict)
+    unmet: dict[str, ImportFailure] = field(default_factory=dict)
     documents: dict[str, set[str]] = field(default_factory=dict)
-    candidates: dict[str, Candidates | None] = field(default_factory=dict)
+    candidates: dict[str, ImportCandidates | None] = field(default_factory=dict)
     assumed_kinds: list[AssumedKinds] = field(default_factory=list)
 
 
 @dataclass
-class KnownAxioms:
+class VocabularyAxioms:
     """Axioms of known vocabularies.
 
     choice: known vocabularies that count; None for all
@@ -120,20 +120,20 @@ class LoadedSources:
     sources: list[str] = field(default_factory=list)
     labels: list[tuple[str, str, owl.Literal]] = field(default_factory=list)
     annotation_axioms: list[tuple[str, int, str, tuple[str, ...]]] = field(default_factory=list)
-    uses: list[Use] = field(default_factory=list)
+    uses: list[PropertyUse] = field(default_factory=list)
     different_lists: list[tuple[Place, tuple[str, ...]]] = field(default_factory=list)
-    imports: Imports = field(default_factory=Imports)
-    tables: KnownAxioms = field(default_factory=KnownAxioms)
+    imports: ImportRecord = field(default_factory=ImportRecord)
+    tables: VocabularyAxioms = field(default_factory=VocabularyAxioms)
 
 
 def add_assertions(stated: Iterable[StatedValue[owl.Assertion]], loaded: LoadedSources) -> None:
     """Add assertions, as triples where possible."""
     loaded.assertions += (
-        item for item in stated if not add_row(loaded.triples, item.value, item.line)
+        item for item in stated if not add_as_triple(loaded.triples, item.value, item.line)
     )
 
 
-def add_row(triples: Triples, assertion: owl.Assertion, line: int = 0) -> bool:
+def add_as_triple(triples: Triples, assertion: owl.Assertion, line: int = 0) -> bool:
     """Add an assertion on a named class or property as a triple; False for any other."""
     triple = plain_triple(assertion)
     if triple is None:
@@ -144,12 +144,12 @@ def add_row(triples: Triples, assertion: owl.Assertion, line: int = 0) -> bool:
 
 def account_imports(loaded: LoadedSources, given: Iterable[str]) -> None:
     """Account for the imports of sources that are no triples."""
-    known = LANGUAGE_DOCUMENTS | {without_fragment(iri) for iri in given}
+    known = LANGUAGE_DOCUMENTS | {drop_empty_fragment(iri) for iri in given}
     for iri, leftover in loaded.imports.import_leftovers:
-        if without_fragment(iri) in known:
+        if drop_empty_fragment(iri) in known:
             loaded.ledger["annotation"] += leftover.count
         else:
-            if found := loaded.imports.unmet.get(without_fragment(iri)):
+            if found := loaded.imports.unmet.get(drop_empty_fragment(iri)):
                 leftover = replace(
                     leftover,
                     kind=found.kind,

@@ -16,9 +16,9 @@ from shiq.model.walk import parts
 from shiq.rdf.expression_loop import Key
 from shiq.rdf.expressions import Expressions
 from shiq.rdf.graph import (
-    Failure,
     GraphMapping,
     MappedValue,
+    MappingFailure,
     OpenPropertyError,
     UnmappedError,
     VocabularyGraph,
@@ -65,7 +65,7 @@ M = TypeVar("M", bound=Mapper)
 
 
 @dataclass
-class TwoReadings(Generic[M]):
+class OpenKindMapping(Generic[M]):
     """Mapping of the axioms with properties of open kind.
 
     make: makes a mapper for given kinds
@@ -164,7 +164,7 @@ def map_graph(
     whole: whether ``is_individual`` has seen all data
     """
     mapper = _TripleMapper(graph, kinds, expressions, is_individual, whole)
-    both = TwoReadings(
+    both = OpenKindMapping(
         graph, kinds, lambda read, built: _TripleMapper(graph, read, built, is_individual, whole)
     )
     for main, predicate in enumerate(graph.predicates):
@@ -188,13 +188,13 @@ def map_graph(
 
 def _make_failure(
     graph: VocabularyGraph, expressions: Expressions, main: int, error: UnmappedError
-) -> Failure:
+) -> MappingFailure:
     """Make the failure of a main triple, with axioms under which it would be true."""
     # Loaded where something is not understood.
     from shiq.rdf.axioms_in_doubt import assumption_for_triple
 
     assumption = assumption_for_triple(graph, expressions, main)
-    return Failure(main, error.kind, error.message, error.hint, assumption)
+    return MappingFailure(main, error.kind, error.message, error.hint, assumption)
 
 
 def _apply_handler(handler: _Handler, main: int, mapper: _TripleMapper) -> None:
@@ -359,11 +359,11 @@ class _TripleMapper(IndividualMapper):
         keys: list[Key] = []
         if self._is_datatype(subject):
             axiom: owl.Axiom = owl.DatatypeDefinition(
-                owl.Datatype(subject), self.expressions.definition(main, keys, datatype=True)
+                owl.Datatype(subject), self.expressions.owl1_definition(main, keys, datatype=True)
             )
         else:
             axiom = owl.EquivalentClasses(
-                (owl.Class(subject), self.expressions.definition(main, keys))
+                (owl.Class(subject), self.expressions.owl1_definition(main, keys))
             )
         self.result.axioms.append(MappedValue(axiom, main, keys=keys))
 

@@ -64,7 +64,7 @@ class Kinds:
     dual_properties: frozenset[str] = frozenset()
     declared: frozenset[str] = frozenset()
 
-    def reopen(self) -> None:
+    def mark_dual_properties(self) -> None:
         """Mark the ``dual_properties`` without a kind as both object and data properties."""
         left = [
             iri
@@ -74,7 +74,7 @@ class Kinds:
         self.object_properties.update(left)
         self.data_properties.update(left)
 
-    def open(self, iri: str) -> None:
+    def mark_open(self, iri: str) -> None:
         """Mark a property as both object and data property, because its kind is undecided."""
         self.punned_properties.add(iri)
         self.object_properties.discard(iri)
@@ -89,7 +89,7 @@ class Kinds:
     def add_kind(self, iri: str, kind: str) -> None:
         """Add ``kind`` to the kinds of a property."""
         if self.logical_kinds(iri) - {kind}:
-            self.open(iri)
+            self.mark_open(iri)
         else:
             (self.object_properties if kind == OBJECT else self.data_properties).add(iri)
 
@@ -187,7 +187,7 @@ def kinds_of(kinds: Kinds, iri: str) -> set[str]:
 
 
 @dataclass(frozen=True)
-class Problem:
+class NameProblem:
     """A problem with the declaration of a name, to be reported.
 
     index: of the first triple
@@ -205,7 +205,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class PropertyUse:
     """Use or declaration of ``iri`` as a property of ``kind`` (`OBJECT`, `DATA`, `ANNOTATION`)
     outside of triples: first place and count.
     """
@@ -268,7 +268,7 @@ def infer_kinds(graph: VocabularyGraph, kinds: Kinds, *, mixed: bool) -> None:
     known += [*BUILT_IN_OBJECT, *BUILT_IN_DATA, *ANNOTATIONS]
     # Sorted, so that a name between two kinds is settled the same way each time.
     for iri in pending:
-        _choose_kind(kinds, iri, evidence[iri])
+        _set_only_kind(kinds, iri, evidence[iri])
     stack = [*sorted(iri for iri in known if iri in links.same_kind), *pending]
     while stack:
         iri = stack.pop()
@@ -282,7 +282,7 @@ def infer_kinds(graph: VocabularyGraph, kinds: Kinds, *, mixed: bool) -> None:
                 and not kinds_of(kinds, other)
                 and other not in kinds.punned_properties
             ):
-                _choose_kind(kinds, other, {kind})
+                _set_only_kind(kinds, other, {kind})
                 stack.append(other)
     if mixed:
         _add_mixed_kinds(kinds, evidence, links.superproperties)
@@ -336,7 +336,7 @@ def _group_open_properties(
         if iri not in kinds.components and _has_no_kind(kinds, iri):
             members = _linked_open_properties(kinds, alike, iri)
             if bearing is None:
-                bearing = set(_axioms_lost_by_annotation(graph))
+                bearing = set(_names_bearing_axioms(graph))
             beside = {other for member in members for other in alike[member]}
             if (
                 bearing.isdisjoint(members)
@@ -348,7 +348,7 @@ def _group_open_properties(
                 kinds.components.update(dict.fromkeys(members, members))
 
 
-def _axioms_lost_by_annotation(graph: VocabularyGraph) -> Iterator[str]:
+def _names_bearing_axioms(graph: VocabularyGraph) -> Iterator[str]:
     """Subjects and objects of triples that an annotation property would lose: all but declarations
     and plain inclusions.
     """
@@ -435,7 +435,7 @@ def _constrained_properties(graph: VocabularyGraph) -> Iterator[str]:
             yield value
 
 
-def _choose_kind(kinds: Kinds, iri: str, found: set[str]) -> None:
+def _set_only_kind(kinds: Kinds, iri: str, found: set[str]) -> None:
     """Give a property the one kind that was found."""
     if iri in kinds.dual_properties:
         return
@@ -472,7 +472,7 @@ def _uses_that_show_kind(
             if kinds.property_kind(subject) != ANNOTATION and (
                 value != TOP_DATATYPE.iri or subject not in kinds.object_properties
             ):
-                yield from ((subject, kind) for kind in _value_kind(graph, kinds, value))
+                yield from ((subject, kind) for kind in _kind_by_filler(graph, kinds, value))
         elif (
             predicate == TYPE and named and value in CHARACTERISTICS and value != INVERSE_FUNCTIONAL
         ):
@@ -508,10 +508,10 @@ def _kinds_shown_by_restriction(graph: VocabularyGraph, kinds: Kinds, node: str)
         yield DATA if isinstance(value, Literal) else OBJECT
     for predicate in _RESTRICTING:
         for filler in graph.values(node, predicate):
-            yield from _value_kind(graph, kinds, filler)
+            yield from _kind_by_filler(graph, kinds, filler)
 
 
-def _value_kind(graph: VocabularyGraph, kinds: Kinds, node: Term) -> Iterator[str]:
+def _kind_by_filler(graph: VocabularyGraph, kinds: Kinds, node: Term) -> Iterator[str]:
     """Kind of a property by its filler ``node``: a class, a data range, or a union of both.
 
     Terminates: each node is visited once.

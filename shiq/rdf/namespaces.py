@@ -270,12 +270,12 @@ class OwnNamespaces:
     def _misspelt_namespace(self, iri: str) -> str:
         """Namespace of a name that differs from ``iri`` in separators and one or two letters."""
         for text in {
-            _squeeze(iri),
-            _squeeze(iri.replace("https:", "http:")),
-            _squeeze(iri.replace("http:", "https:")),
+            _squeeze_iri(iri),
+            _squeeze_iri(iri.replace("https:", "http:")),
+            _squeeze_iri(iri.replace("http:", "https:")),
         }:
             for space, (start, names) in self._squeezed_names.items():
-                for end, distance in _ends(start, text):
+                for end, distance in _approximate_prefix_ends(start, text):
                     if text[end:] in names or (
                         distance < 2 and not names.isdisjoint(_deletion_variants(text[end:]))
                     ):
@@ -290,8 +290,8 @@ class OwnNamespaces:
         found: dict[str, tuple[str, set[str]]] = {}
         for name in sorted(self._names):
             space = namespace_of(name)
-            names = found.setdefault(space, (_squeeze(space), set()))[1]
-            names.update(_deletion_variants(_squeeze(name[len(space) :])))
+            names = found.setdefault(space, (_squeeze_iri(space), set()))[1]
+            names.update(_deletion_variants(_squeeze_iri(name[len(space) :])))
         return {space: (start, frozenset(names)) for space, (start, names) in found.items()}
 
     def _embedded_namespace(self, iri: str) -> str:
@@ -321,7 +321,7 @@ class OwnNamespaces:
 _SEPARATORS = str.maketrans("", "", "/#:_")
 
 
-def _squeeze(iri: str) -> str:
+def _squeeze_iri(iri: str) -> str:
     """``iri`` in lower case, without separators and ``www.``."""
     return iri.lower().replace("://www.", "://").translate(_SEPARATORS)
 
@@ -331,7 +331,7 @@ def _deletion_variants(text: str) -> set[str]:
     return {text, *(text[:i] + text[i + 1 :] for i in range(len(text)))}
 
 
-def _ends(start: str, text: str) -> Iterator[tuple[int, int]]:
+def _approximate_prefix_ends(start: str, text: str) -> Iterator[tuple[int, int]]:
     """Ends of prefixes of ``text`` within two edits of ``start``, with the number of edits.
 
     A swap of two letters counts as one edit (optimal string alignment).
@@ -390,7 +390,7 @@ def vocabulary_finder(space: str) -> SlipFinder:
     )
 
 
-def unknown_name(what: str, iri: str, near: NearMisses) -> tuple[str, str]:
+def unknown_name_message(what: str, iri: str, near: NearMisses) -> tuple[str, str]:
     """Message and hint for a class or property that the TBox lacks."""
     space = namespace_of(iri)
     meant = vocabulary_finder(space).nearest(iri[len(space) :])

@@ -14,7 +14,7 @@ from shiq.answers.verdict import Leftover
 from shiq.model import OWL, Literal
 from shiq.rdf.graph import VocabularyGraph
 from shiq.rdf.namespaces import IN_DOUBT, intended_triple, is_vacuous
-from shiq.rdf.triples import IRI, Term, Triples, column, term_text
+from shiq.rdf.triples import IRI, Term, Triples, numpy_view, term_text
 from shiq.rdf.vocabulary import (
     AXIOM_NODES,
     BEFORE_RANGES,
@@ -76,7 +76,7 @@ def scan_header(
             continue
         if value == ONTOLOGY:
             found.headers.add(subject)
-            graph.assign([i], "annotation")
+            graph.assign_bucket([i], "annotation")
         elif value in AXIOM_NODES:
             found.nodes.add(subject)
         elif value in REIFICATIONS:
@@ -101,7 +101,7 @@ def _read_misspelt_words(
         for term in (subject, predicate, value):
             if is_misspelt(word := term.datatype if isinstance(term, Literal) else term):
                 if predicate not in BEFORE_RANGES or not is_unknown_datatype(word):
-                    kind = _kind_of_leftover(subject, predicate, value, word)
+                    kind = _unknown_word_kind(subject, predicate, value, word)
                     if kind == "unknown-vocabulary" and declared is not None:
                         if triple := intended_triple(
                             graph, subject, predicate, value, word, declared
@@ -111,9 +111,9 @@ def _read_misspelt_words(
                     by_word[word, kind].append(i)
                 break
     for (word, kind), indexes in by_word.items():
-        count = graph.assign(indexes, f"leftover:{kind}")
+        count = graph.assign_bucket(indexes, f"leftover:{kind}")
         found.leftovers.append(
-            unknown_word(word, triples, [graph.rows[i] for i in indexes], count, kind)
+            unknown_word_leftover(word, triples, [graph.rows[i] for i in indexes], count, kind)
         )
     for i, triple in meant:
         index = graph.add(*triple, graph.rows[i], 0)
@@ -121,12 +121,12 @@ def _read_misspelt_words(
             found.doubtful_triples.add(index)
 
 
-def _kind_of_leftover(subject: str, predicate: str, value: Term, word: str) -> str:
+def _unknown_word_kind(subject: str, predicate: str, value: Term, word: str) -> str:
     """The kind of leftover for a triple with an unknown word."""
     return "unknown-word" if is_vacuous(subject, predicate, value, word) else "unknown-vocabulary"
 
 
-def unknown_word(
+def unknown_word_leftover(
     word: str, triples: Triples, rows: Sequence[int], count: int, kind: str = "unknown-vocabulary"
 ) -> Leftover:
     """Leftover on an unknown word of OWL."""
@@ -154,7 +154,7 @@ def _read_reified_axiom(
         or predicate.startswith("_:")
         or value is None
     ):
-        count = graph.assign(indexes, "leftover:malformed")
+        count = graph.assign_bucket(indexes, "leftover:malformed")
         message = "an annotated axiom needs one annotatedSource, one annotatedProperty and one annotatedTarget"
         found.leftovers.append(
             triples.leftover(
@@ -166,7 +166,7 @@ def _read_reified_axiom(
             )
         )
     elif graph.objects[main] == OWL + "Annotation":
-        graph.assign(indexes, "annotation")
+        graph.assign_bucket(indexes, "annotation")
     else:
         found.implied_triples.append((source, predicate, value, indexes))
 
@@ -195,7 +195,7 @@ def _find_rules(graph: VocabularyGraph, triples: Triples, found: HeaderFindings)
     ]
     if indexes:
         found.nodes |= nodes
-        count = graph.assign(indexes, "leftover:outside-shiq")
+        count = graph.assign_bucket(indexes, "leftover:outside-shiq")
         rules = sum(graph.objects[i] == SWRL + "Imp" for i in indexes)
         message = f"{rules} SWRL rules: rules are outside SHIQ(D)"
         rows = [graph.rows[i] for i in indexes]
@@ -207,7 +207,7 @@ def _find_rules(graph: VocabularyGraph, triples: Triples, found: HeaderFindings)
 UNMET = ("missing-import", "ambiguous-import")
 
 
-class UnmetImport(NamedTuple):
+class ImportFailure(NamedTuple):
     """Reason for an unanswered import: kind of leftover, end of its message, and remedy."""
 
     kind: str
@@ -215,7 +215,7 @@ class UnmetImport(NamedTuple):
     hint: str
 
 
-_MISSING = UnmetImport(
+_MISSING = ImportFailure(
     "missing-import",
     "not read: nothing is fetched",
     "give the imported ontology as a source too, or by --catalog a folder that has it",
@@ -226,32 +226,32 @@ def check_imports(
     graph: VocabularyGraph,
     triples: Triples,
     given: Collection[str],
-    unmet: Mapping[str, UnmetImport],
+    unmet: Mapping[str, ImportFailure],
 ) -> Iterator[Leftover]:
     """Leftovers on imports that no given ontology answers; other header triples become annotations.
 
     Args:
     unmet: what a catalog knows of imports, by IRI without an empty fragment
     """
-    known = LANGUAGE_DOCUMENTS | {without_fragment(iri) for iri in given}
+    known = LANGUAGE_DOCUMENTS | {drop_empty_fragment(iri) for iri in given}
     missing: dict[str, list[int]] = defaultdict(list)
     for i, (predicate, value) in enumerate(zip(graph.predicates, graph.objects)):
         if predicate == IMPORTS and not graph.bucket[i]:
-            if isinstance(value, str) and without_fragment(value) in known:
-                graph.assign([i], "annotation")
+            if isinstance(value, str) and drop_empty_fragment(value) in known:
+                graph.assign_bucket([i], "annotation")
             else:
                 missing[term_text(value)].append(i)
     for name, indexes in missing.items():
         value = graph.objects[indexes[0]]
-        found = unmet.get(without_fragment(value) if isinstance(value, str) else "", _MISSING)
-        count = graph.assign(indexes, f"leftover:{found.kind}")
+        found = unmet.get(drop_empty_fragment(value) if isinstance(value, str) else "", _MISSING)
+        count = graph.assign_bucket(indexes, f"leftover:{found.kind}")
         message = f"{name} is imported, but {found.message}"
         yield triples.leftover(
             found.kind, message, graph.rows[indexes[0]], hint=found.hint, count=count
         )
 
 
-def without_fragment(iri: str) -> str:
+def drop_empty_fragment(iri: str) -> str:
     """IRI of a document without an empty fragment."""
     return iri.removesuffix("#")
 
@@ -281,22 +281,24 @@ def document_headers(triples: Triples, begun: int = 0) -> set[OntologyHeader]:
     succeeds is no header. An imported IRI is no version IRI. Source: OWL 2 Mapping to RDF Graphs,
     section 3.1.2.
     """
-    predicates, values = column(triples.predicate)[begun:], column(triples.object)[begun:]
+    predicates, values = numpy_view(triples.predicate)[begun:], numpy_view(triples.object)[begun:]
     known = triples.ids.get
     typed = predicates == known(TYPE, -1)
     headers = typed & (values == known(ONTOLOGY, -1))
     if not headers.any():
         return set()
     graphs = np.full(len(predicates), -1, np.int64)
-    named = column(triples.graph)[begun:]
+    named = numpy_view(triples.graph)[begun:]
     graphs[: len(named)] = named
     found: set[OntologyHeader] = set()
     if (graphs[headers] < 0).any():
-        found |= _ontology_of(triples, headers.nonzero()[0] + begun, np.arange(begun, len(triples)))
+        found |= _single_ontology(
+            triples, headers.nonzero()[0] + begun, np.arange(begun, len(triples))
+        )
     for graph in np.bincount(graphs[headers & (graphs >= 0)]).nonzero()[0]:
         inside = graphs == graph
         if any(triples.terms[value] in DECLARATIONS for value in values[inside & typed].tolist()):
-            found |= _ontology_of(
+            found |= _single_ontology(
                 triples, (headers & inside).nonzero()[0] + begun, inside.nonzero()[0] + begun
             )
     return found
@@ -307,13 +309,13 @@ def document_iris(triples: Triples, begun: int) -> set[str]:
     return {iri for header in document_headers(triples, begun) for iri in header if iri}
 
 
-def _ontology_of(triples: Triples, headers: Rows, rows: Rows) -> set[OntologyHeader]:
+def _single_ontology(triples: Triples, headers: Rows, rows: Rows) -> set[OntologyHeader]:
     """The one ontology of ``rows``, given the rows that type ontologies."""
-    predicates = column(triples.predicate)[rows]
+    predicates = numpy_view(triples.predicate)[rows]
 
     def name_of(term: int) -> str:
         """The IRI of a term without an empty fragment."""
-        return without_fragment(str(triples.terms[term]))
+        return drop_empty_fragment(str(triples.terms[term]))
 
     def pairs(predicate: str) -> list[tuple[str, int]]:
         """Subject and object of the triples with ``predicate``."""

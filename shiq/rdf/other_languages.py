@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from shiq.model import OWL, RDF, RDFS, Literal
 from shiq.rdf.graph import VocabularyGraph
-from shiq.rdf.triples import LITERAL, Triples, column
+from shiq.rdf.triples import LITERAL, Triples, numpy_view
 from shiq.rdf.vocabulary import FACETS, FILLERS, FIRST, NIL, OPERATORS, REST, TYPE
 
 Flags = npt.NDArray[np.bool_]
@@ -67,7 +67,7 @@ LANGUAGES: Sequence[Language] = (
 )
 
 
-def language_of(iri: str) -> int:
+def language_index(iri: str) -> int:
     """Index in `LANGUAGES` of the language of ``iri``; -1 if there is none."""
     return next((i for i, language in enumerate(LANGUAGES) if language.has_term(iri)), -1)
 
@@ -92,7 +92,7 @@ _TYPES_OF_PARTS = frozenset(
 
 def used_nodes(triples: Triples, graph: VocabularyGraph, rows: Flags) -> set[str]:
     """Objects of the statements in ``rows``, and of axioms of ``graph`` on annotations."""
-    values = column(triples.object)[rows]
+    values = numpy_view(triples.object)[rows]
     found = {
         str(triples.terms[i])
         for i in np.bincount(values).nonzero()[0]
@@ -125,10 +125,10 @@ def is_part_of_statement(
         )
         for i in group
     )
-    return is_part and not has_ill_typed(graph, group)
+    return is_part and not has_ill_typed_literal(graph, group)
 
 
-def has_ill_typed(graph: VocabularyGraph, group: Sequence[int]) -> bool:
+def has_ill_typed_literal(graph: VocabularyGraph, group: Sequence[int]) -> bool:
     """Decide whether ``group`` has an ill-typed literal."""
     literals = [value for i in group if isinstance(value := graph.objects[i], Literal)]
     if not literals:

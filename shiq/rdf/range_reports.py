@@ -18,10 +18,15 @@ import numpy as np
 from shiq.answers.verdict import IN_DATA, LIKE_OTHERS, Leftover
 from shiq.errors import InputError
 from shiq.model import Literal, Signature
-from shiq.rdf.bulk_assertions import ResolvedRows, graph_rows, sort_rows_by_kind, typed_individuals
+from shiq.rdf.bulk_assertions import (
+    ResolvedRows,
+    sort_rows_by_kind,
+    typed_individuals,
+    vocabulary_rows,
+)
 from shiq.rdf.ledger import expand_leftover
 from shiq.rdf.source_ranges import ParsedRange
-from shiq.rdf.triples import MOST_SHOWN, Term, Triples, column
+from shiq.rdf.triples import MOST_SHOWN, Term, Triples, numpy_view
 from shiq.rdf.vocabulary import BUILT_IN_DATA, BUILT_IN_OBJECT
 
 
@@ -99,7 +104,7 @@ def scan_range(parsed: ParsedRange, judging: VocabularyContext, report: RangeRep
         i for name in BUILT_IN_OBJECT | BUILT_IN_DATA if (i := triples.ids.get(name)) is not None
     ]
     rows = np.union1d(
-        graph_rows(triples), np.flatnonzero(np.isin(column(triples.predicate), built_in))
+        vocabulary_rows(triples), np.flatnonzero(np.isin(numpy_view(triples.predicate), built_in))
     )
     for row in rows.tolist():
         subject, predicate, value = (
@@ -117,7 +122,7 @@ def _typed_individuals(triples: Triples, asked: Collection[str]) -> set[str]:
     ids = [i for i in map(triples.ids.get, asked) if i is not None]
     return (
         typed_individuals(triples) & set(asked)
-        if np.isin(column(triples.subject), ids).any()
+        if np.isin(numpy_view(triples.subject), ids).any()
         else set()
     )
 
@@ -145,7 +150,7 @@ def interpret_range(
     )
     report.leftovers, report.ledger = [*bulk.leftovers], bulk.ledger
     if judging.drops_ill_typed:
-        take_ill_typed(triples, bulk)
+        separate_ill_typed(triples, bulk)
         shown = bulk.ill_typed[:most_aside]
         report.leftovers += [_ill_typed_leftover(triples, row) for row in shown]
         if more := len(bulk.ill_typed) - len(shown):
@@ -193,7 +198,7 @@ def leftover_records(parsed: ParsedRange, bulk: ResolvedRows) -> tuple[Iterator[
 # --- all ranges -----------------------------------------------------------------------------------
 
 
-def first_lines(reports: Sequence[RangeReport]) -> list[int]:
+def line_offsets(reports: Sequence[RangeReport]) -> list[int]:
     """Number of lines before each range in its source. The ranges of a source are in order."""
     before: Counter[str] = Counter()
     found = []
@@ -215,7 +220,7 @@ def with_source_lines(reports: Sequence[RangeReport]) -> list[RangeReport]:
                 for s, p, o, line, graph in report.cross_range_triples
             ],
         )
-        for report, first in zip(reports, first_lines(reports))
+        for report, first in zip(reports, line_offsets(reports))
     ]
 
 
@@ -224,7 +229,7 @@ def shift_lines(leftover: Leftover, lines: int) -> Leftover:
     return replace(leftover, line=leftover.line + lines) if leftover.line and lines else leftover
 
 
-def rejects_of(reports: Collection[RangeReport]) -> tuple[list[Leftover], int]:
+def merge_rejects(reports: Collection[RangeReport]) -> tuple[list[Leftover], int]:
     """Malformed lines of one source, at most `MOST_SHOWN`, and their number."""
     total = sum(report.rejected_lines for report in reports)
     found = sorted(
@@ -237,7 +242,7 @@ def rejects_of(reports: Collection[RangeReport]) -> tuple[list[Leftover], int]:
     return shown, total
 
 
-def refuse_no_triples(reports: Collection[RangeReport], why: str = "") -> None:
+def refuse_if_no_triples(reports: Collection[RangeReport], why: str = "") -> None:
     """Refuse a file without a line that looks like a triple, given its reports. Raises: InputError."""
     total = sum(report.rejected_lines for report in reports)
     if total and sum(x.unsure for x in reports) == total and not any(x.triples for x in reports):
@@ -262,14 +267,14 @@ _ORDER = (
 _LAST = 1 << 62
 
 
-def _order_of_leftover(leftover: Leftover) -> int:
+def _report_order(leftover: Leftover) -> int:
     """Position of a kind of leftovers in the order of reports."""
     if leftover.kind == "ill-typed":
         return len(_ORDER)
     return next(i for i in (0, 1, 2, 3, 4, 5, 7, 6) if leftover.message.startswith(_ORDER[i]))
 
 
-def is_of_unknown_property(leftover: Leftover) -> bool:
+def is_about_unknown_property(leftover: Leftover) -> bool:
     """Decide whether a leftover is about an unknown property."""
     return leftover.message.startswith(_ORDER[1])
 
@@ -281,7 +286,7 @@ def merge_leftovers(reports: Sequence[RangeReport]) -> list[Leftover]:
     of reading the source in one piece.
     """
     told = [
-        (_order_of_leftover(x), k, x.line or _LAST, x)
+        (_report_order(x), k, x.line or _LAST, x)
         for k, report in enumerate(reports)
         for x in report.leftovers
     ]
@@ -295,13 +300,13 @@ def merge_leftovers(reports: Sequence[RangeReport]) -> list[Leftover]:
     return list(found.values())
 
 
-def take_ill_typed(triples: Triples, bulk: ResolvedRows) -> None:
+def separate_ill_typed(triples: Triples, bulk: ResolvedRows) -> None:
     """Move the data assertions of ``bulk`` with an ill-typed literal to its list ``ill_typed``."""
     # Loaded where a range is read for its literals.
     from shiq.datatypes import DataTheory, IllTyped
 
     theory = DataTheory()
-    values = column(triples.object)[bulk.data]
+    values = numpy_view(triples.object)[bulk.data]
     bad = [
         i
         for i in np.unique(values).tolist()

@@ -16,8 +16,13 @@ from shiq.inputs.reading import Assumption, Place, Reading
 from shiq.model.abox import ABox
 from shiq.model.walk import OF_INDIVIDUALS, PROPERTIES, choose_labels, entities, signature_of
 from shiq.rdf.abox_assembly import AssertionPlaces, LeftoverRowPlaces, build_abox
-from shiq.rdf.bulk_assertions import ResolvedRows, graph_rows, sort_rows_by_kind, typed_individuals
-from shiq.rdf.declarations import find_kinds
+from shiq.rdf.bulk_assertions import (
+    ResolvedRows,
+    sort_rows_by_kind,
+    typed_individuals,
+    vocabulary_rows,
+)
+from shiq.rdf.declarations import determine_kinds
 from shiq.rdf.graph import GraphMapping, OpenPropertyError, build_graph, unattached_groups
 from shiq.rdf.ledger import (
     Finding,
@@ -27,9 +32,9 @@ from shiq.rdf.ledger import (
     is_vacuous_expression,
 )
 from shiq.rdf.load import Progress, load
-from shiq.rdf.loaded_sources import LoadedSources, StatedValue, account_imports, add_row
+from shiq.rdf.loaded_sources import LoadedSources, StatedValue, account_imports, add_as_triple
 from shiq.rdf.ontology_header import check_imports, scan_header
-from shiq.rdf.triples import LITERAL, Triples, column
+from shiq.rdf.triples import LITERAL, Triples, numpy_view
 from shiq.rdf.vocabulary import TYPE, NearMisses, is_for_graph, is_misspelt, nearest_known
 
 if TYPE_CHECKING:
@@ -65,13 +70,19 @@ def read_ontology(
     Source: OWL 2 Mapping to RDF Graphs, section 3. Raises: InputError, UsageError.
     """
     loaded = load(
-        sources, scope, progress, catalog, follow=_read_path, vocabulary=vocabulary, doubt=doubt
+        sources,
+        scope,
+        progress,
+        catalog,
+        follow=_read_ontology_file,
+        vocabulary=vocabulary,
+        doubt=doubt,
     )
     reader = _SourceReader(loaded, closed=closed, doubt=doubt)
-    reader.compare_copies()
+    reader.compare_with_tables()
     axioms = dict.fromkeys(reader.axioms())
     known = reader.kinds.signature() | signature_of(axioms)
-    unread = reader.unread_names()
+    unread = reader.names_of_unknown_kind()
     mentioned = known | owl.Signature(classes=unread, object_properties=unread)
     if not mentioned.all_terms <= known.declared:
         # Loaded where a name is not declared.
@@ -82,19 +93,19 @@ def read_ontology(
     from shiq.model.profile import ON_NODES, split_axioms
 
     inside, reported = split_axioms(
-        list(axioms), chains=chains, in_both_readings=reader.in_both_readings()
+        list(axioms), chains=chains, in_both_readings=reader.names_of_two_kinds()
     )
     if ON_NODES in inside:
-        from shiq.rdf.values_as_nodes import signature_of_values
+        from shiq.rdf.values_as_nodes import value_role_signature
 
-        known |= signature_of_values(inside)
+        known |= value_role_signature(inside)
     findings = _findings_by_value(reported)
     reader.ledger.record_values(loaded.axioms, reader.mapping.axioms, "axiom", findings)
     tbox = owl.TBox(tuple(dict.fromkeys(inside)), known)
     candidates = [found for found in loaded.imports.candidates.values() if found is not None]
     if reader.surroundings.doubtful_triples or candidates:
         # Loaded where something is in doubt.
-        from shiq.rdf.axioms_in_doubt import candidate_leftovers, mark_doubtful
+        from shiq.rdf.axioms_in_doubt import mark_doubtful, report_candidates
 
         certain = dict.fromkeys(
             reader.axioms({name for found in candidates for name in found.names}, of_doubt=False)
@@ -102,14 +113,16 @@ def read_ontology(
         tbox = mark_doubtful(
             tbox, axioms, certain, split_axioms(list(certain), chains=chains)[0], candidates, loaded
         )
-        reader.ledger.leftovers += candidate_leftovers(candidates, known, loaded)
-    reading = reader.finish(tbox, known, inside)
-    return replace(reading, labels=choose_labels([*loaded.labels, *_labels(loaded.triples)], known))
+        reader.ledger.leftovers += report_candidates(candidates, known, loaded)
+    reading = reader.interpret_data(tbox, known, inside)
+    return replace(
+        reading, labels=choose_labels([*loaded.labels, *_label_triples(loaded.triples)], known)
+    )
 
 
-def _labels(triples: Triples) -> Iterator[tuple[str, str, owl.Literal]]:
+def _label_triples(triples: Triples) -> Iterator[tuple[str, str, owl.Literal]]:
     """Labels in the triples: (IRI, property, label)."""
-    predicates = column(triples.predicate)
+    predicates = numpy_view(triples.predicate)
     for property in PROPERTIES:
         for row in np.flatnonzero(predicates == triples.ids.get(property, -1)).tolist():
             value = triples.terms[triples.object[row]]
@@ -144,7 +157,13 @@ def read_assertions(
     Raises: InputError, UsageError.
     """
     loaded = load(
-        sources, scope, progress, catalog, ontologies, follow=_read_path, vocabulary=vocabulary
+        sources,
+        scope,
+        progress,
+        catalog,
+        ontologies,
+        follow=_read_ontology_file,
+        vocabulary=vocabulary,
     )
     reader = _SourceReader(loaded, ontologies, fixed=signature)
     own = _own_axiom_test(axioms, beside)
@@ -160,7 +179,7 @@ def read_assertions(
         if not own(axiom)
     }
     reader.ledger.record_values(loaded.axioms, reader.mapping.axioms, "axiom", findings)
-    return reader.finish(owl.TBox(), reader.kinds.data_signature(signature), list(axioms))
+    return reader.interpret_data(owl.TBox(), reader.kinds.data_signature(signature), list(axioms))
 
 
 def _own_axiom_test(
@@ -199,7 +218,7 @@ def _findings_by_value(
     return findings
 
 
-def _read_path(name: str) -> Reading:
+def _read_ontology_file(name: str) -> Reading:
     """Read the ontology in a file."""
     return read_ontology([name])
 
@@ -224,18 +243,20 @@ class _SourceReader:
         self.is_closed, self.is_ontology = closed, fixed is None
         self.triples = triples = loaded.triples
         self.read = len(triples)
-        self.graph = graph = build_graph(triples, graph_rows(triples).tolist())
+        self.graph = graph = build_graph(triples, vocabulary_rows(triples).tolist())
         self._individuals: set[str] | None = None
         self.surroundings = scan_header(
             graph, triples, loaded.signature.declared if doubt else None
         )
         self.reified_axioms = self._add_implied_triples()
         base = loaded.signature if fixed is None else fixed | loaded.signature
-        self.kinds, problems = find_kinds(graph, base, fixed, loaded.uses, loaded.tables.choice)
+        self.kinds, problems = determine_kinds(
+            graph, base, fixed, loaded.uses, loaded.tables.choice
+        )
         if loaded.tables.axioms:
-            from shiq.rdf.imports import drop_other_readings
+            from shiq.rdf.imports import drop_excluded_readings
 
-            loaded.axioms += drop_other_readings(loaded, self.kinds)
+            loaded.axioms += drop_excluded_readings(loaded, self.kinds)
         self.expressions = expressions = None
         # Most data says nothing of the vocabulary, nor anything of individuals that takes more than
         # a triple.
@@ -272,7 +293,7 @@ class _SourceReader:
             for assumed in loaded.imports.assumed_kinds
             for leftover in assumed.leftovers(self.kinds, either)
         )
-        self.kinds.reopen()
+        self.kinds.mark_dual_properties()
 
     def _add_implied_triples(self) -> list[tuple[int, list[int]]]:
         """Add the triples that annotated axioms imply, if they are missing.
@@ -285,8 +306,8 @@ class _SourceReader:
             if is_for_graph(predicate, value):
                 reified.append((self.graph.add(subject, predicate, value, row, 0), indexes))
             else:
-                self.triples.imply(subject, predicate, value, row)
-                self.graph.assign(indexes, "annotation")
+                self.triples.add_implied(subject, predicate, value, row)
+                self.graph.assign_bucket(indexes, "annotation")
         return reified
 
     def _typed_individuals(self) -> set[str]:
@@ -295,7 +316,7 @@ class _SourceReader:
             self._individuals = typed_individuals(self.triples)
         return self._individuals
 
-    def in_both_readings(self) -> set[str]:
+    def names_of_two_kinds(self) -> set[str]:
         """Names that count as two kinds, here or in a reading that is passed on: properties of open
         kind and their fillers.
         """
@@ -310,7 +331,7 @@ class _SourceReader:
             *before,
         }
 
-    def compare_copies(self) -> None:
+    def compare_with_tables(self) -> None:
         """Record differences between a source that is a known vocabulary and shiq's table of it."""
         if not len(self.graph) and not self.loaded.axioms:
             return
@@ -352,7 +373,7 @@ class _SourceReader:
             )
         return [*stated, *(item.value for item in mapped)]
 
-    def unread_names(self) -> frozenset[str]:
+    def names_of_unknown_kind(self) -> frozenset[str]:
         """Names that may occur only in uninterpreted axioms and rules, so that their kind is
         unknown.
         """
@@ -385,21 +406,23 @@ class _SourceReader:
             return
         # Loaded where something is outside SHIQ(D).
         from shiq.rdf.axioms_in_doubt import (
-            assumption_for,
-            assumptions_for_rules,
+            assumption_for_axiom,
+            assumptions_against_rules,
             make_simplicity_test,
         )
 
         simple = make_simplicity_test(inside)
         for leftover, value in not_simple:
-            if found := assumption_for(value, simple):
+            if found := assumption_for_axiom(value, simple):
                 yield Assumption(leftover, found)
         if self.surroundings.rules is not None and (
-            found := assumptions_for_rules(self.graph, self.kinds)
+            found := assumptions_against_rules(self.graph, self.kinds)
         ):
             yield Assumption(self.surroundings.rules, found)
 
-    def finish(self, tbox: owl.TBox, known: owl.Signature, axioms: Sequence[owl.Axiom]) -> Reading:
+    def interpret_data(
+        self, tbox: owl.TBox, known: owl.Signature, axioms: Sequence[owl.Axiom]
+    ) -> Reading:
         """Finish the reading.
 
         Args:
@@ -416,7 +439,7 @@ class _SourceReader:
             vocabulary=self.loaded.tables.choice,
             notes=self.is_ontology,
         )
-        stated = [*self.loaded.assertions, *_take_built_in(self.triples, bulk)]
+        stated = [*self.loaded.assertions, *_built_in_assertions(self.triples, bulk)]
         values = dict.fromkeys(
             [*(item.value for item in stated), *(item.value for item in mapping.assertions)]
         )
@@ -431,7 +454,7 @@ class _SourceReader:
         for item, kind, message in mapping.suspects:
             hint = "for classes and properties say owl:equivalentClass, owl:equivalentProperty or owl:disjointWith"
             findings[item.value].append((kind, message, hint))
-        for value, finding in _unknown_names(values, known):
+        for value, finding in _unknown_name_findings(values, known):
             findings[value].append(finding)
         for iri, mains in mapping.in_both_readings.items():
             if iri in self.dual_properties:
@@ -445,10 +468,10 @@ class _SourceReader:
                 "two-readings", message, mains[0], hint, len(mains), len(mains)
             )
         for all_different in mapping.different_lists:  # which nothing is ever wrong with
-            graph.assign((all_different.main, *all_different.triples), "assertion")
+            graph.assign_bucket((all_different.main, *all_different.triples), "assertion")
         accounts.record_values(stated, mapping.assertions, "assertion", findings)
         accounts.record_annotation_axioms(self.loaded.annotation_axioms, known)
-        graph.assign(mapping.annotations, "annotation")
+        graph.assign_bucket(mapping.annotations, "annotation")
         assumptions = list(self._assumptions(axioms))
         for failure in mapping.failures:
             told = accounts.record_failure(
@@ -457,7 +480,7 @@ class _SourceReader:
             if failure.assumption:
                 assumptions.append(Assumption(told, failure.assumption))
         for main, indexes in self.reified_axioms:
-            graph.assign(indexes, "annotation" if graph.copies[main] else graph.bucket[main])
+            graph.assign_bucket(indexes, "annotation" if graph.copies[main] else graph.bucket[main])
         self._record_unattached(bulk, axioms)
         for rewritten in self.loaded.rewritten_literals:
             accounts.leftovers += rewritten.leftovers(
@@ -510,7 +533,7 @@ class _SourceReader:
         )
         if not groups:
             return
-        from shiq.rdf.other_languages import has_ill_typed, is_part_of_statement, used_nodes
+        from shiq.rdf.other_languages import has_ill_typed_literal, is_part_of_statement, used_nodes
 
         used = used_nodes(self.triples, graph, bulk.known_rows)
         named = {entity.iri for entity in entities((*axioms, *self.axioms()))}
@@ -530,12 +553,16 @@ class _SourceReader:
                     else "add the axiom that uses it, or delete it; is a predicate misspelt?"
                 )
                 hint = (
-                    "correct the ill-typed literal in it" if has_ill_typed(graph, group) else hint
+                    "correct the ill-typed literal in it"
+                    if has_ill_typed_literal(graph, group)
+                    else hint
                 )
                 self.ledger.record_leftover(kind, message, group[0], hint, count, 1, group)
 
 
-def _take_built_in(triples: Triples, bulk: ResolvedRows) -> Iterator[StatedValue[owl.Assertion]]:
+def _built_in_assertions(
+    triples: Triples, bulk: ResolvedRows
+) -> Iterator[StatedValue[owl.Assertion]]:
     """Take out assertions on top and bottom properties as values, for `split_assertions`."""
     for row in bulk.built_in.tolist():
         subject, predicate = (
@@ -551,7 +578,7 @@ def _take_built_in(triples: Triples, bulk: ResolvedRows) -> Iterator[StatedValue
         yield StatedValue(made, *triples.place(row))
 
 
-def _unknown_names(
+def _unknown_name_findings(
     values: Collection[owl.Assertion], known: owl.Signature
 ) -> Iterator[tuple[owl.Assertion, Finding]]:
     """Names in class expressions and negative assertions that the TBox lacks; the assertions are
@@ -560,7 +587,7 @@ def _unknown_names(
     if not values:
         return
     # Loaded where something is no plain triple.
-    from shiq.rdf.namespaces import unknown_name
+    from shiq.rdf.namespaces import unknown_name_message
 
     properties = known.object_properties | known.data_properties
     near_class, near_property = NearMisses(known.classes), NearMisses(properties)
@@ -569,9 +596,9 @@ def _unknown_names(
             continue
         used = signature_of((value,))
         for iri in sorted(used.classes - known.classes):
-            yield value, ("undeclared", *unknown_name("class", iri, near_class))
+            yield value, ("undeclared", *unknown_name_message("class", iri, near_class))
         for iri in sorted((used.object_properties | used.data_properties) - properties):
-            yield value, ("undeclared", *unknown_name("property", iri, near_property))
+            yield value, ("undeclared", *unknown_name_message("property", iri, near_property))
 
 
 def _make_abox(
@@ -584,13 +611,13 @@ def _make_abox(
     different individuals.
     """
     begun = len(triples)
-    others = [assertion for assertion in assertions if not add_row(triples, assertion)]
+    others = [assertion for assertion in assertions if not add_as_triple(triples, assertion)]
     classes, roles, data = bulk.classes, bulk.roles, bulk.data
     if len(triples) > begun:
         added = np.arange(begun, len(triples))
-        types = column(triples.predicate)[added] == triples.id(TYPE)
+        types = numpy_view(triples.predicate)[added] == triples.id_of(TYPE)
         literals = np.array(
-            [triples.kinds[i] == LITERAL for i in column(triples.object)[added]], dtype=bool
+            [triples.kinds[i] == LITERAL for i in numpy_view(triples.object)[added]], dtype=bool
         )
         classes = np.append(classes, added[types])
         roles = np.append(roles, added[~types & ~literals])

@@ -27,14 +27,14 @@ import numpy.typing as npt
 
 from shiq.answers.verdict import Leftover
 from shiq.errors import InputError
-from shiq.inputs.compression import Packing
+from shiq.inputs.compression import Compression
 from shiq.inputs.formats import LINE_FORMATS, Format
 from shiq.inputs.sources import FileSource, TableKind, TableSource, local_path_of
 from shiq.model import Literal
 from shiq.rdf.lines import read_lines
-from shiq.rdf.tables import TableFile, read_rows, row_groups, rows_of, table_files
+from shiq.rdf.tables import TableFile, read_file_rows, read_rows, row_groups, table_files
 from shiq.rdf.terms import COLUMNS
-from shiq.rdf.triples import BLANK, IRI, LITERAL, Rejects, Triples, column
+from shiq.rdf.triples import BLANK, IRI, LITERAL, Rejects, Triples, numpy_view
 from shiq.remote.place import is_address, is_endpoint
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class ByteRange:
     start: int
     end: int
     size: int
-    packing: Packing | None = None
+    packing: Compression | None = None
     quads: bool = False
     may_have_bom: bool = True
 
@@ -92,7 +92,7 @@ class ByteRange:
         parsed = ParsedRange.empty(self.source)
         try:
             with self.open() as stream:
-                part = _ByteWindow(stream, sys.maxsize if self.packing else self._align(stream))
+                part = _ByteCounter(stream, sys.maxsize if self.packing else self._align(stream))
                 read_lines(
                     cast(BinaryIO, part),
                     parsed.triples,
@@ -156,7 +156,7 @@ def _next_line_offset(file: BinaryIO, at: int) -> int:
     return file.tell()
 
 
-class _ByteWindow:
+class _ByteCounter:
     """The next ``left`` bytes of a stream, with a count of newlines."""
 
     def __init__(self, stream: BinaryIO, left: int) -> None:
@@ -202,19 +202,19 @@ class TableRange:
             )
             return parsed
         for file, group in self.groups:
-            for rows in rows_of(self.source, file, (group,), COLUMNS):
+            for rows in read_file_rows(self.source, file, (group,), COLUMNS):
                 read_rows(rows, parsed.lines, parsed.triples, self.scope, parsed.rejects)
                 parsed.lines += len(rows[0])
         return parsed
 
     def _blocks(self, parsed: ParsedRange) -> Iterator[RowBlock]:
         """Blocks of rows; the rows are counted in ``parsed``."""
-        from shiq.rml.tables import RowBlock, columns_wanted
+        from shiq.rml.tables import RowBlock, referenced_columns
 
         assert self.mapping is not None
-        wanted = columns_wanted(self.mapping.maps)
+        wanted = referenced_columns(self.mapping.maps)
         for file, group in self.groups:
-            for rows in rows_of(self.source, file, (group,), wanted):
+            for rows in read_file_rows(self.source, file, (group,), wanted):
                 count = len(rows[0]) if rows else 0
                 begun, parsed.lines = parsed.lines, parsed.lines + count
                 yield RowBlock(range(begun + 1, begun + count + 1), dict(zip(wanted, rows)))
@@ -231,9 +231,9 @@ def table_ranges(
     wanted: Sequence[str] = COLUMNS
     mapping = source.mapping
     if mapping is not None:
-        from shiq.rml.tables import columns_wanted
+        from shiq.rml.tables import referenced_columns
 
-        wanted, mapping = columns_wanted(mapping.maps), mapping.without_tables()
+        wanted, mapping = referenced_columns(mapping.maps), mapping.drop_tables()
     files, passed_over = table_files(source, wanted)
     ranges: list[list[tuple[TableFile, int]]] = []
     full = width
@@ -270,7 +270,7 @@ Ids = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
-class ParsedPart:
+class TransferredRange:
     """A parsed range in a form for transfer.
 
     iris, blank_labels, literals: terms, numbered in that order; labels have no scope
@@ -292,7 +292,7 @@ class ParsedPart:
     error: tuple[str, str] | None = None
 
 
-def transfer_form(parsed: ParsedRange) -> ParsedPart:
+def pack_range(parsed: ParsedRange) -> TransferredRange:
     """Transfer form of a range that was parsed with the scope ""."""
     triples, rejects = parsed.triples, parsed.rejects
     kinds = np.frombuffer(bytes(triples.kinds), np.uint8)
@@ -301,10 +301,10 @@ def transfer_form(parsed: ParsedRange) -> ParsedPart:
     terms = triples.terms
     by_kind = {kind: (kinds == kind).nonzero()[0].tolist() for kind in (IRI, BLANK, LITERAL)}
     literals = [value for i in by_kind[LITERAL] if isinstance(value := terms[i], Literal)]
-    graph = column(triples.graph)
+    graph = numpy_view(triples.graph)
     columns = (
         *(
-            number[column(ids)].tobytes()
+            number[numpy_view(ids)].tobytes()
             for ids in (triples.subject, triples.predicate, triples.object)
         ),
         triples.line.tobytes(),
@@ -312,7 +312,7 @@ def transfer_form(parsed: ParsedRange) -> ParsedPart:
         if len(graph)
         else b"",
     )
-    return ParsedPart(
+    return TransferredRange(
         parsed.lines,
         [str(terms[i]) for i in by_kind[IRI]],
         [str(terms[i]).removeprefix("_:.") for i in by_kind[BLANK]],
@@ -325,8 +325,8 @@ def transfer_form(parsed: ParsedRange) -> ParsedPart:
     )
 
 
-def read_parts(
-    parts: Iterable[ParsedPart],
+def read_transferred(
+    parts: Iterable[TransferredRange],
     triples: Triples,
     scope: str,
     rejects: Rejects,
@@ -341,7 +341,7 @@ def read_parts(
     for part in parts:
         if part.error is not None:
             raise InputError(*part.error)
-        _add_part(part, triples, scope, before)
+        _add_transferred(part, triples, scope, before)
         for message, line, text, hint in part.rejected_lines:
             rejects.add(message, line + before if line else 0, text, hint)
         rejects.unsure += part.unsure
@@ -350,11 +350,11 @@ def read_parts(
             progress(rejects.source, len(triples) - begun)
 
 
-def _add_part(part: ParsedPart, triples: Triples, scope: str, before: int) -> None:
+def _add_transferred(part: TransferredRange, triples: Triples, scope: str, before: int) -> None:
     """Add a parsed part to the triples of its source."""
     names = triples.add_names(part.iris) if part.iris else []
-    blank = [triples.id(f"_:{scope}.{label}") for label in part.blank_labels]
-    literals = [triples.id(Literal(*parts)) for parts in part.literals]
+    blank = [triples.id_of(f"_:{scope}.{label}") for label in part.blank_labels]
+    literals = [triples.id_of(Literal(*parts)) for parts in part.literals]
     number = np.array([*names, *blank, *literals], np.int32)
     *terms, lines, graphs = part.columns
     graph = np.frombuffer(graphs, np.int32)

@@ -24,7 +24,7 @@ from typing import Final
 import pyoxigraph as ox
 
 from shiq.errors import UsageError
-from shiq.rdf.sparql_tokens import blank, tokens
+from shiq.rdf.sparql_tokens import blank_out, tokens
 
 #: The query for all triples of the default graph.
 ALL_TRIPLES: Final = "CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }"
@@ -76,18 +76,20 @@ def read_construct(text: str) -> TripleQuery:
     its template, whose triples are new ones for each solution, and for solution modifiers.
     """
     found = tokens(text)
-    prologue, word = _take_until(found, "construct")
+    prologue, word = _text_before(found, "construct")
     if not word:
         raise UsageError(f"the query constructs no triples: {text.strip()[:60]!r}", _REMEDY)
-    between, _ = _take_until(found, "{")
-    template = _block(found)
+    between, _ = _text_before(found, "{")
+    template = _block_text(found)
     if between.strip():  # the short form: its pattern is the template
         dataset, group = between, template
     else:
-        dataset, _ = _take_until(found, "{")
-        group = _block(found)
+        dataset, _ = _text_before(found, "{")
+        group = _block_text(found)
     dataset = re.sub(r"\bWHERE\s*\Z", "", dataset.strip(), flags=re.IGNORECASE)
-    tail = "".join(blank(piece) if kind == "space" else piece for kind, piece, _ in found).strip()
+    tail = "".join(
+        blank_out(piece) if kind == "space" else piece for kind, piece, _ in found
+    ).strip()
     if tail or not re.fullmatch(r"(?:FROM\b.*)?", dataset, re.I | re.S):
         raise UsageError(
             f"the query has what is not read here: {(tail or dataset)[:60]!r}",
@@ -97,27 +99,27 @@ def read_construct(text: str) -> TripleQuery:
     while mark in text:
         mark += "_"
     triples = _template_triples(prologue, template)
-    return TripleQuery(prologue.strip(), dataset, _rows(group.strip(), triples, mark), mark)
+    return TripleQuery(prologue.strip(), dataset, _select_query(group.strip(), triples, mark), mark)
 
 
-def _take_until(found: Iterator[tuple[str, str, int]], end: str) -> tuple[str, str]:
+def _text_before(found: Iterator[tuple[str, str, int]], end: str) -> tuple[str, str]:
     """Text up to the word or brace ``end``, and that; an empty text where it does not come."""
     parts: list[str] = []
     for kind, piece, _ in found:
         if piece.lower() == end:
             return "".join(parts), end
-        parts.append(blank(piece) if kind == "space" else piece)
+        parts.append(blank_out(piece) if kind == "space" else piece)
     return "".join(parts), ""
 
 
-def _block(found: Iterable[tuple[str, str, int]]) -> str:
+def _block_text(found: Iterable[tuple[str, str, int]]) -> str:
     """Text of a block up to its closing brace. Raises: UsageError."""
     depth, parts = 1, list[str]()
     for kind, piece, _ in found:
         depth += (kind == "open") - (kind == "close")
         if not depth:
             return "".join(parts)
-        parts.append(blank(piece) if kind == "space" else piece)
+        parts.append(blank_out(piece) if kind == "space" else piece)
     raise UsageError("the query has no block { … } that is closed", _REMEDY)
 
 
@@ -142,7 +144,7 @@ def _template_triples(prologue: str, template: str) -> list[tuple[str, str, str]
     return list(zip(names[::3], names[1::3], names[2::3]))
 
 
-def _rows(group: str, triples: list[tuple[str, str, str]], mark: str) -> str:
+def _select_query(group: str, triples: list[tuple[str, str, str]], mark: str) -> str:
     """Select query for the triples of a template, of which ?i is the number where it has several."""
     number = f"?{mark}i"
     values = " ".join(map(str, range(len(triples))))

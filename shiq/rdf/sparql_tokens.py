@@ -30,6 +30,6 @@ def tokens(text: str) -> Iterator[tuple[str, str, int]]:
         line += match[0].count("\n")
 
 
-def blank(text: str) -> str:
+def blank_out(text: str) -> str:
     """Space in place of ``text``, with its line ends."""
     return "\n" * text.count("\n") or " " * bool(text)

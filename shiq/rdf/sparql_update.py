@@ -23,7 +23,7 @@ import pyoxigraph as ox
 from shiq.errors import InputError
 from shiq.inputs.formats import decode_utf8
 from shiq.inputs.sources import TextInput, local_path_of
-from shiq.rdf.sparql_tokens import blank, tokens
+from shiq.rdf.sparql_tokens import blank_out, tokens
 
 _LABEL = re.compile(r"_:[^\s{};,<\"'#\\]*[^\s{};,<\"'#\\.]")
 _REMEDY = (
@@ -77,8 +77,8 @@ def read_update(text: str, name: str) -> UpdateBatch:
     for piece in _split_operations(text, name):
         if isinstance(piece, _Operation):
             for verb, parts in sides.items():
-                parts.append(piece.text if verb == piece.verb else blank(piece.text))
-            operations.append((piece, _quads_of("\n".join([*header, piece.text]))))
+                parts.append(piece.text if verb == piece.verb else blank_out(piece.text))
+            operations.append((piece, _parse_quads("\n".join([*header, piece.text]))))
         else:
             for parts in sides.values():
                 parts.append(piece)
@@ -107,7 +107,7 @@ def _split_operations(text: str, name: str) -> Iterator[str | _Operation]:
         if kind == "operation":
             yield _read_operation(piece, line, found, name)
         elif kind == "space":
-            yield blank(piece)
+            yield blank_out(piece)
         elif kind == "prefix":
             yield piece
         elif kind != "semicolon":
@@ -121,12 +121,12 @@ def _read_operation(
 
     In TriG the triples of the default graph stand in braces of their own, beside named graphs.
     """
-    verb, parts, labels = piece.split(maxsplit=1)[0].upper(), [blank(piece)], set[str]()
+    verb, parts, labels = piece.split(maxsplit=1)[0].upper(), [blank_out(piece)], set[str]()
     depth, is_naming, is_open = 0, False, False
     for kind, text, at in found:
         labels.update(_LABEL.findall(text) if kind == "name" else ())
         if kind == "space":
-            parts.append(blank(text))
+            parts.append(blank_out(text))
         elif depth == 0 and kind != "open":
             raise InputError(f"{name}, line {at}: expected {{, found {text[:40]!r}", _REMEDY)
         elif kind == "open":
@@ -150,7 +150,7 @@ def _read_operation(
     raise InputError(f"{name}, line {line}: {verb} DATA is not closed", "Add the missing brace.")
 
 
-def _quads_of(text: str) -> list[ox.Quad]:
+def _parse_quads(text: str) -> list[ox.Quad]:
     """The quads of an operation; none of one with an error, which its reader reports."""
     try:
         return list(ox.parse(input=text.encode("utf-8"), format=ox.RdfFormat.TRIG))

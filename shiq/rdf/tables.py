@@ -21,7 +21,7 @@ from shiq.errors import InputError, OperationalError
 from shiq.inputs.folders import DELTA_LOG, files_below, is_parquet
 from shiq.inputs.sources import TableKind, TableSource
 from shiq.rdf.lines import read_lines
-from shiq.rdf.terms import COLUMNS, Rows, line_of, problem_of, texts_of, values_of
+from shiq.rdf.terms import COLUMNS, Rows, arrow_values, quad_line, term_problem, texts_of
 from shiq.rdf.triples import Rejects, Triples
 
 #: Rows that are read at a time.
@@ -53,7 +53,7 @@ def read_rows(
     numbers = range(before + 1, before + len(rows[0]) + 1) if numbers is None else numbers
     keys = texts_of(rows[4])
     terms = list(zip(*map(texts_of, rows[:4])))
-    lines = [line_of(*row) for row in terms]
+    lines = [quad_line(*row) for row in terms]
     begun, bad = len(triples), Rejects(rejects.source)
     # What is not Unicode becomes bytes that are not UTF-8, which its line is refused for.
     read_lines(
@@ -72,7 +72,7 @@ def read_rows(
     for found in bad.all_lines:
         at = found.line - 1
         key = f"row key {keys[at]}" if keys[at] else ""
-        rejects.add(problem_of(terms[at]) or found.message, numbers[at], found.text, key)
+        rejects.add(term_problem(terms[at]) or found.message, numbers[at], found.text, key)
 
 
 # --- batches of rows -----------------------------------------------------------------------------
@@ -127,12 +127,12 @@ def _collect_frame(source: TableSource) -> Any:
         if type(error).__module__.partition(".")[0] not in ("pyspark", "py4j"):
             raise
         raise OperationalError(
-            f"{source.name}: Spark failed to read it: {first_line(error)}",
+            f"{source.name}: Spark failed to read it: {summarise_error(error)}",
             "Look into Spark's log; can the driver hold the table's rows?",
         ) from error
 
 
-def first_line(error: Exception) -> str:
+def summarise_error(error: Exception) -> str:
     """First line of the text of an error, or else its class name."""
     return next(
         (line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__
@@ -183,7 +183,7 @@ def _columns_of_batch(batch: Any, wanted: Sequence[str]) -> Rows:
     """The wanted columns of a batch; None for missing ones."""
     names = batch.schema.names
     return [
-        values_of(batch.column(names.index(name))) if name in names else [None] * batch.num_rows
+        arrow_values(batch.column(names.index(name))) if name in names else [None] * batch.num_rows
         for name in wanted
     ]
 
@@ -205,7 +205,7 @@ def _file_batches(
     """Blocks of the files of a table; each file has its own schema, since schemas drift."""
     row_groups(source.name, files, wanted)
     for file in files:
-        yield from rows_of(source.name, file, wanted=wanted)
+        yield from read_file_rows(source.name, file, wanted=wanted)
 
 
 def row_groups(
@@ -234,7 +234,7 @@ def _check_folder_values(file: TableFile, parquet: Any) -> None:
     for name in (name for name in parquet.schema_arrow.names if name in file.values):
         told = file.values[name]
         for batch in parquet.iter_batches(BATCH_ROWS, columns=[name]):
-            for value in texts_of(values_of(batch.column(0).unique())):
+            for value in texts_of(arrow_values(batch.column(0).unique())):
                 if value != told:
                     raise InputError(
                         f"{file.path} has a column {name!r} that says {value!r}, and is in a folder that says {told!r}",
@@ -242,7 +242,7 @@ def _check_folder_values(file: TableFile, parquet: Any) -> None:
                     )
 
 
-def rows_of(
+def read_file_rows(
     name: str, file: TableFile, groups: Sequence[int] | None = None, wanted: Sequence[str] = COLUMNS
 ) -> Iterator[Rows]:
     """Read the ``wanted`` columns of a file of the table ``name``, or of some row groups. Raises:
@@ -252,7 +252,7 @@ def rows_of(
         check_columns(name, parquet.schema_arrow.names, any_columns=True, wanted=wanted)
         names = [column for column in wanted if column in parquet.schema_arrow.names]
         for batch in parquet.iter_batches(BATCH_ROWS, row_groups=groups, columns=names):
-            columns = {column: values_of(batch.column(i)) for i, column in enumerate(names)}
+            columns = {column: arrow_values(batch.column(i)) for i, column in enumerate(names)}
             count = batch.num_rows
             yield [columns.get(column, [file.values.get(column)] * count) for column in wanted]
 
@@ -323,9 +323,9 @@ def table_files(
     path = Path(source.value)
     if path.is_file():
         return [TableFile(str(path))], ()
-    files, passed_over = (_delta_files if source.kind is TableKind.DELTA else _parquet_files)(
-        path, wanted
-    )
+    files, passed_over = (
+        _current_delta_files if source.kind is TableKind.DELTA else _parquet_files
+    )(path, wanted)
     return files, _unread_files_leftover(source, passed_over)
 
 
@@ -397,12 +397,12 @@ def _folder_value(text: str) -> str | None:
     return None if text == "__HIVE_DEFAULT_PARTITION__" else unquote(text)
 
 
-def _delta_files(path: Path, wanted: Collection[str]) -> tuple[list[TableFile], list[str]]:
+def _current_delta_files(path: Path, wanted: Collection[str]) -> tuple[list[TableFile], list[str]]:
     """Parquet files of a Delta table's current version, and names of other files in its folder.
 
     Raises: InputError for a table that cannot be read by its files alone.
     """
-    found = files_of_delta(path, wanted=wanted)
+    found = delta_version_files(path, wanted=wanted)
     present = {Path(file.path) for file in found}
     return found, [
         str(file.relative_to(path))
@@ -411,7 +411,7 @@ def _delta_files(path: Path, wanted: Collection[str]) -> tuple[list[TableFile], 
     ]
 
 
-def files_of_delta(
+def delta_version_files(
     path: Path, version: int | None = None, wanted: Collection[str] = COLUMNS
 ) -> list[TableFile]:
     """Parquet files of a version of a Delta table (None: the current one). Raises: InputError."""

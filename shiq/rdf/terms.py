@@ -14,7 +14,7 @@ import pyoxigraph as ox
 
 from shiq.model import XSD, Literal
 from shiq.model.ntriples import literal_term
-from shiq.rdf.triples import Labels, Triples, shorten
+from shiq.rdf.triples import Labels, Triples, shorten_text
 
 _NESTED = "a triple inside a triple: RDF 1.2 (RDF-star) is not supported"
 
@@ -28,7 +28,7 @@ def quad_adder(triples: Triples, label: Labels) -> Callable[[ox.Quad, int], None
 
     It raises RefusedTermError and then adds nothing.
     """
-    ids, new, add = triples.ids, triples.id, triples.add_ids
+    ids, new, add = triples.ids, triples.id_of, triples.add_ids
 
     def resource_id(term: object) -> int:
         """Id of an IRI or blank node. Raises: RefusedTermError."""
@@ -151,7 +151,7 @@ class UnreadableValue:
         return self.reason
 
 
-def values_of(column: Any) -> list[Any]:
+def arrow_values(column: Any) -> list[Any]:
     """Values of an Arrow column; a misfit for a value that Python cannot hold, such as a year above
     9999.
     """
@@ -189,7 +189,7 @@ _RESOURCE = re.compile(r"<\S+>|_:\S+")
 _LITERAL = re.compile(r'"[^"\\\n\r]*(?:\\.[^"\\\n\r]*)*"(?:\^\^<\S*>|@\S+)?')
 
 
-def line_of(s: str | None, p: str | None, o: str | None, graph: str | None = None) -> str:
+def quad_line(s: str | None, p: str | None, o: str | None, graph: str | None = None) -> str:
     """Write a row as a line of N-Quads; the line is malformed if a term is missing or is not
     exactly one term.
     """
@@ -212,7 +212,7 @@ _MARKED = re.compile(r'<\S+>|_:\S+|".*"(?:\^\^<\S*>|@\S+)?', re.DOTALL)
 _BARE_IRI = re.compile(r'[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>"{}|^`\\]+')
 
 
-def bare_rows(rows: Rows) -> Rows:
+def add_syntax_to_rows(rows: Rows) -> Rows:
     """Add the syntax of N-Triples to terms without it: an absolute IRI or, in the column o, a plain
     literal.
     """
@@ -234,12 +234,12 @@ def _add_term_syntax(text: str | None, is_value: bool) -> str | None:
     return literal_term(Literal(text, XSD + "string")) if is_value else text
 
 
-def problem_of(terms: Sequence[str | None]) -> str:
+def term_problem(terms: Sequence[str | None]) -> str:
     """Reason why the terms of a row are no triple; "" if each is a term."""
     for name, term in zip(COLUMNS, terms):
         if not term and name != "graph":
             return f"a row without {name}"
         pattern = _LITERAL if name == "o" and term and term.startswith('"') else _RESOURCE
         if term and not pattern.fullmatch(term):
-            return f"{name} is not one N-Triples term: {shorten(term)!r}"
+            return f"{name} is not one N-Triples term: {shorten_text(term)!r}"
     return ""

@@ -28,7 +28,7 @@ LARGEST_VALUE: Final = 1 << 26
 _BYTE: Final = re.compile("[\udc80-\udcff]")
 
 
-class _TextLines:
+class _CountedLines:
     """Lines of a text.
 
     is_broken: whether a line since it was last reset is not UTF-8
@@ -45,12 +45,12 @@ class _TextLines:
 
 
 @contextmanager
-def _open_csv(source: TableSource) -> Iterator[tuple[Any, _TextLines]]:
+def _open_csv(source: TableSource) -> Iterator[tuple[Any, _CountedLines]]:
     """Context for reading the rows of a CSV or TSV file."""
     # Python's own limit, of all of its readers, is 131,072; it is never lowered.
     csv.field_size_limit(max(csv.field_size_limit(), LARGEST_VALUE))
     with source.open() as stream:
-        lines = _TextLines(io.TextIOWrapper(stream, "utf-8", "surrogateescape", newline=""))
+        lines = _CountedLines(io.TextIOWrapper(stream, "utf-8", "surrogateescape", newline=""))
         yield (
             csv.reader(lines, delimiter="\t" if source.kind is TableKind.TSV else ",", strict=True),
             lines,

@@ -64,7 +64,7 @@ class Triples:
     def __len__(self) -> int:
         return len(self.subject)
 
-    def id(self, value: Term) -> int:
+    def id_of(self, value: Term) -> int:
         """Id of a term, which is added unless it is known."""
         found = self.ids.get(value)
         if found is not None:
@@ -75,7 +75,7 @@ class Triples:
         return self.add_term(value, BLANK if value.startswith("_:") else IRI)
 
     def add_term(self, value: Term, kind: int) -> int:
-        """Add a new term and return its id; unlike `id`, this does not record a literal's datatype."""
+        """Add a new term and return its id; unlike `id_of`, this does not record a literal's datatype."""
         found = self.ids[value] = len(self.terms)
         self.terms.append(value)
         self.kinds.append(kind)
@@ -127,11 +127,11 @@ class Triples:
         graph.
         """
         self.add_ids(
-            self.id(subject),
-            self.id(predicate),
-            self.id(value),
+            self.id_of(subject),
+            self.id_of(predicate),
+            self.id_of(value),
             line,
-            self.id(graph) if graph else -1,
+            self.id_of(graph) if graph else -1,
         )
 
     def add_ids(self, subject: int, predicate: int, value: int, line: int, graph: int = -1) -> None:
@@ -162,7 +162,7 @@ class Triples:
         for column in (self.subject, self.predicate, self.object, self.line, self.graph):
             del column[length:]
 
-    def imply(self, subject: str, predicate: str, value: Term, row: int) -> int:
+    def add_implied(self, subject: str, predicate: str, value: Term, row: int) -> int:
         """Add a triple that ``row`` implies, with its place, and return the new row."""
         self._starts.append(len(self))
         self._owners.append(self._source_of_row(row))
@@ -179,7 +179,7 @@ class Triples:
 
     def text(self, row: int) -> str:
         """The triple as an N-Triples line, shortened if long."""
-        return shorten(self.full_text(row))
+        return shorten_text(self.full_text(row))
 
     def full_text(self, row: int, graph: str = "") -> str:
         """The triple as an N-Triples line, or with ``graph`` as one of N-Quads."""
@@ -216,7 +216,7 @@ class Triples:
 
 def triple_text(subject: Term, predicate: Term, value: Term) -> str:
     """Triple as an N-Triples line, shortened if long."""
-    return shorten(" ".join((term_text(subject), term_text(predicate), term_text(value), ".")))
+    return shorten_text(" ".join((term_text(subject), term_text(predicate), term_text(value), ".")))
 
 
 def term_text(value: Term) -> str:
@@ -227,7 +227,7 @@ def term_text(value: Term) -> str:
     return literal_term(value) if isinstance(value, Literal) else individual_term(value)
 
 
-def shorten(text: str) -> str:
+def shorten_text(text: str) -> str:
     """Cut ``text`` to `LONGEST_TEXT` characters."""
     return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + CUT
 
@@ -257,7 +257,7 @@ class Rejects:
         found = Leftover("malformed", message, self.source, line, text.strip(), hint)
         self.all_lines.add(found)
         if self.total <= MOST_SHOWN:
-            self.examples.append(replace(found, text=shorten(found.text)))
+            self.examples.append(replace(found, text=shorten_text(found.text)))
 
     def leftovers(self) -> list[Leftover]:
         """Shown lines, and one leftover that counts the others."""
@@ -270,7 +270,7 @@ class Rejects:
         return [*self.examples, more]
 
 
-def column(values: array[int]) -> npt.NDArray[Any]:
+def numpy_view(values: array[int]) -> npt.NDArray[Any]:
     """View a column as numpy, without a copy."""
     return (
         np.frombuffer(values, dtype=np.int32 if values.typecode == "i" else np.uint32)
@@ -286,12 +286,12 @@ _MADE_BY_PARSER = re.compile(r"[0-9a-f]{24,32}")
 Labels: TypeAlias = Callable[[str], str]
 
 
-def written_labels(scope: str) -> Labels:
+def keep_labels(scope: str) -> Labels:
     """Naming of blank nodes by their own label."""
     return lambda label: f"_:{scope}.{label}"
 
 
-def numbered_labels(scope: str) -> Labels:
+def number_labels(scope: str) -> Labels:
     """Naming of blank nodes for parsers that give unlabelled ones a random label of 128 bits.
 
     They are numbered in order, so the same file gives the same names. Two dots behind the scope

@@ -128,7 +128,7 @@ def read_turtle(
                 add_with_progress(quad, feed.line)
     except (SyntaxError, RefusedTermError):
         triples.truncate(begun)
-        _read_parts(source, triples, add_with_progress, rejects)
+        _read_between_directives(source, triples, add_with_progress, rejects)
     if rejects.total and len(triples) == begun:
         first = rejects.examples[0]
         raise InputError(
@@ -157,7 +157,7 @@ class _NameContext:
     prefixes: tuple[tuple[str, str], ...] = ()
 
     @property
-    def header(self) -> bytes:
+    def directives(self) -> bytes:
         """Directives for these prefixes, in one line."""
         return (
             " ".join(f"@prefix {name}: <{iri}> ." for name, iri in self.prefixes).encode() + b"\n"
@@ -193,7 +193,7 @@ def _split_directives(data: bytes) -> Iterator[tuple[int, int, bool]]:
     yield at, len(data), False
 
 
-def _read_parts(
+def _read_between_directives(
     source: FileSource, triples: Triples, add: Callable[[ox.Quad, int], None], rejects: Rejects
 ) -> None:
     """Read the text between directives under the bindings in force."""
@@ -236,7 +236,7 @@ def _apply_directive(
     part: bytes, meaning: _NameContext, source: FileSource, line: int, rejects: Rejects
 ) -> _NameContext:
     """Base and prefixes behind the directive ``part``."""
-    feed = _LineFeed(BytesIO(meaning.header + part), source.name)
+    feed = _LineFeed(BytesIO(meaning.directives + part), source.name)
     parser = _parse_quads(feed, source.format, meaning.base)
     text = part.decode("utf-8", "backslashreplace")
     try:
@@ -267,7 +267,7 @@ def _read_statements(
     """
     sound = 0
     found: list[tuple[str, int, str]] = []
-    feed = _LineFeed(BytesIO(meaning.header + part), source.name)
+    feed = _LineFeed(BytesIO(meaning.directives + part), source.name)
     parser = _parse_quads(feed, source.format, meaning.base)
     shift, last = line - 2, (0, "")
     while len(found) < _MOST_ERRORS:

@@ -15,7 +15,7 @@ import numpy as np
 
 from shiq.model import Literal, Signature
 from shiq.rdf.graph import VocabularyGraph
-from shiq.rdf.name_kinds import Problem
+from shiq.rdf.name_kinds import NameProblem
 from shiq.rdf.namespaces import (
     OwnNamespaces,
     SlipFinder,
@@ -29,10 +29,10 @@ from shiq.rdf.triples import (
     LITERAL,
     Flags,
     Triples,
-    column,
     distinct_ids,
     flags_of,
     name_flags,
+    numpy_view,
 )
 from shiq.rdf.vocabulary import (
     ANNOTATIONS,
@@ -114,7 +114,7 @@ def slip_problems(
     triples: Triples,
     known: Signature,
     vocabulary: VocabularyChoice | None = None,
-) -> Iterator[Problem]:
+) -> Iterator[NameProblem]:
     """Problems on `find_slips`, each at the first triple of ``graph`` with the name.
 
     A name that is only similar to another is no slip if it has a label or other description in
@@ -137,7 +137,7 @@ def slip_problems(
             if nearest
             else "write the name in full, or declare its prefix"
         )
-        yield Problem(
+        yield NameProblem(
             index,
             "undeclared",
             f"nothing declares the {what} <{iri}> of an axiom",
@@ -150,7 +150,7 @@ def slip_problems(
 
 def _is_described(triples: Triples, iri: str) -> bool:
     """Decide whether a triple other than an axiom describes ``iri``."""
-    rows = np.flatnonzero(column(triples.subject) == triples.ids.get(iri, -1)).tolist()
+    rows = np.flatnonzero(numpy_view(triples.subject) == triples.ids.get(iri, -1)).tolist()
     return any(not is_structural(str(triples.terms[triples.predicate[row]])) for row in rows)
 
 
@@ -183,7 +183,7 @@ def documenting_rows(
     be a slip for owl:disjointWith and the like.
     """
     subjects, predicates, values = (
-        column(c) for c in (triples.subject, triples.predicate, triples.object)
+        numpy_view(c) for c in (triples.subject, triples.predicate, triples.object)
     )
     entities = (
         known.classes
@@ -202,12 +202,14 @@ def documenting_rows(
         entity[subjects] & (literal | usual[predicates])
     )
     if notes:
-        found |= _notes_elsewhere(triples, known, rows & ~found & ~literal, entity)
+        found |= _rows_with_foreign_objects(triples, known, rows & ~found & ~literal, entity)
     found &= ~word[predicates]
     return found
 
 
-def _notes_elsewhere(triples: Triples, known: Signature, rows: Flags, entity: Flags) -> Flags:
+def _rows_with_foreign_objects(
+    triples: Triples, known: Signature, rows: Flags, entity: Flags
+) -> Flags:
     """Boolean array of the rows that document by a name of another namespace.
 
     The property must document a class or property this way, and be no slip of an own property,
@@ -217,7 +219,7 @@ def _notes_elsewhere(triples: Triples, known: Signature, rows: Flags, entity: Fl
     entity: classes and properties that are no individuals, by term id
     """
     subjects, predicates, values = (
-        column(c) for c in (triples.subject, triples.predicate, triples.object)
+        numpy_view(c) for c in (triples.subject, triples.predicate, triples.object)
     )
     spaces = {*map(namespace_of, known.all_terms)}
     found = np.zeros(len(triples), bool)

@@ -23,7 +23,7 @@ from shiq.datatypes.datatype_map import value_of
 from shiq.datatypes.values import DataValue
 from shiq.model.abox import ABox, abox_of
 from shiq.model.walk import parts
-from shiq.rdf.triples import Triples, column
+from shiq.rdf.triples import Triples, numpy_view
 from shiq.rdf.vocabulary import VALUE_LINK, VALUE_ROLE
 
 if TYPE_CHECKING:
@@ -38,13 +38,13 @@ V = TypeVar("V")
 # --- axioms ---------------------------------------------------------------------------------------
 
 
-def role_of_values(property: owl.DataProperty) -> owl.ObjectProperty:
+def value_role(property: owl.DataProperty) -> owl.ObjectProperty:
     """Role p° of a data property p."""
     return owl.ObjectProperty(VALUE_ROLE + property.iri)
 
 
 def inverse_functional_properties(axioms: Iterable[owl.Axiom]) -> set[str]:
-    """Inverse functional data properties, as declared or as `value_axioms` has rewritten them."""
+    """Inverse functional data properties, as declared or as `value_role_axioms` has rewritten them."""
     found = set()
     for axiom in axioms:
         match axiom:
@@ -57,22 +57,22 @@ def inverse_functional_properties(axioms: Iterable[owl.Axiom]) -> set[str]:
     return found
 
 
-def value_axioms(axioms: Sequence[owl.Axiom]) -> list[owl.Axiom]:
+def value_role_axioms(axioms: Sequence[owl.Axiom]) -> list[owl.Axiom]:
     """Axioms on roles of values for the inverse functional data properties among ``axioms``."""
     tops = inverse_functional_properties(axioms)
     below = _subproperties(axioms, tops)
     found: list[owl.Axiom] = [
-        owl.InverseFunctionalObjectProperty(role_of_values(owl.DataProperty(iri)))
+        owl.InverseFunctionalObjectProperty(value_role(owl.DataProperty(iri)))
         for iri in sorted(tops)
     ]
     for axiom in axioms:
         match axiom:
             case owl.SubDataPropertyOf(sub, sup) if sup.iri in below:
-                found.append(owl.SubObjectPropertyOf(role_of_values(sub), role_of_values(sup)))
+                found.append(owl.SubObjectPropertyOf(value_role(sub), value_role(sup)))
             case owl.EquivalentDataProperties(members) if any(
                 member.iri in below for member in members
             ):
-                found.append(owl.EquivalentObjectProperties(tuple(map(role_of_values, members))))
+                found.append(owl.EquivalentObjectProperties(tuple(map(value_role, members))))
     return [*dict.fromkeys(found), owl.InverseFunctionalObjectProperty(_LINK)]
 
 
@@ -94,7 +94,7 @@ def _subproperties(axioms: Sequence[owl.Axiom], tops: Iterable[str]) -> set[str]
     return found
 
 
-def signature_of_values(axioms: Iterable[owl.Axiom]) -> owl.Signature:
+def value_role_signature(axioms: Iterable[owl.Axiom]) -> owl.Signature:
     """Roles of values in ``axioms``."""
     names = {
         part.iri
@@ -211,7 +211,7 @@ def add_nodes(triples: Triples, bulk: ResolvedRows, known: owl.Signature) -> Non
     rows = bulk.data
     # Copies: what is looked at cannot grow.
     subjects, predicates, values = (
-        column(c)[rows].tolist() for c in (triples.subject, triples.predicate, triples.object)
+        numpy_view(c)[rows].tolist() for c in (triples.subject, triples.predicate, triples.object)
     )
     roles = {
         i: role
@@ -230,9 +230,9 @@ def add_nodes(triples: Triples, bulk: ResolvedRows, known: owl.Signature) -> Non
         if value.is_opaque:
             opaque.setdefault((str(triples.terms[predicate]), literal.datatype), row)
         node = node_of(literal)
-        made.append(triples.imply(str(triples.terms[subject]), roles[predicate], node, row))
+        made.append(triples.add_implied(str(triples.terms[subject]), roles[predicate], node, row))
         made.append(
-            triples.imply(
+            triples.add_implied(
                 node, VALUE_LINK, _VALUE + quote(f"{value.space} {value.key!r}", safe=""), row
             )
         )
@@ -282,11 +282,13 @@ def is_on_value_nodes(assertion: object) -> bool:
 def restore_data_properties(values: Iterable[V]) -> tuple[V, ...]:
     """Replace roles of values by their data properties, each value once, without links of nodes."""
     return tuple(
-        dict.fromkeys(shown for value in values if (shown := _restore_one(value)) is not None)
+        dict.fromkeys(
+            shown for value in values if (shown := _restore_data_property(value)) is not None
+        )
     )
 
 
-def _restore_one(value: Any) -> Any:
+def _restore_data_property(value: Any) -> Any:
     """Replace the role of values in one axiom or assertion by its data property."""
     match value:
         case owl.ObjectPropertyAssertion(owl.ObjectProperty(iri), subject, node) if iri.startswith(

@@ -17,7 +17,7 @@ from shiq.inputs.formats import DeclarationCheck
 from shiq.inputs.sources import FileSource
 from shiq.model import RDF
 from shiq.rdf.triples import Labels, Rejects, Triples
-from shiq.rdf.xml_grammar import SEPARATOR, Grammar, RefusedXmlError, name_of
+from shiq.rdf.xml_grammar import SEPARATOR, Grammar, RefusedXmlError, parse_name
 
 _DECLARATION = re.compile(rb"\s*<\?xml\b[^>]*\?>")
 _MARK = b"\xef\xbb\xbf"
@@ -134,7 +134,7 @@ class _RdfXmlDocument:
         if not self._depth:
             self._declarations.check()
             self.parser.StartNamespaceDeclHandler = None
-            _check_root(self._name, name_of(tag).iri, knows_rdf=self._knows_rdf)
+            _check_root(self._name, parse_name(tag).iri, knows_rdf=self._knows_rdf)
         self._depth += 1
         if not self._given_up:
             try:
@@ -147,7 +147,7 @@ class _RdfXmlDocument:
         self._depth -= 1
         if not self._given_up:
             self._grammar.end()
-        elif self._depth < self._grammar.top:
+        elif self._depth < self._grammar.root_depth:
             self._given_up = False
         if (
             self._depth == 1
@@ -167,7 +167,7 @@ class _RdfXmlDocument:
 
     def _give_up_element(self, error: RefusedXmlError, text: str = "") -> None:
         """Record an error and give up its top-level element, which began with the parsed ``text``."""
-        self._given_up = self._depth >= self._grammar.top
+        self._given_up = self._depth >= self._grammar.root_depth
         self._grammar.abandon_element()
         hint = "the rest of this element was not read" if self._given_up else ""
         line, at = self.parser.CurrentLineNumber, self.parser.CurrentByteIndex

@@ -50,9 +50,9 @@ class XmlLiteral:
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Write a start tag with the namespaces that it needs."""
-        name = name_of(tag)
+        name = parse_name(tag)
         named = sorted(
-            ((key := name_of(text)).namespace, key.local, key, value)
+            ((key := parse_name(text)).namespace, key.local, key, value)
             for text, value in attributes.items()
         )
         known = self._open[-1][1] if self._open else {"": ""}
@@ -133,7 +133,7 @@ class Name:
         return f"{self.prefix}:{self.local}" if self.prefix else self.local
 
 
-def name_of(text: str) -> Name:
+def parse_name(text: str) -> Name:
     """Name in expat's notation ``text``."""
     parts = text.split(SEPARATOR)
     return (
@@ -148,28 +148,28 @@ def is_ncname(text: str) -> bool:
     return _NCNAME.fullmatch(text) is not None
 
 
-def node_type(text: str) -> str:
+def node_element_iri(text: str) -> str:
     """IRI of a node element. Raises: RefusedXmlError."""
-    name = name_of(text)
+    name = parse_name(text)
     if name.namespace == RDF and name.local in _SYNTAX | _REMOVED | {"li"}:
         raise RefusedXmlError(f"rdf:{name.local} is no name of a node")
     return _iri_of_name(name, "element")
 
 
-def property_of(text: str) -> str:
+def property_iri(text: str) -> str:
     """IRI of a property element; rdf:li is unchanged. Raises: RefusedXmlError."""
-    name = name_of(text)
+    name = parse_name(text)
     if name.namespace == RDF and name.local in _SYNTAX | _REMOVED | {"Description"}:
         raise RefusedXmlError(f"rdf:{name.local} is no name of a property")
     return _iri_of_name(name, "element")
 
 
-def attribute_of(text: str) -> tuple[str, str]:
+def attribute_role(text: str) -> tuple[str, str]:
     """Role of an attribute: ("xml", local name), ("rdf", local name), or ("", IRI) of a property.
 
     Raises: RefusedXmlError.
     """
-    name = name_of(text)
+    name = parse_name(text)
     if name.namespace == XML:
         return "xml", name.local
     if name.qualified_name.lower().startswith("xml"):
@@ -283,11 +283,11 @@ class Grammar:
 
     def abandon_element(self) -> None:
         """Give up the open elements, except rdf:RDF."""
-        del self._stack[self.top :]
+        del self._stack[self.root_depth :]
         self._literal = None
 
     @property
-    def top(self) -> int:
+    def root_depth(self) -> int:
         """Number of frames around the top-level elements."""
         return 2 if len(self._stack) > 1 and self._stack[1].kind is _ElementKind.NODES else 1
 
@@ -306,11 +306,11 @@ class Grammar:
                 raise RefusedXmlError(
                     "an element inside a property whose value its attributes give already"
                 )
-            case _ElementKind.DOCUMENT if (name := name_of(tag)).iri == RDF + "RDF":
+            case _ElementKind.DOCUMENT if (name := parse_name(tag)).iri == RDF + "RDF":
                 of_xml = {
                     text: value
                     for text, value in attributes.items()
-                    if name_of(text).namespace == XML
+                    if parse_name(text).namespace == XML
                 }
                 found = self._sort_attributes(of_xml, parent)
                 self._stack.append(_OpenElement(_ElementKind.NODES, found.base, found.language))
@@ -392,7 +392,7 @@ class Grammar:
                 raise RefusedXmlError("two nodes in one property")
             if parent.datatype or "".join(parent.text).strip(_BLANKS):
                 raise RefusedXmlError("a node and text, or a datatype, in one property")
-        iri = self._nodes.get(tag) or self._nodes.setdefault(tag, node_type(tag))
+        iri = self._nodes.get(tag) or self._nodes.setdefault(tag, node_element_iri(tag))
         found = self._sort_attributes(attributes, parent)
         line = self._line()
         names = found.syntax.keys() & {"ID", "about", "nodeID"}
@@ -416,7 +416,7 @@ class Grammar:
 
     def _open_property(self, tag: str, attributes: Mapping[str, str], parent: _OpenElement) -> None:
         """Open a property element. Raises: RefusedXmlError."""
-        iri = self._properties.get(tag) or self._properties.setdefault(tag, property_of(tag))
+        iri = self._properties.get(tag) or self._properties.setdefault(tag, property_iri(tag))
         if iri == _LI:
             parent.members += 1
             iri = f"{RDF}_{parent.members}"
@@ -489,7 +489,7 @@ class Grammar:
         for text, value in attributes.items():
             known = self._attribute_names.get(text)
             if known is None:
-                known = self._attribute_names[text] = attribute_of(text)
+                known = self._attribute_names[text] = attribute_role(text)
             namespace, name = known
             if namespace == "rdf":
                 if name in found.syntax:

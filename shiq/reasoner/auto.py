@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from shiq.answers.verdict import Verdict
-from shiq.deadline import enter_stage
+from shiq.deadline import report_stage
 from shiq.errors import ReasonerError
 from shiq.model.clause import ClausalTBox
 from shiq.reasoner.protocol import (
@@ -101,7 +101,7 @@ class AutoReasoner:
         self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None
     ) -> list[Answer]:
         """Ask HermiT about the modules that the built-in reasoner left undetermined."""
-        enter_stage("asking HermiT", 0, len(modules))
+        report_stage("asking HermiT", 0, len(modules))
         try:
             if self._hermit is None:
                 self._hermit = self._factories[1]()

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from shiq import model as owl
 from shiq.answers.verdict import Verdict
 from shiq.datatypes import DataTheory
-from shiq.deadline import enter_stage
+from shiq.deadline import report_stage
 from shiq.model import Assertion, Axiom, DatatypeDefinition
 from shiq.model.axioms import READ_BY_FORM
 from shiq.model.clause import ClausalTBox
@@ -278,7 +278,7 @@ class HermitReasoner:
         lot: list[_ModuleQuestion] = []
         size = 0
         for index, module in enumerate(modules):
-            enter_stage("asking HermiT", index, len(modules))
+            report_stage("asking HermiT", index, len(modules))
             question = _make_question(tbox, prepared.theory, index, module)
             if lot and (
                 size + len(question.assertions) > LOT_ASSERTIONS or len(lot) >= LOT_MODULES

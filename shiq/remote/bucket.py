@@ -69,8 +69,8 @@ class Bucket(Remote):
             )
             return found
 
-    def names(self) -> Iterator[tuple[str, float]]:
-        """See `Remote.names`."""
+    def files_with_times(self) -> Iterator[tuple[str, float]]:
+        """See `Remote.files_with_times`."""
         with self._translate_errors():
             for some in self._library.list(self._objects):
                 yield from ((entry["path"], entry["last_modified"].timestamp()) for entry in some)
@@ -83,16 +83,16 @@ class Bucket(Remote):
                 [*found["common_prefixes"], *(entry["path"] for entry in found["objects"])]
             )
 
-    def version(self, name: str) -> FileVersion | None:
-        """See `Remote.version`."""
+    def file_version(self, name: str) -> FileVersion | None:
+        """See `Remote.file_version`."""
         try:
             with self._translate_errors(name):
                 return _file_version(self._library.head(self._objects, name))
         except FileNotFoundError:
             return None
 
-    def files(self) -> dict[str, FileVersion]:
-        """See `Remote.files`. An empty object whose name ends with a slash is a folder."""
+    def file_versions(self) -> dict[str, FileVersion]:
+        """See `Remote.file_versions`. An empty object whose name ends with a slash is a folder."""
         with self._translate_errors():
             found = [entry for some in self._library.list(self._objects) for entry in some]
         folders = {entry["path"].rpartition("/")[0] for entry in found}
@@ -103,14 +103,14 @@ class Bucket(Remote):
         )
         return {entry["path"]: _file_version(entry) for entry in files}
 
-    def read(self, name: str) -> tuple[str, str]:
-        """See `Remote.read`."""
+    def read_with_stamp(self, name: str) -> tuple[str, str]:
+        """See `Remote.read_with_stamp`."""
         with self._translate_errors(name):
             found = self._library.get(self._objects, name)
             return bytes(found.bytes()).decode(), _version_stamp(found.meta)
 
-    def stamp(self, name: str) -> str:
-        """See `Remote.stamp`."""
+    def version_stamp(self, name: str) -> str:
+        """See `Remote.version_stamp`."""
         try:
             with self._translate_errors(name):
                 return _version_stamp(self._library.head(self._objects, name))
@@ -139,23 +139,23 @@ class Bucket(Remote):
             return False
         return True
 
-    def _size(self, name: str) -> int:
+    def _file_size(self, name: str) -> int:
         """Size of a file in bytes."""
         return int(self._library.head(self._objects, name)["size"])
 
-    def _range(self, name: str, start: int, end: int) -> bytes:
+    def _read_range(self, name: str, start: int, end: int) -> bytes:
         """Read some bytes of a file."""
         return bytes(self._library.get_range(self._objects, name, start=start, end=end))
 
-    def _put(self, name: str, file: Path) -> None:
+    def _upload_file(self, name: str, file: Path) -> None:
         """Upload a file."""
         self._library.put(self._objects, name, file)
 
-    def _delete(self, name: str) -> None:
+    def _delete_file(self, name: str) -> None:
         """Delete a file."""
         self._library.delete(self._objects, name)
 
-    def _delete_all(self, folder: str) -> None:
+    def _delete_folder(self, folder: str) -> None:
         """Delete every file below a folder."""
         for some in self._library.list(self._objects, prefix=folder):
             self._library.delete(self._objects, [entry["path"] for entry in some])

@@ -29,7 +29,7 @@ _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
 @dataclass(eq=False)
-class Copies:
+class FileCache:
     """A cache ``folder`` of at most ``limit`` bytes.
 
     bytes_added: bytes added since the folder was last measured; None before the first measurement
@@ -110,7 +110,7 @@ class Copies:
             total -= size
 
 
-def copies() -> Copies:
+def shared_cache() -> FileCache:
     """Open the cache that all processes of the user share.
 
     It is in SHIQ_CACHE, else in the local folder of Spark's executor, else in the folder for
@@ -118,7 +118,7 @@ def copies() -> Copies:
     """
     spark = os.environ.get("SPARK_LOCAL_DIRS", "").partition(",")[0]
     own = Path(spark or tempfile.gettempdir()) / f"shiq-cache-{_user_id()}"
-    return _open_copies(
+    return _open_cache(
         Path(os.environ.get("SHIQ_CACHE") or own),
         _parse_size(os.environ.get("SHIQ_CACHE_SIZE") or str(_LIMIT)),
     )
@@ -129,10 +129,10 @@ def _user_id() -> int:
     return os.getuid() if hasattr(os, "getuid") else 0
 
 
-_open: dict[tuple[Path, int], Copies] = {}
+_open: dict[tuple[Path, int], FileCache] = {}
 
 
-def _open_copies(folder: Path, limit: int) -> Copies:
+def _open_cache(folder: Path, limit: int) -> FileCache:
     """Open the cache folder, once per process. Raises: OperationalError."""
     if (folder, limit) in _open:
         return _open[folder, limit]
@@ -147,7 +147,7 @@ def _open_copies(folder: Path, limit: int) -> Copies:
         raise OperationalError(
             f"{folder}: belongs to somebody else", "Name a folder of yours in SHIQ_CACHE."
         )
-    return _open.setdefault((folder, limit), Copies(folder.absolute(), limit))
+    return _open.setdefault((folder, limit), FileCache(folder.absolute(), limit))
 
 
 def _parse_size(text: str) -> int:
@@ -158,6 +158,6 @@ def _parse_size(text: str) -> int:
     return int(found[1]) * _UNITS[found[2]]
 
 
-def is_copy(path: Path) -> bool:
+def is_cached_file(path: Path) -> bool:
     """Decide whether ``path`` is a cached file that this process has opened."""
     return any(path in held.opened_paths for held in _open.values())

@@ -39,18 +39,18 @@ import pyoxigraph as ox
 
 from shiq.deadline import (
     DeadlineExceeded,
-    enter_stage,
     interrupt_after,
     is_past,
+    report_stage,
     seconds_left,
 )
 from shiq.errors import InputError, UsageError
-from shiq.files import read_secret
+from shiq.files import resolve_secret
 from shiq.inputs.limits import read_limits
 from shiq.rdf.sparql_construct import ALL_TRIPLES, TripleQuery, read_construct
-from shiq.remote.copies import copies
+from shiq.remote.copies import shared_cache
 from shiq.remote.place import ENDPOINT, LOOPBACK
-from shiq.remote.web import send
+from shiq.remote.web import send_request
 
 #: Triples of an answer, and seconds for all answers, unless the address says otherwise.
 PAGE, SECONDS = 1_000_000, 600.0
@@ -69,7 +69,7 @@ _FORM: Final = "sparql:https://HOST/PATH?query=QUERY"
 _LATER: Final = "Ask again later, for smaller pages (#page=N), or for fewer triples."
 
 
-class Snapshot(NamedTuple):
+class EndpointSnapshot(NamedTuple):
     """Triples as they were fetched: the file with them, and how many as of when."""
 
     path: Path
@@ -124,10 +124,10 @@ def parse_endpoint(address: str) -> Endpoint:
         url,
         host,
         tuple(pair for pair in pairs if pair[0] != "query"),
-        read_construct(read_secret(queries[0], "query") if queries else ALL_TRIPLES),
+        read_construct(resolve_secret(queries[0], "query") if queries else ALL_TRIPLES),
         _authorization(settings["auth"], parts.scheme, host) if "auth" in settings else "",
-        max(2, int(_positive(settings, "page", PAGE))),
-        _positive(settings, "seconds", SECONDS),
+        max(2, int(_positive_setting(settings, "page", PAGE))),
+        _positive_setting(settings, "seconds", SECONDS),
     )
 
 
@@ -137,7 +137,7 @@ def _address_error(what: str) -> UsageError:
     )
 
 
-def _positive(settings: dict[str, str], name: str, usual: float) -> float:
+def _positive_setting(settings: dict[str, str], name: str, usual: float) -> float:
     text = settings.get(name, f"{usual:.0f}")
     if not re.fullmatch(r"[1-9]\d{0,8}", text):
         raise UsageError(f"#{name}={text} is no number", f"Give a whole number, as #{name}=500.")
@@ -156,7 +156,7 @@ def _authorization(given: str, scheme: str, host: str) -> str:
             f"#auth: http://{host} would send the credentials in the clear",
             "Give an https address.",
         )
-    secret = read_secret(given, "#auth").strip()
+    secret = resolve_secret(given, "#auth").strip()
     if re.fullmatch(r"(?:Basic|Bearer) [!-~]+", secret, re.IGNORECASE):
         return secret
     if ":" not in secret or not secret.isprintable():
@@ -166,7 +166,7 @@ def _authorization(given: str, scheme: str, host: str) -> str:
     return f"Basic {base64.b64encode(secret.encode()).decode()}"
 
 
-def read_endpoint(address: str) -> Snapshot:
+def read_endpoint(address: str) -> EndpointSnapshot:
     """Fetch the triples that ``address`` stands for, to a file of N-Triples.
 
     Raises: InputError, with host and page, for an endpoint that fails, is slow, changes meanwhile
@@ -174,12 +174,12 @@ def read_endpoint(address: str) -> Snapshot:
     """
     endpoint = parse_endpoint(address)
     made = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    reading = _Reading(endpoint, time.monotonic() + endpoint.seconds)
+    reading = _EndpointReader(endpoint, time.monotonic() + endpoint.seconds)
     name = f"{sha256(address.encode()).hexdigest()[:16]}-{uuid.uuid4().hex}.nt"
     try:
         with (
             interrupt_after(reading.deadline),
-            copies().create("sparql", name) as temporary,
+            shared_cache().create("sparql", name) as temporary,
             temporary.open("wb") as file,
         ):
             triples, pages = reading.copy_to(file)
@@ -187,13 +187,13 @@ def read_endpoint(address: str) -> Snapshot:
         if not is_past(reading.deadline):
             raise  # the limit of the check
         raise reading.late_error() from over
-    path = copies().folder / "sparql" / name
+    path = shared_cache().folder / "sparql" / name
     pages_text = f"{pages} pages" if pages > 1 else "one answer"
-    return Snapshot(path, f"{address}: {triples:,} triples in {pages_text}, as of {made}")
+    return EndpointSnapshot(path, f"{address}: {triples:,} triples in {pages_text}, as of {made}")
 
 
 @dataclass
-class _Reading:
+class _EndpointReader:
     """A reading of an endpoint. ``step``: what is being asked for; ``size``: bytes so far."""
 
     endpoint: Endpoint
@@ -204,7 +204,7 @@ class _Reading:
     def copy_to(self, file: IO[bytes]) -> tuple[int, int]:
         """Write all triples to ``file``. Returns their number and that of pages. Raises: InputError."""
         query, page = self.endpoint.query, self.endpoint.page
-        total, blank = self._count()
+        total, blank = self._count_triples()
         is_whole = total <= page or blank > 0
         stride = page - 1
         # The last page asks for more than is left, and would show it.
@@ -214,7 +214,9 @@ class _Reading:
             self.step = f"page {i + 1} of {pages}"
             begun, wanted = len(hashes), total if is_whole else min(page, total - i * stride)
             shared = 0
-            for line in self._lines(query.page() if is_whole else query.page(page, i * stride)):
+            for line in self._triple_lines(
+                query.page() if is_whole else query.page(page, i * stride)
+            ):
                 if (code := hash(line)) in before:
                     shared += 1
                     continue
@@ -223,7 +225,7 @@ class _Reading:
             if (found := len(hashes) - begun + shared) > wanted:
                 raise self._changed_error(f"it has {found:,} triples, and {wanted:,} were left")
             if found < wanted:
-                raise self.error(
+                raise self.step_error(
                     f"it has {found:,} of {wanted:,} triples",
                     "Does the server cap or cut its answers, or do the data change? "
                     + (
@@ -237,28 +239,28 @@ class _Reading:
                     f"it shares {shared:,} triples with the page before, and 1 was expected"
                 )
             before = set() if is_whole else set(hashes[begun:])
-        if repeated := _first_repetition(hashes):
+        if repeated := _first_repeated_index(hashes):
             self.step = f"page {(repeated - 1) // stride + 1} of {pages}"
             raise self._changed_error("it has triples of an earlier page")
         self.step = "count at the end"
-        if (now := self._count()[0]) != total:
+        if (now := self._count_triples()[0]) != total:
             raise self._changed_error(f"there are {now:,} triples, and before there were {total:,}")
         return total, pages
 
-    def _count(self) -> tuple[int, int]:
+    def _count_triples(self) -> tuple[int, int]:
         """Number of triples, and of those with a blank node. Raises: InputError."""
-        with self._ask(self.endpoint.query.count, _COUNTS) as (_, body):
+        with self._post_query(self.endpoint.query.count, _COUNTS) as (_, body):
             try:
                 (row,) = json.loads(body.read(_COUNT_BYTES))["results"]["bindings"]
                 return int(row["n"]["value"]), int(float(row.get("blank", {}).get("value", 0)))
             except (ValueError, TypeError, LookupError, AttributeError) as error:
-                raise self.error(
+                raise self.step_error(
                     "the answer has no number of triples", f"Is it an endpoint? Give {_FORM}."
                 ) from error
 
-    def _lines(self, query: str) -> Iterator[bytes]:
+    def _triple_lines(self, query: str) -> Iterator[bytes]:
         """Triples of an answer, each as a line of N-Triples. Raises: InputError."""
-        with self._ask(query, _TRIPLES) as (kind, body):
+        with self._post_query(query, _TRIPLES) as (kind, body):
             try:
                 if _TRIPLES[kind] is ox.RdfFormat.TURTLE:
                     for quad in ox.parse(input=body, format=ox.RdfFormat.TURTLE):
@@ -270,10 +272,10 @@ class _Reading:
                     if (text := line.strip()) and not text.startswith(b"#"):
                         yield text
             except (SyntaxError, ValueError) as error:
-                raise self.error(f"the answer is broken: {error}", _LATER) from error
+                raise self.step_error(f"the answer is broken: {error}", _LATER) from error
 
     @contextmanager
-    def _ask(self, query: str, kinds: Collection[str]) -> Iterator[tuple[str, IO[bytes]]]:
+    def _post_query(self, query: str, kinds: Collection[str]) -> Iterator[tuple[str, IO[bytes]]]:
         """Post ``query``. Yields the media type of the answer, one of ``kinds``, and the answer.
 
         Raises: InputError.
@@ -290,17 +292,17 @@ class _Reading:
         )
         if asked.authorization:
             request.add_unredirected_header("Authorization", asked.authorization)
-        enter_stage(f"asking {asked.host}: {self.step}")
+        report_stage(f"asking {asked.host}: {self.step}")
         with tempfile.TemporaryFile() as body:
             try:
-                with send(request, self._seconds_left()) as answer:
+                with send_request(request, self._seconds_left()) as answer:
                     kind = answer.headers.get_content_type()
                     if kind not in kinds:
-                        raise self.error(
+                        raise self.step_error(
                             f"it answers {kind} where {next(iter(kinds))} was asked for",
                             f"Is that the address of an endpoint, and not of its page? Give {_FORM}.",
                         )
-                    self._receive(answer, body)
+                    self._copy_answer(answer, body)
             except HTTPError as error:
                 with error:
                     raise self._status_error(error) from error
@@ -310,11 +312,11 @@ class _Reading:
                 if isinstance(getattr(error, "reason", None), TimeoutError):
                     raise self.late_error() from error
                 why = getattr(error, "reason", "") or type(error).__name__
-                raise self.error(f"it cannot be reached, or stopped: {why}", _LATER) from error
+                raise self.step_error(f"it cannot be reached, or stopped: {why}", _LATER) from error
             body.seek(0)
             yield kind, body
 
-    def _receive(self, answer: HTTPResponse, body: IO[bytes]) -> None:
+    def _copy_answer(self, answer: HTTPResponse, body: IO[bytes]) -> None:
         """Copy an answer as it comes, within the limits of time and size. Raises: InputError."""
         size, length = 0, answer.headers.get("Content-Length", "")
         expected = int(length) if length.isdecimal() and not answer.chunked else None
@@ -325,12 +327,12 @@ class _Reading:
             self.size += len(part)
             self._seconds_left()
             if self.size > most:
-                raise self.error(
+                raise self.step_error(
                     f"it answers with over {most:,} bytes",
                     "Ask for fewer triples, or raise SHIQ_MAX_DOCUMENT.",
                 )
         if expected is not None and size != expected:
-            raise self.error(f"it stopped after {size:,} of {expected:,} bytes", _LATER)
+            raise self.step_error(f"it stopped after {size:,} of {expected:,} bytes", _LATER)
 
     def _seconds_left(self) -> float:
         """Seconds until the time is over. Raises: InputError where it is."""
@@ -350,21 +352,21 @@ class _Reading:
             with suppress(OSError, HTTPException):
                 said = f": {' '.join(error.read(_PART).decode('utf-8', 'replace').split())}"
         text = "".join(x for x in said[:200] if x.isprintable())
-        return self.error(f"it answers {error.code}{text}", remedy)
+        return self.step_error(f"it answers {error.code}{text}", remedy)
 
     def late_error(self) -> InputError:
         """Error for an endpoint that took too long."""
-        return self.error(
+        return self.step_error(
             f"it did not answer within {self.endpoint.seconds:g} s",
             "Ask for fewer triples, or allow more time: #seconds=N.",
         )
 
     def _changed_error(self, what: str) -> InputError:
-        return self.error(
+        return self.step_error(
             f"{what}: the data changed meanwhile", "Run the same again, when nobody writes to it."
         )
 
-    def error(self, what: str, remedy: str) -> InputError:
+    def step_error(self, what: str, remedy: str) -> InputError:
         """Error that names host and step."""
         return InputError(
             f"SPARQL endpoint {self.endpoint.host}, {self.step}: {what}",
@@ -372,7 +374,7 @@ class _Reading:
         )
 
 
-def _first_repetition(hashes: array[int]) -> int:
+def _first_repeated_index(hashes: array[int]) -> int:
     """Place of the first triple that was there before; 0 if there is none."""
     # Loaded where something is fetched.
     import numpy as np

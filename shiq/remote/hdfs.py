@@ -61,8 +61,8 @@ class Hdfs(Remote):
         with self._translate_errors():
             return Client("/".join(self.address.split("/", 3)[:3]), _ATTEMPTS)
 
-    def names(self) -> Iterator[tuple[str, float]]:
-        """See `Remote.names`."""
+    def files_with_times(self) -> Iterator[tuple[str, float]]:
+        """See `Remote.files_with_times`."""
         for name, modified, is_folder in self._list_folder("", recursive=True):
             if not is_folder and f"{_NUMBERED}/" not in name:
                 yield name, modified
@@ -71,8 +71,8 @@ class Hdfs(Remote):
         """See `Remote.top_level_names`."""
         return sorted(name.removesuffix(_NUMBERED) for name, _, _ in self._list_folder(""))
 
-    def version(self, name: str) -> FileVersion | None:
-        """See `Remote.version`."""
+    def file_version(self, name: str) -> FileVersion | None:
+        """See `Remote.file_version`."""
         try:
             with self._translate_errors(name):
                 found = self._client.get_file_info(self._path(name))
@@ -80,8 +80,8 @@ class Hdfs(Remote):
             return None
         return None if found.isdir else FileVersion(found.length, str(found.modification_time))
 
-    def files(self) -> dict[str, FileVersion]:
-        """See `Remote.files`."""
+    def file_versions(self) -> dict[str, FileVersion]:
+        """See `Remote.file_versions`."""
         with self._translate_errors():
             found = {
                 entry.path[len(self._root) + 1 :]: entry
@@ -94,16 +94,18 @@ class Hdfs(Remote):
         }
         return dict(sorted(versions.items()))
 
-    def read(self, name: str) -> tuple[str, str]:
-        """See `Remote.read`."""
-        stamp = self.stamp(name)
+    def read_with_stamp(self, name: str) -> tuple[str, str]:
+        """See `Remote.read_with_stamp`."""
+        stamp = self.version_stamp(name)
         with self._translate_errors(name):
             if not stamp:
                 raise FileNotFoundError(name)
-            return self._client.read(self._path(_numbered_path(name, stamp))).read().decode(), stamp
+            return self._client.read(
+                self._path(_numbered_version_path(name, stamp))
+            ).read().decode(), stamp
 
-    def stamp(self, name: str) -> str:
-        """See `Remote.stamp`: the highest number of the file."""
+    def version_stamp(self, name: str) -> str:
+        """See `Remote.version_stamp`: the highest number of the file."""
         numbers = [
             int(last)
             for file, _, _ in self._list_folder(name + _NUMBERED)
@@ -116,28 +118,28 @@ class Hdfs(Remote):
         writable.
         """
         with self._translate_errors(name):
-            self._write(self._path(name), [b""])
+            self._write_file(self._path(name), [b""])
 
     def _swap_if_unchanged(self, name: str, text: str, stamp: str) -> bool:
         """Write a file if its version stamp is ``stamp``; False if it is not."""
-        if self.stamp(name) != stamp:
+        if self.version_stamp(name) != stamp:
             return False
         temporary = self._path(f"{name}{_NUMBERED}/{uuid.uuid4().hex}.tmp")
         with self._translate_errors(name):
-            self._write(temporary, [text.encode()])
+            self._write_file(temporary, [text.encode()])
             try:
                 self._client.rename(
                     temporary,
-                    self._path(_numbered_path(name, str(int(stamp or 0) + 1))),
+                    self._path(_numbered_version_path(name, str(int(stamp or 0) + 1))),
                     overwrite=False,
                 )
             except FileExistsError:
                 self._client.delete(temporary)
                 return False
-            self._remove_old_numbers(name, int(stamp or 0))
+            self._remove_old_versions(name, int(stamp or 0))
         return True
 
-    def _remove_old_numbers(self, name: str, below: int) -> None:
+    def _remove_old_versions(self, name: str, below: int) -> None:
         """Remove numbers of ``name`` below ``below``, and old leftovers of interrupted writers."""
         for file, modified, _ in self._list_folder(name + _NUMBERED):
             last = file.rpartition("/")[2]
@@ -165,23 +167,23 @@ class Hdfs(Remote):
         """Path of a file in HDFS."""
         return f"{self._root}/{name}" if name else self._root
 
-    def _size(self, name: str) -> int:
+    def _file_size(self, name: str) -> int:
         """Size of a file in bytes."""
         return self._client.get_file_info(self._path(name)).length
 
-    def _range(self, name: str, start: int, end: int) -> bytes:
+    def _read_range(self, name: str, start: int, end: int) -> bytes:
         """Read some bytes of a file."""
         return bytes(self._client.read(self._path(name)).read_range(start, end - start))
 
-    def _put(self, name: str, file: Path) -> None:
+    def _upload_file(self, name: str, file: Path) -> None:
         """Upload a file."""
         path = self._path(name)
         temporary = f"{path}.{uuid.uuid4().hex}.tmp"
         with file.open("rb") as source:
-            self._write(temporary, iter(lambda: source.read(_PART), b""))
+            self._write_file(temporary, iter(lambda: source.read(_PART), b""))
         self._client.rename(temporary, path, overwrite=True)
 
-    def _write(self, path: str, parts: Iterator[bytes] | list[bytes]) -> None:
+    def _write_file(self, path: str, parts: Iterator[bytes] | list[bytes]) -> None:
         """Write a file from parts."""
         from hdfs_native import WriteOptions
 
@@ -189,11 +191,11 @@ class Hdfs(Remote):
             for part in parts:
                 file.write(part)
 
-    def _delete(self, name: str) -> None:
+    def _delete_file(self, name: str) -> None:
         """Delete a file."""
         self._client.delete(self._path(name))
 
-    def _delete_all(self, folder: str) -> None:
+    def _delete_folder(self, folder: str) -> None:
         """Delete every file below a folder."""
         self._client.delete(self._path(folder), recursive=True)
 
@@ -216,6 +218,6 @@ class Hdfs(Remote):
             raise StoreError(f"{where}: cannot be reached: {what}", _REACH) from error
 
 
-def _numbered_path(name: str, number: str) -> str:
+def _numbered_version_path(name: str, number: str) -> str:
     """Path of a number of a file."""
     return f"{name}{_NUMBERED}/{number}"

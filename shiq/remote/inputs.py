@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING
 
 from shiq.errors import InputError, StoreError
 from shiq.inputs.folders import DELTA_LOG, is_ignored_in_table
-from shiq.remote.place import place_of
+from shiq.remote.place import parse_location
 from shiq.remote.remote import STAYS
 
 if TYPE_CHECKING:
-    from shiq.remote.endpoint import Snapshot
+    from shiq.remote.endpoint import EndpointSnapshot
     from shiq.remote.remote import FileVersion, Remote
 
 #: Files that a prefix may have.
 _MOST_FILES = 100_000
 _CHECK = "Check the address."
 #: What was read of each address, in the present moment; None outside of one.
-_moment: dict[str, str | Snapshot] | None = None
+_moment: dict[str, str | EndpointSnapshot] | None = None
 
 
 @contextmanager
@@ -49,7 +49,7 @@ def local_copy(address: str) -> Path:
     """
     with _as_input_errors(address):
         place, name = _split_address(address)
-        found = None if address.endswith("/") else place.version(name)
+        found = None if address.endswith("/") else place.file_version(name)
         if found is not None:
             _record_stamp(address, found.stamp)
             return _copy_file(place, name, found, _address_digest(found.stamp))
@@ -63,12 +63,12 @@ def local_copy(address: str) -> Path:
         )
         _record_stamp(address, digest)
         copies = [_copy_file(below, name, found, digest) for name, found in files.items()]
-        if below.files() != files:
+        if below.file_versions() != files:
             raise _changed_error(address)
         return _copy_root(copies[0], next(iter(files)))
 
 
-def endpoint_copy(address: str) -> Snapshot:
+def endpoint_copy(address: str) -> EndpointSnapshot:
     """Fetch the triples of a SPARQL endpoint, once in a moment. Raises: InputError, UsageError."""
     from shiq.remote.endpoint import read_endpoint
 
@@ -99,7 +99,7 @@ def inputs_at(address: str) -> list[str]:
     """
     with _as_input_errors(address):
         place, name = _split_address(address)
-        if not address.endswith("/") and place.version(name) is not None:
+        if not address.endswith("/") and place.file_version(name) is not None:
             return [address]
         _, files = _files_below(address)
         if _is_table_folder(files):
@@ -116,18 +116,18 @@ def is_prefix(address: str) -> bool:
     """Decide whether ``address`` is a prefix and not a file. Raises: InputError."""
     with _as_input_errors(address):
         place, name = _split_address(address)
-        return address.endswith("/") or place.version(name) is None
+        return address.endswith("/") or place.file_version(name) is None
 
 
 def _split_address(address: str) -> tuple[Remote, str]:
     """Split ``address`` into its remote storage and the name of the file there."""
     parent, _, name = address.rstrip("/").rpartition("/")
-    return _remote_place(parent), name
+    return _remote_storage(parent), name
 
 
-def _remote_place(address: str) -> Remote:
+def _remote_storage(address: str) -> Remote:
     """The remote storage of an address. Raises: InputError."""
-    place = place_of(address)
+    place = parse_location(address)
     if isinstance(place, Path):
         raise InputError(f"{address} is no address of a file", _CHECK)
     return place
@@ -135,8 +135,8 @@ def _remote_place(address: str) -> Remote:
 
 def _files_below(address: str) -> tuple[Remote, dict[str, FileVersion]]:
     """The files below an address, with their versions. Raises: InputError."""
-    place = _remote_place(address.rstrip("/"))
-    files = place.files()
+    place = _remote_storage(address.rstrip("/"))
+    files = place.file_versions()
     if not files:
         raise InputError(f"{address} does not exist", _CHECK)
     if len(files) > _MOST_FILES:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from shiq.remote.remote import Remote
 
 #: Where a store lies; ``place / name`` is what a message calls a file there.
-Place: TypeAlias = "Path | Remote"
+StoreLocation: TypeAlias = "Path | Remote"
 
 #: Kinds of addresses of stores that lie in no folder, and the one that each is short for.
 REMOTE = {
@@ -54,7 +54,7 @@ def is_endpoint(name: str) -> bool:
     return name.startswith((f"{ENDPOINT}http://", f"{ENDPOINT}https://"))
 
 
-def place_of(named: str | Place) -> Place:
+def parse_location(named: str | StoreLocation) -> StoreLocation:
     """Parse a path, a file://PATH or the address of an object store into a place, which need not
     exist.
 
@@ -95,7 +95,7 @@ def place_of(named: str | Place) -> Place:
     )
 
 
-def file_at(place: Place, name: str, size: int | None = None) -> Path:
+def local_file(place: StoreLocation, name: str, size: int | None = None) -> Path:
     """Path of the file ``name`` of ``place`` for reading: the file itself or a cached copy.
 
     Args:
@@ -106,7 +106,7 @@ def file_at(place: Place, name: str, size: int | None = None) -> Path:
     return place / name if isinstance(place, Path) else place.fetch(name, size)
 
 
-def remove(place: Place, name: str) -> None:
+def remove_file(place: StoreLocation, name: str) -> None:
     """Remove the file ``name`` of ``place``, if it exists."""
     if isinstance(place, Path):
         (place / name).unlink(missing_ok=True)

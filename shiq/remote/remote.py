@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from shiq.errors import StoreError
-from shiq.remote.copies import BLOCK, copies
+from shiq.remote.copies import BLOCK, shared_cache
 
 R = TypeVar("R", bound="Remote")
 
@@ -101,7 +101,7 @@ class Remote(ABC):
         """Fetch a copy of the file ``name``, of ``size`` bytes if known. Raises: OSError,
         StoreError.
         """
-        held = copies()
+        held = shared_cache()
         found = held.find(self._name, name, size)
         if found is not None:
             return found
@@ -110,18 +110,18 @@ class Remote(ABC):
             held.create(self._name, name) as temporary,
             temporary.open("wb") as file,
         ):
-            present = self._size(name)
+            present = self._file_size(name)
             if size not in (None, present):
                 raise OSError(
                     errno.EIO,
                     f"it has {present:,} bytes and was written with {size:,}",
                     self / name,
                 )
-            for part in self._parts(name, present):
+            for part in self._read_parts(name, present):
                 file.write(part)
         return self.fetch(name, size)
 
-    def blocks(self, name: str, wanted: Sequence[int], size: int) -> dict[int, Path]:
+    def fetch_blocks(self, name: str, wanted: Sequence[int], size: int) -> dict[int, Path]:
         """Fetch copies of the blocks ``wanted`` (ascending numbers) of the immutable file ``name``.
 
         Missing blocks are fetched in at most `_MOST_REQUESTS` requests, with the blocks between
@@ -132,7 +132,7 @@ class Remote(ABC):
 
         Raises: OSError, StoreError.
         """
-        held, found, missing = copies(), dict[int, Path](), list[int]()
+        held, found, missing = shared_cache(), dict[int, Path](), list[int]()
         for i in wanted:
             path = held.find(self._name, _block_name(name, i), min(BLOCK, size - i * BLOCK))
             missing += [i] if path is None else []
@@ -142,7 +142,7 @@ class Remote(ABC):
             start, end = first * BLOCK, min(size, last * BLOCK)
             with self._translate_errors(name):
                 content = memoryview(
-                    _read_bytes(whole, start, end) if whole else self._range(name, start, end)
+                    _read_bytes(whole, start, end) if whole else self._read_range(name, start, end)
                 )
             if len(content) != end - start:
                 raise OSError(errno.EIO, f"it has other than {size:,} bytes", self / name)
@@ -160,31 +160,31 @@ class Remote(ABC):
         The content is cached as well. Cached blocks of an earlier file of that name are dropped: a
         build rewrites the elements once they are certified.
         """
-        copies().drop_all(self._name, name + _BLOCKS)
-        with copies().create(self._name, name) as temporary:
+        shared_cache().drop_all(self._name, name + _BLOCKS)
+        with shared_cache().create(self._name, name) as temporary:
             yield temporary
             with self._translate_errors(name):
-                self._put(name, temporary)
+                self._upload_file(name, temporary)
 
-    def forget(self, name: str) -> None:
+    def drop_cached(self, name: str) -> None:
         """Drop the cached copies of the file ``name`` and of its blocks."""
-        copies().drop(self._name, name)
-        copies().drop_all(self._name, name + _BLOCKS)
+        shared_cache().drop(self._name, name)
+        shared_cache().drop_all(self._name, name + _BLOCKS)
 
     def remove(self, name: str) -> None:
         """Remove the file ``name``, if it exists, and its cached copy."""
-        self.forget(name)
+        self.drop_cached(name)
         with self._translate_errors(name):
-            self._delete(name)
+            self._delete_file(name)
 
-    def clear(self, folder: str) -> None:
+    def remove_folder(self, folder: str) -> None:
         """Remove every file below ``folder``, and the cached copies."""
-        copies().drop_all(self._name, folder)
+        shared_cache().drop_all(self._name, folder)
         with self._translate_errors():
-            self._delete_all(folder)
+            self._delete_folder(folder)
 
     @abstractmethod
-    def names(self) -> Iterator[tuple[str, float]]:
+    def files_with_times(self) -> Iterator[tuple[str, float]]:
         """Iterate over all files as (name, modification time in seconds)."""
 
     @abstractmethod
@@ -194,11 +194,11 @@ class Remote(ABC):
     # --- files that may change --------------------------------------------------------------------
 
     @abstractmethod
-    def version(self, name: str) -> FileVersion | None:
+    def file_version(self, name: str) -> FileVersion | None:
         """Current version of the file ``name``; None if there is none. Raises: StoreError."""
 
     @abstractmethod
-    def files(self) -> dict[str, FileVersion]:
+    def file_versions(self) -> dict[str, FileVersion]:
         """All files by name, in order, with their versions. Raises: StoreError."""
 
     def copy_version(self, name: str, wanted: FileVersion, folder: str) -> Path | None:
@@ -206,25 +206,25 @@ class Remote(ABC):
 
         Returns: None if the file has changed since. Raises: StoreError, OSError.
         """
-        held, path = copies(), f"{folder}/{name}"
+        held, path = shared_cache(), f"{folder}/{name}"
         if found := held.find(self._name, path, wanted.size):
             return found
         with self._translate_errors(name), held.create(self._name, path) as temporary:
             with temporary.open("wb") as file:
-                for part in self._parts(name, wanted.size):
+                for part in self._read_parts(name, wanted.size):
                     file.write(part)
-            if temporary.stat().st_size != wanted.size or self.version(name) != wanted:
+            if temporary.stat().st_size != wanted.size or self.file_version(name) != wanted:
                 return None
         return held.find(self._name, path, wanted.size)
 
     # --- what is replaced -------------------------------------------------------------------------
 
     @abstractmethod
-    def read(self, name: str) -> tuple[str, str]:
+    def read_with_stamp(self, name: str) -> tuple[str, str]:
         """Current text of the file ``name``, and its version stamp. Raises: OSError, StoreError."""
 
     @abstractmethod
-    def stamp(self, name: str) -> str:
+    def version_stamp(self, name: str) -> str:
         """Current version stamp of the file ``name``; "" if there is none. Raises: StoreError."""
 
     @abstractmethod
@@ -244,7 +244,10 @@ class Remote(ABC):
         """
         try:
             # Asked again after an answer was lost, the place refuses what it has taken.
-            if not self._swap_if_unchanged(name, text, stamp) and self.read(name)[0] != text:
+            if (
+                not self._swap_if_unchanged(name, text, stamp)
+                and self.read_with_stamp(name)[0] != text
+            ):
                 raise self.conflict_error()
         except WriteConflictError:
             raise
@@ -272,28 +275,28 @@ class Remote(ABC):
         """
 
     @abstractmethod
-    def _size(self, name: str) -> int:
+    def _file_size(self, name: str) -> int:
         """Size of the file ``name`` in bytes."""
 
-    def _parts(self, name: str, size: int) -> Iterator[bytes]:
+    def _read_parts(self, name: str, size: int) -> Iterator[bytes]:
         """Content of the file ``name``, of ``size`` bytes, in parts."""
         for start in range(0, size, _PART):
-            yield self._range(name, start, min(start + _PART, size))
+            yield self._read_range(name, start, min(start + _PART, size))
 
     @abstractmethod
-    def _range(self, name: str, start: int, end: int) -> bytes:
+    def _read_range(self, name: str, start: int, end: int) -> bytes:
         """Bytes ``start`` … ``end`` - 1 of the file ``name``."""
 
     @abstractmethod
-    def _put(self, name: str, file: Path) -> None:
+    def _upload_file(self, name: str, file: Path) -> None:
         """Upload ``file`` as the file ``name``, in one step."""
 
     @abstractmethod
-    def _delete(self, name: str) -> None:
+    def _delete_file(self, name: str) -> None:
         """Delete the file ``name``, if it exists."""
 
     @abstractmethod
-    def _delete_all(self, folder: str) -> None:
+    def _delete_folder(self, folder: str) -> None:
         """Delete every file below ``folder``."""
 
     @abstractmethod

@@ -12,7 +12,7 @@ class _NoRedirect(HTTPRedirectHandler):
         return None
 
 
-def send(request: Request, seconds: float) -> HTTPResponse:
+def send_request(request: Request, seconds: float) -> HTTPResponse:
     """Send ``request`` without following redirects, and wait ``seconds`` for each part of the answer.
 
     Raises: urllib.error.HTTPError for all but an answer of success, OSError, HTTPException.

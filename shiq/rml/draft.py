@@ -36,15 +36,15 @@ class TableHead:
     is_json: bool = False
 
     @property
-    def name(self) -> str:
+    def row_name(self) -> str:
         """Name of a row: the file name in the singular."""
         words = _words_in(Path(self.file).name.partition(".")[0])
         return " ".join([*words[:-1], _singular_of(words[-1])]) if words else "row"
 
     @property
-    def key(self) -> str:
+    def key_column(self) -> str:
         """Column that identifies a row; the first column if none is named like an identifier."""
-        wanted = [*_KEYS, *(f"{self.name} {key}" for key in _KEYS), self.name]
+        wanted = [*_KEYS, *(f"{self.row_name} {key}" for key in _KEYS), self.row_name]
         return min(
             self.columns,
             key=lambda x: (
@@ -55,7 +55,7 @@ class TableHead:
 
 def draft_mapping(tables: Sequence[TableHead], ontology: Reading) -> str:
     """Write a mapping of ``tables`` to the terms of ``ontology``, as YARRRML text."""
-    return "\n".join(_MappingDraft(tables, ontology).lines()) + "\n"
+    return "\n".join(_MappingDraft(tables, ontology).yarrrml_lines()) + "\n"
 
 
 class _MappingDraft:
@@ -65,7 +65,7 @@ class _MappingDraft:
         known = ontology.tbox.signature
         self.tables = tables
         self.classes, self.objects, self.data = (
-            _by_name(names, ontology.labels)
+            _terms_by_name(names, ontology.labels)
             for names in (known.classes, known.object_properties, known.data_properties)
         )
         self.datatypes = _datatype_by_property(ontology.tbox.axioms)
@@ -77,9 +77,9 @@ class _MappingDraft:
         }
         self.prefixes: dict[str, str] = {}
 
-    def lines(self) -> list[str]:
+    def yarrrml_lines(self) -> list[str]:
         """Lines of the mapping."""
-        body = [line for table in self.tables for line in self._table_lines(table)]
+        body = [line for table in self.tables for line in self._mapping_of_table(table)]
         return [
             "# A first mapping, to be looked through: 'd' begins the names of individuals; write your own namespace there.",
             "prefixes:",
@@ -89,24 +89,32 @@ class _MappingDraft:
             *body,
         ]
 
-    def _table_lines(self, table: TableHead) -> list[str]:
+    def _mapping_of_table(self, table: TableHead) -> list[str]:
         """Lines for one table."""
         source = f"['{table.file}~jsonpath', '$']" if table.is_json else f"'{table.file}~csv'"
-        subject = _quote(self._template(table.name, table.key))
-        lines = [f"  {_hyphenate(table.name)}:", f"    sources: [{source}]", f"    s: {subject}"]
-        cls, pairs = self.classes.get(table.name), []
+        subject = _yaml_scalar(self._iri_template(table.row_name, table.key_column))
+        lines = [
+            f"  {_hyphenate(table.row_name)}:",
+            f"    sources: [{source}]",
+            f"    s: {subject}",
+        ]
+        cls, pairs = self.classes.get(table.row_name), []
         if cls is None:
-            pairs.append(self._comment_line("file", table.file, "class", table.name, self.classes))
+            pairs.append(
+                self._unmatched_comment("file", table.file, "class", table.row_name, self.classes)
+            )
         else:
             pairs.append(f"- [a, {self._prefixed_name(cls)}]")
-        pairs += [self._column_lines(column) for column in table.columns if column != table.key]
+        pairs += [
+            self._line_for_column(column) for column in table.columns if column != table.key_column
+        ]
         return [
             *lines,
             "    po:" if any(x.startswith("-") for x in pairs) else "    po: []",
             *(f"      {x}" for x in pairs),
         ]
 
-    def _column_lines(self, column: str) -> str:
+    def _line_for_column(self, column: str) -> str:
         """Lines for one column."""
         name = _normalise_name(column)
         for wanted in (name, *(name.removesuffix(f" {key}") for key in _KEYS)):
@@ -117,14 +125,16 @@ class _MappingDraft:
                     if datatype and datatype != owl.XSD + "string"
                     else ""
                 )
-                return f"- [{self._prefixed_name(iri)}, {_quote(_column_reference(column))}{more}]"
+                return f"- [{self._prefixed_name(iri)}, {_yaml_scalar(_column_reference(column))}{more}]"
             if (iri := self.objects.get(wanted)) is not None or (
-                iri := self._property_to(wanted)
+                iri := self._property_with_range(wanted)
             ) is not None:
-                return f"- [{self._prefixed_name(iri)}, {_quote(self._template(self._target(wanted, iri), column) + '~iri')}]"
-        return self._comment_line("column", column, "property", name, {**self.objects, **self.data})
+                return f"- [{self._prefixed_name(iri)}, {_yaml_scalar(self._iri_template(self._name_of_target(wanted, iri), column) + '~iri')}]"
+        return self._unmatched_comment(
+            "column", column, "property", name, {**self.objects, **self.data}
+        )
 
-    def _property_to(self, name: str) -> str | None:
+    def _property_with_range(self, name: str) -> str | None:
         """The only property whose range is the class that a column is named after."""
         cls = self.classes.get(name)
         found = [
@@ -132,23 +142,23 @@ class _MappingDraft:
         ]
         return found[0] if len(found) == 1 else None
 
-    def _target(self, name: str, iri: str) -> str:
+    def _name_of_target(self, name: str, iri: str) -> str:
         """Name of the individuals in the range of a property: as in their own table, if there is
         one.
         """
         wanted = self.ranges.get(iri)
         named = [
-            table.name
+            table.row_name
             for table in self.tables
-            if wanted is not None and self.classes.get(table.name) == wanted
+            if wanted is not None and self.classes.get(table.row_name) == wanted
         ]
         return named[0] if named else name
 
-    def _template(self, name: str, column: str) -> str:
+    def _iri_template(self, name: str, column: str) -> str:
         """Template of the individuals of a table."""
         return f"d:{_hyphenate(name)}/{_column_reference(column)}"
 
-    def _comment_line(
+    def _unmatched_comment(
         self, what: str, text: str, kind: str, name: str, known: Mapping[str, str]
     ) -> str:
         """Comment on a column without a term, with the nearest one."""
@@ -179,7 +189,7 @@ def _datatype_by_property(axioms: Iterable[owl.Axiom]) -> dict[str, str]:
     return found
 
 
-def _by_name(iris: Iterable[str], labels: Mapping[str, str]) -> dict[str, str]:
+def _terms_by_name(iris: Iterable[str], labels: Mapping[str, str]) -> dict[str, str]:
     """Terms by local name and label; ambiguous names are left out."""
     found: dict[str, set[str]] = {}
     for iri in sorted(iris):
@@ -218,6 +228,6 @@ def _column_reference(column: str) -> str:
     return "$(" + re.sub(r"([\\)])", r"\\\1", column) + ")"
 
 
-def _quote(text: str) -> str:
+def _yaml_scalar(text: str) -> str:
     """Write a YAML scalar, quoted if it has special characters."""
     return text if re.fullmatch(r"[\w$():/~.-]+", text) else "'" + text.replace("'", "''") + "'"

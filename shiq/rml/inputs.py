@@ -31,9 +31,9 @@ from shiq.rml.model import (
     MappingJoin,
     TermMap,
     TriplesMap,
-    steps_of,
+    parse_reference,
 )
-from shiq.rml.program import MappingProgram, parse_record, rows_of
+from shiq.rml.program import MappingProgram, parse_record, read_source_rows
 from shiq.rml.reader import read_mapping
 from shiq.rml.tables import TableMapping, references_of
 
@@ -59,7 +59,7 @@ def mapped_sources(
         return [replace(x, has_bare_terms=bare) if isinstance(x, TableSource) else x for x in found]
     every = read_mapping(mapping)
     _check_terms(mapping, every)
-    feeds = {id(table): _logical_source(table, mapping, every) for table in tables}
+    feeds = {id(table): _matching_source(table, mapping, every) for table in tables}
     others = _joined_tables(mapping, every)
     given = {name: table for table in tables if (name := feeds[id(table)]) is not None}
     for table in tables:
@@ -98,7 +98,7 @@ def mapped_sources(
     return result
 
 
-def table_heads(names: Sequence[str], folder: Path) -> list[TableHead]:
+def read_table_heads(names: Sequence[str], folder: Path) -> list[TableHead]:
     """Names and columns of the tables in a mapping that will be saved in ``folder``.
 
     Raises: InputError; UsageError for a file that is no table.
@@ -167,7 +167,7 @@ def columns_of(table: TableSource) -> list[str] | None:
             return list(pa.table(value).schema.names)
 
 
-def _logical_source(
+def _matching_source(
     table: TableSource, mapping: str | Path, every: Mapping[str, TriplesMap]
 ) -> str | None:
     """Name of the logical source that matches ``table``; None for a table of triples.
@@ -200,7 +200,7 @@ def _logical_source(
 
 def _matches_source(table: TableSource, source: LogicalSource) -> bool:
     """Decide whether a table is the one that a logical source names."""
-    if table.name in (source.name, source.place):
+    if table.name in (source.name, source.address):
         return True
     if isinstance(source.folder, str):
         return False
@@ -234,9 +234,9 @@ def _joined_tables(mapping: str | Path, every: Mapping[str, TriplesMap]) -> dict
     for name, source in {m.source.name: m.source for m in every.values()}.items():
         if source.form == "sql" or not _is_join_parent(name, every):
             continue
-        kind = table_kind(source.place) or text_table_kind(source.place)
+        kind = table_kind(source.address) or text_table_kind(source.address)
         if kind is not None:
-            found[name] = TableSource(source.place, kind, source.path)
+            found[name] = TableSource(source.address, kind, source.path)
     return found
 
 
@@ -338,7 +338,7 @@ def _check_joins(
         if table is not None:
             columns = columns_of(table)
             references = [
-                steps_of(reference, parent.source.form) for _, reference in join.conditions
+                parse_reference(reference, parent.source.form) for _, reference in join.conditions
             ]
             for path in (*references, *parent.subject.references):
                 if columns is not None and path[0] not in columns:
@@ -373,13 +373,13 @@ def compile_mapping(
     for triples_map in maps.values():
         for _, value in triples_map.predicate_objects:
             if isinstance(value, MappingJoin):
-                _check(path, triples_map, value, maps, name)
+                _check_stream_join(path, triples_map, value, maps, name)
     if fed[0].source.form == "sql":
         raise InputError(f"{path}: a database is no stream", "JSON and CSV are.")
     for triples_map in still:
         # Rows without a value make no statement, as RML has it.
         program = MappingProgram([_drop_iterator(triples_map)], maps, lenient=True)
-        for row in rows_of(triples_map.source):
+        for row in read_source_rows(triples_map.source):
             lines.update((f"{s} {p} {o} .", None) for s, p, o in program.statements(row))
     return MappingProgram(fed, maps, lenient), [*lines]
 
@@ -396,7 +396,7 @@ def _drop_iterator(triples_map: TriplesMap) -> TriplesMap:
     )
 
 
-def _check(
+def _check_stream_join(
     path: str | Path,
     child: TriplesMap,
     join: MappingJoin,

@@ -12,7 +12,7 @@ from shiq.inputs.sources import local_path_of
 from shiq.remote.place import is_address
 
 #: A path into a record: names, places, and None for all members.
-Path_ = tuple[str | int | None, ...]
+ReferencePath = tuple[str | int | None, ...]
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,12 @@ class LogicalSource:
 
     name: str
     form: str
-    iterator: Path_ = ()
+    iterator: ReferencePath = ()
     query: str = ""
     folder: Path | str = Path()
 
     @property
-    def place(self) -> str:
+    def address(self) -> str:
         """Path or address of the file, unless an input replaces it."""
         return (
             f"{self.folder}/{self.name}"
@@ -45,7 +45,7 @@ class LogicalSource:
     def path(self) -> Path:
         """Local path of the file; a copy of a remote one. Raises: InputError."""
         return (
-            local_path_of(self.place) if isinstance(self.folder, str) else self.folder / self.name
+            local_path_of(self.address) if isinstance(self.folder, str) else self.folder / self.name
         )
 
 
@@ -66,7 +66,7 @@ class TermMap:
     """
 
     kind: str
-    parts: tuple[str | Path_, ...] = ()
+    parts: tuple[str | ReferencePath, ...] = ()
     constant: str = ""
     datatype: str = ""
     language: str = ""
@@ -74,7 +74,7 @@ class TermMap:
     line: int = field(default=0, compare=False)
 
     @property
-    def references(self) -> tuple[Path_, ...]:
+    def references(self) -> tuple[ReferencePath, ...]:
         """Paths that the term map refers to."""
         return tuple(part for part in self.parts if not isinstance(part, str))
 
@@ -89,7 +89,7 @@ class MappingJoin:
     """
 
     parent: str
-    conditions: tuple[tuple[Path_, str], ...]
+    conditions: tuple[tuple[ReferencePath, str], ...]
     line: int = field(default=0, compare=False)
 
 
@@ -130,7 +130,7 @@ class RepeatedMemberError(ValueError):
     """A JSON object has the same member twice."""
 
 
-def unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def require_unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """JSON object from its members. Raises: RepeatedMemberError."""
     if len(found := dict(pairs)) != len(pairs):
         names = [name for name, _ in pairs]
@@ -145,7 +145,7 @@ _STEP: Final = re.compile(
 )
 
 
-def steps_of(text: str, form: str = "json") -> Path_:
+def parse_reference(text: str, form: str = "json") -> ReferencePath:
     """Parse a reference into a path; for CSV and databases it is a column. Raises: ValueError."""
     if form != "json":
         return (text,)

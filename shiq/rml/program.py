@@ -23,13 +23,13 @@ from shiq.rml.model import (
     TYPE,
     LogicalSource,
     MappingJoin,
-    Path_,
+    ReferencePath,
     Statement,
     TermMap,
     TriplesMap,
     is_resource,
-    steps_of,
-    unique_members,
+    parse_reference,
+    require_unique_members,
 )
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_.~-]*")
@@ -39,7 +39,7 @@ class MissingValueError(ValueError):
     """The record lacks a value that the mapping refers to, or has an unusable one."""
 
 
-class Number(str):
+class JsonNumber(str):
     """A JSON number, by its text."""
 
 
@@ -57,20 +57,20 @@ def parse_record(text: str | bytes) -> Any:
     return _JSON.decode(text)
 
 
-def _no_number(text: str) -> None:
+def _refuse_constant(text: str) -> None:
     raise ValueError(f"{text} is no number of JSON")
 
 
 _JSON: Final = json.JSONDecoder(
-    object_pairs_hook=unique_members,
-    parse_int=Number,
-    parse_float=Number,
-    parse_constant=_no_number,
+    object_pairs_hook=require_unique_members,
+    parse_int=JsonNumber,
+    parse_float=JsonNumber,
+    parse_constant=_refuse_constant,
 )
 _SCAN: Final[Any] = _JSON.scan_once  # type: ignore[attr-defined]
 
 
-def path_text(path: Path_) -> str:
+def path_text(path: ReferencePath) -> str:
     """Write a path in JSONPath syntax."""
     return "$" + "".join(
         "[*]" if step is None else f"[{step}]" if isinstance(step, int) else f".{step}"
@@ -78,7 +78,7 @@ def path_text(path: Path_) -> str:
     )
 
 
-def values_at(record: Any, path: Path_) -> list[Any]:
+def values_at(record: Any, path: ReferencePath) -> list[Any]:
     """Values at ``path`` in a record, without null."""
     found = [record]
     for step in path:
@@ -95,7 +95,7 @@ def values_at(record: Any, path: Path_) -> list[Any]:
     return [value for value in found if value is not None]
 
 
-def text_of(value: Any, path: Path_) -> str:
+def lexical_form(value: Any, path: ReferencePath) -> str:
     """Lexical form of a value of JSON or of a typed column, at ``path``.
 
     Raises: MissingValueError for a value without one.
@@ -126,11 +126,11 @@ def _encode_for_iri(text: str) -> str:
     return "".join(c if c.isalnum() or ord(c) > 159 else quote(c, safe="-._~") for c in text)
 
 
-def term_of(terms: TermMap, texts: Sequence[str], datatype: str = "") -> str:
+def make_token(terms: TermMap, texts: Sequence[str], datatype: str = "") -> str:
     """N-Triples token that a term map makes of the texts of its references. Raises:
     MissingValueError.
     """
-    made = value_of(terms, texts, datatype)
+    made = make_term(terms, texts, datatype)
     return (
         literal_text(made)
         if isinstance(made, owl.Literal)
@@ -140,7 +140,7 @@ def term_of(terms: TermMap, texts: Sequence[str], datatype: str = "") -> str:
     )
 
 
-def value_of(terms: TermMap, texts: Sequence[str], datatype: str = "") -> str | owl.Literal:
+def make_term(terms: TermMap, texts: Sequence[str], datatype: str = "") -> str | owl.Literal:
     """IRI, blank node or literal that a term map makes of the texts of its references.
 
     Raises: MissingValueError.
@@ -169,7 +169,7 @@ def value_of(terms: TermMap, texts: Sequence[str], datatype: str = "") -> str | 
 
 def natural_datatype(value: Any) -> str:
     """Natural RDF datatype of a value of JSON or of a typed column; "" for a text."""
-    if isinstance(value, Number):
+    if isinstance(value, JsonNumber):
         return owl.XSD + ("double" if any(c in value for c in ".eE") else "integer")
     return next((owl.XSD + name for kind, name in _NATURAL if isinstance(value, kind)), "")
 
@@ -206,11 +206,13 @@ class MappingProgram:
         """Statements that the triples maps make of a record. Raises: MissingValueError."""
         found: list[Statement] = []
         for triples_map in self.maps:
-            for row in _rows(record, triples_map.source.iterator):
-                for subject in self._terms(triples_map.subject, row):
+            for row in _iterated_rows(record, triples_map.source.iterator):
+                for subject in self._term_tokens(triples_map.subject, row):
                     found += [(subject, TYPE, f"<{iri}>") for iri in triples_map.classes]
                     for predicate, value in triples_map.predicate_objects:
-                        pairs = product(self._terms(predicate, row), self._objects(value, row))
+                        pairs = product(
+                            self._term_tokens(predicate, row), self._object_tokens(value, row)
+                        )
                         found += [(subject, name, term) for name, term in pairs]
         return found
 
@@ -225,24 +227,24 @@ class MappingProgram:
             self.parent_subjects(join)
         return self
 
-    def _objects(self, value: TermMap | MappingJoin, row: Any) -> list[str]:
+    def _object_tokens(self, value: TermMap | MappingJoin, row: Any) -> list[str]:
         if isinstance(value, TermMap):
-            return self._terms(value, row)
+            return self._term_tokens(value, row)
         if not value.conditions:
-            return self._terms(self.parents[value.parent].subject, row)
+            return self._term_tokens(self.parents[value.parent].subject, row)
         return self.parent_subjects(value).get(
             tuple(self._single_text(row, child) for child, _ in value.conditions), []
         )
 
-    def _single_text(self, row: Any, path: Path_) -> str:
+    def _single_text(self, row: Any, path: ReferencePath) -> str:
         found = values_at(row, path)
         if not found and not self.lenient:
             raise MissingValueError(
                 f"{path_text(path)} is missing (--allow missing-value makes no triple of it)"
             )
-        return text_of(found[0], path) if found else "\0"
+        return lexical_form(found[0], path) if found else "\0"
 
-    def _terms(self, terms: TermMap, row: Any) -> list[str]:
+    def _term_tokens(self, terms: TermMap, row: Any) -> list[str]:
         if terms.constant:
             return [terms.constant]
         paths = [part for part in terms.parts if not isinstance(part, str)]
@@ -259,9 +261,9 @@ class MappingProgram:
             and not terms.language
         )
         return [
-            term_of(
+            make_token(
                 terms,
-                [text_of(v, p) for v, p in zip(values, paths)],
+                [lexical_form(v, p) for v, p in zip(values, paths)],
                 natural_datatype(values[0]) if by_itself else "",
             )
             for values in product(*found)
@@ -271,18 +273,20 @@ class MappingProgram:
         """Subjects of the parent of a join, by the values of its join columns."""
         if join not in self._parent_subjects:
             parent, found = self.parents[join.parent], dict[tuple[str, ...], list[str]]()
-            paths = [steps_of(reference, parent.source.form) for _, reference in join.conditions]
-            for row in rows_of(parent.source):
+            paths = [
+                parse_reference(reference, parent.source.form) for _, reference in join.conditions
+            ]
+            for row in read_source_rows(parent.source):
                 values = [values_at(row, path) for path in paths]
                 for texts in product(
-                    *[[text_of(v, p) for v in vs] for vs, p in zip(values, paths)]
+                    *[[lexical_form(v, p) for v in vs] for vs, p in zip(values, paths)]
                 ):
-                    found.setdefault(texts, []).extend(self._terms(parent.subject, row))
+                    found.setdefault(texts, []).extend(self._term_tokens(parent.subject, row))
             self._parent_subjects[join] = found
         return self._parent_subjects[join]
 
 
-def _rows(record: Any, iterator: Path_) -> list[Any]:
+def _iterated_rows(record: Any, iterator: ReferencePath) -> list[Any]:
     """Rows of a record under an iterator. A record of a stream may be one member of the iterated
     list.
     """
@@ -291,7 +295,7 @@ def _rows(record: Any, iterator: Path_) -> list[Any]:
     return values_at(record, iterator) if iterator else [record]
 
 
-def rows_of(source: LogicalSource) -> Iterator[Any]:
+def read_source_rows(source: LogicalSource) -> Iterator[Any]:
     """Rows of the file of a logical source. Raises: InputError."""
     path = source.path
     if not path.is_file():

@@ -19,11 +19,11 @@ from shiq.rdf.load import load
 from shiq.rml.model import (
     LogicalSource,
     MappingJoin,
-    Path_,
+    ReferencePath,
     TermMap,
     TriplesMap,
     folder_of,
-    steps_of,
+    parse_reference,
 )
 
 _SPACES: Final = (
@@ -84,13 +84,13 @@ def read_mapping(path: str | Path) -> dict[str, TriplesMap]:
         node = str(triples.terms[s])
         graph.setdefault(node, {}).setdefault(str(triples.terms[p]), []).append(triples.terms[o])
         lines.setdefault(node, line)
-    reader = _Reader(graph, str(path), lines)
+    reader = _RmlReader(graph, str(path), lines)
     names = [node for node, said in graph.items() if _is_triples_map(said)]
     if not names:
         raise UsageError(
             f"{path} has no triples map", "A mapping has rml:logicalSource and rr:subjectMap."
         )
-    found = {name: reader.triples_map(name) for name in sorted(names)}
+    found = {name: reader.read_triples_map(name) for name in sorted(names)}
     reader.check_unvisited_nodes()
     return found
 
@@ -111,7 +111,7 @@ def _local_name(iri: str) -> str:
     return "label" if iri in (owl.RDFS + "label", owl.RDFS + "comment") else iri
 
 
-class _Reader:
+class _RmlReader:
     """Parser of the nodes of a mapping.
 
     lines: line at which each node begins
@@ -130,13 +130,13 @@ class _Reader:
         )
         self.visited_nodes: set[str] = set()
 
-    def _refuse(self, what: str) -> UsageError:
+    def _refusal(self, what: str) -> UsageError:
         return UsageError(
             f"{self.path}, line {self.current_line}: {what}",
             "docs/ENRICHMENT.md lists what of RML is known.",
         )
 
-    def _node(self, node: Any, *kinds: str) -> dict[str, list[Any]]:
+    def _visit_node(self, node: Any, *kinds: str) -> dict[str, list[Any]]:
         """Properties of ``node`` by local name. Raises: UsageError for one that its kinds do not
         have.
         """
@@ -149,39 +149,39 @@ class _Reader:
             if iri == owl.RDF + "type" or (name == "label" and iri.startswith(owl.RDFS)):
                 continue
             if name not in known:
-                raise self._refuse(f"a {kinds[0]} with <{iri}> is not supported")
+                raise self._refusal(f"a {kinds[0]} with <{iri}> is not supported")
             found.setdefault(name, []).extend(values)
         return found
 
     def _single_value(self, said: Mapping[str, list[Any]], name: str, what: str) -> Any:
         values = said.get(name, [])
         if len(values) > 1:
-            raise self._refuse(f"{what} has {len(values)} values for {name}")
+            raise self._refusal(f"{what} has {len(values)} values for {name}")
         return values[0] if values else None
 
-    def triples_map(self, name: str) -> TriplesMap:
+    def read_triples_map(self, name: str) -> TriplesMap:
         """Parse the triples map at the node ``name``. Raises: UsageError."""
-        said = self._node(name, "triples map")
+        said = self._visit_node(name, "triples map")
         if "logicalSource" not in said:
-            raise self._refuse(f"the triples map {name} has no rml:logicalSource")
-        source = self._source(self._single_value(said, "logicalSource", name))
+            raise self._refusal(f"the triples map {name} has no rml:logicalSource")
+        source = self._read_source(self._single_value(said, "logicalSource", name))
         self.form = source.form
         node = self._single_value(said, "subjectMap", name)
         constant = self._single_value(said, "subject", name)
         if (node is None) == (constant is None):
-            raise self._refuse(f"{name} needs one subject map")
+            raise self._refusal(f"{name} needs one subject map")
         subject = (
-            self._constant(constant)
+            self._constant_term(constant)
             if node is None
-            else self._term(node, "IRI", self._is_new_vocabulary(name))
+            else self._read_term(node, "IRI", self._is_new_vocabulary(name))
         )
         if subject.kind == "Literal":
-            raise self._refuse(f"{name} makes literals of subjects")
-        classes = [] if node is None else self._node(node, "term map").get("class", [])
+            raise self._refusal(f"{name} makes literals of subjects")
+        classes = [] if node is None else self._visit_node(node, "term map").get("class", [])
         pairs = tuple(
             pair
             for node in said.get("predicateObjectMap", [])
-            for pair in self._pairs(node, self._is_new_vocabulary(name))
+            for pair in self._read_predicate_objects(node, self._is_new_vocabulary(name))
         )
         return TriplesMap(name, source, subject, tuple(sorted(map(str, classes))), pairs)
 
@@ -192,13 +192,13 @@ class _Reader:
                 word := next((iri for iri in said if iri.startswith(_SPACES)), None)
             ):
                 self.current_line = self.lines[node]
-                raise self._refuse(f"no triples map leads to {node}, which has <{word}>")
+                raise self._refusal(f"no triples map leads to {node}, which has <{word}>")
 
     def _is_new_vocabulary(self, name: str) -> bool:
         return any(iri.startswith(_NEW) for iri in self.graph[name])
 
-    def _source(self, node: Any) -> LogicalSource:
-        said = self._node(node, "logical source")
+    def _read_source(self, node: Any) -> LogicalSource:
+        said = self._visit_node(node, "logical source")
         source, folder = (
             self._single_value(said, "source", "a logical source"),
             folder_of(self.path),
@@ -207,7 +207,7 @@ class _Reader:
         form = _FORMULATIONS.get(_local_name(given))
         query = self._single_value(said, "query", "a logical source")
         if not isinstance(source, owl.Literal):
-            inner = self._node(source, "source")
+            inner = self._visit_node(source, "source")
             database, file = (
                 self._single_value(inner, "jdbcDSN", "a source"),
                 self._single_value(inner, "path", "a source"),
@@ -219,73 +219,81 @@ class _Reader:
                 folder = Path.cwd()
             if database is not None:
                 if not database.lexical.startswith("jdbc:sqlite:"):
-                    raise self._refuse(
+                    raise self._refusal(
                         f"the database {database.lexical} is not supported; SQLite is"
                     )
                 source, form = owl.Literal(database.lexical.removeprefix("jdbc:sqlite:")), "sql"
             elif file is not None:
                 source = file
             else:
-                raise self._refuse(f"the source {source} has no path")
+                raise self._refusal(f"the source {source} has no path")
         if form is None or (form == "sql" and query is None):
-            raise self._refuse(
+            raise self._refusal(
                 f"the reference formulation <{given}> is not supported"
                 if form is None
                 else "a database needs a query"
             )
         iterator = self._single_value(said, "iterator", "a logical source")
         self.form = form
-        steps = self._path(iterator.lexical) if iterator is not None and form == "json" else ()
+        steps = (
+            self._read_reference(iterator.lexical)
+            if iterator is not None and form == "json"
+            else ()
+        )
         return LogicalSource(
             source.lexical, form, steps, query.lexical if query is not None else "", folder
         )
 
-    def _pairs(self, node: Any, is_new: bool) -> Iterator[tuple[TermMap, TermMap | MappingJoin]]:
-        said = self._node(node, "predicate-object map")
-        predicates = [self._constant(value) for value in said.get("predicate", [])]
-        predicates += [self._term(value, "IRI", is_new) for value in said.get("predicateMap", [])]
-        objects: list[TermMap | MappingJoin] = [
-            self._constant(value) for value in said.get("object", [])
+    def _read_predicate_objects(
+        self, node: Any, is_new: bool
+    ) -> Iterator[tuple[TermMap, TermMap | MappingJoin]]:
+        said = self._visit_node(node, "predicate-object map")
+        predicates = [self._constant_term(value) for value in said.get("predicate", [])]
+        predicates += [
+            self._read_term(value, "IRI", is_new) for value in said.get("predicateMap", [])
         ]
-        objects += [self._object(value, is_new) for value in said.get("objectMap", [])]
+        objects: list[TermMap | MappingJoin] = [
+            self._constant_term(value) for value in said.get("object", [])
+        ]
+        objects += [self._read_object(value, is_new) for value in said.get("objectMap", [])]
         if not predicates or not objects:
-            raise self._refuse("a predicate-object map needs a predicate and an object")
+            raise self._refusal("a predicate-object map needs a predicate and an object")
         for predicate in predicates:
             yield from ((predicate, value) for value in objects)
 
-    def _object(self, node: Any, is_new: bool) -> TermMap | MappingJoin:
+    def _read_object(self, node: Any, is_new: bool) -> TermMap | MappingJoin:
         if not any(_local_name(iri) == "parentTriplesMap" for iri in self.graph.get(str(node), {})):
-            return self._term(node, "", is_new)
-        said = self._node(node, "reference to a triples map")
+            return self._read_term(node, "", is_new)
+        said = self._visit_node(node, "reference to a triples map")
         conditions = []
         for condition in said.get("joinCondition", []):
-            ends = self._node(condition, "join condition")
+            ends = self._visit_node(condition, "join condition")
             child, parent = (
                 self._single_value(ends, name, "a join condition") for name in ("child", "parent")
             )
             if child is None or parent is None:
-                raise self._refuse("a join condition needs a child and a parent")
-            conditions.append((self._path(child.lexical), parent.lexical))
+                raise self._refusal("a join condition needs a child and a parent")
+            conditions.append((self._read_reference(child.lexical), parent.lexical))
         parent = str(self._single_value(said, "parentTriplesMap", "an object map"))
         return MappingJoin(parent, tuple(conditions), self.lines.get(str(node), 0))
 
-    def _constant(self, value: Any) -> TermMap:
+    def _constant_term(self, value: Any) -> TermMap:
         if isinstance(value, owl.Literal):
             return TermMap("Literal", constant=literal_text(value))
         if str(value).startswith("_:"):
-            raise self._refuse("a blank node as constant is not supported")
+            raise self._refusal("a blank node as constant is not supported")
         return TermMap("IRI", constant=f"<{value}>")
 
-    def _term(self, node: Any, usual: str, is_new: bool) -> TermMap:
-        said = self._node(node, "term map")
+    def _read_term(self, node: Any, usual: str, is_new: bool) -> TermMap:
+        said = self._visit_node(node, "term map")
         ways = [name for name in ("template", "reference", "column", "constant") if name in said]
         if len(ways) != 1:
-            raise self._refuse(
+            raise self._refusal(
                 f"a term map needs one of template, reference and constant, not {ways or 'none'}"
             )
         value = self._single_value(said, ways[0], "a term map")
         if ways[0] == "constant":
-            return self._constant(value)
+            return self._constant_term(value)
         datatype, language = (
             self._single_value(said, "datatype", "a term map"),
             self._single_value(said, "language", "a term map"),
@@ -300,27 +308,27 @@ class _Reader:
             )
         )
         if kind not in ("IRI", "BlankNode", "Literal"):
-            raise self._refuse(f"the term type {kind} is not supported")
+            raise self._refusal(f"the term type {kind} is not supported")
         parts = (
-            self._template(value.lexical)
+            self._split_template(value.lexical)
             if ways[0] == "template"
-            else ("", self._path(value.lexical))
+            else ("", self._read_reference(value.lexical))
         )
         tag = language.lexical.lower() if language else ""
         return TermMap(kind, parts, "", str(datatype or ""), tag, is_new, self.current_line)
 
-    def _template(self, text: str) -> tuple[str | Path_, ...]:
+    def _split_template(self, text: str) -> tuple[str | ReferencePath, ...]:
         """Split the template "a{x}b" into text, reference, text. Literal braces are escaped by a
         backslash.
         """
-        found: list[str | Path_] = []
+        found: list[str | ReferencePath] = []
         for i, piece in enumerate(re.split(r"(?<!\\)\{((?:\\.|[^{}\\])*)\}", text)):
             plain = re.sub(r"\\([{}\\])", r"\1", piece)
-            found.append(self._path(plain) if i % 2 else plain)
+            found.append(self._read_reference(plain) if i % 2 else plain)
         return tuple(found[:-1] if found[-1] == "" else found)
 
-    def _path(self, text: str) -> Path_:
+    def _read_reference(self, text: str) -> ReferencePath:
         try:
-            return steps_of(text, self.form)
+            return parse_reference(text, self.form)
         except ValueError as error:
-            raise self._refuse(str(error)) from None
+            raise self._refusal(str(error)) from None

@@ -23,15 +23,15 @@ from shiq.rdf.terms import UnreadableValue
 from shiq.rdf.text_tables import json_records
 from shiq.rdf.triples import Rejects, Triples
 from shiq.rdf.vocabulary import TYPE
-from shiq.rml.model import MappingJoin, Path_, TermMap, TriplesMap, steps_of
+from shiq.rml.model import MappingJoin, ReferencePath, TermMap, TriplesMap, parse_reference
 from shiq.rml.program import (
     MissingValueError,
+    lexical_form,
+    make_term,
     natural_datatype,
     parse_record,
     path_text,
-    rows_of,
-    text_of,
-    value_of,
+    read_source_rows,
     values_at,
 )
 
@@ -69,7 +69,7 @@ class TableMapping:
             for _, value in m.predicate_objects
         )
 
-    def without_tables(self) -> TableMapping:
+    def drop_tables(self) -> TableMapping:
         """This mapping without its table of sources, for one without joins."""
         return replace(self, tables={})
 
@@ -85,7 +85,7 @@ class RowBlock:
     columns: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     records: Sequence[Any] | None = None
 
-    def expand_records(self, iterator: Path_, rejects: Rejects) -> RowBlock:
+    def expand_records(self, iterator: ReferencePath, rejects: Rejects) -> RowBlock:
         """Expand each record to the rows at ``iterator``. A value that has no such parts is
         rejected.
         """
@@ -94,7 +94,7 @@ class RowBlock:
         steps = iterator[1:] if iterator[:1] == (None,) else iterator
         lines, rows = list[int](), list[Any]()
         for line, record in zip(self.lines, self.records):
-            for row in _values_at(record, steps):
+            for row in _values_or_placeholders(record, steps):
                 if isinstance(row, UnreadableValue):
                     rejects.add(f"no rows at {path_text(iterator)}: {row.reason}", line)
                 else:
@@ -102,18 +102,20 @@ class RowBlock:
                     rows.append(row)
         return RowBlock(lines, records=rows)
 
-    def texts(self, paths: Sequence[Path_]) -> Sequence[str | None] | None:
+    def text_column(self, paths: Sequence[ReferencePath]) -> Sequence[str | None] | None:
         """The single column of ``paths`` if it has only texts; else None."""
         if self.records is not None or len(paths) != 1 or len(paths[0]) != 1:
             return None
         column = self.columns[str(paths[0][0])]
         return column if {*map(type, column)} <= {str, type(None)} else None
 
-    def cells(self, path: Path_) -> list[tuple[Cell, ...]]:
+    def cells(self, path: ReferencePath) -> list[tuple[Cell, ...]]:
         """Values of each row at ``path``; an empty value gives none."""
         if self.records is not None:
             return [
-                tuple(_text_of_value(v, path) for v in _values_at(row, path) if v != "")
+                tuple(
+                    _text_of_value(v, path) for v in _values_or_placeholders(row, path) if v != ""
+                )
                 for row in self.records
             ]
         if len(path) == 1:
@@ -128,12 +130,14 @@ class RowBlock:
             ]
         nested = self.columns[str(path[0])]
         return [
-            tuple(_text_of_value(v, path) for v in _values_at(value, path[1:]) if v != "")
+            tuple(
+                _text_of_value(v, path) for v in _values_or_placeholders(value, path[1:]) if v != ""
+            )
             for value in nested
         ]
 
 
-def _values_at(record: Any, path: Path_) -> list[Any]:
+def _values_or_placeholders(record: Any, path: ReferencePath) -> list[Any]:
     """Values at ``path`` as of `values_at`; a placeholder for each value without parts of the next
     kind.
     """
@@ -168,12 +172,12 @@ def _values_at(record: Any, path: Path_) -> list[Any]:
     return found
 
 
-def _text_of_value(value: Any, path: Path_) -> Cell:
+def _text_of_value(value: Any, path: ReferencePath) -> Cell:
     """Text and datatype of a value; None and the reason if it has no text."""
     if isinstance(value, UnreadableValue):
         return None, value.reason
     try:
-        return text_of(value, path), natural_datatype(value)
+        return lexical_form(value, path), natural_datatype(value)
     except MissingValueError as error:
         return None, str(error)
 
@@ -190,12 +194,12 @@ def row_blocks(source: TableSource, wanted: Sequence[str], rejects: Rejects) -> 
         yield RowBlock(lines, dict(zip(wanted, columns)))
 
 
-def columns_wanted(maps: Sequence[TriplesMap]) -> list[str]:
+def referenced_columns(maps: Sequence[TriplesMap]) -> list[str]:
     """Columns that triples maps of one table refer to."""
     return list(dict.fromkeys(str(path[0]) for m in maps for path, _ in references_of(m)))
 
 
-def references_of(triples_map: TriplesMap) -> Iterator[tuple[Path_, int]]:
+def references_of(triples_map: TriplesMap) -> Iterator[tuple[ReferencePath, int]]:
     """References of a triples map with their line in the mapping; of a join, those of the child."""
     for value in (triples_map.subject, *chain.from_iterable(triples_map.predicate_objects)):
         paths = (
@@ -222,8 +226,8 @@ def read_mapped(
         len(triples),
         _MappedTableReader(source, source.mapping, triples, scope, rejects),
     )
-    for block in row_blocks(source, columns_wanted(source.mapping.maps), rejects):
-        reader.read(block)
+    for block in row_blocks(source, referenced_columns(source.mapping.maps), rejects):
+        reader.add_block(block)
         if progress is not None:
             progress(source.name, len(triples) - begun)
     triples.begin_columns("")
@@ -243,7 +247,7 @@ def read_blocks(
         TableSource(name, TableKind.ARROW, None), mapping, triples, scope, rejects
     )
     for block in blocks:
-        reader.read(block)
+        reader.add_block(block)
     triples.begin_columns("")
 
 
@@ -272,25 +276,25 @@ class _MappedTableReader:
         self._partners: dict[MappingJoin, dict[tuple[str, ...], Ids]] = {}
         self._unmatched_joins: dict[MappingJoin, tuple[int, int]] = {}
         self._records = 0
-        self._paths_with_values: set[Path_] = set()
-        self._type = triples.id(TYPE)
+        self._paths_with_values: set[ReferencePath] = set()
+        self._type = triples.id_of(TYPE)
 
     @cached_property
     def _is_ill_typed(self) -> Callable[[owl.Literal], bool]:
         """The test whether a literal is ill-typed."""
         return DataTheory().is_ill_typed
 
-    def read(self, block: RowBlock) -> None:
+    def add_block(self, block: RowBlock) -> None:
         """Add the triples of a block of rows."""
         self._records += len(block.lines)
         for triples_map in self.mapping.maps:
             rows = block.expand_records(triples_map.source.iterator, self.rejects)
             if block.records is not None:
-                self._note_values(triples_map, rows)
+                self._note_paths_with_values(triples_map, rows)
             subjects = self._term_ids(triples_map.subject, rows, self.rejects)
             own = _columns_text(triples_map.subject)
             for iri in triples_map.classes:
-                every = [(self.triples.id(iri),)] * len(subjects)
+                every = [(self.triples.id_of(iri),)] * len(subjects)
                 self._add_triples(rows.lines, subjects, [(self._type,)] * len(subjects), every, own)
             for predicate, value in triples_map.predicate_objects:
                 names = self._term_ids(predicate, rows, self.rejects)
@@ -340,7 +344,7 @@ class _MappedTableReader:
         if len(known) > _REMEMBERED:
             known.clear()
             wrong.clear()
-        column = rows.texts(terms.references)
+        column = rows.text_column(terms.references)
         if column is not None:
             return self._term_ids_of_texts(terms, column, rows, rejects)
         found = []
@@ -397,7 +401,7 @@ class _MappedTableReader:
             try:
                 texts = [_rdf_text(cell) for cell in values]
                 found.append(
-                    self._checked_id(value_of(terms, texts, values[0][1] if by_itself else ""))
+                    self._checked_id(make_term(terms, texts, values[0][1] if by_itself else ""))
                 )
             except ValueError as error:
                 wrong[cells] = str(error)
@@ -414,24 +418,26 @@ class _MappedTableReader:
                 raise ValueError(
                     f"{value.lexical!r} is no value of {value.datatype.replace(owl.XSD, 'xsd:')}"
                 )
-            return self.triples.id(value)
+            return self.triples.id_of(value)
         if value.startswith("_:"):
-            return self.triples.id(f"_:{self.scope}.{value[2:]}")
+            return self.triples.id_of(f"_:{self.scope}.{value[2:]}")
         if value not in self.triples.ids:
             try:
                 ox.NamedNode(value)
             except ValueError as error:
                 raise ValueError(f"{value!r} is no absolute IRI ({error})") from None
-        return self.triples.id(value)
+        return self.triples.id_of(value)
 
     def _constant_id(self, token: str) -> int:
         """Id of a constant term."""
         if token.startswith("<"):
-            return self.triples.id(token[1:-1])
+            return self.triples.id_of(token[1:-1])
         value = next(
             iter(ox.parse(f"<urn:s> <urn:p> {token} .".encode(), format=ox.RdfFormat.N_TRIPLES))
         ).object
-        return self.triples.id(owl.Literal(value.value, value.datatype.value, value.language or ""))
+        return self.triples.id_of(
+            owl.Literal(value.value, value.datatype.value, value.language or "")
+        )
 
     # --- joins ------------------------------------------------------------------------------------
 
@@ -480,7 +486,9 @@ class _MappedTableReader:
             # Of an input they are told where it is read.
             if parent.source.name not in self.mapping.inputs:
                 self._side_rejects.append(rejects)
-            paths = [steps_of(reference, parent.source.form) for _, reference in join.conditions]
+            paths = [
+                parse_reference(reference, parent.source.form) for _, reference in join.conditions
+            ]
             wanted = list(
                 dict.fromkeys(str(path[0]) for path in (*parent.subject.references, *paths))
             )
@@ -502,7 +510,7 @@ class _MappedTableReader:
 
     # --- what is told at the end ------------------------------------------------------------------
 
-    def _note_values(self, triples_map: TriplesMap, rows: RowBlock) -> None:
+    def _note_paths_with_values(self, triples_map: TriplesMap, rows: RowBlock) -> None:
         """Note the paths that have values in some row."""
         unseen = {path for path, _ in references_of(triples_map)} - self._paths_with_values
         self._paths_with_values |= {path for path in unseen if any(rows.cells(path))}
@@ -542,7 +550,7 @@ def _rdf_text(cell: Cell) -> str:
 
 def _database_block(parent: TriplesMap, wanted: Sequence[str]) -> Iterator[RowBlock]:
     """Read the rows of a database as one block."""
-    rows = list(rows_of(parent.source))
+    rows = list(read_source_rows(parent.source))
     yield RowBlock(
         range(1, len(rows) + 1), {name: [row.get(name) for row in rows] for name in wanted}
     )
@@ -558,6 +566,6 @@ def _columns_text(value: TermMap | MappingJoin) -> str:
     return ", ".join(dict.fromkeys(map(_path_label, paths)))
 
 
-def _path_label(path: Path_) -> str:
+def _path_label(path: ReferencePath) -> str:
     """Name of a path in messages: a column by its name."""
     return str(path[0]) if len(path) == 1 else path_text(path)

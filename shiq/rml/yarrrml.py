@@ -19,39 +19,41 @@ from shiq.model.ntriples import literal_term as literal_text
 from shiq.rml.model import (
     LogicalSource,
     MappingJoin,
-    Path_,
+    ReferencePath,
     TermMap,
     TriplesMap,
     folder_of,
     is_resource,
-    steps_of,
+    parse_reference,
 )
 
 #: Long and short names of what each kind of node may say.
 
 
-def _long_names(**names: str) -> dict[str, str]:
+def _names_by_abbreviation(**names: str) -> dict[str, str]:
     """Long name of each of the abbreviations in ``names``."""
     return {name: long for long, of_it in names.items() for name in of_it.split()}
 
 
-_TOP: Final = _long_names(
+_TOP: Final = _names_by_abbreviation(
     prefixes="prefixes",
     base="base",
     sources="sources",
     mappings="mappings mapping m",
     authors="authors",
 )
-_MAPPING: Final = _long_names(
+_MAPPING: Final = _names_by_abbreviation(
     subjects="subjects subject s",
     sources="sources source",
     pairs="predicateobjects predicateobject po",
 )
-_SOURCE: Final = _long_names(
+_SOURCE: Final = _names_by_abbreviation(
     access="access", form="referenceFormulation", iterator="iterator", type="type"
 )
-_PAIR: Final = _long_names(predicates="predicates predicate p", objects="objects object o")
-_OBJECT: Final = _long_names(
+_PAIR: Final = _names_by_abbreviation(
+    predicates="predicates predicate p", objects="objects object o"
+)
+_OBJECT: Final = _names_by_abbreviation(
     value="value v",
     datatype="datatype",
     language="language",
@@ -59,7 +61,7 @@ _OBJECT: Final = _long_names(
     mapping="mapping m",
     conditions="condition conditions",
 )
-_CONDITION: Final = _long_names(function="function f", parameters="parameters pms")
+_CONDITION: Final = _names_by_abbreviation(function="function f", parameters="parameters pms")
 _FORMS: Final = {"csv": "csv", "jsonpath": "json"}
 _KINDS: Final = {"iri": "IRI", "literal": "Literal", "blank": "BlankNode"}
 _PREFIXES: Final = {"rdf": owl.RDF, "rdfs": owl.RDFS, "xsd": owl.XSD, "owl": owl.OWL}
@@ -93,7 +95,7 @@ def read_yarrrml(path: str) -> dict[str, TriplesMap]:
         raise InputError(
             f"{path} cannot be read: {error}", "Name a mapping that can be read, in UTF-8."
         ) from error
-    return _YarrrmlReader(path, root).maps()
+    return _YarrrmlReader(path, root).triples_maps()
 
 
 class _YarrrmlReader:
@@ -162,7 +164,7 @@ class _YarrrmlReader:
 
     # --- triples maps -----------------------------------------------------------------------------
 
-    def maps(self) -> dict[str, TriplesMap]:
+    def triples_maps(self) -> dict[str, TriplesMap]:
         """All triples maps by name."""
         found: dict[str, TriplesMap] = {}
         mappings = self._named_members(self.top.get("mappings"), "mappings")
@@ -242,7 +244,7 @@ class _YarrrmlReader:
                 at, f"the reference formulation {form!r} is not supported; csv and jsonpath are"
             )
         self.form = _FORMS[form.lower()]
-        steps = self._read_path(iterator, at) if iterator and self.form == "json" else ()
+        steps = self._read_reference(iterator, at) if iterator and self.form == "json" else ()
         return LogicalSource(access, self.form, steps, "", folder_of(self.path))
 
     def _predicate_object_pairs(self, node: Any) -> Iterator[tuple[TermMap, TermMap | MappingJoin]]:
@@ -316,7 +318,7 @@ class _YarrrmlReader:
             )
         return kind
 
-    def _read_condition(self, node: Any) -> tuple[Path_, str]:
+    def _read_condition(self, node: Any) -> tuple[ReferencePath, str]:
         """Path of the child and reference of the parent in an equality condition."""
         if node.id == "scalar":
             match = _EQUAL.fullmatch(node.value)
@@ -344,7 +346,7 @@ class _YarrrmlReader:
                 node,
                 "the condition of a join is equal, of str1: $(column here) and str2: $(column there)",
             )
-        return self._read_path(references[0], node), references[1]
+        return self._read_reference(references[0], node), references[1]
 
     def _read_parameter(self, node: Any) -> tuple[str, str]:
         """Name and value of a parameter: str1 belongs to the child, str2 to the parent."""
@@ -388,7 +390,7 @@ class _YarrrmlReader:
         if len(pieces) == 1:
             return self._constant_term(node, kind, pieces[0], datatype, language)
         parts = [
-            self._read_path(re.sub(r"\\(.)", r"\1", x), node) if i % 2 else x
+            self._read_reference(re.sub(r"\\(.)", r"\1", x), node) if i % 2 else x
             for i, x in enumerate(pieces)
         ]
         return TermMap(
@@ -447,9 +449,9 @@ class _YarrrmlReader:
             node, f"{text!r} is no absolute IRI, for {prefix!r} is not among the prefixes: {hint}"
         )
 
-    def _read_path(self, text: str, node: Any) -> Path_:
+    def _read_reference(self, text: str, node: Any) -> ReferencePath:
         """Read the path of a reference. Raises: UsageError."""
         try:
-            return steps_of(text, self.form)
+            return parse_reference(text, self.form)
         except ValueError as error:
             raise self._refusal(node, str(error)) from None

@@ -80,7 +80,7 @@ class VocabularyTable:
 
 
 @cache
-def table(name: str) -> VocabularyTable:
+def load_table(name: str) -> VocabularyTable:
     """Load the table ``name``, one of `NAMES`."""
     raw: dict[str, Any] = json.loads(get_data(__name__, f"{name}.json") or b"")
     first = _INDEX[name]["namespaces"][0]
@@ -107,7 +107,7 @@ def table(name: str) -> VocabularyTable:
 def kind_of(iri: str) -> str:
     """Kind of a term of a known vocabulary; "" for any other term."""
     name = _NAMESPACES.get(iri[: max(iri.rfind("#"), iri.rfind("/")) + 1])
-    return table(name).kinds.get(iri, "") if name else ""
+    return load_table(name).kinds.get(iri, "") if name else ""
 
 
 def table_for_import(imported: str) -> VocabularyTable | None:
@@ -119,7 +119,7 @@ def table_for_import(imported: str) -> VocabularyTable | None:
     name = _ONTOLOGIES.get(
         imported.rstrip("#/").replace("https://www.w3.org/", "http://www.w3.org/")
     )
-    return table(name) if name else None
+    return load_table(name) if name else None
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class VocabularyChoice:
     def kinds_in(self, namespace: str) -> Mapping[str, str]:
         """Kinds of the known terms in a namespace; empty if no table counts."""
         name = _NAMESPACES.get(namespace) if self.is_enabled else None
-        return table(name).kinds if name else {}
+        return load_table(name).kinds if name else {}
 
     def table_for_import(self, imported: str) -> VocabularyTable | None:
         """Find the table of the vocabulary imported as ``imported``; None if no table counts."""
@@ -149,10 +149,10 @@ class VocabularyChoice:
     @property
     def imports(self) -> tuple[str, ...]:
         """Ontology IRIs of the tables in ``named``."""
-        return tuple(table(name).ontologies[0] for name in self.imported_tables)
+        return tuple(load_table(name).ontologies[0] for name in self.imported_tables)
 
 
-def choose(names: Sequence[str]) -> VocabularyChoice:
+def choose_tables(names: Sequence[str]) -> VocabularyChoice:
     """Parse the names of tables, or "none" alone, into a choice. Raises: UsageError.
 
     >>> choose(["skos"]).imports, choose(["none"]).kind_of("http://xmlns.com/foaf/0.1/name")

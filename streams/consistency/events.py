@@ -23,7 +23,7 @@ from shiq.errors import UsageError
 from shiq.model import RDF, Signature
 from shiq.model.clause import DataAtMost
 from shiq.model.roles import Role
-from shiq.rdf.lines import read_texts
+from shiq.rdf.lines import read_statements
 from shiq.rdf.triples import IRI, LITERAL, Triples
 from shiq.streams.consistency.dl_lite import (
     DLLiteView,
@@ -128,7 +128,7 @@ class TripleEncoder:
         """Encode N-Triples statements with their times as columns; report the unusable ones to
         ``tell``.
         """
-        triples = read_texts(texts, lambda at, why: on_unusable(at, "malformed", why, texts[at]))
+        triples = read_statements(texts, lambda at, why: on_unusable(at, "malformed", why, texts[at]))
         rows = _to_column(triples.line) - 1
         parts: list[EventColumns] = []
         subject, predicate, value = (

@@ -22,7 +22,7 @@ from shiq.functional import axiom_text, parse_functional
 from shiq.inputs.catalog import Catalogs, read_catalog
 from shiq.model.walk import parts, signature_of
 from shiq.rdf import read_assertions, read_ontology
-from shiq.rdf.lines import read_texts
+from shiq.rdf.lines import read_statements
 from shiq.rdf.triples import IRI, LITERAL, Triples
 from shiq.streams.discovery.atomsets import (
     ROOT_VARIABLE,
@@ -382,7 +382,7 @@ class AssertionReader:
             """Cache the reason why a text is not a triple."""
             self.cache[texts[at]] = TripleRefusal(reason)
 
-        triples = read_texts(texts, cache_refusal)
+        triples = read_statements(texts, cache_refusal)
         for row, line in enumerate(triples.line):
             self.cache[texts[line - 1]] = self._make_assertion(triples, row)
 

@@ -24,7 +24,7 @@ from shiq.inputs.formats import Format
 from shiq.inputs.sources import FileSource
 from shiq.rdf.json_text import NOWHERE
 from shiq.rdf.jsonld import read_json
-from shiq.rdf.triples import Rejects, Triples, numbered_labels, term_text
+from shiq.rdf.triples import Rejects, Triples, number_labels, term_text
 from shiq.streams.enrichment.knowledge import allow_hint
 from shiq.streams.front.event import EventError, parse_time
 
@@ -187,7 +187,7 @@ def parse_jsonld_record(
         source = _InMemoryDocument(
             "the record", Path(), Format.JSONLD, content=document.encode("utf-8", "surrogatepass")
         )
-        read_json(source, triples, numbered_labels("e"), rejects, catalog)
+        read_json(source, triples, number_labels("e"), rejects, catalog)
     except InputError as error:
         raise EventError(error.message, t, name) from None
     except (ValueError, RecursionError) as error:

@@ -27,14 +27,14 @@ from shiq import model as owl
 from shiq.answers.verdict import Verdict
 from shiq.deprecation import RenamedAttribute
 from shiq.model.walk import parts
-from shiq.rml.model import TYPE, MappingJoin, Path_, Statement, TermMap
+from shiq.rml.model import TYPE, MappingJoin, ReferencePath, Statement, TermMap
 from shiq.rml.program import (
+    JsonNumber,
     MappingProgram,
     MissingValueError,
-    Number,
+    lexical_form,
+    make_token,
     natural_datatype,
-    term_of,
-    text_of,
 )
 from shiq.streams.enrichment.key import CountedValue, IllTypedError, KeyMaker
 from shiq.streams.enrichment.knowledge import StaticKnowledge
@@ -188,7 +188,7 @@ class SampleRecords:
     program: MappingProgram
     keys: KeyMaker
     knowledge: StaticKnowledge
-    _choices: dict[Path_, dict[Any, None]] = field(default_factory=dict)
+    _choices: dict[ReferencePath, dict[Any, None]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         terms = list(self._find_record_terms())
@@ -281,7 +281,7 @@ class SampleRecords:
         }
         return frozenset(found)
 
-    def _find_record_terms(self) -> Iterator[tuple[Path_, TermMap, str]]:
+    def _find_record_terms(self) -> Iterator[tuple[ReferencePath, TermMap, str]]:
         """Yield the term maps whose terms vary by record: path of the row, term map, predicate (""
         for a subject).
         """
@@ -296,7 +296,7 @@ class SampleRecords:
                 elif isinstance(value, TermMap):
                     yield base, value, predicate.constant
 
-    def _find_record_joins(self) -> Iterator[tuple[Path_, MappingJoin]]:
+    def _find_record_joins(self) -> Iterator[tuple[ReferencePath, MappingJoin]]:
         """Yield the joins of the mapping, with the path of the row."""
         for triples_map in self.program.maps:
             iterator = triples_map.source.iterator
@@ -316,7 +316,7 @@ class SampleRecords:
         return sorted(token[1:-1] for token in self.keys.fixed_tokens if token[:1] == "<")
 
     def _add_sample_values(
-        self, base: Path_, term: TermMap, found: Iterable[Sequence[Any]]
+        self, base: ReferencePath, term: TermMap, found: Iterable[Sequence[Any]]
     ) -> None:
         """Add sample values for the references of a term map."""
         paths = _reference_paths(base, term)
@@ -342,8 +342,10 @@ class SampleRecords:
                 else (text,)
             ):
                 try:
-                    token = term_of(
-                        term, [text_of(value, ())], natural_datatype(value) if by_itself else ""
+                    token = make_token(
+                        term,
+                        [lexical_form(value, ())],
+                        natural_datatype(value) if by_itself else "",
                     )
                     said = self.keys.normalise_statement(predicate, token)
                 except (UnkeyableEventError, IllTypedError):
@@ -357,7 +359,7 @@ class SampleRecords:
                     yield (value,)
 
 
-def _reference_paths(base: Path_, term: TermMap) -> list[Path_]:
+def _reference_paths(base: ReferencePath, term: TermMap) -> list[ReferencePath]:
     """Paths of the references in a term map."""
     return [(*base, *part) for part in term.parts if not isinstance(part, str)]
 
@@ -390,12 +392,12 @@ def _json_values(text: str) -> Iterator[Any]:
     """Yield the JSON values (text, number, boolean) that a mapping reads as this text."""
     yield text
     if re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?", text):
-        yield Number(text)
+        yield JsonNumber(text)
     if text in ("true", "false"):
         yield text == "true"
 
 
-def _set_value(held: Any, path: Path_, value: Any) -> Any:
+def _set_value(held: Any, path: ReferencePath, value: Any) -> Any:
     """Copy of a record with ``value`` at ``path``."""
     if not path:
         return value

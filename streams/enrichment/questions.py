@@ -14,15 +14,15 @@ from typing import Any, Final, NamedTuple
 from shiq import model as owl
 from shiq.answers.verdict import Verdict
 from shiq.inputs.catalog import Catalog, read_catalog
-from shiq.rml.model import TYPE, MappingJoin, Path_, Statement, TermMap, TriplesMap
+from shiq.rml.model import TYPE, MappingJoin, ReferencePath, Statement, TermMap, TriplesMap
 from shiq.rml.program import (
+    JsonNumber,
     MappingProgram,
     MissingValueError,
-    Number,
+    lexical_form,
+    make_token,
     natural_datatype,
     parse_record,
-    term_of,
-    text_of,
 )
 from shiq.streams.enrichment.answers import EnrichedEvent
 from shiq.streams.enrichment.cache import CacheEntry
@@ -270,7 +270,9 @@ def _parse_record_time(raw: dict[str, Any], unit: str) -> int | None:
     t = raw.get("t")
     try:
         return (
-            None if t is None else parse_time({"t": int(t) if isinstance(t, Number) else t}, unit)
+            None
+            if t is None
+            else parse_time({"t": int(t) if isinstance(t, JsonNumber) else t}, unit)
         )
     except ValueError:
         return None
@@ -435,7 +437,7 @@ def _make_token_function(
             """Token of an IRI with a fixed prefix and a plain value."""
             text = row[name]
             if type(text) is not str or not text.isascii() or not text.isalnum():
-                return term_of(term, [_row_text(row, path)])
+                return make_token(term, [_row_text(row, path)])
             return f"{begun}{text}>"
 
         return make_short_iri
@@ -453,25 +455,27 @@ def _make_token_function(
             """Token of a number."""
             text = row[name]
             return (
-                f'"{text}{end}' if type(text) is Number else term_of(term, [_row_text(row, path)])
+                f'"{text}{end}'
+                if type(text) is JsonNumber
+                else make_token(term, [_row_text(row, path)])
             )
 
         return (
             make_number
             if term.datatype != owl.XSD + "string"
-            else lambda row: term_of(term, [_row_text(row, path)])
+            else lambda row: make_token(term, [_row_text(row, path)])
         )
     by_itself = (
         term.has_natural_datatype and len(paths) == 1 and not term.datatype and not term.language
     )
-    return lambda row: term_of(
+    return lambda row: make_token(
         term,
         [_row_text(row, path) for path in paths],
         natural_datatype(_row_value(row, paths[0])) if by_itself else "",
     )
 
 
-def _row_value(row: Any, path: Path_) -> Any:
+def _row_value(row: Any, path: ReferencePath) -> Any:
     """Value at a path of a row. Raises: LookupError."""
     for step in path:
         row = row[step]
@@ -480,6 +484,6 @@ def _row_value(row: Any, path: Path_) -> Any:
     return row
 
 
-def _row_text(row: Any, path: Path_) -> str:
+def _row_text(row: Any, path: ReferencePath) -> str:
     """Text of the value at a path of a row."""
-    return text_of(_row_value(row, path), path)
+    return lexical_form(_row_value(row, path), path)

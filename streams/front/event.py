@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any, Final, NamedTuple
 
-from shiq.rml.model import RepeatedMemberError, unique_members
+from shiq.rml.model import RepeatedMemberError, require_unique_members
 
 # One record of a source, as it came.
 
@@ -181,5 +181,5 @@ def _refuse_nan(text: str) -> None:
 
 #: What `json.JSONDecoder.decode` calls.
 _SCAN_JSON: Final[Any] = json.JSONDecoder(
-    object_pairs_hook=unique_members, parse_constant=_refuse_nan
+    object_pairs_hook=require_unique_members, parse_constant=_refuse_nan
 ).scan_once  # type: ignore[attr-defined]

@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 from shiq.errors import OperationalError, UsageError
-from shiq.files import read_secret
+from shiq.files import resolve_secret
 from shiq.streams.front.event import Record
 
 #: Whose values are never shown.
@@ -181,7 +181,7 @@ def parse_kafka_options(texts: Iterable[str]) -> KafkaOptions:
         if key in found:
             raise UsageError(f"--source-option {key} is given twice", "Give it once.")
         found[key] = (
-            read_secret(value, f"--source-option {key}") if _IS_SECRET.search(key) else value
+            resolve_secret(value, f"--source-option {key}") if _IS_SECRET.search(key) else value
         )
         if (
             key in _SPARK_KEYS

@@ -23,7 +23,7 @@ from typing import Any, BinaryIO, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
 from shiq.errors import InputError, OperationalError, UsageError
-from shiq.inputs.compression import MAGIC_BYTES, packing_of
+from shiq.inputs.compression import MAGIC_BYTES, compression_of
 from shiq.inputs.formats import Format
 from shiq.inputs.sources import FileSource, TableSource, table_kind
 from shiq.streams.front.event import EventError, Record, parse_time
@@ -149,7 +149,7 @@ class LinesFileSource:
     def read(self, follow: bool) -> Iterator[Record]:
         """Yield the lines after ``position``; with ``follow`` wait for more."""
         with open(self.path, "rb") as stream:
-            packing = packing_of(stream.read(MAGIC_BYTES))
+            packing = compression_of(stream.read(MAGIC_BYTES))
         if packing is None:
             yield from self._read_unpacked(follow)
             return

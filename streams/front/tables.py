@@ -11,7 +11,7 @@ from shiq.errors import InputError, OperationalError
 from shiq.files import report_write_errors
 from shiq.inputs.sources import TableSource
 from shiq.rdf.tables import BATCH_ROWS, TableFile, open_parquet, table_files
-from shiq.rdf.terms import line_of
+from shiq.rdf.terms import quad_line
 from shiq.streams.front.event import Event
 
 _TRIPLES, _ATOMS = ("s", "p", "o", "t"), ("atom", "t")
@@ -72,7 +72,7 @@ def event_from_row(values: dict[str, Any], t: int) -> Event:
     identifier = None if values.get("id") is None else str(values["id"])
     if "atom" in values:
         return Event(t, atoms=(str(values["atom"]),), id=identifier)
-    return Event(t, (line_of(values["s"], values["p"], values["o"]),), id=identifier)
+    return Event(t, (quad_line(values["s"], values["p"], values["o"]),), id=identifier)
 
 
 # Rows as tables: one Parquet file, or a Delta table to which each flush adds a commit.

@@ -50,7 +50,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from shiq.columns.arrays import Ints, distinct
+from shiq.columns.arrays import Ints, distinct_with_inverse
 from shiq.deprecation import RenamedAttribute, accept_old_arguments
 from shiq.streams.rules.plan import Conjunct, JoinPlan, Planner, StreamingPattern
 from shiq.streams.rules.relations import (
@@ -239,7 +239,7 @@ class PointRows:
         """Array of the constants with these integer codes."""
         if not len(codes) or int(codes.max()) < FIRST_CODE:
             return codes
-        numbers, inverse, _ = distinct(codes)
+        numbers, inverse, _ = distinct_with_inverse(codes)
         found = np.empty(len(numbers), object)
         found[:] = decode_codes(self.values, numbers)
         return found[inverse]

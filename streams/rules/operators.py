@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from shiq.columns.arrays import Ints, distinct, row_codes
+from shiq.columns.arrays import Ints, distinct_with_inverse, row_codes
 from shiq.errors import InputError
 from shiq.streams.rules.plan import (
     COUNTED,
@@ -576,7 +576,7 @@ class StepContext:
         for parts in tuples.values():
             joined = [np.concatenate(columns) for columns in zip(*parts)]
             if len(joined[0]):
-                example = distinct(row_codes(*joined))[2]
+                example = distinct_with_inverse(row_codes(*joined))[2]
                 groups.append(joined[0][example])
                 firsts.append(joined[1][example])
         value, has_value = aggregate_groups(

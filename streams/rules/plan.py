@@ -18,7 +18,7 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from shiq.columns.arrays import Ints, distinct, row_codes
+from shiq.columns.arrays import Ints, distinct_with_inverse, row_codes
 from shiq.streams.rules.relations import NO_ROWS, Flags, distinct_row_indexes
 from shiq.streams.rules.safety import literal_terms, variable_occurrences
 from shiq.streams.rules.syntax import (
@@ -557,7 +557,7 @@ def distinct_rows(columns: Sequence[Ints], count: int) -> tuple[list[Ints], Ints
         return [], np.zeros(count, np.int64)
     if not count:
         return list(columns), NO_ROWS
-    _, inverse, example = distinct(row_codes(*columns))
+    _, inverse, example = distinct_with_inverse(row_codes(*columns))
     return [column[example] for column in columns], inverse
 
 

@@ -26,7 +26,7 @@ from typing import Any, Final
 
 from shiq.datatypes.datatype_map import ill_typed_reason
 from shiq.model import RDF, XSD, Literal
-from shiq.rml.model import unique_members
+from shiq.rml.model import require_unique_members
 from shiq.streams.front.event import (
     Event,
     EventError,
@@ -356,7 +356,7 @@ def parse_record(record: Record, unit: str = "sec") -> Event:
 def _parse_row(text: str) -> dict[str, Any] | None:
     """Parse a JSON record that is an output row of another stream command; None for anything else."""
     try:
-        row = json.loads(text, object_pairs_hook=unique_members)
+        row = json.loads(text, object_pairs_hook=require_unique_members)
     except (ValueError, RecursionError):
         return None
     is_row = isinstance(row, dict) and (

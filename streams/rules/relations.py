@@ -21,7 +21,14 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from shiq.columns.arrays import Ints, distinct, numpy_ints, row_codes, runs, unique
+from shiq.columns.arrays import (
+    Ints,
+    distinct_with_inverse,
+    numpy_ints,
+    row_codes,
+    run_bounds,
+    unique,
+)
 from shiq.streams.rules.syntax import (
     COMPARISONS,
     INTEGER_LIMIT,
@@ -65,7 +72,7 @@ class SortedRun:
         """
         key = _hash_keys(columns) if self.pack is None else _pack_keys(columns, self.pack)
         if self.starts is None:
-            return runs(self.keys, key)
+            return run_bounds(self.keys, key)
         return self.starts[key], self.starts[key + 1]
 
     @cached_property
@@ -343,7 +350,7 @@ def distinct_row_indexes(columns: Columns) -> Ints:
     code = columns[0] if len(columns) == 1 else row_codes(*columns)
     low, high = int(code.min()), int(code.max())
     if high - low > _TABLE_SPREAD * len(code):
-        return distinct(code)[2]
+        return distinct_with_inverse(code)[2]
     example = np.full(high - low + 1, -1, np.int64)
     example[code - low] = np.arange(len(code))
     found: Ints = example[example >= 0]
@@ -438,7 +445,7 @@ class ConstantDictionary:
         if all(not len(column) or int(column.max()) < FIRST_CODE for column in columns):
             return columns
         joined = np.concatenate(columns)
-        found, inverse, _ = distinct(joined)
+        found, inverse, _ = distinct_with_inverse(joined)
         keys = [constant_sort_key(value) for value in self.decode_constants(found)]
         rank = np.empty(len(found), np.int64)
         rank[sorted(range(len(keys)), key=keys.__getitem__)] = np.arange(len(found))

@@ -24,7 +24,7 @@ from shiq.answers.verdict import Verdict
 from shiq.columns.arrays import (
     array_table,
     concatenate,
-    distinct,
+    distinct_with_inverse,
     is_in,
     is_row_in,
     matching_rows,
@@ -730,7 +730,7 @@ def test_column_functions_against_plain_ones(seed: int) -> None:
     span = int(rng.choice([1, 5, 1000, 1 << 40]))
     values, others = (rng.integers(-span, span + 1, int(rng.integers(0, 60))) for _ in range(2))
     assert unique(values).tolist() == sorted(set(values.tolist()))
-    found, which, example = distinct(values)
+    found, which, example = distinct_with_inverse(values)
     assert found[which].tolist() == values.tolist() and values[example].tolist() == found.tolist()
     rows = list(zip(values.tolist(), values[::-1].tolist(), (values * 3).tolist()))
     codes = row_codes(values, values[::-1], values * 3).tolist()

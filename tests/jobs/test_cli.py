@@ -15,7 +15,7 @@ from command_line import Called, shiq
 
 from shiq.errors import UsageError
 from shiq.jobs.checking.options import Options
-from shiq.jobs.store import place_of
+from shiq.jobs.store import parse_location
 
 TBOX = """@prefix : <urn:t#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
@@ -304,12 +304,12 @@ def test_an_address_of_an_unknown_kind_is_refused_and_makes_no_folder(
 
 
 def test_a_place_is_a_path_or_the_address_of_one(folder: Path) -> None:
-    assert place_of("kg") == Path("kg")
-    assert place_of("a:/b") == Path("a:/b")
-    assert place_of(f"file://{folder}/k%20g") == folder / "k g"
+    assert parse_location("kg") == Path("kg")
+    assert parse_location("a:/b") == Path("a:/b")
+    assert parse_location(f"file://{folder}/k%20g") == folder / "k g"
     for named in ("ftp://graph/kg", "file://server/kg", Path("ftp://graph/kg")):
         with pytest.raises(UsageError, match="cannot lie there"):
-            place_of(named)
+            parse_location(named)
 
 
 def test_a_panic_of_a_library_is_no_inconsistency(

@@ -19,7 +19,7 @@ from shiq.api import index
 from shiq.errors import InputError, OperationalError, UsageError
 from shiq.jobs.gate import gate
 from shiq.jobs.spark import session_tables as lake_tables
-from shiq.rdf.delta_changes import feeds_of
+from shiq.rdf.delta_changes import newest_versions
 from tests.command_line import shiq as command
 from tests.tools.lake_jars import absent
 
@@ -142,7 +142,7 @@ def test_columns_mapped_by_an_older_protocol_are_refused(
     ]
     (log / f"{0:020}.json").write_text("\n".join(map(json.dumps, actions)))
     # Which version an index takes is in its log, whoever reads the rows.
-    assert [*feeds_of([tmp_path / "t"]).values()] == [0]
+    assert [*newest_versions([tmp_path / "t"]).values()] == [0]
     refused_by_files(tbox, tmp_path / "t", "local")
     monkeypatch.setattr(lake_tables, "obtain_session", lambda *_, **__: NoDelta())
     refused_by_files(tbox, tmp_path / "t", "spark")

@@ -22,7 +22,7 @@ from shiq.answers.verdict import Verdict
 from shiq.api import index
 from shiq.api import open_store as open_session
 from shiq.errors import OperationalError, StoreError, UsageError
-from shiq.jobs.store import Store, open_store, place_of, write
+from shiq.jobs.store import Store, open_store, parse_location, write
 from shiq.jobs.store.files import MANIFEST, DataFile, describe_file
 from shiq.jobs.store.manifest import read_manifest
 from shiq.jobs.store.table import BlockReader
@@ -59,25 +59,25 @@ def forgotten() -> None:
 def overwritten(place: Remote, name: str, content: bytes, folder: Path) -> None:
     """Another content for the file ``name``, behind the store's back."""
     (folder / "other").write_bytes(content)
-    place._put(name, folder / "other")
-    place.forget(name)
+    place._upload_file(name, folder / "other")
+    place.drop_cached(name)
 
 
 def test_a_place_is_named_alike_by_whatever_names_it() -> None:
-    place = place_of("s3a://graph/kg/")
+    place = parse_location("s3a://graph/kg/")
     assert (place, str(place), place.absolute()) == (
-        place_of("s3://graph/kg"),
+        parse_location("s3://graph/kg"),
         "s3://graph/kg",
         place,
     )
-    assert place_of(place) is not None and pickle.loads(pickle.dumps(place)) == place
+    assert parse_location(place) is not None and pickle.loads(pickle.dumps(place)) == place
     assert place / "store.json" == "s3://graph/kg/store.json"
     assert (
-        str(place_of("abfs://c@account.dfs.core.windows.net/kg"))
+        str(parse_location("abfs://c@account.dfs.core.windows.net/kg"))
         == "abfss://c@account.dfs.core.windows.net/kg"
     )
     assert (
-        place_of("hdfs://name:8020/graphs/kg/") / "store.json"
+        parse_location("hdfs://name:8020/graphs/kg/") / "store.json"
         == "hdfs://name:8020/graphs/kg/store.json"
     )
     for named in (
@@ -88,7 +88,7 @@ def test_a_place_is_named_alike_by_whatever_names_it() -> None:
         "ftp://host/kg",
     ):
         with pytest.raises(UsageError):
-            place_of(named)
+            parse_location(named)
 
 
 @pytest.mark.parametrize(
@@ -97,9 +97,9 @@ def test_a_place_is_named_alike_by_whatever_names_it() -> None:
 def test_an_address_that_would_be_read_as_that_of_another_store_is_refused(name: str) -> None:
     """`kg#1` and `kg?1` were `kg`: indexing into one replaced the other."""
     with pytest.raises(UsageError, match="another store"):
-        place_of(f"s3://graph/{name}")
+        parse_location(f"s3://graph/{name}")
     for good in ("kg", "my kg", "kgü", "a..b", ".hidden", "a=1/b@c~d"):
-        assert str(place_of(f"s3://graph/{good}/")) == f"s3://graph/{good}"
+        assert str(parse_location(f"s3://graph/{good}/")) == f"s3://graph/{good}"
 
 
 def test_an_endpoint_without_http_is_said_to_be_wrong(
@@ -219,9 +219,9 @@ def test_a_session_reads_copies_and_sees_what_others_commit(bucket: Bucket) -> N
             session.check(abox_of([ClassAssertion(PERSON, "urn:t#p3")])).verdict
             is Verdict.INCONSISTENT
         )
-    for name, _ in [*bucket.names()]:
+    for name, _ in [*bucket.files_with_times()]:
         if name != MANIFEST:
-            bucket._delete(name)
+            bucket._delete_file(name)
     with open_session(str(bucket)) as session:
         assert (
             session.check(abox_of([ClassAssertion(PERSON, "urn:t#p3")])).verdict
@@ -241,13 +241,13 @@ def test_copies_stay_within_their_bound(
     whole = said(held)
     with open_store(bucket) as store:
         assert said(store) == whole
-    left = copies.copies()
+    left = copies.shared_cache()
     assert (
         0 < sum(path.stat().st_size for path in left.folder.rglob("*") if path.is_file()) <= 24_000
     )
     monkeypatch.setenv("SHIQ_CACHE_SIZE", "much")
     with pytest.raises(UsageError, match="SHIQ_CACHE_SIZE"):
-        copies.copies()
+        copies.shared_cache()
 
 
 def test_large_files_come_in_parts(
@@ -287,7 +287,7 @@ def test_a_damaged_copy_is_noticed_and_fetched_anew(held: Store, bucket: Bucket)
     whole = said(held)
     for table in ("individuals", "half_edges", "elements"):
         file = held.manifest.tables[table].files[0]
-        copy = bucket.blocks(file.path, [0], file.bytes)[0]
+        copy = bucket.fetch_blocks(file.path, [0], file.bytes)[0]
         content = bytearray(copy.read_bytes())
         content[len(content) // 2] ^= 1
         copy.write_bytes(content)
@@ -300,7 +300,7 @@ def test_a_damaged_copy_is_noticed_and_fetched_anew(held: Store, bucket: Bucket)
         assert said(store) == whole
     for table in ("individuals", "half_edges", "elements"):
         file = held.manifest.tables[table].files[0]
-        copy = bucket.blocks(file.path, [0], file.bytes)[0]
+        copy = bucket.fetch_blocks(file.path, [0], file.bytes)[0]
         copy.write_bytes(bytes([*copy.read_bytes()[:-1], 7]))
     # Each run would notice one of them.
     with pytest.raises(StoreError) as told, open_store(bucket) as store:
@@ -377,12 +377,12 @@ def test_a_lost_answer_is_no_other_writer(
 _WRITER = """
 import sys
 sys.path[:0] = {paths!r}
-from shiq.jobs.store import open_store, place_of
+from shiq.jobs.store import open_store, parse_location
 from shiq.jobs.store.upkeep import commit
 from shiq.model.abox import abox_of
 from shiq.errors import StoreError
 from people import people
-place, first = place_of(sys.argv[1]), int(sys.argv[2])
+place, first = parse_location(sys.argv[1]), int(sys.argv[2])
 identity = open_store(place).identity
 print("ready", flush=True)
 sys.stdin.readline()
@@ -473,7 +473,7 @@ def test_what_a_build_that_died_left_is_kept_for_a_week(
         with monkeypatch.context() as later:
             later.setattr(time, "time", lambda now=time.time, days=days: now() + days * 24 * 3600)
             compact(bucket)
-        assert (name in {found for found, _ in bucket.names()}) is is_there
+        assert (name in {found for found, _ in bucket.files_with_times()}) is is_there
 
 
 def test_files_stay_for_a_week_after_the_last_snapshot_that_needs_them(
@@ -495,7 +495,7 @@ def test_files_stay_for_a_week_after_the_last_snapshot_that_needs_them(
     assert verify_store(bucket).files > 20
     with pytest.raises(StoreError):
         set(Store(bucket, held.manifest).export())
-    left = {name for name, _ in bucket.names()}
+    left = {name for name, _ in bucket.files_with_times()}
     assert held.manifest.tables["individuals"].files[0].path not in left
     assert {
         file.path for table in read_manifest(bucket).tables.values() for file in table.files
@@ -562,13 +562,13 @@ def test_blocks_that_are_wanted_come_in_few_requests(
     bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file, content = _scattered(bucket, 40 * BLOCK + 7)
-    requests, real = list[tuple[int, int]](), Bucket._range
+    requests, real = list[tuple[int, int]](), Bucket._read_range
 
     def counted(self: Bucket, name: str, start: int, end: int) -> bytes:
         requests.append((start, end))
         return real(self, name, start, end)
 
-    monkeypatch.setattr(Bucket, "_range", counted)
+    monkeypatch.setattr(Bucket, "_read_range", counted)
     reader = BlockReader(bucket, file)
     wanted = [
         (0, 5),
@@ -599,7 +599,7 @@ def test_blocks_that_are_wanted_come_in_few_requests(
 
 def test_a_damaged_block_goes_and_is_fetched_anew(bucket: Bucket, tmp_path: Path) -> None:
     file, content = _scattered(bucket, 3 * BLOCK)
-    copy = bucket.blocks(file.path, [0, 1, 2], file.bytes)[1]
+    copy = bucket.fetch_blocks(file.path, [0, 1, 2], file.bytes)[1]
     copy.write_bytes(bytes(BLOCK))
     reader = BlockReader(bucket, file)
     with pytest.raises(StoreError, match="the copy of a file"):
@@ -614,7 +614,7 @@ def test_a_damaged_block_goes_and_is_fetched_anew(bucket: Bucket, tmp_path: Path
 def test_a_check_of_a_large_store_fetches_little_of_it(
     bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fetched, real = [0], Bucket._range
+    fetched, real = [0], Bucket._read_range
 
     def counted(self: Bucket, name: str, start: int, end: int) -> bytes:
         fetched[0] += end - start
@@ -626,7 +626,7 @@ def test_a_check_of_a_large_store_fetches_little_of_it(
         file.bytes for table in read_manifest(bucket).tables.values() for file in table.files
     )
     forgotten()
-    monkeypatch.setattr(Bucket, "_range", counted)
+    monkeypatch.setattr(Bucket, "_read_range", counted)
     with open_session(str(bucket)) as session:
         assert (
             session.check(abox_of([ClassAssertion(COMPANY, "urn:t#p7")])).verdict

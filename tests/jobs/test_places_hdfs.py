@@ -56,14 +56,16 @@ def test_numbers_that_count_no_more_go_after_a_day(
         store = commit(
             hdfs, abox_of(people(20 + turn, 21 + turn)), abox_of([]), checked=store.identity
         )
-    assert hdfs.stamp(MANIFEST) == "4"
+    assert hdfs.version_stamp(MANIFEST) == "4"
     for stale in ("", "1", "3"):
         with pytest.raises(StoreError, match="another writer"):
             hdfs.compare_and_swap(MANIFEST, "{}", stale)
     # One that looked before the others came, and is as late as can be.
-    asked, real = iter(["2"]), Hdfs.stamp
+    asked, real = iter(["2"]), Hdfs.version_stamp
     with monkeypatch.context() as late, pytest.raises(StoreError, match="another writer"):
-        late.setattr(Hdfs, "stamp", lambda self, name: next(asked, None) or real(self, name))
+        late.setattr(
+            Hdfs, "version_stamp", lambda self, name: next(asked, None) or real(self, name)
+        )
         hdfs.compare_and_swap(MANIFEST, "{}", "2")
     monkeypatch.setattr(time, "time", lambda now=time.time: now() + 25 * 3600)
     store = commit(hdfs, abox_of(people(30, 31)), abox_of([]), checked=store.identity)
@@ -78,10 +80,10 @@ def test_numbers_that_count_no_more_go_after_a_day(
 def test_a_folder_is_cleared(hdfs: Hdfs, tmp_path: Path) -> None:
     (tmp_path / "one").write_bytes(b"1")
     for name in ("building/a/b", "building/c", "tables/d"):
-        hdfs._put(name, tmp_path / "one")
+        hdfs._upload_file(name, tmp_path / "one")
     for _ in range(2):
-        hdfs.clear("building")
-        assert [name for name, _ in hdfs.names()] == ["tables/d"]
+        hdfs.remove_folder("building")
+        assert [name for name, _ in hdfs.files_with_times()] == ["tables/d"]
 
 
 def test_a_name_node_that_does_not_answer_is_said(

@@ -43,7 +43,7 @@ def test_a_build_comes_to_the_store_of_a_folder(
     with open_store(bucket) as store:
         assert_equal(store, theirs)
     assert verify_store(bucket).files >= len(theirs.manifest.documents)
-    assert not [name for name, _ in bucket.names() if name.startswith("building")]
+    assert not [name for name, _ in bucket.files_with_times() if name.startswith("building")]
 
 
 @pytest.fixture(params=["bucket", pytest.param("hdfs", marks=[pytest.mark.hdfs, pytest.mark.slow])])
@@ -115,7 +115,7 @@ def test_a_worker_that_is_killed_changes_nothing(place: Bucket | Hdfs, tmp_path:
     assert made.returncode == 0, made.stderr
     with open_store(place) as ours, open_store(tmp_path / "kg") as theirs:
         assert_equal(ours, theirs)
-    assert not [name for name, _ in place.names() if name.startswith("building")]
+    assert not [name for name, _ in place.files_with_times() if name.startswith("building")]
 
 
 def on_two_workers(*command: str) -> None:

@@ -18,7 +18,7 @@ from shiq.errors import StoreError, UsageError
 from shiq.jobs.store import open_store, write
 from shiq.jobs.store.replacing import StandingStore, claim_place, find_store_at
 from shiq.model.abox import individuals_of
-from shiq.remote.place import Place
+from shiq.remote.place import StoreLocation
 from tests.command_line import Called, shiq
 
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
@@ -48,15 +48,15 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         pytest.param("hdfs", marks=pytest.mark.scale),
     ]
 )
-def place(request: pytest.FixtureRequest, files: Path) -> Place:
+def place(request: pytest.FixtureRequest, files: Path) -> StoreLocation:
     return files / "kg" if request.param == "folder" else request.getfixturevalue(request.param)
 
 
-def called(place: Place, *arguments: str) -> Called:
+def called(place: StoreLocation, *arguments: str) -> Called:
     return shiq("index", "-t", "t.ofn", "-s", place, *arguments, "-q", "--reasoner", "own")
 
 
-def held(place: Place) -> tuple[str, int, str]:
+def held(place: StoreLocation) -> tuple[str, int, str]:
     """What a store holds: its assertions, its snapshot and its verdict."""
     with open_store(place) as store:
         individuals = {
@@ -70,7 +70,7 @@ def held(place: Place) -> tuple[str, int, str]:
         )
 
 
-def test_a_store_that_is_there_stays_unless_it_is_to_be_replaced(place: Place) -> None:
+def test_a_store_that_is_there_stays_unless_it_is_to_be_replaced(place: StoreLocation) -> None:
     assert called(place, "tom.nt").returncode == 0
     before = held(place)
     for file in ("kit.nt", "bad.nt", "missing.nt"):
@@ -85,7 +85,7 @@ def test_a_store_that_is_there_stays_unless_it_is_to_be_replaced(place: Place) -
     assert held(place) == ("urn:t#kit", 2, "consistent")
 
 
-def test_a_worse_base_takes_its_place_only_always(place: Place) -> None:
+def test_a_worse_base_takes_its_place_only_always(place: StoreLocation) -> None:
     assert called(place, "tom.nt").returncode == 0
     before, opened = held(place), open_store(place)
     for code, file, text in ((1, "bad.nt", "inconsistent"), (3, "open.nt", "undetermined")):
@@ -114,7 +114,7 @@ def test_a_worse_base_takes_its_place_only_always(place: Place) -> None:
 
 
 def test_the_old_store_is_asked_until_the_new_one_is_complete(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    place: StoreLocation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert called(place, "tom.nt").returncode == 0
     met = []
@@ -133,7 +133,7 @@ def test_the_old_store_is_asked_until_the_new_one_is_complete(
         assert held(place)[1] == 2
 
 
-def test_a_first_store_is_made_whatever_the_verdict_is(place: Place) -> None:
+def test_a_first_store_is_made_whatever_the_verdict_is(place: StoreLocation) -> None:
     assert called(place, "bad.nt").returncode == 1
     assert held(place)[1:] == (1, "inconsistent")
 
@@ -180,7 +180,7 @@ def test_reports_of_an_earlier_run_stay_where_nothing_is_done(files: Path) -> No
 
 
 def test_what_fails_on_the_way_leaves_the_old_store(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    place: StoreLocation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert called(place, "tom.nt").returncode == 0
     before = held(place)
@@ -197,7 +197,7 @@ def test_what_fails_on_the_way_leaves_the_old_store(
     assert held(place)[0] == "urn:t#kit"
 
 
-def test_what_was_put_there_meanwhile_stays(place: Place, files: Path) -> None:
+def test_what_was_put_there_meanwhile_stays(place: StoreLocation, files: Path) -> None:
     """Two builds, neither of which saw the other's store before it began."""
     earlier = claim_place(place, False)
     assert called(place, "tom.nt").returncode == 0
@@ -213,7 +213,7 @@ def test_what_was_put_there_meanwhile_stays(place: Place, files: Path) -> None:
 @pytest.mark.scale
 @pytest.mark.parametrize("kind", ["bucket", "hdfs"])
 def test_no_store_lies_in_another(kind: str, files: Path, request: pytest.FixtureRequest) -> None:
-    outer: Place = request.getfixturevalue(kind)
+    outer: StoreLocation = request.getfixturevalue(kind)
     assert called(outer, "tom.nt").returncode == 0
     done = shiq("index", "-t", "t.ofn", "-s", f"{outer}/tables/inner", "kit.nt", "-q")
     assert (done.returncode, f"lies in the store {outer}" in done.stderr) == (2, True)

@@ -229,7 +229,7 @@ def test_a_layer_that_forgets_a_lower_one_is_found_out(
         return OverlayTable(below, *(array_table(table.key, part) for part in (added, rows)))
 
     for module in (base, quotient, accepted_layer):
-        monkeypatch.setattr(module, "overlay", forget)
+        monkeypatch.setattr(module, "overlay_changes", forget)
     with pytest.raises(AssertionError):
         agree([pair for seed in range(10, 30) for pair in stacked(calm_case(seed), seed, decider)])
 

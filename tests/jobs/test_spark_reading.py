@@ -18,7 +18,7 @@ import pytest
 
 import shiq.jobs
 from shiq.errors import InputError
-from shiq.inputs.compression import Packing
+from shiq.inputs.compression import Compression
 from shiq.inputs.reading import Reading
 from shiq.inputs.sources import FileSource, TableSource, source_of
 from shiq.jobs.spark import reading
@@ -38,13 +38,13 @@ from shiq.model import (
 from shiq.rdf import read_assertions
 from shiq.rdf.source_ranges import (
     ByteRange,
-    ParsedPart,
     Range,
+    TransferredRange,
     byte_ranges,
+    pack_range,
     table_ranges,
-    transfer_form,
 )
-from shiq.rdf.terms import COLUMNS, line_of
+from shiq.rdf.terms import COLUMNS, quad_line
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -84,8 +84,8 @@ LINES = [
 def read(*sources: tuple[str, Sequence[Range]]) -> Reading:
     """What is read of ``sources`` whose ranges tasks have parsed."""
 
-    def parsed(ranges: Sequence[Range]) -> Iterator[ParsedPart]:
-        return (decode_part(encode_part(transfer_form(part.parse()))) for part in ranges)
+    def parsed(ranges: Sequence[Range]) -> Iterator[TransferredRange]:
+        return (decode_part(encode_part(pack_range(part.parse()))) for part in ranges)
 
     def source(name: str, ranges: Sequence[Range]) -> FileSource | TableSource:
         known = source_of(name)
@@ -142,7 +142,7 @@ def test_what_a_task_complains_of_is_told(tmp_path: Path) -> None:
     ]
     packed = gzip.compress("\n".join(lines).encode())[:-20]
     path.write_bytes(packed)
-    cut = ByteRange(str(path), "", str(path), 0, len(packed), len(packed), Packing.GZIP)
+    cut = ByteRange(str(path), "", str(path), 0, len(packed), len(packed), Compression.GZIP)
     asked: list[tuple[int, int, Range]] = [(0, 0, cut)]
     (row,) = reading._parse_ranges(asked, iter([pa.RecordBatch.from_pydict({"id": [0]})]))
     part = decode_part(row.column(4)[0].as_py())
@@ -191,7 +191,9 @@ def lines_by_spark(path: Path, cuts: Sequence[int], rows: int) -> Iterator[pa.Re
         yield pa.RecordBatch.from_arrays(columns, names=["value", "file_path", "file_block_start"])
 
 
-def parts_by_spark(path: Path, batches: Iterator[pa.RecordBatch]) -> tuple[list[ParsedPart], int]:
+def parts_by_spark(
+    path: Path, batches: Iterator[pa.RecordBatch]
+) -> tuple[list[TransferredRange], int]:
     """The parts that tasks make of lines, in order, and how many bytes these had."""
     told = [
         row.to_pylist()[0]
@@ -247,7 +249,7 @@ def test_names_that_spark_reads_otherwise_go_by_ranges(name: str, tmp_path: Path
 def test_rows_that_are_no_triple(
     tmp_path: Path, s: str | None, p: str | None, o: str | None
 ) -> None:
-    assert "\n" not in line_of(s, p, o)
+    assert "\n" not in quad_line(s, p, o)
     columns = {"s": [s], "p": [p], "o": [o], "graph": [None], "key": ["k1"]}
     good = {"s": "<urn:a>", "p": "<urn:knows>", "o": "<urn:b>", "graph": None, "key": None}
     table = pa.table(

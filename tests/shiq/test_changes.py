@@ -186,7 +186,7 @@ def test_what_cannot_be_told_is_refused(
     with pytest.raises(InputError, match="is not a Delta table"):
         shiq.table_changes(tmp_path / "none", 0)
     DeltaTable(lake).vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False)
-    monkeypatch.setattr(delta_changes, "_changes_by_feed", lambda *_: None)
+    monkeypatch.setattr(delta_changes, "_changes_from_feed", lambda *_: None)
     with pytest.raises(InputError, match="vacuumed"):
         shiq.table_changes(lake, 1)
 
@@ -314,7 +314,7 @@ def test_a_store_that_another_writer_took_on_meanwhile(
         assert command(*day).returncode == 0
         return 2
 
-    monkeypatch.setattr(delta_changes, "version_after", overtaken)
+    monkeypatch.setattr(delta_changes, "next_version", overtaken)
     refused = command(*day, "--to-version", "2")
     assert refused.returncode == 4 and "took versions of a table meanwhile" in refused.stderr
     assert command(*day).returncode == 0
@@ -451,7 +451,7 @@ def test_named_graphs_of_rows_are_kept(
 
     write_deltalake(path, rows(("a", "<urn:g>"), ("a", "<urn:h>")), configuration=FEED)
     if not feed:
-        monkeypatch.setattr(delta_changes, "_changes_by_feed", lambda *_: None)
+        monkeypatch.setattr(delta_changes, "_changes_from_feed", lambda *_: None)
     write_deltalake(
         path,
         rows(("b", "<urn:g>"), ("b", "<urn:h>"), ("c", None), ("d", "no graph")),

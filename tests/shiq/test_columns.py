@@ -10,11 +10,11 @@ import pytest
 from shiq.abox_ops.labels.label_numbers import apply_to_distinct, distinct_rows
 from shiq.columns.arrays import (
     TINY,
-    distinct,
+    distinct_with_inverse,
+    insertion_points,
     is_in,
     is_row_in,
     matching_rows,
-    positions,
     row_codes,
     run_lengths,
     unique,
@@ -34,7 +34,7 @@ def test_few_and_many(size: int, values: int) -> None:
         among_first, among_second = np.array(others, np.int64).reshape(-1, 2).T
         expected = sorted({a for a, _ in rows})
         assert unique(first).tolist() == expected
-        found, inverse, example = distinct(first)
+        found, inverse, example = distinct_with_inverse(first)
         assert found.tolist() == expected and found[inverse].tolist() == first.tolist() == [
             a for a, _ in rows
         ]
@@ -96,7 +96,7 @@ def test_positions_are_those_of_searching() -> None:
         values = dice.permutation(
             np.concatenate([dice.choice(ordered, size), dice.integers(0, 1 << 40, size)])
         )
-        assert np.array_equal(positions(ordered, values), np.searchsorted(ordered, values))
+        assert np.array_equal(insertion_points(ordered, values), np.searchsorted(ordered, values))
         assert np.array_equal(
-            positions(ordered, np.sort(values)), np.searchsorted(ordered, np.sort(values))
+            insertion_points(ordered, np.sort(values)), np.searchsorted(ordered, np.sort(values))
         )

@@ -289,11 +289,11 @@ def read_among_writers(
         states.append(set(store))
         return iter(found)
 
-    monkeypatch.setattr(endpoint._Reading, "_lines", lines)
-    monkeypatch.setattr(endpoint._Reading, "_count", lambda _: (len(store), 0))
+    monkeypatch.setattr(endpoint._EndpointReader, "_triple_lines", lines)
+    monkeypatch.setattr(endpoint._EndpointReader, "_count_triples", lambda _: (len(store), 0))
     asked = endpoint.parse_endpoint(f"sparql:http://h/q#page={dice.randint(2, 6)}")
     file = io.BytesIO()
-    endpoint._Reading(asked, time.monotonic() + 60).copy_to(file)
+    endpoint._EndpointReader(asked, time.monotonic() + 60).copy_to(file)
     always, ever = (
         {f"{quad.triple} ." for quad in some}
         for some in (set.intersection(*states), set.union(*states))
@@ -320,7 +320,7 @@ def test_a_server_that_dies_is_an_error(
     (tmp_path / "own").mkdir()
     with oxigraph(tmp_path / "own") as own:
         own.update(f"INSERT DATA {{ {' '.join(FOURTEEN)} }}")
-        asked, send = list[object](), endpoint.send
+        asked, send = list[object](), endpoint.send_request
 
         def stopping(*given: Any) -> object:
             asked.append(given)
@@ -329,7 +329,7 @@ def test_a_server_that_dies_is_an_error(
                 own.process.wait()
             return send(*given)
 
-        monkeypatch.setattr(endpoint, "send", stopping)
+        monkeypatch.setattr(endpoint, "send_request", stopping)
         done = shiq("check", "-s", "kg", "-i", address(own.url, PAGED), "-q")
     assert done.returncode == 4 and "page 2 of 5: it cannot be reached" in done.stderr, done.stderr
 

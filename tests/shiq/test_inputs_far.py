@@ -270,13 +270,13 @@ def test_a_table_below_a_prefix_is_one_input(far: Bucket, tmp_path: Path) -> Non
 def test_an_object_that_is_changed_while_it_is_read_is_refused(
     far: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parts = Bucket._parts
+    parts = Bucket._read_parts
 
     def changing(self: Bucket, name: str, size: int) -> object:
         yield from parts(self, name, size)
         obstore.put(self._objects, name, BAD.encode() * 2)
 
-    monkeypatch.setattr(Bucket, "_parts", changing)
+    monkeypatch.setattr(Bucket, "_read_parts", changing)
     done = shiq("certify", far / "bad.nt", *OWN)
     assert done.returncode == 4 and "was changed while it was read" in done.stderr
     monkeypatch.undo()

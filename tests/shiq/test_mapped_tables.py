@@ -31,14 +31,14 @@ from shiq.errors import InputError, OperationalError, UsageError
 from shiq.inputs.sources import TableKind, TableSource
 from shiq.jobs.gate.lines import read_statements
 from shiq.rdf import text_tables
-from shiq.rdf.source_ranges import can_be_cut, table_ranges, transfer_form
+from shiq.rdf.source_ranges import can_be_cut, pack_range, table_ranges
 from shiq.rdf.triples import Rejects, Triples
 from shiq.rml import tables
 from shiq.rml.inputs import mapped_sources
 from shiq.rml.model import LogicalSource, TermMap, TriplesMap
-from shiq.rml.program import MappingProgram, rows_of, value_of
+from shiq.rml.program import MappingProgram, make_term, read_source_rows
 from shiq.rml.reader import read_mapping
-from shiq.rml.tables import columns_wanted, read_mapped, row_blocks
+from shiq.rml.tables import read_mapped, referenced_columns, row_blocks
 from tests.command_line import shiq
 
 PREFIXES = (
@@ -260,16 +260,16 @@ def test_parts_that_tasks_read_say_what_the_table_says(tmp_path: Path) -> None:
         if not can_be_cut(source):
             continue
         ranges, _ = table_ranges(source, "", 2)
-        parts = [decode_part(encode_part(transfer_form(each.parse()))) for each in ranges]
+        parts = [decode_part(encode_part(pack_range(each.parse()))) for each in ranges]
         whole, (statements, left) = (
             read_statements(source),
             read_statements(replace(source, parts=partial(iter, parts))),
         )
         assert Counter(statements) == Counter(whole[0]) and Counter(left) == Counter(whole[1])
         seen += bool(left) and len(parts) > 1
-        columns = columns_wanted(source.mapping.maps)
+        columns = referenced_columns(source.mapping.maps)
         batches = table.select(columns).to_batches(2)
-        sent = read_frame(iter(batches), 0, source.name, source.mapping.without_tables())
+        sent = read_frame(iter(batches), 0, source.name, source.mapping.drop_tables())
         parts = [decode_part(body) for batch in sent for body in batch.column(4).to_pylist()]
         statements, left = read_statements(replace(source, parts=partial(iter, parts)))
         assert Counter(statements) == Counter(replace(x, line=0) for x in whole[0])
@@ -283,8 +283,10 @@ def test_the_comparison_sees_a_cell_that_is_dropped(
     real = tables._text_of_value
     monkeypatch.setattr(
         tables,
-        "value_of",
-        lambda terms, texts, datatype="": value_of(terms, [texts[0].strip(), *texts[1:]], datatype),
+        "make_term",
+        lambda terms, texts, datatype="": make_term(
+            terms, [texts[0].strip(), *texts[1:]], datatype
+        ),
     )
     assert real("x", ("a",)) == ("x", "")
     (tmp_path / "m.ttl").write_text(
@@ -296,7 +298,7 @@ def test_the_comparison_sees_a_cell_that_is_dropped(
     found, _ = lines_of(tmp_path / "rows.csv", tmp_path / "m.ttl")
     assert found != slow_lines(
         tmp_path / "m.ttl",
-        {"rows.csv": [*rows_of(LogicalSource("rows.csv", "csv", folder=tmp_path))]},
+        {"rows.csv": [*read_source_rows(LogicalSource("rows.csv", "csv", folder=tmp_path))]},
     )
 
 

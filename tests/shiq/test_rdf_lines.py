@@ -15,7 +15,7 @@ from shiq.errors import InputError
 from shiq.model import RDF, XSD, Literal, Signature
 from shiq.rdf import lines, read_assertions
 from shiq.rdf.terms import RefusedTermError, quad_adder
-from shiq.rdf.triples import Rejects, Triples, numbered_labels, written_labels
+from shiq.rdf.triples import Rejects, Triples, keep_labels, number_labels
 from tests.rdf_helpers import kinds, write
 
 KNOWN = Signature(frozenset({"urn:C"}), frozenset({"urn:p"}), frozenset({"urn:d"}))
@@ -207,7 +207,7 @@ def test_differential_plain_lines_and_parser_agree(quads: bool) -> None:
             before + b"<urn:ok> <urn:ok> <urn:ok> .\n" + line.encode() + b"\n", quads=quads
         )
         theirs = Triples()
-        add = quad_adder(theirs, written_labels("s"))
+        add = quad_adder(theirs, keep_labels("s"))
         refused = False
         try:
             for quad in list(
@@ -300,7 +300,7 @@ def test_names_that_are_looked_at_together_are_names() -> None:
 
 
 def test_made_labels_are_numbered_and_never_meet_written_ones() -> None:
-    label = numbered_labels("s")
+    label = number_labels("s")
     made = ["afaac3cd7568b545a88b4b40fad27a4", "c0c002ca9b5fe1674448ff5087517809"]
     assert [label(each) for each in (*made, made[0], "x", "0")] == [
         "_:s..0",

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from shiq.columns.arrays import arrow_texts
-from shiq.columns.rows import STRING, are_strings, are_strings_in
+from shiq.columns.rows import STRING, are_string_columns, are_strings
 from shiq.model import RDF, XSD, Literal
 
 PLAIN = [
@@ -36,4 +36,4 @@ def test_columns_and_values_agree(odd: str, large: bool) -> None:
                 pa.concat_arrays([arrow_texts(["before"]), c])[1:].cast(pa.large_string())
                 for c in columns
             ]
-        assert are_strings_in(*columns).tolist() == are_strings(literals).tolist()
+        assert are_string_columns(*columns).tolist() == are_strings(literals).tolist()

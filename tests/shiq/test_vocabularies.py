@@ -39,7 +39,7 @@ def certified(tmp_path: Path, text: str) -> Result:
 
 @pytest.mark.parametrize("name", vocabularies.NAMES)
 def test_each_table_is_whole(name: str) -> None:
-    table = vocabularies.table(name)
+    table = vocabularies.load_table(name)
     document = read_document(f"Ontology({' '.join(table.axioms)})", name, "v")
     read = len(document.axioms) + len(document.assertions) + len(document.different_lists)
     assert table.kinds and read == len(table.axioms) and not document.leftovers
@@ -57,7 +57,7 @@ def test_each_table_is_whole(name: str) -> None:
 def test_each_vocabulary_s_import_is_answered_with_all_that_it_imports(
     tmp_path: Path, name: str
 ) -> None:
-    table = vocabularies.table(name)
+    table = vocabularies.load_table(name)
     result = certified(
         tmp_path,
         IMPORT.replace("http://www.w3.org/2004/02/skos/core", table.ontologies[0])
@@ -375,7 +375,7 @@ def test_a_property_of_a_further_kind_than_an_imported_table_reads_it_as_blocks(
     """The vocabulary's own file has axioms that count then, such as a domain of what it has for
     annotations.
     """
-    space = vocabularies.table(name).ontologies[0]
+    space = vocabularies.load_table(name).ontologies[0]
     prefix = f"@prefix {name}: <{SOURCES[name].namespaces[0]}> .\n" if name != "foaf" else ""
     text = prefix + FURTHER_KIND[name] + ":tom a :Cat ."
     assert "punning" not in certified(tmp_path, text).reason

@@ -15,7 +15,7 @@ from shiq.inputs.catalog import Catalog, read_catalog
 from shiq.inputs.formats import Format
 from shiq.model import RDF, XSD
 from shiq.rdf.jsonld import read_json
-from shiq.rdf.triples import Rejects, Triples, numbered_labels
+from shiq.rdf.triples import Rejects, Triples, number_labels
 from shiq.streams.enrichment import open_enricher
 from shiq.streams.enrichment.jsonld import (
     _InMemoryDocument,
@@ -169,7 +169,7 @@ def test_random_contexts_define_what_the_reader_takes_for_defined(tmp_path: Path
         source = _InMemoryDocument("r", Path(), Format.JSONLD, content=json.dumps(record).encode())
         rejects = Rejects("r")
         try:
-            read_json(source, Triples(), numbered_labels("e"), rejects, catalog)
+            read_json(source, Triples(), number_labels("e"), rejects, catalog)
         except InputError:
             continue
         told = [reject.message for reject in rejects.examples]

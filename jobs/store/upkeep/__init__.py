@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shiq.jobs.store import Certificate, open_store, place_of
+from shiq.jobs.store import Certificate, open_store, parse_location
 from shiq.jobs.store.read import reopen_if_changed
 from shiq.support import import_on_access
 
@@ -36,7 +36,7 @@ __all__ = [
     "commit",
     "compact",
     "open_store",
-    "place_of",
+    "parse_location",
     "prepare",
     "reopen_if_changed",
     "stored_abox",

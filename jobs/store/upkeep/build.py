@@ -49,7 +49,7 @@ from shiq.model.abox import ABox, int_array
 from shiq.model.as_json import encode
 from shiq.model.roles import role_box
 from shiq.reasoner.protocol import Answer
-from shiq.remote.place import Place
+from shiq.remote.place import StoreLocation
 
 # Convert an ABox and its index to the tables of a store.
 
@@ -260,7 +260,7 @@ def prepare(tbox: TBox, abox: ABox, width: int | None = None) -> PreparedStore:
 
 
 def write_store(
-    path: Place,
+    path: StoreLocation,
     tbox: TBox,
     abox: ABox,
     *,

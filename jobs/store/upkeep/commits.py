@@ -55,11 +55,11 @@ from shiq.jobs.store.write import (
 from shiq.model.abox import ABox, abox_of
 from shiq.model.as_json import encode
 from shiq.model.ntriples import assertion_lines
-from shiq.remote.place import Place
+from shiq.remote.place import StoreLocation
 
 
 def commit(
-    path: Place,
+    path: StoreLocation,
     insertions: ABox,
     deletions: ABox,
     *,
@@ -129,7 +129,7 @@ def _next_quarantine(
     return (*(aside for aside in store.quarantine if aside.triples not in gone), *new)
 
 
-def compact(path: Place) -> Store:
+def compact(path: StoreLocation) -> Store:
     """Rewrite the tables of the store at ``path`` range by range, without small files and damaged
     parts. Returns the opened store.
 
