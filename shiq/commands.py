@@ -27,7 +27,7 @@ def gate(
     commit: bool = False,
     **settings: Any,
 ) -> GateAnswer:
-    """Decide what of a batch a store can take: ``answer.accepted`` and ``answer.set_aside``.
+    """Decide which part of a batch a store can take: ``answer.accepted`` and ``answer.set_aside``.
 
     Args:
         insertions: files, documents in memory (`shiq.TextInput`), or lists of them; the sides of
@@ -77,11 +77,12 @@ def lint(
 
 
 def report(answer: Result | GateAnswer | Mapping[str, Any] | str | Path, *targets: str) -> None:
-    """Write reports of an answer.
+    """Write the answer of a check or gate as reports: HTML, Markdown, SARIF, JUnit, SHACL or JSON.
 
     Args:
         answer: what a check or a gate gave, its JSON form, or the file that has this.
-        targets: files by the end of their names (.html, .md, .sarif, .junit.xml, .shacl.ttl, .json), or a
+        targets: files by the end of their names (.html, .md, .sarif, .junit.xml, .shacl.ttl,
+        .json), or a
             folder for all of them.
 
     Raises: UsageError, OperationalError.

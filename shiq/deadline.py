@@ -23,7 +23,7 @@ AGAIN = 0.5
 
 
 class DeadlineExceeded(BaseException):
-    """The time of a check is over.
+    """Signal: the time limit of a check has passed.
 
     Derives from `BaseException` so that ``except Exception`` cannot swallow it.
     """
@@ -37,7 +37,7 @@ def seconds_left(deadline: float | None) -> float | None:
 
 
 def is_past(deadline: float | None) -> bool:
-    """Decide whether there is a `deadline` and it is over."""
+    """Decide whether a `deadline` (`time.monotonic`) is set and has passed."""
     return deadline is not None and time.monotonic() > deadline
 
 
@@ -83,7 +83,7 @@ def interrupt_after(deadline: float | None) -> Iterator[None]:
 
 
 def _is_alarm_free() -> bool:
-    """Decide whether this thread may use the process's alarm."""
+    """Decide whether this thread may set the process's alarm (SIGALRM)."""
     return (
         hasattr(signal, "setitimer")
         and threading.current_thread() is threading.main_thread()
@@ -105,7 +105,9 @@ _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
 def report_stage(stage: str, done: int = 0, total: int = 0) -> None:
-    """Report that ``stage`` is under way, with ``done`` of ``total``."""
+    """Report the progress of a long computation to its listener: ``stage`` is under way, ``done``
+    of ``total`` units.
+    """
     listener = _listener.get()
     if listener is not None:
         listener(stage, done, total)
@@ -113,7 +115,8 @@ def report_stage(stage: str, done: int = 0, total: int = 0) -> None:
 
 @contextmanager
 def report_stages_to(listener: Listener | None) -> Iterator[None]:
-    """Report the stages of the body, in this thread, to ``listener``.
+    """Context manager: pass what `report_stage` reports in the body, in this thread, to
+    ``listener``.
 
     >>> heard = []
     >>> with report_stages_to(lambda *stage: heard.append(stage)):

@@ -31,7 +31,7 @@ C = TypeVar("C", bound=type)
 
 
 def warn_renamed(old: str, new: str) -> None:
-    """Warn the caller's caller that a name has changed."""
+    """Emit a DeprecationWarning, in the code that used the name ``old``, that it is now ``new``."""
     warnings.warn(
         f"{old} is {new} now; the old name goes in shiq {REMOVAL_VERSION}",
         DeprecationWarning,
@@ -40,7 +40,8 @@ def warn_renamed(old: str, new: str) -> None:
 
 
 class RenamedAttribute:
-    """Descriptor for the old name of an attribute or method, which warns and stands for the new one.
+    """Descriptor for the old name of an attribute or method: it warns, then returns the attribute
+    of the new name.
 
     new: its name, or a dotted path to it.
     old: only of a named tuple, whose attributes are not told their names.

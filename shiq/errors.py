@@ -25,7 +25,7 @@ NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def fill_in_store(text: str, store: object) -> str:
-    """Put the path of ``store`` into the commands in ``text`` that name it as DIR."""
+    """Replace ``--store DIR`` by the path of ``store`` in the commands that ``text`` proposes."""
     if not str(store):
         return text
     import shlex
@@ -49,19 +49,19 @@ class ShiqError(Exception):
 
 
 class UsageError(ShiqError):
-    """The arguments of a call are wrong."""
+    """The arguments of a call or command line are wrong."""
 
 
 class OperationalError(ShiqError):
-    """Nothing was decided, for a reason that is not in the meaning of the data."""
+    """Nothing was decided, for a technical reason: a file, a store, a JVM or a limit."""
 
 
 class InputError(OperationalError):
-    """An input cannot be used at all."""
+    """An input file cannot be read at all."""
 
 
 class StoreError(OperationalError):
-    """A store cannot be used.
+    """A store cannot be used: it is missing, damaged, of another version, or was changed meanwhile.
 
     store: its path, inserted into the commands of ``remedy``.
     """
@@ -93,8 +93,8 @@ _PYSPARK = re.compile(r"\[(?:PACKAGE_NOT_INSTALLED|UNSUPPORTED_PACKAGE_VERSION)\
 
 
 def missing_package(error: BaseException) -> OperationalError | None:
-    """Explain an import error of an optional package, with the extra to install. None for other
-    errors.
+    """Turn the import error of an optional package into one that names the extra to install. None
+    for other errors.
 
     >>> print(missing_package(ModuleNotFoundError("No module named 'pyspark'", name="pyspark.sql")))
     this needs the package pyspark, which is not installed

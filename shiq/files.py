@@ -18,7 +18,8 @@ WHY: Final = ".why.json"
 
 
 def write_atomically(path: Path, content: bytes | str) -> None:
-    """Write a file in one step, with permissions by the umask. Raises: OperationalError.
+    """Write a file in one step: readers see the old content or the new one. Its permissions follow
+    the umask. Raises: OperationalError.
 
     Text is encoded as UTF-8, lone surrogates as escapes.
     """
@@ -46,8 +47,8 @@ def report_write_errors(path: Path, remedy: str = "") -> Iterator[None]:
 
 
 def resolve_secret(given: str, option: str) -> str:
-    """Return what `option` was given, read from a variable or file where it says ``env:NAME`` or
-    ``file:PATH``.
+    """Return the secret that ``option`` was given: the text itself, or the content of a variable
+    (``env:NAME``) or file (``file:PATH``).
 
     Raises: UsageError for a variable that is not set, InputError for a file that cannot be read;
     neither shows the value.
@@ -68,8 +69,8 @@ def resolve_secret(given: str, option: str) -> str:
 
 
 def is_device(path: Path) -> bool:
-    """Decide whether ``path`` is a device, a pipe or an open file such as /dev/stdout, which is
-    written to and never replaced.
+    """Decide whether ``path`` is a device, a pipe or an open file such as /dev/stdout, so that it
+    cannot be replaced.
     """
     return path.absolute().parent in (Path("/dev"), Path("/dev/fd")) or (
         path.exists() and not (path.is_file() or path.is_dir())
@@ -117,5 +118,7 @@ def open_replacement(path: Path) -> Iterator[IO[bytes]]:
 
 
 def json_text(value: Any, indent: int = 2) -> str:
-    """Serialise ``value`` as JSON in the form of all commands."""
+    """Serialise ``value`` as JSON, indented and with non-ASCII letters as they are, as all commands
+    print it.
+    """
     return json.dumps(value, indent=indent, ensure_ascii=False) + "\n"

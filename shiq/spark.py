@@ -1,4 +1,5 @@
-"""The public calls on Spark: DataFrames are checked, let into a store, and made one.
+"""The public calls on Spark: check the triples of a DataFrame against a store, gate them, or build
+a store of them.
 
 This imports no Spark: what does is loaded when one of them is called.
 """

@@ -35,15 +35,15 @@ class LazySequence(Sequence[V_co]):
         return self._values()[i]
 
     def _values(self) -> Sequence[V_co]:
-        """The values, computed on first access."""
+        """Compute the values on first access, then return the same ones."""
         if self._made is None:
             self._made = self._make()
         return self._made
 
 
 def import_on_access(module: str, homes: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a module: each of its names is imported from its home, the key
-    of ``homes`` that lists it, when it is first asked for.
+    """Make the ``__getattr__`` of a module that imports each of its names only when it is first
+    used.
     """
     home_of = {name: home for home, names in homes.items() for name in names}
 
@@ -62,7 +62,7 @@ def import_on_access(module: str, homes: Mapping[str, Sequence[str]]) -> Callabl
 
 
 def pluralize(n: int, one: str, many: str = "") -> str:
-    """Write `n` with its noun: "1 fact", "2 facts".
+    """Write the number `n` with its noun: "1 fact", "2 facts".
 
     many: the plural, if it is not `one` + "s".
     """

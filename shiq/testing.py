@@ -14,7 +14,8 @@ from shiq.inputs.sources import Given
 
 
 def assert_consistent(sources: Given | Result, more: Given = None, **settings: Any) -> None:
-    """Assert that an ontology, with its data, is consistent, or that a result says so.
+    """Assert that an ontology with its data is consistent, or that the given result of a check says
+    so.
 
     Args:
         sources: as in `shiq.certify`, or a result.

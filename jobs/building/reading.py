@@ -293,4 +293,4 @@ class _DriverReader(_SourceReader):
             if not own(axiom)
         }
         self.ledger.record_values(self.loaded.axioms, self.mapping.axioms, "axiom", findings)  # type: ignore[arg-type]
-        return self.interpret_data(TBox(), self.known_signature(), list(axioms))
+        return self.read_data(TBox(), self.known_signature(), list(axioms))

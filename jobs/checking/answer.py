@@ -22,7 +22,7 @@ from shiq.answers.verdict import (
     is_blocking,
 )
 from shiq.errors import UsageError, fill_in_store
-from shiq.inputs.reading import Place, Places, no_places
+from shiq.inputs.reading import Place, Places, no_positions
 from shiq.jobs.checking.base import AddSetSize, AddSetWithReasons, Findings, OpenBase
 from shiq.jobs.checking.inputs import OUTSIDE_KIND, is_outside_shiq, is_read_by_form
 from shiq.jobs.checking.options import (
@@ -56,7 +56,7 @@ def make_result(
     leftovers: tuple[Leftover, ...],
     options: Options,
     clock: Clock,
-    places: Places = no_places,
+    places: Places = no_positions,
     refutes: Refutes | None = None,
 ) -> Result:
     """Make the result of a batch from ``found`` and from the ``ledger`` and ``leftovers`` of

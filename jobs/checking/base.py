@@ -11,7 +11,7 @@ from shiq.abox_ops.engine import KnowledgeBase
 from shiq.abox_ops.modules.decide import Decider
 from shiq.answers.result import PulledIn, UndecidedModule
 from shiq.answers.verdict import Leftover, Verdict
-from shiq.inputs.reading import LeftoverPlaces, Place, Places, no_leftover_places, no_places
+from shiq.inputs.reading import LeftoverPlaces, Place, Places, no_leftover_places, no_positions
 from shiq.jobs.checking.options import Clock, Options
 from shiq.model import Assertion, TBox
 from shiq.model.abox import ABox
@@ -110,8 +110,8 @@ class InputBatch:
     deletions: ABox
     leftovers: tuple[Leftover, ...]
     ledger: Mapping[str, int]
-    places: Places = no_places
-    deleted_at: Places = no_places
+    places: Places = no_positions
+    deleted_at: Places = no_positions
     leftover_places: LeftoverPlaces = no_leftover_places
     deleted_left_out: frozenset[Assertion] = frozenset()
     left_out: Sequence[Iterable[Leftover]] = ()

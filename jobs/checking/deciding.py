@@ -30,7 +30,7 @@ from shiq.abox_ops.modules.decide import Decider
 from shiq.answers.result import Result, UndecidedModule
 from shiq.answers.verdict import Leftover, Verdict
 from shiq.deadline import is_past, seconds_left
-from shiq.inputs.reading import Place, Places, no_places
+from shiq.inputs.reading import Place, Places, no_positions
 from shiq.jobs.checking.answer import (
     PARTIAL_NOTE,
     count_oversize,
@@ -441,7 +441,7 @@ def group_individuals(add_set: AddSet) -> Sequence[tuple[str, ...]]:
 
 
 def unmatched_deletions(
-    knowledge_base: DeletionLookup, deletions: ABox, places: Places = no_places
+    knowledge_base: DeletionLookup, deletions: ABox, places: Places = no_positions
 ) -> tuple[Leftover, ...]:
     """Make leftovers for deletions that match no assertion of A."""
     if VALUE_LINK in deletions.object_properties or any(

@@ -16,7 +16,7 @@ from shiq.inputs.reading import (
     Reading,
     Spool,
     no_leftover_places,
-    no_places,
+    no_positions,
     select_data_leftovers,
 )
 from shiq.inputs.sources import FileSource, TableSource, are_triples, source_of, triples_source
@@ -149,7 +149,7 @@ def read_tbox(
         vocabulary=imported_vocabularies(options),
         doubt=doubt,
     )
-    return replace(reading, places=no_places, leftover_places=no_leftover_places, left_out=())
+    return replace(reading, places=no_positions, leftover_places=no_leftover_places, left_out=())
 
 
 def read_catalogs(options: Options) -> Catalog | None:
@@ -177,11 +177,11 @@ def imported_vocabularies(options: Options) -> VocabularyChoice | None:
 def refuse_named_vocabularies(options: Options, ontologies: Collection[str]) -> None:
     """Refuse named vocabularies if the store's TBox was read without them. Raises: UsageError."""
     tables = imported_vocabularies(options)
-    if tables and (missing := sorted({*tables.imports} - {*ontologies})):
+    if tables and (missing := sorted({*tables.ontology_iris} - {*ontologies})):
         name = next(
             name
             for name in tables.imported_tables
-            if replace(tables, imported_tables=(name,)).imports == (missing[0],)
+            if replace(tables, imported_tables=(name,)).ontology_iris == (missing[0],)
         )
         raise UsageError(
             f"the store has its own TBox, which was read without the vocabulary {name}",
@@ -219,7 +219,7 @@ def read_abox(
         # The columns of a base need not be held on to.
         left_out = Spool(select_data_leftovers(reading.left_out)) if keeps_left_out else ()
         reading = replace(
-            reading, places=no_places, leftover_places=no_leftover_places, left_out=left_out
+            reading, places=no_positions, leftover_places=no_leftover_places, left_out=left_out
         )
     if not len(ontology.abox):
         return reading

@@ -51,7 +51,7 @@ from shiq.jobs.gate.output_tables import (
 from shiq.jobs.spark import engine as spark_engine
 from shiq.jobs.spark.session import RoundFiles, is_connect, round_files
 from shiq.jobs.spark.session_tables import SessionTable, hidden_version, unreadable_error
-from shiq.rdf.tables import EveryColumn, check_columns, table_files
+from shiq.rdf.tables import AllColumns, check_columns, table_files
 from shiq.rdf.terms import COLUMNS
 from shiq.rml.inputs import mapped_sources
 from shiq.rml.tables import referenced_columns
@@ -500,7 +500,7 @@ def _load_frame(spark: SparkSession, name: str) -> DataFrame:
                 .load(str(Path(name).absolute()))
             )
         files = [
-            Path(file.path).absolute().as_uri() for file in table_files(source, EveryColumn())[0]
+            Path(file.path).absolute().as_uri() for file in table_files(source, AllColumns())[0]
         ]
         whole = spark.read.option("mergeSchema", "true")
         path = Path(source.value).absolute()

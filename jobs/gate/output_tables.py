@@ -30,7 +30,7 @@ from shiq.jobs.gate.appending import (
     delta_schema,
     write_part,
 )
-from shiq.rdf.tables import BATCH_ROWS, EveryColumn, TableFile, open_parquet, table_files
+from shiq.rdf.tables import BATCH_ROWS, AllColumns, TableFile, open_parquet, table_files
 from shiq.rdf.text_tables import read_header, text_rows
 from shiq.rdf.triples import Rejects
 from shiq.remote.place import StoreLocation
@@ -64,7 +64,7 @@ class SourceRows:
                 f"{source.name}: rows of {source.kind.value} do not come out as a table",
                 "Name files of N-Quads (.nq) for --accepted and --quarantine.",
             )
-        files, schemas = table_files(source, EveryColumn())[0], []
+        files, schemas = table_files(source, AllColumns())[0], []
         for file in files:
             with open_parquet(file) as parquet:
                 folders = [

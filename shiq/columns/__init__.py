@@ -1,1 +1,1 @@
-"""Assertions as columns: arrays, the rows of an ABox, texts."""
+"""Assertions as columns: sorted integer arrays, and the rows of an ABox."""

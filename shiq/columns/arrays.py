@@ -28,7 +28,7 @@ NONE = np.zeros(0, np.int64)
 
 @dataclass
 class ReadCounter:
-    """Count of what was read.
+    """Counter of the rows and keys that were read, for reports on cost.
 
     row_groups: decoded from files
     rows: in those row groups
@@ -41,7 +41,7 @@ class ReadCounter:
 
 
 class Table(Protocol):
-    """Rows sorted by an integer key."""
+    """Interface of a table: rows of integer columns, sorted by the key column."""
 
     @property
     def key(self) -> str:
@@ -50,11 +50,13 @@ class Table(Protocol):
     def __len__(self) -> int: ...
 
     def rows_of(self, keys: Ints) -> Columns:
-        """Rows whose key is in ``keys``, sorted by key. ``keys`` may be unordered and repeat."""
+        """Read the rows whose key is in ``keys``, sorted by key. ``keys`` may be unordered and
+        repeat.
+        """
 
     def degrees(self, keys: Ints) -> Ints:
-        """Estimate the number of rows of each of the ``keys`` (ascending, distinct) without reading
-        them.
+        """Estimate the number of rows of each of the ``keys`` (ascending, distinct), without
+        reading the rows.
         """
 
     def scan(self) -> Iterator[Columns]:
@@ -63,7 +65,7 @@ class Table(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ArrayTable:
-    """Columns in memory, sorted by ``key``."""
+    """A table in memory: columns sorted by ``key``."""
 
     key: str
     columns: Mapping[str, Column]
@@ -101,7 +103,8 @@ def array_table(
 
 @dataclass(frozen=True, eq=False)
 class OverlayTable:
-    """``table`` less the rows of ``removed_rows``, all of which it has, plus ``added_rows``.
+    """View of ``table`` with a change laid over it: without ``removed_rows``, and with
+    ``added_rows``.
 
     added_rows, removed_rows: the columns that identify a row, in memory
     """
@@ -119,8 +122,8 @@ class OverlayTable:
         return len(self.table) + len(self.added_rows) - len(self.removed_rows)
 
     def rows_of(self, keys: Ints) -> Columns:
-        """Select the rows whose key is in ``keys``, sorted by key. Other columns of ``table`` are
-        left out where rows are added.
+        """Read the rows whose key is in ``keys``, sorted by key, in the columns that added rows
+        have.
         """
         found = self.table.rows_of(keys)
         if len(self.removed_rows):
@@ -137,24 +140,24 @@ class OverlayTable:
         return {name: column[order] for name, column in rows.items()}
 
     def degrees(self, keys: Ints) -> Ints:
-        """Estimate the number of rows of each of the ``keys``; removed rows are counted."""
+        """Estimate the number of rows of each of the ``keys``; removed rows are counted too."""
         return self.table.degrees(keys) + self.added_rows.degrees(keys)
 
     def scan(self) -> Iterator[Columns]:
-        """Iterate over all rows, the added ones last."""
+        """Iterate over all rows in chunks, the added ones last."""
         for rows in self.table.scan():
             yield _drop_rows(rows, dict(self.removed_rows.columns))
         if len(self.added_rows):
             yield dict(self.added_rows.columns)
 
     def changes(self) -> tuple[Columns, Columns]:
-        """The rows that ``table`` lacks, and those of its rows that this lacks."""
+        """Return the rows that were added to ``table``, and those of its rows that were removed."""
         return row_changes(dict(self.removed_rows.columns), dict(self.added_rows.columns))
 
 
 def overlay_changes(table: Table, added: Columns, removed: Columns) -> OverlayTable:
-    """Lay a change over ``table``: less the ``removed`` rows, all of which it has, plus those of
-    ``added``. An overlay over an overlay is made one.
+    """Lay a change over ``table``: without ``removed`` rows, with ``added`` ones. Overlays are
+    merged into one.
     """
     if isinstance(table, OverlayTable):
         before, names = table.added_rows.columns, list(added)
@@ -176,7 +179,7 @@ def replace_rows(table: Table, keys: Ints, rows: Columns) -> OverlayTable:
 
 
 def _drop_rows(rows: Columns, removed: Columns) -> Columns:
-    """Drop the rows that equal one of ``removed`` in its columns."""
+    """Drop the rows that equal one of ``removed``, in the columns that this has."""
     gone = is_row_in([rows[name] for name in removed], list(removed.values()))
     if not gone.any():
         return rows
@@ -184,8 +187,8 @@ def _drop_rows(rows: Columns, removed: Columns) -> Columns:
 
 
 def sorted_order(columns: Mapping[str, Column], key: str) -> Ints:
-    """Permutation that sorts rows by ``key``, then by the other integer columns in their given
-    order.
+    """Return the permutation that sorts rows by ``key``, then by the other integer columns in their
+    given order.
     """
     rest = [
         column for name, column in columns.items() if name != key and isinstance(column, np.ndarray)
@@ -197,8 +200,8 @@ def sorted_order(columns: Mapping[str, Column], key: str) -> Ints:
 
 
 def matching_rows(sorted_keys: Ints, wanted: Ints) -> Ints:
-    """The positions in ``sorted_keys`` of every occurrence of the ``wanted`` (ascending,
-    distinct) keys, ascending.
+    """Return the positions in ``sorted_keys`` of all occurrences of the ``wanted`` keys (ascending,
+    distinct), ascending.
     """
     return concatenate_ranges(*run_bounds(sorted_keys, wanted))
 
@@ -210,7 +213,8 @@ def run_lengths(sorted_keys: Ints, wanted: Ints) -> Ints:
 
 
 def run_bounds(sorted_keys: Ints, wanted: Ints) -> tuple[Ints, Ints]:
-    """Start and end of the run of each of the ``wanted`` keys in ``sorted_keys``.
+    """Return start and end of the interval of ``sorted_keys`` that equals each of the ``wanted``
+    keys.
 
     A missing key has an empty run at the place where it would be inserted. Optimised for keys that
     occur once.
@@ -234,7 +238,7 @@ def concatenate_ranges(low: Ints, high: Ints) -> Ints:
 
 
 def take(column: Column, positions: Ints) -> Column:
-    """Select the ``positions`` of a column.
+    """Select the entries of a column at ``positions``.
 
     Texts become an Arrow array of type string, whatever their stored type.
     """
@@ -269,8 +273,8 @@ def _copy_texts(texts: pa.Array, positions: Ints) -> pa.Array:
 
 
 def text_bytes(texts: pa.Array) -> tuple[npt.NDArray[np.uint8], Ints]:
-    """Return the bytes of all ``texts`` in one array, and the offset of each text with the end of
-    the last.
+    """Return the UTF-8 bytes of all ``texts`` in one array, and the offset of each text with the
+    end of the last.
     """
     bounds, letters = _text_offsets(texts)
     ends = bounds.astype(np.int64)
@@ -278,7 +282,9 @@ def text_bytes(texts: pa.Array) -> tuple[npt.NDArray[np.uint8], Ints]:
 
 
 def _text_offsets(texts: pa.Array) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint8]]:
-    """Offsets of ``texts`` in their byte buffer (one more than there are texts), and that buffer."""
+    """Return the offsets of ``texts`` in their byte buffer (one more than there are texts), and
+    that buffer.
+    """
     kind = np.int64 if pa.types.is_large_string(texts.type) else np.int32
     if not len(texts):
         return np.zeros(1, kind), np.zeros(0, np.uint8)
@@ -288,23 +294,23 @@ def _text_offsets(texts: pa.Array) -> tuple[npt.NDArray[Any], npt.NDArray[np.uin
 
 
 def arrow_ints(values: Ints) -> pa.Array:
-    """``values`` as an Arrow array of int64."""
+    """Convert ``values`` to an Arrow array of int64."""
     return arrow_numbers(np.asarray(values, np.int64))
 
 
 def arrow_numbers(values: npt.NDArray[Any]) -> pa.Array:
-    """``values`` as an Arrow array of their own type."""
+    """Convert ``values`` to an Arrow array of their own type."""
     kind, data = pa.from_numpy_dtype(values.dtype), pa.py_buffer(np.ascontiguousarray(values))
     return pa.Array.from_buffers(kind, len(values), [None, data])
 
 
 def arrow_texts(values: Sequence[str]) -> pa.Array:
-    """``values`` as an Arrow array of strings."""
+    """Convert ``values`` to an Arrow array of strings."""
     return _pack_bytes([value.encode() for value in values], pa.string())
 
 
 def arrow_bytes(values: Sequence[bytes]) -> pa.Array:
-    """``values`` as an Arrow array of bytes."""
+    """Convert ``values`` to an Arrow array of bytes."""
     return _pack_bytes(values, pa.binary())
 
 
@@ -325,7 +331,7 @@ def one_array(column: pa.ChunkedArray) -> pa.Array:
 
 
 def numpy_ints(array: pa.Array) -> Ints:
-    """An Arrow array of integers without nulls as int64."""
+    """Convert an Arrow array of integers without nulls to int64."""
     return stored_ints(array).astype(np.int64, copy=False)
 
 
@@ -345,7 +351,8 @@ def concatenate(parts: list[Columns], empty: Columns) -> Columns:
 
 
 def extend_column(column: npt.NDArray[Any], more: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Append ``more`` to ``column``; the buffer grows by a quarter at a time.
+    """Append ``more`` to ``column`` in amortised constant time; the buffer grows by a quarter at a
+    time.
 
     The buffer is reused: only the column that the last call returned may be extended again.
     """
@@ -388,7 +395,7 @@ def unique(values: Ints) -> Ints:
 
 
 def distinct_with_inverse(values: Ints) -> tuple[Ints, Ints, Ints]:
-    """Deduplicate ``values``.
+    """Deduplicate ``values``, with the index of each value among the distinct ones.
 
     Returns: the distinct values, ascending; for each value its index among these; for each distinct
         value the position of one occurrence.
@@ -408,14 +415,14 @@ def distinct_with_inverse(values: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 def order_codes(values: Ints) -> Ints:
-    """Numbers in the same order as ``values``: dense ranks where they need no sorting, else
-    ``values``.
+    """Return integers in the same order as ``values``: dense ranks if these need no sorting, else
+    ``values`` themselves.
     """
     return distinct_with_inverse(values)[1] if len(values) > TINY and _is_dense(values) else values
 
 
 def _distinct_by_sorting(values: Ints) -> tuple[Ints, Ints, Ints]:
-    """Deduplicate ``values`` by sorting."""
+    """Deduplicate ``values`` by sorting; returns as `distinct_with_inverse`."""
     order = values.argsort()
     ordered = values[order]
     is_first = np.concatenate([[True], ordered[1:] != ordered[:-1]])
@@ -425,7 +432,7 @@ def _distinct_by_sorting(values: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 def _distinct_by_dict(values: Ints) -> tuple[Ints, Ints, Ints]:
-    """Deduplicate a few ``values`` by a dictionary."""
+    """Deduplicate a few ``values`` by a dictionary; returns as `distinct_with_inverse`."""
     listed = values.tolist()
     last = {value: i for i, value in enumerate(listed)}
     found = sorted(last)
@@ -439,13 +446,13 @@ def _distinct_by_dict(values: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 def _is_dense(values: Ints) -> bool:
-    """Decide whether a table over the range of ``values`` is cheaper than sorting them."""
+    """Decide whether an array over the range of ``values`` is cheaper than sorting them."""
     return int(values.max()) - int(values.min()) <= 8 * len(values) + 1024
 
 
 def group_minimum(group: Ints, values: Ints, count: int) -> Ints:
-    """Minimum of ``values`` in each of the groups 0 … ``count`` - 1; the greatest int64 for an
-    empty group.
+    """Return the minimum of ``values`` in each of the groups 0 … ``count`` - 1; the greatest int64
+    for an empty group.
     """
     found = np.full(count, np.iinfo(np.int64).max, np.int64)
     np.minimum.at(found, group, values)
@@ -453,7 +460,7 @@ def group_minimum(group: Ints, values: Ints, count: int) -> Ints:
 
 
 def is_in(values: Ints, among: Ints) -> npt.NDArray[np.bool_]:
-    """Boolean mask of the ``values`` that occur in ``among``."""
+    """Return a boolean mask: True for the ``values`` that occur in ``among``."""
     if not len(values) or not len(among):
         return np.zeros(len(values), np.bool_)
     if len(values) <= TINY and len(among) <= TINY:
@@ -475,7 +482,7 @@ def is_in(values: Ints, among: Ints) -> npt.NDArray[np.bool_]:
 
 
 def insertion_points(ordered: Ints, values: Ints) -> Ints:
-    """Insertion points of ``values`` in ``ordered``, before equal entries.
+    """Return the insertion points of ``values`` in ``ordered``, before equal entries.
 
     Many values are looked up in sorted order: random access to an array larger than the cache waits
         for memory at each step.
@@ -497,7 +504,7 @@ _IN_CACHE = 1 << 15
 
 
 def set_difference(values: Ints, others: Ints) -> Ints:
-    """Distinct ``values`` that are not in ``others``, ascending."""
+    """Return the distinct ``values`` that are not in ``others``, ascending."""
     found = unique(values)
     return found[~is_in(found, others)]
 
@@ -546,7 +553,9 @@ def _narrow_range(column: Ints, low: int, high: int) -> tuple[Ints, int, int]:
 
 
 def is_row_in(rows: Sequence[Ints], among: Sequence[Ints]) -> npt.NDArray[np.bool_]:
-    """Boolean mask of the ``rows`` (columns of equal length) that occur in ``among``."""
+    """Return a boolean mask: True for the ``rows`` (columns of equal length) that occur in
+    ``among``.
+    """
     count = len(rows[0])
     if not count or not len(among[0]):
         return np.zeros(count, np.bool_)
@@ -560,7 +569,7 @@ def is_row_in(rows: Sequence[Ints], among: Sequence[Ints]) -> npt.NDArray[np.boo
 
 
 def row_changes(old: Columns, new: Columns) -> tuple[Columns, Columns]:
-    """Compare two bags of rows: the rows only in ``new``, and the rows only in ``old``."""
+    """Compare two bags of rows: return the rows only in ``new``, and the rows only in ``old``."""
     names = list(new)
     kept = is_row_in([new[n] for n in names], [old[n] for n in names])
     left = is_row_in([old[n] for n in names], [new[n] for n in names])
@@ -571,7 +580,7 @@ def row_changes(old: Columns, new: Columns) -> tuple[Columns, Columns]:
 
 
 def distinct_pairs(first: Ints, second: Ints) -> tuple[Ints, Ints]:
-    """The distinct pairs (first[i], second[i])."""
+    """Return the distinct pairs (first[i], second[i]) as two arrays."""
     if not len(first):
         return first, second
     kept = distinct_with_inverse(row_codes(first, second))[2]

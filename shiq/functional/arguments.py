@@ -1,4 +1,4 @@
-"""Arguments of functional-style constructs: check of an argument, and its model value."""
+"""Check the arguments of functional-style constructs, and convert them to values of the OWL model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from shiq.rdf.vocabulary import ORDINARY_CLASSES, PLAIN_PROPERTIES, is_unknown_d
 
 
 class RefusedConstruct(Exception):
-    """Signal: a construct is refused; ``kind`` is one of `shiq.answers.verdict.KINDS`."""
+    """Signal: a construct is malformed or not supported; ``kind`` is one of
+    `shiq.answers.verdict.KINDS`.
+    """
 
     def __init__(self, message: str, kind: str = "malformed", hint: str = "") -> None:
         super().__init__(message)
@@ -25,13 +27,13 @@ class RefusedConstruct(Exception):
 
 @dataclass(frozen=True)
 class DifferentMembers:
-    """Individuals that are pairwise different, too many to write one assertion per pair."""
+    """Pairwise different individuals, too many for one assertion per pair."""
 
     individuals: tuple[str, ...]
 
 
 class Iri(str):
-    """An IRI.
+    """An IRI as an argument, whose entity kind the syntax leaves open.
 
     kind: entity kind that the syntax states ("IRI": none); "" if only its position decides
     """
@@ -41,7 +43,9 @@ class Iri(str):
 
 
 class KindedIri(Iri):
-    """An IRI whose entity kind the syntax states, as OWL/XML elements do."""
+    """An IRI whose entity kind (Class, ObjectProperty, …) the syntax states, as OWL/XML elements
+    do.
+    """
 
     def __new__(cls, iri: str, kind: str) -> KindedIri:
         made = super().__new__(cls, iri)
@@ -49,22 +53,22 @@ class KindedIri(Iri):
         return made
 
 
-class Blank(str):
-    """An anonymous individual with its scope."""
+class BlankIndividual(str):
+    """An anonymous individual as an argument, its label prefixed by the scope of its document."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Arguments in parentheses without a keyword, as in HasKey."""
+    """Several arguments in parentheses without a keyword, as in HasKey."""
 
     members: tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """An entity inside a declaration, such as ``Class(:A)``."""
+    """An entity (kind and IRI) inside a declaration, such as ``Class(:A)``."""
 
     kind: str
     iri: str
@@ -79,14 +83,14 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """An annotation; only its property is kept."""
+    """An annotation as an argument; only its property is kept."""
 
     property: str
 
 
 @dataclass(frozen=True, slots=True)
 class AnnotationAxiom:
-    """An axiom about annotations, without logical meaning.
+    """An axiom about annotations, which has no logical meaning.
 
     properties: annotation properties in it
     subject, value: of an annotation assertion
@@ -147,7 +151,7 @@ _UNREAD_DATATYPES = frozenset(
 
 
 def _describe_argument(value: object) -> str:
-    """Describe an argument in a message."""
+    """Describe an argument for a message, with its article."""
     if isinstance(value, Iri):
         return f"the {value.kind} <{value}>" if value.kind not in ("", "IRI") else f"<{value}>"
     return repr(value) if isinstance(value, str | int) else type(value).__name__
@@ -159,7 +163,9 @@ def _with_article(kind: str) -> str:
 
 
 def _iri_of_kind(value: object, kind: str) -> str:
-    """Check that ``value`` is an IRI that may be of ``kind``. Raises: RefusedConstruct."""
+    """Return the IRI ``value``, after checking that it may be an entity of ``kind``. Raises:
+    RefusedConstruct.
+    """
     if not isinstance(value, Iri) or value.kind not in ("", kind):
         raise RefusedConstruct(
             f"{_describe_argument(value)} where {_with_article(kind)} is expected"
@@ -168,7 +174,7 @@ def _iri_of_kind(value: object, kind: str) -> str:
 
 
 def entity_iri(value: object, kind: str) -> str:
-    """IRI of an entity of ``kind``.
+    """Return the IRI of an entity of ``kind``. Raises: RefusedConstruct.
 
     Raises: RefusedConstruct, also for a reserved name that is no such entity.
     """
@@ -187,32 +193,34 @@ def entity_iri(value: object, kind: str) -> str:
 
 
 def named_class(value: object) -> m.Class:
-    """Class named by an IRI. Raises: RefusedConstruct."""
+    """Convert an argument to a named class. Raises: RefusedConstruct."""
     return m.Class(entity_iri(value, "class"))
 
 
 def class_expression(value: object) -> Any:
-    """Class expression or named class. Raises: RefusedConstruct."""
+    """Convert an argument to a class expression or named class. Raises: RefusedConstruct."""
     return value if isinstance(value, _EXPRESSIONS) else named_class(value)
 
 
 def object_property(value: object) -> m.ObjectProperty:
-    """Object property named by an IRI. Raises: RefusedConstruct."""
+    """Convert an argument to a named object property. Raises: RefusedConstruct."""
     return m.ObjectProperty(entity_iri(value, "object property"))
 
 
 def role(value: object) -> m.ObjectPropertyExpression:
-    """Object property or its inverse. Raises: RefusedConstruct."""
+    """Convert an argument to an object property or its inverse. Raises: RefusedConstruct."""
     return value if isinstance(value, m.ObjectInverseOf) else object_property(value)
 
 
 def data_property(value: object) -> m.DataProperty:
-    """Data property named by an IRI. Raises: RefusedConstruct."""
+    """Convert an argument to a data property. Raises: RefusedConstruct."""
     return m.DataProperty(entity_iri(value, "data property"))
 
 
 def datatype(value: object) -> m.Datatype:
-    """Datatype named by an IRI. Raises: RefusedConstruct for a misspelt reserved name."""
+    """Convert an argument to a named datatype. Raises: RefusedConstruct for a misspelt reserved
+    name.
+    """
     iri = _iri_of_kind(value, "datatype")
     if not is_unknown_datatype(iri):
         _refuse_misspelt(iri)
@@ -220,27 +228,31 @@ def datatype(value: object) -> m.Datatype:
 
 
 def data_range(value: object) -> Any:
-    """Data range or named datatype. Raises: RefusedConstruct."""
+    """Convert an argument to a data range or named datatype. Raises: RefusedConstruct."""
     return value if isinstance(value, _RANGES) else datatype(value)
 
 
 def individual(value: object) -> str:
-    """Named or anonymous individual. Raises: RefusedConstruct."""
-    return str(value) if isinstance(value, Blank) else _iri_of_kind(value, "individual")
+    """Convert an argument to a named or anonymous individual. Raises: RefusedConstruct."""
+    return str(value) if isinstance(value, BlankIndividual) else _iri_of_kind(value, "individual")
 
 
 def annotation_property(value: object) -> str:
-    """IRI of an annotation property. Raises: RefusedConstruct."""
+    """Convert an argument to the IRI of an annotation property. Raises: RefusedConstruct."""
     return _iri_of_kind(value, "annotation property")
 
 
 def annotation_subject(value: object) -> str:
-    """IRI or anonymous individual. Raises: RefusedConstruct."""
-    return str(value) if isinstance(value, Blank) else _iri_of_kind(value, "IRI")
+    """Convert an argument to the subject of an annotation: an IRI or anonymous individual. Raises:
+    RefusedConstruct.
+    """
+    return str(value) if isinstance(value, BlankIndividual) else _iri_of_kind(value, "IRI")
 
 
 def literal(value: object) -> m.Literal:
-    """Literal with a known or own datatype. Raises: RefusedConstruct."""
+    """Convert an argument to a literal, and check that its datatype is defined. Raises:
+    RefusedConstruct.
+    """
     if not isinstance(value, m.Literal):
         raise RefusedConstruct(f"{_describe_argument(value)} where a literal is expected")
     _refuse_misspelt(value.datatype)
@@ -248,14 +260,14 @@ def literal(value: object) -> m.Literal:
 
 
 def cardinality(value: object) -> int:
-    """Non-negative integer. Raises: RefusedConstruct."""
+    """Convert an argument to a non-negative integer. Raises: RefusedConstruct."""
     if not isinstance(value, int):
         raise RefusedConstruct(f"{_describe_argument(value)} where a number is expected")
     return value
 
 
 def plain_iri(value: object) -> str:
-    """IRI of no entity kind. Raises: RefusedConstruct."""
+    """Convert an argument to an IRI that stands for no entity. Raises: RefusedConstruct."""
     return _iri_of_kind(value, "IRI")
 
 
@@ -276,8 +288,10 @@ def _refuse_misspelt(iri: str) -> None:
 
 
 def annotation_value(value: object) -> object:
-    """IRI, anonymous individual or literal. Raises: RefusedConstruct."""
-    if isinstance(value, Blank | m.Literal) or (
+    """Convert an argument to the value of an annotation: an IRI, anonymous individual or literal.
+    Raises: RefusedConstruct.
+    """
+    if isinstance(value, BlankIndividual | m.Literal) or (
         isinstance(value, Iri) and value.kind in ("", "IRI")
     ):
         return value
@@ -285,7 +299,7 @@ def annotation_value(value: object) -> object:
 
 
 def declared_entity(value: object) -> Entity:
-    """Entity inside a declaration. Raises: RefusedConstruct."""
+    """Convert an argument to the entity inside a declaration. Raises: RefusedConstruct."""
     if not isinstance(value, Entity):
         raise RefusedConstruct(
             f"{_describe_argument(value)} where an entity such as Class(...) is expected"
@@ -294,7 +308,9 @@ def declared_entity(value: object) -> Entity:
 
 
 def list_check(member: Coercion) -> Coercion:
-    """Make the check of an argument list in parentheses, each argument by ``member``."""
+    """Make the check of an argument that is a list in parentheses, each element checked by
+    ``member``.
+    """
 
     def check_list(value: object) -> tuple[Any, ...]:
         """Check a list in parentheses. Raises: RefusedConstruct."""

@@ -37,7 +37,7 @@ _SIGNATURE_FIELDS = {
 
 @dataclass(frozen=True)
 class Document:
-    """One ontology document. Axioms and assertions come with the line on which they begin.
+    """One parsed ontology document. Axioms and assertions come with the line on which they begin.
 
     left_out: one leftover for each unread item; ``leftovers`` merges equal ones
     ledger: number of items by destination
@@ -65,14 +65,18 @@ class Document:
 
     @property
     def labels(self) -> Iterator[tuple[str, str, owl.Literal]]:
-        """Labels in the annotations: (IRI, one of `shiq.model.walk.PROPERTIES`, label)."""
+        """Yield the labels in the annotations, as (IRI, one of `shiq.model.walk.PROPERTIES`,
+        label).
+        """
         for _, property, subject, value in self.annotations:
             if property in PROPERTIES and isinstance(value, owl.Literal):
                 yield subject, property, value
 
     @property
     def header(self) -> tuple[str, str]:
-        """Ontology IRI and version IRI, "" if missing. An imported IRI is never the version IRI."""
+        """Return ontology IRI and version IRI, "" if missing. An imported IRI is never the version
+        IRI.
+        """
         imported = {iri.removesuffix("#") for iri in self.imports}
         return self.iri, self.version if self.iri and self.version.removesuffix(
             "#"
@@ -80,12 +84,14 @@ class Document:
 
     @property
     def iris(self) -> frozenset[str]:
-        """IRIs under which this document can be imported."""
+        """Return the IRIs under which other ontologies can import this document."""
         return frozenset(filter(None, self.header))
 
 
 class DocumentBuilder:
-    """Builder of a document: sorts the items of ``source`` by kind and counts each in the ledger."""
+    """Builder of a document: sorts its items (axioms, declarations, …) by kind, and counts each in
+    the ledger.
+    """
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -102,7 +108,8 @@ class DocumentBuilder:
         self.ledger: Counter[str] = Counter()
 
     def accept(self, value: Any, keyword: str, line: int, text: Callable[[], str]) -> None:
-        """Add the value of an item that begins with ``keyword`` on ``line``.
+        """Add a parsed item, which begins with ``keyword`` on ``line``; ``text`` gives it as
+        written.
 
         Args:
         text: gives the source text of the item
@@ -160,8 +167,8 @@ class DocumentBuilder:
     def add_leftover(
         self, refused: RefusedConstruct, line: int, text: str, refused_line: int = 0
     ) -> None:
-        """Record a refused item. Equal ones share one leftover, so a missing prefix in a million
-        axioms is one row.
+        """Record a refused item as a leftover. Items refused for the same reason share one
+        leftover.
         """
         self.ledger[f"leftover:{refused.kind}"] += 1
         key = (refused.kind, refused.message)
@@ -177,8 +184,8 @@ class DocumentBuilder:
             leftover, message=refused.message + where, text=short_text(text)
         )
 
-    def document(self, iri: str, version: str) -> Document:
-        """Finish the document."""
+    def build(self, iri: str, version: str) -> Document:
+        """Build the document, given its ontology IRI and version IRI."""
         names = {
             field: frozenset(name for name in self._declared[kind] if not is_reserved(name))
             for kind, field in _SIGNATURE_FIELDS.items()

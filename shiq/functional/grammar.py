@@ -1,4 +1,5 @@
-"""Constructs of functional-style syntax: from a keyword and its arguments to a model value.
+"""Constructs of functional-style syntax: how a keyword and its arguments become a value of the OWL
+model.
 
 Source: OWL 2 structural specification, sections 5 to 10 and appendix "Complete Grammar".
 """
@@ -47,9 +48,11 @@ _FEW = 8
 
 @dataclass(frozen=True)
 class ConstructRule:
-    """Arguments of a construct, and the function that makes its value.
+    """Syntax rule of a construct: the checks of its arguments, and the function that makes its
+    value.
 
-    make: takes the ``positional`` arguments, then the ``optional`` one if present, or all further ones
+    make: takes the ``positional`` arguments, then the ``optional`` one if present, or all further
+    ones
         as a tuple (``variadic``, at least ``min_variadic`` of them)
     takes_annotations: whether annotations may come first, as in axioms
     verbatim: replaces ``make`` for text that shiq wrote itself, and undoes what it wrote
@@ -64,7 +67,9 @@ class ConstructRule:
     verbatim: Callable[..., Any] | None = None
 
     def build(self, keyword: str, arguments: Sequence[object], *, verbatim: bool = False) -> Any:
-        """Make the value of ``keyword(arguments)``. Raises: RefusedConstruct."""
+        """Check the arguments, and make the value of ``keyword(arguments)``. Raises:
+        RefusedConstruct.
+        """
         make = self.verbatim if verbatim and self.verbatim else self.make
         if self.takes_annotations:
             skipped = 0
@@ -93,14 +98,16 @@ class ConstructRule:
 def _axiom_rule(
     make: Callable[..., Any], *fixed: Coercion, rest: Coercion | None = None, least: int = 2
 ) -> ConstructRule:
-    """Rule of an axiom, with fixed arguments and maybe a variable number of further ones."""
+    """Make the rule of an axiom, with ``fixed`` arguments and maybe ``least`` or more further ones,
+    checked by ``rest``.
+    """
     return ConstructRule(
         make, fixed, variadic=rest, min_variadic=least if rest else 0, takes_annotations=True
     )
 
 
 def _disjointness_rule(make: Callable[..., Any], *fixed: Coercion, rest: Coercion) -> ConstructRule:
-    """Rule of a disjointness axiom: duplicates are dropped, as section 2.1 asks.
+    """Make the rule of a disjointness axiom. Repeated members are dropped, as section 2.1 asks.
 
     A single remaining member is refused, since a contradiction may have been meant. RDF can state
     that contradiction, so text written from RDF is taken verbatim.
@@ -153,14 +160,14 @@ def _different_individuals(members: tuple[str, ...]) -> DifferentMembers | tuple
 
 
 def _chain_or_role(value: object) -> Any:
-    """Read a property chain or a role."""
+    """Convert an argument to a property chain or a role. Raises: RefusedConstruct."""
     return value if isinstance(value, Chain) else role(value)
 
 
 def _object_inclusion(
     sub: Chain | m.ObjectPropertyExpression, sup: m.ObjectPropertyExpression
 ) -> m.Axiom:
-    """Make an inclusion of a role or of a chain."""
+    """Make the inclusion axiom of a role, or of a chain, in a role."""
     return (
         m.SubObjectPropertyChain(sub.properties, sup)
         if isinstance(sub, Chain)
@@ -169,7 +176,7 @@ def _object_inclusion(
 
 
 def _data_restriction_rule(make: Callable[..., Any]) -> ConstructRule:
-    """Rule of a data restriction on one property."""
+    """Make the rule of a data restriction (DataSomeValuesFrom, …) on one property."""
 
     def build_restriction(*arguments: Any) -> Any:
         """Make the restriction. Raises: RefusedConstruct for several properties."""
@@ -191,22 +198,24 @@ def _datatype_restriction(base: m.Datatype, rest: tuple[object, ...]) -> m.Datat
 
 
 def _object_assertion_rule(make: Callable[..., Any]) -> ConstructRule:
-    """Rule of an assertion on an object property."""
+    """Make the rule of an object property assertion, positive or negative."""
     return _axiom_rule(lambda *arguments: (make(*arguments),), role, individual, individual)
 
 
 def _data_assertion_rule(make: Callable[..., Any]) -> ConstructRule:
-    """Rule of an assertion on a data property."""
+    """Make the rule of a data property assertion, positive or negative."""
     return _axiom_rule(lambda *arguments: (make(*arguments),), data_property, individual, literal)
 
 
 def _entity_rule(kind: str) -> ConstructRule:
-    """Rule of an entity inside a declaration."""
+    """Make the rule of an entity of ``kind`` inside a declaration."""
     return ConstructRule(lambda name: Entity(kind, name), (lambda value: entity_iri(value, kind),))
 
 
 def _annotation_axiom_rule(*fixed: Coercion, properties: int = 1) -> ConstructRule:
-    """Rule of an axiom on annotation properties."""
+    """Make the rule of an axiom on annotation properties, of which ``properties`` arguments are
+    properties.
+    """
     return _axiom_rule(lambda *values: AnnotationAxiom(values[:properties]), *fixed)
 
 
@@ -317,7 +326,7 @@ AXIOMS: dict[str, ConstructRule] = {
 
 
 def build_construct(keyword: str, arguments: Sequence[object], *, verbatim: bool = False) -> Any:
-    """Make the value of ``keyword(arguments)``; the keyword "" is a group.
+    """Make the value of ``keyword(arguments)``; without a keyword, a group of arguments.
 
     Args:
     verbatim: see `ConstructRule`
@@ -330,8 +339,8 @@ def build_construct(keyword: str, arguments: Sequence[object], *, verbatim: bool
 
 
 def unknown_construct(keyword: str, place: str) -> RefusedConstruct:
-    """Refusal of ``keyword`` at ``place``: a near miss is a typing error, any other keyword (SWRL's
-    DLSafeRule, …) is foreign.
+    """Make the refusal of ``keyword`` at ``place``. A near miss is a typing error; other keywords
+    (DLSafeRule, …) are another language's.
     """
     if keyword in CONSTRUCTS or keyword in AXIOMS:
         return RefusedConstruct(f"{keyword} cannot stand {place}")

@@ -1,4 +1,4 @@
-"""Parser of OWL/XML: the grammar of functional syntax with XML elements.
+"""Parser of OWL/XML; the grammar is that of functional syntax, with XML elements for keywords.
 
 The events of an XML parser, which knows lines and fetches nothing, become arguments of
 `shiq.functional.grammar`. What is wrong inside an axiom becomes a leftover, and reading goes on
@@ -20,7 +20,7 @@ from typing import Any
 from xml.parsers import expat
 
 from shiq.errors import InputError
-from shiq.functional.arguments import Blank, Group, KindedIri, RefusedConstruct, literal
+from shiq.functional.arguments import BlankIndividual, Group, KindedIri, RefusedConstruct, literal
 from shiq.functional.document import MAX_DEPTH, Document, DocumentBuilder, short_text
 from shiq.functional.grammar import AXIOMS, CONSTRUCTS, build_construct, unknown_construct
 from shiq.functional.tokens import BLANK_LABEL, IRI, LANGUAGE, Prefixes
@@ -28,7 +28,7 @@ from shiq.inputs.formats import DeclarationCheck
 from shiq.model import OWL, RDF, XSD, Literal, ObjectInverseOf
 from shiq.rdf.terms import resolve
 from shiq.rdf.xml import line_from
-from shiq.rdf.xml_grammar import SEPARATOR, XML, Name, parse_name
+from shiq.rdf.xml_grammar import SEPARATOR, XML, QualifiedName, parse_name
 
 # Names and literals of OWL/XML: prefixes, references resolved against xml:base, open elements.
 
@@ -41,7 +41,7 @@ _LANGUAGE = re.compile(LANGUAGE)
 
 @dataclass(slots=True)
 class XmlElement:
-    """An open element.
+    """An open XML element with the values of its finished children.
 
     values: attributes
     arguments: values of its children
@@ -73,7 +73,9 @@ class XmlNames:
         )
 
     def entity(self, frame: XmlElement) -> str:
-        """IRI of an entity element. Raises: RefusedConstruct."""
+        """Return the IRI of an entity element, from its attribute IRI or abbreviatedIRI. Raises:
+        RefusedConstruct.
+        """
         match frame.values:
             case {"IRI": _, "abbreviatedIRI": _}:
                 raise RefusedConstruct(f"<{frame.name}> has both an IRI and an abbreviatedIRI")
@@ -112,7 +114,9 @@ class XmlNames:
         return self.iri(self._prefixes.namespace(prefix) + local, "")
 
     def literal(self, text: str, frame: XmlElement) -> Literal:
-        """Literal of an element, by its datatype and language. Raises: RefusedConstruct."""
+        """Make the literal of an element, by its datatype and language attributes. Raises:
+        RefusedConstruct.
+        """
         datatype, own = frame.values.get("datatypeIRI"), frame.values.get("lang")
         iri = "" if datatype is None else self.iri(datatype, frame.base)
         if own and iri in ("", *_TAGGED):
@@ -201,7 +205,9 @@ def read_owl_xml_header(data: bytes, source: str, base: str) -> Document:
 
 
 def _run_reader(reader: _OwlXmlReader) -> Document:
-    """Run a reader, and break the cycle between the parser and its handlers."""
+    """Run a reader, then clear it, so that the parser and its handlers do not keep each other
+    alive.
+    """
     try:
         return reader.read()
     finally:
@@ -213,7 +219,7 @@ class _EndOfHeader(Exception):
 
 
 class _OwlXmlReader:
-    """Parser of one OWL/XML document. The first frame is the ontology.
+    """Parser of one OWL/XML document by XML events. The first open element is the ontology.
 
     refusal: the error in the open item, with its line. While it is set, frames above the first are
         not kept.
@@ -259,9 +265,9 @@ class _OwlXmlReader:
                 RefusedConstruct(f"not well-formed XML: {message}"), error.lineno, text
             )
             if self.depth > 1:
-                self.refuse(RefusedConstruct("the document breaks off inside this axiom"))
+                self.record_refusal(RefusedConstruct("the document breaks off inside this axiom"))
                 self.finish_item(len(self.data))
-        return self.builder.document(*self.header)
+        return self.builder.build(*self.header)
 
     # --- events ---
 
@@ -288,7 +294,7 @@ class _OwlXmlReader:
             try:
                 self.open_element(name, attributes)
             except RefusedConstruct as refused:
-                self.refuse(refused)
+                self.record_refusal(refused)
 
     def end(self, tag: str) -> None:
         """Handle an end tag."""
@@ -296,14 +302,14 @@ class _OwlXmlReader:
             try:
                 self.close_element()
             except RefusedConstruct as refused:
-                self.refuse(refused)
+                self.record_refusal(refused)
         self.depth -= 1
         if self.depth == 1:
             self.finish_item(self.end_of_tag())
         self.just_opened = False
 
     def characters(self, text: str) -> None:
-        """Handle text. Raises nothing: misplaced text is recorded as refused."""
+        """Handle text. Misplaced text is recorded as an error."""
         self.just_opened = False
         if self.refusal is not None or not self.depth:
             return
@@ -316,18 +322,20 @@ class _OwlXmlReader:
             )
             line = self.parser.CurrentLineNumber - text.lstrip(BLANKS).count("\n")
             if self.depth > 1:
-                self.refuse(refused, line)
+                self.record_refusal(refused, line)
             else:
                 self.builder.add_leftover(refused, line, text)
 
-    def refuse(self, refused: RefusedConstruct, line: int = 0) -> None:
-        """Record the first error in the open item."""
+    def record_refusal(self, refused: RefusedConstruct, line: int = 0) -> None:
+        """Record the first error in the open item (axiom or declaration)."""
         if self.refusal is None:
             self.refusal = refused, line or self.parser.CurrentLineNumber
             del self.frames[2:]
 
     def end_of_tag(self) -> int:
-        """Offset behind the current end tag. The parser reports that of an empty element behind it."""
+        """Return the byte offset after the current end tag. For ``<a/>`` the parser itself reports
+        the offset after it.
+        """
         at = self.parser.CurrentByteIndex
         return (
             at
@@ -355,8 +363,8 @@ class _OwlXmlReader:
             self.data[self.item_start : end].decode("utf-8", "backslashreplace"),
         )
 
-    def open_element(self, name: Name, attributes: dict[str, str]) -> None:
-        """Push a frame for an element. Raises: RefusedConstruct if it may not be here."""
+    def open_element(self, name: QualifiedName, attributes: dict[str, str]) -> None:
+        """Push an element on the stack. Raises: RefusedConstruct if it may not stand here."""
         parent, element = self.frames[-1], name.local
         if name.namespace != OWL:
             raise RefusedConstruct(
@@ -383,8 +391,8 @@ class _OwlXmlReader:
             raise RefusedConstruct(f"nested deeper than {MAX_DEPTH} levels")
         self.frames.append(frame)
 
-    def apply_attribute(self, frame: XmlElement, attribute: Name, value: str) -> None:
-        """Add an attribute to an element. Raises: RefusedConstruct."""
+    def apply_attribute(self, frame: XmlElement, attribute: QualifiedName, value: str) -> None:
+        """Store an attribute in an open element. Raises: RefusedConstruct."""
         if attribute.namespace == XML and attribute.local in _OF_XML:
             if attribute.local == "base":
                 frame.base = self.names.iri(value, frame.base)
@@ -396,7 +404,9 @@ class _OwlXmlReader:
             raise RefusedConstruct(f"<{frame.name}> has no attribute {attribute.qualified_name}")
 
     def close_element(self) -> None:
-        """Pop the frame of an element and pass its value on. Raises: RefusedConstruct."""
+        """Pop an element, and pass its value to the parent or the document. Raises:
+        RefusedConstruct.
+        """
         frame = self.frames.pop()
         if self.depth == 1:
             return
@@ -415,14 +425,16 @@ class _OwlXmlReader:
             )
 
     def finish_item(self, end: int) -> None:
-        """Record the item that ends here as a leftover, if any part of it was refused."""
+        """Record the item that ends at byte ``end`` as a leftover, if any part of it was refused."""
         if self.refusal is not None:
             (refused, line), self.refusal = self.refusal, None
             text = self.data[self.item_start : end].decode("utf-8", "backslashreplace")
             self.builder.add_leftover(refused, self.item_line, text, line)
 
     def element_value(self, frame: XmlElement) -> Any:
-        """Value of an element; a facet gives two arguments. Raises: RefusedConstruct."""
+        """Make the value of a finished element; of a facet, two arguments. Raises:
+        RefusedConstruct.
+        """
         name, text = frame.name, "".join(frame.text)
         match name:
             case "IRI":
@@ -437,7 +449,7 @@ class _OwlXmlReader:
                 label = required_attribute(frame, "nodeID").removeprefix("_:")
                 if not _LABEL.fullmatch(label):
                     raise RefusedConstruct(f"{label!r} is no label of an anonymous individual")
-                return Blank(self.blank_prefix + label)
+                return BlankIndividual(self.blank_prefix + label)
             case "Literal":
                 return self.names.literal(text, frame)
             case "FacetRestriction":
@@ -483,12 +495,12 @@ def _group_key_properties(arguments: list[object]) -> list[object]:
 
 
 def _stated_kind(value: object) -> str:
-    """The entity kind that an argument states; "" if none."""
+    """Return the entity kind that an argument states; "" if it states none."""
     return value.kind if isinstance(value, KindedIri) else ""
 
 
 def _refuse_element(element: str, place: str) -> RefusedConstruct:
-    """Explain why an element cannot stand at ``place``."""
+    """Make the refusal of an element that cannot stand at ``place``."""
     if element in _RULES:
         return unknown_construct(element, place)
     known = _INSIDE | _AT_TOP | {"Ontology"}

@@ -1,4 +1,5 @@
-"""Parser of functional-style syntax; every axiom is accounted for.
+"""Parser of functional-style syntax. Every axiom becomes a value or a leftover (record of
+uninterpreted input).
 
 A shift-reduce parser without recursion: an opening keyword is shifted, its closing parenthesis
 builds the value. An axiom with an error becomes a leftover, and parsing continues at the next
@@ -15,7 +16,7 @@ from typing import Any
 
 from shiq import model as owl
 from shiq.errors import InputError
-from shiq.functional.arguments import Annotation, Blank, Iri, RefusedConstruct
+from shiq.functional.arguments import Annotation, BlankIndividual, Iri, RefusedConstruct
 from shiq.functional.document import MAX_DEPTH, Document, DocumentBuilder, short_text
 from shiq.functional.grammar import AXIOMS, CONSTRUCTS, build_construct, unknown_construct
 from shiq.functional.tokens import Prefixes, Token, tokens
@@ -65,7 +66,7 @@ def parse_functional(text: str, source: str, scope: str, *, verbatim: bool = Fal
 
 
 def read_document(text: str, source: str, scope: str, *, verbatim: bool = False) -> Document:
-    """Parse as `parse_functional` does, with the line of each axiom. Raises: InputError."""
+    """Parse as `parse_functional` does, and keep the line of each axiom. Raises: InputError."""
     reader = _FunctionalReader(text, source, scope, verbatim)
     position: int | None = 0
     while position is not None:
@@ -75,7 +76,7 @@ def read_document(text: str, source: str, scope: str, *, verbatim: bool = False)
 
 @dataclass
 class _OpenAxiom:
-    """The axiom that is being parsed, with its open constructs.
+    """The axiom or declaration that is being parsed, with its open constructs.
 
     stack: open keywords with their arguments so far; after an error only ``depth`` is maintained
     hidden_axiom: offset where an axiom seems to begin inside the last string, and where that string
@@ -112,19 +113,19 @@ class _FunctionalReader:
     # --- tokens ---
 
     def read_from(self, position: int) -> int | None:
-        """Parse from ``position`` on.
+        """Parse the text from offset ``position`` on.
 
         Returns: where to resume if a missing quote hid axioms; None at the end.
         """
         self.resume = 0
         for token in tokens(self.text, position):
-            self.read(token)
+            self.handle_token(token)
             if self.resume:
                 return self.resume
         return None
 
-    def read(self, token: Token) -> None:
-        """Handle one token."""
+    def handle_token(self, token: Token) -> None:
+        """Handle one token, by the part of the document it is in."""
         if (
             self.item is not None
             and token.kind == "call"
@@ -156,7 +157,9 @@ class _FunctionalReader:
             self._begin_item(token)
 
     def _read_prologue(self, token: Token) -> None:
-        """Handle a token before the ontology: a prefix, or its beginning."""
+        """Handle a token before the ontology: of a prefix declaration, or the beginning of the
+        ontology.
+        """
         if token.kind == "call" and token.text == "Ontology":
             self.state = "header"
         elif token.kind == "call" and token.text == "Prefix":
@@ -175,7 +178,7 @@ class _FunctionalReader:
             self._record_leftover(refused, token.offset)
 
     def _begin_item(self, token: Token) -> None:
-        """Begin an item. An item that is no axiom is read to its end and becomes a leftover."""
+        """Begin an item. One that is no axiom is read to its end, and becomes a leftover."""
         self.item = _OpenAxiom(token.text if token.kind == "call" else "", token.offset)
         if token.kind == "call" and (token.text in AXIOMS or token.text == "Annotation"):
             self.item.stack.append((token.text, []))
@@ -253,7 +256,7 @@ class _FunctionalReader:
             case "iri" | "name":
                 arguments.append(Iri(self.prefixes.resolve(token.kind, token.text)))
             case "blank":
-                arguments.append(Blank(self.blank_prefix + token.text[2:]))
+                arguments.append(BlankIndividual(self.blank_prefix + token.text[2:]))
             case "literal":
                 arguments.append(self.prefixes.literal(token))
             case "integer" if len(token.text) <= 18:
@@ -268,7 +271,7 @@ class _FunctionalReader:
     # --- results ---
 
     def _refuse_item(self, refused: RefusedConstruct, token: Token) -> None:
-        """Record the refusal of the open item."""
+        """Record the refusal of the open item, at ``token``."""
         item = self.item
         if item is not None and item.refusal is None:
             item.refusal, item.refusal_line = refused, self._line_of(token.offset)
@@ -287,18 +290,18 @@ class _FunctionalReader:
         )
 
     def _line_of(self, offset: int) -> int:
-        """The line of a character offset."""
+        """Return the line of a character offset."""
         return bisect_right(self.line_starts, offset)
 
     def _rest_of_line(self, offset: int) -> str:
-        """The text from an offset to the end of its line."""
+        """Return the text from an offset to the end of its line."""
         end = self.text.find("\n", offset)
         return self.text[offset : end if end >= 0 else len(self.text)]
 
     def _record_leftover(
         self, refused: RefusedConstruct, start: int, end: int = 0, refused_line: int = 0
     ) -> None:
-        """Record a refused item as a leftover."""
+        """Record the refused item at offsets ``start`` to ``end`` as a leftover."""
         text = self.text[start:end] if end else self._rest_of_line(start)
         self.builder.add_leftover(refused, self._line_of(start), text, refused_line)
 
@@ -320,7 +323,7 @@ class _FunctionalReader:
                 ),
                 end,
             )
-        return self.builder.document(
+        return self.builder.build(
             self.header[0] if self.header else "", self.header[1] if len(self.header) > 1 else ""
         )
 

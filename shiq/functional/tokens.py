@@ -19,7 +19,7 @@ from shiq.functional.arguments import Iri, RefusedConstruct
 
 
 class Token(NamedTuple):
-    """A token.
+    """A token of functional-style syntax.
 
     kind: ``call`` (a keyword with its opening parenthesis), ``open``, ``close``, ``equals``,
         ``iri``, ``name`` (an abbreviated IRI), ``blank``, ``literal``, ``integer``, ``word`` or
@@ -68,7 +68,7 @@ _BROKEN_WORD = re.compile(r'[^\s()<>"]+|.', re.DOTALL)
 
 @cache
 def _token_pattern() -> re.Pattern[str]:
-    """Regular expression of a token."""
+    """Compile the regular expression of a token."""
     return re.compile(
         rf"""
         (?P<call>[A-Za-z][A-Za-z0-9]*)(?!:){_GAP}\(
@@ -86,13 +86,13 @@ def _token_pattern() -> re.Pattern[str]:
 
 @cache
 def _suffix_pattern() -> re.Pattern[str]:
-    """Regular expression of a literal's language or datatype."""
+    """Compile the regular expression of a literal's language tag or datatype."""
     return re.compile(rf"{_GAP}(?:(@{LANGUAGE}(?![\w-]))|(\^\^){_GAP}({_IRI}|{_NAME}))", re.VERBOSE)
 
 
 def tokens(text: str, position: int = 0) -> Iterator[Token]:
-    """Tokens of ``text`` from ``position`` on, without white space and comments. Never fails: see
-    `Token`.
+    """Yield the tokens of ``text`` from ``position`` on, without white space and comments. Never
+    fails: see `Token`.
     """
     position = _SKIP.match(text, position).end()  # type: ignore[union-attr]  # _GAP matches the empty string
     while position < len(text):
@@ -127,7 +127,7 @@ def _match_token(text: str, position: int) -> Token:
 
 
 def _error_token(text: str, position: int) -> Token:
-    """Make an error token at ``position``, over the text that is skipped."""
+    """Make an error token at ``position``, over the text to skip."""
     if text[position] == '"':
         if (match := _BROKEN_STRING.match(text, position)) is not None:
             return Token(
@@ -149,13 +149,15 @@ _PREDEFINED = {"owl:": owl.OWL, "rdf:": owl.RDF, "rdfs:": owl.RDFS, "xsd:": owl.
 
 
 class Prefixes:
-    """Declared prefixes with their colon; the namespace is "" if two declarations differ."""
+    """Declared prefixes, with their colon, and their namespaces; "" for a prefix declared twice
+    differently.
+    """
 
     def __init__(self) -> None:
         self.namespaces: dict[str, str] = {}
 
     def resolve(self, kind: str, text: str) -> str:
-        """IRI of a token of ``kind`` "iri" or "name". Raises: RefusedConstruct."""
+        """Return the IRI of a token of ``kind`` "iri" or "name". Raises: RefusedConstruct."""
         if kind == "iri":
             return text
         prefix, _, local = text.partition(":")
@@ -168,7 +170,7 @@ class Prefixes:
         return namespace + local
 
     def namespace(self, prefix: str) -> str:
-        """Namespace of ``prefix``, given without its colon. Raises: RefusedConstruct."""
+        """Return the namespace of ``prefix``, given without its colon. Raises: RefusedConstruct."""
         namespace = self.namespaces.get(prefix + ":", _PREDEFINED.get(prefix + ":"))
         if not namespace:
             raise RefusedConstruct(
@@ -177,7 +179,7 @@ class Prefixes:
         return namespace
 
     def literal(self, token: Token) -> owl.Literal:
-        """Literal of ``token``. Raises: RefusedConstruct."""
+        """Return the literal of ``token``. Raises: RefusedConstruct."""
         if "\0" in token.text:
             raise RefusedConstruct("a literal with the character U+0000")
         if not token.suffix:

@@ -25,7 +25,7 @@ _NOT_IN_IRIS = re.compile(r'[\x00-\x20<>"{}|^`\\]')
 
 
 class _SyntaxText(str):
-    """Finished text, to be distinguished from the name of an individual."""
+    """Text that is already in functional syntax, as opposed to the name of an individual."""
 
     __slots__ = ()
 
@@ -34,9 +34,10 @@ _SPACE, _OPEN, _CLOSE = _SyntaxText(" "), _SyntaxText("("), _SyntaxText(")")
 
 
 def axiom_text(value: owl.Axiom | owl.Assertion | owl.ClassExpression | owl.DataRange) -> str:
-    """Write ``value`` in functional-style syntax; `parse_functional` reads it back.
+    """Write a value of the OWL model in functional-style syntax; `parse_functional` reads it back.
 
-    A blank node keeps its scope in its label (`shiq.model.ntriples.blank_term`). Iterative, so nesting
+    A blank node keeps its scope in its label (`shiq.model.ntriples.blank_term`). Iterative, so
+    nesting
     may be deep.
 
     Raises: ValueError for an IRI with illegal characters, since the syntax has no escapes for them.
@@ -84,7 +85,7 @@ def ontology_text(axioms: Iterable[owl.Axiom], assertions: Iterable[owl.Assertio
 
 
 def _keyword(value: object) -> str:
-    """The keyword of a construct."""
+    """Return the keyword of a construct."""
     return (
         "SubObjectPropertyOf"
         if isinstance(value, owl.SubObjectPropertyChain)
@@ -93,7 +94,7 @@ def _keyword(value: object) -> str:
 
 
 def _arguments(value: object) -> list[object]:
-    """Arguments of a construct, in order."""
+    """Return the arguments of a construct, in the order of the syntax."""
     if isinstance(value, owl.SubObjectPropertyChain):
         return [
             _SyntaxText(f"ObjectPropertyChain({' '.join(map(_role_text, value.chain))})"),
@@ -125,7 +126,7 @@ def _flatten_tuples(fields: Iterable[object]) -> Iterable[object]:
 
 
 def _role_text(property: object) -> str:
-    """Write a role."""
+    """Write a role: an object property or its inverse."""
     if isinstance(property, owl.ObjectProperty):
         return _iri_text(property.iri)
     return axiom_text(property)  # type: ignore[arg-type]
@@ -148,8 +149,8 @@ def literal_text(value: owl.Literal) -> str:
 
 
 def declared_term(part: object) -> tuple[str, str] | None:
-    """Kind and IRI of the entity that ``part`` is or uses: a named individual, the datatype of a
-    literal.
+    """Return kind and IRI of the entity to declare for ``part``: a named individual, the datatype
+    of a literal, or an entity itself.
 
     Returns: None for other parts and for built-in entities.
     """
@@ -163,7 +164,7 @@ def declared_term(part: object) -> tuple[str, str] | None:
 
 
 def declaration_text(kind: str, iri: str) -> str:
-    """Write the declaration of a term in functional-style syntax."""
+    """Write the declaration of an entity in functional-style syntax."""
     return f"Declaration({kind}({_iri_text(iri)}))"
 
 
@@ -173,8 +174,8 @@ M = TypeVar("M")
 def _normalise_disjointness(
     value: owl.Axiom, members: tuple[M, ...], empty: Callable[[M], owl.Axiom]
 ) -> list[owl.Axiom | owl.Assertion]:
-    """Rewrite a disjointness ``value``: each repeated member is empty, and the set has each member
-    once.
+    """Rewrite a disjointness axiom so that no member repeats: a repeated member is empty (``empty``
+    makes that axiom).
     """
     distinct = tuple(dict.fromkeys(members))
     if len(distinct) == len(members):
@@ -184,7 +185,9 @@ def _normalise_disjointness(
 
 
 def _normalise_axiom(value: owl.Axiom | owl.Assertion) -> list[owl.Axiom | owl.Assertion]:
-    """Rewrite ``value`` to equivalent axioms without repeated or single members."""
+    """Rewrite an axiom to equivalent ones that the syntax can express: without repeated members,
+    none with a single one.
+    """
     match value:
         case (
             owl.EquivalentClasses(members)

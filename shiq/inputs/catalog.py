@@ -1,7 +1,8 @@
-"""Catalogs: the local file for an imported IRI, or for the context of a JSON-LD document.
+"""Catalogs: which local file answers an imported IRI, or holds the context of a JSON-LD document.
 
 Nothing is ever fetched. A catalog is a folder or a file; files take precedence over folders. In a
-folder each ontology is found by its header (`shiq.inputs.ontology_folder`). A catalog file is either an
+folder each ontology is found by its header (`shiq.inputs.ontology_folder`). A catalog file is
+either an
 OASIS XML Catalog, as Protégé and ROBOT write it (``catalog-v001.xml``), or JSON:
 ``{"http://example.org/onto": "onto.owl"}``. Instead of a name JSON may have ``{"file": "onto.owl",
 "sha256": "…"}``. All files must be in the catalog's folder or below; links are resolved first.
@@ -44,7 +45,7 @@ _MOST_BYTES = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class CatalogEntry:
-    """One entry of a catalog file.
+    """One entry of a catalog file: the file of an IRI, and its hash if the catalog states one.
 
     target: the file as written, relative to the catalog's folder.
     sha256: of its bytes; "" accepts any.
@@ -71,7 +72,7 @@ class CatalogFile:
 
     @property
     def address(self) -> str:
-        """The address of the folder if it is remote, else ""."""
+        """The address of the catalog's folder if it is remote, else ""."""
         return self.name.rpartition("/")[0] if is_address(self.name) else ""
 
     def find(self, iri: str) -> Path | None:
@@ -95,7 +96,7 @@ class CatalogFile:
         return self._existing_file(iri, entry)
 
     def leads_to(self, path: Path) -> bool:
-        """Decide whether an entry or a rewrite rule can lead to `path`."""
+        """Decide whether an entry or rewrite rule of this catalog can resolve an IRI to `path`."""
         place, rdf = path.resolve(), path.suffix.lower() in ONTOLOGY_EXTENSIONS
         with suppress(InputError):
             below = (
@@ -108,7 +109,9 @@ class CatalogFile:
         return False
 
     def _existing_file(self, iri: str, entry: CatalogEntry) -> Path:
-        """Resolve an entry to a file that exists and has the hash of the entry. Raises: InputError."""
+        """Return the file of an entry, after checking that it exists and has the stated hash.
+        Raises: InputError.
+        """
         path = self._resolve_target(iri, entry.target)
         try:
             if not path.is_file():
@@ -137,11 +140,13 @@ class CatalogFile:
 
     @property
     def root(self) -> Path:
-        """The folder that contains all files, with links resolved."""
+        """The folder that contains all files of the catalog, with links resolved."""
         return self.folder.resolve()
 
-    def has(self, path: Path) -> bool:
-        """Decide whether `path` can belong to this catalog."""
+    def has_path(self, path: Path) -> bool:
+        """Decide whether `path` lies below the catalog's folder, or is a copy of a remote file
+        there.
+        """
         return path in self.copies or path.is_relative_to(self.root)
 
     def display_name(self, path: Path) -> str:
@@ -208,7 +213,7 @@ class CatalogFile:
 
 @dataclass(frozen=True)
 class Catalog:
-    """Catalog files, and folders that are searched after them."""
+    """Several catalog files, and folders that are searched after them."""
 
     files: tuple[CatalogFile, ...] = ()
     folders: tuple[OntologyFolder, ...] = ()
@@ -220,7 +225,7 @@ class Catalog:
     def display_name(self, path: Path) -> str:
         """Return the name of a file for messages, as its catalog would write it."""
         places: list[CatalogFile | OntologyFolder] = [*self.files, *self.folders]
-        return next(place.display_name(path) for place in places if place.has(path))
+        return next(place.display_name(path) for place in places if place.has_path(path))
 
     def find_by_header(self, iri: str) -> list[Path]:
         """Return the files below the folders whose header has `iri` as version IRI.
@@ -234,14 +239,14 @@ class Catalog:
         return []
 
     def hint(self, iri: str) -> str:
-        """Suggest a remedy for an import that was not found; "" if the folders give no clue."""
+        """Propose what to do about an import that no file answers; "" if the folders give no clue."""
         for name, other in chain.from_iterable(folder.similar_iris(iri) for folder in self.folders):
             return f'{name} is <{other}>: if that is meant, write {{"{iri}": "FILE"}} into a catalog file beside it'
         broken = list(chain.from_iterable(folder.problems for folder in self.folders))
         return f"{len(broken):,} files could not be read, first {broken[0]}" if broken else ""
 
     def leads_to(self, path: Path) -> bool:
-        """Decide whether an ontology may be imported from `path`."""
+        """Decide whether an import may be resolved to `path` by a catalog file or folder."""
         return any(file.leads_to(path) for file in self.files) or any(
             folder.leads_to(path) for folder in self.folders
         )
@@ -330,7 +335,7 @@ def _read_entry(name: str, iri: str, value: Any, remedy: str) -> CatalogEntry:
 
 
 def _checked_hash(name: str, text: object) -> str:
-    """Check that a text is a SHA-256 in hexadecimal digits. Raises: InputError."""
+    """Return a SHA-256 in lower-case hexadecimal digits, after checking it. Raises: InputError."""
     if isinstance(text, str) and (not text or _HASH.fullmatch(text.lower())):
         return text.lower()
     raise InputError(
@@ -414,7 +419,7 @@ _EXAMPLE = '<catalog xmlns="urn:oasis:names:tc:entity:xmlns:xml:catalog">'
 
 
 def _join_path(base: str, target: str) -> str:
-    """Resolve `target` against `base`, which may be a relative folder."""
+    """Resolve the URI reference `target` against `base`, which may be a relative folder."""
     return (
         target
         if not base or _SCHEME.match(target) or target.startswith("/")

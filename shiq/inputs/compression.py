@@ -17,7 +17,7 @@ _CHUNK = 1 << 16
 
 
 class Compression(Enum):
-    """The compression formats."""
+    """The supported compression formats."""
 
     GZIP = "gzip"
     BZIP2 = "bzip2"
@@ -49,7 +49,9 @@ class BrokenArchiveError(Exception):
 
 
 def compression_of(start: bytes) -> Compression | None:
-    """Return the format of data that begins with `start` (`MAGIC_BYTES` of it), or None."""
+    """Return the compression format of data that begins with `start` (at least `MAGIC_BYTES`
+    bytes); None if not compressed.
+    """
     found = next((packing for magic, packing in _MAGIC.items() if start.startswith(magic)), None)
     if found is Compression.BZIP2 and start[4:10] not in (b"1AY&SY", b"\x17rE8P\x90"):
         return None
@@ -80,7 +82,7 @@ def _open_zstd(raw: BinaryIO) -> BinaryIO:
 
 
 class _ErrorTranslator:
-    """A stream whose library errors become BrokenArchiveError."""
+    """A stream that turns the errors of a decompression library into BrokenArchiveError."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -104,19 +106,26 @@ class _ErrorTranslator:
 
 
 class _Decompressor(Protocol):
-    """Interface of the standard library's decompressors of bzip2 and xz."""
+    """Interface of the standard library's decompressors for bzip2 and xz."""
 
     @property
-    def eof(self) -> bool: ...
+    def eof(self) -> bool:
+        """Whether the end of the archive was reached."""
+
     @property
-    def needs_input(self) -> bool: ...
+    def needs_input(self) -> bool:
+        """Whether more compressed data are needed for the next output."""
+
     @property
-    def unused_data(self) -> bytes: ...
-    def decompress(self, data: bytes, max_length: int = -1) -> bytes: ...
+    def unused_data(self) -> bytes:
+        """Input after the end of the archive."""
+
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes:
+        """Decompress ``data``, to at most ``max_length`` bytes."""
 
 
 class _MemberStream(io.RawIOBase):
-    """Concatenated archives as one stream. The standard library ignores what follows the last one."""
+    """Concatenated bzip2 or xz archives as one stream. Garbage after the last one is an error."""
 
     def __init__(self, raw: BinaryIO, packing: Compression) -> None:
         self._raw, self._packing = raw, packing
@@ -141,7 +150,7 @@ class _MemberStream(io.RawIOBase):
             raise
 
     def _read_members(self, size: int) -> bytes:
-        """Read from one archive after the other."""
+        """Read decompressed bytes, from one archive after the other."""
         while True:
             decompressor = self._decompressor
             if decompressor.eof:
@@ -161,7 +170,7 @@ class _MemberStream(io.RawIOBase):
                 return data
 
     def _pass_padding(self) -> None:
-        """Skip zero bytes after an xz stream, which are legal in multiples of four."""
+        """Skip the zero bytes after an xz stream, which are legal in multiples of four."""
         zeros = 0
         while self._rest:
             behind = self._rest.lstrip(b"\0")

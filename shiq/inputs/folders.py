@@ -21,7 +21,8 @@ _ALONE = "Give the file itself."
 
 
 def files_below(root: Path, log: str = "") -> Iterator[tuple[Path, bool]]:
-    """Yield (file, whether its name marks it as data) for every file below `root`.
+    """Yield every file below `root`, with whether its name marks it as data (no leading dot or
+    underscore).
 
     log: a folder in `root` that is skipped.
 
@@ -73,7 +74,7 @@ def is_parquet(file: Path) -> bool:
 
 
 def is_ignored_in_table(name: str) -> bool:
-    """Decide whether the name of a file or folder marks it as no data."""
+    """Decide whether the name of a file or folder in a table's folder marks it as no data."""
     return name.startswith(".") or (name.startswith("_") and "=" not in name)
 
 
@@ -86,5 +87,5 @@ def _refuse_folder(error: OSError) -> None:
 
 
 def user_cache(name: str) -> Path:
-    """Return the path of the folder `name` in the user's cache directory; it may not exist yet."""
+    """Return the path of the folder `name` in the user's cache directory. It may not exist yet."""
     return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "shiq", name)

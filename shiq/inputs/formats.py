@@ -16,7 +16,7 @@ from shiq.errors import InputError
 
 
 class Format(Enum):
-    """The syntaxes of input files."""
+    """The supported syntaxes of input files."""
 
     NTRIPLES = "N-Triples"
     NQUADS = "N-Quads"
@@ -113,8 +113,8 @@ def decode_utf8(content: bytes, name: str) -> str:
 
 
 def recognise_format(name: str, extension: str, head: bytes) -> Format:
-    """Return the format of a file by its first bytes, and by its extension where these are
-    ambiguous.
+    """Recognise the format of a file by its first bytes (``head``), and by its extension if these
+    are ambiguous. Raises: InputError.
 
     Raises: InputError for a format that is not read.
     """
@@ -164,7 +164,7 @@ def recognise_format(name: str, extension: str, head: bytes) -> Format:
 
 
 def _unread_syntax_error(name: str, syntax: str) -> InputError:
-    """Error: an OWL syntax that is not read, with the command that converts it."""
+    """Error: the file is in an OWL syntax that is not supported; with the command that converts it."""
     target = str(Path(name).with_suffix(".owl"))
     if target == name:
         target = str(Path(name).with_suffix(".ofn"))
@@ -197,7 +197,9 @@ _REFERENCE = re.compile(r"&|%[A-Za-z_:]")
 
 
 class DeclarationCheck:
-    """Check of an XML document's declarations, while ``parser`` reads the document ``name``."""
+    """Guard of an XML parser against external and huge entities, while it reads the document
+    ``name``.
+    """
 
     def __init__(self, parser: expat.XMLParserType, name: str) -> None:
         self._name, self._entities, self._refers_outside = name, 0, False
@@ -207,7 +209,9 @@ class DeclarationCheck:
         parser.NotStandaloneHandler = self._note_external_reference
 
     def check(self) -> None:
-        """Refuse, at the root, a document that needs external declarations. Raises: InputError."""
+        """Refuse a document that needs external declarations; called at its root element. Raises:
+        InputError.
+        """
         if self._refers_outside:
             raise InputError(
                 f"{self._name} takes declarations from outside by its DOCTYPE, and nothing is fetched",
@@ -234,7 +238,7 @@ class DeclarationCheck:
         public: str | None,
         notation: str | None,
     ) -> None:
-        """Refuse external, long or many entities. Raises: InputError."""
+        """Refuse entities that are external, long or too many. Raises: InputError."""
         self._entities += 1
         remedy = 'Only short internal entities such as <!ENTITY owl "http://www.w3.org/2002/07/owl#"> are accepted.'
         if system is not None or public is not None or value is None:
@@ -249,7 +253,7 @@ class DeclarationCheck:
             )
 
     def _note_external_reference(self) -> int:
-        """Note that the document refers to external declarations."""
+        """Record that the document refers to external declarations."""
         self._refers_outside = True  # said where its DOCTYPE has been read
         return 1
 
@@ -274,7 +278,7 @@ def root_element(head: bytes) -> tuple[str, list[str]]:
 
 
 def _format_of_json(name: str, extension: str, head: bytes) -> Format:
-    """Decide whether JSON is JSON-LD. Raises: InputError."""
+    """Recognise JSON-LD among JSON documents; other ones are refused. Raises: InputError."""
     if extension == ".jsonld":
         return Format.JSONLD
     named = EXTENSIONS.get(extension)

@@ -15,7 +15,7 @@ _SIZE = re.compile(r"(\d+)\s*([kmgt]?)b?", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class InputLimits:
-    """Limits that real data stays far below.
+    """Size limits of inputs, far above those of real data.
 
     ratio: unpacked bytes per packed byte, above `HARMLESS_BYTES`; RDF has 10 to 60.
     document: bytes of an import, or of a file that is read as a whole (RDF/XML, JSON-LD, functional
@@ -39,7 +39,7 @@ def read_limits() -> InputLimits:
 
 
 def _read_size(name: str, usual: int) -> int:
-    """Read a size from an environment variable. Raises: UsageError."""
+    """Read a size such as 500m from the environment variable ``name``. Raises: UsageError."""
     text = os.environ.get(name, "").strip()
     if not text:
         return usual

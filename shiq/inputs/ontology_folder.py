@@ -43,7 +43,7 @@ _Stamp = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class OntologyFolder:
-    """The ontologies below a folder, found by their headers.
+    """The ontologies below a folder, each found by the ontology header of its file.
 
     name: the folder as the caller wrote it; path: its local path, or that of a local copy
 
@@ -59,12 +59,14 @@ class OntologyFolder:
         return self.path.resolve()
 
     def find_by_header(self, iri: str) -> tuple[list[Path], list[Path]]:
-        """Return the files with ``iri`` as version IRI, and the files with it as ontology IRI."""
+        """Return the files whose header has ``iri`` as version IRI, and those that have it as
+        ontology IRI.
+        """
         versions, ontologies = self._files_by_iri
         return versions.get(iri, []), ontologies.get(iri, [])
 
     def similar_iris(self, iri: str) -> Iterator[tuple[str, str]]:
-        """Yield files whose header has nearly this IRI, with the IRI in the header."""
+        """Yield (file, IRI in its header) for files whose IRI differs only slightly from ``iri``."""
         for name, headers in self.headers.items():
             for header in headers.ontologies:
                 if _LOOSE.sub("", header.iri) == _LOOSE.sub("", iri):
@@ -72,10 +74,10 @@ class OntologyFolder:
 
     @property
     def problems(self) -> Iterator[str]:
-        """Messages on files that could not be read completely."""
+        """Yield messages on files whose header could not be read completely."""
         return (headers.problem for headers in self.headers.values() if headers.problem)
 
-    def has(self, path: Path) -> bool:
+    def has_path(self, path: Path) -> bool:
         """Decide whether ``path`` lies below the folder."""
         return path.is_relative_to(self.root)
 
@@ -130,7 +132,8 @@ class OntologyFolder:
         return versions, ontologies
 
     def _files_with_stamps(self) -> Iterator[tuple[Path, _Stamp]]:
-        """Yield every file below, with a stamp that identifies its content.
+        """Yield every file below the folder, with a stamp (size, modification time) that identifies
+        its content.
 
         A link counts if it leads to a file below.
         """
@@ -181,7 +184,7 @@ def _headers_of_file(path: Path) -> FileHeaders:
 
 
 def _read_index(path: Path) -> dict[str, tuple[_Stamp, FileHeaders]]:
-    """Read the saved index of headers; empty if it is missing or damaged."""
+    """Read the saved index of ontology headers; empty if it is missing or damaged."""
     from shiq.rdf.headers import FileHeaders
     from shiq.rdf.ontology_header import OntologyHeader
 
@@ -204,8 +207,8 @@ def _read_index(path: Path) -> dict[str, tuple[_Stamp, FileHeaders]]:
 
 
 def _write_index(path: Path, files: Mapping[str, tuple[_Stamp, FileHeaders]]) -> None:
-    """Save the index of headers in one step, so that several processes may do so at once; errors
-    are ignored.
+    """Save the index of ontology headers in one step, safe for concurrent processes. Errors are
+    ignored.
     """
     text = json.dumps(
         {

@@ -1,4 +1,5 @@
-"""The result of reading sources: axioms, assertions, leftovers, and where each was read.
+"""The result of reading sources: axioms, assertions, leftovers (input that was not interpreted),
+and where each was read.
 
 Quarantined assertions of a store: kept with the base, but seen by no check.
 
@@ -67,18 +68,18 @@ LeftoverPlaces: TypeAlias = Callable[[], Iterable[tuple[Leftover, tuple[Place, .
 
 
 def no_leftover_places() -> tuple[()]:
-    """Return no places: the default if every input was interpreted."""
+    """Return no positions: the default if every input was interpreted."""
     return ()
 
 
-def no_places(assertions: Iterable[Assertion]) -> Mapping[Assertion, tuple[Place, ...]]:
-    """Return no places: the default for assertions that came from no source."""
+def no_positions(assertions: Iterable[Assertion]) -> Mapping[Assertion, tuple[Place, ...]]:
+    """Return no positions: the default for assertions that came from no source."""
     return {}
 
 
 @dataclass(frozen=True)
 class Assumption:
-    """Axioms that cover every meaning a leftover may have (THEORY, "Axioms that were not
+    """Axioms under which a leftover is harmless, whatever it means (THEORY, "Axioms that were not
     understood").
     """
 
@@ -110,7 +111,7 @@ class Reading:
     sources: tuple[str, ...] = ()
     ontologies: frozenset[str] = frozenset()
     labels: Mapping[str, str] = field(default_factory=dict)
-    places: Places = no_places
+    places: Places = no_positions
     leftover_places: LeftoverPlaces = no_leftover_places
     left_out: Iterable[Leftover] = ()
     assumptions: tuple[Assumption, ...] = ()
@@ -125,7 +126,7 @@ _FIELDS = ("kind", "message", "source", "line", "text", "hint", "count", "items"
 
 
 def encode_leftover(leftover: Leftover) -> bytes:
-    """Write a leftover, without its model values, as a line of JSON."""
+    """Encode a leftover, without its axioms and assertions, as a line of JSON."""
     return (
         json.dumps([getattr(leftover, name) for name in _FIELDS], separators=(",", ":")).encode()
         + b"\n"
@@ -133,12 +134,12 @@ def encode_leftover(leftover: Leftover) -> bytes:
 
 
 def decode_leftover(line: bytes) -> Leftover:
-    """Read the line that `encode_leftover` writes."""
+    """Decode a line that `encode_leftover` wrote."""
     return Leftover(**dict(zip(_FIELDS, json.loads(line))))
 
 
 class Spool:
-    """An append-only list of leftovers in bounded memory; large ones continue in a temporary file."""
+    """An append-only list of leftovers in bounded memory; a long one continues in a temporary file."""
 
     def __init__(self, leftovers: Iterable[Leftover] = ()) -> None:
         self._file: IO[bytes] | None = None
@@ -163,12 +164,14 @@ _NO_DATA = INFORMATIVE | {"missing-import", "ambiguous-import", "empty-tbox"}
 
 
 def select_data_leftovers(left: Iterable[Leftover]) -> Iterator[Leftover]:
-    """Select the leftovers that are missing data: seen by no check, and not kept as a model value."""
+    """Select the leftovers that are data which no check sees: not interpreted, and not kept as an
+    assertion either.
+    """
     return (leftover for leftover in left if leftover.kind not in _NO_DATA and not leftover.values)
 
 
 def select_unread_summaries(leftovers: Iterable[Leftover]) -> Iterator[Leftover]:
-    """Select the missing data among summarised leftovers.
+    """Select the leftovers, of a capped list, that are data which no check sees.
 
     Assertions with a name that the TBox does not declare are excluded, since they are in A.
     """
@@ -178,7 +181,9 @@ def select_unread_summaries(leftovers: Iterable[Leftover]) -> Iterator[Leftover]
 
 
 def count_unrecorded(leftover: Leftover) -> int:
-    """Count the lines, axioms or assertions that a leftover does not quote in full."""
+    """Count the lines, axioms or assertions that a leftover stands for without quoting them in
+    full.
+    """
     if leftover.number > 1:
         return leftover.number
     return int(leftover.text.endswith(CUT) or (leftover.kind == "malformed" and not leftover.text))
@@ -192,7 +197,7 @@ KNOWN, WAIVED, WARNED, UNDECIDED = "known", "waived", "warned", "undecided"
 
 @dataclass(frozen=True, slots=True)
 class QuarantinedAssertion:
-    """An assertion that a store keeps out of its base, and why.
+    """An assertion that a store keeps out of its base, with the reason.
 
     triples: its N-Triples lines.
     why: `KNOWN`, `WAIVED`, `WARNED` or `UNDECIDED`.
@@ -211,7 +216,7 @@ class QuarantinedAssertion:
     alone: str = ""
 
     def is_expired(self, today: date) -> bool:
-        """Decide whether the waiver ended before `today`."""
+        """Decide whether the waiver of the assertion ended before `today`."""
         return bool(self.expires) and date.fromisoformat(self.expires) < today
 
     def to_dict(self) -> dict[str, Any]:
@@ -227,7 +232,8 @@ class QuarantinedAssertion:
 def quarantine_notice(
     asides: Iterable[QuarantinedAssertion], store: object
 ) -> tuple[Leftover, ...]:
-    """Report how many assertions are in quarantine, as an informative leftover.
+    """Make the informative leftover that says how many assertions are in quarantine; empty if none
+    are.
 
     store: its path, for the commands in the hint.
     """

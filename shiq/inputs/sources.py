@@ -1,4 +1,4 @@
-"""Inputs: recognise a source and its format, and open it, with clear errors for unusable ones.
+"""Inputs: recognise what an input is and its format, and open it, with clear errors.
 
 A source is a path, an object of rdflib, owlready2 or pyoxigraph, or a value of shiq. Objects are
 recognised by modules that are loaded already, so that nothing heavy is imported for a path. Files
@@ -53,7 +53,7 @@ _standard_input: FileSource | None = None
 
 @dataclass(frozen=True)
 class FileSource:
-    """A file with its format.
+    """An input file with its format and compression.
 
     name: path as the caller wrote it
     content: of a file that cannot be read twice
@@ -80,11 +80,11 @@ class FileSource:
 
     @property
     def iri(self) -> str:
-        """Base IRI for relative references."""
+        """Base IRI of the file, for relative references in it."""
         return self.address or self.path.absolute().as_uri()
 
     def open(self) -> BinaryIO:
-        """Open the decompressed bytes; errors while reading become `InputError`. Raises:
+        """Open the decompressed bytes; errors while reading become `InputError` too. Raises:
         InputError.
         """
         return io.BufferedReader(_LimitedReader(self), HEAD_BYTES)
@@ -116,7 +116,7 @@ class TextInput:
 
 
 class ObjectKind(Enum):
-    """Kinds of graphs in memory."""
+    """Kinds of inputs in memory."""
 
     RDFLIB = "rdflib graph"
     OWLREADY = "owlready2 object"
@@ -128,7 +128,7 @@ class ObjectKind(Enum):
 
 @dataclass(frozen=True, eq=False)
 class ObjectSource:
-    """A value in memory."""
+    """A graph, ontology or ABox in memory, as an input."""
 
     name: str
     kind: ObjectKind
@@ -136,7 +136,7 @@ class ObjectSource:
 
 
 class TableKind(Enum):
-    """Kinds of tables."""
+    """Kinds of tables: Parquet, Delta, CSV, DataFrames, …."""
 
     PARQUET = "Parquet"
     DELTA = "Delta table"
@@ -150,7 +150,7 @@ class TableKind(Enum):
 
 @dataclass(frozen=True, eq=False)
 class TableSource:
-    """A table of triples with the columns s, p, o [, graph, key]: a path, or a value in memory.
+    """A table as an input: columns s, p, o [, graph, key], or any columns with a mapping.
 
     version: of the table, for evidence
     mapping: gives the meaning of rows that are no triples
@@ -168,7 +168,7 @@ class TableSource:
 
     @property
     def has_ntriples_terms(self) -> bool:
-        """Whether its rows are triples in N-Triples terms."""
+        """Whether its rows are triples whose terms are in N-Triples syntax."""
         return self.mapping is None and not self.has_bare_terms
 
     @property
@@ -190,20 +190,20 @@ Source = FileSource | ObjectSource | TableSource
 
 
 class ArrowStream(Protocol):
-    """A table that gives Arrow batches: pyarrow, pandas, polars, DuckDB."""
+    """Protocol of tables that give Arrow batches: pyarrow, pandas, polars, DuckDB."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 
 class SparkFrame(Protocol):
-    """A DataFrame of Spark."""
+    """Protocol of a Spark DataFrame."""
 
     def toLocalIterator(self, prefetchPartitions: bool = ...) -> Iterator[Any]:
-        """Iterate over the rows on the driver."""
+        """Iterate over the rows on the driver, one partition at a time."""
 
 
 class ReadableFile(Protocol):
-    """An open file."""
+    """Protocol of an open file."""
 
     def read(self) -> str | bytes:
         """Read some of the file, or all of it."""
@@ -233,7 +233,7 @@ _OWN = ((TBox, ObjectKind.TBOX), (ABox, ObjectKind.ABOX), (Reading, ObjectKind.R
 
 
 def source_of(value: object) -> Source:
-    """Classify an input ``value`` as a file, document, object or table.
+    """Classify an input ``value`` as a file, document, graph or table.
 
     Raises: InputError, naming the file, if it is missing, unreadable or of no known format;
         UsageError for a value that is no source.
@@ -298,7 +298,7 @@ def source_of(value: object) -> Source:
 
 
 def are_triples(values: Sequence[object]) -> bool:
-    """Decide whether a list holds triples or quads, as terms or as N-Triples texts."""
+    """Decide whether a list holds triples or quads: of terms, or N-Triples texts."""
     return bool(values) and all(
         (isinstance(value, tuple) and len(value) in (3, 4))
         or type(value).__name__ in ("Triple", "Quad")
@@ -307,9 +307,7 @@ def are_triples(values: Sequence[object]) -> bool:
 
 
 def triples_source(values: Sequence[Any]) -> object:
-    """A list of triples or quads as one source: rdflib's and pyoxigraph's terms as their graph,
-    texts as a table. Raises: UsageError.
-    """
+    """Make one source of a list of triples or quads, of terms or texts. Raises: UsageError."""
     first, name = values[0], "list of triples"
     if not isinstance(first, tuple):
         import pyoxigraph as ox
@@ -341,7 +339,7 @@ def triples_source(values: Sequence[Any]) -> object:
 
 
 def _not_terms_error(why: str = "") -> UsageError:
-    """Error: a list of triples has something that is no term."""
+    """Error: a list of triples has an element that is no triple of terms."""
     return UsageError(
         f"a list of triples holds what is no term{why}",
         "Give terms of rdflib or pyoxigraph, or N-Triples texts: '<urn:a>', '\"x\"'.",
@@ -349,8 +347,7 @@ def _not_terms_error(why: str = "") -> UsageError:
 
 
 def table_kind(name: str) -> TableKind | None:
-    """Return the kind of the table at the path ``name``: a Delta table, a Parquet file, or a folder
-    of Parquet files; None for anything else.
+    """Return the kind of table at the path ``name``: Delta, or Parquet (also a folder); else None.
 
     Raises: InputError for a folder that cannot be read as one table.
     """
@@ -380,7 +377,7 @@ def _table_kind_at(path: Path) -> TableKind | None:
 
 
 def register_standard_input(path: Path, format: Format) -> None:
-    """Let ``-`` stand for the file ``path``, which holds the content of standard input."""
+    """Make the input name ``-`` refer to the file ``path``, to which standard input was copied."""
     global _standard_input  # noqa: PLW0603 - a process has one
     with open(path, "rb") as stream:
         packing = compression_of(stream.read(MAGIC_BYTES))
@@ -406,7 +403,7 @@ def text_table_kind(name: str) -> TableKind | None:
 
 
 def _format_extension(path: Path) -> str:
-    """Return the extension of a name that denotes the format, without that of an archive."""
+    """Return the extension of a file name that denotes its format, without that of a compression."""
     suffix = path.suffix.lower()
     return path.with_suffix("").suffix.lower() if suffix in SUFFIXES else suffix
 
@@ -424,7 +421,7 @@ def _source_of_text(value: TextInput) -> FileSource:
 
 
 def _source_of_stream(value: Any) -> FileSource:
-    """Classify the rest of an open file by its name or first bytes; its position stays.
+    """Classify the rest of an open file by its name or first bytes; the position in it stays.
 
     Raises: InputError for a stream that is at its end and cannot go back.
     """
@@ -443,7 +440,9 @@ def _source_of_stream(value: Any) -> FileSource:
 
 
 def _source_of_file(text: str, path: Path) -> FileSource:
-    """Open a file, and recognise its format."""
+    """Recognise the format of the file at ``path``, called ``text`` in messages. Raises:
+    InputError.
+    """
     source = _check_file(text, path)
     return replace(
         source, format=recognise_format(text, _format_extension(source.path), source.read_head())
@@ -451,7 +450,7 @@ def _source_of_file(text: str, path: Path) -> FileSource:
 
 
 def _check_file(text: str, path: Path) -> FileSource:
-    """Check that a file can be read, and how it is packed. Raises: InputError."""
+    """Check that a file can be read, and recognise its compression. Raises: InputError."""
     content = _check_readable(text, path)
     try:
         with _open_bytes(path, content) as stream:
@@ -473,8 +472,7 @@ def _check_file(text: str, path: Path) -> FileSource:
 
 
 def local_path_of(text: str) -> Path:
-    """Resolve a path or file: address to a local path; for remote storage, to the path of a local
-    copy.
+    """Resolve a path, file: or remote address to a local path; a remote file is copied.
 
     Raises: InputError for any other address, and for a missing file.
     """
@@ -496,7 +494,7 @@ def local_path_of(text: str) -> Path:
 
 
 def _check_readable(name: str, path: Path) -> bytes | None:
-    """Check that ``path`` can be read; return the content of a file that can be read only once."""
+    """Check that ``path`` can be read; return the content if it can be read only once (a pipe)."""
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
@@ -509,12 +507,12 @@ def _check_readable(name: str, path: Path) -> bytes | None:
 
 
 def _open_bytes(path: Path, content: bytes | None) -> BinaryIO:
-    """Open a file, or its content that was read already."""
+    """Open a file, or its content if that was read already."""
     return open(path, "rb") if content is None else io.BytesIO(content)
 
 
 def _explain_read_error(name: str, error: Exception) -> InputError:
-    """Turn an error of the system into an InputError with a remedy."""
+    """Turn an operating system's error into an InputError with a remedy."""
     if isinstance(error, FileNotFoundError):
         return InputError(f"{name} does not exist", "Check the path.")
     if isinstance(error, PermissionError):
@@ -524,7 +522,7 @@ def _explain_read_error(name: str, error: Exception) -> InputError:
 
 
 class _LimitedReader(io.RawIOBase):
-    """Stream of a file's unpacked bytes that enforces the size limits.
+    """Stream of a file's decompressed bytes that enforces the size limits.
 
     A byte order mark of UTF-8 is dropped, except for XML, where it overrides the encoding that the
     document declares.
@@ -548,9 +546,11 @@ class _LimitedReader(io.RawIOBase):
         self._start: bytes | None = b"" if source.format in (Format.RDFXML, Format.OWLXML) else None
 
     def readable(self) -> bool:
+        """Return True, as the stream interface asks."""
         return True
 
     def readinto(self, buffer: object) -> int:
+        """Fill ``buffer`` with decompressed bytes, and return their number. Raises: InputError."""
         view = memoryview(buffer).cast("B")  # type: ignore[arg-type]
         data = self._read_unpacked(len(view))
         if self._start is None:
@@ -564,7 +564,7 @@ class _LimitedReader(io.RawIOBase):
         return len(data)
 
     def _read_unpacked(self, size: int) -> bytes:
-        """Read unpacked bytes. Raises: InputError."""
+        """Read decompressed bytes. Raises: InputError."""
         try:
             data = self._stream.read(size)
         except BrokenArchiveError as error:
@@ -580,6 +580,7 @@ class _LimitedReader(io.RawIOBase):
         return data
 
     def _check_size(self) -> None:
+        """Check the bytes read so far against the size limits. Raises: InputError."""
         if self._most and self._given > self._most:
             raise InputError(
                 f"{self._name} has over {self._most:,} bytes: too much for a document that is held as a whole, or imported",

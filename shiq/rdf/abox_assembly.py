@@ -1,4 +1,5 @@
-"""Assemble the ABox from sorted rows of triples, and find the places of its assertions.
+"""Build the ABox of sorted rows of triples, and find the source positions (file and line) of its
+assertions.
 
 Places are looked up in the columns on request, so that reading has no extra cost.
 """
@@ -33,7 +34,8 @@ def build_abox(
     others: Iterable[owl.Assertion],
     apart: Iterable[Sequence[str]] = (),
 ) -> ABox:
-    """Build the ABox of all rows and values. Names and individuals are in the order first read.
+    """Build an ABox from rows of triples and from the rarer assertions. Names and individuals keep
+    the order in which they were first read.
 
     Args:
     classes, roles, data: rows of class, object property and data property assertions
@@ -115,7 +117,7 @@ def build_abox(
 
 
 class _DenseNumbers:
-    """Dense numbering of the terms that occur, in the order of their ids in the columns."""
+    """Dense numbering (0, 1, 2, …) of the term ids that occur, in ascending order of the ids."""
 
     def __init__(self, triples: Triples, *occurring: Ids) -> None:
         used = np.zeros(len(triples.terms), dtype=bool)
@@ -129,16 +131,16 @@ class _DenseNumbers:
         return self._dense[ids]
 
     def dense_id(self, id: int) -> int:
-        """Dense number of one term."""
+        """Return the dense number of the term with this id."""
         return int(self._dense[id])
 
     def term_texts(self) -> list[str]:
-        """Texts of the terms, by dense number."""
+        """Return the texts of the occurring terms, by dense number."""
         return [str(self._terms[i]) for i in self.occurring_ids]
 
 
 def _drop_repeated_rows(*columns: Ids) -> list[array[int]]:
-    """Rows of parallel columns without repetitions, in the order of first occurrence."""
+    """Drop repeated rows of parallel columns; the first occurrence of each row stays, in order."""
     rows = len(columns[0])
     if rows:
         order = np.lexsort(columns[::-1])
@@ -156,7 +158,7 @@ _Ids: TypeAlias = tuple[int, int, int]
 
 
 def plain_triple(assertion: owl.Assertion) -> tuple[str, str, Term] | None:
-    """Triple of an assertion on a named class or property; None for any other."""
+    """Return the triple of an assertion on a named class or property; None for any other assertion."""
     match assertion:
         case owl.ClassAssertion(owl.Class(iri), individual):
             return individual, TYPE, iri
@@ -173,7 +175,9 @@ def plain_triple(assertion: owl.Assertion) -> tuple[str, str, Term] | None:
 
 @dataclass(frozen=True, eq=False)
 class LeftoverRowPlaces:
-    """Places of the ``leftovers`` of reading ``triples``; see `shiq.inputs.reading.LeftoverPlaces`."""
+    """Function object that yields each leftover of a reading (input that was not interpreted) with
+    its source positions.
+    """
 
     triples: Triples
     leftovers: Sequence[Leftover]
@@ -190,7 +194,8 @@ class LeftoverRowPlaces:
 
 @dataclass(frozen=True, eq=False)
 class AssertionPlaces:
-    """Places of assertions; see `shiq.inputs.reading.Places`.
+    """Function object that looks up the source positions of assertions; see
+    `shiq.inputs.reading.Places`.
 
     count: number of rows that were read
     main: first row of an assertion on sameness or of several triples
@@ -235,7 +240,9 @@ class AssertionPlaces:
         return {assertion: tuple(places) for assertion, places in found.items() if places}
 
     def _possible_first_rows(self, assertion: owl.Assertion) -> Iterator[_Ids | Place]:
-        """The rows and places where an assertion begins."""
+        """Yield the triples (as term ids) or positions at which an assertion may begin in the
+        input.
+        """
         triples = self.triples
         row = self.main.get(assertion)
         rows: list[int | Place] = [] if row is None else [row]
@@ -254,7 +261,9 @@ class AssertionPlaces:
                 yield subject, predicate, value
 
     def _places_of_lists_with(self, first: str, second: str) -> Iterator[int | Place]:
-        """Places of the lists in which ``second`` comes after ``first``."""
+        """Yield the row or position of each owl:AllDifferent list in which ``second`` comes after
+        ``first``.
+        """
         second_in = dict(self._lists_by_individual.get(second, ()))
         for i, place in self._lists_by_individual.get(first, ()):
             if second_in.get(i, -1) > place:
@@ -262,7 +271,7 @@ class AssertionPlaces:
 
     @cached_property
     def _lists_by_individual(self) -> Mapping[str, Sequence[tuple[int, int]]]:
-        """Lists that contain an individual, with its positions in them, by individual."""
+        """The owl:AllDifferent lists of each individual: (index of the list, position in it)."""
         found: dict[str, list[tuple[int, int]]] = defaultdict(list)
         for i, (_, members) in enumerate(self.different_lists):
             for place, member in enumerate(members):

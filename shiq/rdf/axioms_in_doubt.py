@@ -1,5 +1,5 @@
-"""Find axioms in doubt: axioms that only some readings of an ontology have (THEORY, "Axioms in
-doubt").
+"""Find axioms in doubt: some readings of an ontology have them and others do not (THEORY, "Axioms
+in doubt").
 
 Assumptions make an uninterpreted axiom true whatever it means (THEORY, "Axioms that were not
 understood").
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ImportCandidates:
-    """Files with different contents that answer one import.
+    """Several files that claim to be the same imported ontology but differ in content.
 
     leftover: reports them
     common_axioms: axioms that are in all files
@@ -69,12 +69,16 @@ class ImportCandidates:
 def compare_candidates(
     names: Sequence[str], leftover: Leftover, readings: Sequence[Reading]
 ) -> ImportCandidates | None:
-    """Compare the files ``names`` of an ontology.
+    """Compare the files ``names`` that claim to be the same ontology, given the ``readings`` of
+    each.
 
     Returns: None if they were not read, differ in imports, or have assertions on blank nodes, which
         differ in each reading.
     """
-    if not readings or len({frozenset(_all_imports(reading)) for reading in readings}) > 1:
+    if (
+        not readings
+        or len({frozenset(_imports_without_document(reading)) for reading in readings}) > 1
+    ):
         return None
     assertions = [frozenset(reading.abox) for reading in readings]
     asserted = frozenset().union(*assertions) - assertions[0].intersection(*assertions)
@@ -87,8 +91,10 @@ def compare_candidates(
     )
 
 
-def _all_imports(reading: Reading) -> Iterator[str]:
-    """The imports of an ontology: tables, and imports without a document."""
+def _imports_without_document(reading: Reading) -> Iterator[str]:
+    """Yield the messages on those imports of an ontology that have no document, or only a built-in
+    vocabulary table.
+    """
     for leftover in reading.leftovers:
         if leftover.kind in UNMET or (
             leftover.kind == "vocabulary" and "from shiq's table" in leftover.message
@@ -99,8 +105,8 @@ def _all_imports(reading: Reading) -> Iterator[str]:
 def report_candidates(
     candidates: Collection[ImportCandidates], known: Signature, loaded: LoadedSources
 ) -> Iterator[Leftover]:
-    """Leftovers on files of one ontology: information, or blocking if a single file alone changes
-    the meaning of others.
+    """Report each import with several candidate files. The leftover blocks a verdict if reading one
+    file alone could change the kind of a name.
     """
     names = {name for found in candidates for name in found.names}
     for found in candidates:
@@ -115,14 +121,14 @@ def report_candidates(
 def _ambiguous_names(
     found: ImportCandidates, known: Signature, loaded: LoadedSources, names: Collection[str]
 ) -> set[str]:
-    """Names whose axioms or assertions could mean something else if only one of the files were
-    read.
+    """Collect the names whose kind (class, object property, …) would be open or another if only one
+    of the candidate files were read.
 
     Such a name has another kind in a file, or different kinds in the files and an undeclared use
     outside of them.
     """
-    kinds = [dict(_names_by_kind(vocabulary)) for vocabulary in found.vocabularies]
-    here = dict(_names_by_kind(known))
+    kinds = [dict(_kinds_by_name(vocabulary)) for vocabulary in found.vocabularies]
+    here = dict(_kinds_by_name(known))
     other = {
         iri for of in kinds for iri in of if of[iri] - here.get(iri, frozenset()) - {"annotation"}
     }
@@ -154,8 +160,8 @@ def _ambiguous_names(
     return other | (used & open_ - declared)
 
 
-def _names_by_kind(known: Signature) -> Iterator[tuple[str, frozenset[str]]]:
-    """The names of an ontology by kind."""
+def _kinds_by_name(known: Signature) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield each name with the set of its kinds (class, datatype, object property, …)."""
     groups = {
         "class": known.classes,
         "object": known.object_properties,
@@ -175,7 +181,7 @@ def mark_doubtful(
     candidates: Collection[ImportCandidates],
     loaded: LoadedSources,
 ) -> TBox:
-    """Mark the axioms of ``tbox`` that are in doubt.
+    """Set `TBox.doubtful`: the axioms of ``tbox`` that some reading of the ontology does not have.
 
     These are axioms that the ``certain`` ones do not give, axioms of only some ``candidates``, and
     axioms on names whose kind depends on the candidate.
@@ -213,7 +219,7 @@ _PROPERTY_WORDS = (owl.RDFS + "domain", owl.RDFS + "range", owl.RDFS + "subPrope
 
 
 def axiom_of_empty_property(property: Any, kind: str) -> owl.Axiom:
-    """Axiom that a property has no pair."""
+    """Return the axiom that a property of ``kind`` (object or data) holds for no pair."""
     if kind == DATA:
         return owl.DataPropertyDomain(property, owl.NOTHING)
     return owl.ObjectPropertyDomain(property, owl.NOTHING)
@@ -222,8 +228,8 @@ def axiom_of_empty_property(property: Any, kind: str) -> owl.Axiom:
 def assumption_for_triple(
     graph: VocabularyGraph, expressions: Expressions, main: int
 ) -> tuple[owl.Axiom, ...]:
-    """Find axioms under which the uninterpreted axiom at a main triple is true; empty if there are
-    none.
+    """Find axioms that make an uninterpreted axiom true, whatever it means; ``main`` is the triple
+    it begins with. Empty if there are none.
     """
     subject, predicate, value = graph.subjects[main], graph.predicates[main], graph.objects[main]
     if not (_is_defined_once(graph, subject) and _is_defined_once(graph, value)):
@@ -254,7 +260,7 @@ def assumption_for_triple(
 
 
 def _class_expression_at(expressions: Expressions, node: Term) -> owl.ClassExpression | None:
-    """The class expression at a node; None if it has none."""
+    """Return the class expression at a node; None if there is none."""
     try:
         return expressions.class_expression(node, [])
     except UnmappedError:
@@ -283,7 +289,9 @@ def _is_defined_once(graph: VocabularyGraph, node: Term) -> bool:
 
 
 def names_in_triples(graph: VocabularyGraph, mains: Iterable[int]) -> set[str]:
-    """Collect the names, except OWL's, in the expressions at the triples ``mains``."""
+    """Collect the names, except OWL's own, in the expressions of the axioms that begin at the
+    triples ``mains``.
+    """
     rows = {i for main in mains for i in (main, *graph.reachable_triples(main))}
     terms = {
         term
@@ -306,7 +314,7 @@ def names_in_rules(graph: VocabularyGraph) -> set[str]:
 def make_simplicity_test(
     axioms: Iterable[owl.Axiom],
 ) -> Callable[[owl.ObjectPropertyExpression], bool]:
-    """Make the test whether a property is simple, given the axioms inside SHIQ(D)."""
+    """Make the test for simple roles under ``axioms``, all of them in SHIQ(D)."""
     box = role_box(axioms)
 
     def is_simple(property: owl.ObjectPropertyExpression) -> bool:
@@ -342,8 +350,8 @@ def assumption_for_axiom(
 
 
 def assumptions_against_rules(graph: VocabularyGraph, kinds: Kinds) -> tuple[owl.Axiom, ...]:
-    """Find axioms under which no SWRL rule of the graph fires: one empty class or property per rule
-    body.
+    """Find axioms under which no SWRL rule of the graph fires: each makes one class or property of
+    a rule body empty.
 
     Returns: empty if a rule has no such axiom.
     """
@@ -363,7 +371,7 @@ def assumptions_against_rules(graph: VocabularyGraph, kinds: Kinds) -> tuple[owl
 
 
 def _axioms_emptying_body(graph: VocabularyGraph, kinds: Kinds, rule: str) -> Iterator[owl.Axiom]:
-    """Axioms that each make one class or property in the body of a rule empty."""
+    """Yield the axioms that each make one class or property in the body of ``rule`` empty."""
 
     def value_of(node: Term, word: str) -> Term | None:
         """The single value of a word at a node; None if there are none or several."""

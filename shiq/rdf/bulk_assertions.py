@@ -86,7 +86,9 @@ _LENGTH = len(_RESERVED)
 
 @dataclass
 class ResolvedRows:
-    """Rows of a source by the kind of assertion, with the leftovers."""
+    """Rows of a source, sorted by the kind of assertion they are, with the leftovers (rows that
+    were not interpreted).
+    """
 
     classes: Rows
     roles: Rows
@@ -101,9 +103,9 @@ class ResolvedRows:
     )  # data assertions that were set aside, see `shiq.rdf.bulk_assertions`
 
 
-def vocabulary_rows(triples: Triples) -> Rows:
-    """Rows for `shiq.rdf.graph`: reserved predicates except annotations, and types that are not
-    class names.
+def axiom_rows(triples: Triples) -> Rows:
+    """Select the rows that do not stand for plain assertions: declarations, axioms, lists. They go
+    to the vocabulary graph.
     """
     predicates, values = numpy_view(triples.predicate), numpy_view(triples.object)
     structural = flags_of(triples, distinct_ids(predicates), lambda term: is_structural(str(term)))
@@ -137,7 +139,8 @@ def sort_rows_by_kind(
     vocabulary: VocabularyChoice | None = None,
     notes: bool = False,
 ) -> ResolvedRows:
-    """Sort the rows outside the vocabulary graph by the kinds of their terms.
+    """Classify all rows outside the vocabulary graph as class, role or data assertions, annotations
+    or leftovers, by the kinds of their names.
 
     Args:
     known: signature of the TBox
@@ -249,7 +252,9 @@ def sort_rows_by_kind(
 
 
 def _predicate_kind(iri: str, known: Signature, kind_in_table: KindOf) -> int:
-    """The kind of rows with this predicate."""
+    """Return the kind (object, data, annotation property, …) of a predicate, as a code of this
+    module.
+    """
     if iri == TYPE or is_structural(iri):
         return _GRAPH
     is_object = iri in known.object_properties or iri in BUILT_IN_OBJECT
@@ -268,7 +273,7 @@ def _predicate_kind(iri: str, known: Signature, kind_in_table: KindOf) -> int:
 
 
 def _kind_in_table(vocabulary: VocabularyChoice | None, iri: str) -> str:
-    """The kind of a term in the tables of known vocabularies."""
+    """Return the kind of a term in the tables of well-known vocabularies; "" for other terms."""
     # Loaded where the ontology does not know a name.
     from shiq.vocabularies import kind_of
 
@@ -283,7 +288,7 @@ def _is_only_in_table(iri: str, known: Signature, kind_in_table: KindOf) -> bool
 
 
 def _is_declared_name(known: Signature, iri: str) -> bool:
-    """Decide whether the ontology has a name of any kind."""
+    """Decide whether the ontology uses the IRI as a class, property or datatype."""
     names = (
         known.object_properties,
         known.data_properties,
@@ -295,7 +300,9 @@ def _is_declared_name(known: Signature, iri: str) -> bool:
 
 
 def _class_kind(term: object, known: Signature, kind_in_table: KindOf) -> int:
-    """The kind of rows with this type."""
+    """Return the kind (class, datatype, …) of the object of an rdf:type triple, as a code of this
+    module.
+    """
     if not isinstance(term, str) or is_odd_type(term):
         return _GRAPH
     if term in INDIVIDUAL_TYPES:
@@ -314,8 +321,8 @@ def _foreign_rows(
     names: npt.NDArray[Any],
     vocabulary: VocabularyChoice | None,
 ) -> Flags:
-    """Select the rows among ``unknown`` whose name is in a foreign namespace (THEORY, "Foreign
-    terms").
+    """Select those of the ``unknown`` rows whose name is in a namespace that the ontology does not
+    use (THEORY, "Foreign terms").
 
     Args:
     names: property of each row, or class of its subject
@@ -341,8 +348,8 @@ def _foreign_rows(
 def _language_index_of_rows(
     triples: Triples, names: npt.NDArray[Any], rows: Flags
 ) -> npt.NDArray[np.int8]:
-    """For each row, the index of the non-OWL language of its name; -1 for none and for rows outside
-    ``rows``.
+    """Return, for each row, the index in `LANGUAGES` of the language (SHACL, SWRL, …) of its name;
+    -1 for OWL and for rows outside ``rows``.
     """
     found = np.full(len(triples.terms), -1, np.int8)
     if rows.any():
@@ -355,8 +362,8 @@ def _language_index_of_rows(
 
 
 def _misspelt_terms(triples: Triples) -> Flags:
-    """Boolean array by term id: undefined terms in reserved namespaces, and literals of such
-    datatypes.
+    """Return a boolean array by term id: True for undefined terms of OWL's namespaces, and for
+    literals of undefined datatypes there.
     """
     flags = np.zeros(len(triples.terms), dtype=bool)
     terms: Sequence[Any] = triples.terms
@@ -380,7 +387,7 @@ def _misspelt_terms(triples: Triples) -> Flags:
 
 
 def group_rows(rows: Rows, keys: npt.NDArray[Any]) -> Iterable[tuple[int, Rows]]:
-    """Group ``rows`` by key, in the order of first occurrence."""
+    """Yield each distinct key with the ``rows`` that have it, in the order of first occurrence."""
     if not len(rows):
         return
     order = keys.argsort(kind="stable")
@@ -393,7 +400,9 @@ def group_rows(rows: Rows, keys: npt.NDArray[Any]) -> Iterable[tuple[int, Rows]]
 def _undeclared_leftovers(
     triples: Triples, known: Signature, rows: Rows, types: Flags
 ) -> Iterable[Leftover]:
-    """Yield leftovers for rows with an undeclared class or property."""
+    """Report the rows whose class or property the ontology does not declare, one leftover for each
+    name.
+    """
     if not len(rows):
         return
     predicates, values = numpy_view(triples.predicate), numpy_view(triples.object)
@@ -410,12 +419,14 @@ def _undeclared_leftovers(
 
 
 def _foreign_name_leftovers(triples: Triples, rows: Rows, types: Flags) -> Iterable[Leftover]:
-    """Yield leftovers for rows with a foreign class or property."""
+    """Report the rows whose class or property is in a foreign namespace, one leftover for each
+    name.
+    """
     for what, some in (("class", rows[types[rows]]), ("property", rows[~types[rows]])):
         names = numpy_view(triples.object if what == "class" else triples.predicate)
         for term, of_name in group_rows(some, names[some]):
             message = f"the {what} <{triples.terms[term]}> lies in a namespace of which the ontology defines nothing"
-            yield triples.leftover(
+            yield triples.make_leftover(
                 "foreign", message, int(of_name[0]), count=len(of_name), rows=of_name.tolist()
             )
 
@@ -423,7 +434,7 @@ def _foreign_name_leftovers(triples: Triples, rows: Rows, types: Flags) -> Itera
 def _language_leftovers(
     triples: Triples, rows: Rows, language: npt.NDArray[np.int8]
 ) -> Iterable[Leftover]:
-    """Yield leftovers for rows in languages other than OWL."""
+    """Report the rows in languages other than OWL, one leftover for each language."""
     if not len(rows):
         return
     from shiq.rdf.other_languages import LANGUAGES
@@ -431,7 +442,7 @@ def _language_leftovers(
     for i, some in group_rows(rows, language[rows]):
         spoken = LANGUAGES[i]
         message = f"statements of {spoken.name} (<{spoken.namespaces[0]}>), a language beside OWL: no axiom speaks of its terms"
-        yield triples.leftover(
+        yield triples.make_leftover(
             "other-language", message, int(some[0]), count=len(some), rows=some.tolist()
         )
 
@@ -439,15 +450,15 @@ def _language_leftovers(
 def _unknown_name_leftover(
     triples: Triples, what: str, term: int, rows: Rows, near: NearMisses
 ) -> Leftover:
-    """Make the leftover for an unknown class or property."""
+    """Make the leftover that reports all rows of one unknown class or property."""
     message, hint = unknown_name_message(what, str(triples.terms[term]), near)
-    return triples.leftover(
+    return triples.make_leftover(
         "undeclared", message, int(rows[0]), hint=hint, count=len(rows), rows=rows.tolist()
     )
 
 
 def _unknown_word_leftovers(triples: Triples, rows: Rows, misspelt: Flags) -> Iterable[Leftover]:
-    """Yield leftovers for rows with undefined terms of reserved namespaces."""
+    """Report the rows with undefined terms of OWL's namespaces, one leftover for each term."""
     subjects, values = numpy_view(triples.subject)[rows], numpy_view(triples.object)[rows]
     for term, some in group_rows(rows, np.where(misspelt[values], values, subjects)):
         found = triples.terms[term]
@@ -465,8 +476,8 @@ def _unknown_word_leftovers(triples: Triples, rows: Rows, misspelt: Flags) -> It
 def range_misfit_leftovers(
     triples: Triples, rows: Rows, types: Flags, of_objects: Flags, on_axiom: Flags
 ) -> Iterable[Leftover]:
-    """Make one leftover for each property and datatype among ``rows``, whose values do not fit the
-    kind of property.
+    """Report rows whose value does not fit: literals of object properties, individuals of data
+    properties, datatypes as rdf:type of an individual.
 
     Args:
     of_objects: rows of object properties
@@ -475,7 +486,7 @@ def range_misfit_leftovers(
     of_class = rows[types[rows]]
     for term, some in group_rows(of_class, values[of_class]):
         message = f"the datatype <{triples.terms[term]}> as type of an individual"
-        yield triples.leftover(
+        yield triples.make_leftover(
             "malformed", message, int(some[0]), count=len(some), rows=some.tolist()
         )
     of_property = rows[~types[rows]]
@@ -487,4 +498,4 @@ def range_misfit_leftovers(
             message = f"a literal as value of the object property <{iri}>"
         else:
             message = f"an individual as value of the data property <{iri}>"
-        yield triples.leftover("malformed", message, row, count=len(some), rows=some.tolist())
+        yield triples.make_leftover("malformed", message, row, count=len(some), rows=some.tolist())

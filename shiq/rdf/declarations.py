@@ -1,5 +1,6 @@
-"""Kinds of all names of a reading: those declared, by the triples of the declarations, and those that
-use shows (`shiq.rdf.name_kinds`)."""
+"""Determine the kind (class, datatype, object, data or annotation property) of every name: from
+declarations, else from use.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +52,8 @@ def determine_kinds(
     uses: Sequence[PropertyUse] = (),
     vocabulary: VocabularyChoice | None = None,
 ) -> tuple[Kinds, list[NameProblem]]:
-    """Determine the kinds of all names: from ``base``, then from declarations, then from use.
+    """Determine the kind (class, datatype, …) of every name: from ``base``, then from declarations,
+    then from use.
 
     Declarations are assigned a bucket; illegal ones become problems. Names of open kind in ``base``
     have no kind yet.
@@ -135,7 +137,9 @@ def determine_kinds(
 
 
 def _kind_of_declaration(word: str) -> str | None:
-    """The kind that a type word declares, also in another spelling; None for other words."""
+    """Return the kind that an rdf:type with ``word`` declares, a misspelt word included; None for
+    other words.
+    """
     if word in DECLARATIONS or not is_misspelt(word):
         return DECLARATIONS.get(word)
     return declared_kind(word) or None
@@ -143,7 +147,8 @@ def _kind_of_declaration(word: str) -> str | None:
 
 @dataclass(frozen=True)
 class _DeclarationReader:
-    """Reader of declarations that adds the kind of each name to ``kinds``.
+    """Reader of declarations: adds the declared kinds to ``kinds``, and collects contradictions as
+    problems.
 
     base_signature: ``fixed`` of `determine_kinds`
     """
@@ -244,7 +249,8 @@ class _DeclarationReader:
     def _problems_of_declaration(
         self, iri: str, kind: str, by_kind: Mapping[str, list[int]], uses: Mapping[str, PropertyUse]
     ) -> Iterator[NameProblem]:
-        """Yield problems of annotation properties that are also object or data properties.
+        """Yield a problem for a property that is declared as annotation property and also as object
+        or data property.
 
         They are read as the latter, so that no axiom is lost. If a TBox knew only the annotation
         property, its axioms and assertions may have been ignored.
@@ -277,6 +283,7 @@ class _DeclarationReader:
 
 
 def _property_kinds_in(known: Signature, iri: str) -> set[str]:
+    """Return the kinds (object, data, annotation) under which a signature has the property ``iri``."""
     pairs = (
         (OBJECT, known.object_properties),
         (DATA, known.data_properties),
@@ -286,7 +293,7 @@ def _property_kinds_in(known: Signature, iri: str) -> set[str]:
 
 
 def _is_used_in_axioms(graph: VocabularyGraph, iri: str) -> bool:
-    """Decide whether the graph has more on a property than declarations and subproperties."""
+    """Decide whether the graph uses a property in more than declarations and as a superproperty."""
     return any(
         (subject == iri and not (predicate == TYPE and value in DECLARATIONS))
         or (value == iri and predicate != RDFS + "subPropertyOf")
@@ -295,8 +302,8 @@ def _is_used_in_axioms(graph: VocabularyGraph, iri: str) -> bool:
 
 
 def _is_built_in(iri: str, kind: str) -> bool:
-    """Decide whether a declaration of the reserved ``iri`` changes nothing: it has that kind
-    already, or is no entity.
+    """Decide whether a declaration of a reserved ``iri`` is redundant: it has that kind already, or
+    is no entity.
     """
     if (iri in KNOWN or is_member_property(iri)) and not (
         iri in BUILT_IN_CLASSES or iri in DATATYPES or _is_built_in_property(iri)
@@ -317,5 +324,5 @@ def _is_built_in(iri: str, kind: str) -> bool:
 
 
 def _is_built_in_property(iri: str) -> bool:
-    """Decide whether an IRI is a built-in property."""
+    """Decide whether an IRI is a property of OWL or RDFS themselves."""
     return iri in BUILT_IN_OBJECT or iri in BUILT_IN_DATA or iri in ANNOTATIONS

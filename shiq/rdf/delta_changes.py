@@ -42,7 +42,8 @@ _ROW = COLUMNS[:4]
 
 @dataclass(frozen=True)
 class TableChanges:
-    """The batch that brings a table of triples from before version ``first`` to version ``last``.
+    """The batch of net changes in a Delta table of triples, versions ``first`` to ``last``
+    included.
 
     insertions, deletions: sources for `check_insertions`
     rows: number of changed rows
@@ -78,16 +79,17 @@ class TableChanges:
 
     @property
     def feed(self) -> str:
-        """Key under which a store records the table (`Session.taken`)."""
+        """Key under which a store records how far it has applied the table (`Session.taken`)."""
         return f"{self.path}#{self.ids[-1]}" if self.ids else ""
 
     @property
     def number(self) -> int:
-        """Version that a store records as applied."""
+        """Version up to which a store that takes this batch has applied the table."""
         return self.last
 
     def refuse_other_table(self, taken: Mapping[str, int]) -> None:
-        """Check that this batch continues what a store has ``taken``, by feed.
+        """Check that this batch continues what a store has applied of the table. Raises:
+        InputError.
 
         From version 0 on a new table is accepted. Raises: InputError if the table was replaced by
         another one, or if versions in between are missing.
@@ -109,7 +111,9 @@ class TableChanges:
 
 
 def other_table_error(path: str, number: int) -> InputError:
-    """Error: the table at ``path`` is not the one whose version ``number`` the store applied."""
+    """Error: the table at ``path`` was replaced by another one since the store applied version
+    ``number``.
+    """
     return InputError(
         f"{path} is another table than the one whose version {number} the store took: "
         "that was deleted, and one made anew in its place",
@@ -120,7 +124,8 @@ def other_table_error(path: str, number: int) -> InputError:
 def last_committed_version(
     taken: Mapping[str, int], path: str, present: str, id_at: Callable[[int], str]
 ) -> int | None:
-    """Last version of the table at ``path`` that a store applied; None if there is none.
+    """Find the last version of the table at ``path`` that a store has applied; None if there is
+    none.
 
     Args:
     taken: applied versions by feed (`Session.taken`)
@@ -146,7 +151,9 @@ def last_committed_version(
 
 
 def next_version(table: str, taken: Mapping[str, int]) -> int | None:
-    """Version of the Delta table ``table`` after the last one that a store applied."""
+    """Return the version that follows the last one that a store applied of the Delta table
+    ``table``.
+    """
     path = _delta_path(table)
     last = last_committed_version(
         taken,
@@ -158,12 +165,12 @@ def next_version(table: str, taken: Mapping[str, int]) -> int | None:
 
 
 def _table_id_at(path: Path, version: int | None) -> str:
-    """The identifier of a Delta table at a version."""
+    """Return the identifier in the log of a Delta table at a version; None: the current one."""
     return str(delta_log(path, version)[0].metadata().id)
 
 
 def _delta_path(table: str) -> Path:
-    """Path of a Delta table. Raises: InputError if it is none."""
+    """Return the local path of a Delta table. Raises: InputError if ``table`` is none."""
     if table_kind(table) is not TableKind.DELTA:
         raise InputError(
             f"{table} is not a Delta table, so its changes are not recorded",
@@ -173,8 +180,8 @@ def _delta_path(table: str) -> Path:
 
 
 def newest_versions(sources: Iterable[object]) -> dict[str, int]:
-    """Newest version of each Delta table among ``sources``, by `TableChanges.feed`. Raises:
-    InputError.
+    """Map each Delta table among ``sources`` (by `TableChanges.feed`) to its newest version.
+    Raises: InputError.
     """
     found = {}
     for source in sources:
@@ -189,13 +196,15 @@ def newest_versions(sources: Iterable[object]) -> dict[str, int]:
 
 
 def _table_address(name: str, path: Path) -> str:
-    """Address of the table ``name``, of which ``path`` may be a copy."""
+    """Return the address or absolute path of the table ``name``; ``path`` may be a local copy of
+    it.
+    """
     return name.rstrip("/") if is_address(name) else abspath(path)
 
 
 def table_changes(table: str | Path, first: int, last: int | None = None) -> TableChanges:
-    """Collect the changes in versions ``first`` to ``last`` (None: the newest) of a Delta table of
-    triples.
+    """Collect the net changes in versions ``first`` to ``last`` (None: the newest) of a Delta table
+    of triples.
 
     Both versions are included. If ``first`` is the version after the newest one, there are no
     changes.
@@ -257,7 +266,7 @@ Net = tuple[Counter[Row], dict[Row, Any], int]
 
 
 def _changes_from_feed(path: Path, first: int, last: int) -> Net | None:
-    """Compute the net changes by the change data feed; None if there is none or it is incomplete."""
+    """Read the net changes from the change data feed; None if the table has none or it has gaps."""
     import pyarrow as pa  # type: ignore[import-untyped]
     from deltalake.exceptions import DeltaError
 
@@ -290,8 +299,8 @@ def _changes_from_feed(path: Path, first: int, last: int) -> Net | None:
 
 
 def _changes_from_files(path: Path, first: int, last: int) -> Net:
-    """Compute the net changes by the files that only one version has. Raises: InputError if files
-    were vacuumed.
+    """Compute the net changes from the files that only one of the versions has. Raises: InputError
+    if files were vacuumed.
     """
     net, keys, rows = Counter[Row](), dict[Row, Any](), 0
     before = {file.path: file for file in delta_version_files(path, first - 1)} if first else {}
@@ -313,7 +322,7 @@ def _changes_from_files(path: Path, first: int, last: int) -> Net:
 
 
 def _count_rows(path: Path, version: int) -> int:
-    """Count the rows of a version, by its log or else by its files."""
+    """Count the rows of a table version, by its log or else by its files."""
     import pyarrow as pa
 
     added = pa.table(delta_table(path, version).get_add_actions(flatten=True)).to_pylist()
@@ -327,7 +336,9 @@ def _count_rows(path: Path, version: int) -> int:
 
 
 def _truly_deleted_rows(path: Path, version: int, rows: list[Row]) -> list[Row]:
-    """Rows whose triple is in no row of the version, in any spelling, and rows that are no triple."""
+    """Select the removed rows whose triple the version no longer contains in any spelling.
+    Malformed rows are selected too.
+    """
     triples, rejects = Triples(), Rejects(str(path))
     ids: dict[int, tuple[int, int, int]] = {}
     for number, row in enumerate(rows):
@@ -348,7 +359,9 @@ def _triples_of_subjects(
     spellings: set[Any],
     wanted: set[tuple[int, int, int]],
 ) -> Iterator[tuple[int, int, int]]:
-    """Triples of a version about the subjects of ``wanted``, by term ids of ``triples``."""
+    """Yield the triples of a table version whose subject occurs in ``wanted``, as term ids of
+    ``triples``.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc  # type: ignore[import-untyped]
 
@@ -382,7 +395,7 @@ def _triples_of_subjects(
 
 
 def _source_of_rows(name: str, rows: Iterable[Row], keys: dict[Row, Any]) -> TableSource:
-    """Make a table source of changed rows."""
+    """Make a table source (an input in memory) of changed rows."""
     import pyarrow as pa
 
     rows = sorted(rows, key=lambda row: tuple(map(str, row)))

@@ -1,4 +1,6 @@
-"""Iterative construction of expressions: a stack of constructs that wait for their operands."""
+"""Build OWL expressions without recursion: a stack holds the constructs that wait for their
+operands.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ Build: TypeAlias = Generator[Request, Any, Any]
 
 
 class _TooDeepError(UnmappedError):
-    """Signal: an expression exceeds a limit; the expressions inside may still be used."""
+    """Signal: an expression is nested too deeply or too large; its subexpressions may still be
+    used.
+    """
 
     def __init__(self, what: str) -> None:
         super().__init__(
@@ -30,7 +34,7 @@ class _TooDeepError(UnmappedError):
 
 @dataclass
 class _BuiltExpression:
-    """A finished expression: its value, its own triples, its operands, its depth and size as a
+    """A finished expression: its value, its own triples, its operands, and its depth and size as a
     tree.
     """
 
@@ -43,7 +47,9 @@ class _BuiltExpression:
 
 @dataclass
 class _OpenConstruct:
-    """A construct that waits for its operands."""
+    """A construct (restriction, intersection, …) on the stack, some of whose operands are not yet
+    built.
+    """
 
     key: Key
     triples: list[int]
@@ -54,7 +60,7 @@ class _OpenConstruct:
 
 
 class ExpressionLoop:
-    """Builder of the expressions of one graph, each node once.
+    """Builder of the expressions of one graph by a stack. Each node is built once and then cached.
 
     leaf: the value of a name; None for a blank node; raises UnmappedError
     construct: a generator for the construct at a node, or for the triple of it that is named: asks
@@ -70,8 +76,8 @@ class ExpressionLoop:
         self._built_expressions: dict[Key, _BuiltExpression | UnmappedError] = {}
 
     def triples_of(self, keys: Iterable[Key], done: set[Key]) -> Iterator[int]:
-        """Triples of the expressions ``keys`` and of all inside them, except those in ``done``,
-        which is extended.
+        """Yield the triples of the expressions ``keys`` and their subexpressions, except
+        expressions in ``done``; then add them to it.
         """
         stack = list(keys)
         while stack:
@@ -83,12 +89,15 @@ class ExpressionLoop:
                 stack += built.operands
 
     def build(self, sort: str, node: Term, used: list[Key]) -> Any:
-        """Build the expression at ``node``; its key is appended to ``used``. Raises: UnmappedError."""
+        """Build the class expression or data range (``sort``) at ``node``, and append its key to
+        ``used``. Raises: UnmappedError.
+        """
         leaf = self._leaf(sort, node)
         return leaf if leaf is not None else self.build_by_key((sort, str(node), -1), used)
 
     def build_by_key(self, wanted: Key, used: list[Key]) -> Any:
-        """Build ``wanted`` and its operands, by a stack of open constructs.
+        """Build the expression with the key ``wanted`` and its operands, by a stack of open
+        constructs.
 
         Terminates: every node is built once, and a node inside itself is an error.
         """
@@ -129,7 +138,9 @@ class ExpressionLoop:
     def _value_or_push(
         self, frame: _OpenConstruct, key: Key, stack: list[_OpenConstruct], open_keys: set[Key]
     ) -> Any:
-        """Return the value at ``key`` if it is built; else push a construct for it and return None."""
+        """Return the expression at ``key`` if it is built; else push its construct on the stack and
+        return None.
+        """
         known = self._built_expressions.get(key)
         if isinstance(known, _BuiltExpression):
             if problem := self._add_operand(frame, key):
@@ -148,14 +159,14 @@ class ExpressionLoop:
         return None
 
     def _open_construct(self, key: Key) -> _OpenConstruct:
-        """Begin the construct at ``key``."""
+        """Start the generator that builds the construct at ``key``."""
         triples: list[int] = []
         sort, node, triple = key
         return _OpenConstruct(key, triples, self._construct(sort, node, triple, triples))
 
     def _add_operand(self, frame: _OpenConstruct, key: Key) -> UnmappedError | None:
-        """Add the finished ``key`` to ``frame``. Raises: _TooDeepError if the frame grows too
-        large.
+        """Record the finished expression ``key`` as an operand of ``frame``. Return the error if
+        ``frame`` grows too large.
         """
         built = self._built_expressions[key]
         if isinstance(built, _BuiltExpression):
@@ -172,7 +183,7 @@ class ExpressionLoop:
         return None
 
     def _store_value(self, frame: _OpenConstruct, value: Any) -> Any:
-        """Store the value of a finished construct."""
+        """Cache the value of a finished construct, and return it."""
         self._built_expressions[frame.key] = _BuiltExpression(
             value, frame.triples, frame.operands, frame.depth, frame.size
         )

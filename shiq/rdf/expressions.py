@@ -1,4 +1,4 @@
-"""Class expressions, data ranges and property expressions from triples, without recursion.
+"""Build class expressions, data ranges and property expressions from the triples of a graph.
 
 Each construct is a generator that asks for its operands by ``yield`` and is resumed with their
 values. A loop drives the generators, so nesting uses no stack. Every expression keeps its triples.
@@ -84,7 +84,7 @@ _EMPTY: Final[Mapping[tuple[str, str], Any]] = {
 
 
 class Expressions:
-    """Builder of the OWL expressions of one graph, each node once."""
+    """Builder of the OWL expressions of one graph of triples. Each node is built once."""
 
     def __init__(self, graph: VocabularyGraph, kinds: Kinds) -> None:
         self.loop = ExpressionLoop(self._value_of_name, self._construct)
@@ -97,16 +97,18 @@ class Expressions:
     # --- what callers ask for ---
 
     def class_expression(self, node: Term, used: list[Key]) -> owl.ClassExpression:
-        """Class expression at ``node``; its key is appended to ``used``. Raises: UnmappedError."""
+        """Build the class expression at ``node``, and append its key to ``used``. Raises:
+        UnmappedError.
+        """
         return self.loop.build(CLASS, node, used)  # type: ignore[no-any-return]
 
     def data_range(self, node: Term, used: list[Key]) -> owl.DataRange:
-        """Data range at ``node``; its key is appended to ``used``. Raises: UnmappedError."""
+        """Build the data range at ``node``, and append its key to ``used``. Raises: UnmappedError."""
         return self.loop.build(RANGE, node, used)  # type: ignore[no-any-return]
 
     def owl1_definition(self, triple: int, used: list[Key], *, datatype: bool = False) -> Any:
-        """Expression that ``triple`` defines for a name, in the style of OWL 1 (``unionOf`` on a
-        name).
+        """Build the expression by which ``triple`` defines a named class or datatype, as OWL 1
+        allows (``unionOf`` on a name).
 
         Raises: UnmappedError.
         """
@@ -115,7 +117,8 @@ class Expressions:
         )
 
     def object_property(self, node: Term, triples: list[int]) -> owl.ObjectPropertyExpression:
-        """Object property expression at ``node``; its triples are appended to ``triples``.
+        """Build the object property or inverse at ``node``, and append its triples to ``triples``.
+        Raises: UnmappedError.
 
         Raises: UnmappedError.
         """
@@ -136,14 +139,16 @@ class Expressions:
         return owl.ObjectInverseOf(owl.ObjectProperty(named))
 
     def data_property(self, node: Term) -> owl.DataProperty:
-        """Data property at ``node``. Raises: UnmappedError."""
+        """Return the data property at ``node``. Raises: UnmappedError."""
         if not isinstance(node, str) or node.startswith("_:"):
             raise UnmappedError("malformed", f"{term_text(node)} where a data property is expected")
         self._require_kind(node, DATA)
         return owl.DataProperty(node)
 
     def property_kind(self, node: Term) -> str:
-        """Kind of a property: `OBJECT`, `DATA` or `ANNOTATION`. Raises: UnmappedError if unknown."""
+        """Return the kind of the property at ``node``: `OBJECT`, `DATA` or `ANNOTATION`. Raises:
+        UnmappedError if unknown.
+        """
         if not isinstance(node, str):
             raise UnmappedError(
                 "malformed", f"the literal {term_text(node)} where a property is expected"
@@ -176,7 +181,9 @@ class Expressions:
             )
 
     def defining_triples(self, node: str) -> list[int]:
-        """Triples that define ``node``: an operator, or the filler of a restriction."""
+        """Find the triples that define the expression at ``node``: an operator, or the filler of a
+        restriction.
+        """
         by_predicate = self._graph.by_subject.get(node, {})
         restricts = _ON_PROPERTY in by_predicate or _ON_PROPERTIES in by_predicate
         found: list[int] = []
@@ -192,11 +199,15 @@ class Expressions:
     # --- what the loop asks for ---
 
     def _construct(self, sort: str, node: str, triple: int, triples: list[int]) -> Build:
-        """Generator for the construct at ``node``; see `ExpressionLoop`."""
+        """Return the generator that builds the construct at ``node``: it yields the operands it
+        needs (see `ExpressionLoop`).
+        """
         return (self._build_class if sort == CLASS else self._build_range)(node, triple, triples)
 
     def _value_of_name(self, sort: str, node: Term) -> Any:
-        """The value of a name; None for a blank node. Raises: UnmappedError."""
+        """Return the class, datatype or property that a node names; None for a blank node. Raises:
+        UnmappedError.
+        """
         if not isinstance(node, str):
             raise UnmappedError(
                 "malformed",
@@ -224,7 +235,9 @@ class Expressions:
         return owl.Class(node)
 
     def _defining_triple(self, node: str, triple: int, sort: str) -> int:
-        """The triple that defines a node. Raises: UnmappedError if there are none or several."""
+        """Find the only triple that defines the expression at a node. Raises: UnmappedError if
+        there are none or several.
+        """
         if triple >= 0:
             return triple
         found = self.defining_triples(node)
@@ -248,7 +261,7 @@ class Expressions:
         )
 
     def _list_members(self, head: Term, triples: list[int]) -> list[Term]:
-        """The members of a list; its triples are appended."""
+        """Return the members of an RDF list, and append its triples to ``triples``."""
         members, used = read_list(self._graph, head)
         triples += used
         return members
@@ -414,7 +427,8 @@ class Expressions:
 
 
 def _members_of_sort(kinds: Kinds, sort: str, members: list[Term]) -> list[Term]:
-    """Members of a union that can be of ``sort``; all members if none can.
+    """Select the members of a union that can be of ``sort`` (class expression or data range); all
+    members if none can.
 
     No individual is a value, and no value an individual.
     """
@@ -430,8 +444,8 @@ def _members_of_sort(kinds: Kinds, sort: str, members: list[Term]) -> list[Term]
 
 
 def _inverse_triple(graph: VocabularyGraph, node: str) -> tuple[int, Term]:
-    """Find the triple by which the blank ``node`` is the inverse of a property, in either
-    direction, and the property.
+    """Find the owl:inverseOf triple that makes the blank ``node`` the inverse of a property. Return
+    its index and the property.
 
     Raises: UnmappedError if there is none or more than one.
     """
@@ -442,7 +456,9 @@ def _inverse_triple(graph: VocabularyGraph, node: str) -> tuple[int, Term]:
 
 
 def _allowed_type_triples(graph: VocabularyGraph, node: str, expected: frozenset[str]) -> list[int]:
-    """The type triples of a node that a construct has."""
+    """Find the rdf:type triples of a node whose class is one that the OWL mapping puts there
+    (``expected``).
+    """
     if not node.startswith("_:"):
         expected = frozenset(
             (owl.OWL + "Restriction",)
@@ -453,7 +469,9 @@ def _allowed_type_triples(graph: VocabularyGraph, node: str, expected: frozenset
 def _cardinality_filler(
     graph: VocabularyGraph, node: str, predicate: str, wanted: str, other: str, triples: list[int]
 ) -> Term | None:
-    """The triple with the filler of a cardinality. Raises: UnmappedError."""
+    """Return the filler (owl:onClass, owl:onDataRange) of a cardinality restriction; None if
+    unqualified. Raises: UnmappedError.
+    """
     found = graph.find(node, wanted)
     if not found and graph.find(node, other):
         raise UnmappedError(
@@ -468,12 +486,12 @@ def _cardinality_filler(
 
 
 def _describe_sort(sort: str) -> str:
-    """The name of a sort of expressions in messages."""
+    """Return the name of a sort of expressions for messages: "class expression" or "data range"."""
     return "class" if sort == CLASS else "data range"
 
 
 def _cardinality_of(value: Term) -> int:
-    """Read the cardinality from a literal. Raises: UnmappedError."""
+    """Read the number of a cardinality restriction from its literal. Raises: UnmappedError."""
     text = (
         value.lexical.strip()
         if isinstance(value, owl.Literal) and value.datatype in _INTEGERS

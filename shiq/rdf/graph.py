@@ -1,6 +1,8 @@
-"""Vocabulary graph: the triples that form axioms, in memory, each with its bucket of the ledger.
+"""The vocabulary graph: the triples that form axioms, in memory, each assigned to a bucket of the
+ledger.
 
-Assertions on named classes and properties stay in columns (`shiq.rdf.bulk_assertions`). Here are axioms, class
+Assertions on named classes and properties stay in columns (`shiq.rdf.bulk_assertions`). Here are
+axioms, class
 expressions, lists, declarations and the rarer assertions, which `shiq.rdf.mapping` maps to OWL.
 """
 
@@ -23,7 +25,9 @@ _INVERSE = owl.OWL + "inverseOf"
 
 
 class UnmappedError(Exception):
-    """Signal: triples form no axiom or expression; ``kind`` is one of `shiq.answers.verdict.KINDS`."""
+    """Signal: triples form no OWL axiom or expression; ``kind`` is one of
+    `shiq.answers.verdict.KINDS`.
+    """
 
     def __init__(self, kind: str, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -33,7 +37,9 @@ class UnmappedError(Exception):
 
 
 class OpenPropertyError(UnmappedError):
-    """Signal: the property ``iri`` may be an object or a data property."""
+    """Signal: the axiom needs to know whether the property ``iri`` is an object or a data property,
+    and nothing says so.
+    """
 
     def __init__(self, iri: str) -> None:
         message = f"nothing says whether <{iri}> is an object property or a data property"
@@ -45,7 +51,8 @@ class OpenPropertyError(UnmappedError):
 
 @dataclass
 class VocabularyGraph:
-    """Distinct triples in the order first read.
+    """The distinct triples that form axioms, in the order first read, indexed by subject and
+    predicate.
 
     rows: row of the columns where triple i was first read
     copies: how often triple i was read; 0 if a reified axiom implies it
@@ -66,7 +73,9 @@ class VocabularyGraph:
         return len(self.subjects)
 
     def add(self, subject: str, predicate: str, value: Term, row: int, copies: int = 1) -> int:
-        """Add a triple unless it is known, and return its index."""
+        """Add a triple unless the graph has it, count the ``copies`` that were read, and return its
+        index.
+        """
         key = (subject, predicate, value)
         found = self._indexes.get(key)
         if found is not None:
@@ -83,19 +92,19 @@ class VocabularyGraph:
         return index
 
     def find(self, subject: str, predicate: str) -> list[int]:
-        """Indexes of the triples with this subject and predicate."""
+        """Return the indexes of the triples with this subject and predicate."""
         return self.by_subject.get(subject, {}).get(predicate, [])
 
-    def values(self, subject: str, predicate: str) -> list[Term]:
+    def objects_of(self, subject: str, predicate: str) -> list[Term]:
         """Objects of the triples with this subject and predicate."""
         return [self.objects[i] for i in self.find(subject, predicate)]
 
-    def types(self, subject: str) -> list[Term]:
+    def types_of(self, subject: str) -> list[Term]:
         """Objects of rdf:type at ``subject``."""
-        return self.values(subject, TYPE)
+        return self.objects_of(subject, TYPE)
 
     def assign_bucket(self, indexes: Iterable[int], bucket: str) -> int:
-        """Assign a bucket to the triples that have none.
+        """Assign a bucket of the ledger to those of the triples that have none.
 
         Returns: how often these triples were read.
         """
@@ -107,8 +116,8 @@ class VocabularyGraph:
         return count
 
     def only_triple(self, subject: str, predicate: str, what: str) -> int:
-        """Index of the only triple with this subject and predicate. Raises: UnmappedError if not
-        exactly one.
+        """Return the index of the only triple with this subject and predicate. Raises:
+        UnmappedError if not exactly one.
         """
         found = self.find(subject, predicate)
         if len(found) != 1:
@@ -119,8 +128,8 @@ class VocabularyGraph:
         return found[0]
 
     def inverse_triple(self, node: str) -> int:
-        """Index of the first triple by which a named property is the inverse of the blank ``node``;
-        else -1.
+        """Return the index of the first owl:inverseOf triple from a named property to the blank
+        ``node``; else -1.
         """
         if self._inverse_to is None:
             named = [
@@ -132,14 +141,14 @@ class VocabularyGraph:
         return self._inverse_to.get(node, -1)
 
     def ledger(self) -> Counter[str]:
-        """Number of triples read, by bucket."""
+        """Count the triples that were read, by bucket."""
         counts: Counter[str] = Counter()
         for bucket, copies in zip(self.bucket, self.copies):
             counts[bucket] += copies
         return counts
 
     def reachable_triples(self, start: int) -> list[int]:
-        """Triple ``start`` and all triples of the blank nodes below it."""
+        """Return the triple ``start`` and all triples of the blank nodes reachable from it."""
         found = [] if self.subjects[start].startswith("_:") else [start]
         seen: set[str] = set()
         stack: list[Term] = [self.objects[start], self.subjects[start]]
@@ -155,7 +164,7 @@ class VocabularyGraph:
 
 
 def read_list(graph: VocabularyGraph, head: Term) -> tuple[list[Term], list[int]]:
-    """Members of an RDF list, and its triples.
+    """Return the members of an RDF list, and the indexes of its triples.
 
     Raises: UnmappedError for a cyclic, forked or unterminated list.
     """
@@ -194,7 +203,7 @@ def read_list(graph: VocabularyGraph, head: Term) -> tuple[list[Term], list[int]
 
 
 def build_graph(triples: Triples, rows: Iterable[int]) -> VocabularyGraph:
-    """Build the graph of the given rows of the columns."""
+    """Build the vocabulary graph of the given rows."""
     graph = VocabularyGraph()
     terms, subject, predicate, value = (
         triples.terms,
@@ -212,8 +221,8 @@ V = TypeVar("V", bound=owl.Axiom | owl.Assertion)
 
 @dataclass
 class MappedValue(Generic[V]):
-    """An axiom or assertion with its main triple, its other triples, and the keys of its
-    expressions.
+    """An axiom or assertion made from triples: the triple it begins with (main), the others, and
+    the keys of its expressions.
     """
 
     value: V
@@ -224,7 +233,9 @@ class MappedValue(Generic[V]):
 
 @dataclass(frozen=True)
 class AllDifferent:
-    """Pairwise different individuals in their order, with the main triple and the other triples."""
+    """The individuals of an owl:AllDifferent node in order, with its main triple and the other
+    triples.
+    """
 
     individuals: tuple[str, ...]
     main: int
@@ -233,7 +244,7 @@ class AllDifferent:
 
 @dataclass(frozen=True)
 class MappingFailure:
-    """A main triple that gives no value, with the reason.
+    """A triple that should begin an axiom or assertion but gives none, with the reason.
 
     assumption: axioms under which it is true whatever it means (THEORY, "Axioms that were not
         understood"); empty if unknown
@@ -248,7 +259,7 @@ class MappingFailure:
 
 @dataclass
 class GraphMapping:
-    """OWL values of the main triples of a graph.
+    """Result of mapping a graph of triples to OWL: axioms, assertions, and the triples that failed.
 
     annotations: triples without logical meaning
     suspects: assertions that are taken literally but may be mistakes: (value, kind of leftover,
@@ -268,7 +279,9 @@ class GraphMapping:
 
 
 def unattached_groups(graph: VocabularyGraph) -> Iterator[list[int]]:
-    """Connected groups of triples that have no bucket yet, outermost triple first."""
+    """Yield the connected groups of triples that no axiom, assertion or declaration uses, outermost
+    triple first.
+    """
     left = [i for i, bucket in enumerate(graph.bucket) if not bucket]
     inner = {
         value for i in left if isinstance(value := graph.objects[i], str) and value.startswith("_:")

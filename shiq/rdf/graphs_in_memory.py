@@ -29,7 +29,7 @@ from shiq.rdf.vocabulary import ANNOTATIONS, CARDINALITIES, IMPORTS, ONTOLOGY, T
 
 
 def _reason_by_name(namespace: str, names: str, reason: str) -> dict[str, str]:
-    """Give each of ``names`` the same reason."""
+    """Map each IRI (``namespace`` with one of the local ``names``) to the same reason."""
     return {namespace + name: reason for name in names.split()}
 
 
@@ -104,7 +104,8 @@ _NO_VALUES = CARDINALITIES.keys() | ANNOTATIONS | {OWL + "hasSelf"}
 
 @dataclass
 class RewrittenLiterals:
-    """Literals that a library may have changed, as rows by datatype.
+    """Literals of a graph in memory whose text the library may have changed: their rows, by
+    datatype.
 
     owner: library object that holds them
     reasons: change, by datatype
@@ -116,12 +117,12 @@ class RewrittenLiterals:
     rows: dict[str, list[int]] = field(default_factory=dict)
 
     def add(self, datatype: str, predicate: str, row: int) -> None:
-        """Add the literal in ``row``, unless its predicate never matters."""
+        """Record the literal in ``row``, unless reasoning never reads values of its predicate."""
         if predicate not in _NO_VALUES:
             self.rows.setdefault(datatype, []).append(row)
 
     def leftovers(self, triples: Triples, matters: Callable[[int], bool]) -> Iterator[Leftover]:
-        """One leftover for each datatype with literals in rows that matter."""
+        """Report each datatype that has literals in rows that matter for reasoning."""
         for datatype, candidates in self.rows.items():
             if rows := [row for row in candidates if matters(row)]:
                 yield Leftover(
@@ -129,7 +130,7 @@ class RewrittenLiterals:
                     f"{len(rows)} literals of datatype {_short_iri(datatype)} may have been written otherwise, even ill-typed: "
                     f"in {self.owner} {self.reasons[datatype]}",
                     self.name,
-                    text=triples.text(rows[0]),
+                    text=triples.shortened_text(rows[0]),
                     hint=f"give the file instead of the {self.name}",
                     count=len(rows),
                 )
@@ -181,7 +182,7 @@ def read_rdflib(
 
 
 def _rdflib_graph_name(name: Sequence[Any], label: Labels) -> str:
-    """Name of a named graph; "" for the default graph or if rdflib gives none."""
+    """Return the name of an rdflib graph in a dataset; "" for the default graph."""
     if not name or name[0] is None or str(name[0]) == _RDFLIB_DEFAULT_GRAPH:
         return ""
     found = _convert_rdflib_term(getattr(name[0], "identifier", name[0]), label)
@@ -189,7 +190,7 @@ def _rdflib_graph_name(name: Sequence[Any], label: Labels) -> str:
 
 
 def _convert_rdflib_term(term: Any, label: Labels) -> str | Literal:
-    """Convert a term of rdflib. Raises: RefusedTermError."""
+    """Convert a term of rdflib to a term of this package. Raises: RefusedTermError."""
     match type(term).__name__:
         case "URIRef":
             return check_iri(str(term))
@@ -220,14 +221,16 @@ _OWN_FORMS = {
 
 
 def _restore_literal(literal: Literal) -> Literal:
-    """Literal that rdflib may have rewritten, in a form of its datatype for the value."""
+    """Undo rdflib's rewriting of a literal: return a form for the same value that its datatype
+    allows.
+    """
     return replace(
         literal, lexical=_OWN_FORMS.get((literal.datatype, literal.lexical), literal.lexical)
     )
 
 
 def _may_be_rewritten(literal: Any) -> bool:
-    """Decide whether rdflib may have changed the lexical form of ``literal``.
+    """Decide whether rdflib may have changed the text of ``literal``.
 
     It keeps forms without a value, and forms that normalising would change. A boolean is unchanged
     if rdflib marks it as well-formed.
@@ -263,7 +266,7 @@ def check_iri(text: str) -> str:
 
 
 def _check_by_constructor(make: Callable[[str], object], text: str, what: str) -> str:
-    """Check a text by making a term of it. Raises: RefusedTermError."""
+    """Check ``text`` by passing it to the constructor ``make`` of a term. Raises: RefusedTermError."""
     try:
         make(text)
     except ValueError as error:
@@ -319,8 +322,8 @@ def ontologies_of(value: Any) -> list[Any]:
 
 
 def iris_of(value: Any) -> list[str]:
-    """IRIs of ontologies that were loaded or made by calls; owlready2 also lists those only
-    mentioned.
+    """Return the IRIs of the ontologies that owlready2 loaded or built, without those that it only
+    mentions.
     """
     return [
         iri
@@ -357,7 +360,7 @@ def read_owlready(
 def _convert_row(
     row: tuple[Any, Any, Any, Any], unabbreviate: Callable[[int], str], label: Labels
 ) -> tuple[str, str, Term]:
-    """Convert a row of owlready2's database to a triple. Raises: RefusedTermError."""
+    """Convert a row of owlready2's quadstore to a triple. Raises: RefusedTermError."""
     s, p, o, d = row
 
     def convert_resource(storid: int) -> str:
@@ -383,7 +386,7 @@ def _convert_row(
 
 
 def _lexical_form(value: Any, datatype: str) -> str:
-    """Lexical form of a value of owlready2's database."""
+    """Return the lexical form of a literal value of owlready2's quadstore."""
     if value is None:
         return "NaN"  # the only value that SQLite stores as NULL
     if not isinstance(value, float):
@@ -404,7 +407,9 @@ def _is_made_by_calls(world: Any) -> bool:
 def _report_lost_triples(
     ontology: Any, triples: Triples, begun: int, name: str, untouched: bool, reread: Reread
 ) -> Iterator[Leftover]:
-    """Yield leftovers for triples that owlready2 may have lost while loading."""
+    """Compare an ontology of owlready2 with its file, and report the triples that may have been
+    lost while loading.
+    """
     path = _file_of(ontology)
     if path is None:
         if not untouched:
@@ -459,7 +464,9 @@ def _report_lost_triples(
 
 
 def _file_of(ontology: Any) -> str | None:
-    """File that ``ontology`` was loaded from, if owlready2's own search finds one."""
+    """Find the file that ``ontology`` was loaded from, by owlready2's own search path; None if
+    there is none.
+    """
     iri: str = ontology._orig_base_iri
     base = iri[:-1] if iri.endswith(("#", "/")) else iri
     if base.startswith("file://"):
@@ -474,7 +481,9 @@ def _file_of(ontology: Any) -> str | None:
 
 
 def _comparable_row(triples: Triples, row: int) -> tuple[str, str, str | tuple[str, str, str]]:
-    """The triple of a row with blank nodes made equal."""
+    """Return the triple of a row in a form for comparison: blank nodes are all equal, numbers
+    compare by value.
+    """
     subject, predicate, value = (
         triples.terms[column[row]]
         for column in (triples.subject, triples.predicate, triples.object)
@@ -487,12 +496,14 @@ def _comparable_row(triples: Triples, row: int) -> tuple[str, str, str | tuple[s
 
 
 def _mask_blank_node(resource: str) -> str:
-    """Make blank nodes equal."""
+    """Replace a blank node by a fixed text, so that all blank nodes compare as equal."""
     return "_:" if resource.startswith("_:") else resource
 
 
 def _normalise_number(literal: Literal) -> tuple[str, str, str]:
-    """Literal with well-formed numbers by value, as owlready2 keeps them."""
+    """Return a literal as (text, datatype, language), well-formed numbers normalised by value as
+    owlready2 stores them.
+    """
     numeral = (
         _FLOATING
         if literal.datatype in _FLOATS
@@ -515,7 +526,9 @@ def _declared_annotations(triples: Triples) -> Iterator[Term]:
 
 
 def _is_negligible(key: tuple[str, str, object], annotations: Collection[str]) -> bool:
-    """Decide whether a lost triple does not matter: an annotation, an import, the ontology's type."""
+    """Decide whether losing a triple cannot matter: an annotation, an import, or the ontology's own
+    rdf:type.
+    """
     _, predicate, value = key
     return (
         predicate in annotations

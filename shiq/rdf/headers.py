@@ -1,4 +1,6 @@
-"""Read the header of an ontology fast: ontology IRI and version of a file without its axioms."""
+"""Read only the header of an ontology document (ontology IRI and version IRI), without parsing its
+axioms.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,7 @@ _FUNCTIONAL = re.compile(r"\bOntology\s*\(")
 
 
 class FileHeaders(NamedTuple):
-    """The ontologies in a file, mostly one, by IRI and version.
+    """The ontology headers in a file, usually one.
 
     problem: why the file could not be read to its end, "" if it could
     """
@@ -52,7 +54,9 @@ class FileHeaders(NamedTuple):
 
 
 def read_headers(source: FileSource) -> FileHeaders:
-    """Read the ontology headers of a document, the same as `shiq.rdf.load` finds. Never fails."""
+    """Read the ontology headers of a document; the result is the same as after a full load. Never
+    fails.
+    """
     found: Collection[OntologyHeader] = ()
     try:
         if not _may_have_header(source):
@@ -74,7 +78,7 @@ def read_headers(source: FileSource) -> FileHeaders:
 
 
 def _may_have_header(source: FileSource) -> bool:
-    """Decide whether a document may contain a header at all."""
+    """Search a document for the words of an ontology header; False if a header is impossible."""
     end = b""
     with source.open() as stream:
         while piece := stream.read(_PIECE):
@@ -85,7 +89,7 @@ def _may_have_header(source: FileSource) -> bool:
 
 
 def _headers_of_lines(source: FileSource) -> Collection[OntologyHeader]:
-    """Header of an N-Triples or N-Quads document, from the lines that mention it."""
+    """Read the header of an N-Triples or N-Quads document from the lines that mention it."""
     with source.open() as stream:
         lines = b"".join(line for line in stream if _LINE.search(line))
     triples = Triples()
@@ -96,7 +100,9 @@ def _headers_of_lines(source: FileSource) -> Collection[OntologyHeader]:
 
 
 def _headers_of_triples(source: FileSource) -> tuple[Collection[OntologyHeader], bool]:
-    """Header from the triples before the first error, and whether there was no error."""
+    """Read the header from the triples before the first syntax error. Also return whether there was
+    none.
+    """
     triples = Triples()
     triples.begin_source(source.name)
     add_quad = quad_adder(triples, keep_labels("h"))
@@ -113,8 +119,8 @@ def _headers_of_triples(source: FileSource) -> tuple[Collection[OntologyHeader],
 
 
 def _headers_of_functional(source: FileSource) -> Collection[OntologyHeader]:
-    """Header of a document in functional syntax, from the text before its axioms or else from all
-    of it.
+    """Read the header of a document in functional syntax, from the text before its axioms if
+    possible.
     """
     from shiq.functional.grammar import AXIOMS
     from shiq.functional.reader import read_document
@@ -130,7 +136,7 @@ def _headers_of_functional(source: FileSource) -> Collection[OntologyHeader]:
 
 
 def _headers_of_owl_xml(source: FileSource) -> Collection[OntologyHeader]:
-    """Header of a document in OWL/XML."""
+    """Read the header of a document in OWL/XML."""
     from shiq.functional.owl_xml import read_owl_xml_header
     from shiq.rdf.xml import utf8_of
 
@@ -139,7 +145,7 @@ def _headers_of_owl_xml(source: FileSource) -> Collection[OntologyHeader]:
 
 
 def _headers_of_document(source: FileSource) -> Collection[OntologyHeader]:
-    """Header of a document that is read completely."""
+    """Return the header of a document that was parsed completely."""
     # This module is below the loader, which asks it for imports.
     from shiq.rdf.load import load
 

@@ -1,4 +1,6 @@
-"""Resolve imports: find the file or table that answers each import which is still to be read."""
+"""Resolve imports: find the local file, or the built-in vocabulary table, that answers each
+owl:imports.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,8 @@ MOST_CANDIDATES = 4
 
 
 class ImportQueue:
-    """Queue of imports that are still to be read (THEORY, "Which document an import means").
+    """Queue of the owl:imports that are still to be resolved (THEORY, "Which document an import
+    means").
 
     Args:
     read: files that were read
@@ -83,7 +86,7 @@ class ImportQueue:
         self._last_file = ("", "")
 
     def next_file(self) -> FileSource | None:
-        """Next imported file that was not read yet; None if there is none.
+        """Return the next imported file that was not read yet; None if there is none.
 
         Tables of known vocabularies are added where no file answers.
         """
@@ -97,7 +100,7 @@ class ImportQueue:
                 return None
 
     def _imported_iris(self) -> dict[str, None]:
-        """IRIs of all imports, in order."""
+        """Collect the IRIs of all imports, in order."""
         triples = self._loaded.triples
         predicate = triples.ids.get(IMPORTS, -1)
         rows = (
@@ -112,18 +115,20 @@ class ImportQueue:
         )
         choice = self._loaded.tables.choice
         return dict.fromkeys(
-            map(drop_empty_fragment, (*names, *(choice.imports if choice else ())))
+            map(drop_empty_fragment, (*names, *(choice.ontology_iris if choice else ())))
         )
 
     def _unanswered_iris(self) -> list[str]:
-        """Imports that are the IRI of no document read so far."""
+        """Collect the imported IRIs that no document read so far has as its own."""
         answered = self._answered_iris | {
             drop_empty_fragment(iri) for iri in self._loaded.imports.ontologies
         }
         return [iri for iri in self._imported_iris() if iri not in answered]
 
     def _unambiguous_file(self) -> FileSource | None:
-        """File of an import that only one file answers; others are left for later."""
+        """Open the file of an import that exactly one file answers; imports with several files
+        wait.
+        """
         if self._catalog is None:
             return None
         for iri in self._imported_iris():
@@ -143,7 +148,7 @@ class ImportQueue:
         return None
 
     def _identical_file(self) -> FileSource | None:
-        """File of an import that several unread files with the same content answer."""
+        """Open one of several unread files with equal content that answer an import."""
         for iri in sorted(self._ambiguous_files.keys() - self._differing_iris):
             paths = self._ambiguous_files[iri]
             if not self._read_paths.isdisjoint(path.resolve() for path in paths):
@@ -159,7 +164,7 @@ class ImportQueue:
         return None
 
     def _candidate_file(self) -> FileSource | None:
-        """Next file of an import that several files with different contents answer.
+        """Open the next of several files with different contents that answer an import.
 
         The differences are in doubt. None if axioms in doubt are not wanted.
         """
@@ -190,7 +195,9 @@ class ImportQueue:
     def _record_assumed_kinds(
         self, iri: str, paths: Sequence[Path], kinds: Mapping[str, Collection[str]]
     ) -> None:
-        """Record the kinds of properties under which the files of an import have the same content."""
+        """Record the kinds that properties must not exceed, so that the files of an import have the
+        same content.
+        """
         shown, hint = self._candidate_texts(iri, paths)
         message = f"but {len(paths)} files say that they are <{iri}>, and do not hold the same then: {shown}"
         self._loaded.imports.assumed_kinds.append(
@@ -198,18 +205,18 @@ class ImportQueue:
         )
 
     def _candidate_texts(self, iri: str, paths: Sequence[Path]) -> tuple[str, str]:
-        """Text on the candidate files of an import, and the remedy."""
+        """Return a message that lists the candidate files of an import, and a remedy."""
         names = self._display_names(paths)
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         hint = f'write {{"{iri}": "FILE"}} into a catalog file beside them, and give it by --catalog too'
         return ", ".join(names[:_SHOWN]) + more, hint
 
     def _display_names(self, paths: Iterable[Path]) -> list[str]:
-        """The names of files for messages."""
+        """Return the names of files for messages."""
         return [self._catalog.display_name(path) for path in paths] if self._catalog else []
 
     def _source_to_verify(self, iri: str, path: Path) -> FileSource:
-        """Open the file of an import; its header is checked after reading."""
+        """Open the file of an import, and remember to check its header once it is read."""
         source = self._open_source(iri, path)
         self._last_file = iri, source.name
         return source
@@ -227,8 +234,8 @@ class ImportQueue:
         return replace(source, name=name, address=address, max_bytes=read_limits().document)
 
     def _check_last_header(self) -> None:
-        """Check that the last file has the header found when its folder was scanned. Raises:
-        InputError.
+        """Check that the file read last still has the header that was found when its folder was
+        scanned. Raises: InputError.
         """
         iri, name = self._last_file
         if iri and iri in self._unanswered_iris():
@@ -238,7 +245,9 @@ class ImportQueue:
             )
 
     def _add_imported_tables(self) -> bool:
-        """Add the imported tables of known vocabularies. False if there were none."""
+        """Add the built-in tables of well-known vocabularies that are imported but not given as
+        files. False if there were none.
+        """
         missing = [iri for iri in self._unanswered_iris() if iri not in self._ambiguous_files]
         if not missing:
             return False
@@ -257,7 +266,7 @@ class ImportQueue:
         return bool(tables)
 
     def _explain_unanswered(self) -> None:
-        """Record for unanswered imports what the catalog knows about them."""
+        """Record, for each import that no file answers, the hints that the catalog has for it."""
         if self._catalog is None:
             return
         for iri in self._unanswered_iris():
@@ -276,8 +285,8 @@ class ImportQueue:
 def kinds_making_files_equal(
     names: Sequence[str], load: Load, read: Callable[[str], Reading]
 ) -> dict[str, set[str]] | None:
-    """Compare the files of one ontology: find kinds of properties under which they have the same
-    content.
+    """Compare files that claim the same ontology IRI. Find kinds of properties under which their
+    contents agree.
 
     Args:
     load: reads a file without its imports
@@ -322,7 +331,9 @@ def _document_triples(load: Load, name: str) -> set[tuple[Term, ...]]:
 
 
 def _comparable_content(reading: Reading) -> tuple[object, ...] | None:
-    """The comparable content of a document, with its imports; None if any of it was left out."""
+    """Return the content of a document, with its imports, in a form for comparison; None if any of
+    it was left out.
+    """
     if any(is_blocking(leftover, UNMET) for leftover in reading.leftovers):
         return None
     left = Counter(
@@ -332,7 +343,9 @@ def _comparable_content(reading: Reading) -> tuple[object, ...] | None:
 
 
 def add_vocabulary_table(table: VocabularyTable, loaded: LoadedSources) -> None:
-    """Add the axioms and kinds of a known vocabulary, with a leftover that names shiq's table."""
+    """Add the axioms and kinds of a built-in vocabulary table, with a leftover that names the
+    table.
+    """
     name = table.file_name
     document = read_document(f"Ontology({chr(10).join(table.axioms)})", name, f"v{table.name}")
     for term in sorted(table.non_dl_terms.keys() & loaded.triples.ids.keys()):
@@ -396,8 +409,8 @@ def add_vocabulary_table(table: VocabularyTable, loaded: LoadedSources) -> None:
 def _resolve_open_kinds(
     united: Signature, by: Signature, left_open: Collection[str], either: Collection[str] = ()
 ) -> Signature:
-    """Reduce ``united`` to the kind in ``by`` for each property in ``left_open``, except those in
-    ``either`` that ``by`` leaves open too.
+    """Give each property in ``left_open`` the one kind that ``by`` has for it. Properties in
+    ``either`` stay object and data property.
     """
     objects = (by.object_properties - by.data_properties).intersection(left_open).difference(either)
     values = (by.data_properties - by.object_properties).intersection(left_open).difference(either)
@@ -411,7 +424,7 @@ def _resolve_open_kinds(
 def table_differences(
     table: VocabularyTable, source: str, here: Collection[Axiom], kinds: Kinds
 ) -> Iterator[Leftover]:
-    """Make leftovers for differences between a vocabulary's own document and shiq's table of it.
+    """Report the differences between a vocabulary's own document and the built-in table of it.
 
     Names of open kind are not compared, since other sources may decide their kind.
 
@@ -452,7 +465,9 @@ def table_differences(
 
 
 def _normalise_order(axiom: Axiom) -> object:
-    """Axiom in a form that is equal for any order of equivalent, disjoint or inverse members."""
+    """Return a symmetric axiom (equivalent, disjoint, inverse) in a form that ignores the order of
+    its members.
+    """
     is_symmetric = isinstance(axiom, InverseObjectProperties) or type(axiom).__name__.startswith(
         ("Equivalent", "Disjoint")
     )
@@ -466,7 +481,9 @@ def _normalise_order(axiom: Axiom) -> object:
 
 
 def drop_excluded_readings(loaded: LoadedSources, kinds: Kinds) -> Iterator[StatedValue[Axiom]]:
-    """Drop the axioms of tables whose reading a declaration or use of the ontology excludes."""
+    """Yield the axioms of vocabulary tables, without readings (as object or data property) that the
+    ontology's own use excludes.
+    """
     dropped: set[object] = set()
     for iri in loaded.tables.dual_names:
         found = kinds.logical_kinds(iri)

@@ -1,4 +1,4 @@
-"""Map triples on individuals: sameness, difference, and negative assertions."""
+"""Map triples on individuals to assertions: sameness, difference, and negative property assertions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ from shiq.rdf.vocabulary import is_reserved
 
 
 class IndividualMapper:
-    """Mapper of the rarer assertions: same and different individuals, negative assertions."""
+    """Mapper of triples to the rarer assertions: same and different individuals, negative property
+    assertions.
+    """
 
     def __init__(
         self,
@@ -40,8 +42,8 @@ class IndividualMapper:
         self.result = GraphMapping()
 
     def _list_members(self, node: str, *names: str) -> tuple[list[Term], list[int]]:
-        """Members of the list at ``node`` under one of the properties ``names``, and all its
-        triples.
+        """Return the members of the list at ``node`` under one of the properties ``names``, and all
+        its triples.
         """
         name = next((name for name in names if self.graph.find(node, owl.OWL + name)), names[0])
         triple = self.graph.only_triple(node, owl.OWL + name, f"owl:{name}")
@@ -49,7 +51,7 @@ class IndividualMapper:
         return members, [triple, *triples]
 
     def _map_all_different(self, main: int, subject: str) -> None:
-        """Map owl:AllDifferent. Raises: UnmappedError."""
+        """Map an owl:AllDifferent node; ``main`` is its rdf:type triple. Raises: UnmappedError."""
         members, triples = self._list_members(subject, "distinctMembers", "members")
         individuals = [self._require_individual(member) for member in members]
         if len(individuals) > MOST_DIFFERENT:
@@ -66,7 +68,9 @@ class IndividualMapper:
             )
 
     def _map_negative(self, main: int, subject: str) -> None:
-        """Map a negative assertion. Raises: UnmappedError."""
+        """Map a negative property assertion; ``main`` is its rdf:type triple. Raises:
+        UnmappedError.
+        """
         source, on = (
             self.graph.only_triple(subject, owl.OWL + n, f"owl:{n}")
             for n in ("sourceIndividual", "assertionProperty")
@@ -93,8 +97,10 @@ class IndividualMapper:
         self.result.assertions.append(item)
 
     def source_individual(self, main: int, subject: str, value: Term) -> None:
-        """Map a negative assertion without its rdf:type."""
-        if owl.OWL + "NegativePropertyAssertion" not in self.graph.types(subject):
+        """Map a negative property assertion that lacks its rdf:type, from its owl:sourceIndividual
+        triple.
+        """
+        if owl.OWL + "NegativePropertyAssertion" not in self.graph.types_of(subject):
             self._map_negative(main, subject)
 
     def _require_individual(self, node: Term) -> str:
@@ -124,8 +130,8 @@ class IndividualMapper:
     def _suspect_schema_names(
         self, item: MappedValue[owl.Assertion], first: str, second: str, name: str
     ) -> None:
-        """Mark an assertion on a class or property as suspect, unless the name is used as an
-        individual too.
+        """Record owl:sameAs or owl:differentFrom between classes or properties as suspect: it may
+        be a mistake for an axiom.
         """
         suspects = [
             node

@@ -1,4 +1,4 @@
-"""Rewriting of JSON-LD text so that the parser cannot drop any part of it silently; see
+"""Rewrite JSON-LD text so that the parser cannot silently drop any part of it; see
 `shiq.rdf.jsonld`.
 
 Keys that no context defines get an IRI that begins with `UNMAPPED`. A text that cannot be an IRI is
@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class JsonNames:
-    """Keywords with their aliases, and terms by their container.
+class JsonLdNames:
+    """Names of a JSON-LD context by meaning: the aliases of keywords, and the terms with a language
+    or index map.
 
     scoped_terms: terms with a scoped context, which applies if they are a type
     """
@@ -46,7 +47,7 @@ class JsonNames:
     scoped_terms: set[str] = field(default_factory=set)
 
     def add_context(self, context: Mapping[str, Any]) -> None:
-        """Add the definitions of a context."""
+        """Add the definitions of a JSON-LD context."""
         terms = {
             key: value if isinstance(value, dict) else {"@id": value}
             for key, value in context.items()
@@ -70,7 +71,7 @@ class JsonNames:
         self.scoped_terms |= {key for key, parts in terms.items() if "@context" in parts}
 
     def scoped_types(self, node: Mapping[str, Any]) -> list[str]:
-        """Types of a node that have a scoped context."""
+        """Return the types of a node that bring a context of their own."""
         said = [node[key] for key in node if key in self.types]
         names = [name for one in said for name in (one if isinstance(one, list) else [one])]
         return sorted({name for name in names if isinstance(name, str)} & self.scoped_terms)
@@ -96,7 +97,8 @@ _FIRST_SEGMENT = re.compile(r"[^/?#]*")
 
 @dataclass(frozen=True, eq=False)
 class RewrittenJson:
-    """Rewritten document with the information to undo it.
+    """A JSON-LD document after rewriting, with the tables that map back to the original texts and
+    lines.
 
     data: document for the parser
     texts: replaced texts, by number
@@ -110,14 +112,16 @@ class RewrittenJson:
     terms: Mapping[str, str]
 
     def line_of(self, subject: str, predicate: str, value: Term) -> int:
-        """First line of a term of the triple that occurs literally in the document; else 0."""
+        """Return the line in the document where a term of the triple first occurs literally; 0 if
+        none does.
+        """
         for text in (subject, value if isinstance(value, str) else value.lexical, predicate):
             if text in self.lines:
                 return self.lines[text]
         return 0
 
     def line_near(self, terms: str) -> int:
-        """Line of the first replaced term in ``terms``; 0 if unknown."""
+        """Return the line of the first replaced text that occurs in ``terms``; 0 if unknown."""
         for match in _TEXT.finditer(terms):
             return self.lines.get(self.texts[int(match[1])], 0)
         unmapped = re.search(re.escape(UNMAPPED) + r"([^>]*)", terms)
@@ -125,7 +129,7 @@ class RewrittenJson:
 
 
 def restore_texts(text: str, texts: list[str], *, as_json: bool = False) -> str:
-    """Put the replaced texts in ``text`` back."""
+    """Replace the placeholders in ``text`` by the original texts."""
 
     def original_text(match: re.Match[str]) -> str:
         """The original text at a placeholder."""
@@ -138,7 +142,7 @@ def restore_texts(text: str, texts: list[str], *, as_json: bool = False) -> str:
 def rewrite_json(
     name: str, data: bytes, rejects: Rejects, catalog: Catalog | None
 ) -> RewrittenJson:
-    """Rewrite the document ``data`` for the parser. Raises: InputError (see
+    """Rewrite the JSON-LD document ``data`` for the parser. Raises: InputError (see
     `shiq.rdf.jsonld.read_json`).
     """
     text = decode_utf8(data, name)
@@ -179,7 +183,7 @@ def _check_depth(name: str, text: str) -> None:
 
 
 def _line_by_text(text: str) -> dict[str, int]:
-    """The first line of each string in a document."""
+    """Map each string of a JSON document to its first line."""
     found: dict[str, int] = {}
     line, at = 1, 0
     for match in _STRING.finditer(text):
@@ -190,7 +194,7 @@ def _line_by_text(text: str) -> dict[str, int]:
 
 
 def _decode_string(token: str) -> str:
-    """Decode a JSON string; unchanged if it is none."""
+    """Decode a JSON string token; return it unchanged if it is none."""
     try:
         return str(json.loads(token))
     except ValueError:
@@ -198,11 +202,11 @@ def _decode_string(token: str) -> str:
 
 
 class _NumberAsWritten(str):
-    """A number in its written form."""
+    """A JSON number that keeps its text."""
 
 
 def _mark_undefined_keys(tree: Any) -> Any:
-    """Document node with a context that marks undefined keys."""
+    """Add a context to a document node by which keys without a definition get a marked IRI."""
     if not isinstance(tree, dict):
         return tree
     given = tree.get("@context", [])
@@ -212,7 +216,7 @@ def _mark_undefined_keys(tree: Any) -> Any:
 
 @dataclass
 class _JsonDocument:
-    """A JSON-LD document while it is rewritten."""
+    """Rewriter of one JSON-LD document."""
 
     name: str
     rejects: Rejects
@@ -220,12 +224,12 @@ class _JsonDocument:
     lines: Mapping[str, int]
     texts: list[str] = field(default_factory=list)
     defined_terms: set[str] = field(default_factory=set)
-    names: JsonNames = field(default_factory=JsonNames)
+    names: JsonLdNames = field(default_factory=JsonLdNames)
     renamed_terms: dict[str, str] = field(default_factory=dict)
     contexts: int = 0
 
     def reject(self, message: str, text: str) -> None:
-        """Record a reject at the first line of ``text``."""
+        """Record a malformed passage, at the first line where ``text`` occurs."""
         self.rejects.add(message, self.lines.get(text, 0), text)
 
     # --- JSON -------------------------------------------------------------------------------------
@@ -251,7 +255,7 @@ class _JsonDocument:
             ) from error
 
     def _object_of_pairs(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        """Make an object; repeated keys are rejected."""
+        """Make a JSON object of its members; repeated keys are recorded as malformed."""
         found = dict(pairs)
         if len(found) < len(pairs):
             keys = [key for key, _ in pairs]
@@ -263,7 +267,7 @@ class _JsonDocument:
         return found
 
     def _parse_number(self, token: str) -> _NumberAsWritten:
-        """Parse a number; one that JSON-LD does not keep exactly is rejected."""
+        """Parse a number; one whose exact value JSON-LD does not keep is recorded as malformed."""
         try:
             exact = Decimal(repr(float(token))) == Decimal(token)
         except (OverflowError, InvalidOperation):
@@ -285,7 +289,9 @@ class _JsonDocument:
         )
 
     def is_no_document(self, tree: Any) -> bool:
-        """Decide whether the document is neither an object nor a list of objects."""
+        """Decide whether the parsed text is neither an object nor a list of objects, as JSON-LD
+        requires.
+        """
         return not isinstance(tree, dict | list) or (
             isinstance(tree, list) and not all(isinstance(x, dict) for x in tree)
         )
@@ -293,8 +299,8 @@ class _JsonDocument:
     # --- contexts ---------------------------------------------------------------------------------
 
     def expand_contexts(self, value: Any) -> Any:
-        """Replace every context in ``value`` by its full definition, without constructs that hide
-        keys.
+        """Replace every context reference in ``value`` by its full definition, without constructs
+        that hide keys.
         """
         if isinstance(value, list):
             return [self.expand_contexts(item) for item in value]
@@ -306,7 +312,9 @@ class _JsonDocument:
         }
 
     def full_context(self, value: Any, within: tuple[str, ...]) -> list[Any]:
-        """Full definition of a context. Raises: InputError."""
+        """Return a context with all its references loaded, as a list of definitions. Raises:
+        InputError.
+        """
         self.contexts += 1
         if self.contexts > _MOST_CONTEXTS:
             raise InputError(
@@ -324,7 +332,7 @@ class _JsonDocument:
         return [self._expand_definitions(value, within)]
 
     def _catalog_context(self, iri: str, within: tuple[str, ...]) -> list[Any]:
-        """Load a context from the catalog. Raises: InputError."""
+        """Load a context document by the catalog. Raises: InputError."""
         line = self.lines.get(iri, 0)
         place = f"{self.name}, line {line}" if line else self.name
         path = None if self.catalog is None else self.catalog.find(iri)
@@ -393,15 +401,15 @@ class _JsonDocument:
         return value
 
     def _rename_term(self, key: str) -> str:
-        """Rename a term that cannot be an IRI, so that it shows where its definition does not
-        apply.
+        """Rename a term that cannot be an IRI, so that it is recognised where its definition does
+        not apply.
         """
         if key.startswith("@") or _may_be_reference(key):
             return key
         return self.renamed_terms.setdefault(key, f"x-shiq-term-{len(self.renamed_terms)}")
 
     def _check_iri(self, text: str) -> None:
-        """Reject a text that cannot be an IRI."""
+        """Record a text that cannot be an IRI as malformed."""
         if text not in _KEYWORDS and (text.startswith("_:") or not _may_be_reference(text)):
             self.reject(
                 f"{shorten_text(text)!r} stands in a context where an IRI is meant, and is none",
@@ -409,7 +417,7 @@ class _JsonDocument:
             )
 
     def _check_tag(self, tag: Any) -> None:
-        """Reject a text that is no language tag."""
+        """Record a text that is no language tag as malformed."""
         if tag is None or tag == "@none":
             return
         try:
@@ -420,7 +428,9 @@ class _JsonDocument:
     # --- nodes ------------------------------------------------------------------------------------
 
     def check_nodes(self, value: Any) -> None:
-        """Reject literals and lists in the position of a node; the parser would drop them."""
+        """Record literals and lists where a node is expected as malformed; the parser would drop
+        them.
+        """
         if isinstance(value, list):
             for item in value:
                 self.check_nodes(item)
@@ -434,7 +444,7 @@ class _JsonDocument:
             self._reject_value(value)
 
     def _reject_value(self, value: Any) -> None:
-        """Reject a value in the position of a node."""
+        """Record a value where a node is expected as malformed."""
         out: list[str] = []
         _write_json(value, out)
         text = value if isinstance(value, str) else "".join(out)
@@ -443,7 +453,9 @@ class _JsonDocument:
         )
 
     def replace_illegal_texts(self, value: Any, key: str) -> Any:
-        """Replace the texts of ``value``, at ``key``, that cannot be an IRI."""
+        """Replace all texts inside ``value`` that cannot be an IRI by placeholders; ``key`` is the
+        key that holds it.
+        """
         if key in self.names.graphs and not isinstance(value, list):
             self.check_nodes(value)
         if isinstance(value, dict):
@@ -482,7 +494,7 @@ class _JsonDocument:
         return f"{TEXT}{len(self.texts) - 1}."
 
     def _check_key(self, key: str) -> None:
-        """Reject a key that no context defines."""
+        """Record a key that no context defines as malformed."""
         if key.startswith("@"):
             if key not in _KEYWORDS:
                 self.reject(f"there is no keyword {shorten_text(key)}", key)
@@ -515,7 +527,7 @@ def _may_be_reference(text: str) -> bool:
 
 
 def _write_json(value: Any, out: list[str]) -> None:
-    """Write a JSON value, with numbers as written."""
+    """Append the JSON text of a value to ``out``, with numbers as written."""
     if isinstance(value, dict):
         _write_members(
             "{", "}", ((f"{json.dumps(key)}:", item) for key, item in value.items()), out
@@ -531,7 +543,7 @@ def _write_json(value: Any, out: list[str]) -> None:
 def _write_members(
     opening: str, closing: str, items: Iterator[tuple[str, Any]], out: list[str]
 ) -> None:
-    """Write the members of an object or list."""
+    """Append the JSON text of the members of an object or list to ``out``."""
     out.append(opening)
     for i, (begin, item) in enumerate(items):
         out.append(("," if i else "") + begin)

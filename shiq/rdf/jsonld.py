@@ -34,7 +34,7 @@ def read_json(
     rejects: Rejects,
     catalog: Catalog | None = None,
 ) -> None:
-    """Read JSON-LD into ``triples``; parts without a meaning become ``rejects``.
+    """Read JSON-LD into ``triples``; passages without a meaning are recorded in ``rejects``.
 
     Raises: InputError for text that is no JSON or nested too deeply, and for a context that is not
         in ``catalog``.
@@ -67,14 +67,14 @@ def read_json(
 
 @dataclass
 class _QuadConverter:
-    """Converter of pyoxigraph's quads, with replaced texts put back."""
+    """Converter of pyoxigraph's quads to triples, with the original texts put back."""
 
     triples: Triples
     label: Labels
     text: RewrittenJson
 
     def add(self, quad: ox.Quad) -> None:
-        """Add a quad. Raises: RefusedTermError."""
+        """Convert a quad and add it to the triples. Raises: RefusedTermError."""
         subject, predicate, value = self.terms_of(quad)
         name = quad.graph_name
         graph = "" if isinstance(name, ox.DefaultGraph) else self._convert_resource(name)
@@ -83,7 +83,7 @@ class _QuadConverter:
         )
 
     def terms_of(self, quad: ox.Quad) -> tuple[str, str, Term]:
-        """Terms of a quad. Raises: RefusedTermError."""
+        """Return subject, predicate and object of a quad. Raises: RefusedTermError."""
         value = quad.object
         return (
             self._convert_resource(quad.subject),
@@ -94,7 +94,7 @@ class _QuadConverter:
         )
 
     def text_of(self, quad: ox.Quad) -> str:
-        """Text of a quad for messages, in the terms of the document."""
+        """Write a quad for messages, in the document's own terms."""
         return restore_texts(str(quad), self.text.texts).replace(UNMAPPED, "").replace(NOWHERE, "")
 
     def _convert_resource(self, term: object) -> str:
@@ -106,7 +106,7 @@ class _QuadConverter:
         return self._check_iri(term.value)
 
     def _check_iri(self, iri: str) -> str:
-        """Check an IRI, and undo replacements. Raises: RefusedTermError."""
+        """Put the original text of an IRI back, and check it. Raises: RefusedTermError."""
         if TEXT in iri:
             raise RefusedTermError(
                 f"{restore_texts(iri, self.text.texts)!r} stands where an IRI is meant, and is none"

@@ -1,4 +1,6 @@
-"""Ledger of a reading: every triple is counted in one bucket, and every leftover is recorded once."""
+"""Ledger of a reading: each triple is counted in exactly one bucket, and each leftover
+(uninterpreted input) is recorded once.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,8 @@ V = TypeVar("V", bound=Axiom | Assertion)
 
 @dataclass
 class ReadingLedger:
-    """Account of all triples and leftovers of one reading.
+    """Account of one reading: the bucket of every triple, and all leftovers (input that was not
+    interpreted).
 
     buckets: counts of what is not in the graph, which has its own ledger
     parts: rows of the graph that make up a leftover
@@ -52,7 +55,8 @@ class ReadingLedger:
         bucket: str,
         findings: Findings,
     ) -> None:
-        """Assign the triples of each value to ``bucket``, or to the bucket of its first finding.
+        """Assign the triples of each axiom or assertion to ``bucket``, or to the bucket of its
+        first finding.
 
         All findings are recorded. A triple shared by several values goes to one without a finding.
         """
@@ -86,7 +90,9 @@ class ReadingLedger:
     def _record_findings(
         self, value: Axiom | Assertion, found: Sequence[Finding], place: tuple[str, int], count: int
     ) -> None:
-        """Record the findings on one value, each message once."""
+        """Record each finding (kind, message, hint) on an axiom or assertion as a leftover, each
+        message once.
+        """
         for i, (kind, message, hint) in enumerate(found):
             at = self._leftover_positions.setdefault((value, message), len(self.leftovers))
             if at < len(self.leftovers):
@@ -109,8 +115,8 @@ class ReadingLedger:
                 )
 
     def record_failure(self, main: int, finding: Finding) -> Leftover:
-        """Record a main triple without a value. It and its expression go to the bucket of the
-        finding.
+        """Record a triple that begins no axiom as a leftover. It and its expression go to the
+        bucket of the finding.
         """
         kind, message, hint = finding
         reached = list(self.graph.reachable_triples(main))
@@ -118,7 +124,7 @@ class ReadingLedger:
         return self.record_leftover(kind, message, main, hint, max(count, 1), 1, reached)
 
     def record_problem(self, problem: NameProblem) -> None:
-        """Record a problem with the kinds of a name."""
+        """Record a problem with the kind or declaration of a name as a leftover."""
         if problem.place is None:
             self.record_leftover(
                 problem.kind, problem.message, problem.index, problem.hint, problem.count
@@ -133,7 +139,8 @@ class ReadingLedger:
     def record_annotation_axioms(
         self, stated: Iterable[tuple[str, int, str, tuple[str, ...]]], known: Signature
     ) -> None:
-        """Record axioms on annotation properties, given as (source, line, keyword, properties).
+        """Record axioms on annotation properties, each given as (source, line, keyword,
+        properties).
 
         An axiom whose properties are also object or data properties is a leftover: in RDF it would
             be an axiom on the latter.
@@ -157,13 +164,13 @@ class ReadingLedger:
         items: int = 0,
         parts: Sequence[int] = (),
     ) -> Leftover:
-        """Record a leftover at triple ``index`` of the graph.
+        """Make and record a leftover for triple ``index`` of the graph.
 
         Args:
         parts: all triples that make it up, if there are more
         """
         rows = self.graph.rows
-        made = self.triples.leftover(
+        made = self.triples.make_leftover(
             kind, message, rows[index], hint=hint, count=count, items=items
         )
         self.leftovers.append(made)
@@ -172,13 +179,13 @@ class ReadingLedger:
         return made
 
     def leftover_values(self) -> Iterator[tuple[Leftover, Axiom | Assertion]]:
-        """Leftovers on axioms and assertions, each with its value."""
+        """Yield each leftover that is about an axiom or assertion, with that value."""
         for (value, _), at in self._leftover_positions.items():
             yield self.leftovers[at], value
 
 
 def value_text(value: Axiom | Assertion) -> str:
-    """Full text of an axiom or assertion in functional syntax."""
+    """Write an axiom or assertion in functional syntax, unabridged."""
     from shiq.functional.writer import axiom_text
 
     try:
@@ -188,8 +195,8 @@ def value_text(value: Axiom | Assertion) -> str:
 
 
 def cap_leftovers(leftovers: Iterable[Leftover]) -> Iterator[Leftover]:
-    """At most `MOST_SHOWN` leftovers of each kind, and one that counts the others and has their
-    values.
+    """Yield at most `MOST_SHOWN` leftovers of each kind. One more counts the others and keeps their
+    axioms and assertions.
     """
     shown: Counter[str] = Counter()
     hidden: Counter[str] = Counter()
@@ -210,7 +217,8 @@ def cap_leftovers(leftovers: Iterable[Leftover]) -> Iterator[Leftover]:
 
 @dataclass(frozen=True, eq=False)
 class LeftoverRecords:
-    """Unabridged leftovers of a reading, one for each line or triple; see `Reading.left_out`.
+    """Iterable of the unabridged leftovers of a reading, one for each line or triple; see
+    `Reading.left_out`.
 
     full_leftovers: as `LoadedSources.full_leftovers`
     asserted_ids: ids of the leftovers whose assertions are in the ABox nevertheless
@@ -239,7 +247,7 @@ class LeftoverRecords:
                 yield from expand_leftover(self.triples, leftover)
 
     def _text_of_row(self, row: int) -> str:
-        """The triple of a row as text."""
+        """Write the triple of a row, unabridged."""
         return _full_text(self.triples, row)
 
 
@@ -266,7 +274,7 @@ def expand_leftover(triples: Triples, leftover: Leftover) -> Iterator[Leftover]:
 
 
 def _full_text(triples: Triples, row: int) -> str:
-    """The triple of a row with its graph, unabridged."""
+    """Write the triple of a row with its graph, unabridged."""
     return triples.full_text(row, triples.graph_of(row))
 
 
@@ -281,8 +289,8 @@ _LIST = frozenset({FIRST, REST})
 
 
 def is_vacuous_expression(graph: VocabularyGraph, group: Sequence[int]) -> bool:
-    """Decide whether ``group``, class expressions that no axiom uses, has a solution in every
-    model.
+    """Decide whether class expressions that no axiom uses (``group``) have a solution in every
+    model, so that they say nothing.
 
     Intersections and unions are monotone, so their definitions have a solution by Knaster and
     Tarski. Each node is defined once: two definitions would be an axiom. The outermost node must be

@@ -1,4 +1,5 @@
-r"""Fast reader of N-Triples and N-Quads: plain lines are split here, all others go to pyoxigraph.
+r"""Fast reader of N-Triples and N-Quads: plain lines are split here, and all others are parsed by
+pyoxigraph.
 
 A line is plain if single spaces separate its terms. New names of a block are checked together and
 other terms once. A line of known terms costs three dictionary look-ups. Lines with comments, \u
@@ -49,7 +50,7 @@ _Tokens: TypeAlias = tuple[Sequence[str], Sequence[str], Sequence[str]]
 
 
 class _UnusualLineError(Exception):
-    """Signal: the line is not plain."""
+    """Signal: a line needs the full parser, because it has escapes, comments, spaces or errors."""
 
 
 def read_lines(
@@ -62,7 +63,8 @@ def read_lines(
     quads: bool = False,
     part: bool = False,
 ) -> None:
-    """Read N-Triples, or N-Quads (``quads``), into ``triples``. Broken lines become ``rejects``.
+    """Read N-Triples, or N-Quads (``quads``), into ``triples``. Malformed lines are recorded in
+    ``rejects``.
 
     Args:
     part: whether these are only some lines of a source, so that the caller checks the format
@@ -94,8 +96,8 @@ def read_lines(
 
 
 def read_statements(texts: Sequence[str], tell: Callable[[int, str], None]) -> Triples:
-    """Read N-Triples statements, each a text of its own; `Triples.line` counts them from 1.
-    ``tell`` hears of those that are none: which, from 0, and why.
+    """Read N-Triples statements, one per text. Call ``tell(index, reason)`` for each text that is
+    no statement; `Triples.line` is index + 1.
 
     >>> wrong = []
     >>> read_texts(["<urn:s> <urn:p> <urn:o> .", "no triple", ""], lambda *told: wrong.append(told[0])).line
@@ -120,7 +122,7 @@ def read_statements(texts: Sequence[str], tell: Callable[[int, str], None]) -> T
 
 
 def refuse_other_syntax(rejects: Rejects, quads: bool) -> None:
-    """Refuse a source without triples if no line looks like one. Raises: InputError."""
+    """Refuse a source in which no line at all looks like a triple. Raises: InputError."""
     if rejects.total and rejects.unsure == rejects.total:
         syntax = "N-Quads" if quads else "N-Triples"
         raise InputError(
@@ -132,7 +134,9 @@ def refuse_other_syntax(rejects: Rejects, quads: bool) -> None:
 def _split_plain_lines(
     splits: Sequence[Callable[[_Tokens], _Columns]], block: bytes
 ) -> _Columns | None:
-    """Columns of plain lines by the first of ``splits`` that fits; None if a line is not plain."""
+    """Split a block of plain lines into columns of term ids, by the first of ``splits`` that fits.
+    None if a line needs the parser.
+    """
     try:
         tokens = _split_terms(block.decode())
     except (ValueError, _UnusualLineError):
@@ -146,7 +150,7 @@ def _split_plain_lines(
 
 
 def _split_terms(text: str) -> _Tokens:
-    """Split lines into terms, unchecked."""
+    """Split lines into term tokens, without checking them."""
     words = text.replace("\n", "\n ").split(" ")
     dots = words[3::4]
     if len(words) == 4 * len(dots) and dots.pop() == "." and dots.count(".\n") == len(dots):
@@ -161,7 +165,7 @@ def _split_terms(text: str) -> _Tokens:
 
 
 def _add_columns(triples: Triples, found: _Columns, lines: Sequence[int]) -> None:
-    """Add the columns of plain lines."""
+    """Append columns of term ids to the triples, with the line of each."""
     subjects, predicates, objects, graphs = found
     if graphs is not None:
         triples.add_graphs(graphs)
@@ -172,7 +176,7 @@ def _add_columns(triples: Triples, found: _Columns, lines: Sequence[int]) -> Non
 
 
 def _line_blocks(stream: BinaryIO, name: str) -> Iterator[bytes]:
-    """Yield complete lines, a few hundred at a time, without the last newline."""
+    """Yield blocks of a few hundred complete lines, without the last newline."""
     rest: list[bytes] = []
     length = 0
     while data := stream.read(BLOCK_BYTES):
@@ -192,7 +196,7 @@ def _line_blocks(stream: BinaryIO, name: str) -> Iterator[bytes]:
 
 
 class _PlainTerms:
-    """Ids of the terms of plain lines.
+    """Converter of the term tokens of plain lines to term ids.
 
     Raises ValueError or _UnusualLineError if any line is not plain.
     """
@@ -204,12 +208,12 @@ class _PlainTerms:
         self._tags: set[str] = set()
 
     def triple_columns(self, tokens: _Tokens) -> _Columns:
-        """Columns of N-Triples tokens."""
+        """Convert the tokens of N-Triples lines to columns of term ids."""
         first, second, third = tokens
         return (*self._subject_predicate_ids(first, second), self._object_ids(third), None)
 
     def quad_columns(self, tokens: _Tokens) -> _Columns:
-        """Columns of N-Quads tokens."""
+        """Convert the tokens of N-Quads lines to columns of term ids."""
         first, second, rest = tokens
         third, fourth = zip(*[text.rsplit(" ", 1) for text in rest], strict=True)
         return (
@@ -221,13 +225,15 @@ class _PlainTerms:
     def _subject_predicate_ids(
         self, first: Sequence[str], second: Sequence[str]
     ) -> tuple[list[int], list[int]]:
-        """Ids of subjects and predicates. Raises: _UnusualLineError."""
+        """Convert the tokens of subjects and predicates to term ids. Raises: _UnusualLineError."""
         if not all(token.startswith("<") for token in set(second)):
             raise _UnusualLineError
         return self._resource_ids(first), self._resource_ids(second)
 
     def _resource_ids(self, tokens: Sequence[str]) -> list[int]:
-        """Ids of IRIs and blank nodes. Raises: _UnusualLineError for a literal."""
+        """Convert tokens of IRIs and blank nodes to term ids. Raises: _UnusualLineError for a
+        literal.
+        """
         if min(tokens) < "<":  # a literal begins with a lesser sign
             raise _UnusualLineError
         ids = self._ids
@@ -235,7 +241,7 @@ class _PlainTerms:
         return list(map(ids.__getitem__, tokens))
 
     def _object_ids(self, tokens: Sequence[str]) -> list[int]:
-        """Ids of objects."""
+        """Convert tokens of objects to term ids."""
         ids = self._ids
         new = [token for token in tokens if token not in ids]
         self._add_terms([token for token in new if token[:1] != '"'])
@@ -249,7 +255,7 @@ class _PlainTerms:
         return found
 
     def _add_terms(self, tokens: list[str]) -> None:
-        """Add new names and blank nodes, with repetitions."""
+        """Add the names and blank nodes among ``tokens`` (with repetitions) that are new."""
         if not tokens:
             return
         new = dict.fromkeys(tokens)
@@ -266,7 +272,7 @@ class _PlainTerms:
                 raise _UnusualLineError
 
     def _iri_id(self, token: str) -> int:
-        """Id of an IRI. Raises: ValueError for an illegal one."""
+        """Return the term id of an IRI token. Raises: ValueError for an illegal one."""
         match = _NAME.fullmatch(token)
         if match is None:
             raise _UnusualLineError
@@ -278,7 +284,7 @@ class _PlainTerms:
         return found
 
     def _literal_id(self, token: str) -> int:
-        """Id of a literal. Raises: _UnusualLineError, ValueError."""
+        """Return the term id of a literal token. Raises: _UnusualLineError, ValueError."""
         match = _LITERAL.fullmatch(token)
         if match is None:
             raise _UnusualLineError
@@ -304,7 +310,7 @@ class _PlainTerms:
 def _read_by_parser(
     line: bytes, number: int, quads: bool, triples: Triples, scope: str, rejects: Rejects
 ) -> None:
-    """Read one line by pyoxigraph; a malformed one becomes a reject."""
+    """Read one line by pyoxigraph; a malformed one is recorded in ``rejects``."""
     text = line.strip(b" \t\r")
     # A bare \r ends a line, and so a comment, too.
     if not text or (text.startswith(b"#") and b"\r" not in text):
@@ -330,7 +336,7 @@ def _read_by_parser(
 
 
 def utf8_error(line: bytes) -> str:
-    """Message on the first byte of ``line`` that is not UTF-8; "" if there is none."""
+    """Return a message on the first byte of ``line`` that is not UTF-8; "" if there is none."""
     try:
         line.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -344,7 +350,7 @@ _BARE_NAME = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9+.\-]*:\S+)")
 
 
 def _turtle_message(line: str) -> str:
-    """Message on a line that only Turtle has; "" for other lines.
+    """Return a message for a line that is Turtle and not N-Triples; "" for other lines.
 
     >>> _turtle_message("<urn:x> a <urn:C> .")
     '“a” is Turtle: the name of a Turtle file ends in .ttl, standard input needs --format turtle'
@@ -359,7 +365,7 @@ def _turtle_message(line: str) -> str:
 
 
 def _bare_name_message(line: str) -> str:
-    """Message on a name without angle brackets; "" if there is none."""
+    """Return a message for a name without angle brackets; "" if there is none."""
     found = _BARE_NAME.search(_WRITTEN_TERM.sub(" ", line))
     return (
         f"{found[1][:80]} is no term of N-Triples: a name stands whole and in angle brackets, as <urn:t#a>"
@@ -372,5 +378,5 @@ _PLACE = re.compile(r"^Parser error (?:at|between) line \d+.*?: ", re.DOTALL)
 
 
 def message_of(error: Exception) -> str:
-    """Message of a parser without its own line numbers."""
+    """Return the message of a parser's error, without the parser's own line numbers."""
     return _PLACE.sub("", error.msg if isinstance(error, SyntaxError) else str(error))

@@ -1,4 +1,4 @@
-"""Load all sources, each by the reader of its format, with the imports that are followed."""
+"""Load all sources, each by the reader of its format, and the files that they import."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def load(
     vocabulary: VocabularyChoice | None = None,
     doubt: bool = False,
 ) -> LoadedSources:
-    """Read ``sources`` and, as far as the ``catalog`` has them, their imports.
+    """Read ``sources`` and, as far as the ``catalog`` knows them, the files that they import.
 
     Args:
     scope: blank nodes of the i-th source become ``_:{scope}{i}.label``
@@ -122,7 +122,9 @@ def load(
 
 
 def _is_rdf(source: Source) -> bool:
-    """Decide whether ``source`` is RDF, so that its ontology header is triples."""
+    """Decide whether ``source`` is in an RDF syntax, so that its ontology header consists of
+    triples.
+    """
     if isinstance(source, FileSource):
         return source.format not in AXIOM_FORMATS
     return isinstance(source, TableSource) or source.kind in (
@@ -132,7 +134,9 @@ def _is_rdf(source: Source) -> bool:
 
 
 def _scopes_in_use(value: object) -> set[str]:
-    """Collect the blank node scopes in a value that is passed through; no file may get them too."""
+    """Collect the scopes (prefixes of blank node labels) in an ABox or reading that is passed
+    through, so that no file reuses them.
+    """
     abox = value.abox if isinstance(value, Reading) else value
     if not isinstance(abox, ABox):
         return set()
@@ -146,7 +150,7 @@ def _load_file(
     progress: Progress | None,
     catalog: Catalog | None,
 ) -> None:
-    """Load a file of axioms or triples."""
+    """Load a file of axioms or triples into ``loaded``."""
     if source.format in AXIOM_FORMATS:
         _add_document(read_document_of(source, scope), source.name, loaded)
         return
@@ -163,7 +167,9 @@ def read_triples(
     progress: Progress | None = None,
     catalog: Catalog | None = None,
 ) -> None:
-    """Read a file of triples into ``triples``; malformed lines and passages become ``rejects``."""
+    """Read a file of triples into ``triples``; malformed lines and passages are recorded in
+    ``rejects``.
+    """
     # What reads the other formats is loaded where a source is in one: most batches are lines.
     if source.parts is not None:
         from shiq.rdf.source_ranges import read_transferred
@@ -198,7 +204,8 @@ def read_table(
     rejects: Rejects,
     progress: Callable[[str, int], None] | None = None,
 ) -> tuple[Leftover, ...]:
-    """Read a table into ``triples``; malformed rows become ``rejects`` with number and key.
+    """Read a table into ``triples``; malformed rows are recorded in ``rejects`` with row number and
+    key.
 
     Returns: leftover on the files of its folder that are not read.
     Raises: InputError for a table without s, p and o, or an unreadable one; OperationalError if
@@ -233,7 +240,7 @@ def read_table(
 
 
 def _record_rejects(rejects: Rejects, loaded: LoadedSources) -> None:
-    """Add the rejects of a source to the leftovers and the ledger."""
+    """Add the malformed lines of a source to the leftovers and the ledger."""
     if rejects.total:
         told = rejects.leftovers()
         loaded.leftovers += told
@@ -254,7 +261,7 @@ def read_document_of(source: FileSource, scope: str) -> Document:
 
 
 def _add_document(document: Document, name: str, loaded: LoadedSources) -> None:
-    """Add the content of a parsed document."""
+    """Add the axioms, assertions and declarations of a parsed document."""
     loaded.axioms += (StatedValue(axiom, name, line) for line, axiom in document.axioms)
     _add_signature(document.signature, loaded)
     loaded.labels += document.labels
@@ -283,7 +290,7 @@ def _add_document(document: Document, name: str, loaded: LoadedSources) -> None:
 
 
 def _add_annotations(document: Document, name: str, loaded: LoadedSources) -> int:
-    """Add annotations that may turn out to be assertions, as triples.
+    """Add annotations as triples if their property may turn out to be an object or data property.
 
     Returns: their number.
     """
@@ -306,7 +313,7 @@ def _add_annotations(document: Document, name: str, loaded: LoadedSources) -> in
 
 
 def _load_object(source: ObjectSource, scope: str, loaded: LoadedSources) -> None:
-    """Load a graph in memory."""
+    """Load a graph or an ontology object in memory."""
     rejects = Rejects(source.name)
     triples, name = loaded.triples, source.name
     match source.kind:
@@ -342,7 +349,7 @@ def _load_object(source: ObjectSource, scope: str, loaded: LoadedSources) -> Non
 
 
 def _reread_file(path: str) -> tuple[Triples, Rejects]:
-    """Read a file anew, for comparison with a graph in memory."""
+    """Read a file anew, to compare it with a graph in memory that was loaded from it."""
     source = source_of(path)
     triples, rejects = Triples(), Rejects(path)
     triples.begin_source(path)
@@ -359,7 +366,7 @@ def _add_tbox(tbox: owl.TBox, name: str, loaded: LoadedSources) -> None:
 
 
 def _add_signature(signature: owl.Signature, loaded: LoadedSources) -> None:
-    """Add a signature; one without any declaration counts as declared."""
+    """Add a signature; if it has no declarations, all its names count as declared."""
     loaded.signature |= replace(signature, declared=signature.declared or signature.all_terms)
 
 
@@ -393,7 +400,9 @@ def _add_reading(reading: Reading, name: str, loaded: LoadedSources) -> None:
 
 
 def _add_leftovers(leftovers: Iterable[Leftover], loaded: LoadedSources) -> None:
-    """Add leftovers; those on imports are kept apart, since an import may still be answered."""
+    """Add leftovers. Those on imports are kept apart, since a later file may still answer the
+    import.
+    """
     for leftover in leftovers:
         if leftover.kind in UNMET:
             imported = re.search(r"<([^>]*)>", leftover.message)

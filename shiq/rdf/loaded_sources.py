@@ -28,7 +28,7 @@ V = TypeVar("V", bound=owl.Axiom | owl.Assertion)
 
 @dataclass(frozen=True)
 class StatedValue(Generic[V]):
-    """An axiom or assertion that did not come as triples, with its place."""
+    """An axiom or assertion from a source that is not RDF, with its source and line."""
 
     value: V
     source: str
@@ -37,8 +37,8 @@ class StatedValue(Generic[V]):
 
 @dataclass(frozen=True)
 class AssumedKinds:
-    """Assumption that properties have no kind besides ``kinds`` (object, data, or none for
-    annotation properties).
+    """Assumption that properties have no other kinds than ``kinds``: object, data, or none for
+    annotation properties.
 
     leftover: reported if a property has a further kind; its message continues the given one
     """
@@ -47,8 +47,8 @@ class AssumedKinds:
     leftover: Leftover
 
     def leftovers(self, kinds: Kinds, either: Collection[str]) -> Iterator[Leftover]:
-        """Leftovers on properties with a further kind, or of open kind (``either``) and assumed to
-        have none.
+        """Report the properties that violate the assumption: those with a further kind, and those
+        of open kind (``either``) that should have none.
         """
         for iri in sorted(self.kinds):
             further = kinds.logical_kinds(iri).difference(self.kinds[iri])
@@ -65,7 +65,8 @@ class AssumedKinds:
 class ImportRecord:
     """Ontologies that were read, and what they import.
 
-    import_leftovers: imports that did not come as triples, each with the leftover for the case that nothing
+    import_leftovers: imports that did not come as triples, each with the leftover for the case that
+    nothing
         answers it
     unmet: what a catalog knows of unanswered imports, by IRI without an empty fragment
     documents: ontology IRIs of each source
@@ -83,7 +84,7 @@ class ImportRecord:
 
 @dataclass
 class VocabularyAxioms:
-    """Axioms of known vocabularies.
+    """Axioms from the built-in tables of well-known vocabularies.
 
     choice: known vocabularies that count; None for all
     dual_names: names that ``axioms`` have as two kinds, since their kind is open
@@ -127,14 +128,16 @@ class LoadedSources:
 
 
 def add_assertions(stated: Iterable[StatedValue[owl.Assertion]], loaded: LoadedSources) -> None:
-    """Add assertions, as triples where possible."""
+    """Add assertions from sources that are not RDF, as triples where possible."""
     loaded.assertions += (
         item for item in stated if not add_as_triple(loaded.triples, item.value, item.line)
     )
 
 
 def add_as_triple(triples: Triples, assertion: owl.Assertion, line: int = 0) -> bool:
-    """Add an assertion on a named class or property as a triple; False for any other."""
+    """Add an assertion on a named class or property as a triple. False, with nothing added, for any
+    other assertion.
+    """
     triple = plain_triple(assertion)
     if triple is None:
         return False
@@ -143,7 +146,9 @@ def add_as_triple(triples: Triples, assertion: owl.Assertion, line: int = 0) -> 
 
 
 def account_imports(loaded: LoadedSources, given: Iterable[str]) -> None:
-    """Account for the imports of sources that are no triples."""
+    """Count the imports of sources that are not RDF in the ledger; imports that nothing answers
+    become leftovers.
+    """
     known = LANGUAGE_DOCUMENTS | {drop_empty_fragment(iri) for iri in given}
     for iri, leftover in loaded.imports.import_leftovers:
         if drop_empty_fragment(iri) in known:

@@ -1,4 +1,5 @@
-"""Mapping of triples to axioms and the rarer assertions: one function for each form of main triple.
+"""Map triples to axioms and the rarer assertions: one method for each predicate that begins an
+axiom (main triple).
 
 Source: OWL 2 Mapping to RDF Graphs, section 3.2.5 (tables 16 to 18), with OWL 1's descriptions of
     named classes.
@@ -55,10 +56,10 @@ Choice = Mapping[str, str]
 
 
 class Mapper(Protocol):
-    """Mapper of triples under one choice of kinds."""
+    """Interface of a mapper that collects axioms or assertions for one choice of property kinds."""
 
     def move_results(self, result: GraphMapping) -> None:
-        """Move the values of this mapper to ``result``."""
+        """Move the axioms and assertions collected so far to ``result``."""
 
 
 M = TypeVar("M", bound=Mapper)
@@ -66,7 +67,8 @@ M = TypeVar("M", bound=Mapper)
 
 @dataclass
 class OpenKindMapping(Generic[M]):
-    """Mapping of the axioms with properties of open kind.
+    """Mapping of axioms whose properties may be object or data properties: each axiom is mapped
+    once per possible choice.
 
     make: makes a mapper for given kinds
     properties: properties read in both ways, with the first triple that needed it and the number of
@@ -80,8 +82,8 @@ class OpenKindMapping(Generic[M]):
     _mappers: dict[tuple[tuple[str, str], ...], M] = field(default_factory=dict)
 
     def map(self, main: int, handle: Callable[[M], None], result: GraphMapping) -> None:
-        """Run ``handle`` for triple ``main`` in every reading, and add the values of the allowed
-        readings to ``result``.
+        """Run ``handle`` on the axiom at triple ``main`` for every choice of kinds, and add the
+        values of the choices that fit to ``result``.
 
         Raises: UnmappedError if no reading is allowed, or if there are too many.
         """
@@ -115,7 +117,7 @@ class OpenKindMapping(Generic[M]):
             self.properties.setdefault(iri, []).append(main)
 
     def _mapper_for(self, choice: Choice) -> M:
-        """The mapper for one choice of kinds, cached."""
+        """Return the cached mapper for one choice of kinds."""
         key = tuple(sorted(choice.items()))
         if key not in self._mappers:
             from shiq.rdf.expressions import Expressions
@@ -155,7 +157,8 @@ def map_graph(
     *,
     whole: bool,
 ) -> GraphMapping:
-    """Map the main triples of ``graph`` to axioms and assertions, in the order read.
+    """Map all triples of ``graph`` that begin an axiom or assertion (main triples), in the order
+    read.
 
     Triples with a bucket are skipped.
 
@@ -189,7 +192,9 @@ def map_graph(
 def _make_failure(
     graph: VocabularyGraph, expressions: Expressions, main: int, error: UnmappedError
 ) -> MappingFailure:
-    """Make the failure of a main triple, with axioms under which it would be true."""
+    """Make the failure record of a main triple, with axioms under which it would be true in any
+    case.
+    """
     # Loaded where something is not understood.
     from shiq.rdf.axioms_in_doubt import assumption_for_triple
 
@@ -198,7 +203,7 @@ def _make_failure(
 
 
 def _apply_handler(handler: _Handler, main: int, mapper: _TripleMapper) -> None:
-    """Map one main triple by its handler."""
+    """Map one main triple by the method for its predicate."""
     handler(mapper, main, mapper.graph.subjects[main], mapper.graph.objects[main])
 
 
@@ -206,7 +211,7 @@ class _TripleMapper(IndividualMapper):
     """Mapper of main triples to axioms and assertions, one method for each predicate."""
 
     def move_results(self, result: GraphMapping) -> None:
-        """Move the values of this mapper to ``result``, each with all its triples."""
+        """Move the axioms and assertions of this mapper to ``result``, each with all its triples."""
         mine, self.result = self.result, GraphMapping()
         result.axioms += map(self._with_triples, mine.axioms)
         result.assertions += map(self._with_triples, mine.assertions)
@@ -220,7 +225,7 @@ class _TripleMapper(IndividualMapper):
         result.open_fillers.update(iri for iri in named if not self.kinds.is_datatype(iri))
 
     def _with_triples(self, item: MappedValue[V]) -> MappedValue[V]:
-        """Complete a value by the triples of its expressions."""
+        """Complete an axiom's record by the triples of the expressions inside it."""
         return MappedValue(
             item.value,
             item.main,
@@ -230,7 +235,9 @@ class _TripleMapper(IndividualMapper):
     # --- rdf:type ---
 
     def type(self, main: int, subject: str, value: Term) -> None:
-        """Map rdf:type with a characteristic, a class expression or a class of n-ary axioms."""
+        """Map rdf:type: a property characteristic, a complex class assertion or an n-ary axiom
+        node.
+        """
         if not isinstance(value, str):
             raise UnmappedError("malformed", f"the literal {term_text(value)} as a type")
         if value in CHARACTERISTICS or value == FUNCTIONAL:
@@ -258,7 +265,7 @@ class _TripleMapper(IndividualMapper):
             raise UnmappedError("malformed", f"the datatype <{value}> as type of an individual")
 
     def _map_characteristic(self, main: int, subject: str, value: str) -> None:
-        """Map a characteristic of a property, such as functional."""
+        """Map a property characteristic, such as owl:FunctionalProperty, to its axiom."""
         item = MappedValue[owl.Axiom](owl.SubClassOf(owl.Class(""), owl.Class("")), main)
         if self.expressions.property_kind(subject) == DATA and value == FUNCTIONAL:
             item.value = owl.FunctionalDataProperty(self.expressions.data_property(subject))
@@ -301,7 +308,7 @@ class _TripleMapper(IndividualMapper):
             self._add_class_axiom(main, owl.EquivalentClasses, [subject, value], [])
 
     def _is_datatype(self, iri: str) -> bool:
-        """Decide whether a name is a datatype and no class."""
+        """Decide whether an IRI is a datatype and not also a class."""
         return self.kinds.is_datatype(iri) and not self.kinds.is_class(iri)
 
     def disjoint_with(self, main: int, subject: str, value: Term) -> None:
@@ -311,7 +318,7 @@ class _TripleMapper(IndividualMapper):
     def _add_class_axiom(
         self, main: int, make: Callable[[Any], owl.Axiom], members: list[Term], triples: list[int]
     ) -> None:
-        """Add an axiom on class expressions."""
+        """Add the axiom that ``make`` gives for the class expressions at ``members``."""
         keys: list[Key] = []
         expressions = tuple(self.expressions.class_expression(member, keys) for member in members)
         self.result.axioms.append(MappedValue(make(expressions), main, triples, keys))
@@ -347,8 +354,9 @@ class _TripleMapper(IndividualMapper):
             MappedValue(owl.HasKey(expression, roles, features), main, triples, keys)
         )
 
-    def description(self, main: int, subject: str, value: Term) -> None:
-        """Map an operator or filler on a named class, which defines it in OWL 1.
+    def owl1_definition(self, main: int, subject: str, value: Term) -> None:
+        """Map owl:unionOf, owl:intersectionOf etc. on a named class, which defines the class in OWL
+        1.
 
         On blank nodes it belongs to an expression.
         """
@@ -368,7 +376,7 @@ class _TripleMapper(IndividualMapper):
         self.result.axioms.append(MappedValue(axiom, main, keys=keys))
 
     def on_property(self, main: int, subject: str, value: Term) -> None:
-        """Check owl:onProperty on a name. Raises: UnmappedError for a restriction without a filler."""
+        """Refuse owl:onProperty on a named node without a filler. Raises: UnmappedError."""
         if not subject.startswith("_:") and not self.expressions.defining_triples(subject):
             raise UnmappedError(
                 "malformed", f"the restriction <{subject}> has no filler or cardinality"
@@ -388,7 +396,9 @@ class _TripleMapper(IndividualMapper):
         of_objects: Callable[..., owl.Axiom],
         of_data: Callable[..., owl.Axiom],
     ) -> None:
-        """Add an axiom on two properties of one kind. Raises: UnmappedError."""
+        """Add an axiom on two properties, which must both be object or both be data properties.
+        Raises: UnmappedError.
+        """
         first, second = (
             self.expressions.property_kind(subject),
             self.expressions.property_kind(value),
@@ -428,7 +438,9 @@ class _TripleMapper(IndividualMapper):
         of_objects: Callable[[Any], owl.Axiom],
         of_data: Callable[[Any], owl.Axiom],
     ) -> None:
-        """Add an axiom on several properties of one kind. Raises: UnmappedError."""
+        """Add an axiom on several properties, all object or all data properties. Raises:
+        UnmappedError.
+        """
         kinds = {self.expressions.property_kind(member) for member in members}
         if kinds == {ANNOTATION}:
             raise UnmappedError(
@@ -478,7 +490,7 @@ class _TripleMapper(IndividualMapper):
     def _domain_or_range(
         self, main: int, subject: str, value: Term, of_data: Any, of_objects: Any
     ) -> None:
-        """Map the domain or range of a property."""
+        """Map rdfs:domain or rdfs:range to the axiom for object or data properties."""
         kind, is_range = self.expressions.property_kind(subject), of_data is owl.DataPropertyRange
         # As the range of a data property, all values say nothing, and an object property has none.
         is_idle = is_range and kind != DATA and value == owl.TOP_DATATYPE.iri
@@ -522,6 +534,6 @@ _HANDLERS: dict[str, _Handler] = {
     owl.OWL + "differentFrom": _TripleMapper.different_from,
     owl.OWL + "onProperty": _TripleMapper.on_property,
     owl.OWL + "sourceIndividual": _TripleMapper.source_individual,
-    owl.OWL + "onDatatype": _TripleMapper.description,
-    **dict.fromkeys(OPERATORS | FILLERS, _TripleMapper.description),
+    owl.OWL + "onDatatype": _TripleMapper.owl1_definition,
+    **dict.fromkeys(OPERATORS | FILLERS, _TripleMapper.owl1_definition),
 }

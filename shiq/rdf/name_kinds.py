@@ -1,4 +1,4 @@
-"""Kinds of names: which IRIs are classes, datatypes, object, data and annotation properties.
+"""The kind of each name: class, datatype, object property, data property or annotation property.
 
 Kinds come from declarations (`shiq.rdf.declarations`), from older vocabularies, then from use in
 restrictions, ranges, inverses and chains. Source: OWL 2 Mapping to RDF
@@ -41,12 +41,14 @@ OBJECT, DATA, ANNOTATION = "object", "data", "annotation"
 
 @dataclass
 class Kinds:
-    """Names by kind, without built-in ones.
+    """The names of an ontology by kind (class, datatype, object, data, annotation property),
+    without built-in ones.
 
     An annotation property that is also an object or data property is in both sets and read as the
     latter.
 
-    punned_properties: properties that are object and data property both, as declared or by their axioms
+    punned_properties: properties that are object and data property both, as declared or by their
+    axioms
         (THEORY, "Terms that may be object or data"); in neither of those sets
     components: for each property of open kind, those that axioms force to have its kind
     dual_properties: properties whose axioms were read in both readings before; only a declaration
@@ -65,7 +67,9 @@ class Kinds:
     declared: frozenset[str] = frozenset()
 
     def mark_dual_properties(self) -> None:
-        """Mark the ``dual_properties`` without a kind as both object and data properties."""
+        """Put each of the ``dual_properties`` that has no kind into both the object and the data
+        properties.
+        """
         left = [
             iri
             for iri in self.dual_properties
@@ -81,7 +85,7 @@ class Kinds:
         self.data_properties.discard(iri)
 
     def logical_kinds(self, iri: str) -> set[str]:
-        """Kinds of a property without annotation: `OBJECT`, `DATA`, both or none."""
+        """Return the kinds of a property other than annotation: `OBJECT`, `DATA`, both or none."""
         if iri in self.punned_properties:
             return {OBJECT, DATA}
         return kinds_of(self, iri) - {ANNOTATION}
@@ -94,11 +98,13 @@ class Kinds:
             (self.object_properties if kind == OBJECT else self.data_properties).add(iri)
 
     def component_of(self, iri: str) -> str:
-        """First property of the component of ``iri``: properties of the same open kind."""
+        """Return the first property of the component of ``iri``, the set of properties that must
+        have the same kind as it.
+        """
         return self.components.get(iri, (iri,))[0]
 
     def members_of(self, component: str) -> tuple[str, ...]:
-        """Properties of the component that begins with ``component``."""
+        """Return the properties of the component whose first property is ``component``."""
         return self.components.get(component, (component,))
 
     def is_class(self, iri: str) -> bool:
@@ -110,8 +116,8 @@ class Kinds:
         return iri in self.datatypes or iri in DATATYPES or is_unknown_datatype(iri)
 
     def property_kind(self, iri: str) -> str:
-        """Kind of a property: `OBJECT`, `DATA` or `ANNOTATION`; "" if unknown or both object and
-        data.
+        """Return the kind of a property: `OBJECT`, `DATA` or `ANNOTATION`; "" if unknown or both
+        object and data.
         """
         if iri in self.object_properties or iri in BUILT_IN_OBJECT:
             return OBJECT
@@ -139,7 +145,7 @@ class Kinds:
         )
 
     def signature(self) -> Signature:
-        """Signature with these kinds; punned properties are in both sets."""
+        """Return the signature with these kinds; properties of two kinds are in both sets."""
         return Signature(
             frozenset(self.classes),
             frozenset(self.object_properties | self.punned_properties),
@@ -150,7 +156,7 @@ class Kinds:
         )
 
     def data_signature(self, tbox: Signature) -> Signature:
-        """Signature that data may use, given that of the TBox.
+        """Return the signature that data may use, given the signature of the TBox.
 
         It has the data's own annotation properties, and gives the TBox's annotation properties the
         further kinds that the data shows.
@@ -170,7 +176,7 @@ class Kinds:
 
 
 def properties_by_kind(kinds: Kinds) -> tuple[tuple[str, set[str]], ...]:
-    """List the three kinds of property with their names."""
+    """Return the kinds object, data and annotation, each with its set of properties."""
     return (
         (OBJECT, kinds.object_properties),
         (DATA, kinds.data_properties),
@@ -179,7 +185,9 @@ def properties_by_kind(kinds: Kinds) -> tuple[tuple[str, set[str]], ...]:
 
 
 def kinds_of(kinds: Kinds, iri: str) -> set[str]:
-    """The kinds of a property, without punned ones."""
+    """Return the kinds under which a property is listed; empty for a property that is object and
+    data property both.
+    """
     return {kind for kind, names in properties_by_kind(kinds) if iri in names}
 
 
@@ -188,7 +196,7 @@ def kinds_of(kinds: Kinds, iri: str) -> set[str]:
 
 @dataclass(frozen=True)
 class NameProblem:
-    """A problem with the declaration of a name, to be reported.
+    """A problem with the declaration or kind of a name, to be reported as a leftover.
 
     index: of the first triple
     count: number of triples
@@ -206,8 +214,8 @@ class NameProblem:
 
 @dataclass(frozen=True, slots=True)
 class PropertyUse:
-    """Use or declaration of ``iri`` as a property of ``kind`` (`OBJECT`, `DATA`, `ANNOTATION`)
-    outside of triples: first place and count.
+    """A use or declaration of ``iri`` as a property of ``kind`` in a source that is not RDF: first
+    position and count.
     """
 
     iri: str
@@ -225,7 +233,7 @@ _RESTRICTING = (OWL + "someValuesFrom", OWL + "allValuesFrom")
 
 @dataclass(frozen=True)
 class _PropertyLinks:
-    """Axioms that link two properties, by their kind.
+    """Pairs of properties that axioms link, by the effect on their kind.
 
     same_kind: properties that must have the kind of the key
     superproperties: properties that include the key
@@ -236,7 +244,7 @@ class _PropertyLinks:
 
 
 def used_as_classes(graph: VocabularyGraph) -> Iterator[str]:
-    """Names in positions where only a class can be."""
+    """Yield the names in positions where only a class can be."""
     for subject, predicate, value in zip(graph.subjects, graph.predicates, graph.objects):
         if predicate in _BOTH_CLASSES or predicate == OWL + "disjointUnionOf":
             if not subject.startswith("_:"):
@@ -292,7 +300,8 @@ def infer_kinds(graph: VocabularyGraph, kinds: Kinds, *, mixed: bool) -> None:
 def _add_mixed_kinds(
     kinds: Kinds, evidence: dict[str, set[str]], above: dict[str, set[str]]
 ) -> None:
-    """Add the kinds that axioms show to properties of another kind, and to their superproperties.
+    """Add kinds that axioms show to properties that already have another kind, and to their
+    superproperties.
 
     Terminates: a property gets each kind once.
     """
@@ -329,7 +338,7 @@ def _add_mixed_kinds(
 def _group_open_properties(
     graph: VocabularyGraph, kinds: Kinds, alike: dict[str, set[str]]
 ) -> None:
-    """Group the properties of open kind that must have one kind."""
+    """Group the undecided properties that must have the same kind into components."""
     kinds.components.clear()
     bearing: set[str] | None = None
     for iri in sorted(alike):
@@ -349,8 +358,8 @@ def _group_open_properties(
 
 
 def _names_bearing_axioms(graph: VocabularyGraph) -> Iterator[str]:
-    """Subjects and objects of triples that an annotation property would lose: all but declarations
-    and plain inclusions.
+    """Yield the subjects and objects of axioms that would be lost if the name were an annotation
+    property.
     """
     for subject, predicate, value in zip(graph.subjects, graph.predicates, graph.objects):
         if predicate == RDFS + "subPropertyOf" or (predicate == TYPE and value in DECLARATIONS):
@@ -368,7 +377,8 @@ def _has_no_kind(kinds: Kinds, iri: str) -> bool:
 def _linked_open_properties(
     kinds: Kinds, links: dict[str, set[str]], start: str
 ) -> tuple[str, ...]:
-    """Properties of undecided kind that are linked with ``start``, directly or not, in order.
+    """Return the properties of undecided kind that are linked with ``start``, directly or not, in
+    order.
 
     Terminates: each property is visited once.
     """
@@ -383,8 +393,8 @@ def _linked_open_properties(
 def assign_known_kinds(
     graph: VocabularyGraph, kinds: Kinds, vocabulary: VocabularyChoice | None = None
 ) -> bool:
-    """Give names of known vocabularies the kind in their table, unless a declaration or use shows
-    one.
+    """Give names of well-known vocabularies the kind in the built-in table, unless a declaration or
+    use shows one.
 
     A name in axioms does not become an annotation property: it stays open. Returns: False if there
         were no such names.
@@ -418,7 +428,7 @@ def assign_known_kinds(
 
 
 def _constrained_properties(graph: VocabularyGraph) -> Iterator[str]:
-    """Properties in axioms other than their own superproperties."""
+    """Yield the properties that occur in axioms, other than as superproperties alone."""
     of_subject = (
         RDFS + "domain",
         RDFS + "range",
@@ -436,7 +446,9 @@ def _constrained_properties(graph: VocabularyGraph) -> Iterator[str]:
 
 
 def _set_only_kind(kinds: Kinds, iri: str, found: set[str]) -> None:
-    """Give a property the one kind that was found."""
+    """Add a property to the kind in ``found``; to the properties of two kinds if that has more than
+    one.
+    """
     if iri in kinds.dual_properties:
         return
     if found == {OBJECT}:
@@ -452,7 +464,7 @@ def _set_only_kind(kinds: Kinds, iri: str, found: set[str]) -> None:
 def _uses_that_show_kind(
     graph: VocabularyGraph, kinds: Kinds, links: _PropertyLinks
 ) -> Iterator[tuple[str, str]]:
-    """Yield (property, kind) of every use that shows a kind; ``links`` is filled."""
+    """Yield (property, kind) for every axiom that shows a kind, and fill ``links``."""
     for subject, predicate, value in zip(graph.subjects, graph.predicates, graph.objects):
         named = not subject.startswith("_:")
         other = value if isinstance(value, str) and not value.startswith("_:") else ""
@@ -488,7 +500,9 @@ def _uses_that_show_kind(
         elif predicate == OWL + "assertionProperty" and other:
             yield from ((other, OBJECT) for _ in graph.find(subject, OWL + "targetIndividual"))
             yield from ((other, DATA) for _ in graph.find(subject, OWL + "targetValue"))
-        elif predicate == OWL + "members" and OWL + "AllDisjointProperties" in graph.types(subject):
+        elif predicate == OWL + "members" and OWL + "AllDisjointProperties" in graph.types_of(
+            subject
+        ):
             group = [member for member in _list_members(graph, value) if isinstance(member, str)]
             for iri in group:
                 if iri.startswith("_:"):
@@ -504,15 +518,16 @@ def _kinds_shown_by_restriction(graph: VocabularyGraph, kinds: Kinds, node: str)
         yield OBJECT
     if graph.find(node, OWL + "onDataRange"):
         yield DATA
-    for value in graph.values(node, OWL + "hasValue"):
+    for value in graph.objects_of(node, OWL + "hasValue"):
         yield DATA if isinstance(value, Literal) else OBJECT
     for predicate in _RESTRICTING:
-        for filler in graph.values(node, predicate):
+        for filler in graph.objects_of(node, predicate):
             yield from _kind_by_filler(graph, kinds, filler)
 
 
 def _kind_by_filler(graph: VocabularyGraph, kinds: Kinds, node: Term) -> Iterator[str]:
-    """Kind of a property by its filler ``node``: a class, a data range, or a union of both.
+    """Yield the kinds of property that a filler ``node`` shows: a class, a data range, or a union
+    of both.
 
     Terminates: each node is visited once.
     """
@@ -523,7 +538,7 @@ def _kind_by_filler(graph: VocabularyGraph, kinds: Kinds, node: Term) -> Iterato
         if not isinstance(node, str) or node in seen:
             continue
         seen.add(node)
-        types = graph.types(node)
+        types = graph.types_of(node)
         if not node.startswith("_:"):
             is_class = kinds.is_class(node) or node in ORDINARY_CLASSES
             if kinds.is_datatype(node) != is_class:
@@ -534,9 +549,9 @@ def _kind_by_filler(graph: VocabularyGraph, kinds: Kinds, node: Term) -> Iterato
             or graph.find(node, OWL + "onDatatype")
         ):
             yield DATA
-        elif unions := graph.values(node, OWL + "unionOf"):
+        elif unions := graph.objects_of(node, OWL + "unionOf"):
             stack += (member for head in unions for member in _list_members(graph, head))
-        elif lists := graph.values(node, OWL + "oneOf"):
+        elif lists := graph.objects_of(node, OWL + "oneOf"):
             literals = {
                 isinstance(each, Literal) for head in lists for each in _list_members(graph, head)
             }
@@ -549,18 +564,18 @@ def _kind_by_filler(graph: VocabularyGraph, kinds: Kinds, node: Term) -> Iterato
         ):
             yield OBJECT
         else:
-            stack += graph.values(node, OWL + "complementOf") + graph.values(
+            stack += graph.objects_of(node, OWL + "complementOf") + graph.objects_of(
                 node, OWL + "datatypeComplementOf"
             )
             stack += (
                 m
-                for head in graph.values(node, OWL + "intersectionOf")
+                for head in graph.objects_of(node, OWL + "intersectionOf")
                 for m in _list_members(graph, head)[:1]
             )
 
 
 def _list_members(graph: VocabularyGraph, head: Term) -> list[Term]:
-    """The members of a list; none if it is malformed."""
+    """Return the members of an RDF list; none if it is malformed."""
     try:
         return read_list(graph, head)[0]
     except UnmappedError:

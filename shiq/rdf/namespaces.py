@@ -1,5 +1,5 @@
-"""Namespaces of an ontology's terms, and the search for the names that misspelt ones were meant to
-be.
+"""Namespaces of an ontology's terms, and the search for the known name that a misspelt one was
+probably meant to be.
 
 >>> namespace_of("http://xmlns.com/foaf/0.1/Person"), namespace_of("http://purl.obolibrary.org/obo/BFO_0000001")
 ('http://xmlns.com/foaf/0.1/', 'http://purl.obolibrary.org/obo/BFO_')
@@ -71,8 +71,8 @@ _WORDS = {
 
 
 def namespace_of(iri: str) -> str:
-    """The IRI up to its last ``#``, else its last ``/``, else its last ``:``; of OBO terms up to
-    the last ``_``.
+    """Return the IRI up to its last ``#``, else its last ``/``, else its last ``:``; for OBO terms
+    up to the last ``_``.
     """
     if iri.startswith(_OBO) and "_" in iri[len(_OBO) :]:
         return iri[: iri.rindex("_") + 1]
@@ -81,8 +81,8 @@ def namespace_of(iri: str) -> str:
 
 
 def is_unexpanded(iri: str) -> bool:
-    """Decide whether ``iri`` is a prefixed name that was not expanded (``prefix:name``) and no IRI
-    in use.
+    """Decide whether ``iri`` is a prefixed name that was never expanded (``prefix:name``) instead
+    of an absolute IRI.
 
     >>> is_unexpanded("owl:Nothing"), is_unexpanded("urn:isbn:3"), is_unexpanded("http://example.org/Cat")
     (True, False, False)
@@ -91,7 +91,8 @@ def is_unexpanded(iri: str) -> bool:
 
 
 def is_language_word(iri: str) -> bool:
-    """Decide whether ``iri`` is a word of OWL in a namespace that only looks like OWL, RDF or RDFS.
+    """Decide whether ``iri`` is a word of OWL in a namespace that merely resembles OWL's, RDF's or
+    RDFS's.
 
     It may also follow one of their prefixes that was not expanded.
 
@@ -110,7 +111,7 @@ def is_language_word(iri: str) -> bool:
 
 
 def is_slip_of(name: str, other: str) -> bool:
-    """Decide whether a local name is probably a misspelling of ``other``.
+    """Decide whether the local name ``name`` is probably a misspelling of ``other``.
 
     They differ in case, in one letter, or in two swapped letters. Long names may differ in two
     letters, unless one name only has them in addition at an end. Different numbers make different
@@ -133,7 +134,7 @@ def is_slip_of(name: str, other: str) -> bool:
 
 
 class SlipFinder:
-    """Search for the names, among the local ``names`` of a namespace, that another is a slip of
+    """Index over the local ``names`` of a namespace for finding those that a given name misspells
     (`is_slip_of`).
 
     At most two letters differ, so one of three pieces of a name is intact in its slip; only names
@@ -147,11 +148,11 @@ class SlipFinder:
                 self._names.setdefault((len(name), start, name[start:end].lower()), []).append(name)
 
     def nearest(self, name: str) -> str:
-        """First name that ``name`` is a slip of; "" if there is none."""
+        """Return the first name that ``name`` probably misspells; "" if there is none."""
         return min(self.matches(name), default="")
 
     def matches(self, name: str) -> list[str]:
-        """All names that ``name`` is a slip of."""
+        """Return all names that ``name`` probably misspells."""
         text, found = name.lower(), set[str]()
         for length in range(max(len(text) - 2, 1), len(text) + 3):
             for start, end in _cut_in_thirds(length):
@@ -163,13 +164,14 @@ class SlipFinder:
 
 
 def _cut_in_thirds(length: int) -> list[tuple[int, int]]:
-    """Start and end of each third of a text."""
+    """Return start and end of each third of a text of this length."""
     cuts = [length * i // 3 for i in range(4)]
     return list(pairwise(cuts))
 
 
 class OwnNamespaces:
-    """Namespaces in which an ontology has names; terms of any other namespace are foreign.
+    """Namespaces in which an ontology has names of its own; terms of any other namespace are
+    foreign.
 
     A term in a namespace that is similar to an own one is probably misspelt, not foreign. In a
     namespace without declarations, only a term similar to one of its names is.
@@ -195,7 +197,9 @@ class OwnNamespaces:
 
     @cached_property
     def _own_cores(self) -> dict[str, str]:
-        """Namespace by its core: without scheme, ``www.``, file ending and separator."""
+        """Map the core of each own namespace (without scheme, ``www.``, file ending, separator) to
+        it.
+        """
         return {
             _namespace_core(namespace): namespace
             for namespace in sorted({namespace_of(name) for name in self._names})
@@ -203,13 +207,13 @@ class OwnNamespaces:
 
     @cached_property
     def _undeclared_namespaces(self) -> frozenset[str]:
-        """Namespaces in which the ontology uses names but declares none."""
+        """Return the namespaces in which the ontology uses names but declares none."""
         return frozenset(map(namespace_of, self._names)).difference(
             map(namespace_of, self._declared)
         )
 
     def is_foreign(self, iri: str) -> bool:
-        """Decide whether ``iri`` is in no own namespace and in none similar to one.
+        """Decide whether ``iri`` is in no own namespace and in none that resembles one.
 
         A file address is not foreign: it was meant relative to another base, or lost its scheme.
         """
@@ -225,8 +229,8 @@ class OwnNamespaces:
         return not self.nearest(iri)
 
     def vocabulary_finder(self, space: str) -> SlipFinder | None:
-        """Finder of slips in the known vocabulary of a namespace; None if there is none or it is an
-        own one.
+        """Return the index of a well-known vocabulary's names; None if the namespace has none or is
+        an own one.
         """
         terms = {term for term in self._terms(space) if namespace_of(term) == space}
         declared = {name for name in self._declared if namespace_of(name) == space}
@@ -235,7 +239,9 @@ class OwnNamespaces:
         return SlipFinder(term[len(space) :] for term in terms)
 
     def _nearest(self, iri: str) -> str:
-        """Own namespace of ``iri``, or the one similar to its namespace; "" if there is none."""
+        """Return the own namespace of ``iri``, or one that resembles its namespace; "" if there is
+        none.
+        """
         space = namespace_of(iri)
         core = _namespace_core(space)
         if core in self._own_cores and (
@@ -258,8 +264,8 @@ class OwnNamespaces:
         )
 
     def _is_near_name(self, iri: str, space: str) -> bool:
-        """Decide whether the local name of ``iri`` is similar to one of the ontology in the
-        namespace.
+        """Decide whether the local name of ``iri`` resembles a name of the ontology in the
+        namespace ``space``.
         """
         local = iri[len(space) :].lower()
         others = [name[len(space) :].lower() for name in self._names if name.startswith(space)]
@@ -268,7 +274,9 @@ class OwnNamespaces:
         )
 
     def _misspelt_namespace(self, iri: str) -> str:
-        """Namespace of a name that differs from ``iri`` in separators and one or two letters."""
+        """Find the own namespace of a name that differs from ``iri`` only in separators and one or
+        two letters.
+        """
         for text in {
             _squeeze_iri(iri),
             _squeeze_iri(iri.replace("https:", "http:")),
@@ -284,8 +292,8 @@ class OwnNamespaces:
 
     @cached_property
     def _squeezed_names(self) -> dict[str, tuple[str, frozenset[str]]]:
-        """For each namespace its squeezed form, and its local names with all variants of one letter
-        deleted.
+        """Map each own namespace to its squeezed form (see `_squeeze_iri`) and its local names with
+        all one-letter deletions.
         """
         found: dict[str, tuple[str, set[str]]] = {}
         for name in sorted(self._names):
@@ -295,16 +303,14 @@ class OwnNamespaces:
         return {space: (start, frozenset(names)) for space, (start, names) in found.items()}
 
     def _embedded_namespace(self, iri: str) -> str:
-        """Own namespace inside ``iri``, as behind a prefix that was expanded twice, or behind a
-        base.
-        """
+        """Find an own namespace inside ``iri``, as after a prefix that was expanded twice."""
         inside = next((space for space in self._squeezed_names if iri.find(space, 1) > 0), "")
         again = iri.rfind("http", 1)
         return inside or (self._nearest(iri[again:]) if again > 0 else "")
 
     def _unseparated_namespace(self, iri: str, core: str) -> str:
-        """Own namespace that ``iri`` begins with except for its separator, as by a prefix that
-        lacks it.
+        """Find the own namespace that ``iri`` begins with, but for its separator, as after a prefix
+        that lacks it.
         """
         text = _namespace_core(iri)
         return next(
@@ -322,17 +328,19 @@ _SEPARATORS = str.maketrans("", "", "/#:_")
 
 
 def _squeeze_iri(iri: str) -> str:
-    """``iri`` in lower case, without separators and ``www.``."""
+    """Return ``iri`` in lower case, without separators and ``www.``."""
     return iri.lower().replace("://www.", "://").translate(_SEPARATORS)
 
 
 def _deletion_variants(text: str) -> set[str]:
-    """``text`` and each variant with one letter deleted. Texts one letter apart share a variant."""
+    """Return ``text`` and each variant with one letter deleted. Texts one letter apart share a
+    variant.
+    """
     return {text, *(text[:i] + text[i + 1 :] for i in range(len(text)))}
 
 
 def _approximate_prefix_ends(start: str, text: str) -> Iterator[tuple[int, int]]:
-    """Ends of prefixes of ``text`` within two edits of ``start``, with the number of edits.
+    """Yield (end, edits) for each prefix of ``text`` that is within two edits of ``start``.
 
     A swap of two letters counts as one edit (optimal string alignment).
     """
@@ -351,7 +359,7 @@ def _approximate_prefix_ends(start: str, text: str) -> Iterator[tuple[int, int]]
 
 
 def _namespace_core(namespace: str) -> str:
-    """The namespace without scheme, ``www.``, file ending and separator."""
+    """Return the namespace without scheme, ``www.``, file ending and separator."""
     text = namespace.lower()
     while (shorter := _IDLE.sub("", text)) != text:
         text = shorter
@@ -359,8 +367,8 @@ def _namespace_core(namespace: str) -> str:
 
 
 def _are_similar(first: str, second: str) -> bool:
-    """Decide whether two namespaces differ in one or two letters, less than half of the part that
-    has them.
+    """Decide whether two namespaces differ only in one or two letters, less than half of the path
+    segment that has them.
     """
     if abs(len(first) - len(second)) > 2:
         return False
@@ -384,14 +392,14 @@ def _edit_distance(first: str, second: str) -> int:
 
 @cache
 def vocabulary_finder(space: str) -> SlipFinder:
-    """Finder of slips in the known vocabulary of a namespace."""
+    """Return the index of the names of a well-known vocabulary, for finding misspellings."""
     return SlipFinder(
         term[len(space) :] for term in VocabularyChoice().kinds_in(space) if term.startswith(space)
     )
 
 
 def unknown_name_message(what: str, iri: str, near: NearMisses) -> tuple[str, str]:
-    """Message and hint for a class or property that the TBox lacks."""
+    """Return message and hint for a class or property that the TBox does not know."""
     space = namespace_of(iri)
     meant = vocabulary_finder(space).nearest(iri[len(space) :])
     nearest = (meant and space + meant) or near.nearest(iri) or known_word(iri)
@@ -445,8 +453,8 @@ _ABOVE = (RDFS + "domain", RDFS + "range", RDFS + "subClassOf")
 
 
 def is_vacuous(subject: str, predicate: str, value: Term, word: str) -> bool:
-    """Decide whether a triple with the unknown ``word`` is in no axiom, whatever the word was
-    meant to be (THEORY, "Unknown words").
+    """Decide whether a triple with the unknown ``word`` is part of no axiom, whatever word was
+    meant (THEORY, "Unknown words").
     """
     name = local_name(word).lower()
     if predicate in _ABOVE and value == word:
@@ -470,15 +478,15 @@ def is_vacuous(subject: str, predicate: str, value: Term, word: str) -> bool:
 
 
 def declared_kind(word: str) -> str:
-    """Kind that ``x rdf:type word`` declares by another spelling: "class", "property" (open), or ""
-    for other words.
+    """Return the kind that a misspelt ``word`` in rdf:type declares: "class", "property" (object or
+    data), or "" for other words.
     """
     return _DECLARING.get(local_name(word).lower(), "")
 
 
 def _resembles(name: str, words: Iterable[str], share: float) -> bool:
-    """Decide whether one of ``words`` begins like ``name``, or shares that ``share`` of letters
-    (Ratcliff and Obershelp).
+    """Decide whether one of ``words`` begins like ``name``, or shares at least ``share`` of its
+    letters (Ratcliff and Obershelp).
     """
     others = [local_name(word).lower() for word in words]
     return any(
@@ -515,8 +523,8 @@ _INTENDED = SlipFinder(_INTENDED_WORDS)
 
 
 def intended_word(word: str) -> str:
-    """Word of OWL that a misspelt reserved word was probably meant to be; "" if unknown or
-    ambiguous.
+    """Return the word of OWL that a misspelt reserved word was probably meant to be; "" if unknown
+    or ambiguous.
 
     ``owl:SymetricProperty`` is ambiguous, and ``rdfs:supClassOf`` may be a converse.
     """
@@ -533,7 +541,8 @@ def intended_triple(
     word: str,
     declared: Collection[str],
 ) -> tuple[str, str, Term] | None:
-    """Axiom that a triple with a misspelt word was probably meant to be; None for any other triple.
+    """Return the axiom's triple that a triple with a misspelt word was probably meant to be; None
+    for any other triple.
 
     The kinds of all its names must be declared, or no other axiom may use them, so that it decides
     no kind.
@@ -545,7 +554,7 @@ def intended_triple(
             is_reserved(name)
             or name in declared
             or kind_of(name)
-            or any(kind in DECLARATIONS for kind in graph.types(name))
+            or any(kind in DECLARATIONS for kind in graph.types_of(name))
         ):
             return True
         rows = zip(graph.subjects, graph.predicates, graph.objects)

@@ -1,4 +1,6 @@
-"""Statements around axioms: ontology headers, imports, reified axioms, rules, and unknown words."""
+"""Triples around the axioms: ontology headers, imports, reified (annotated) axioms, SWRL rules, and
+misspelt words of OWL.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,8 @@ _RULE_LISTS = frozenset(SWRL + word for word in ("body", "head", "arguments"))
 
 @dataclass
 class HeaderFindings:
-    """Findings on a vocabulary graph besides its axioms.
+    """Findings on a vocabulary graph besides its axioms: headers, reified axioms, misspelt words,
+    rules.
 
     headers: IRIs of ontologies
     nodes: axioms that are nodes, so that further statements annotate them
@@ -60,8 +63,8 @@ class HeaderFindings:
 def scan_header(
     graph: VocabularyGraph, triples: Triples, declared: Collection[str] | None = None
 ) -> HeaderFindings:
-    """Assign the triples of headers, reified axioms, rules and unknown words; imports are for
-    `check_imports`.
+    """Assign the triples of headers, reified axioms, rules and unknown words to buckets. Imports
+    are left to `check_imports`.
 
     Args:
     declared: names declared elsewhere; if given, triples with misspelt words are also read as
@@ -92,7 +95,9 @@ def _read_misspelt_words(
     found: HeaderFindings,
     declared: Collection[str] | None,
 ) -> None:
-    """Find triples with misspelt words of OWL, and the axioms they were meant to be."""
+    """Find triples with misspelt words of OWL, and add the axioms that they were probably meant to
+    be.
+    """
     by_word: dict[tuple[str, str], list[int]] = defaultdict(list)
     meant: list[tuple[int, tuple[str, str, Term]]] = []
     for i, (subject, predicate, value) in enumerate(
@@ -122,26 +127,26 @@ def _read_misspelt_words(
 
 
 def _unknown_word_kind(subject: str, predicate: str, value: Term, word: str) -> str:
-    """The kind of leftover for a triple with an unknown word."""
+    """Return the kind of leftover for a triple with an unknown word of OWL."""
     return "unknown-word" if is_vacuous(subject, predicate, value, word) else "unknown-vocabulary"
 
 
 def unknown_word_leftover(
     word: str, triples: Triples, rows: Sequence[int], count: int, kind: str = "unknown-vocabulary"
 ) -> Leftover:
-    """Leftover on an unknown word of OWL."""
+    """Make the leftover that reports all triples with an unknown word of OWL."""
     near = nearest_known(word)
     hint = f"did you mean {near}?" if near else "use a name in a namespace of your own"
     message = f"there is no {term_text(word)}" + (
         "" if kind != "in-doubt" else ": consistent holds with and without what it may mean"
     )
-    return triples.leftover(kind, message, rows[0], hint=hint, count=count, rows=rows)
+    return triples.make_leftover(kind, message, rows[0], hint=hint, count=count, rows=rows)
 
 
 def _read_reified_axiom(
     graph: VocabularyGraph, triples: Triples, main: int, found: HeaderFindings
 ) -> None:
-    """Read an annotated axiom; its triples are no axioms of their own."""
+    """Read an owl:Axiom node; its triples annotate an axiom and are none themselves."""
     node = graph.subjects[main]
     parts = [graph.find(node, OWL + part) for part in _PARTS]
     indexes = [main, *(i for part in parts for i in part)]
@@ -157,7 +162,7 @@ def _read_reified_axiom(
         count = graph.assign_bucket(indexes, "leftover:malformed")
         message = "an annotated axiom needs one annotatedSource, one annotatedProperty and one annotatedTarget"
         found.leftovers.append(
-            triples.leftover(
+            triples.make_leftover(
                 "malformed",
                 message,
                 graph.rows[main],
@@ -172,7 +177,7 @@ def _read_reified_axiom(
 
 
 def _find_rules(graph: VocabularyGraph, triples: Triples, found: HeaderFindings) -> None:
-    """Find SWRL rules, which are not interpreted."""
+    """Find SWRL rules, which are not interpreted, and report them."""
     nodes = {
         s
         for s, p, o in zip(graph.subjects, graph.predicates, graph.objects)
@@ -199,7 +204,9 @@ def _find_rules(graph: VocabularyGraph, triples: Triples, found: HeaderFindings)
         rules = sum(graph.objects[i] == SWRL + "Imp" for i in indexes)
         message = f"{rules} SWRL rules: rules are outside SHIQ(D)"
         rows = [graph.rows[i] for i in indexes]
-        found.rules = triples.leftover("outside-shiq", message, rows[0], count=count, rows=rows)
+        found.rules = triples.make_leftover(
+            "outside-shiq", message, rows[0], count=count, rows=rows
+        )
         found.leftovers.append(found.rules)
 
 
@@ -208,7 +215,7 @@ UNMET = ("missing-import", "ambiguous-import")
 
 
 class ImportFailure(NamedTuple):
-    """Reason for an unanswered import: kind of leftover, end of its message, and remedy."""
+    """Reason why an import was not answered: kind of leftover, end of its message, and remedy."""
 
     kind: str
     message: str
@@ -228,7 +235,8 @@ def check_imports(
     given: Collection[str],
     unmet: Mapping[str, ImportFailure],
 ) -> Iterator[Leftover]:
-    """Leftovers on imports that no given ontology answers; other header triples become annotations.
+    """Report the imports that no given ontology answers; other triples of the header count as
+    annotations.
 
     Args:
     unmet: what a catalog knows of imports, by IRI without an empty fragment
@@ -246,13 +254,13 @@ def check_imports(
         found = unmet.get(drop_empty_fragment(value) if isinstance(value, str) else "", _MISSING)
         count = graph.assign_bucket(indexes, f"leftover:{found.kind}")
         message = f"{name} is imported, but {found.message}"
-        yield triples.leftover(
+        yield triples.make_leftover(
             found.kind, message, graph.rows[indexes[0]], hint=found.hint, count=count
         )
 
 
 def drop_empty_fragment(iri: str) -> str:
-    """IRI of a document without an empty fragment."""
+    """Return an ontology IRI without a final ``#``."""
     return iri.removesuffix("#")
 
 
@@ -274,7 +282,7 @@ class OntologyHeader(NamedTuple):
 
 
 def document_headers(triples: Triples, begun: int = 0) -> set[OntologyHeader]:
-    """Ontologies of the document whose rows begin at ``begun``, from its header.
+    """Find the ontology headers of the document whose rows begin at ``begun``.
 
     The document as a whole may have a header, and each named graph that declares terms; nothing
     without a header, or with more than one. An ontology that another one in the document imports or
@@ -305,12 +313,14 @@ def document_headers(triples: Triples, begun: int = 0) -> set[OntologyHeader]:
 
 
 def document_iris(triples: Triples, begun: int) -> set[str]:
-    """IRIs under which the document can be imported."""
+    """Return the IRIs under which the document that begins at row ``begun`` can be imported."""
     return {iri for header in document_headers(triples, begun) for iri in header if iri}
 
 
 def _single_ontology(triples: Triples, headers: Rows, rows: Rows) -> set[OntologyHeader]:
-    """The one ontology of ``rows``, given the rows that type ontologies."""
+    """Return the header of the ontology that ``rows`` describe; empty if there is none or several.
+    ``headers``: rows that type ontologies.
+    """
     predicates = numpy_view(triples.predicate)[rows]
 
     def name_of(term: int) -> str:

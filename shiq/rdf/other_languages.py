@@ -28,7 +28,7 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Language:
-    """A language other than OWL.
+    """A language on RDF other than OWL, such as SHACL or SWRL, known by its namespaces.
 
     namespaces: beginnings of its terms
     words: local names that belong to it; empty if all do
@@ -68,7 +68,9 @@ LANGUAGES: Sequence[Language] = (
 
 
 def language_index(iri: str) -> int:
-    """Index in `LANGUAGES` of the language of ``iri``; -1 if there is none."""
+    """Return the index in `LANGUAGES` of the language that ``iri`` is a term of; -1 if there is
+    none.
+    """
     return next((i for i, language in enumerate(LANGUAGES) if language.has_term(iri)), -1)
 
 
@@ -91,7 +93,7 @@ _TYPES_OF_PARTS = frozenset(
 
 
 def used_nodes(triples: Triples, graph: VocabularyGraph, rows: Flags) -> set[str]:
-    """Objects of the statements in ``rows``, and of axioms of ``graph`` on annotations."""
+    """Collect the objects of the statements in ``rows`` and of annotation axioms in ``graph``."""
     values = numpy_view(triples.object)[rows]
     found = {
         str(triples.terms[i])
@@ -106,7 +108,7 @@ def used_nodes(triples: Triples, graph: VocabularyGraph, rows: Flags) -> set[str
 def is_part_of_statement(
     graph: VocabularyGraph, group: Sequence[int], used: Collection[str], named: Collection[str]
 ) -> bool:
-    """Decide whether ``group``, a list or class expression that no axiom uses, belongs to an
+    """Decide whether a list or class expression that no axiom uses (``group``) is a value in an
     interpreted statement.
 
     Args:
@@ -129,7 +131,7 @@ def is_part_of_statement(
 
 
 def has_ill_typed_literal(graph: VocabularyGraph, group: Sequence[int]) -> bool:
-    """Decide whether ``group`` has an ill-typed literal."""
+    """Decide whether ``group`` (indexes of triples) contains an ill-typed literal."""
     literals = [value for i in group if isinstance(value := graph.objects[i], Literal)]
     if not literals:
         return False

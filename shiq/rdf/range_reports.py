@@ -1,4 +1,5 @@
-"""Interpretation of ranges of sources one by one, and the merge of their reports into one.
+"""Interpret a large source in ranges (consecutive lines), one by one, and merge their reports into
+one.
 
 A range is interpreted by itself, except for triples that concern other ranges (OWL vocabulary among
 assertions, classes and properties that are individuals too). Its report lists these for the code
@@ -20,9 +21,9 @@ from shiq.errors import InputError
 from shiq.model import Literal, Signature
 from shiq.rdf.bulk_assertions import (
     ResolvedRows,
+    axiom_rows,
     sort_rows_by_kind,
     typed_individuals,
-    vocabulary_rows,
 )
 from shiq.rdf.ledger import expand_leftover
 from shiq.rdf.source_ranges import ParsedRange
@@ -31,7 +32,7 @@ from shiq.rdf.vocabulary import BUILT_IN_DATA, BUILT_IN_OBJECT
 
 
 def entity_iris(known: Signature) -> frozenset[str]:
-    """All classes, properties and datatypes of a signature."""
+    """Collect all classes, properties and datatypes of a signature."""
     return (
         known.classes
         | known.object_properties
@@ -43,7 +44,7 @@ def entity_iris(known: Signature) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class VocabularyContext:
-    """Vocabulary by which ranges are interpreted.
+    """Vocabulary of the TBox, and of the whole source, by which each range of lines is interpreted.
 
     headers, nodes: see `sort_rows_by_kind`
     queried_names: names that may be individuals
@@ -61,7 +62,7 @@ class VocabularyContext:
 
 @dataclass
 class RangeReport:
-    """Report on one range of a source.
+    """Report on one range (consecutive lines of a source): counts, malformed lines, leftovers.
 
     rejected_lines: number of malformed lines, of which ``rejects`` shows some
     unsure: malformed lines that do not even look like a triple
@@ -91,7 +92,9 @@ class RangeReport:
 
 
 def scan_range(parsed: ParsedRange, judging: VocabularyContext, report: RangeReport) -> None:
-    """Fill ``report`` with the counts of a range before it is interpreted."""
+    """Fill ``report`` with what must be known of a range before it can be interpreted: counts, and
+    triples that concern other ranges.
+    """
     triples, rejects = parsed.triples, parsed.rejects
     report.lines, report.triples = parsed.lines, len(triples)
     report.rejected_lines, report.unsure, report.rejects = (
@@ -104,7 +107,7 @@ def scan_range(parsed: ParsedRange, judging: VocabularyContext, report: RangeRep
         i for name in BUILT_IN_OBJECT | BUILT_IN_DATA if (i := triples.ids.get(name)) is not None
     ]
     rows = np.union1d(
-        vocabulary_rows(triples), np.flatnonzero(np.isin(numpy_view(triples.predicate), built_in))
+        axiom_rows(triples), np.flatnonzero(np.isin(numpy_view(triples.predicate), built_in))
     )
     for row in rows.tolist():
         subject, predicate, value = (
@@ -118,7 +121,7 @@ def scan_range(parsed: ParsedRange, judging: VocabularyContext, report: RangeRep
 
 
 def _typed_individuals(triples: Triples, asked: Collection[str]) -> set[str]:
-    """Individuals among the ``asked`` names."""
+    """Collect those of the names ``asked`` that are typed as members of a class here."""
     ids = [i for i in map(triples.ids.get, asked) if i is not None]
     return (
         typed_individuals(triples) & set(asked)
@@ -134,7 +137,7 @@ def interpret_range(
     *,
     most_aside: int | None = None,
 ) -> ResolvedRows:
-    """Interpret the assertions of a range, as rows of its triples.
+    """Interpret the rows of a range as assertions, and add leftovers and counts to ``report``.
 
     Args:
     most_aside: number of ill-typed assertions that are reported one by one; the others are counted
@@ -163,8 +166,8 @@ def interpret_range(
 
 
 def _ill_typed_leftover(triples: Triples, row: int) -> Leftover:
-    """Leftover for a row with an ill-typed literal."""
-    return triples.leftover("ill-typed", "an ill-typed literal was set aside", row)
+    """Make the leftover for one row with an ill-typed literal."""
+    return triples.make_leftover("ill-typed", "an ill-typed literal was set aside", row)
 
 
 #: Parts of what ranges leave out: broken lines, triples that are no assertions, ill-typed
@@ -173,7 +176,8 @@ LEFT_OUT = ("lines", "triples", "ill-typed")
 
 
 def leftover_records(parsed: ParsedRange, bulk: ResolvedRows) -> tuple[Iterator[Leftover], ...]:
-    """Unabridged leftovers of an interpreted range by line, in the parts `LEFT_OUT`.
+    """Yield the unabridged leftovers of an interpreted range by line, in the three parts
+    `LEFT_OUT`.
 
     Assertions with a name unknown to the TBox are in the ABox and not listed.
     """
@@ -199,7 +203,9 @@ def leftover_records(parsed: ParsedRange, bulk: ResolvedRows) -> tuple[Iterator[
 
 
 def line_offsets(reports: Sequence[RangeReport]) -> list[int]:
-    """Number of lines before each range in its source. The ranges of a source are in order."""
+    """Return, for each report, the number of lines before its range in its source. Ranges of a
+    source are in order.
+    """
     before: Counter[str] = Counter()
     found = []
     for report in reports:
@@ -209,7 +215,7 @@ def line_offsets(reports: Sequence[RangeReport]) -> list[int]:
 
 
 def with_source_lines(reports: Sequence[RangeReport]) -> list[RangeReport]:
-    """Reports with lines counted in their sources."""
+    """Return the reports with line numbers that count from the beginning of their source."""
     return [
         replace(
             report,
@@ -225,12 +231,14 @@ def with_source_lines(reports: Sequence[RangeReport]) -> list[RangeReport]:
 
 
 def shift_lines(leftover: Leftover, lines: int) -> Leftover:
-    """Leftover of a range that begins after ``lines`` lines of its source."""
+    """Add ``lines`` to the line number of a leftover."""
     return replace(leftover, line=leftover.line + lines) if leftover.line and lines else leftover
 
 
 def merge_rejects(reports: Collection[RangeReport]) -> tuple[list[Leftover], int]:
-    """Malformed lines of one source, at most `MOST_SHOWN`, and their number."""
+    """Return the malformed lines of one source as leftovers, at most `MOST_SHOWN`, and their total
+    number.
+    """
     total = sum(report.rejected_lines for report in reports)
     found = sorted(
         (leftover for report in reports for leftover in report.rejects), key=lambda x: x.line
@@ -243,7 +251,9 @@ def merge_rejects(reports: Collection[RangeReport]) -> tuple[list[Leftover], int
 
 
 def refuse_if_no_triples(reports: Collection[RangeReport], why: str = "") -> None:
-    """Refuse a file without a line that looks like a triple, given its reports. Raises: InputError."""
+    """Refuse a file in which no line at all looks like a triple, by the reports on its ranges.
+    Raises: InputError.
+    """
     total = sum(report.rejected_lines for report in reports)
     if total and sum(x.unsure for x in reports) == total and not any(x.triples for x in reports):
         source = next(iter(reports)).source
@@ -268,19 +278,19 @@ _LAST = 1 << 62
 
 
 def _report_order(leftover: Leftover) -> int:
-    """Position of a kind of leftovers in the order of reports."""
+    """Return the position of a leftover's kind in the order of reports."""
     if leftover.kind == "ill-typed":
         return len(_ORDER)
     return next(i for i in (0, 1, 2, 3, 4, 5, 7, 6) if leftover.message.startswith(_ORDER[i]))
 
 
 def is_about_unknown_property(leftover: Leftover) -> bool:
-    """Decide whether a leftover is about an unknown property."""
+    """Decide whether a leftover reports a property that the TBox does not know."""
     return leftover.message.startswith(_ORDER[1])
 
 
 def merge_leftovers(reports: Sequence[RangeReport]) -> list[Leftover]:
-    """Merge the leftovers of all ranges except malformed lines.
+    """Merge the leftovers of all ranges, except malformed lines, into one for each name and kind.
 
     Leftovers on one name or ill-typed assertion become one, at its first place. The order is that
     of reading the source in one piece.
@@ -301,7 +311,9 @@ def merge_leftovers(reports: Sequence[RangeReport]) -> list[Leftover]:
 
 
 def separate_ill_typed(triples: Triples, bulk: ResolvedRows) -> None:
-    """Move the data assertions of ``bulk`` with an ill-typed literal to its list ``ill_typed``."""
+    """Move the data assertions with an ill-typed literal from the data rows of ``bulk`` to its list
+    ``ill_typed``.
+    """
     # Loaded where a range is read for its literals.
     from shiq.datatypes import DataTheory, IllTyped
 

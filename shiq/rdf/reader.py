@@ -1,4 +1,4 @@
-"""Read sources together: triples to columns, vocabulary to a graph and axioms, data to an ABox."""
+"""Read several sources together: triples into columns, axioms into a TBox, data into an ABox."""
 
 from __future__ import annotations
 
@@ -16,12 +16,7 @@ from shiq.inputs.reading import Assumption, Place, Reading
 from shiq.model.abox import ABox
 from shiq.model.walk import OF_INDIVIDUALS, PROPERTIES, choose_labels, entities, signature_of
 from shiq.rdf.abox_assembly import AssertionPlaces, LeftoverRowPlaces, build_abox
-from shiq.rdf.bulk_assertions import (
-    ResolvedRows,
-    sort_rows_by_kind,
-    typed_individuals,
-    vocabulary_rows,
-)
+from shiq.rdf.bulk_assertions import ResolvedRows, axiom_rows, sort_rows_by_kind, typed_individuals
 from shiq.rdf.declarations import determine_kinds
 from shiq.rdf.graph import GraphMapping, OpenPropertyError, build_graph, unattached_groups
 from shiq.rdf.ledger import (
@@ -53,7 +48,7 @@ def read_ontology(
     vocabulary: VocabularyChoice | None = None,
     doubt: bool = False,
 ) -> Reading:
-    """Read the axioms and assertions of ``sources`` together: declarations of one hold for all.
+    """Read the axioms and assertions of all ``sources`` together: declarations in one hold for all.
 
     Every triple is counted in the ledger; those outside SHIQ(D), malformed or unknown are
     leftovers. Imports are read as far as the ``catalog`` has them.
@@ -70,13 +65,7 @@ def read_ontology(
     Source: OWL 2 Mapping to RDF Graphs, section 3. Raises: InputError, UsageError.
     """
     loaded = load(
-        sources,
-        scope,
-        progress,
-        catalog,
-        follow=_read_ontology_file,
-        vocabulary=vocabulary,
-        doubt=doubt,
+        sources, scope, progress, catalog, follow=_read_file, vocabulary=vocabulary, doubt=doubt
     )
     reader = _SourceReader(loaded, closed=closed, doubt=doubt)
     reader.compare_with_tables()
@@ -114,14 +103,14 @@ def read_ontology(
             tbox, axioms, certain, split_axioms(list(certain), chains=chains)[0], candidates, loaded
         )
         reader.ledger.leftovers += report_candidates(candidates, known, loaded)
-    reading = reader.interpret_data(tbox, known, inside)
+    reading = reader.read_data(tbox, known, inside)
     return replace(
         reading, labels=choose_labels([*loaded.labels, *_label_triples(loaded.triples)], known)
     )
 
 
 def _label_triples(triples: Triples) -> Iterator[tuple[str, str, owl.Literal]]:
-    """Labels in the triples: (IRI, property, label)."""
+    """Yield the labels in the triples, as (IRI, property, label)."""
     predicates = numpy_view(triples.predicate)
     for property in PROPERTIES:
         for row in np.flatnonzero(predicates == triples.ids.get(property, -1)).tolist():
@@ -142,7 +131,7 @@ def read_assertions(
     catalog: Catalog | None = None,
     vocabulary: VocabularyChoice | None = None,
 ) -> Reading:
-    """Read the assertions of ``sources``, given the signature of the TBox; for data of any size.
+    """Read the assertions of ``sources``, of any size, by the signature of a TBox read before.
 
     Axioms become leftovers ``tbox-axiom``, except those of the TBox.
 
@@ -157,13 +146,7 @@ def read_assertions(
     Raises: InputError, UsageError.
     """
     loaded = load(
-        sources,
-        scope,
-        progress,
-        catalog,
-        ontologies,
-        follow=_read_ontology_file,
-        vocabulary=vocabulary,
+        sources, scope, progress, catalog, ontologies, follow=_read_file, vocabulary=vocabulary
     )
     reader = _SourceReader(loaded, ontologies, fixed=signature)
     own = _own_axiom_test(axioms, beside)
@@ -179,15 +162,13 @@ def read_assertions(
         if not own(axiom)
     }
     reader.ledger.record_values(loaded.axioms, reader.mapping.axioms, "axiom", findings)
-    return reader.interpret_data(owl.TBox(), reader.kinds.data_signature(signature), list(axioms))
+    return reader.read_data(owl.TBox(), reader.kinds.data_signature(signature), list(axioms))
 
 
 def _own_axiom_test(
     axioms: Collection[owl.Axiom], beside: Collection[Leftover]
 ) -> Callable[[owl.Axiom], bool]:
-    """Make the test whether an axiom is the TBox's own: among ``axioms``, rewritten to them, or in
-    a leftover.
-    """
+    """Make the test whether an axiom in the data is also in the TBox, or in a leftover of it."""
     known: set[owl.Axiom | owl.Assertion] = set()
 
     def is_own(axiom: owl.Axiom) -> bool:
@@ -206,7 +187,7 @@ def _own_axiom_test(
 def _findings_by_value(
     reported: Iterable[tuple[owl.Axiom | owl.Assertion, str, str]],
 ) -> dict[owl.Axiom | owl.Assertion, list[Finding]]:
-    """Group findings by axiom or assertion, with hints for misspelt datatypes."""
+    """Group findings (kind, message, hint) by the axiom or assertion that they are about."""
     findings: dict[owl.Axiom | owl.Assertion, list[Finding]] = defaultdict(list)
     for value, kind, message in reported:
         near = (
@@ -218,14 +199,14 @@ def _findings_by_value(
     return findings
 
 
-def _read_ontology_file(name: str) -> Reading:
-    """Read the ontology in a file."""
+def _read_file(name: str) -> Reading:
+    """Read the ontology in the file ``name``, with its imports."""
     return read_ontology([name])
 
 
 class _SourceReader:
-    """Two-step reader of loaded sources: first the graph, then, once the caller has sorted the
-    axioms, the data.
+    """Two-step reader of loaded sources: first the axioms; once the caller has sorted these, the
+    data.
 
     fixed: of data, the signature of the TBox
     """
@@ -243,7 +224,7 @@ class _SourceReader:
         self.is_closed, self.is_ontology = closed, fixed is None
         self.triples = triples = loaded.triples
         self.read = len(triples)
-        self.graph = graph = build_graph(triples, vocabulary_rows(triples).tolist())
+        self.graph = graph = build_graph(triples, axiom_rows(triples).tolist())
         self._individuals: set[str] | None = None
         self.surroundings = scan_header(
             graph, triples, loaded.signature.declared if doubt else None
@@ -296,7 +277,7 @@ class _SourceReader:
         self.kinds.mark_dual_properties()
 
     def _add_implied_triples(self) -> list[tuple[int, list[int]]]:
-        """Add the triples that annotated axioms imply, if they are missing.
+        """Add the triples that reified (annotated) axioms imply, where they are missing.
 
         Returns: the implied triples of the graph, each with the triples of its annotation.
         """
@@ -311,15 +292,13 @@ class _SourceReader:
         return reified
 
     def _typed_individuals(self) -> set[str]:
-        """The names that are typed as members of named classes, cached."""
+        """Return the names that are typed as members of named classes, computed once."""
         if self._individuals is None:
             self._individuals = typed_individuals(self.triples)
         return self._individuals
 
     def names_of_two_kinds(self) -> set[str]:
-        """Names that count as two kinds, here or in a reading that is passed on: properties of open
-        kind and their fillers.
-        """
+        """Return the names that were read as two kinds: open properties and their fillers."""
         before = (
             leftover.term for leftover in self.loaded.leftovers if leftover.kind == "two-readings"
         )
@@ -332,7 +311,7 @@ class _SourceReader:
         }
 
     def compare_with_tables(self) -> None:
-        """Record differences between a source that is a known vocabulary and shiq's table of it."""
+        """Report differences between a vocabulary document and the built-in table of it."""
         if not len(self.graph) and not self.loaded.axioms:
             return
         from shiq.vocabularies import VocabularyChoice
@@ -353,7 +332,7 @@ class _SourceReader:
                 self.ledger.leftovers += table_differences(table, source, here, self.kinds)
 
     def axioms(self, without: Collection[str] = (), *, of_doubt: bool = True) -> list[owl.Axiom]:
-        """All axioms, as often as they were read.
+        """Return all axioms, repetitions included.
 
         Args:
         without: sources to leave out
@@ -374,9 +353,7 @@ class _SourceReader:
         return [*stated, *(item.value for item in mapped)]
 
     def names_of_unknown_kind(self) -> frozenset[str]:
-        """Names that may occur only in uninterpreted axioms and rules, so that their kind is
-        unknown.
-        """
+        """Return the names of unknown kind, which occur only in uninterpreted axioms and rules."""
         failed = [failure.main for failure in self.mapping.failures if failure.assumption]
         if not failed and self.surroundings.rules is None:
             return frozenset()
@@ -387,9 +364,7 @@ class _SourceReader:
         return frozenset(name for name in names if not self.kinds.is_entity(name))
 
     def _assumptions(self, inside: Sequence[owl.Axiom]) -> Iterator[Assumption]:
-        """Assumptions that make nodes with several descriptions, rules, and axioms on non-simple
-        roles true.
-        """
+        """Yield axioms under which leftovers (nodes described twice, rules, …) are harmless."""
         if self.expressions is not None:
             for main, axiom in self.expressions.several.items():
                 message = f"the blank node {self.graph.subjects[main]} is described as more than one class"
@@ -420,10 +395,10 @@ class _SourceReader:
         ):
             yield Assumption(self.surroundings.rules, found)
 
-    def interpret_data(
+    def read_data(
         self, tbox: owl.TBox, known: owl.Signature, axioms: Sequence[owl.Axiom]
     ) -> Reading:
-        """Finish the reading.
+        """Interpret the assertions by the ``tbox`` of the first step; return the full reading.
 
         Args:
         known: signature that data may use
@@ -520,9 +495,7 @@ class _SourceReader:
         )
 
     def _record_unattached(self, bulk: ResolvedRows, axioms: Iterable[owl.Axiom]) -> None:
-        """Record lists and class expressions that neither ``axioms`` nor an interpreted statement
-        use.
-        """
+        """Report the lists and class expressions that nothing interpreted uses."""
         graph, groups = (
             self.graph,
             [
@@ -563,7 +536,7 @@ class _SourceReader:
 def _built_in_assertions(
     triples: Triples, bulk: ResolvedRows
 ) -> Iterator[StatedValue[owl.Assertion]]:
-    """Take out assertions on top and bottom properties as values, for `split_assertions`."""
+    """Yield the assertions on owl:topObjectProperty and the like as values, for `split_assertions`."""
     for row in bulk.built_in.tolist():
         subject, predicate = (
             str(triples.terms[triples.subject[row]]),
@@ -581,9 +554,7 @@ def _built_in_assertions(
 def _unknown_name_findings(
     values: Collection[owl.Assertion], known: owl.Signature
 ) -> Iterator[tuple[owl.Assertion, Finding]]:
-    """Names in class expressions and negative assertions that the TBox lacks; the assertions are
-    kept.
-    """
+    """Yield a finding for each name in complex or negative assertions that the TBox lacks."""
     if not values:
         return
     # Loaded where something is no plain triple.
@@ -607,9 +578,7 @@ def _make_abox(
     assertions: Iterable[owl.Assertion],
     apart: Iterable[Sequence[str]],
 ) -> ABox:
-    """Build the ABox of the rows, of ``assertions`` (plain ones become rows), and of lists of
-    different individuals.
-    """
+    """Build the ABox of rows, of further ``assertions``, and of lists of different individuals."""
     begun = len(triples)
     others = [assertion for assertion in assertions if not add_as_triple(triples, assertion)]
     classes, roles, data = bulk.classes, bulk.roles, bulk.data

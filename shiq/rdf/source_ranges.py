@@ -1,4 +1,4 @@
-"""Cut a source into ranges for parallel reading; lines are counted within each range.
+"""Cut a source into ranges of lines for parallel reading; lines are counted within each range.
 
 A file of lines is cut anywhere: a line belongs to the range that it begins in. A table of files is
     cut between row groups. The number of lines is known once a range is read, so the ranges of a
@@ -47,7 +47,7 @@ _MARK = b"\xef\xbb\xbf"  # the byte order mark of UTF-8
 
 @dataclass
 class ParsedRange:
-    """Triples of a range, with lines from 1 on, and its malformed lines.
+    """Triples and malformed lines of one range of a source; lines count from 1 in each range.
 
     lines: number of lines (of a file, its newlines)
     """
@@ -58,7 +58,7 @@ class ParsedRange:
 
     @classmethod
     def empty(cls, source: str) -> ParsedRange:
-        """A range of ``source`` without lines."""
+        """Make a range of ``source`` that has no lines."""
         triples = Triples()
         triples.begin_source(source)
         return cls(triples, Rejects(source))
@@ -69,7 +69,8 @@ class ParsedRange:
 
 @dataclass(frozen=True)
 class ByteRange:
-    """Lines of a file that begin in bytes ``start`` … ``end``; all lines of a packed file.
+    """A range of a file: the lines that begin in bytes ``start`` … ``end``. A compressed file is
+    one range.
 
     scope: begins the names of blank nodes
     size: bytes of the file when it was cut
@@ -88,7 +89,7 @@ class ByteRange:
     may_have_bom: bool = True
 
     def parse(self) -> ParsedRange:
-        """Read the range. Raises: InputError."""
+        """Read the triples of the range. Raises: InputError."""
         parsed = ParsedRange.empty(self.source)
         try:
             with self.open() as stream:
@@ -106,7 +107,7 @@ class ByteRange:
         return replace(parsed, lines=part.lines)
 
     def open(self) -> BinaryIO:
-        """Open the file, unpacked. Raises: InputError, OSError."""
+        """Open the file, decompressed. Raises: InputError, OSError."""
         # A worker elsewhere has no copy of what is far away yet.
         path = (
             Path(self.path)
@@ -118,8 +119,8 @@ class ByteRange:
         return FileSource(self.source, path, Format.NTRIPLES, self.packing).open()
 
     def _align(self, file: BinaryIO) -> int:
-        """Seek to the first line of the range, and return the length of all its lines. Raises:
-        InputError.
+        """Seek to the first line that begins in the range, and return the bytes of all its lines.
+        Raises: InputError.
         """
         size = file.seek(0, io.SEEK_END)
         if size != self.size:
@@ -136,7 +137,7 @@ class ByteRange:
 
 
 def byte_ranges(source: FileSource, scope: str, width: int) -> list[ByteRange]:
-    """Cut a file of lines into ranges of ``width`` bytes; a packed file is one range."""
+    """Cut a file of lines into ranges of ``width`` bytes; a compressed file is one range."""
     size, path = source.path.stat().st_size, str(source.path.absolute())
     whole = ByteRange(
         source.name, scope, path, 0, size, size, source.packing, source.format is Format.NQUADS
@@ -147,7 +148,7 @@ def byte_ranges(source: FileSource, scope: str, width: int) -> list[ByteRange]:
 
 
 def _next_line_offset(file: BinaryIO, at: int) -> int:
-    """Offset of the first line that begins at or behind ``at``."""
+    """Return the offset of the first line that begins at or after the offset ``at``."""
     if at == 0:
         return 0
     file.seek(at - 1)
@@ -157,13 +158,13 @@ def _next_line_offset(file: BinaryIO, at: int) -> int:
 
 
 class _ByteCounter:
-    """The next ``left`` bytes of a stream, with a count of newlines."""
+    """The next ``left`` bytes of a stream as a file; counts the newlines that were read."""
 
     def __init__(self, stream: BinaryIO, left: int) -> None:
         self._stream, self._remaining, self.lines = stream, left, 0
 
     def read(self, size: int) -> bytes:
-        """Read as a file does."""
+        """Read up to ``size`` bytes, as a file does."""
         data = self._stream.read(min(size, self._remaining))
         self._remaining -= len(data)
         self.lines += data.count(b"\n")
@@ -175,7 +176,8 @@ class _ByteCounter:
 
 @dataclass(frozen=True)
 class TableRange:
-    """Row groups of a table of files, as (file, number in it); lines are rows.
+    """A range of a table in Parquet files: some row groups, each as (file, index in it). Rows count
+    as lines.
 
     mapping: mapping without joins, for a table that is not of triples
     """
@@ -186,7 +188,7 @@ class TableRange:
     mapping: TableMapping | None = None
 
     def parse(self) -> ParsedRange:
-        """Read the row groups. Raises: InputError."""
+        """Read the triples of the row groups. Raises: InputError."""
         parsed = ParsedRange.empty(self.source)
         if self.mapping is not None:
             # Loaded where a mapping says what rows mean.
@@ -208,7 +210,7 @@ class TableRange:
         return parsed
 
     def _blocks(self, parsed: ParsedRange) -> Iterator[RowBlock]:
-        """Blocks of rows; the rows are counted in ``parsed``."""
+        """Yield blocks of rows, and count the rows in ``parsed``."""
         from shiq.rml.tables import RowBlock, referenced_columns
 
         assert self.mapping is not None
@@ -253,8 +255,8 @@ Range = ByteRange | TableRange
 
 
 def can_be_cut(source: object) -> bool:
-    """Decide whether ``source`` can be cut into ranges: a file of lines, or a table of files
-    without joins.
+    """Decide whether ``source`` can be read in ranges: a file of lines, or a table in files whose
+    mapping has no joins.
     """
     if isinstance(source, TableSource):
         return source.kind in (TableKind.PARQUET, TableKind.DELTA) and source.is_read_row_by_row
@@ -271,7 +273,7 @@ Ids = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class TransferredRange:
-    """A parsed range in a form for transfer.
+    """A parsed range as plain lists and bytes, to be sent from one process to another.
 
     iris, blank_labels, literals: terms, numbered in that order; labels have no scope
     columns: subject, predicate, object, line and graph as bytes
@@ -293,7 +295,7 @@ class TransferredRange:
 
 
 def pack_range(parsed: ParsedRange) -> TransferredRange:
-    """Transfer form of a range that was parsed with the scope ""."""
+    """Convert a range, parsed with the scope "", to the form that is sent to another process."""
     triples, rejects = parsed.triples, parsed.rejects
     kinds = np.frombuffer(bytes(triples.kinds), np.uint8)
     number = np.empty(len(kinds), np.int32)
@@ -332,8 +334,8 @@ def read_transferred(
     rejects: Rejects,
     progress: Callable[[str, int], None] | None = None,
 ) -> None:
-    """Add the ``parts`` of one source, in order, to ``triples``. Malformed lines become
-    ``rejects``.
+    """Add the ranges ``parts`` of one source, in order, to ``triples``. Malformed lines are
+    recorded in ``rejects``.
 
     Raises: InputError if a part has an ``error``.
     """
@@ -351,7 +353,9 @@ def read_transferred(
 
 
 def _add_transferred(part: TransferredRange, triples: Triples, scope: str, before: int) -> None:
-    """Add a parsed part to the triples of its source."""
+    """Add one transferred range to the triples of its source; ``before``: number of lines before
+    it.
+    """
     names = triples.add_names(part.iris) if part.iris else []
     blank = [triples.id_of(f"_:{scope}.{label}") for label in part.blank_labels]
     literals = [triples.id_of(Literal(*parts)) for parts in part.literals]

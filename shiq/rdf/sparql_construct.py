@@ -1,4 +1,4 @@
-"""CONSTRUCT queries as rows of triples that can be counted and read page by page.
+"""Rewrite a CONSTRUCT query so that its triples can be counted and fetched page by page.
 
 SPARQL pages solutions, and not the triples of a CONSTRUCT query. So its template becomes a query of
 its own: each distinct row (?s, ?p, ?o) is a triple that the query constructs. These rows have an
@@ -36,7 +36,7 @@ _REMEDY: Final = "Give CONSTRUCT { … } WHERE { … }, with PREFIX, BASE and FR
 
 @dataclass(frozen=True, slots=True)
 class TripleQuery:
-    """A CONSTRUCT query by its distinct triples.
+    """A CONSTRUCT query in the form of a select query for its distinct triples.
 
     prologue, dataset: prefixes and base; FROM clauses.
     rows: the select query, for a variable each of subject, predicate and object.
@@ -50,7 +50,9 @@ class TripleQuery:
 
     @property
     def count(self) -> str:
-        """Query for the number of triples, ?n, and of those with a blank node, ?blank."""
+        """Query for the number of triples (?n), and for how many of them have a blank node
+        (?blank).
+        """
         s, o = f"?{self.mark}s", f"?{self.mark}o"
         return (
             f"{self.prologue} SELECT (COUNT(*) AS ?n) "
@@ -59,7 +61,9 @@ class TripleQuery:
         )
 
     def page(self, limit: int = 0, offset: int = 0) -> str:
-        """Query for ``limit`` triples after the first ``offset``; 0: for all of them."""
+        """Return the query for ``limit`` triples after the first ``offset``; for all triples if
+        ``limit`` is 0.
+        """
         s, p, o = (f"?{self.mark}{name}" for name in "spo")
         order = (
             f"ORDER BY STR({s}) STR({p}) isLiteral({o}) STR({o}) LANG({o}) STR(DATATYPE({o})) "
@@ -72,8 +76,13 @@ class TripleQuery:
 
 
 def read_construct(text: str) -> TripleQuery:
-    """Read a CONSTRUCT query. Raises: UsageError for any other, also for one with blank nodes in
-    its template, whose triples are new ones for each solution, and for solution modifiers.
+    """Parse a CONSTRUCT query.
+
+    Raises: UsageError for other queries, for solution modifiers, and for blank nodes in the
+    template, which differ in each solution.
+
+    Raises: UsageError for other queries, for solution modifiers, and for blank nodes in the
+    template, which differ in each solution.
     """
     found = tokens(text)
     prologue, word = _text_before(found, "construct")
@@ -103,7 +112,9 @@ def read_construct(text: str) -> TripleQuery:
 
 
 def _text_before(found: Iterator[tuple[str, str, int]], end: str) -> tuple[str, str]:
-    """Text up to the word or brace ``end``, and that; an empty text where it does not come."""
+    """Return the text before the word or brace ``end``, and that word; the word is empty if it does
+    not occur.
+    """
     parts: list[str] = []
     for kind, piece, _ in found:
         if piece.lower() == end:
@@ -113,7 +124,7 @@ def _text_before(found: Iterator[tuple[str, str, int]], end: str) -> tuple[str, 
 
 
 def _block_text(found: Iterable[tuple[str, str, int]]) -> str:
-    """Text of a block up to its closing brace. Raises: UsageError."""
+    """Return the text of a block up to its closing brace. Raises: UsageError."""
     depth, parts = 1, list[str]()
     for kind, piece, _ in found:
         depth += (kind == "open") - (kind == "close")
@@ -124,7 +135,7 @@ def _block_text(found: Iterable[tuple[str, str, int]]) -> str:
 
 
 def _template_triples(prologue: str, template: str) -> list[tuple[str, str, str]]:
-    """Triples of a template, as SPARQL terms. Raises: UsageError."""
+    """Parse the triples of a template, as SPARQL terms. Raises: UsageError."""
     text = "".join(
         piece if kind == "text" else _VARIABLE.sub(rf"<{_PLACEHOLDER}\1>", piece)
         for kind, piece, _ in tokens(template)
@@ -145,7 +156,9 @@ def _template_triples(prologue: str, template: str) -> list[tuple[str, str, str]
 
 
 def _select_query(group: str, triples: list[tuple[str, str, str]], mark: str) -> str:
-    """Select query for the triples of a template, of which ?i is the number where it has several."""
+    """Write the select query for the triples of a template. With several triples, the variable ?i
+    selects one of them.
+    """
     number = f"?{mark}i"
     values = " ".join(map(str, range(len(triples))))
     numbers = f"VALUES {number} {{ {values} }} " if len(triples) > 1 else ""

@@ -1,4 +1,4 @@
-"""Tokens of SPARQL: as many as are needed to find blocks, strings, IRIs and comments.
+"""Split SPARQL into the tokens that are needed to find blocks, strings, IRIs and comments.
 
 >>> [kind for kind, _, _ in tokens("ASK { <urn:a#b> :p '}' } # {")]
 ['name', 'space', 'open', 'space', 'text', 'space', 'name', 'space', 'text', 'space', 'close', 'space', 'space']
@@ -22,7 +22,7 @@ _TOKEN = re.compile(
 
 
 def tokens(text: str) -> Iterator[tuple[str, str, int]]:
-    """Kind, text and line of each token; comments are spaces."""
+    """Yield kind, text and line of each token; a comment is a token of kind "space"."""
     line = 1
     for match in _TOKEN.finditer(text):
         kind = "operation" if match["operation"] else str(match.lastgroup)
@@ -31,5 +31,5 @@ def tokens(text: str) -> Iterator[tuple[str, str, int]]:
 
 
 def blank_out(text: str) -> str:
-    """Space in place of ``text``, with its line ends."""
+    """Replace ``text`` by white space with the same number of line ends."""
     return "\n" * text.count("\n") or " " * bool(text)

@@ -34,7 +34,7 @@ _REMEDY = (
 
 @dataclass(frozen=True, slots=True)
 class UpdateBatch:
-    """Insertions and deletions of a SPARQL update: none or one source each."""
+    """Insertions and deletions of a SPARQL update, each as at most one source."""
 
     insertions: tuple[TextInput, ...]
     deletions: tuple[TextInput, ...]
@@ -58,7 +58,9 @@ def update_changes(path: str | PathLike[str]) -> UpdateBatch:
 
 @dataclass(frozen=True, slots=True)
 class _Operation:
-    """INSERT DATA or DELETE DATA; ``line``: of its verb; ``text``: its block as TriG."""
+    """One INSERT DATA or DELETE DATA operation: its verb, the line of it, and its block as TriG
+    text.
+    """
 
     verb: str
     line: int
@@ -67,7 +69,7 @@ class _Operation:
 
 
 def read_update(text: str, name: str) -> UpdateBatch:
-    """Split an update into what it inserts and what it deletes, in the order of its operations.
+    """Parse an update into its net insertions and deletions, in the order of its operations.
 
     Raises: InputError, with the line, for whatever is no such operation.
     """
@@ -151,7 +153,9 @@ def _read_operation(
 
 
 def _parse_quads(text: str) -> list[ox.Quad]:
-    """The quads of an operation; none of one with an error, which its reader reports."""
+    """Parse the quads of an operation; empty if it has a syntax error, which the reader of the
+    batch reports.
+    """
     try:
         return list(ox.parse(input=text.encode("utf-8"), format=ox.RdfFormat.TRIG))
     except (SyntaxError, ValueError):
@@ -159,7 +163,7 @@ def _parse_quads(text: str) -> list[ox.Quad]:
 
 
 def _refuse_blank_nodes(operations: Sequence[tuple[_Operation, list[ox.Quad]]], name: str) -> None:
-    """Raises: InputError for blank nodes in a deletion, and for a label in two operations."""
+    """Check blank nodes: none in a deletion, and no label in two operations. Raises: InputError."""
     seen: set[str] = set()
     for operation, quads in operations:
         is_deletion = operation.verb == "DELETE"
@@ -180,7 +184,7 @@ def _refuse_blank_nodes(operations: Sequence[tuple[_Operation, list[ox.Quad]]], 
 def _insertions_taken_back(
     operations: Sequence[tuple[_Operation, list[ox.Quad]]],
 ) -> tuple[Collection[ox.Quad], set[ox.Quad]]:
-    """Return all inserted quads, in order, and those that a later operation deletes again."""
+    """Return all inserted quads, in order, and those of them that a later operation deletes again."""
     inserted: dict[ox.Quad, None] = {}
     found: set[ox.Quad] = set()
     for operation, quads in operations:

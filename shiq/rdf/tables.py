@@ -44,7 +44,8 @@ def read_rows(
     rejects: Rejects,
     numbers: Sequence[int] | None = None,
 ) -> None:
-    """Read rows into ``triples``; malformed ones become ``rejects``.
+    """Read rows with the columns s, p, o, graph, key into ``triples``; malformed rows are recorded
+    in ``rejects``.
 
     Args:
     before: number of rows before them
@@ -81,8 +82,8 @@ def read_rows(
 def table_rows(
     source: TableSource, files: Sequence[TableFile], wanted: Sequence[str], rejects: Rejects
 ) -> Iterator[tuple[Sequence[int], Rows]]:
-    """Read the ``wanted`` columns of a table in blocks, with the number of each row (in text its
-    first line).
+    """Yield the ``wanted`` columns of a table in blocks, with the number of each row (in text
+    files, its first line).
     """
     if source.kind in (TableKind.CSV, TableKind.TSV):
         # Loaded where a table is text.
@@ -101,7 +102,7 @@ def table_rows(
 def _column_batches(
     source: TableSource, files: Sequence[TableFile], wanted: Sequence[str]
 ) -> Iterator[Rows]:
-    """Yield the wanted columns of a table in blocks, by its kind."""
+    """Yield the wanted columns of a table in blocks, by the reader for its kind."""
     match source.kind:
         case TableKind.PANDAS:
             yield from _pandas_batches(source, wanted)
@@ -119,7 +120,7 @@ def _column_batches(
 
 
 def _collect_frame(source: TableSource) -> Any:
-    """Collect all rows of a DataFrame. Raises: OperationalError if Spark fails."""
+    """Collect all rows of a Spark DataFrame. Raises: OperationalError if Spark fails."""
     try:
         return source.value.toArrow()
     except Exception as error:
@@ -133,14 +134,14 @@ def _collect_frame(source: TableSource) -> Any:
 
 
 def summarise_error(error: Exception) -> str:
-    """First line of the text of an error, or else its class name."""
+    """Return the first line of an error's text, or else its class name."""
     return next(
         (line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__
     )[:300]
 
 
 def _pandas_batches(source: TableSource, wanted: Sequence[str]) -> Iterator[Rows]:
-    """Yield the columns of a pandas DataFrame in blocks."""
+    """Yield the wanted columns of a pandas DataFrame in blocks."""
     frame = source.value
     names = [str(name) for name in frame.columns]
     check_columns(source.name, names, wanted=wanted)
@@ -160,7 +161,7 @@ def _python_values(column: Any) -> list[Any]:
 
 
 def _arrow_batches(source: TableSource, wanted: Sequence[str]) -> Iterator[Rows]:
-    """Yield the columns of an Arrow table or stream in blocks."""
+    """Yield the wanted columns of an Arrow table or stream in blocks."""
     import pyarrow as pa  # type: ignore[import-untyped]
 
     value = source.value
@@ -180,7 +181,7 @@ def _arrow_batches(source: TableSource, wanted: Sequence[str]) -> Iterator[Rows]
 
 
 def _columns_of_batch(batch: Any, wanted: Sequence[str]) -> Rows:
-    """The wanted columns of a batch; None for missing ones."""
+    """Return the wanted columns of an Arrow batch; None for missing ones."""
     names = batch.schema.names
     return [
         arrow_values(batch.column(names.index(name))) if name in names else [None] * batch.num_rows
@@ -190,7 +191,7 @@ def _columns_of_batch(batch: Any, wanted: Sequence[str]) -> Rows:
 
 @dataclass(frozen=True, slots=True)
 class TableFile:
-    """A Parquet file of a table.
+    """A Parquet file of a table, with the values of partition columns that its folder names give.
 
     values: of partition columns, which files lack
     """
@@ -202,7 +203,9 @@ class TableFile:
 def _file_batches(
     source: TableSource, files: Sequence[TableFile], wanted: Sequence[str]
 ) -> Iterator[Rows]:
-    """Blocks of the files of a table; each file has its own schema, since schemas drift."""
+    """Yield the wanted columns of a table's files in blocks. Each file has its own schema, since
+    schemas change over time.
+    """
     row_groups(source.name, files, wanted)
     for file in files:
         yield from read_file_rows(source.name, file, wanted=wanted)
@@ -211,7 +214,8 @@ def _file_batches(
 def row_groups(
     name: str, files: Sequence[TableFile], wanted: Sequence[str] = COLUMNS
 ) -> list[tuple[TableFile, int, int]]:
-    """Row groups of a table's files, in order: file, number in it, number of rows.
+    """List the Parquet row groups of a table's files, in order, as (file, index in it, number of
+    rows).
 
     Raises: InputError for files that are no table of triples together.
     """
@@ -230,7 +234,9 @@ def row_groups(
 
 
 def _check_folder_values(file: TableFile, parquet: Any) -> None:
-    """Check that a partition column in ``file`` has the value of its folder. Raises: InputError."""
+    """Check that a partition column in ``file`` has the value that the folder name gives. Raises:
+    InputError.
+    """
     for name in (name for name in parquet.schema_arrow.names if name in file.values):
         told = file.values[name]
         for batch in parquet.iter_batches(BATCH_ROWS, columns=[name]):
@@ -245,8 +251,8 @@ def _check_folder_values(file: TableFile, parquet: Any) -> None:
 def read_file_rows(
     name: str, file: TableFile, groups: Sequence[int] | None = None, wanted: Sequence[str] = COLUMNS
 ) -> Iterator[Rows]:
-    """Read the ``wanted`` columns of a file of the table ``name``, or of some row groups. Raises:
-    InputError.
+    """Yield the ``wanted`` columns of one file of the table ``name``, or of some of its row groups.
+    Raises: InputError.
     """
     with open_parquet(file) as parquet:
         check_columns(name, parquet.schema_arrow.names, any_columns=True, wanted=wanted)
@@ -259,7 +265,7 @@ def read_file_rows(
 
 @contextmanager
 def open_parquet(file: TableFile) -> Iterator[Any]:
-    """Open a Parquet file. Raises: InputError."""
+    """Context manager: open a Parquet file. Raises: InputError."""
     import pyarrow as pa
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
@@ -282,6 +288,7 @@ def check_columns(
     wanted: Sequence[str] = COLUMNS,
 ) -> None:
     """Check that ``columns`` are those of a table of triples, or include all ``wanted`` ones.
+    Raises: InputError.
 
     Raises: InputError.
     """
@@ -299,8 +306,8 @@ def check_columns(
         raise InputError(f"{name}: the column {twice[0]!r} is there twice", "Rename one of them.")
 
 
-class EveryColumn(frozenset[str]):
-    """The set of all column names."""
+class AllColumns(frozenset[str]):
+    """The set of all possible column names: every name is in it."""
 
     def __contains__(self, name: object) -> bool:
         return True
@@ -309,7 +316,7 @@ class EveryColumn(frozenset[str]):
 def table_files(
     source: TableSource, wanted: Collection[str] = COLUMNS
 ) -> tuple[list[TableFile], tuple[Leftover, ...]]:
-    """Files of a table in files, and the leftover on files of its folder that are not read.
+    """List the files of a table, and report the files in its folder that are not read.
 
     A table in memory has no files.
 
@@ -330,7 +337,7 @@ def table_files(
 
 
 def _unread_files_leftover(source: TableSource, names: Sequence[str]) -> tuple[Leftover, ...]:
-    """Leftover for files in the folder of a table that are not read."""
+    """Make the leftover for files in the folder of a table that are not read."""
     if not names:
         return ()
     what = (
@@ -347,8 +354,8 @@ def _unread_files_leftover(source: TableSource, names: Sequence[str]) -> tuple[L
 
 
 def _parquet_files(path: Path, wanted: Collection[str]) -> tuple[list[TableFile], list[str]]:
-    """Parquet files below ``path``, and names of files without data. Raises: InputError for any
-    other file.
+    """List the Parquet files below ``path``, and the names of files without data. Raises:
+    InputError for any other file.
     """
     found, passed_over, others = [], [], []
     for file, is_data in files_below(path):
@@ -374,7 +381,7 @@ def _parquet_files(path: Path, wanted: Collection[str]) -> tuple[list[TableFile]
 def _folder_values(
     folder: Path, parts: Sequence[str], wanted: Collection[str]
 ) -> dict[str, str | None]:
-    """Values of the partition columns ``wanted`` in the folder names ``parts``.
+    """Return the values of the ``wanted`` partition columns in folder names such as ``day=7``.
 
     Raises: InputError for two different values of one column.
     """
@@ -393,12 +400,15 @@ def _folder_values(
 
 
 def _folder_value(text: str) -> str | None:
-    """Value of a partition column in a folder name; None for a missing one."""
+    """Decode the value of a partition column in a folder name; None for the marker of a missing
+    value.
+    """
     return None if text == "__HIVE_DEFAULT_PARTITION__" else unquote(text)
 
 
 def _current_delta_files(path: Path, wanted: Collection[str]) -> tuple[list[TableFile], list[str]]:
-    """Parquet files of a Delta table's current version, and names of other files in its folder.
+    """List the Parquet files of a Delta table's current version, and the names of other files in
+    its folder.
 
     Raises: InputError for a table that cannot be read by its files alone.
     """
@@ -414,7 +424,9 @@ def _current_delta_files(path: Path, wanted: Collection[str]) -> tuple[list[Tabl
 def delta_version_files(
     path: Path, version: int | None = None, wanted: Collection[str] = COLUMNS
 ) -> list[TableFile]:
-    """Parquet files of a version of a Delta table (None: the current one). Raises: InputError."""
+    """List the Parquet files of a version of a Delta table (None: the current one). Raises:
+    InputError.
+    """
     import pyarrow as pa
 
     try:
@@ -433,7 +445,7 @@ def delta_version_files(
 
 
 def delta_table(path: Path, version: int | None = None) -> Any:
-    """Open a version of the Delta table at ``path``.
+    """Open a version of the Delta table at ``path``; None: the current one. Raises: InputError.
 
     Raises: InputError if it is unreadable, or cannot be read by its files alone.
     """
@@ -447,7 +459,8 @@ def delta_table(path: Path, version: int | None = None) -> Any:
 
 
 def delta_log(path: Path, version: int | None = None) -> tuple[Any, list[str]]:
-    """Open a version of the Delta table at ``path`` by its log, with its `hidden_features`.
+    """Open the log of a Delta table at a version, and list the features that files alone do not
+    show (`hidden_features`).
 
     Raises: InputError if it is unreadable.
     """
@@ -465,7 +478,9 @@ def delta_log(path: Path, version: int | None = None) -> tuple[Any, list[str]]:
 
 
 def hidden_features(table: Any) -> list[str]:
-    """Features of an open Delta table that its files alone do not show."""
+    """List the features of a Delta table, such as deletion vectors, by which its files alone do not
+    show its rows.
+    """
     is_mapped = (table.metadata().configuration or {}).get(_MAPPING, "none") != "none"
     return sorted(
         _REFUSED_FEATURES.intersection(
@@ -475,7 +490,9 @@ def hidden_features(table: Any) -> list[str]:
 
 
 def _table_file_path(root: Path, path: str) -> Path:
-    """Path of a file in a table's log. Raises: InputError for one outside of the table's folder."""
+    """Return the path of a file that a table's log names. Raises: InputError for one outside the
+    table's folder.
+    """
     file = root / path
     if not file.resolve().is_relative_to(root.resolve()):
         raise InputError(

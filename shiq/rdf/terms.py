@@ -1,5 +1,5 @@
-"""Convert terms: from pyoxigraph's values, from rows of tables, and from relative IRIs to absolute
-ones. Terms of RDF 1.2 are refused.
+"""Convert terms: pyoxigraph's values, cells of tables, and relative IRIs to absolute ones. Terms of
+RDF 1.2 are refused.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class RefusedTermError(Exception):
 
 
 def quad_adder(triples: Triples, label: Labels) -> Callable[[ox.Quad, int], None]:
-    """Make a function that adds a pyoxigraph quad with its line.
+    """Make a function that adds a pyoxigraph quad to ``triples``, with its line.
 
     It raises RefusedTermError and then adds nothing.
     """
@@ -53,7 +53,7 @@ def quad_adder(triples: Triples, label: Labels) -> Callable[[ox.Quad, int], None
 
 
 def refuse_new_terms(quad: ox.Quad) -> None:
-    """Refuse a quad with a term that RDF 1.1 does not have. Raises: RefusedTermError."""
+    """Refuse a quad that has a term of RDF 1.2. Raises: RefusedTermError."""
     if isinstance(quad.object, ox.Literal):
         literal_of(quad.object)
     elif not isinstance(quad.object, ox.NamedNode | ox.BlankNode):
@@ -61,7 +61,7 @@ def refuse_new_terms(quad: ox.Quad) -> None:
 
 
 def literal_of(value: ox.Literal) -> Literal:
-    """Literal with its lexical form as written. Raises: RefusedTermError."""
+    """Convert a pyoxigraph literal, with its lexical form as written. Raises: RefusedTermError."""
     if value.direction is not None:
         raise RefusedTermError("a literal with a base direction: RDF 1.2 is not supported")
     if "\0" in value.value:
@@ -143,7 +143,7 @@ Rows: TypeAlias = Sequence[Sequence[Any]]
 
 @dataclass(frozen=True, slots=True)
 class UnreadableValue:
-    """Placeholder of a value that Python cannot represent; ``reason``: why."""
+    """Placeholder of a value in a table that Python cannot represent, with the reason."""
 
     reason: str
 
@@ -152,8 +152,8 @@ class UnreadableValue:
 
 
 def arrow_values(column: Any) -> list[Any]:
-    """Values of an Arrow column; a misfit for a value that Python cannot hold, such as a year above
-    9999.
+    """Return the values of an Arrow column as Python values; a placeholder for one that Python
+    cannot hold, such as a year above 9999.
     """
     try:
         return list(column.to_pylist())
@@ -170,14 +170,14 @@ def _python_value(value: Any) -> Any:
 
 
 def texts_of(values: Sequence[Any]) -> list[str | None]:
-    """Values of a column as texts; None for a missing value."""
+    """Return the values of a column as texts; None for a missing value."""
     return [
         value if value is None or isinstance(value, str) else _text_of(value) for value in values
     ]
 
 
 def _text_of(value: Any) -> str | None:
-    """The text of a value; None for a missing one."""
+    """Return the text of a table value; None for a missing one."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "surrogateescape")
     return (
@@ -190,8 +190,8 @@ _LITERAL = re.compile(r'"[^"\\\n\r]*(?:\\.[^"\\\n\r]*)*"(?:\^\^<\S*>|@\S+)?')
 
 
 def quad_line(s: str | None, p: str | None, o: str | None, graph: str | None = None) -> str:
-    """Write a row as a line of N-Quads; the line is malformed if a term is missing or is not
-    exactly one term.
+    """Write a row (subject, predicate, object, graph) as a line of N-Quads. If a term is missing or
+    is no single term, the line is malformed.
     """
     if (
         s is not None
@@ -213,8 +213,8 @@ _BARE_IRI = re.compile(r'[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>"{}|^`\\]+')
 
 
 def add_syntax_to_rows(rows: Rows) -> Rows:
-    """Add the syntax of N-Triples to terms without it: an absolute IRI or, in the column o, a plain
-    literal.
+    """Add the syntax of N-Triples to bare terms: angle brackets to an absolute IRI, quotes to a
+    plain literal in the column o.
     """
     return [
         *(
@@ -226,7 +226,7 @@ def add_syntax_to_rows(rows: Rows) -> Rows:
 
 
 def _add_term_syntax(text: str | None, is_value: bool) -> str | None:
-    """Add the syntax of N-Triples to an IRI or plain literal."""
+    """Add the syntax of N-Triples to a bare IRI or, if ``is_value``, to a plain literal."""
     if not text or _MARKED.fullmatch(text):
         return text
     if _BARE_IRI.fullmatch(text):
@@ -235,7 +235,7 @@ def _add_term_syntax(text: str | None, is_value: bool) -> str | None:
 
 
 def term_problem(terms: Sequence[str | None]) -> str:
-    """Reason why the terms of a row are no triple; "" if each is a term."""
+    """Explain why the terms of a row form no triple; "" if each is a term."""
     for name, term in zip(COLUMNS, terms):
         if not term and name != "graph":
             return f"a row without {name}"

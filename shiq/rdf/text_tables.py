@@ -1,4 +1,4 @@
-"""Read tables in text: CSV, TSV and JSON lines, in blocks. The place of a row is its first line.
+"""Read tables in text files (CSV, TSV, JSON lines) in blocks. A row's position is its first line.
 
 Malformed rows are reported and the others read: wrong number of values, unterminated quotes, bytes
     that are not UTF-8, lines that are no JSON.
@@ -29,7 +29,7 @@ _BYTE: Final = re.compile("[\udc80-\udcff]")
 
 
 class _CountedLines:
-    """Lines of a text.
+    """Iterator over the lines of a text that notes lines with bytes that are not UTF-8.
 
     is_broken: whether a line since it was last reset is not UTF-8
     """
@@ -46,7 +46,9 @@ class _CountedLines:
 
 @contextmanager
 def _open_csv(source: TableSource) -> Iterator[tuple[Any, _CountedLines]]:
-    """Context for reading the rows of a CSV or TSV file."""
+    """Context manager: open a CSV or TSV file; gives the reader of its rows and the lines that it
+    reads from.
+    """
     # Python's own limit, of all of its readers, is 131,072; it is never lowered.
     csv.field_size_limit(max(csv.field_size_limit(), LARGEST_VALUE))
     with source.open() as stream:
@@ -75,7 +77,7 @@ def _column_names(source: TableSource, reader: Iterator[list[str]]) -> list[str]
 
 
 def read_header(source: TableSource) -> list[str]:
-    """Column names of a table in CSV or TSV. Raises: InputError."""
+    """Return the column names of a table in CSV or TSV. Raises: InputError."""
     with _open_csv(source) as (reader, _):
         return _column_names(source, reader)
 
@@ -83,7 +85,8 @@ def read_header(source: TableSource) -> list[str]:
 def text_rows(
     source: TableSource, wanted: Sequence[str], rejects: Rejects
 ) -> Iterator[tuple[Sequence[int], Rows]]:
-    """Read the ``wanted`` columns of a table in CSV or TSV, with the first line of each row.
+    """Yield the ``wanted`` columns of a table in CSV or TSV in blocks, with the first line of each
+    row.
 
     An empty value is None. Malformed rows become ``rejects``. Raises: InputError.
     """
@@ -134,12 +137,12 @@ def text_rows(
 
 
 def _row_text(row: Sequence[str]) -> str:
-    """A row as text for messages."""
+    """Write a row for messages."""
     return ",".join(row).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def _invalid_bytes_message(row: Sequence[str], head: Sequence[str]) -> str:
-    """Message on bytes of ``row`` that are not UTF-8."""
+    """Return a message on the bytes of ``row`` that are not UTF-8; ``head``: column names."""
     at = next(i for i, text in enumerate(row) if _BYTE.search(text))
     byte = ord(_BYTE.findall(row[at])[0]) - 0xDC00
     return f"column {head[at] if at < len(head) else at + 1}: not UTF-8: byte 0x{byte:02X}"
@@ -148,8 +151,8 @@ def _invalid_bytes_message(row: Sequence[str], head: Sequence[str]) -> str:
 def json_records(
     source: TableSource, parse: Callable[[bytes], Any], rejects: Rejects
 ) -> Iterator[tuple[list[int], list[Any]]]:
-    """Read JSON lines, with the line of each record. Malformed lines become ``rejects``. Raises:
-    InputError.
+    """Yield the records of JSON lines in blocks, with the line of each. Malformed lines are
+    recorded in ``rejects``. Raises: InputError.
     """
     numbers: list[int] = []
     records: list[Any] = []

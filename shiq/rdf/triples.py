@@ -1,4 +1,4 @@
-"""Triples of several sources as dictionary-encoded columns, with the line of each.
+"""Triples of several sources as columns of term ids, with the source and line of each.
 
 Reading fills integer columns without an object per triple; later steps work on distinct terms or
 whole columns. Blank nodes are scoped by source: ``_:scope.label``. Malformed lines and passages are
@@ -32,7 +32,8 @@ LONGEST_TEXT = 300
 
 @dataclass
 class Triples:
-    """Columns of triples. Row i is one triple, as read; each source owns ranges of rows.
+    """Table of triples as columns of term ids. Each source owns ranges of rows; row i is one triple
+    as read.
 
     terms: by id; ``ids`` is the inverse
     kinds: `IRI`, `BLANK` or `LITERAL`, by term id
@@ -65,7 +66,7 @@ class Triples:
         return len(self.subject)
 
     def id_of(self, value: Term) -> int:
-        """Id of a term, which is added unless it is known."""
+        """Return the id of a term; a new term is added."""
         found = self.ids.get(value)
         if found is not None:
             return found
@@ -96,27 +97,29 @@ class Triples:
         ]
 
     def begin_source(self, name: str) -> None:
-        """Begin the rows of the source ``name``."""
+        """Make the rows that are added next belong to the source ``name``."""
         self._starts.append(len(self))
         self._owners.append(len(self.names))
         self.names.append(name)
 
     def begin_columns(self, names: str) -> None:
-        """Begin the rows read in the columns ``names`` of a table, "" for anything else."""
+        """Record that the rows added next come from the columns ``names`` of a table; "" for
+        anything else.
+        """
         if (self._columns[-1][1] if self._columns else "") != names:
             self._columns.append((len(self), names))
 
     @property
     def column_marks(self) -> list[tuple[int, str]]:
-        """Rows at which the table columns change, with the new columns."""
+        """List the rows at which the table columns change, each with the new columns."""
         return self._columns
 
     def add_column_marks(self, begun: int, marks: Iterable[tuple[int, str]]) -> None:
-        """Add the ``marks`` of rows that begin at ``begun``."""
+        """Add the column ``marks`` of rows that begin at ``begun``; see `column_marks`."""
         self._columns += ((begun + row, names) for row, names in marks)
 
     def columns_of(self, row: int) -> str:
-        """Table columns that a row was read in; "" for anything else."""
+        """Return the table columns that a row was read from; "" for anything else."""
         at = bisect_right(self._columns, row, key=lambda begun: begun[0])
         return self._columns[at - 1][1] if at else ""
 
@@ -135,7 +138,7 @@ class Triples:
         )
 
     def add_ids(self, subject: int, predicate: int, value: int, line: int, graph: int = -1) -> None:
-        """Add a triple by term ids; ``graph`` -1 is the default graph."""
+        """Add a triple by its term ids; ``graph`` -1 is the default graph."""
         if graph >= 0:
             self.add_graphs((graph,))
         self.subject.append(subject)
@@ -144,52 +147,56 @@ class Triples:
         self.line.append(line)
 
     def add_graphs(self, graphs: Sequence[int]) -> None:
-        """Set the graphs of the rows that are added next."""
+        """Set the graphs (term ids) of the rows that are added next, before the rows themselves."""
         self.graph.extend(repeat(-1, len(self) - len(self.graph)))
         self.graph.extend(graphs)
 
     def graph_of(self, row: int) -> str:
-        """Name of a row's graph as an N-Triples term, "" for the default graph."""
+        """Return the name of a row's graph as an N-Triples term; "" for the default graph."""
         graph = self.graph[row] if row < len(self.graph) else -1
         return term_text(self.terms[graph]) if graph >= 0 else ""
 
     def row(self, row: int) -> tuple[int, int, int]:
-        """Term ids of a row."""
+        """Return the term ids (subject, predicate, object) of a row."""
         return self.subject[row], self.predicate[row], self.object[row]
 
     def truncate(self, length: int) -> None:
-        """Remove the rows from ``length`` on."""
+        """Remove all rows from index ``length`` on."""
         for column in (self.subject, self.predicate, self.object, self.line, self.graph):
             del column[length:]
 
     def add_implied(self, subject: str, predicate: str, value: Term, row: int) -> int:
-        """Add a triple that ``row`` implies, with its place, and return the new row."""
+        """Add a triple that ``row`` implies, with the source and line of that row. Return the new
+        row.
+        """
         self._starts.append(len(self))
         self._owners.append(self._source_of_row(row))
         self.add(subject, predicate, value, self.line[row])
         return len(self) - 1
 
     def _source_of_row(self, row: int) -> int:
-        """The source of a row."""
+        """Return the index of a row's source."""
         return self._owners[bisect_right(self._starts, row) - 1]
 
     def place(self, row: int) -> tuple[str, int]:
-        """Source and line of a row."""
+        """Return source and line of a row."""
         return self.names[self._source_of_row(row)], self.line[row]
 
-    def text(self, row: int) -> str:
-        """The triple as an N-Triples line, shortened if long."""
+    def shortened_text(self, row: int) -> str:
+        """Write the triple of a row as an N-Triples line, shortened if long."""
         return shorten_text(self.full_text(row))
 
     def full_text(self, row: int, graph: str = "") -> str:
-        """The triple as an N-Triples line, or with ``graph`` as one of N-Quads."""
+        """Write the triple of a row as an N-Triples line or, with ``graph``, an N-Quads line,
+        unabridged.
+        """
         parts = (
             term_text(self.terms[column[row]])
             for column in (self.subject, self.predicate, self.object)
         )
         return " ".join((*parts, graph, ".") if graph else (*parts, "."))
 
-    def leftover(
+    def make_leftover(
         self,
         kind: str,
         message: str,
@@ -200,13 +207,16 @@ class Triples:
         items: int = 0,
         rows: Sequence[int] = (),
     ) -> Leftover:
-        """Make a leftover at ``row``.
+        """Make a leftover (report of uninterpreted input) at ``row``, and remember the ``rows`` it
+        stands for.
 
         Args:
         rows: all rows that it stands for, if there are more
         """
         source, line = self.place(row)
-        made = Leftover(kind, message, source, line, self.text(row), hint, count, items=items)
+        made = Leftover(
+            kind, message, source, line, self.shortened_text(row), hint, count, items=items
+        )
         if len(rows) > 1:
             self.leftover_rows.setdefault(made, []).extend(rows)
         elif len(made.text) == LONGEST_TEXT or row in self.keys or self.graph_of(row):
@@ -215,12 +225,12 @@ class Triples:
 
 
 def triple_text(subject: Term, predicate: Term, value: Term) -> str:
-    """Triple as an N-Triples line, shortened if long."""
+    """Write a triple as an N-Triples line, shortened if long."""
     return shorten_text(" ".join((term_text(subject), term_text(predicate), term_text(value), ".")))
 
 
 def term_text(value: Term) -> str:
-    """Term in N-Triples syntax."""
+    """Write a term in N-Triples syntax."""
     # Loaded where something is shown: most triples are taken without a word.
     from shiq.model.ntriples import individual_term, literal_term
 
@@ -238,7 +248,7 @@ MOST_SHOWN = 1000
 
 @dataclass
 class Rejects:
-    """Malformed lines of one source.
+    """The malformed lines of one source: all are counted, some are shown.
 
     total: number of all
     examples: at most `MOST_SHOWN` of them, shortened
@@ -260,7 +270,7 @@ class Rejects:
             self.examples.append(replace(found, text=shorten_text(found.text)))
 
     def leftovers(self) -> list[Leftover]:
-        """Shown lines, and one leftover that counts the others."""
+        """Return the shown malformed lines as leftovers, and one leftover that counts the others."""
         hidden = self.total - len(self.examples)
         if not hidden:
             return self.examples
@@ -271,7 +281,7 @@ class Rejects:
 
 
 def numpy_view(values: array[int]) -> npt.NDArray[Any]:
-    """View a column as numpy, without a copy."""
+    """View a column of term ids as a numpy array, without a copy."""
     return (
         np.frombuffer(values, dtype=np.int32 if values.typecode == "i" else np.uint32)
         if values
@@ -287,12 +297,13 @@ Labels: TypeAlias = Callable[[str], str]
 
 
 def keep_labels(scope: str) -> Labels:
-    """Naming of blank nodes by their own label."""
+    """Make a function that names blank nodes by their own label, within ``scope``."""
     return lambda label: f"_:{scope}.{label}"
 
 
 def number_labels(scope: str) -> Labels:
-    """Naming of blank nodes for parsers that give unlabelled ones a random label of 128 bits.
+    """Make a function that names blank nodes, and numbers those to which the parser gave a random
+    label.
 
     They are numbered in order, so the same file gives the same names. Two dots behind the scope
     cannot begin a written label.
@@ -316,7 +327,9 @@ def distinct_ids(ids: npt.NDArray[Any]) -> Rows:
 
 
 def flags_of(triples: Triples, ids: Iterable[int], test: Callable[[Any], bool]) -> Flags:
-    """Boolean array by term id: the result of ``test`` for the terms ``ids``, False for all others."""
+    """Return a boolean array by term id: the result of ``test`` for the terms ``ids``, False for
+    all others.
+    """
     flags = np.zeros(len(triples.terms), dtype=bool)
     for i in ids:
         flags[i] = test(triples.terms[i])
@@ -324,7 +337,7 @@ def flags_of(triples: Triples, ids: Iterable[int], test: Callable[[Any], bool]) 
 
 
 def name_flags(triples: Triples, names: Iterable[str]) -> Flags:
-    """Boolean array by term id: True for the terms ``names``."""
+    """Return a boolean array by term id: True for the terms ``names``."""
     flags = np.zeros(len(triples.terms), dtype=bool)
     for name in names:
         found = triples.ids.get(name)

@@ -1,4 +1,4 @@
-"""Reader of Turtle and TriG, by pyoxigraph, which continues after a broken statement.
+"""Reader of Turtle and TriG by pyoxigraph, which continues after a broken statement.
 
 Lines are known because the parser is fed line by line. After a broken directive it would continue
 with the previous prefix or base. So a document with an error is read again, each directive by
@@ -65,7 +65,7 @@ _LINE_END = re.compile(rb"[\r\n]|$")
 
 
 class _LineFeed:
-    """Stream that gives the parser one line at a time.
+    """Stream that gives the parser one line at a time, so that an error has a line.
 
     Bytes that are not UTF-8 become NUL, which no term may contain: only their statement is refused.
     """
@@ -108,7 +108,8 @@ def read_turtle(
     rejects: Rejects,
     progress: Callable[[str, int], None] | None = None,
 ) -> None:
-    """Read Turtle or TriG into ``triples``; each broken statement becomes a reject with its line.
+    """Read Turtle or TriG into ``triples``; each broken statement is recorded in ``rejects`` with
+    its line.
 
     Raises: InputError if not one triple could be read.
     """
@@ -149,8 +150,8 @@ def _parse_quads(feed: _LineFeed, format: Format, base: str | None) -> ox.QuadPa
 
 @dataclass(frozen=True)
 class _NameContext:
-    """Base and prefixes at a place of a document; ``base`` is None where relative IRIs are
-    undefined.
+    """Base IRI and prefixes that are in force at a point of a document. ``base`` is None where
+    relative IRIs are undefined.
     """
 
     base: str | None
@@ -158,13 +159,15 @@ class _NameContext:
 
     @property
     def directives(self) -> bytes:
-        """Directives for these prefixes, in one line."""
+        """Write the directives that declare these prefixes, in one line."""
         return (
             " ".join(f"@prefix {name}: <{iri}> ." for name, iri in self.prefixes).encode() + b"\n"
         )
 
     def drop_binding(self, directive: bytes) -> _NameContext:
-        """Remove the binding of the broken ``directive``; remove all prefixes if it shows none."""
+        """Remove the prefix that the broken ``directive`` declares; remove all prefixes if that
+        cannot be told.
+        """
         if b"base" in directive[:5].lower():
             return replace(self, base=None)
         match = _BOUND.match(directive)
@@ -176,7 +179,7 @@ class _NameContext:
 
 
 def _split_directives(data: bytes) -> Iterator[tuple[int, int, bool]]:
-    """Split a document into directives and the text between them: (begin, end, whether a
+    """Split a document into directives and the text between them, as (begin, end, whether it is a
     directive).
     """
     at = 0
@@ -196,7 +199,9 @@ def _split_directives(data: bytes) -> Iterator[tuple[int, int, bool]]:
 def _read_between_directives(
     source: FileSource, triples: Triples, add: Callable[[ox.Quad, int], None], rejects: Rejects
 ) -> None:
-    """Read the text between directives under the bindings in force."""
+    """Read the statements between the directives of a document, each passage under the prefixes in
+    force.
+    """
     data = source.read()
     meaning = _NameContext(source.iri)
     line = 1
@@ -235,7 +240,7 @@ def _read_between_directives(
 def _apply_directive(
     part: bytes, meaning: _NameContext, source: FileSource, line: int, rejects: Rejects
 ) -> _NameContext:
-    """Base and prefixes behind the directive ``part``."""
+    """Return the base and prefixes that are in force after the directive ``part``."""
     feed = _LineFeed(BytesIO(meaning.directives + part), source.name)
     parser = _parse_quads(feed, source.format, meaning.base)
     text = part.decode("utf-8", "backslashreplace")
@@ -260,8 +265,8 @@ def _read_statements(
     add: Callable[[ox.Quad, int], None],
     behind: int = 0,
 ) -> tuple[list[tuple[str, int, str]], int]:
-    """Read the statements of ``part``, which begins in ``line``; keep what is in line ``behind`` or
-    later.
+    """Read the statements of ``part``, which begins in ``line``. Triples from line ``behind`` on
+    are added.
 
     Returns: errors with line and text, and the number of triples at the first error.
     """

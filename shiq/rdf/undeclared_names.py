@@ -1,4 +1,4 @@
-"""Undeclared names in axioms that look misspelt (THEORY, "Foreign terms").
+"""Find undeclared names in axioms that look misspelt (THEORY, "Foreign terms").
 
 >>> from shiq.model import Signature
 >>> declared = frozenset(["urn:x:Cat", "urn:x:Person"])
@@ -50,7 +50,8 @@ from shiq.vocabularies import VocabularyChoice
 def find_slips(
     known: Signature, vocabulary: VocabularyChoice | None = None
 ) -> Iterator[tuple[str, str, str]]:
-    """Undeclared names that are probably misspelt: (name, kind, name that was probably meant).
+    """Yield the undeclared names that are probably misspelt, as (name, kind, name that was probably
+    meant).
 
     Such a name is a prefixed name that was not expanded, or a word of OWL in a similar namespace.
     Or it is similar to a declared name or known term of its kind and namespace, or has the local
@@ -115,7 +116,8 @@ def slip_problems(
     known: Signature,
     vocabulary: VocabularyChoice | None = None,
 ) -> Iterator[NameProblem]:
-    """Problems on `find_slips`, each at the first triple of ``graph`` with the name.
+    """Yield a problem for each name of `find_slips`, at the first triple of ``graph`` that has the
+    name.
 
     A name that is only similar to another is no slip if it has a label or other description in
     ``triples``, or if both names occur side by side.
@@ -149,18 +151,19 @@ def slip_problems(
 
 
 def _is_described(triples: Triples, iri: str) -> bool:
-    """Decide whether a triple other than an axiom describes ``iri``."""
+    """Decide whether a triple that is no axiom describes ``iri``, such as a label or comment."""
     rows = np.flatnonzero(numpy_view(triples.subject) == triples.ids.get(iri, -1)).tolist()
     return any(not is_structural(str(triples.terms[triples.predicate[row]])) for row in rows)
 
 
 def _are_siblings(graph: VocabularyGraph, first: str, second: str) -> bool:
-    """Decide whether both names are values of one property at one subject, or one is a value of
-    the other: the author distinguishes them.
+    """Decide whether the author tells the two names apart: both are values of one property at one
+    subject, or one is a value of the other.
     """
     pair = {first, second}
     return any(
-        {subject, value} == pair or (value == first and second in graph.values(subject, predicate))
+        {subject, value} == pair
+        or (value == first and second in graph.objects_of(subject, predicate))
         for subject, predicate, value in zip(graph.subjects, graph.predicates, graph.objects)
         if not isinstance(value, Literal)
     )
@@ -175,8 +178,8 @@ def documenting_rows(
     kind_of: KindOf,
     notes: bool,
 ) -> Flags:
-    """Boolean array of the rows that document an ontology, class or property by an undeclared
-    property.
+    """Select the rows that document an ontology, class or property by a property that is not
+    declared.
 
     At a header these are all rows. At a class or property that is no individual these are literals,
     well-known vocabularies, and names in other namespaces (``notes``). An own name as object could
@@ -210,7 +213,7 @@ def documenting_rows(
 def _rows_with_foreign_objects(
     triples: Triples, known: Signature, rows: Flags, entity: Flags
 ) -> Flags:
-    """Boolean array of the rows that document by a name of another namespace.
+    """Select the rows that document a class or property by a name of another namespace.
 
     The property must document a class or property this way, and be no slip of an own property,
     known term or word of axioms.
@@ -236,7 +239,7 @@ def _rows_with_foreign_objects(
 
 
 def _resembles_own_property(iri: str, known: Signature) -> bool:
-    """Decide whether a local name resembles a property of the ontology."""
+    """Decide whether the local name of ``iri`` resembles that of a property of the ontology."""
     space = namespace_of(iri)
     local = iri[len(space) :]
     properties = known.object_properties | known.data_properties | known.annotation_properties

@@ -1,5 +1,5 @@
-"""Inverse functional data properties as roles from individuals to nodes for values (THEORY,
-"Inverse functional data properties").
+"""Rewrite inverse functional data properties to roles between individuals and nodes that stand for
+values (THEORY, "Inverse functional data properties").
 
 Each assertion p(a, v) of a property p below an inverse functional P comes with p°(a, n), n a
 node for the literal v, and P° is inverse functional. Nodes of literals that have one value are
@@ -39,12 +39,16 @@ V = TypeVar("V")
 
 
 def value_role(property: owl.DataProperty) -> owl.ObjectProperty:
-    """Role p° of a data property p."""
+    """Return the role p° that leads from an individual to the nodes of its values of the data
+    property p.
+    """
     return owl.ObjectProperty(VALUE_ROLE + property.iri)
 
 
 def inverse_functional_properties(axioms: Iterable[owl.Axiom]) -> set[str]:
-    """Inverse functional data properties, as declared or as `value_role_axioms` has rewritten them."""
+    """Collect the inverse functional data properties, as declared or as `value_role_axioms` has
+    rewritten them.
+    """
     found = set()
     for axiom in axioms:
         match axiom:
@@ -58,7 +62,9 @@ def inverse_functional_properties(axioms: Iterable[owl.Axiom]) -> set[str]:
 
 
 def value_role_axioms(axioms: Sequence[owl.Axiom]) -> list[owl.Axiom]:
-    """Axioms on roles of values for the inverse functional data properties among ``axioms``."""
+    """Rewrite the axioms on inverse functional data properties and their subproperties to axioms on
+    their value roles.
+    """
     tops = inverse_functional_properties(axioms)
     below = _subproperties(axioms, tops)
     found: list[owl.Axiom] = [
@@ -77,7 +83,7 @@ def value_role_axioms(axioms: Sequence[owl.Axiom]) -> list[owl.Axiom]:
 
 
 def _subproperties(axioms: Sequence[owl.Axiom], tops: Iterable[str]) -> set[str]:
-    """Properties below one of ``tops``, these included. Terminates: each is added once."""
+    """Collect the properties that are included in one of ``tops``, these themselves too."""
     found = {*tops}
     grown = True
     while grown:
@@ -95,7 +101,7 @@ def _subproperties(axioms: Sequence[owl.Axiom], tops: Iterable[str]) -> set[str]
 
 
 def value_role_signature(axioms: Iterable[owl.Axiom]) -> owl.Signature:
-    """Roles of values in ``axioms``."""
+    """Return the signature of the value roles in ``axioms``."""
     names = {
         part.iri
         for axiom in axioms
@@ -110,8 +116,8 @@ def value_role_signature(axioms: Iterable[owl.Axiom]) -> owl.Signature:
 def properties_needing_values(
     axioms: Sequence[owl.Axiom], expressions: Iterable[owl.ClassExpression] = ()
 ) -> set[str]:
-    """Properties below inverse functional ones that may need unasserted values by ``axioms`` or for
-    members of ``expressions``.
+    """Collect the properties, below inverse functional ones, that ``axioms`` or members of
+    ``expressions`` may force to have unasserted values.
     """
     below = _subproperties(axioms, inverse_functional_properties(axioms))
     asked = {iri for expression in expressions for iri in _demanded_properties(expression, True)}
@@ -154,8 +160,8 @@ def properties_needing_values(
 
 
 def _demanded_properties(expression: Any, positive: bool) -> Iterator[str]:
-    """Yield the data properties that may need a value at a member (``positive``) or non-member of
-    ``expression``.
+    """Yield the data properties of which a member (``positive``) or non-member of ``expression``
+    may need a value.
     """
     match expression:
         case owl.ObjectIntersectionOf(operands) | owl.ObjectUnionOf(operands):
@@ -192,21 +198,21 @@ def _demanded_properties(expression: Any, positive: bool) -> Iterator[str]:
 
 
 def node_of(literal: owl.Literal) -> str:
-    """Node for ``literal``."""
+    """Return the name of the node that stands for the value of ``literal``."""
     return _NODE + ":".join(
         quote(part, safe="") for part in (literal.lexical, literal.datatype, literal.language)
     )
 
 
 def literal_of(node: str) -> owl.Literal:
-    """Literal of ``node``."""
+    """Return the literal whose value ``node`` stands for."""
     lexical, datatype, language = (unquote(part) for part in node.removeprefix(_NODE).split(":"))
     return owl.Literal(lexical, datatype, language)
 
 
 def add_nodes(triples: Triples, bulk: ResolvedRows, known: owl.Signature) -> None:
-    """Add role assertions on nodes for the data assertions of ``bulk``, and leftovers on unknown
-    values.
+    """Add role assertions from individuals to value nodes for the data assertions of ``bulk``.
+    Values that cannot be decided become leftovers.
     """
     rows = bulk.data
     # Copies: what is looked at cannot grow.
@@ -239,7 +245,7 @@ def add_nodes(triples: Triples, bulk: ResolvedRows, known: owl.Signature) -> Non
     for (property, datatype), row in opaque.items():
         message = f"individuals with one value of <{property}> are one, and nothing says which values <{datatype}> has"
         bulk.leftovers.append(
-            triples.leftover(
+            triples.make_leftover(
                 "outside-shiq", message, row, hint="use a datatype of the OWL 2 datatype map"
             )
         )
@@ -247,14 +253,16 @@ def add_nodes(triples: Triples, bulk: ResolvedRows, known: owl.Signature) -> Non
 
 
 def drop_value_nodes(abox: ABox) -> ABox:
-    """ABox without the derived assertions on nodes."""
+    """Return the ABox without the assertions on value nodes."""
     if not any(iri == VALUE_LINK or iri.startswith(VALUE_ROLE) for iri in abox.object_properties):
         return abox
     return abox_of([a for a in abox if not is_on_value_nodes(a)])
 
 
 def drop_value_links(abox: ABox) -> ABox:
-    """ABox without the links between nodes and values."""
+    """Return the ABox without the assertions that link each value node with the value it stands
+    for.
+    """
     if VALUE_LINK not in abox.object_properties:
         return abox
     return abox_of(
@@ -267,7 +275,7 @@ def drop_value_links(abox: ABox) -> ABox:
 
 
 def is_on_value_nodes(assertion: object) -> bool:
-    """Decide whether an assertion is on nodes for values."""
+    """Decide whether an assertion is about a node that stands for a value."""
     if not isinstance(assertion, owl.ObjectPropertyAssertion) or not isinstance(
         assertion.property, owl.ObjectProperty
     ):
@@ -280,7 +288,9 @@ def is_on_value_nodes(assertion: object) -> bool:
 
 
 def restore_data_properties(values: Iterable[V]) -> tuple[V, ...]:
-    """Replace roles of values by their data properties, each value once, without links of nodes."""
+    """Replace value roles by their data properties in axioms and assertions. Links of value nodes
+    are dropped, repetitions too.
+    """
     return tuple(
         dict.fromkeys(
             shown for value in values if (shown := _restore_data_property(value)) is not None
@@ -289,7 +299,9 @@ def restore_data_properties(values: Iterable[V]) -> tuple[V, ...]:
 
 
 def _restore_data_property(value: Any) -> Any:
-    """Replace the role of values in one axiom or assertion by its data property."""
+    """Replace the value role in one axiom or assertion by its data property; None for the link of a
+    value node.
+    """
     match value:
         case owl.ObjectPropertyAssertion(owl.ObjectProperty(iri), subject, node) if iri.startswith(
             VALUE_ROLE
@@ -319,5 +331,5 @@ def _restore_data_property(value: Any) -> Any:
 
 
 def _data_property_of(iri: str) -> owl.DataProperty:
-    """The data property of a role of values."""
+    """Return the data property of a value role, given by its IRI."""
     return owl.DataProperty(iri.removeprefix(VALUE_ROLE))

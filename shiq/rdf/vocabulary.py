@@ -1,4 +1,5 @@
-"""Reserved vocabulary of OWL 2, RDF, RDFS and XML Schema, by its role for a reader.
+"""The reserved vocabulary of OWL 2, RDF, RDFS and XML Schema, in sets by what a reader does with a
+word.
 
 Source: OWL 2 Structural Specification, section 2.4 and 4; OWL 2 Mapping to RDF Graphs, sections 3.1
     to 3.3; terms of OWL 1 that are still in use (section 3.1.1 and 3.2.1 there).
@@ -24,7 +25,7 @@ NAMESPACES = (OWL, RDF, RDFS, XSD)
 
 
 def _names_in(namespace: str, text: str) -> frozenset[str]:
-    """The names in a namespace, from a list of local names."""
+    """Return the IRIs in ``namespace`` of the local names that ``text`` lists."""
     return frozenset(namespace + name for name in text.split())
 
 
@@ -168,7 +169,7 @@ LANGUAGE_DOCUMENTS = frozenset(namespace.rstrip("#") for namespace in NAMESPACES
 
 
 def local_name(iri: str) -> str:
-    """IRI behind its last ``#``, ``/`` or ``:``."""
+    """Return the part of an IRI after its last ``#``, ``/`` or ``:``."""
     return iri[max(iri.rfind("#"), iri.rfind("/"), iri.rfind(":")) + 1 :]
 
 
@@ -176,12 +177,12 @@ _DATATYPE_WORDS = frozenset(map(str.lower, map(local_name, DATATYPES)))
 
 
 def is_reserved(iri: str) -> bool:
-    """Decide whether ``iri`` is in a reserved namespace."""
+    """Decide whether ``iri`` is in the namespace of OWL, RDF, RDFS or XML Schema."""
     return iri.startswith(NAMESPACES)
 
 
 def is_misspelt(iri: str) -> bool:
-    """Decide whether ``iri`` is in a reserved namespace that does not define it."""
+    """Decide whether ``iri`` is in one of these reserved namespaces but not defined there."""
     return (
         iri.startswith(NAMESPACES)
         and iri not in KNOWN
@@ -191,8 +192,8 @@ def is_misspelt(iri: str) -> bool:
 
 
 def is_unknown_datatype(iri: str) -> bool:
-    """Decide whether ``iri`` is an undefined name that can only be a datatype: ``xsd:Double``,
-    ``rdfs:string``, ``xsd:numeric``.
+    """Decide whether ``iri`` is an undefined reserved name that can only mean a datatype, such as
+    ``xsd:Double`` or ``rdfs:string``.
 
     A name similar to a datatype in more than its case is misspelt.
     """
@@ -209,8 +210,8 @@ def is_member_property(iri: str) -> bool:
 
 
 def nearest_known(iri: str) -> str:
-    """Reserved term that ``iri`` was probably meant to be, as ``owl:name``; "" if none. Its own
-    namespace comes first.
+    """Return the reserved term that ``iri`` was probably meant to be, as ``owl:name``; "" if none.
+    Its own namespace is searched first.
     """
     name = local_name(iri).lower()
     own = next(namespace for namespace in NAMESPACES if iri.startswith(namespace))
@@ -228,8 +229,8 @@ def nearest_known(iri: str) -> str:
 
 
 def known_word(iri: str) -> str:
-    """Reserved term with the local name of ``iri``, such as ``owl:AllDisjointClasses`` behind
-    another prefix; "" if none.
+    """Return the reserved term with the local name of ``iri``, as for ``owl:AllDisjointClasses``
+    behind a wrong prefix; "" if none.
     """
     return next((term for term in sorted(KNOWN) if local_name(term) == local_name(iri)), "")
 
@@ -243,7 +244,7 @@ def _abbreviate(iri: str) -> str:
 
 
 class NearMisses:
-    """Search for known names similar to an unknown one: first the same local name elsewhere, then
+    """Search for known names that resemble an unknown one: the same local name elsewhere, then
     close spellings.
     """
 
@@ -260,7 +261,7 @@ class NearMisses:
         return found
 
     def _nearest_name(self, iri: str) -> str:
-        """The nearest known name; "" if there is none."""
+        """Return the known name that resembles ``iri`` most; "" if there is none."""
         name = local_name(iri).lower()
         if name in self._known_by_local_name:
             return self._known_by_local_name[name]
@@ -269,14 +270,12 @@ class NearMisses:
 
 
 def is_for_graph(predicate: str, value: object) -> bool:
-    """Decide whether a triple belongs to the vocabulary graph."""
+    """Decide whether a triple forms part of an axiom, so that it belongs to the vocabulary graph."""
     return is_odd_type(value) if predicate == TYPE else is_structural(predicate)
 
 
 def is_structural(iri: str) -> bool:
-    """Decide whether triples with this predicate belong to the vocabulary graph (of rdf:type
-    only some).
-    """
+    """Decide whether triples with this predicate form axioms (of rdf:type only some do)."""
     if iri.startswith(SWRL):
         return True
     plain = (
@@ -289,8 +288,8 @@ def is_structural(iri: str) -> bool:
 
 
 def is_odd_type(term: object) -> bool:
-    """Decide whether a type is no class name, so that its triples belong to the vocabulary
-    graph.
+    """Decide whether the object of an rdf:type triple is no class name, so that the triple is no
+    plain assertion.
     """
     if not isinstance(term, str) or term.startswith(("_:", SWRL)):
         return True

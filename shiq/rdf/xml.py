@@ -1,4 +1,5 @@
-"""Reader of RDF/XML: XML parsing and recovery after errors, around the grammar.
+"""Reader of RDF/XML: parses the XML, and recovers after errors. `shiq.rdf.xml_grammar` has the
+grammar.
 
 expat decides well-formedness and normalises texts and values, from UTF-8 bytes. Entities that could
 fetch or grow are refused. An RDF error (such as an IRI with a space) costs the top-level element
@@ -17,7 +18,7 @@ from shiq.inputs.formats import DeclarationCheck
 from shiq.inputs.sources import FileSource
 from shiq.model import RDF
 from shiq.rdf.triples import Labels, Rejects, Triples
-from shiq.rdf.xml_grammar import SEPARATOR, Grammar, RefusedXmlError, parse_name
+from shiq.rdf.xml_grammar import SEPARATOR, RdfXmlGrammar, RefusedXmlError, parse_name
 
 _DECLARATION = re.compile(rb"\s*<\?xml\b[^>]*\?>")
 _MARK = b"\xef\xbb\xbf"
@@ -64,8 +65,8 @@ def read_xml(
     rejects: Rejects,
     progress: Callable[[str, int], None] | None = None,
 ) -> None:
-    """Read RDF/XML into ``triples``. Truncated or broken XML becomes a reject, after the triples
-    before it.
+    """Read RDF/XML into ``triples``. Broken or truncated XML is recorded in ``rejects``; the
+    triples before it stay.
 
     Raises: InputError for XML that is not RDF/XML, for entities that are no plain abbreviations,
         and if nothing could be read.
@@ -92,8 +93,8 @@ def read_xml(
 
 
 class _RdfXmlDocument:
-    """State of a document during parsing: open elements, and whether the top-level one was given
-    up.
+    """Handler of the XML parser's events: passes them to the grammar, and skips top-level elements
+    with an error.
     """
 
     def __init__(
@@ -116,7 +117,7 @@ class _RdfXmlDocument:
         self._depth = 0
         self._knows_rdf = self._given_up = False
         self.parser = parser = expat.ParserCreate(namespace_separator=SEPARATOR)
-        self._grammar = Grammar(triples, label, source.iri, lambda: parser.CurrentLineNumber)
+        self._grammar = RdfXmlGrammar(triples, label, source.iri, lambda: parser.CurrentLineNumber)
         parser.namespace_prefixes = True
         parser.buffer_text = True
         self._declarations = DeclarationCheck(parser, source.name)
@@ -166,7 +167,7 @@ class _RdfXmlDocument:
                 self._give_up_element(error, text.lstrip())
 
     def _give_up_element(self, error: RefusedXmlError, text: str = "") -> None:
-        """Record an error and give up its top-level element, which began with the parsed ``text``."""
+        """Record an error, and skip the top-level element that has it."""
         self._given_up = self._depth >= self._grammar.root_depth
         self._grammar.abandon_element()
         hint = "the rest of this element was not read" if self._given_up else ""
@@ -182,14 +183,14 @@ class _RdfXmlDocument:
 
 
 def _line_at(data: bytes, at: int) -> str:
-    """Line around byte ``at``; of a long line the part nearby."""
+    """Return the line around byte ``at``; of a long line only the part nearby."""
     start = max(data.rfind(b"\n", 0, at) + 1, at - _SHOWN_BYTES)
     end = data.find(b"\n", at, at + _SHOWN_BYTES)
     return data[start : end if end >= 0 else at + _SHOWN_BYTES].decode("utf-8", "backslashreplace")
 
 
 def _check_root(name: str, root: str, *, knows_rdf: bool) -> None:
-    """Refuse a root element that is no RDF/XML. Raises: InputError."""
+    """Refuse a root element that is not RDF/XML. Raises: InputError."""
     if root.lower().endswith("html"):
         raise InputError(
             f"{name} is an HTML page, not RDF/XML", "Fetch the file itself, not the page about it."

@@ -30,7 +30,7 @@ _VALUE = str.maketrans(
 
 
 class XmlLiteral:
-    """Writer of the markup of one literal."""
+    """Writer of the markup of one XML literal (rdf:parseType="Literal")."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
@@ -49,7 +49,7 @@ class XmlLiteral:
         return "".join(self._parts)
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """Write a start tag with the namespaces that it needs."""
+        """Write a start tag, with the namespace declarations that it needs."""
         name = parse_name(tag)
         named = sorted(
             ((key := parse_name(text)).namespace, key.local, key, value)
@@ -115,7 +115,7 @@ class RefusedXmlError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class QualifiedName:
     """A qualified name of XML."""
 
     namespace: str
@@ -124,22 +124,22 @@ class Name:
 
     @property
     def iri(self) -> str:
-        """IRI of the name in RDF."""
+        """IRI of the name in RDF: namespace and local name joined."""
         return self.namespace + self.local
 
     @property
     def qualified_name(self) -> str:
-        """Name with its prefix, as written."""
+        """The name with its prefix, as written in the document."""
         return f"{self.prefix}:{self.local}" if self.prefix else self.local
 
 
-def parse_name(text: str) -> Name:
-    """Name in expat's notation ``text``."""
+def parse_name(text: str) -> QualifiedName:
+    """Parse a name in expat's notation (namespace, local name and prefix with separators)."""
     parts = text.split(SEPARATOR)
     return (
-        Name("", text, "")
+        QualifiedName("", text, "")
         if len(parts) == 1
-        else Name(parts[0], parts[1], parts[2] if len(parts) > 2 else "")
+        else QualifiedName(parts[0], parts[1], parts[2] if len(parts) > 2 else "")
     )
 
 
@@ -149,7 +149,7 @@ def is_ncname(text: str) -> bool:
 
 
 def node_element_iri(text: str) -> str:
-    """IRI of a node element. Raises: RefusedXmlError."""
+    """Return the IRI of a node element, its type. Raises: RefusedXmlError."""
     name = parse_name(text)
     if name.namespace == RDF and name.local in _SYNTAX | _REMOVED | {"li"}:
         raise RefusedXmlError(f"rdf:{name.local} is no name of a node")
@@ -157,7 +157,7 @@ def node_element_iri(text: str) -> str:
 
 
 def property_iri(text: str) -> str:
-    """IRI of a property element; rdf:li is unchanged. Raises: RefusedXmlError."""
+    """Return the IRI of a property element; rdf:li is unchanged. Raises: RefusedXmlError."""
     name = parse_name(text)
     if name.namespace == RDF and name.local in _SYNTAX | _REMOVED | {"Description"}:
         raise RefusedXmlError(f"rdf:{name.local} is no name of a property")
@@ -165,7 +165,7 @@ def property_iri(text: str) -> str:
 
 
 def attribute_role(text: str) -> tuple[str, str]:
-    """Role of an attribute: ("xml", local name), ("rdf", local name), or ("", IRI) of a property.
+    """Classify an attribute: ("xml", local name), ("rdf", local name), or ("", IRI) of a property.
 
     Raises: RefusedXmlError.
     """
@@ -179,7 +179,7 @@ def attribute_role(text: str) -> tuple[str, str]:
     if not name.namespace:
         if name.local not in _UNQUALIFIED:
             raise RefusedXmlError(f"the attribute {name.local} has no namespace")
-        name = Name(RDF, name.local, "")
+        name = QualifiedName(RDF, name.local, "")
     if name.namespace == RDF:
         if name.local in _SYNTAX - {"RDF"}:
             return "rdf", name.local
@@ -192,8 +192,8 @@ def attribute_role(text: str) -> tuple[str, str]:
     return "", _iri_of_name(name, "attribute")
 
 
-def _iri_of_name(name: Name, what: str) -> str:
-    """The IRI of a qualified name. Raises: RefusedXmlError."""
+def _iri_of_name(name: QualifiedName, what: str) -> str:
+    """Return the IRI of a qualified name; ``what`` names it in the error. Raises: RefusedXmlError."""
     if not name.namespace:
         raise RefusedXmlError(f"the {what} {name.local} has no namespace")
     try:
@@ -225,7 +225,7 @@ class _ElementKind(Enum):
 
 @dataclass(slots=True)
 class _OpenElement:
-    """An open element.
+    """An open XML element, with the triple that it is to become.
 
     node: subject of the properties inside
     subject, predicate, value: triple of a property; ``value`` is a resource once known
@@ -250,7 +250,7 @@ class _OpenElement:
 
 @dataclass(slots=True)
 class _SortedAttributes:
-    """Attributes of an element, by their role.
+    """Attributes of an element, sorted by role: syntax of RDF/XML, or property.
 
     syntax: attributes in the rdf: namespace, by local name
     properties: (IRI, value) in the order written
@@ -262,8 +262,8 @@ class _SortedAttributes:
     properties: list[tuple[str, str]] = field(default_factory=list)
 
 
-class Grammar:
-    """Handler of XML events that adds the triples of one document.
+class RdfXmlGrammar:
+    """Grammar of RDF/XML: handles XML events and adds the triples of one document.
 
     Every method raises RefusedXmlError for events outside of RDF/XML; `abandon_element` then
     recovers.
@@ -282,13 +282,13 @@ class Grammar:
         self._labels: dict[str, str] = {}
 
     def abandon_element(self) -> None:
-        """Give up the open elements, except rdf:RDF."""
+        """Drop the open elements after an error, except rdf:RDF."""
         del self._stack[self.root_depth :]
         self._literal = None
 
     @property
     def root_depth(self) -> int:
-        """Number of frames around the top-level elements."""
+        """Number of elements on the stack below a top-level node element: 2 inside rdf:RDF, else 1."""
         return 2 if len(self._stack) > 1 and self._stack[1].kind is _ElementKind.NODES else 1
 
     # --- events ---
@@ -470,7 +470,7 @@ class Grammar:
             frame.kind, self._literal = _ElementKind.LITERAL, XmlLiteral()
 
     def _property_attributes(self, subject: str, found: _SortedAttributes, line: int) -> None:
-        """Add the triples of an element's property attributes."""
+        """Add the triples of an element's attributes that are properties."""
         for iri, text in found.properties:
             value = (
                 self._resolve_iri(text, found.base)
@@ -484,7 +484,7 @@ class Grammar:
     def _sort_attributes(
         self, attributes: Mapping[str, str], parent: _OpenElement
     ) -> _SortedAttributes:
-        """Sort attributes by their role. Raises: RefusedXmlError."""
+        """Sort attributes into syntax and properties. Raises: RefusedXmlError."""
         found = _SortedAttributes(parent.base, parent.language)
         for text, value in attributes.items():
             known = self._attribute_names.get(text)
@@ -522,7 +522,7 @@ class Grammar:
         )
 
     def _reference(self, found: _SortedAttributes) -> str:
-        """Resource named by rdf:ID, rdf:about, rdf:resource or rdf:nodeID."""
+        """Return the resource that rdf:ID, rdf:about, rdf:resource or rdf:nodeID names."""
         syntax = found.syntax
         if "nodeID" in syntax:
             return self._blank_node(syntax["nodeID"])
@@ -578,5 +578,5 @@ class Grammar:
 
 
 def _attribute_list(syntax: Mapping[str, str]) -> str:
-    """Names of attributes for messages."""
+    """List the names of attributes for messages."""
     return ", ".join(f"rdf:{name}" for name in syntax)

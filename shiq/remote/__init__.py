@@ -1,1 +1,1 @@
-"""Storage outside this machine's folders: object stores and HDFS."""
+"""Remote storage: object stores, HDFS, and SPARQL endpoints as inputs."""

@@ -1,4 +1,4 @@
-"""Stores and files in object stores: S3 and compatible, Google Cloud Storage, Azure.
+"""Stores and files in object storage: S3 and compatible services, Google Cloud Storage, Azure.
 
 The usual variables (AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID, …) set endpoint and access. A
 manifest is replaced under the object store's own conditions (If-Match, If-None-Match).
@@ -39,11 +39,11 @@ _REACH = (
 
 
 class Bucket(Remote):
-    """A prefix in an object store, by its ``address`` as s3://BUCKET/NAME."""
+    """A folder (key prefix) in an object store, by its ``address`` as s3://BUCKET/NAME."""
 
     @cached_property
     def _library(self) -> ModuleType:
-        """The library for object stores. Raises: OperationalError if it is missing."""
+        """The client library for object stores. Raises: OperationalError if it is missing."""
         try:
             import obstore
         except ImportError as error:
@@ -55,7 +55,7 @@ class Bucket(Remote):
 
     @cached_property
     def _objects(self) -> ObjectStore:
-        """The client of the object store."""
+        """The client of this object store."""
         from_url = self._library.store.from_url
         with self._translate_errors():
             # Options that are given take the place of all that variables say.
@@ -130,7 +130,7 @@ class Bucket(Remote):
                 )
 
     def _swap_if_unchanged(self, name: str, text: str, stamp: str) -> bool:
-        """Write a file if its version stamp is ``stamp``; False if it is not."""
+        """Write a file if its version stamp still is ``stamp``; False if it is another."""
         refused = self._library.exceptions
         try:
             with self._translate_errors(name):
@@ -140,11 +140,11 @@ class Bucket(Remote):
         return True
 
     def _file_size(self, name: str) -> int:
-        """Size of a file in bytes."""
+        """Return the size of a file in bytes."""
         return int(self._library.head(self._objects, name)["size"])
 
     def _read_range(self, name: str, start: int, end: int) -> bytes:
-        """Read some bytes of a file."""
+        """Read the bytes ``start`` … ``end`` - 1 of a file."""
         return bytes(self._library.get_range(self._objects, name, start=start, end=end))
 
     def _upload_file(self, name: str, file: Path) -> None:
@@ -162,7 +162,9 @@ class Bucket(Remote):
 
     @contextmanager
     def _translate_errors(self, name: str = "") -> Iterator[None]:
-        """Context that turns errors of the client into errors on a file."""
+        """Context manager: turn errors of the client library into errors that name the file.
+        Raises: FileNotFoundError, StoreError.
+        """
         refused = self._library.exceptions
         where = self / name if name else str(self)
         try:
@@ -183,7 +185,7 @@ class Bucket(Remote):
             raise StoreError(f"{where}: cannot be reached: {error}", _REACH) from error
 
     def _refuse_missing_bucket(self, error: Exception) -> None:
-        """Refuse an ``error`` that is due to a missing bucket. Raises: StoreError."""
+        """Raise StoreError if ``error`` is due to a missing bucket."""
         if any(code in str(error) for code in _NO_BUCKET):
             raise StoreError(
                 f"{self}: there is no bucket {self.address.split('/')[2]}",
@@ -192,17 +194,19 @@ class Bucket(Remote):
 
 
 def _version_stamp(told: Mapping[str, Any]) -> str:
-    """Version stamp of an object."""
+    """Return the version stamp of an object (its ETag or version) from its metadata."""
     return json.dumps({name: told[name] for name in ("e_tag", "version") if told.get(name)})
 
 
 def _file_version(told: Mapping[str, Any]) -> FileVersion:
-    """Version of an object as a file."""
+    """Return size and version stamp of an object from its metadata."""
     return FileVersion(
         int(told["size"]), f"{told['e_tag']} {told['last_modified'].isoformat()} {told['size']}"
     )
 
 
 def _write_condition(stamp: str) -> Any:
-    """Condition of a write: the object still has ``stamp``."""
+    """Make the condition of a write that succeeds only if the object still has the version
+    ``stamp``.
+    """
     return json.loads(stamp) if stamp else "create"

@@ -30,7 +30,8 @@ _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 @dataclass(eq=False)
 class FileCache:
-    """A cache ``folder`` of at most ``limit`` bytes.
+    """A local cache of remote files: a ``folder`` of at most ``limit`` bytes, with
+    least-recently-used eviction.
 
     bytes_added: bytes added since the folder was last measured; None before the first measurement
     opened_paths: cached files that this process has opened
@@ -42,7 +43,9 @@ class FileCache:
     opened_paths: set[Path] = field(default_factory=set)
 
     def find(self, store: str, name: str, size: int | None) -> Path | None:
-        """Path of the cached file ``name`` of ``store``; None if it is missing or its size differs."""
+        """Return the path of the cached file ``name`` of ``store``; None if it is missing or its
+        size differs.
+        """
         path = self.folder / store / name
         try:
             if size is not None and path.stat().st_size != size:
@@ -55,8 +58,8 @@ class FileCache:
 
     @contextmanager
     def create(self, store: str, name: str) -> Iterator[Path]:
-        """Context for writing the cached file ``name``: yields a temporary path that replaces it at
-        the end.
+        """Context manager: write the cached file ``name``. Yields a temporary path that is moved
+        into place at the end.
 
         Raises: OperationalError if there is no room for it.
         """
@@ -82,11 +85,11 @@ class FileCache:
             self._shrink()
 
     def drop(self, store: str, name: str) -> None:
-        """Remove the cached file ``name``."""
+        """Remove the cached file ``name`` of ``store``."""
         (self.folder / store / name).unlink(missing_ok=True)
 
     def drop_all(self, store: str, folder: str) -> None:
-        """Remove all cached files below ``folder``."""
+        """Remove all cached files of ``store`` below ``folder``."""
         shutil.rmtree(self.folder / store / folder, ignore_errors=True)
 
     def _shrink(self) -> None:
@@ -125,7 +128,7 @@ def shared_cache() -> FileCache:
 
 
 def _user_id() -> int:
-    """Return the number of the user; 0, as `stat` has it, where users have none (Windows)."""
+    """Return the user's numeric id; 0 on Windows, as `stat` gives there."""
     return os.getuid() if hasattr(os, "getuid") else 0
 
 
@@ -151,7 +154,7 @@ def _open_cache(folder: Path, limit: int) -> FileCache:
 
 
 def _parse_size(text: str) -> int:
-    """Parse the setting of the cache's size. Raises: UsageError."""
+    """Parse the size limit in SHIQ_CACHE_SIZE. Raises: UsageError."""
     found = re.fullmatch(r"(\d+)([kmgt]?)b?", text.strip().lower())
     if found is None:
         raise UsageError(f"SHIQ_CACHE_SIZE={text}: no size", "Give it in bytes, or as 500m or 20g.")

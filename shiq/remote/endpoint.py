@@ -70,7 +70,9 @@ _LATER: Final = "Ask again later, for smaller pages (#page=N), or for fewer trip
 
 
 class EndpointSnapshot(NamedTuple):
-    """Triples as they were fetched: the file with them, and how many as of when."""
+    """Triples fetched from an endpoint: the file with them, and a note on their number and the
+    time.
+    """
 
     path: Path
     note: str
@@ -78,7 +80,7 @@ class EndpointSnapshot(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A query to an endpoint.
+    """A SPARQL endpoint with the query for its triples.
 
     parameters: of the address, sent with each query.
     authorization: header, or empty.
@@ -96,7 +98,9 @@ class Endpoint:
 
 
 def parse_endpoint(address: str) -> Endpoint:
-    """Parse the address of an endpoint. Raises: UsageError, InputError; neither shows a secret."""
+    """Parse the address of an endpoint. Raises: UsageError, InputError. Neither message shows a
+    secret.
+    """
     whole, _, rest = address.removeprefix(ENDPOINT).partition("#")
     try:
         parts = urlsplit(whole)
@@ -132,12 +136,16 @@ def parse_endpoint(address: str) -> Endpoint:
 
 
 def _address_error(what: str) -> UsageError:
+    """Make the error for an address of an endpoint that is malformed."""
     return UsageError(
         what, f"Give {_FORM}, with # as %23 and & as %26 in the query; or a file: query=file:PATH."
     )
 
 
 def _positive_setting(settings: dict[str, str], name: str, usual: float) -> float:
+    """Read the positive integer setting ``name`` of an address; ``usual`` if it is missing. Raises:
+    UsageError.
+    """
     text = settings.get(name, f"{usual:.0f}")
     if not re.fullmatch(r"[1-9]\d{0,8}", text):
         raise UsageError(f"#{name}={text} is no number", f"Give a whole number, as #{name}=500.")
@@ -145,7 +153,9 @@ def _positive_setting(settings: dict[str, str], name: str, usual: float) -> floa
 
 
 def _authorization(given: str, scheme: str, host: str) -> str:
-    """Header for credentials, which ``given`` tells the place of. Raises: UsageError, InputError."""
+    """Return the Authorization header; ``given`` says where the credentials are (env:NAME,
+    file:PATH). Raises: UsageError, InputError.
+    """
     if not given.startswith(("env:", "file:")):
         raise UsageError(
             "#auth= says where credentials are, and not what they are",
@@ -167,7 +177,7 @@ def _authorization(given: str, scheme: str, host: str) -> str:
 
 
 def read_endpoint(address: str) -> EndpointSnapshot:
-    """Fetch the triples that ``address`` stands for, to a file of N-Triples.
+    """Fetch the triples of the endpoint at ``address`` to a file of N-Triples.
 
     Raises: InputError, with host and page, for an endpoint that fails, is slow, changes meanwhile
         or does not answer all; UsageError.
@@ -194,7 +204,9 @@ def read_endpoint(address: str) -> EndpointSnapshot:
 
 @dataclass
 class _EndpointReader:
-    """A reading of an endpoint. ``step``: what is being asked for; ``size``: bytes so far."""
+    """One fetch of an endpoint's triples. ``step``: the current request, for messages; ``size``:
+    bytes received so far.
+    """
 
     endpoint: Endpoint
     deadline: float
@@ -202,7 +214,9 @@ class _EndpointReader:
     size: int = 0
 
     def copy_to(self, file: IO[bytes]) -> tuple[int, int]:
-        """Write all triples to ``file``. Returns their number and that of pages. Raises: InputError."""
+        """Write all triples to ``file``. Return the number of triples and of pages. Raises:
+        InputError.
+        """
         query, page = self.endpoint.query, self.endpoint.page
         total, blank = self._count_triples()
         is_whole = total <= page or blank > 0
@@ -248,7 +262,7 @@ class _EndpointReader:
         return total, pages
 
     def _count_triples(self) -> tuple[int, int]:
-        """Number of triples, and of those with a blank node. Raises: InputError."""
+        """Ask for the number of triples, and of those with a blank node. Raises: InputError."""
         with self._post_query(self.endpoint.query.count, _COUNTS) as (_, body):
             try:
                 (row,) = json.loads(body.read(_COUNT_BYTES))["results"]["bindings"]
@@ -259,7 +273,9 @@ class _EndpointReader:
                 ) from error
 
     def _triple_lines(self, query: str) -> Iterator[bytes]:
-        """Triples of an answer, each as a line of N-Triples. Raises: InputError."""
+        """Yield the triples that ``query`` constructs, each as a line of N-Triples. Raises:
+        InputError.
+        """
         with self._post_query(query, _TRIPLES) as (kind, body):
             try:
                 if _TRIPLES[kind] is ox.RdfFormat.TURTLE:
@@ -276,7 +292,8 @@ class _EndpointReader:
 
     @contextmanager
     def _post_query(self, query: str, kinds: Collection[str]) -> Iterator[tuple[str, IO[bytes]]]:
-        """Post ``query``. Yields the media type of the answer, one of ``kinds``, and the answer.
+        """Context manager: send ``query``. Yields the media type of the answer (one of ``kinds``),
+        and its body.
 
         Raises: InputError.
         """
@@ -317,7 +334,9 @@ class _EndpointReader:
             yield kind, body
 
     def _copy_answer(self, answer: HTTPResponse, body: IO[bytes]) -> None:
-        """Copy an answer as it comes, within the limits of time and size. Raises: InputError."""
+        """Copy the body of an answer as it arrives, within the limits of time and size. Raises:
+        InputError.
+        """
         size, length = 0, answer.headers.get("Content-Length", "")
         expected = int(length) if length.isdecimal() and not answer.chunked else None
         most = read_limits().document
@@ -335,13 +354,13 @@ class _EndpointReader:
             raise self.step_error(f"it stopped after {size:,} of {expected:,} bytes", _LATER)
 
     def _seconds_left(self) -> float:
-        """Seconds until the time is over. Raises: InputError where it is."""
+        """Return the seconds until the deadline. Raises: InputError after it."""
         if is_past(self.deadline):
             raise self.late_error()
         return seconds_left(self.deadline) or 0.01
 
     def _status_error(self, error: HTTPError) -> InputError:
-        """Error for an answer that is none of success, with what it leads to or says."""
+        """Make the error for an HTTP status that is no success, with the server's redirect or text."""
         said, remedy = "", _LATER
         if error.code in (401, 403):
             remedy = "Say where credentials are: #auth=env:NAME or #auth=file:PATH."
@@ -355,19 +374,20 @@ class _EndpointReader:
         return self.step_error(f"it answers {error.code}{text}", remedy)
 
     def late_error(self) -> InputError:
-        """Error for an endpoint that took too long."""
+        """Make the error for an endpoint that took too long."""
         return self.step_error(
             f"it did not answer within {self.endpoint.seconds:g} s",
             "Ask for fewer triples, or allow more time: #seconds=N.",
         )
 
     def _changed_error(self, what: str) -> InputError:
+        """Make the error for data that changed between two requests."""
         return self.step_error(
             f"{what}: the data changed meanwhile", "Run the same again, when nobody writes to it."
         )
 
     def step_error(self, what: str, remedy: str) -> InputError:
-        """Error that names host and step."""
+        """Make an error that names the host and the current request."""
         return InputError(
             f"SPARQL endpoint {self.endpoint.host}, {self.step}: {what}",
             f"{remedy} Nothing of it was used.",
@@ -375,7 +395,7 @@ class _EndpointReader:
 
 
 def _first_repeated_index(hashes: array[int]) -> int:
-    """Place of the first triple that was there before; 0 if there is none."""
+    """Return the index of the first hash that occurred before; 0 if none did."""
     # Loaded where something is fetched.
     import numpy as np
 

@@ -45,7 +45,7 @@ class Hdfs(Remote):
 
     @cached_property
     def _root(self) -> str:
-        """Path of the folder in HDFS."""
+        """Path of this folder in HDFS."""
         return "/" + self.address.split("/", 3)[3]
 
     @cached_property
@@ -105,7 +105,9 @@ class Hdfs(Remote):
             ).read().decode(), stamp
 
     def version_stamp(self, name: str) -> str:
-        """See `Remote.version_stamp`: the highest number of the file."""
+        """See `Remote.version_stamp`: the highest of the numbers under which versions of the file
+        are stored.
+        """
         numbers = [
             int(last)
             for file, _, _ in self._list_folder(name + _NUMBERED)
@@ -114,14 +116,14 @@ class Hdfs(Remote):
         return str(max(numbers)) if numbers else ""
 
     def check_conditional_writes(self, name: str) -> None:
-        """See `Remote.check_conditional_writes`: HDFS always separates writers; this tests that the folder is
-        writable.
+        """Test that the folder is writable; HDFS always lets only one of two writers succeed
+        (`Remote.check_conditional_writes`).
         """
         with self._translate_errors(name):
             self._write_file(self._path(name), [b""])
 
     def _swap_if_unchanged(self, name: str, text: str, stamp: str) -> bool:
-        """Write a file if its version stamp is ``stamp``; False if it is not."""
+        """Write a file if its version stamp still is ``stamp``; False if it is another."""
         if self.version_stamp(name) != stamp:
             return False
         temporary = self._path(f"{name}{_NUMBERED}/{uuid.uuid4().hex}.tmp")
@@ -140,7 +142,9 @@ class Hdfs(Remote):
         return True
 
     def _remove_old_versions(self, name: str, below: int) -> None:
-        """Remove numbers of ``name`` below ``below``, and old leftovers of interrupted writers."""
+        """Remove the old versions of ``name`` with a number less than ``below``, and temporary
+        files of interrupted writers.
+        """
         for file, modified, _ in self._list_folder(name + _NUMBERED):
             last = file.rpartition("/")[2]
             if time.time() - modified > _KEPT and not (last.isdecimal() and int(last) >= below):
@@ -164,15 +168,15 @@ class Hdfs(Remote):
         ]
 
     def _path(self, name: str) -> str:
-        """Path of a file in HDFS."""
+        """Return the path in HDFS of a file of this folder."""
         return f"{self._root}/{name}" if name else self._root
 
     def _file_size(self, name: str) -> int:
-        """Size of a file in bytes."""
+        """Return the size of a file in bytes."""
         return self._client.get_file_info(self._path(name)).length
 
     def _read_range(self, name: str, start: int, end: int) -> bytes:
-        """Read some bytes of a file."""
+        """Read the bytes ``start`` … ``end`` - 1 of a file."""
         return bytes(self._client.read(self._path(name)).read_range(start, end - start))
 
     def _upload_file(self, name: str, file: Path) -> None:
@@ -184,7 +188,7 @@ class Hdfs(Remote):
         self._client.rename(temporary, path, overwrite=True)
 
     def _write_file(self, path: str, parts: Iterator[bytes] | list[bytes]) -> None:
-        """Write a file from parts."""
+        """Write a file from the pieces ``parts`` of its content."""
         from hdfs_native import WriteOptions
 
         with self._client.create(path, WriteOptions(overwrite=True, create_parent=True)) as file:
@@ -201,7 +205,9 @@ class Hdfs(Remote):
 
     @contextmanager
     def _translate_errors(self, name: str = "") -> Iterator[None]:
-        """Context that turns errors of the client into errors on a file."""
+        """Context manager: turn errors of the client library into errors that name the file.
+        Raises: FileNotFoundError, StoreError.
+        """
         where = self / name if name else str(self)
         try:
             yield
@@ -219,5 +225,5 @@ class Hdfs(Remote):
 
 
 def _numbered_version_path(name: str, number: str) -> str:
-    """Path of a number of a file."""
+    """Return the path of version ``number`` of the file ``name``."""
     return f"{name}{_NUMBERED}/{number}"

@@ -1,4 +1,5 @@
-"""Read inputs in object stores and HDFS: each is copied to this machine as of one moment.
+"""Read inputs in object stores and HDFS: each is copied to this machine, all of it as of one point
+in time.
 
 The content of a copy is identified by ETag, time or size, so equal content is fetched once. Code
 that reads an input twice does so inside `pin_inputs`; there, an address whose content changed is
@@ -31,7 +32,9 @@ _moment: dict[str, str | EndpointSnapshot] | None = None
 
 @contextmanager
 def pin_inputs() -> Iterator[None]:
-    """Context in which each address has one content. Reading a changed file raises InputError."""
+    """Context manager: in the body each remote address has one content. Reading a file that changed
+    meanwhile raises InputError.
+    """
     global _moment  # noqa: PLW0603 - threads that read the same input share the moment
     before = _moment
     _moment = {} if before is None else before
@@ -42,8 +45,8 @@ def pin_inputs() -> Iterator[None]:
 
 
 def local_copy(address: str) -> Path:
-    """Copy the file at ``address`` as it is now; for a prefix that is a table, a folder of its
-    files.
+    """Copy the file at ``address`` as it is now, and return the path of the copy; for a prefix that
+    is a table, a folder of its files.
 
     Raises: InputError if it is missing, unreachable, or changed while it is read.
     """
@@ -69,7 +72,9 @@ def local_copy(address: str) -> Path:
 
 
 def endpoint_copy(address: str) -> EndpointSnapshot:
-    """Fetch the triples of a SPARQL endpoint, once in a moment. Raises: InputError, UsageError."""
+    """Fetch the triples of a SPARQL endpoint, once in the body of `pin_inputs`. Raises: InputError,
+    UsageError.
+    """
     from shiq.remote.endpoint import read_endpoint
 
     known = (_moment or {}).get(address)
@@ -80,7 +85,7 @@ def endpoint_copy(address: str) -> EndpointSnapshot:
 
 
 def folder_copy(address: str) -> Path:
-    """Copy all files below ``address`` to a folder. Raises: InputError."""
+    """Copy all files below ``address`` to a local folder. Raises: InputError."""
     with _as_input_errors(address):
         place, files = _files_below(address)
         digest = _address_digest(
@@ -92,8 +97,8 @@ def folder_copy(address: str) -> Path:
 
 
 def inputs_at(address: str) -> list[str]:
-    """Addresses of the inputs at ``address``: itself if it is a file or table, else the files
-    below.
+    """List the addresses of the inputs at ``address``: itself if it is a file or table, else the
+    files below.
 
     Hidden files and marker files (``_SUCCESS``) are left out. Raises: InputError.
     """
@@ -113,7 +118,7 @@ def inputs_at(address: str) -> list[str]:
 
 
 def is_prefix(address: str) -> bool:
-    """Decide whether ``address`` is a prefix and not a file. Raises: InputError."""
+    """Decide whether ``address`` is a folder (key prefix) and not a file. Raises: InputError."""
     with _as_input_errors(address):
         place, name = _split_address(address)
         return address.endswith("/") or place.file_version(name) is None
@@ -126,7 +131,7 @@ def _split_address(address: str) -> tuple[Remote, str]:
 
 
 def _remote_storage(address: str) -> Remote:
-    """The remote storage of an address. Raises: InputError."""
+    """Return the remote storage that an address lies in. Raises: InputError."""
     place = parse_location(address)
     if isinstance(place, Path):
         raise InputError(f"{address} is no address of a file", _CHECK)
@@ -134,7 +139,7 @@ def _remote_storage(address: str) -> Remote:
 
 
 def _files_below(address: str) -> tuple[Remote, dict[str, FileVersion]]:
-    """The files below an address, with their versions. Raises: InputError."""
+    """List the files below an address, with their versions. Raises: InputError."""
     place = _remote_storage(address.rstrip("/"))
     files = place.file_versions()
     if not files:
@@ -145,7 +150,7 @@ def _files_below(address: str) -> tuple[Remote, dict[str, FileVersion]]:
 
 
 def _is_table_folder(files: dict[str, FileVersion]) -> bool:
-    """Decide whether the files of a folder are those of a table."""
+    """Decide whether the files of a folder form a table (Delta or Parquet)."""
     return any(
         name.startswith(f"{DELTA_LOG}/")
         or (
@@ -157,7 +162,7 @@ def _is_table_folder(files: dict[str, FileVersion]) -> bool:
 
 
 def _copy_file(place: Remote, name: str, found: FileVersion, digest: str) -> Path:
-    """Copy a version of a file. Raises: InputError if it has changed."""
+    """Copy the version ``found`` of a file to the cache. Raises: InputError if it has changed."""
     copy = place.copy_version(name, found, digest)
     if copy is None:
         raise _changed_error(place / name)
@@ -165,23 +170,27 @@ def _copy_file(place: Remote, name: str, found: FileVersion, digest: str) -> Pat
 
 
 def _copy_root(copy: Path, name: str) -> Path:
-    """The folder of a copy that has several files."""
+    """Return the folder that holds the copies of several files, given one of them and its relative
+    name.
+    """
     return copy.parents[len(PurePosixPath(name).parts) - 1]
 
 
 def _address_digest(text: str) -> str:
-    """Hash an address."""
+    """Hash an address or stamp to a short name for a folder."""
     return sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:24]
 
 
 def _record_stamp(address: str, stamp: str) -> None:
-    """Record the version of an address, and refuse another one. Raises: InputError."""
+    """Record the version of an address in this `pin_inputs`; refuse one that differs from the
+    recorded one. Raises: InputError.
+    """
     if _moment is not None and _moment.setdefault(address, stamp) != stamp:
         raise _changed_error(address)
 
 
 def _changed_error(address: str) -> InputError:
-    """Error: a file was changed while it was read."""
+    """Make the error for a file that changed while it was read."""
     return InputError(
         f"{address} was changed while it was read", "Run the same again, when nobody writes to it."
     )
@@ -189,7 +198,7 @@ def _changed_error(address: str) -> InputError:
 
 @contextmanager
 def _as_input_errors(address: str) -> Iterator[None]:
-    """Context that turns errors of storage into errors of an input. Raises: InputError."""
+    """Context manager: turn errors of the storage into InputErrors about ``address``."""
     try:
         yield
     except FileNotFoundError as error:

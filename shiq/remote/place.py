@@ -1,4 +1,4 @@
-"""Location of a store: a folder, an object store or HDFS.
+"""Where a store lies: a local folder, an object store or HDFS.
 
 Files of a store never change and never reuse a name; only the manifest is replaced. Remote files
 are therefore read from cached copies (`shiq.remote.copies`), and conditional replacement of the
@@ -43,19 +43,17 @@ _ODD = re.compile(r"[?#%\x00-\x1f\x7f]|/\.{0,2}(?=/)")
 
 
 def is_address(name: str) -> bool:
-    """Decide whether ``name`` is the address of something in an object store or in Hadoop's file
-    system.
-    """
+    """Decide whether ``name`` is an address in an object store or HDFS, such as s3://BUCKET/NAME."""
     return "://" in name and name.partition("://")[0].lower() in REMOTE
 
 
 def is_endpoint(name: str) -> bool:
-    """Decide whether ``name`` is the address of a SPARQL endpoint."""
+    """Decide whether ``name`` is the address of a SPARQL endpoint (sparql:https://…)."""
     return name.startswith((f"{ENDPOINT}http://", f"{ENDPOINT}https://"))
 
 
 def parse_location(named: str | StoreLocation) -> StoreLocation:
-    """Parse a path, a file://PATH or the address of an object store into a place, which need not
+    """Parse a path, file://PATH or remote address into the location of a store, which need not
     exist.
 
     Raises: UsageError for any other address.
@@ -96,7 +94,8 @@ def parse_location(named: str | StoreLocation) -> StoreLocation:
 
 
 def local_file(place: StoreLocation, name: str, size: int | None = None) -> Path:
-    """Path of the file ``name`` of ``place`` for reading: the file itself or a cached copy.
+    """Return a local path of the file ``name`` of a store: the file itself, or a cached copy of a
+    remote one.
 
     Args:
     size: its bytes, if known
@@ -107,7 +106,7 @@ def local_file(place: StoreLocation, name: str, size: int | None = None) -> Path
 
 
 def remove_file(place: StoreLocation, name: str) -> None:
-    """Remove the file ``name`` of ``place``, if it exists."""
+    """Remove the file ``name`` at the location ``place`` of a store, if it exists."""
     if isinstance(place, Path):
         (place / name).unlink(missing_ok=True)
     else:

@@ -1,4 +1,5 @@
-"""Base of all remote storage: reads through the local cache, writes by conditional replacement.
+"""Base class of remote storage: files are read through the local cache, and replaced only if
+unchanged.
 
 There is no lock. A manifest is replaced on condition that it is still the one that the writer read,
 so of two writers one succeeds and the other gets an error.
@@ -32,19 +33,19 @@ _BLOCKS = ".blocks"
 
 
 def _block_name(name: str, i: int) -> str:
-    """Name of a block of a file in the cache."""
+    """Return the name in the cache of block ``i`` of a file."""
     return f"{name}{_BLOCKS}/{i}"
 
 
 def _read_bytes(path: Path, start: int, end: int) -> bytes:
-    """Read some bytes of a local file."""
+    """Read the bytes ``start`` … ``end`` - 1 of a local file."""
     with path.open("rb") as file:
         file.seek(start)
         return file.read(end - start)
 
 
 def _cover_by_spans(numbers: Sequence[int]) -> list[tuple[int, int]]:
-    """Cover the ascending ``numbers`` by few half-open spans, splitting at the widest gaps."""
+    """Cover ascending block numbers by a few half-open intervals, so that few requests fetch them."""
     gaps = sorted(
         ((b - a, i + 1) for i, (a, b) in enumerate(pairwise(numbers)) if b - a > _NEAR),
         reverse=True,
@@ -56,7 +57,7 @@ def _cover_by_spans(numbers: Sequence[int]) -> list[tuple[int, int]]:
 
 
 class FileVersion(NamedTuple):
-    """A version of a file.
+    """Size and version stamp of a remote file at one time.
 
     size: in bytes
     stamp: identifies the content (ETag, modification time)
@@ -67,7 +68,7 @@ class FileVersion(NamedTuple):
 
 
 class Remote(ABC):
-    """Remote storage of files at an ``address`` such as s3://BUCKET/NAME."""
+    """Folder in remote storage, at an ``address`` such as s3://BUCKET/NAME."""
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -92,14 +93,14 @@ class Remote(ABC):
         return type(self), (self.address,)
 
     def absolute(self: R) -> R:
-        """This place itself; `pathlib.Path` has the same method."""
+        """Return this location itself; `pathlib.Path` has a method of the same name."""
         return self
 
     # --- files that never change ------------------------------------------------------------------
 
     def fetch(self, name: str, size: int | None = None) -> Path:
-        """Fetch a copy of the file ``name``, of ``size`` bytes if known. Raises: OSError,
-        StoreError.
+        """Return the path of a cached copy of the file ``name``, which has ``size`` bytes if known.
+        Raises: OSError, StoreError.
         """
         held = shared_cache()
         found = held.find(self._name, name, size)
@@ -122,7 +123,8 @@ class Remote(ABC):
         return self.fetch(name, size)
 
     def fetch_blocks(self, name: str, wanted: Sequence[int], size: int) -> dict[int, Path]:
-        """Fetch copies of the blocks ``wanted`` (ascending numbers) of the immutable file ``name``.
+        """Return, by block number, the paths of cached copies of the ``wanted`` blocks of the
+        immutable file ``name``.
 
         Missing blocks are fetched in at most `_MOST_REQUESTS` requests, with the blocks between
         them.
@@ -154,8 +156,8 @@ class Remote(ABC):
 
     @contextmanager
     def replace_file(self, name: str) -> Iterator[Path]:
-        """Context for writing the file ``name``: yields a path whose content is put in place in one
-        step.
+        """Context manager: write the file ``name``. Yields a local path whose content is uploaded
+        in one step at the end.
 
         The content is cached as well. Cached blocks of an earlier file of that name are dropped: a
         build rewrites the elements once they are certified.
@@ -167,7 +169,7 @@ class Remote(ABC):
                 self._upload_file(name, temporary)
 
     def drop_cached(self, name: str) -> None:
-        """Drop the cached copies of the file ``name`` and of its blocks."""
+        """Remove the cached copies of the file ``name`` and of its blocks."""
         shared_cache().drop(self._name, name)
         shared_cache().drop_all(self._name, name + _BLOCKS)
 
@@ -185,24 +187,27 @@ class Remote(ABC):
 
     @abstractmethod
     def files_with_times(self) -> Iterator[tuple[str, float]]:
-        """Iterate over all files as (name, modification time in seconds)."""
+        """Yield all files as (name, modification time in seconds)."""
 
     @abstractmethod
     def top_level_names(self) -> list[str]:
-        """Names of the files and folders at the top level."""
+        """List the names of the files and folders at the top level."""
 
     # --- files that may change --------------------------------------------------------------------
 
     @abstractmethod
     def file_version(self, name: str) -> FileVersion | None:
-        """Current version of the file ``name``; None if there is none. Raises: StoreError."""
+        """Return size and version stamp of the file ``name``; None if there is none. Raises:
+        StoreError.
+        """
 
     @abstractmethod
     def file_versions(self) -> dict[str, FileVersion]:
-        """All files by name, in order, with their versions. Raises: StoreError."""
+        """Return size and version stamp of all files by name, in order. Raises: StoreError."""
 
     def copy_version(self, name: str, wanted: FileVersion, folder: str) -> Path | None:
-        """Copy the version ``wanted`` of the file ``name`` into the cache ``folder``.
+        """Copy the version ``wanted`` of the file ``name`` into the cache ``folder``, and return
+        the path.
 
         Returns: None if the file has changed since. Raises: StoreError, OSError.
         """
@@ -221,21 +226,23 @@ class Remote(ABC):
 
     @abstractmethod
     def read_with_stamp(self, name: str) -> tuple[str, str]:
-        """Current text of the file ``name``, and its version stamp. Raises: OSError, StoreError."""
+        """Read the text of the mutable file ``name``, with its version stamp. Raises: OSError,
+        StoreError.
+        """
 
     @abstractmethod
     def version_stamp(self, name: str) -> str:
-        """Current version stamp of the file ``name``; "" if there is none. Raises: StoreError."""
+        """Return the version stamp of the file ``name``; "" if there is none. Raises: StoreError."""
 
     @abstractmethod
     def check_conditional_writes(self, name: str) -> None:
-        """Test with an empty file ``name`` that the place supports conditional writes.
+        """Test, with an empty file ``name``, that the storage supports conditional writes.
 
         Raises: StoreError if it does not.
         """
 
     def compare_and_swap(self, name: str, text: str, stamp: str) -> None:
-        """Replace the file ``name`` by ``text``, on condition that its version stamp is ``stamp``.
+        """Replace the file ``name`` by ``text`` only if its version stamp still is ``stamp``.
 
         Args:
         stamp: "" for a file that must not exist yet
@@ -259,7 +266,7 @@ class Remote(ABC):
             ) from error
 
     def conflict_error(self) -> WriteConflictError:
-        """Error for the second of two writers."""
+        """Make the error for a writer that lost the race against another one."""
         return WriteConflictError(
             f"{self}: another writer has put a snapshot in place meanwhile",
             "Nothing of this one is in the store: run the same again.",
@@ -269,27 +276,28 @@ class Remote(ABC):
 
     @abstractmethod
     def _translate_errors(self, name: str = "") -> AbstractContextManager[None]:
-        """Context that turns errors of the client into errors on the file ``name``.
+        """Context manager: turn errors of the client library into errors that name the file
+        ``name``.
 
         Raises: FileNotFoundError, StoreError.
         """
 
     @abstractmethod
     def _file_size(self, name: str) -> int:
-        """Size of the file ``name`` in bytes."""
+        """Return the size of the file ``name`` in bytes."""
 
     def _read_parts(self, name: str, size: int) -> Iterator[bytes]:
-        """Content of the file ``name``, of ``size`` bytes, in parts."""
+        """Read the file ``name``, of ``size`` bytes, in pieces of bounded size."""
         for start in range(0, size, _PART):
             yield self._read_range(name, start, min(start + _PART, size))
 
     @abstractmethod
     def _read_range(self, name: str, start: int, end: int) -> bytes:
-        """Bytes ``start`` … ``end`` - 1 of the file ``name``."""
+        """Read the bytes ``start`` … ``end`` - 1 of the file ``name``."""
 
     @abstractmethod
     def _upload_file(self, name: str, file: Path) -> None:
-        """Upload ``file`` as the file ``name``, in one step."""
+        """Upload the local ``file`` as ``name``, in one step."""
 
     @abstractmethod
     def _delete_file(self, name: str) -> None:
@@ -301,8 +309,10 @@ class Remote(ABC):
 
     @abstractmethod
     def _swap_if_unchanged(self, name: str, text: str, stamp: str) -> bool:
-        """Replace ``name`` by ``text`` if its version stamp is ``stamp``; False if it is not."""
+        """Replace the file ``name`` by ``text`` if its version stamp still is ``stamp``; False if
+        it is another.
+        """
 
 
 class WriteConflictError(StoreError):
-    """Conflict of writers: another one has replaced the file."""
+    """Another writer has replaced the file in the meantime."""

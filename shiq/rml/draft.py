@@ -1,4 +1,4 @@
-"""First draft of a mapping, from the column names of tables and the names and labels of an
+"""Draft a YARRRML mapping: match the column names of tables with the names and labels of an
 ontology.
 
 The draft is YARRRML, since people edit it: one line per column, prefixes once, and room for
@@ -24,7 +24,7 @@ _KEYS = ("id", "iri", "uri", "key")
 
 @dataclass(frozen=True)
 class TableHead:
-    """A table to be mapped.
+    """Name and columns of a table that a draft shall map.
 
     file: its name in the mapping
     columns: its column names
@@ -37,7 +37,7 @@ class TableHead:
 
     @property
     def row_name(self) -> str:
-        """Name of a row: the file name in the singular."""
+        """Name of what one row describes: the file name in the singular."""
         words = _words_in(Path(self.file).name.partition(".")[0])
         return " ".join([*words[:-1], _singular_of(words[-1])]) if words else "row"
 
@@ -54,12 +54,12 @@ class TableHead:
 
 
 def draft_mapping(tables: Sequence[TableHead], ontology: Reading) -> str:
-    """Write a mapping of ``tables`` to the terms of ``ontology``, as YARRRML text."""
+    """Draft a mapping of ``tables`` to the terms of ``ontology``, as YARRRML text."""
     return "\n".join(_MappingDraft(tables, ontology).yarrrml_lines()) + "\n"
 
 
 class _MappingDraft:
-    """Writer of the first draft of a mapping."""
+    """Writer of the draft of a mapping: one entry per table, one line per column."""
 
     def __init__(self, tables: Sequence[TableHead], ontology: Reading) -> None:
         known = ontology.tbox.signature
@@ -78,7 +78,7 @@ class _MappingDraft:
         self.prefixes: dict[str, str] = {}
 
     def yarrrml_lines(self) -> list[str]:
-        """Lines of the mapping."""
+        """Write the draft of the whole mapping, as lines of YARRRML."""
         body = [line for table in self.tables for line in self._mapping_of_table(table)]
         return [
             "# A first mapping, to be looked through: 'd' begins the names of individuals; write your own namespace there.",
@@ -90,7 +90,7 @@ class _MappingDraft:
         ]
 
     def _mapping_of_table(self, table: TableHead) -> list[str]:
-        """Lines for one table."""
+        """Write the mapping of one table: source, subject template, class, and one line per column."""
         source = f"['{table.file}~jsonpath', '$']" if table.is_json else f"'{table.file}~csv'"
         subject = _yaml_scalar(self._iri_template(table.row_name, table.key_column))
         lines = [
@@ -115,7 +115,7 @@ class _MappingDraft:
         ]
 
     def _line_for_column(self, column: str) -> str:
-        """Lines for one column."""
+        """Write the predicate and object for one column, or a comment if no property matches it."""
         name = _normalise_name(column)
         for wanted in (name, *(name.removesuffix(f" {key}") for key in _KEYS)):
             if (iri := self.data.get(wanted)) is not None:
@@ -129,13 +129,16 @@ class _MappingDraft:
             if (iri := self.objects.get(wanted)) is not None or (
                 iri := self._property_with_range(wanted)
             ) is not None:
-                return f"- [{self._prefixed_name(iri)}, {_yaml_scalar(self._iri_template(self._name_of_target(wanted, iri), column) + '~iri')}]"
+                target = self._iri_template(self._name_of_target(wanted, iri), column)
+                return f"- [{self._prefixed_name(iri)}, {_yaml_scalar(target + '~iri')}]"
         return self._unmatched_comment(
             "column", column, "property", name, {**self.objects, **self.data}
         )
 
     def _property_with_range(self, name: str) -> str | None:
-        """The only property whose range is the class that a column is named after."""
+        """Find the property whose range is the class that ``name`` means; None if there is none or
+        several.
+        """
         cls = self.classes.get(name)
         found = [
             iri for iri, of_range in self.ranges.items() if cls is not None and of_range == cls
@@ -143,8 +146,8 @@ class _MappingDraft:
         return found[0] if len(found) == 1 else None
 
     def _name_of_target(self, name: str, iri: str) -> str:
-        """Name of the individuals in the range of a property: as in their own table, if there is
-        one.
+        """Return the name by which the individuals in the range of the property ``iri`` are made:
+        that of their own table, if there is one.
         """
         wanted = self.ranges.get(iri)
         named = [
@@ -155,19 +158,23 @@ class _MappingDraft:
         return named[0] if named else name
 
     def _iri_template(self, name: str, column: str) -> str:
-        """Template of the individuals of a table."""
+        """Write the IRI template of individuals: the name of their class and a reference to
+        ``column``.
+        """
         return f"d:{_hyphenate(name)}/{_column_reference(column)}"
 
     def _unmatched_comment(
         self, what: str, text: str, kind: str, name: str, known: Mapping[str, str]
     ) -> str:
-        """Comment on a column without a term, with the nearest one."""
+        """Write the comment for a table or column that no term matches, with the term of the
+        nearest name.
+        """
         near = difflib.get_close_matches(name, known, 1)
         hint = f"; the nearest is {self._prefixed_name(known[near[0]])}" if near else ""
         return f"# {what} {' '.join(text.split())!r}: no {kind} of the ontology has this name or label{hint}"
 
     def _prefixed_name(self, iri: str) -> str:
-        """Abbreviate ``iri`` with a prefix, which is added to those of the mapping."""
+        """Abbreviate ``iri`` by a prefix; a new prefix is added to the mapping."""
         at = max(iri.rfind("#"), iri.rfind("/"), iri.rfind(":")) + 1
         if iri[:at] == owl.XSD:
             return f"xsd:{iri[at:]}"
@@ -178,7 +185,7 @@ class _MappingDraft:
 
 
 def _datatype_by_property(axioms: Iterable[owl.Axiom]) -> dict[str, str]:
-    """The datatype of each property with a range."""
+    """Map each data property to the datatype of its range, if the ontology gives one."""
     ranges = [x for x in axioms if isinstance(x, owl.DataPropertyRange)]
     found = {}
     for x in ranges:
@@ -190,7 +197,7 @@ def _datatype_by_property(axioms: Iterable[owl.Axiom]) -> dict[str, str]:
 
 
 def _terms_by_name(iris: Iterable[str], labels: Mapping[str, str]) -> dict[str, str]:
-    """Terms by local name and label; ambiguous names are left out."""
+    """Map each normalised local name and label to its term; ambiguous names are left out."""
     found: dict[str, set[str]] = {}
     for iri in sorted(iris):
         local = iri[max(iri.rfind("#"), iri.rfind("/"), iri.rfind(":")) + 1 :]
@@ -202,7 +209,7 @@ def _terms_by_name(iris: Iterable[str], labels: Mapping[str, str]) -> dict[str, 
 
 
 def _words_in(text: str) -> list[str]:
-    """The words in a text, in lower case."""
+    """Split a name into its words, in lower case: at capitals, digits and punctuation."""
     return [word.lower() for word in _WORD.findall(text)]
 
 
@@ -212,7 +219,7 @@ def _normalise_name(text: str) -> str:
 
 
 def _singular_of(word: str) -> str:
-    """The singular of a noun."""
+    """Return the singular of an English noun, by its ending."""
     if word.endswith("ies"):
         return word[:-3] + "y"
     return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
@@ -224,10 +231,10 @@ def _hyphenate(name: str) -> str:
 
 
 def _column_reference(column: str) -> str:
-    """Reference to a column, with escapes."""
+    """Write a YARRRML reference to a column: ``$(name)``, with escapes."""
     return "$(" + re.sub(r"([\\)])", r"\\\1", column) + ")"
 
 
 def _yaml_scalar(text: str) -> str:
-    """Write a YAML scalar, quoted if it has special characters."""
+    """Write ``text`` as a YAML scalar, quoted if it has special characters."""
     return text if re.fullmatch(r"[\w$():/~.-]+", text) else "'" + text.replace("'", "''") + "'"

@@ -1,5 +1,5 @@
-"""Assign inputs to the logical sources of a mapping, before any row is read: tables in bulk, or a
-stream.
+"""Match input tables with the logical sources of a mapping, and check the mapping, before any row
+is read.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from shiq.inputs.sources import (
     table_kind,
     text_table_kind,
 )
-from shiq.rdf.tables import EveryColumn, table_files
+from shiq.rdf.tables import AllColumns, table_files
 from shiq.rdf.terms import COLUMNS
 from shiq.rdf.text_tables import json_records, read_header
 from shiq.rdf.triples import Rejects
@@ -41,7 +41,7 @@ from shiq.rml.tables import TableMapping, references_of
 def mapped_sources(
     sources: Sequence[object], mapping: str | Path | None, *, bare: bool = False
 ) -> list[object]:
-    """Attach the ``mapping`` to every source that is a table, except to tables of triples.
+    """Attach the ``mapping`` to every input that is a table, except to tables of triples.
 
     A table matches the logical source with its name or file name; else the only one of the mapping;
     else the only one all of whose columns it has.
@@ -99,7 +99,7 @@ def mapped_sources(
 
 
 def read_table_heads(names: Sequence[str], folder: Path) -> list[TableHead]:
-    """Names and columns of the tables in a mapping that will be saved in ``folder``.
+    """Read the names and columns of tables, for a mapping that will be saved in ``folder``.
 
     Raises: InputError; UsageError for a file that is no table.
     """
@@ -128,7 +128,7 @@ def read_table_heads(names: Sequence[str], folder: Path) -> list[TableHead]:
 
 
 def _table_source(source: object) -> TableSource | None:
-    """The table that a source is; None if it is none."""
+    """Return an input as a table; None if it is no table."""
     if isinstance(source, (str, os.PathLike)):
         name = os.fsdecode(os.fspath(source))
         if name.startswith(TABLE) or not (table_kind(name) or text_table_kind(name)):
@@ -138,7 +138,9 @@ def _table_source(source: object) -> TableSource | None:
 
 
 def columns_of(table: TableSource) -> list[str] | None:
-    """Column names of a table; None for JSON lines, whose records differ. Raises: InputError."""
+    """Return the column names of a table; None for JSON lines, whose records differ. Raises:
+    InputError.
+    """
     match table.kind:
         case TableKind.CSV | TableKind.TSV:
             return read_header(table)
@@ -148,7 +150,7 @@ def columns_of(table: TableSource) -> list[str] | None:
             from shiq.rdf.tables import open_parquet
 
             names: list[str] = []
-            for file in table_files(table, EveryColumn())[0]:
+            for file in table_files(table, AllColumns())[0]:
                 with open_parquet(file) as parquet:
                     names += (*parquet.schema_arrow.names, *file.values)
             return list(dict.fromkeys(names))
@@ -170,7 +172,7 @@ def columns_of(table: TableSource) -> list[str] | None:
 def _matching_source(
     table: TableSource, mapping: str | Path, every: Mapping[str, TriplesMap]
 ) -> str | None:
-    """Name of the logical source that matches ``table``; None for a table of triples.
+    """Find the name of the logical source that a table is; None for a table of triples.
 
     Raises: UsageError.
     """
@@ -199,7 +201,7 @@ def _matching_source(
 
 
 def _matches_source(table: TableSource, source: LogicalSource) -> bool:
-    """Decide whether a table is the one that a logical source names."""
+    """Decide whether a table is the file that a logical source names."""
     if table.name in (source.name, source.address):
         return True
     if isinstance(source.folder, str):
@@ -208,7 +210,7 @@ def _matches_source(table: TableSource, source: LogicalSource) -> bool:
 
 
 def _needed_columns(every: Mapping[str, TriplesMap], name: str) -> set[str]:
-    """The columns of a logical source that the mapping refers to."""
+    """Collect the columns of the logical source ``name`` that the mapping refers to."""
     return {
         str(path[0])
         for m in every.values()
@@ -218,18 +220,18 @@ def _needed_columns(every: Mapping[str, TriplesMap], name: str) -> set[str]:
 
 
 def _joins_of(triples_map: TriplesMap) -> Iterable[MappingJoin]:
-    """The joins of a triples map."""
+    """Yield the joins of a triples map."""
     return (value for _, value in triples_map.predicate_objects if isinstance(value, MappingJoin))
 
 
 def _is_join_parent(name: str, every: Mapping[str, TriplesMap]) -> bool:
-    """Decide whether a join needs the rows of a logical source."""
+    """Decide whether other triples maps join with the rows of the logical source ``name``."""
     parents = {join.parent for m in every.values() for join in _joins_of(m) if join.conditions}
     return any(every[parent].source.name == name for parent in parents if parent in every)
 
 
 def _joined_tables(mapping: str | Path, every: Mapping[str, TriplesMap]) -> dict[str, TableSource]:
-    """Tables in the folder of the mapping that joins need and no input replaces."""
+    """Find the tables that joins need, in the folder of the mapping; by name of the logical source."""
     found = {}
     for name, source in {m.source.name: m.source for m in every.values()}.items():
         if source.form == "sql" or not _is_join_parent(name, every):
@@ -244,7 +246,7 @@ def _joined_tables(mapping: str | Path, every: Mapping[str, TriplesMap]) -> dict
 
 
 def _check_terms(mapping: str | Path, every: Mapping[str, TriplesMap]) -> None:
-    """Check constants, classes, datatypes and language tags of a mapping. Raises: UsageError."""
+    """Check the constants, classes, datatypes and language tags of a mapping. Raises: UsageError."""
     for m in every.values():
         values = (
             m.subject,
@@ -276,7 +278,7 @@ def _check_terms(mapping: str | Path, every: Mapping[str, TriplesMap]) -> None:
 
 
 def _check_columns(table: TableSource, triples_map: TriplesMap, mapping: str | Path) -> None:
-    """Check that ``table`` has the columns that the mapping refers to. Raises: UsageError."""
+    """Check that ``table`` has the columns that a triples map refers to. Raises: UsageError."""
     form = triples_map.source.form
     if (form == "json") != (table.kind is TableKind.JSON_LINES) and form != "json":
         raise UsageError(
@@ -292,7 +294,7 @@ def _check_columns(table: TableSource, triples_map: TriplesMap, mapping: str | P
 def _missing_column_error(
     where: str, table: TableSource, column: Any, columns: Sequence[str]
 ) -> UsageError:
-    """Error: a table lacks a column, with the nearest one."""
+    """Error: a table lacks the column ``column``; names the nearest column."""
     from difflib import get_close_matches
 
     near = get_close_matches(str(column), columns, 1)
@@ -310,7 +312,9 @@ def _check_joins(
     tables: Mapping[str, TableSource],
     mapping: str | Path,
 ) -> None:
-    """Check that the joins of a triples map can be made. Raises: UsageError."""
+    """Check that the joins of a triples map have a parent, conditions and columns. Raises:
+    UsageError.
+    """
     for join in _joins_of(triples_map):
         where = f"{mapping}, line {join.line}"
         parent = every.get(join.parent)
@@ -348,7 +352,7 @@ def _check_joins(
 def compile_mapping(
     path: str | Path, stream: str | None, *, lenient: bool = False
 ) -> tuple[MappingProgram, list[str]]:
-    """Compile a mapping for a stream.
+    """Compile a mapping for a stream of records; its other sources are read at once.
 
     Args:
     stream: name of its logical source; None if the mapping has only one
@@ -385,6 +389,9 @@ def compile_mapping(
 
 
 def _drop_iterator(triples_map: TriplesMap) -> TriplesMap:
+    """Return a copy of the triples map without the iterator of its source, for rows that are
+    already selected.
+    """
     source = triples_map.source
     rows = LogicalSource(source.name, source.form, (), source.query, source.folder)
     return TriplesMap(
@@ -403,6 +410,9 @@ def _check_stream_join(
     maps: Mapping[str, TriplesMap],
     stream: str,
 ) -> None:
+    """Check that a join of ``child`` names a triples map, and never joins with the stream itself.
+    Raises: InputError.
+    """
     parent = maps.get(join.parent)
     if parent is None:
         raise InputError(

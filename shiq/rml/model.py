@@ -1,4 +1,4 @@
-"""Elements of an RML mapping: logical sources, term maps, joins and triples maps."""
+"""Data model of an RML mapping: logical sources, term maps, joins and triples maps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ReferencePath = tuple[str | int | None, ...]
 
 @dataclass(frozen=True)
 class LogicalSource:
-    """A source of rows.
+    """A source of rows, as the mapping names it: a file, a database query or a stream.
 
     name: path of a file, or name of a stream
     form: csv, json or sql
@@ -34,7 +34,7 @@ class LogicalSource:
 
     @property
     def address(self) -> str:
-        """Path or address of the file, unless an input replaces it."""
+        """Path or remote address of the file, unless an input replaces it."""
         return (
             f"{self.folder}/{self.name}"
             if isinstance(self.folder, str)
@@ -43,20 +43,20 @@ class LogicalSource:
 
     @property
     def path(self) -> Path:
-        """Local path of the file; a copy of a remote one. Raises: InputError."""
+        """Local path of the file; for a remote one the path of a copy. Raises: InputError."""
         return (
             local_path_of(self.address) if isinstance(self.folder, str) else self.folder / self.name
         )
 
 
 def folder_of(mapping: str) -> Path | str:
-    """Folder of the mapping file, the base of its relative paths."""
+    """Return the folder of the mapping file, against which its relative paths are resolved."""
     return mapping.rpartition("/")[0] if is_address(mapping) else Path(mapping).absolute().parent
 
 
 @dataclass(frozen=True)
 class TermMap:
-    """Rule that makes an RDF term of a row.
+    """Rule that makes an RDF term from a row: a constant, a reference or a template.
 
     kind: IRI, BlankNode or Literal
     parts: texts and references in turn, beginning with a text; a reference is a path
@@ -75,13 +75,14 @@ class TermMap:
 
     @property
     def references(self) -> tuple[ReferencePath, ...]:
-        """Paths that the term map refers to."""
+        """Paths of the columns or JSON members that the term map reads."""
         return tuple(part for part in self.parts if not isinstance(part, str))
 
 
 @dataclass(frozen=True)
 class MappingJoin:
-    """Join of a row with the rows of another triples map; its terms are their subjects.
+    """Join of a row with the rows of another triples map (the parent); its objects are their
+    subjects.
 
     parent: name of the other triples map
     conditions: pairs of a path of the child and a column of the parent, to be equal
@@ -95,7 +96,8 @@ class MappingJoin:
 
 @dataclass(frozen=True)
 class TriplesMap:
-    """Rule that makes triples of the rows of a source.
+    """Rule that makes triples from each row of a source: a subject, its classes, predicates and
+    objects.
 
     classes: IRIs of the types of the subject
     predicate_objects: pairs of predicate and object
@@ -122,16 +124,16 @@ _RESOURCE = re.compile(
 
 
 def is_resource(token: str) -> bool:
-    """Decide whether ``token`` is a well-formed absolute IRI or blank node."""
+    """Decide whether ``token`` is a well-formed absolute IRI in angle brackets, or a blank node."""
     return _RESOURCE.fullmatch(token) is not None
 
 
 class RepeatedMemberError(ValueError):
-    """A JSON object has the same member twice."""
+    """A JSON object has two members of the same name."""
 
 
 def require_unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """JSON object from its members. Raises: RepeatedMemberError."""
+    """Make a JSON object from its members. Raises: RepeatedMemberError."""
     if len(found := dict(pairs)) != len(pairs):
         names = [name for name, _ in pairs]
         raise RepeatedMemberError(
@@ -146,7 +148,9 @@ _STEP: Final = re.compile(
 
 
 def parse_reference(text: str, form: str = "json") -> ReferencePath:
-    """Parse a reference into a path; for CSV and databases it is a column. Raises: ValueError."""
+    """Parse a reference (JSONPath; or a column of CSV or a database) into a path. Raises:
+    ValueError.
+    """
     if form != "json":
         return (text,)
     rest, found = text.strip().removeprefix("$"), list[str | int | None]()

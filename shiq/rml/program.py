@@ -1,4 +1,4 @@
-"""Execution of mappings on single records: the statements of a record, without any table."""
+"""Run a mapping on single records: the N-Triples statements of a record, without any table."""
 
 from __future__ import annotations
 
@@ -36,11 +36,13 @@ _PLAIN: Final = re.compile(r"[A-Za-z0-9_.~-]*")
 
 
 class MissingValueError(ValueError):
-    """The record lacks a value that the mapping refers to, or has an unusable one."""
+    """Signal: the record lacks a value that the mapping refers to, or the value cannot become a
+    term.
+    """
 
 
 class JsonNumber(str):
-    """A JSON number, by its text."""
+    """A JSON number that keeps its text."""
 
 
 def parse_record(text: str | bytes) -> Any:
@@ -58,6 +60,7 @@ def parse_record(text: str | bytes) -> Any:
 
 
 def _refuse_constant(text: str) -> None:
+    """Refuse NaN and infinities, which JSON does not have. Raises: ValueError."""
     raise ValueError(f"{text} is no number of JSON")
 
 
@@ -79,7 +82,7 @@ def path_text(path: ReferencePath) -> str:
 
 
 def values_at(record: Any, path: ReferencePath) -> list[Any]:
-    """Values at ``path`` in a record, without null."""
+    """Return all values at ``path`` in a record, except null."""
     found = [record]
     for step in path:
         if step is None:
@@ -96,7 +99,7 @@ def values_at(record: Any, path: ReferencePath) -> list[Any]:
 
 
 def lexical_form(value: Any, path: ReferencePath) -> str:
-    """Lexical form of a value of JSON or of a typed column, at ``path``.
+    """Return the lexical form of a JSON value or typed cell; ``path`` names it in the error.
 
     Raises: MissingValueError for a value without one.
     """
@@ -118,16 +121,14 @@ def lexical_form(value: Any, path: ReferencePath) -> str:
 
 
 def _encode_for_iri(text: str) -> str:
-    """Encode a value for an IRI template: reserved characters as %XX, letters of all scripts
-    unchanged.
-    """
+    """Percent-encode a value for an IRI template; letters of all scripts stay unchanged."""
     if _PLAIN.fullmatch(text):
         return text
     return "".join(c if c.isalnum() or ord(c) > 159 else quote(c, safe="-._~") for c in text)
 
 
 def make_token(terms: TermMap, texts: Sequence[str], datatype: str = "") -> str:
-    """N-Triples token that a term map makes of the texts of its references. Raises:
+    """Make the N-Triples token of a term map, given the texts of its references. Raises:
     MissingValueError.
     """
     made = make_term(terms, texts, datatype)
@@ -141,7 +142,7 @@ def make_token(terms: TermMap, texts: Sequence[str], datatype: str = "") -> str:
 
 
 def make_term(terms: TermMap, texts: Sequence[str], datatype: str = "") -> str | owl.Literal:
-    """IRI, blank node or literal that a term map makes of the texts of its references.
+    """Make the IRI, blank node or literal of a term map, given the texts of its references.
 
     Raises: MissingValueError.
     """
@@ -168,7 +169,7 @@ def make_term(terms: TermMap, texts: Sequence[str], datatype: str = "") -> str |
 
 
 def natural_datatype(value: Any) -> str:
-    """Natural RDF datatype of a value of JSON or of a typed column; "" for a text."""
+    """Return the natural RDF datatype of a JSON value or typed cell; "" for a text."""
     if isinstance(value, JsonNumber):
         return owl.XSD + ("double" if any(c in value for c in ".eE") else "integer")
     return next((owl.XSD + name for kind, name in _NATURAL if isinstance(value, kind)), "")
@@ -189,7 +190,7 @@ _NATURAL: Final[Sequence[tuple[type, str]]] = (
 
 @dataclass
 class MappingProgram:
-    """The triples maps that one source feeds, ready to run on its records.
+    """The triples maps of one source, ready to run on its records.
 
     parents: triples maps by name, for joins
     lenient: whether a missing value makes no statement instead of an error
@@ -203,7 +204,7 @@ class MappingProgram:
     )
 
     def statements(self, record: Any) -> list[Statement]:
-        """Statements that the triples maps make of a record. Raises: MissingValueError."""
+        """Run the triples maps on a record, and return its statements. Raises: MissingValueError."""
         found: list[Statement] = []
         for triples_map in self.maps:
             for row in _iterated_rows(record, triples_map.source.iterator):
@@ -217,7 +218,7 @@ class MappingProgram:
         return found
 
     def load_joins(self) -> MappingProgram:
-        """This program with the parents of all joins already read."""
+        """Read the tables that the joins need, and return this program."""
         for join in (
             value
             for m in self.maps
@@ -228,6 +229,7 @@ class MappingProgram:
         return self
 
     def _object_tokens(self, value: TermMap | MappingJoin, row: Any) -> list[str]:
+        """Make the object tokens of a row: by a term map, or the subjects of the joined rows."""
         if isinstance(value, TermMap):
             return self._term_tokens(value, row)
         if not value.conditions:
@@ -237,6 +239,9 @@ class MappingProgram:
         )
 
     def _single_text(self, row: Any, path: ReferencePath) -> str:
+        """Return the first value of a row at ``path``, as text; U+0000 for a missing value in a
+        lenient program. Raises: MissingValueError.
+        """
         found = values_at(row, path)
         if not found and not self.lenient:
             raise MissingValueError(
@@ -245,6 +250,9 @@ class MappingProgram:
         return lexical_form(found[0], path) if found else "\0"
 
     def _term_tokens(self, terms: TermMap, row: Any) -> list[str]:
+        """Make all tokens of a term map for a row: one for each combination of its references'
+        values.
+        """
         if terms.constant:
             return [terms.constant]
         paths = [part for part in terms.parts if not isinstance(part, str)]
@@ -270,7 +278,7 @@ class MappingProgram:
         ]
 
     def parent_subjects(self, join: MappingJoin) -> dict[tuple[str, ...], list[str]]:
-        """Subjects of the parent of a join, by the values of its join columns."""
+        """Map the values of a join's columns to the subjects of the parent's rows that have them."""
         if join not in self._parent_subjects:
             parent, found = self.parents[join.parent], dict[tuple[str, ...], list[str]]()
             paths = [
@@ -287,8 +295,8 @@ class MappingProgram:
 
 
 def _iterated_rows(record: Any, iterator: ReferencePath) -> list[Any]:
-    """Rows of a record under an iterator. A record of a stream may be one member of the iterated
-    list.
+    """Return the rows that an iterator selects in a record. A stream's record may itself be one
+    element of the iterated list.
     """
     if iterator[:1] == (None,) and not isinstance(record, list):
         iterator = iterator[1:]
@@ -296,7 +304,7 @@ def _iterated_rows(record: Any, iterator: ReferencePath) -> list[Any]:
 
 
 def read_source_rows(source: LogicalSource) -> Iterator[Any]:
-    """Rows of the file of a logical source. Raises: InputError."""
+    """Yield the rows of the file or database query of a logical source. Raises: InputError."""
     path = source.path
     if not path.is_file():
         raise InputError(

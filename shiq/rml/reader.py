@@ -1,4 +1,5 @@
-"""Parser of RML in Turtle, old and new vocabulary. Unsupported constructs are refused by name.
+"""Parser of RML mappings in Turtle, in the old and the new vocabulary. Unsupported constructs are
+refused by name.
 
 Supported: logical sources in JSON (JSONPath with names, places and [*]), CSV and SQLite; subject,
     predicate and object maps by template, reference and constant; classes; term types; datatypes;
@@ -63,7 +64,7 @@ YAML: Final = (".yml", ".yaml")
 
 
 def read_mapping(path: str | Path) -> dict[str, TriplesMap]:
-    """Parse the triples maps of a file, by name.
+    """Parse the triples maps of a mapping file, by name.
 
     Raises: InputError; UsageError for unsupported or incomplete constructs.
     """
@@ -96,8 +97,8 @@ def read_mapping(path: str | Path) -> dict[str, TriplesMap]:
 
 
 def _is_triples_map(said: Mapping[str, list[Any]]) -> bool:
-    """Decide whether a node is a triples map: by its class, or by a property that only triples
-    maps have.
+    """Decide whether a node is a triples map: by its class, or by a property that only triples maps
+    have.
     """
     kinds = (_local_name(str(value)) for value in said.get(owl.RDF + "type", ()))
     return "TriplesMap" in kinds or not _TRIPLES_MAP.isdisjoint(map(_local_name, said))
@@ -112,7 +113,7 @@ def _local_name(iri: str) -> str:
 
 
 class _RmlReader:
-    """Parser of the nodes of a mapping.
+    """Parser of the nodes of an RML mapping.
 
     lines: line at which each node begins
     current_line: line of the current node, for messages
@@ -131,14 +132,15 @@ class _RmlReader:
         self.visited_nodes: set[str] = set()
 
     def _refusal(self, what: str) -> UsageError:
+        """Make the error that ``what``, at the current line of the mapping, is not supported."""
         return UsageError(
             f"{self.path}, line {self.current_line}: {what}",
             "docs/ENRICHMENT.md lists what of RML is known.",
         )
 
     def _visit_node(self, node: Any, *kinds: str) -> dict[str, list[Any]]:
-        """Properties of ``node`` by local name. Raises: UsageError for one that its kinds do not
-        have.
+        """Return the properties of ``node`` by local name. Raises: UsageError for a property that
+        nodes of these kinds do not have.
         """
         self.current_line = self.lines.get(str(node), self.current_line)
         self.visited_nodes.add(str(node))
@@ -154,6 +156,7 @@ class _RmlReader:
         return found
 
     def _single_value(self, said: Mapping[str, list[Any]], name: str, what: str) -> Any:
+        """Return the only value of a property, or None. Raises: UsageError for several values."""
         values = said.get(name, [])
         if len(values) > 1:
             raise self._refusal(f"{what} has {len(values)} values for {name}")
@@ -186,7 +189,7 @@ class _RmlReader:
         return TriplesMap(name, source, subject, tuple(sorted(map(str, classes))), pairs)
 
     def check_unvisited_nodes(self) -> None:
-        """Refuse nodes with RML properties that no triples map leads to. Raises: UsageError."""
+        """Refuse nodes with RML properties that belong to no triples map. Raises: UsageError."""
         for node, said in self.graph.items():
             if node not in self.visited_nodes and (
                 word := next((iri for iri in said if iri.startswith(_SPACES)), None)
@@ -195,9 +198,11 @@ class _RmlReader:
                 raise self._refusal(f"no triples map leads to {node}, which has <{word}>")
 
     def _is_new_vocabulary(self, name: str) -> bool:
+        """Decide whether a triples map uses the new RML vocabulary."""
         return any(iri.startswith(_NEW) for iri in self.graph[name])
 
     def _read_source(self, node: Any) -> LogicalSource:
+        """Parse a logical source. Raises: UsageError."""
         said = self._visit_node(node, "logical source")
         source, folder = (
             self._single_value(said, "source", "a logical source"),
@@ -247,6 +252,7 @@ class _RmlReader:
     def _read_predicate_objects(
         self, node: Any, is_new: bool
     ) -> Iterator[tuple[TermMap, TermMap | MappingJoin]]:
+        """Yield the (predicate, object) pairs of a predicate-object map. Raises: UsageError."""
         said = self._visit_node(node, "predicate-object map")
         predicates = [self._constant_term(value) for value in said.get("predicate", [])]
         predicates += [
@@ -262,6 +268,7 @@ class _RmlReader:
             yield from ((predicate, value) for value in objects)
 
     def _read_object(self, node: Any, is_new: bool) -> TermMap | MappingJoin:
+        """Parse an object map: a term map, or a join with another triples map. Raises: UsageError."""
         if not any(_local_name(iri) == "parentTriplesMap" for iri in self.graph.get(str(node), {})):
             return self._read_term(node, "", is_new)
         said = self._visit_node(node, "reference to a triples map")
@@ -278,6 +285,7 @@ class _RmlReader:
         return MappingJoin(parent, tuple(conditions), self.lines.get(str(node), 0))
 
     def _constant_term(self, value: Any) -> TermMap:
+        """Make the term map of a constant. Raises: UsageError for a blank node."""
         if isinstance(value, owl.Literal):
             return TermMap("Literal", constant=literal_text(value))
         if str(value).startswith("_:"):
@@ -285,6 +293,9 @@ class _RmlReader:
         return TermMap("IRI", constant=f"<{value}>")
 
     def _read_term(self, node: Any, usual: str, is_new: bool) -> TermMap:
+        """Parse a term map; ``usual`` is its term type unless it states one ("" for any). Raises:
+        UsageError.
+        """
         said = self._visit_node(node, "term map")
         ways = [name for name in ("template", "reference", "column", "constant") if name in said]
         if len(ways) != 1:
@@ -318,8 +329,8 @@ class _RmlReader:
         return TermMap(kind, parts, "", str(datatype or ""), tag, is_new, self.current_line)
 
     def _split_template(self, text: str) -> tuple[str | ReferencePath, ...]:
-        """Split the template "a{x}b" into text, reference, text. Literal braces are escaped by a
-        backslash.
+        """Split the template "a{x}b" into text, reference, text. A backslash escapes a literal
+        brace.
         """
         found: list[str | ReferencePath] = []
         for i, piece in enumerate(re.split(r"(?<!\\)\{((?:\\.|[^{}\\])*)\}", text)):
@@ -328,6 +339,7 @@ class _RmlReader:
         return tuple(found[:-1] if found[-1] == "" else found)
 
     def _read_reference(self, text: str) -> ReferencePath:
+        """Parse a reference into a path, in the form of the current source. Raises: UsageError."""
         try:
             return parse_reference(text, self.form)
         except ValueError as error:

@@ -1,4 +1,4 @@
-"""Read tables by a mapping: blocks of rows become triples with their row and column.
+"""Read tables by a mapping: blocks of rows become triples, each with its row number and columns.
 
 Terms are made column by column, and repeated values are looked up. `MappingProgram` makes the same
 triples row by row; tests compare the two.
@@ -45,7 +45,7 @@ Ids: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True)
 class TableMapping:
-    """The mapping of a table.
+    """The mapping of one input table: the triples maps that read it, and the tables that they join.
 
     file: of the mapping
     maps: triples maps that the table feeds
@@ -62,7 +62,7 @@ class TableMapping:
 
     @property
     def is_without_joins(self) -> bool:
-        """Whether no triples map joins with another table."""
+        """Whether no triples map joins with another table by a condition."""
         return not any(
             isinstance(value, MappingJoin) and value.conditions
             for m in self.maps
@@ -70,7 +70,9 @@ class TableMapping:
         )
 
     def drop_tables(self) -> TableMapping:
-        """This mapping without its table of sources, for one without joins."""
+        """Return this mapping without the tables for joins, so that it can be sent to other
+        processes.
+        """
         return replace(self, tables={})
 
 
@@ -86,8 +88,8 @@ class RowBlock:
     records: Sequence[Any] | None = None
 
     def expand_records(self, iterator: ReferencePath, rejects: Rejects) -> RowBlock:
-        """Expand each record to the rows at ``iterator``. A value that has no such parts is
-        rejected.
+        """Expand each JSON record to the rows that ``iterator`` selects. Records without such parts
+        are recorded in ``rejects``.
         """
         if self.records is None:
             return self
@@ -103,14 +105,16 @@ class RowBlock:
         return RowBlock(lines, records=rows)
 
     def text_column(self, paths: Sequence[ReferencePath]) -> Sequence[str | None] | None:
-        """The single column of ``paths`` if it has only texts; else None."""
+        """Return the column that ``paths`` refer to, if it is a single column of texts; else None."""
         if self.records is not None or len(paths) != 1 or len(paths[0]) != 1:
             return None
         column = self.columns[str(paths[0][0])]
         return column if {*map(type, column)} <= {str, type(None)} else None
 
-    def cells(self, path: ReferencePath) -> list[tuple[Cell, ...]]:
-        """Values of each row at ``path``; an empty value gives none."""
+    def values_at(self, path: ReferencePath) -> list[tuple[Cell, ...]]:
+        """Return the values of each row at ``path``, as (text, datatype); an empty value gives
+        none.
+        """
         if self.records is not None:
             return [
                 tuple(
@@ -138,8 +142,8 @@ class RowBlock:
 
 
 def _values_or_placeholders(record: Any, path: ReferencePath) -> list[Any]:
-    """Values at ``path`` as of `values_at`; a placeholder for each value without parts of the next
-    kind.
+    """Return the values at ``path`` as `values_at` does, with a placeholder where a value has no
+    such part.
     """
     if len(path) == 1 and isinstance(record, dict) and isinstance(path[0], str):
         return [] if (value := record.get(path[0])) is None else [value]
@@ -173,7 +177,7 @@ def _values_or_placeholders(record: Any, path: ReferencePath) -> list[Any]:
 
 
 def _text_of_value(value: Any, path: ReferencePath) -> Cell:
-    """Text and datatype of a value; None and the reason if it has no text."""
+    """Return text and datatype of a value; None and the reason if it has no text."""
     if isinstance(value, UnreadableValue):
         return None, value.reason
     try:
@@ -183,7 +187,7 @@ def _text_of_value(value: Any, path: ReferencePath) -> Cell:
 
 
 def row_blocks(source: TableSource, wanted: Sequence[str], rejects: Rejects) -> Iterator[RowBlock]:
-    """Read a table in blocks, with the columns ``wanted``. Raises: InputError."""
+    """Read a table in blocks of rows, with the columns ``wanted``. Raises: InputError."""
     if source.kind is TableKind.JSON_LINES:
         yield from (
             RowBlock(lines, records=found)
@@ -195,12 +199,14 @@ def row_blocks(source: TableSource, wanted: Sequence[str], rejects: Rejects) -> 
 
 
 def referenced_columns(maps: Sequence[TriplesMap]) -> list[str]:
-    """Columns that triples maps of one table refer to."""
+    """List the columns that the triples maps of one table refer to."""
     return list(dict.fromkeys(str(path[0]) for m in maps for path, _ in references_of(m)))
 
 
 def references_of(triples_map: TriplesMap) -> Iterator[tuple[ReferencePath, int]]:
-    """References of a triples map with their line in the mapping; of a join, those of the child."""
+    """Yield the references (paths) of a triples map, each with its line in the mapping. Of a join:
+    those of the child.
+    """
     for value in (triples_map.subject, *chain.from_iterable(triples_map.predicate_objects)):
         paths = (
             value.references
@@ -217,7 +223,8 @@ def read_mapped(
     rejects: Rejects,
     progress: Callable[[str, int], None] | None = None,
 ) -> tuple[Leftover, ...]:
-    """Read a table into ``triples`` by its mapping. Malformed rows and values become ``rejects``.
+    """Read a table into ``triples`` by its mapping. Malformed rows and values are recorded in
+    ``rejects``.
 
     Returns: the other leftovers. Raises: InputError.
     """
@@ -242,7 +249,7 @@ def read_blocks(
     scope: str,
     rejects: Rejects,
 ) -> None:
-    """Read blocks of the table ``name`` into ``triples`` by a mapping without joins."""
+    """Read blocks of rows of the table ``name`` into ``triples``, by a mapping without joins."""
     reader = _MappedTableReader(
         TableSource(name, TableKind.ARROW, None), mapping, triples, scope, rejects
     )
@@ -252,7 +259,7 @@ def read_blocks(
 
 
 class _MappedTableReader:
-    """Converter of the rows of one table into triples."""
+    """Converter of the rows of one table to triples, by its mapping."""
 
     def __init__(
         self,
@@ -281,7 +288,7 @@ class _MappedTableReader:
 
     @cached_property
     def _is_ill_typed(self) -> Callable[[owl.Literal], bool]:
-        """The test whether a literal is ill-typed."""
+        """Test for ill-typed literals."""
         return DataTheory().is_ill_typed
 
     def add_block(self, block: RowBlock) -> None:
@@ -314,7 +321,9 @@ class _MappedTableReader:
         values: Sequence[Ids],
         columns: str,
     ) -> None:
-        """Add the triples of rows by the ids of their terms."""
+        """Add the triples of rows, given the term ids of subjects, predicates and objects of each
+        row.
+        """
         made = self.triples
         made.begin_columns(columns)
         if all(max(map(len, ids), default=0) <= 1 for ids in (subjects, names, values)):
@@ -334,7 +343,9 @@ class _MappedTableReader:
     # --- terms ------------------------------------------------------------------------------------
 
     def _term_ids(self, terms: TermMap, rows: RowBlock, rejects: Rejects) -> list[Ids]:
-        """Term ids that a term map makes of each row. Values without a term become ``rejects``."""
+        """Return the ids of the terms that a term map makes for each row. Values without a term are
+        recorded in ``rejects``.
+        """
         if terms.constant:
             return [(self._constant_id(terms.constant),)] * len(rows.lines)
         known, wrong = (
@@ -348,7 +359,7 @@ class _MappedTableReader:
         if column is not None:
             return self._term_ids_of_texts(terms, column, rows, rejects)
         found = []
-        columns = [rows.cells(path) for path in terms.references]
+        columns = [rows.values_at(path) for path in terms.references]
         for row, cells in enumerate(zip(*columns) if columns else [()] * len(rows.lines)):
             ids = known.get(cells)
             if ids is None:
@@ -364,7 +375,9 @@ class _MappedTableReader:
     def _term_ids_of_texts(
         self, terms: TermMap, column: Sequence[str | None], rows: RowBlock, rejects: Rejects
     ) -> list[Ids]:
-        """Term ids that a term map makes of one column of texts, each distinct text once."""
+        """Return the ids of the terms that a term map makes for each text of a column; each
+        distinct text is converted once.
+        """
         known, wrong = self._ids_by_text.setdefault(terms, ({}, {}))
         if len(known) > _REMEMBERED:
             known.clear()
@@ -389,7 +402,9 @@ class _MappedTableReader:
         cells: tuple[tuple[Cell, ...], ...],
         wrong: dict[tuple[tuple[Cell, ...], ...], str],
     ) -> Ids:
-        """Make the terms of one row from its cells; values without a term go to ``wrong``."""
+        """Make the terms of one row from its cells; a reason why there is none is stored in
+        ``wrong``.
+        """
         by_itself = (
             terms.has_natural_datatype
             and len(cells) == 1
@@ -408,7 +423,7 @@ class _MappedTableReader:
         return tuple(found)
 
     def _checked_id(self, value: str | owl.Literal) -> int:
-        """Id of a term. Raises: ValueError for one that data may not contain."""
+        """Return the id of a term. Raises: ValueError for a term that data may not contain."""
         if isinstance(value, owl.Literal):
             if (
                 value.datatype != owl.XSD + "string"
@@ -429,7 +444,7 @@ class _MappedTableReader:
         return self.triples.id_of(value)
 
     def _constant_id(self, token: str) -> int:
-        """Id of a constant term."""
+        """Return the id of a constant, given as N-Triples token."""
         if token.startswith("<"):
             return self.triples.id_of(token[1:-1])
         value = next(
@@ -444,7 +459,7 @@ class _MappedTableReader:
     def _object_ids(
         self, value: TermMap | MappingJoin, rows: RowBlock, subjects: Sequence[Ids]
     ) -> list[Ids]:
-        """Ids of the objects of each row, by a term map or a join."""
+        """Return the ids of the objects of each row, by a term map or a join."""
         if isinstance(value, TermMap):
             return self._term_ids(value, rows, self.rejects)
         if not value.conditions:
@@ -453,7 +468,7 @@ class _MappedTableReader:
                 self.mapping.all_maps[value.parent].subject, rows, Rejects(self.source.name)
             )
         partners = self._subjects_by_key(value)
-        keys = [rows.cells(child) for child, _ in value.conditions]
+        keys = [rows.values_at(child) for child, _ in value.conditions]
         found: list[Ids] = []
         for row, cells in enumerate(zip(*keys)):
             wanted = self._join_keys(cells, _columns_text(value), rows.lines[row], self.rejects)
@@ -469,7 +484,7 @@ class _MappedTableReader:
     def _join_keys(
         cells: Sequence[tuple[Cell, ...]], columns: str, line: int, rejects: Rejects
     ) -> list[tuple[str, ...]]:
-        """Join keys of a row: each combination of its values. A value without a text joins nothing."""
+        """Return the join keys of a row: each combination of the values in its join columns."""
         for why in dict.fromkeys(why for values in cells for text, why in values if text is None):
             rejects.add(f"column {columns}: no row is joined by it: {why}", line)
         return list(
@@ -477,7 +492,7 @@ class _MappedTableReader:
         )
 
     def _subjects_by_key(self, join: MappingJoin) -> Mapping[tuple[str, ...], Ids]:
-        """Subjects of the parent of a join, by the values of its join columns."""
+        """Map the values of a join's columns to the subjects (term ids) of the parent's rows."""
         if join not in self._partners:
             parent = self.mapping.all_maps[join.parent]
             table = self.mapping.tables.get(parent.source.name)
@@ -502,7 +517,9 @@ class _MappedTableReader:
             for block in blocks:
                 rows = block.expand_records(parent.source.iterator, rejects)
                 ids = self._term_ids(parent.subject, rows, rejects)
-                for line, ids_of_row, cells in zip(rows.lines, ids, zip(*map(rows.cells, paths))):
+                for line, ids_of_row, cells in zip(
+                    rows.lines, ids, zip(*map(rows.values_at, paths))
+                ):
                     for key in self._join_keys(cells, columns, line, wrong) if ids_of_row else ():
                         found[key] = (*found.get(key, ()), *ids_of_row)
             self._partners[join] = found
@@ -511,12 +528,14 @@ class _MappedTableReader:
     # --- what is told at the end ------------------------------------------------------------------
 
     def _note_paths_with_values(self, triples_map: TriplesMap, rows: RowBlock) -> None:
-        """Note the paths that have values in some row."""
+        """Record which paths of a triples map have a value in some row."""
         unseen = {path for path, _ in references_of(triples_map)} - self._paths_with_values
-        self._paths_with_values |= {path for path in unseen if any(rows.cells(path))}
+        self._paths_with_values |= {path for path in unseen if any(rows.values_at(path))}
 
     def leftovers(self) -> Iterator[Leftover]:
-        """Leftovers of rows that are well-formed but give no triple."""
+        """Report rows that are well-formed but give no triple: join keys without a match, and JSON
+        paths that no record has.
+        """
         name = self.source.name
         yield from chain.from_iterable(rejects.leftovers() for rejects in self._side_rejects)
         for join, (line, count) in self._unmatched_joins.items():
@@ -539,7 +558,7 @@ class _MappedTableReader:
 
 
 def _rdf_text(cell: Cell) -> str:
-    """Text of a cell. Raises: ValueError for a value that RDF cannot express."""
+    """Return the text of a cell. Raises: ValueError for a value that RDF cannot express."""
     text, why = cell
     if text is None:
         raise ValueError(why)
@@ -549,7 +568,7 @@ def _rdf_text(cell: Cell) -> str:
 
 
 def _database_block(parent: TriplesMap, wanted: Sequence[str]) -> Iterator[RowBlock]:
-    """Read the rows of a database as one block."""
+    """Read the rows of a join parent's database query as one block."""
     rows = list(read_source_rows(parent.source))
     yield RowBlock(
         range(1, len(rows) + 1), {name: [row.get(name) for row in rows] for name in wanted}
@@ -557,7 +576,7 @@ def _database_block(parent: TriplesMap, wanted: Sequence[str]) -> Iterator[RowBl
 
 
 def _columns_text(value: TermMap | MappingJoin) -> str:
-    """Columns that a term map or join reads, as text."""
+    """List the columns that a term map or join reads, as text."""
     paths = (
         value.references
         if isinstance(value, TermMap)
@@ -567,5 +586,5 @@ def _columns_text(value: TermMap | MappingJoin) -> str:
 
 
 def _path_label(path: ReferencePath) -> str:
-    """Name of a path in messages: a column by its name."""
+    """Return the name of a path for messages; a column is called by its name."""
     return str(path[0]) if len(path) == 1 else path_text(path)

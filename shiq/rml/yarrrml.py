@@ -1,4 +1,4 @@
-"""Parse YARRRML, mappings in YAML. Unsupported constructs are refused by name and line.
+"""Parser of YARRRML, RML mappings in YAML. Unsupported constructs are refused by name and line.
 
 Supported: prefixes; base; sources (CSV, JSONPath); subjects, predicates and objects by template and
     reference; datatypes; language tags; ``~iri``; joins by equality.
@@ -31,7 +31,7 @@ from shiq.rml.model import (
 
 
 def _names_by_abbreviation(**names: str) -> dict[str, str]:
-    """Long name of each of the abbreviations in ``names``."""
+    """Map each abbreviation of YARRRML to the full name, given the abbreviations of each full name."""
     return {name: long for long, of_it in names.items() for name in of_it.split()}
 
 
@@ -74,7 +74,7 @@ _EQUAL: Final = re.compile(r"equal\(\s*str1\s*=\s*(\$\(.*?\))\s*,\s*str2\s*=\s*(
 
 
 def read_yarrrml(path: str) -> dict[str, TriplesMap]:
-    """Parse the triples maps of a file, by name.
+    """Parse the triples maps of a YARRRML file, by name.
 
     Raises: InputError; UsageError for unsupported or incomplete constructs; OperationalError if no
         YAML parser is installed.
@@ -99,7 +99,7 @@ def read_yarrrml(path: str) -> dict[str, TriplesMap]:
 
 
 class _YarrrmlReader:
-    """Parser of the nodes of a mapping. A node is one of the YAML parser."""
+    """Parser of a YARRRML document, over the nodes of the YAML parser."""
 
     def __init__(self, path: str, root: Any) -> None:
         self.path, self.form = path, "csv"
@@ -115,7 +115,7 @@ class _YarrrmlReader:
         }
 
     def _refusal(self, node: Any, what: str) -> UsageError:
-        """Error: a part of the mapping is not supported, with its line."""
+        """Make the error that a part of the mapping is not supported, with its line."""
         line = f", line {node.start_mark.line + 1}" if node is not None else ""
         return UsageError(
             f"{self.path}{line}: {what}",
@@ -125,19 +125,19 @@ class _YarrrmlReader:
     # --- nodes ------------------------------------------------------------------------------------
 
     def _scalar_text(self, node: Any) -> str:
-        """The text of a scalar node. Raises: UsageError for other nodes."""
+        """Return the text of a scalar node. Raises: UsageError for other nodes."""
         if node is None or node.id != "scalar":
             raise self._refusal(node, "a text is needed here")
         return str(node.value)
 
     def _list_items(self, node: Any) -> list[Any]:
-        """Members of a list; a node that is no list is its own only member."""
+        """Return the members of a list; a node that is no list counts as a list of one."""
         if node.id == "sequence" and not node.value:
             raise self._refusal(node, "a list with nothing in it")
         return list(node.value) if node.id == "sequence" else [node]
 
     def _named_members(self, node: Any, what: str) -> Sequence[tuple[Any, Any]]:
-        """Names and values of a mapping node. Raises: UsageError."""
+        """Return the keys and values of a YAML mapping node. Raises: UsageError."""
         if node is None:
             return ()
         if node.id != "mapping":
@@ -149,7 +149,9 @@ class _YarrrmlReader:
         return [(key, value) for key, value in node.value]
 
     def _known_members(self, node: Any, known: Mapping[str, str], what: str) -> dict[str, Any]:
-        """Members of a mapping node, by long names."""
+        """Return the members of a YAML mapping node by full names. Raises: UsageError for unknown
+        ones.
+        """
         found: dict[str, Any] = {}
         for key, value in self._named_members(node, what) if node is not None else ():
             name = known.get(self._scalar_text(key))
@@ -165,7 +167,7 @@ class _YarrrmlReader:
     # --- triples maps -----------------------------------------------------------------------------
 
     def triples_maps(self) -> dict[str, TriplesMap]:
-        """All triples maps by name."""
+        """Parse all triples maps, by name."""
         found: dict[str, TriplesMap] = {}
         mappings = self._named_members(self.top.get("mappings"), "mappings")
         if not mappings:
@@ -248,7 +250,7 @@ class _YarrrmlReader:
         return LogicalSource(access, self.form, steps, "", folder_of(self.path))
 
     def _predicate_object_pairs(self, node: Any) -> Iterator[tuple[TermMap, TermMap | MappingJoin]]:
-        """Read predicates and objects."""
+        """Parse the predicates and objects of a triples map, as pairs."""
         for pair in self._list_items(node) if node is not None else ():
             if pair.id == "mapping":
                 said = self._known_members(pair, _PAIR, "a predicate-object pair")
@@ -307,7 +309,7 @@ class _YarrrmlReader:
         )
 
     def _term_kind(self, said: Mapping[str, Any]) -> str:
-        """The kind of term that a node states; "" if none."""
+        """Return the kind of term (IRI, literal) that a node states; "" if none."""
         if "type" not in said:
             return ""
         kind = _KINDS.get(self._scalar_text(said["type"]))
@@ -319,7 +321,7 @@ class _YarrrmlReader:
         return kind
 
     def _read_condition(self, node: Any) -> tuple[ReferencePath, str]:
-        """Path of the child and reference of the parent in an equality condition."""
+        """Parse the equality condition of a join: path in the child, and reference in the parent."""
         if node.id == "scalar":
             match = _EQUAL.fullmatch(node.value)
             ends = list(match.groups()) if match else []
@@ -349,7 +351,9 @@ class _YarrrmlReader:
         return self._read_reference(references[0], node), references[1]
 
     def _read_parameter(self, node: Any) -> tuple[str, str]:
-        """Name and value of a parameter: str1 belongs to the child, str2 to the parent."""
+        """Parse a parameter of a join condition, as (name, value): str1 is of the child, str2 of
+        the parent.
+        """
         name, text, *side = (
             [self._scalar_text(x) for x in node.value]
             if node.id == "sequence" and len(node.value) > 1
@@ -450,7 +454,7 @@ class _YarrrmlReader:
         )
 
     def _read_reference(self, text: str, node: Any) -> ReferencePath:
-        """Read the path of a reference. Raises: UsageError."""
+        """Parse a reference into a path. Raises: UsageError."""
         try:
             return parse_reference(text, self.form)
         except ValueError as error:

@@ -42,7 +42,7 @@ _ONTOLOGIES: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, eq=False)
 class VocabularyTable:
-    """Terms and axioms of one well-known vocabulary.
+    """Terms and axioms of one well-known vocabulary, such as SKOS or FOAF.
 
     version: version or date by its authors
     source: file that the table was made from
@@ -75,13 +75,13 @@ class VocabularyTable:
 
     @property
     def file_name(self) -> str:
-        """Source name of the table in messages."""
+        """Name of the table in messages, in place of a file."""
         return f"shiq's table of {self.label}"
 
 
 @cache
 def load_table(name: str) -> VocabularyTable:
-    """Load the table ``name``, one of `NAMES`."""
+    """Load the table of the vocabulary ``name``, one of `NAMES`."""
     raw: dict[str, Any] = json.loads(get_data(__name__, f"{name}.json") or b"")
     first = _INDEX[name]["namespaces"][0]
     kinds = {
@@ -105,14 +105,16 @@ def load_table(name: str) -> VocabularyTable:
 
 
 def kind_of(iri: str) -> str:
-    """Kind of a term of a known vocabulary; "" for any other term."""
+    """Return the kind (class, object, data, …) of a term of a well-known vocabulary; "" for any
+    other term.
+    """
     name = _NAMESPACES.get(iri[: max(iri.rfind("#"), iri.rfind("/")) + 1])
     return load_table(name).kinds.get(iri, "") if name else ""
 
 
 def table_for_import(imported: str) -> VocabularyTable | None:
-    """Find the table of the vocabulary imported as ``imported``; None if there is none or the
-    version differs.
+    """Find the table of the vocabulary with the ontology IRI ``imported``; None if there is none or
+    the version differs.
 
     W3C serves each of its documents by https too.
     """
@@ -124,7 +126,7 @@ def table_for_import(imported: str) -> VocabularyTable | None:
 
 @dataclass(frozen=True)
 class VocabularyChoice:
-    """Selection of the vocabulary tables that count.
+    """The user's choice of vocabulary tables.
 
     imported_tables: tables whose axioms count as if imported
     is_enabled: whether tables count at all
@@ -134,26 +136,30 @@ class VocabularyChoice:
     is_enabled: bool = True
 
     def kind_of(self, iri: str) -> str:
-        """Kind of a term in a known vocabulary; "" if no table counts."""
+        """Return the kind of a term in a well-known vocabulary; "" for other terms, or if tables
+        are disabled.
+        """
         return kind_of(iri) if self.is_enabled else ""
 
     def kinds_in(self, namespace: str) -> Mapping[str, str]:
-        """Kinds of the known terms in a namespace; empty if no table counts."""
+        """Return the kinds of the known terms in a namespace; empty if tables are disabled."""
         name = _NAMESPACES.get(namespace) if self.is_enabled else None
         return load_table(name).kinds if name else {}
 
     def table_for_import(self, imported: str) -> VocabularyTable | None:
-        """Find the table of the vocabulary imported as ``imported``; None if no table counts."""
+        """Find the table of the vocabulary imported as ``imported``; None if there is none or
+        tables are disabled.
+        """
         return table_for_import(imported) if self.is_enabled else None
 
     @property
-    def imports(self) -> tuple[str, ...]:
-        """Ontology IRIs of the tables in ``named``."""
+    def ontology_iris(self) -> tuple[str, ...]:
+        """Ontology IRIs of the chosen tables, whose axioms count as imported."""
         return tuple(load_table(name).ontologies[0] for name in self.imported_tables)
 
 
 def choose_tables(names: Sequence[str]) -> VocabularyChoice:
-    """Parse the names of tables, or "none" alone, into a choice. Raises: UsageError.
+    """Parse the names of vocabulary tables, or "none" alone, into a choice. Raises: UsageError.
 
     >>> choose(["skos"]).imports, choose(["none"]).kind_of("http://xmlns.com/foaf/0.1/name")
     (('http://www.w3.org/2004/02/skos/core',), '')

@@ -41,10 +41,10 @@ def _pass_over(self: Any, kind: str, frame: Any) -> None:
     ("owner", "name", "fault", "compare"),
     [
         (turtle._NameContext, "drop_binding", _kept, compare_turtle),
-        (grammar.Grammar, "_language", lambda self, tag: "en", compare_xml),
-        (grammar.Grammar, "_apply_parse_type", _pass_over, compare_xml),
+        (grammar.RdfXmlGrammar, "_language", lambda self, tag: "en", compare_xml),
+        (grammar.RdfXmlGrammar, "_apply_parse_type", _pass_over, compare_xml),
         (
-            grammar.Grammar,
+            grammar.RdfXmlGrammar,
             "_resolve_id",
             lambda self, name, base: self._resolve_iri("#" + name, base),
             compare_xml,
