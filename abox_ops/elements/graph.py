@@ -26,7 +26,7 @@ from shiq.columns.arrays import (
     Ints,
     concatenate_ranges,
     extend_column,
-    positions,
+    insertion_points,
     unique,
 )
 from shiq.columns.rows import DIFFERENT, SAME
@@ -134,7 +134,7 @@ class KeyNumbers:
         """Look up the element number of each key; -1 where it has none."""
         if not len(self._keys):
             return np.full(len(keys), -1, np.int64)
-        at = np.minimum(positions(self._keys, keys), len(self._keys) - 1)
+        at = np.minimum(insertion_points(self._keys, keys), len(self._keys) - 1)
         return np.where(self._keys[at] == keys, self._numbers[at], -1)
 
     def add(self, keys: Ints, numbers: Ints) -> None:

@@ -1,5 +1,5 @@
-"""Rows of an ABox: the table of each assertion, numbers of class and property names, term hashes,
-selection by name, and the test for literals that are legal values of xsd:string.
+"""Tables of the assertions of an ABox: their rows, numbers of names, hashes of terms, and selection
+by name.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ NODES = ("node", "neighbour", "element", "member", "group")
 
 
 def abox_rows(abox: ABox, node: Ints, literal: Ints) -> dict[str, Columns]:
-    """Rows of ``abox`` without complex assertions, by table.
+    """Make the table rows of all assertions of ``abox``, except complex ones (on class expressions,
+    negative), by table name.
 
     Names stay texts; ``node`` and ``literal`` give the numbers of individuals and literals.
     """
@@ -76,7 +77,7 @@ def abox_rows(abox: ABox, node: Ints, literal: Ints) -> dict[str, Columns]:
 
 
 def assertion_count(tables: Mapping[str, Mapping[str, Column]]) -> int:
-    """Number of assertions of which ``tables`` have the rows, by table."""
+    """Count the assertions whose rows are in ``tables``, given by table name."""
     sizes = {name: len(columns["node"]) for name, columns in tables.items()}
     halves = sizes["half_edges"] + sizes["pairs"]
     complex_ = len(unique(tables["complex"]["ordinal"]))
@@ -84,8 +85,8 @@ def assertion_count(tables: Mapping[str, Mapping[str, Column]]) -> int:
 
 
 def half_edge_rows(subject: Ints, name: str, code: Ints, object: Ints) -> Columns:
-    """Half edges of role assertions: one row from the subject with ``code``, one from the object
-    with ``code`` + 1.
+    """Make the half edges of role assertions: a row at the subject with the role's ``code``, one at
+    the object with ``code`` + 1.
     """
     return {
         "node": np.concatenate([subject, object]),
@@ -97,8 +98,8 @@ def half_edge_rows(subject: Ints, name: str, code: Ints, object: Ints) -> Column
 def complex_rows(
     assertions: Sequence[Assertion], node: Mapping[str, int], first: int = 0
 ) -> Columns:
-    """Rows of complex assertions, one for each individual in each assertion; ordinals begin at
-    ``first``.
+    """Make the rows of complex assertions: one for each individual in each assertion. Ordinals
+    begin at ``first``.
     """
     rows = [
         (node[i], first + k)
@@ -110,12 +111,14 @@ def complex_rows(
 
 
 def individual_positions(abox: ABox) -> dict[str, int]:
-    """Position of each individual of ``abox`` by term; empty if ``abox`` has no complex assertion."""
+    """Map each individual of ``abox`` to its position. Empty if ``abox`` has no complex assertion,
+    since only these need it.
+    """
     return {term: i for i, term in enumerate(abox.individuals)} if abox.complex else {}
 
 
 def used_individuals(abox: ABox) -> Ints:
-    """Positions of the individuals that occur in assertions of ``abox``, ascending."""
+    """Return the positions of the individuals that occur in assertions of ``abox``, ascending."""
     where = individual_positions(abox)
     used = np.zeros(len(abox.individuals), np.bool_)
     unequal = abox.different
@@ -137,7 +140,7 @@ def used_individuals(abox: ABox) -> Ints:
 
 @dataclass
 class NameNumbering:
-    """Numbers of class and property names. A role is twice the number of its property, plus 1 for
+    """Numbering of class and property names. A role's number is twice its property's, plus 1 for
     the inverse.
     """
 
@@ -146,15 +149,15 @@ class NameNumbering:
     data_properties: Interner[str] = field(default_factory=Interner)
 
     def counts(self) -> tuple[int, ...]:
-        """Number of classes, object properties and data properties."""
+        """Return the numbers of classes, object properties and data properties."""
         return len(self.classes), len(self.object_properties), len(self.data_properties)
 
     def texts(self) -> tuple[list[str], ...]:
-        """Texts of classes, object properties and data properties, by number."""
+        """Return the names of classes, object properties and data properties, by number."""
         return self.classes.values, self.object_properties.values, self.data_properties.values
 
     def copy(self) -> NameNumbering:
-        """Copy all three numberings, so that the copy can grow by itself."""
+        """Copy the numbering, so that the copy can grow by itself."""
         return NameNumbering(
             self.classes.copy(), self.object_properties.copy(), self.data_properties.copy()
         )
@@ -190,8 +193,8 @@ def literal_key(literals: Iterable[Literal]) -> Ints:
 
 
 def literal_text(literal: Literal) -> str:
-    """Text by which a literal is ordered and hashed: lexical form, datatype, language, separated by
-    U+0000.
+    """Return the text by which a literal is ordered and hashed: lexical form, datatype, language,
+    separated by U+0000.
     """
     return f"{literal.lexical}\0{literal.datatype}\0{literal.language}"
 
@@ -203,7 +206,7 @@ _ODD_BYTE = (np.arange(0x100) < 0x20) & ~np.isin(np.arange(0x100), list(b"\t\n\r
 
 
 def are_strings(literals: Sequence[Literal]) -> npt.NDArray[np.bool_]:
-    """Boolean mask of the ``literals`` that are legal xsd:string values.
+    """Return a boolean mask: True for the ``literals`` that are legal values of xsd:string.
 
     If any literal has an illegal character, the mask is all False and each literal has to be tested
     by itself.
@@ -219,7 +222,9 @@ def are_strings(literals: Sequence[Literal]) -> npt.NDArray[np.bool_]:
 def are_string_columns(
     lexical: Column, datatype: Column, language: Column
 ) -> npt.NDArray[np.bool_]:
-    """Boolean mask as of `are_strings`, for literals whose parts are columns of texts."""
+    """Return the mask of `are_strings` for literals given as columns of lexical forms, datatypes
+    and languages.
+    """
     plain = _equal_to(datatype, STRING.encode()) & _equal_to(language, b"")
     letters, _ = text_bytes(lexical)
     if _ODD_BYTE[letters].any() or (
@@ -230,7 +235,7 @@ def are_string_columns(
 
 
 def _equal_to(texts: pa.Array, text: bytes) -> npt.NDArray[np.bool_]:
-    """Boolean mask of the ``texts`` equal to ``text``."""
+    """Return a boolean mask: True for the ``texts`` equal to ``text``."""
     letters, ends = text_bytes(texts)
     found: npt.NDArray[np.bool_] = np.diff(ends) == len(text)
     if text and found.any():
@@ -251,7 +256,8 @@ _VALUES: Final = (
 
 
 def names_in_use(abox: ABox, family: str) -> list[str]:
-    """Return the names that the assertions of a family are about, sorted.
+    """Return the class or property names in the assertions of one family (class, role, data),
+    sorted.
 
     family: a key of `FAMILIES`.
     """
@@ -260,12 +266,13 @@ def names_in_use(abox: ABox, family: str) -> list[str]:
 
 
 def _names_of(abox: ABox, family: str) -> Ints:
-    """The column of names of a family."""
+    """Return the column of class or property numbers of a family of assertions."""
     return np.asarray(getattr(abox, f"{family}_rows").name)
 
 
 def row_masks(abox: ABox, names: Mapping[str, Collection[str]]) -> list[_Mask]:
-    """Return one mask per family: the rows about a class or property in `names`.
+    """Return one boolean mask per family of assertions (class, role, data): True for rows about a
+    name in `names`.
 
     names: by family, the names wanted.
     """
@@ -278,7 +285,9 @@ def row_masks(abox: ABox, names: Mapping[str, Collection[str]]) -> list[_Mask]:
 
 
 def select_rows(abox: ABox, masks: Sequence[_Mask]) -> tuple[ClassRows, RoleRows, DataRows]:
-    """Select the rows of `masks`, one per family."""
+    """Select the rows of the boolean `masks`, one mask per family of assertions (class, role,
+    data).
+    """
     classes, roles, data = masks
     return (
         ClassRows(*_select(abox.class_rows, classes)),
@@ -293,7 +302,7 @@ def _select(columns: Iterable[array[int]], mask: _Mask) -> Iterator[array[int]]:
 
 
 def with_rows(abox: ABox, masks: Sequence[_Mask], **rare: Any) -> ABox:
-    """Build the ABox of the rows that `masks` select.
+    """Build the ABox of the rows that the boolean `masks` select.
 
     masks: one per family, in the order of `FAMILIES`.
     rare: replacements for the fields without columns (same, different, complex); by default they
