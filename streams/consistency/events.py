@@ -128,7 +128,9 @@ class TripleEncoder:
         """Encode N-Triples statements with their times as columns; report the unusable ones to
         ``tell``.
         """
-        triples = read_statements(texts, lambda at, why: on_unusable(at, "malformed", why, texts[at]))
+        triples = read_statements(
+            texts, lambda at, why: on_unusable(at, "malformed", why, texts[at])
+        )
         rows = _to_column(triples.line) - 1
         parts: list[EventColumns] = []
         subject, predicate, value = (
