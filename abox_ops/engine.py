@@ -98,7 +98,9 @@ NO_WIDENING = WideningFigures()
 
 @runtime_checkable
 class PatchAddSet(Protocol):
-    """A_add of a batch decided by patching the certified model, with the statistics of widening."""
+    """Protocol: A_add of a batch decided by patching the certified model, with the statistics of
+    widening.
+    """
 
     widening: WideningFigures
 
@@ -114,10 +116,10 @@ class NamedModule:
 
 
 class AddSet(Protocol):
-    """A_add of one batch, split into modules.
+    r"""Protocol: A_add of one batch, split into modules.
 
     ``tbox``: the clauses that the modules' atoms refer to. ``contradictory``: elements (sorted
-    members) that unit propagation alone refutes; they are in no module. ``insertions``: |A⁺ \\
+    members) that unit propagation alone refutes; they are in no module. ``insertions``: |A⁺ \
     A|; ``size``: |A_add| (THEORY, "The add set"); ``pulled_in``: how many elements entered
     without being touched by the batch.
     """
@@ -156,7 +158,9 @@ class AddSet(Protocol):
 
 @runtime_checkable
 class ReleasableAddSet(Protocol):
-    """An add set that holds working memory, needed only to continue the check from it."""
+    """Protocol: an add set with working memory that is needed only to continue the check, and can
+    be freed.
+    """
 
     def release_memory(self) -> AddSet:
         """Free that memory and return the add set without it. The original must not be used any
@@ -183,8 +187,8 @@ class KnowledgeBase(Protocol):
 
 @runtime_checkable
 class ModelKnowledgeBase(Protocol):
-    """A knowledge base whose engine has the criterion `model` (THEORY, "The criterion `model`").
-    ``is_completed``: whether the certified completion of A is known, so that a check need not
+    """Protocol: a knowledge base whose engine has the criterion `model` (THEORY, "The criterion
+    `model`"). ``is_completed``: whether the certified model of A is known, so that a check need not
     begin by looking at all of A.
     """
 
@@ -204,7 +208,9 @@ class ModelKnowledgeBase(Protocol):
 
 @runtime_checkable
 class LayeredKnowledgeBase(ModelKnowledgeBase, Protocol):
-    """A knowledge base that can put an accepted batch on top of A in memory, without writing it."""
+    """Protocol: a knowledge base that can put an accepted batch on top of A in memory, without
+    writing it.
+    """
 
     def with_accepted(self, add_set: AddSet) -> ModelKnowledgeBase | None:
         """Put an accepted batch on top: return the knowledge base of (T, A ∪ A⁺) for the criterion

@@ -171,7 +171,7 @@ def grow_merge_classes(index: Index, told: ToldUnion) -> Ints:
 
 
 def make_merge_classes(told: ToldUnion) -> Ints:
-    """Compute the merge classes of all of A ∪ A⁺ anew; see `grow_merge_classes`."""
+    """Compute the merge classes of all of A ∪ A⁺ from scratch, in place of `grow_merge_classes`."""
     graph = told.graph
     graph.locate_nodes(graph.union.nodes())
     graph.fetch_edges(graph.representatives())

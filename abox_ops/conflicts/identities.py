@@ -49,7 +49,7 @@ class Identity:
 
 @runtime_checkable
 class MergingAddSet(Protocol):
-    """An add set that lists the elements which the batch makes of several."""
+    """Protocol: an add set that lists the elements which the batch makes of several."""
 
     @property
     def tbox(self) -> ClausalTBox:

@@ -24,7 +24,8 @@ from shiq.support import bits
 
 
 class CountedLabels(NamedTuple):
-    """The label bits that counting depends on, by element number.
+    """The part of each element's label that counting for at-most restrictions depends on, as label
+    ids by element number.
 
     label: bits read at the element and its neighbours.
     fillers: bits read two steps away, at possible witnesses.
@@ -34,7 +35,7 @@ class CountedLabels(NamedTuple):
     fillers: Ints
 
     def first_rows(self, count: int) -> CountedLabels:
-        """The label bits of the first ``count`` elements."""
+        """The same columns for the first ``count`` elements only."""
         return CountedLabels(self.label[:count], self.fillers[:count])
 
 
@@ -57,7 +58,7 @@ class ElementAnswers:
     def note_answers(
         self, question: Hashable, graph: Graph, elements: Ints, answers: Bools, read: CountedLabels
     ) -> None:
-        """Cache the answers for ``elements``, which depend on the label bits ``read``."""
+        """Cache the answers for ``elements``, which depend on the parts of labels ``read``."""
         self.lookup(question, graph)[elements] = answers
         self._labels_read, self._rep = read, graph.rep
 
@@ -93,7 +94,8 @@ class GroupedEdges:
 
 
 class CountedGraph:
-    """An element graph with the label bits that counting reads; it grows with the graph.
+    """An element graph with the parts of labels that counting for at-most restrictions reads; it
+    grows with the graph.
 
     labels: gives the label of each element, by number.
     answers: what earlier counts of the graph have found out about single elements.
@@ -119,7 +121,9 @@ class CountedGraph:
         return self.calculus.make_once(LabelBits)
 
     def counted_labels(self) -> CountedLabels:
-        """The label bits that counting depends on, by element number."""
+        """Restrict the label of every element to the part that counting for at-most restrictions
+        depends on.
+        """
         known = len(self._counted_labels.label)
         if known < len(self.graph):
             calculus, label = self.calculus, self.labels()[known:]

@@ -212,7 +212,7 @@ class StoredSnapshot(Protocol):
 
     @property
     def index_document(self) -> dict[str, Any]:
-        """The part of the index that is no table, as JSON."""
+        """JSON document with the part of the index that is not in tables."""
 
     @property
     def is_completed(self) -> bool:
@@ -332,7 +332,7 @@ class OverlayBase:
         return len(self.base) + assertion_count(added) - assertion_count(self.removed_rows)
 
     def table(self, name: str) -> Table:
-        """The table of this name, with the overlay's changes."""
+        """The table of this name, as the overlay changes it."""
         found = self.tables[name]
         return found if len(found.added_rows) or len(found.removed_rows) else found.table
 

@@ -45,8 +45,8 @@ class Needs:
                 self.heads.append((i, c.body, c.head & names))
 
     def possible_needs(self, label: Label) -> tuple[AtLeast, ...]:
-        """The ≥k R.D that are told at ``label``, or in the head of a clause that no class name in
-        ``label`` satisfies.
+        """The at-least restrictions that are told at ``label``, or in the head of a clause that no
+        class name in ``label`` satisfies.
         """
         found = self._needs_memo.get(label)
         if found is None:
@@ -61,7 +61,8 @@ class Needs:
 def witness_survives(
     tbox: ClausalTBox, need: AtLeast, certified: Label, label: Label, roles: Collection[Role]
 ) -> bool:
-    """Condition (wit) of rule R: a can stay the witness of ``need`` at b, or was not used as one.
+    """Decide condition (wit) of border rule R: a can stay the witness of ``need`` at b, or was not
+    used as one.
 
     The certified model did not use a, whose label there is ``certified``. Or one witness is asked
     for, and a with its new ``label`` still is one by the asserted ``roles`` from b.

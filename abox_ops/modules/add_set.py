@@ -164,8 +164,8 @@ class AddSetModules:
         )
 
     def _linked_elements(self) -> Ints:
-        """The elements with kept role or data assertions, negative ones or inequalities. Modules of
-        other elements are only a label.
+        """The elements with kept role or data assertions, negative ones or inequalities; the module
+        of any other element is only its label.
         """
         found, graph = self.columns, self.columns.graph
         ends = [graph.different["source"], graph.different["target"]]

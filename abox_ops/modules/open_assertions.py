@@ -56,8 +56,8 @@ def negated_properties(
 
 @dataclass(frozen=True, eq=False)
 class OpenAssertions:
-    """Tests whether role and data assertions of a graph are still open, or are decided and may be
-    left out of A_add.
+    """Tests whether role and data assertions of a graph are decided, so that they may be left out
+    of A_add.
 
     labels: gives the label number of each element. counts: gives the merge classes; called only
         when needed.

@@ -30,7 +30,8 @@ def assume_labels(region: PatchRegion) -> None:
 
 
 def assume_labels_for(region: PatchRegion, is_new: Bools, joined: Bools) -> None:
-    """Choose labels as `assume_labels` does, given which elements are new and which are merged.
+    """Choose a label for every element of the region I, given which elements are new and which are
+    merged.
 
     Labels are guessed first without triggers, then with those of clauses left overfull.
     """

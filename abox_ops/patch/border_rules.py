@@ -140,7 +140,7 @@ def are_different(region: PatchRegion, first: Ints, second: Ints) -> Bools:
 @dataclass(frozen=True)
 class Crossings:
     """Result of the border rules for the role assertions that leave the region I: elements that
-    come in, and residuals that keep others out.
+    enter it, and residuals that keep others out.
 
     source, target: role assertions, by their ends inside and outside, that bring in the target.
     unassumed_elements: elements of I whose assumption leaves a clause unmet.

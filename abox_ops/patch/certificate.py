@@ -49,7 +49,7 @@ def include_all_elements(
 
 
 def assume_everywhere(region: PatchRegion) -> None:
-    """Choose labels as `assume_labels` does where every element is new."""
+    """Choose a label for every element of the region I where every element is new."""
     assume_labels_for(
         region, np.ones(len(region.graph), np.bool_), have_several_parts(region.graph)
     )

@@ -45,7 +45,8 @@ class CertifiedModel:
     def model_labels(
         self, calculus: NumberedCalculus, keys: Ints, told: Ints, absent: int = 0
     ) -> Ints:
-        """Compute the closed model labels (told_N) of elements, given their keys and told labels.
+        """Compute the closed labels of elements in the certified model (told_N), given their keys
+        and told labels.
 
         ``absent``: names that T and A do not have, which are false.
 

@@ -53,13 +53,15 @@ class Effort:
 
     @property
     def without_depth(self) -> Effort:
-        """Derive the effort of an element that comes in by told⁺ over a role assertion of this one."""
+        """Derive the effort of an element that enters the region I by told literals over a role
+        assertion of this one.
+        """
         return replace(self, depth=0)
 
     @property
     def one_deeper(self) -> Effort:
-        """Derive the effort of an element that a border rule brings in over a role assertion of
-        this one.
+        """Derive the effort of an element that enters the region I by a border rule over a role
+        assertion of this one.
         """
         return replace(self, depth=self.depth + 1)
 
@@ -68,7 +70,8 @@ NO_EFFORT = Effort()
 
 
 def widened_effort(before: Iterable[Effort], size: int) -> Effort:
-    """Compute the effort of a module with ``size`` elements after it failed and was widened.
+    """Compute the effort (cost of questions so far) of a module with ``size`` elements after it
+    failed and was widened.
 
     ``before``: the efforts of its elements.
     """
@@ -90,8 +93,8 @@ def next_effort(turns: int, elements: int, size: int) -> Effort:
 
 
 class EffortColumns:
-    """The efforts of elements as growing columns by element number; 0 for elements beyond their
-    length.
+    """The efforts (costs of questions) of elements, in growing columns by element number; 0 for
+    elements beyond their length.
     """
 
     def __init__(self) -> None:
@@ -103,8 +106,8 @@ class EffortColumns:
         return bool(self._rows[:2].any())
 
     def are_closed(self, elements: Ints) -> Bools:
-        """Decide whether each element is closed: it pulls in uncovered neighbours instead of taking
-        a residual.
+        """Decide whether each element has had its share of questions (is closed), so that its
+        uncovered neighbours are pulled in without a residual.
         """
         known = elements < self._rows.shape[1]
         found = np.zeros(len(elements), np.bool_)
@@ -128,8 +131,8 @@ class EffortColumns:
             self._rows[:, elements] = np.maximum(self._rows[:, elements], _effort_rows([effort]))
 
     def pass_to_neighbours(self, source: Ints, target: Ints, *, deeper: bool) -> None:
-        """Raise the effort of each ``target`` to that of an element which comes in over a role
-        assertion of ``source``.
+        """Raise the effort of each ``target``, an element that enters the region I, by that of its
+        neighbour ``source``.
 
         ``deeper``: by a border rule.
         """
@@ -140,8 +143,8 @@ class EffortColumns:
         self._raise_rows(target, turns, laid_out, closed, depth + 1 if deeper else 0 * depth)
 
     def deep_elements(self, elements: Ints) -> dict[int, Effort]:
-        """The efforts of those ``elements`` whose depth makes them bring in further elements by
-        strides.
+        """Select the ``elements`` that entered over many role assertions in a row, around which I
+        grows several levels at once; with their efforts.
         """
         chosen = unique(elements[self._rows[3, elements] >= DEEP]) if len(elements) else NONE
         return {e: Effort(*self._rows[:, e].tolist()) for e in chosen.tolist()}

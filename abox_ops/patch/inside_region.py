@@ -123,7 +123,9 @@ class PatchContext:
         return len(self.calculus.tbox.clauses) > len(known)
 
     def certified_labels(self, keys: Ints, told: Ints) -> Ints:
-        """The model labels (told_N) of elements, given their keys and told labels in A."""
+        """The labels of elements in the certified model (told_N), given their keys and told labels
+        in A.
+        """
         return self.model.model_labels(self.calculus, keys, told, self.absent)
 
 
@@ -160,7 +162,7 @@ class RegionLabels:
         return not len(self._mu)
 
     def reset(self) -> None:
-        """Set μ of every element back to told_N."""
+        """Set the label μ of every element back to its label in the certified model."""
         self._mu = self.model_label.copy()
 
     def _lengthen(self) -> None:
@@ -281,12 +283,12 @@ def count_region(region: PatchRegion) -> MergeClasses:
 
 
 def is_clashing(region: PatchRegion) -> Bools:
-    """Decide for every element whether its told⁺ clashes."""
+    """Decide for every element whether its told literals in A ∪ A⁺ clash."""
     return _select_clashing(region, region.is_active)
 
 
 def is_contradictory(region: PatchRegion) -> Bools:
-    """Decide for every element whether it is in the region I and its told⁺ clashes."""
+    """Decide for every element whether it is in the region I and its told literals in A ∪ A⁺ clash."""
     return _select_clashing(region, region.is_inside)
 
 

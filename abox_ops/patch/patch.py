@@ -93,8 +93,8 @@ def close_region(
 
 
 def _is_stable(region: PatchRegion, grown: Ints, unassumed: Ints) -> bool:
-    """Decide whether a round changed nothing: all of ``grown`` were in the region I before, all of
-    ``unassumed`` were plain.
+    """Decide whether a round changed nothing: all of ``grown`` were in the region I before, nothing
+    was assumed of ``unassumed``.
     """
     return bool(region.is_inside[grown].all() and region.is_plain[unassumed].all())
 
@@ -152,7 +152,9 @@ class Patch:
         return close_region(self.region, self.steps, to_clash=to_clash, certain=certain)
 
     def add_set_columns(self, *, is_bare: bool = True) -> AddSetColumns:
-        """Compute A_add: with told⁺ alone if ``is_bare``, else with assumptions and residuals."""
+        """Compute A_add: with told literals alone if ``is_bare``, else with assumptions and
+        residuals.
+        """
         if self._kept_rows is None:
             self._kept_rows = kept_rows(self.region)
         return make_add_set_columns(self.region, self._kept_rows, is_bare=is_bare)
@@ -166,7 +168,7 @@ class Patch:
         return self._assumed_modules
 
     def bare_modules(self) -> Sequence[NamedModule]:
-        """The modules of the region I with told⁺ alone, in the order of `assumed_modules`."""
+        """The modules of the region I with told literals alone, in the order of `assumed_modules`."""
         return self.region.input.name_modules(self.add_set_columns())
 
     def can_widen(self, modules: Sequence[Sequence[str]]) -> list[bool]:
@@ -176,13 +178,15 @@ class Patch:
         return [can_widen(self.region, elements) for elements in map(self._elements_of, modules)]
 
     def widen(self, modules: Sequence[Sequence[str]]) -> None:
-        """Make the elements of each of ``modules`` plain or, if they are, put into the region I the
-        elements that their residuals kept out.
+        """Drop the assumptions about the elements of each of ``modules``; where there are none, put
+        into the region I the elements that residuals kept out.
         """
         widen_region(self.region, list(map(self._elements_of, modules)))
 
     def closed_count(self) -> int:
-        """Count the elements of the region I that are closed (`shiq.abox_ops.patch.effort`)."""
+        """Count the elements of the region I that have had their share of questions (closed,
+        `shiq.abox_ops.patch.effort`).
+        """
         region = self.region
         return int(region.effort.are_closed(region.is_inside.nonzero()[0]).sum())
 
@@ -232,8 +236,8 @@ def kept_rows(region: PatchRegion) -> tuple[Columns, Columns]:
 def make_add_set_columns(
     region: PatchRegion, rows: tuple[Columns, Columns], *, is_bare: bool
 ) -> AddSetColumns:
-    """Build A_add with the kept ``rows``: with told⁺ alone if ``is_bare``, else with assumptions
-    and residuals.
+    """Build A_add with the kept ``rows``: with told literals alone if ``is_bare``, else with
+    assumptions and residuals.
     """
     graph, table = region.graph, region.calculus.table
     clash = is_contradictory(region)

@@ -51,8 +51,8 @@ class ElementAssumptions(Protocol):
         """Decide whether each element is plain: nothing is assumed of it."""
 
     def turns_of(self, keys: Ints) -> tuple[Ints, Ints]:
-        """The number of times that modules of each element failed (turns), and of elements that
-        these had (`shiq.abox_ops.patch.effort`).
+        """For each element, how often modules of it failed, and how many elements these had in all
+        (`shiq.abox_ops.patch.effort`).
         """
 
     def labels_of(self, keys: Ints, calculus: NumberedCalculus) -> tuple[Ints, Ints]:

@@ -35,8 +35,8 @@ Onward = Callable[[E, bool], Iterable[E]]
 def elements_by_strides(
     pulled: Mapping[E, Effort], onward: Onward[E]
 ) -> Iterator[tuple[E, Effort, E]]:
-    """Yield further elements, levels away, that come into the region I with those that border rules
-    have ``pulled`` in.
+    """Yield the elements up to several levels away that enter the region I together with those in
+    ``pulled``.
 
     Each with its effort and the one of ``pulled`` that it is near. Elements of one effort go
     together.
@@ -90,7 +90,7 @@ def surroundings(
     elements: Collection[E], effort: Effort, onward: Callable[[E], Iterable[E]]
 ) -> ModuleSurroundings[E]:
     """Find the elements around a failed module of ``elements`` that change with it, given the
-    ``effort`` of this turn.
+    ``effort`` of the module.
 
     ``onward``: see `Onward`, within I.
 
@@ -110,8 +110,8 @@ def surroundings(
 
 
 def raise_stride_efforts(state: PatchRegion, start: Mapping[int, Effort]) -> Ints:
-    """Raise the efforts of the elements that come in by strides around ``start``; return these
-    elements.
+    """Find the elements that enter the region I several levels around ``start``, and raise their
+    efforts; return these elements.
 
     ``start``: elements outside I, by number.
     """
@@ -187,8 +187,8 @@ class _OuterEdges(_OpenEdges):
         super().__init__(state.graph, state.calculus, state.is_inside, state.model_labels_of)
 
     def onward(self, key: int, is_plain: bool) -> Iterator[int]:
-        """Yield the elements outside the region I that come in next after ``key``; ``is_plain``: by
-        told⁺ alone.
+        """Yield the elements outside the region I that an undecided role assertion links to
+        ``key``; ``is_plain``: undecided by told literals alone.
         """
         certified = self.cache.model_label
         found = self.open_neighbours(key, self.cache.label if is_plain else certified, certified)
@@ -196,8 +196,8 @@ class _OuterEdges(_OpenEdges):
 
 
 class InnerEdges(_OpenEdges):
-    """Walk over role assertions within the region I that told⁺ leaves undecided; in a range, all
-    elements are in the region I.
+    """Walk over role assertions within the region I that told literals leave undecided; in a range,
+    all elements are in I.
     """
 
     def __init__(self, graph: Graph, calculus: NumberedCalculus, inside: Bools | None) -> None:
@@ -206,7 +206,7 @@ class InnerEdges(_OpenEdges):
 
     def surroundings(self, keys: Ints, effort: Effort) -> ModuleSurroundings[int]:
         """Find the elements around a failed module of ``keys`` that change with it, given the
-        ``effort`` of this turn.
+        ``effort`` of the module.
         """
         return surroundings(keys.tolist(), effort, self._open_neighbours_inside)
 

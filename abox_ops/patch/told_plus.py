@@ -29,10 +29,11 @@ from shiq.columns.arrays import Ints, unique
 
 
 class ToldPlusWorkList:
-    """Work list that grows the region I by told⁺, element after element, from those that have just
-    come in.
+    """Work list that grows the region I by told literals, element after element, from those that
+    have just entered.
 
-    walk: saturates told⁺. codes: by key of an element that came in, the code of its reason.
+    walk: saturates told literals of A ∪ A⁺. codes: by key of an element that entered, the code of
+    its reason.
     """
 
     def __init__(self, state: PatchRegion, asking: ToldTurns) -> None:
@@ -45,7 +46,7 @@ class ToldPlusWorkList:
         self._changed_keys: dict[int, None] = {}
 
     def run(self, elements: Ints) -> None:
-        """Continue from ``elements`` until told⁺ brings in no more.
+        """Continue from ``elements`` until told literals bring no more elements into the region I.
 
         Stops early at an element with many role assertions, or after a clash.
         """
@@ -66,7 +67,9 @@ class ToldPlusWorkList:
             )
 
     def _take_turn(self, elements: Iterable[int]) -> list[int]:
-        """Find the elements that told⁺ brings in because ``elements`` have come in or changed."""
+        """Find the elements that told literals bring into the region I because ``elements`` have
+        entered it or changed.
+        """
         found: dict[int, int] = {}
         for key in elements:
             if key in self.inside_keys:
@@ -117,8 +120,8 @@ class ToldPlusWorkList:
         return key >= FRESH or key in self.walk.merged_keys or self.cache.is_joined(key)
 
     def write_back(self) -> Bools:
-        """Write labels, new elements and reasons back into the region; return the elements that
-        have changed or come in.
+        """Write labels, new elements and reasons back into the region I; return the elements that
+        have changed or entered.
         """
         state, graph, walk = self.state, self.state.graph, self.walk
         reps = write_back_work_list(graph, walk, [*self._changed_keys, *self.codes])
@@ -133,7 +136,8 @@ class ToldPlusWorkList:
 
 
 def settle_told(region: PatchRegion, to_clash: bool, certain: InconsistencyCallback) -> bool:
-    """Bring in the elements that told⁺ alone asks for, until it asks for no more.
+    """Bring into the region I the elements that told literals of A ∪ A⁺ require, until they require
+    no more.
 
     Writes ``is_active``, ``is_inside``, ``is_plain``, ``effort``, ``pulled_in`` and the labels of
     the graph.
@@ -159,8 +163,8 @@ def settle_told(region: PatchRegion, to_clash: bool, certain: InconsistencyCallb
 
 
 def report_told_clash(region: PatchRegion, to_clash: bool, certain: InconsistencyCallback) -> bool:
-    """Call ``certain`` if told⁺ of some element clashes; with ``to_clash``, make these elements all
-    of the region I. Returns whether to stop.
+    """Call ``certain`` if told literals of some element clash; with ``to_clash``, make these
+    elements all of the region I. Returns whether to stop.
     """
     clash = is_clashing(region)
     if not clash.any():
@@ -172,7 +176,7 @@ def report_told_clash(region: PatchRegion, to_clash: bool, certain: Inconsistenc
 
 
 def saturate_region(region: PatchRegion) -> None:
-    """Compute told⁺ of the touched elements and of the region I."""
+    """Compute the told literals in A ∪ A⁺ (told⁺) of the touched elements and of the region I."""
     graph, given, fresh = region.graph, region.input, None
     if region.touched_elements is None:
         touched = region.touched_elements = graph.locate_nodes(given.touched_nodes.nodes)
@@ -199,8 +203,8 @@ def saturate_region(region: PatchRegion) -> None:
 
 
 def _saturate_from(region: PatchRegion, changed: Bools | None) -> None:
-    """Saturate told⁺ of the active elements, starting from those flagged in ``changed`` (None:
-    all).
+    """Saturate the told literals of the active elements, starting from those flagged in ``changed``
+    (None: all).
     """
     graph = region.graph
     # Where T grew, what A asserts may mean more than it did.
@@ -223,8 +227,8 @@ def add_asserted_literals(region: PatchRegion, elements: Ints, *, inserted_only:
 
 
 def find_told_requests(region: PatchRegion) -> tuple[Ints, Ints, Ints]:
-    """Find the elements outside the region I that told⁺ of elements in the region I requires to
-    come in.
+    """Find the elements outside the region I that told literals of elements inside require to enter
+    it.
 
     Returns: these elements; and pairs of an element in I and a requested one. Writes ``is_new`` and
     ``pulled_in``.
@@ -236,7 +240,7 @@ def find_told_requests(region: PatchRegion) -> tuple[Ints, Ints, Ints]:
 
 
 def _grow_by_work_list(region: PatchRegion, elements: Ints) -> int:
-    """Grow the region I by a work list from ``elements`` that have just come in; return the number
+    """Grow the region I by a work list from ``elements`` that have just entered; return the number
     of its steps.
     """
     if region.input.has_grown_tbox or region.effort.has_any:

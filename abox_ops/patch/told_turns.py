@@ -34,8 +34,8 @@ def asking_clause(
     *,
     all_plain: bool,
 ) -> CompiledClause | None:
-    """Find the first u-type clause on role(a, b), a in the region I and b outside, that told⁺ of a
-    leaves open, so that b must come in.
+    """Find the first u-type clause on role(a, b), a in the region I and b outside, that told
+    literals of a leave open, so that b must enter.
 
     Args:
             inside: told⁺ of a.
@@ -73,8 +73,8 @@ NEW = -1
 
 
 class ToldTurns:
-    """Search, turn after turn, for the elements outside the region I that told⁺ requires to come
-    in.
+    """Search, turn after turn, for the elements outside the region I that told literals require to
+    enter it.
 
     Elements unchanged since their role assertions were last examined are skipped.
     """
@@ -87,7 +87,7 @@ class ToldTurns:
         self._exceeds_memo: dict[tuple[int, int], bool] = {}
 
     def take_turn(self, region: PatchRegion) -> tuple[Ints, Ints, Ints]:
-        """Find the elements that told⁺ requires to come in now.
+        """Find the elements that told literals require to enter the region I now.
 
         Returns: these elements; and pairs of an element in I and a requested one. Notes the clauses
         as reasons.
@@ -125,7 +125,9 @@ class ToldTurns:
         )
 
     def _exceeds_model(self, region: PatchRegion, elements: Ints) -> Bools:
-        """Decide whether told⁺ of each element has a literal that told_N lacks."""
+        """Decide whether each element has a told literal in A ∪ A⁺ that its label in the certified
+        model lacks.
+        """
         keys, inverse = distinct_rows(
             region.graph.label[elements], region.labels.model_label[elements]
         )
@@ -149,8 +151,8 @@ class ToldTurns:
         return found
 
     def _requested_neighbours(self, region: PatchRegion, centres: Bools) -> tuple[Ints, Ints, Ints]:
-        """Find the role assertions from ``centres``, in the region I, that require the other end to
-        come in: both ends, and the reason code.
+        """Find the role assertions from ``centres``, in the region I, whose other end must enter
+        it: both ends, and the reason code.
         """
         graph = region.graph
         source, role, target = graph.edges.half_edges(centres)
@@ -192,8 +194,8 @@ class ToldTurns:
         return np.array([self.asking_code(*key) for key in keys], np.int64)[inverse]
 
     def asking_code(self, role: int, inside: int, before: int, outside: int) -> int:
-        """The reason code of the clause that requires the far end of a role assertion to come in; 0
-        if there is none.
+        """The reason code of the clause that requires the far end of a role assertion to enter the
+        region I; 0 if there is none.
 
         Arguments are numbers of the arguments of `asking_clause`.
         """

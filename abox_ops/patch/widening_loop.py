@@ -54,7 +54,7 @@ class GrowingRegion(Protocol):
         self, *, to_clash: bool = False, certain: InconsistencyCallback = ignore_inconsistency
     ) -> bool:
         """Grow the region I by the border rules until they ask for no more. With ``to_clash``, stop
-        once told⁺ of elements clashes; these are all of the region I then.
+        once told literals of elements clash; these are all of I then.
 
         ``certain`` is called if there are such elements, in both cases. Returns: whether it stopped
         at them.
@@ -72,14 +72,16 @@ class GrowingRegion(Protocol):
         """Decide whether each of ``modules`` has assumptions, or residuals that keep something out."""
 
     def widen(self, modules: Sequence[Sequence[str]]) -> None:
-        """Make the elements of each of ``modules`` plain or, if they are, put into the region I the
-        elements that their residuals kept out.
+        """Drop the assumptions about the elements of each of ``modules``; where there are none, put
+        into the region I the elements that residuals kept out.
 
         All at once, from the current I.
         """
 
     def closed_count(self) -> int:
-        """Number of closed elements of the region I (`shiq.abox_ops.patch.effort`)."""
+        """Count the elements of the region I that have had their share of questions (closed,
+        `shiq.abox_ops.patch.effort`).
+        """
 
 
 @dataclass(frozen=True)
@@ -292,8 +294,8 @@ def can_widen(region: PatchRegion, elements: Ints) -> bool:
 
 
 def widen_region(region: PatchRegion, modules: Sequence[Ints]) -> None:
-    """Make the elements of each of ``modules`` plain or, if they are, put into the region I the
-    elements that their residuals kept out.
+    """Drop the assumptions about the elements of each of ``modules``; where there are none, put
+    into the region I the elements that residuals kept out.
 
     Writes ``is_plain``, ``is_inside``, ``effort``, ``pulled_in``.
     """
@@ -318,8 +320,8 @@ def widen_region(region: PatchRegion, modules: Sequence[Ints]) -> None:
 
 
 def _widen_surroundings(region: PatchRegion, failed: Sequence[tuple[Ints, Effort]]) -> None:
-    """Make plain the elements around modules that ``failed``, and raise their effort
-    (`shiq.abox_ops.patch.strides.surroundings`).
+    """Drop the assumptions about the elements around modules that ``failed``, and raise their
+    effort (`shiq.abox_ops.patch.strides.surroundings`).
     """
     graph = region.graph
     inner = InnerEdges(graph, region.calculus, region.is_inside)
@@ -334,7 +336,7 @@ def _widen_surroundings(region: PatchRegion, failed: Sequence[tuple[Ints, Effort
 
 
 def _is_guessed(region: PatchRegion, elements: Ints) -> Bools:
-    """Decide whether the assumed label of each element has a literal that told⁺ lacks."""
+    """Decide whether the label assumed of each element has a literal that is not told."""
     found: Bools = (
         region.is_inside[elements]
         & (region.labels.mu[elements] != region.graph.label[elements])

@@ -46,8 +46,8 @@ def saturate_insertions(calculus: NumberedCalculus, graph: Graph, touched: Ints)
 
 
 class _OutwardWalk:
-    """Propagation of told literals outward from the insertions. Ends of role assertions are element
-    numbers before joins.
+    """Propagation of told literals outward from the insertions. Role assertions have the element
+    numbers from before joins as their ends.
 
     active_edges: role assertions that take part (source, role, target): inserted ones from both
         ends, others from the end that asked for them.

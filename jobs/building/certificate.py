@@ -191,7 +191,7 @@ def _individuals_of_shapes(
 @dataclass(frozen=True)
 class _RangeSurvey:
     """Survey of the elements of one range before modules are made: labels of isolated elements,
-    contradictory elements, counts of what is open.
+    contradictory elements, counts of undecided ones.
     """
 
     labels: Counter[Label]
@@ -204,7 +204,7 @@ class _RangeSurvey:
 def _open_assertions(
     base: StoreBase, index: Index, roles: RoleBox, elements: Ints
 ) -> tuple[OpenAssertions, Ints]:
-    """Make the test for open assertions around ``elements``, by told labels. Returns also the
+    """Make the test for undecided assertions around ``elements``, by told labels. Returns also the
     elements' numbers in its graph.
     """
     whole = view_without_batch(base)
@@ -229,7 +229,8 @@ def _survey_range(
     limit: int,
     labels: frozenset[Label | None] = frozenset(),
 ) -> _RangeSurvey:
-    """Task: survey the elements of range ``i``, and write those with open assertions to a file.
+    """Task: survey the elements of range ``i``, and write those with undecided assertions to a
+    file.
 
     An element is open if its module is more than its label; kept role assertions are written with
     it. With ``labels`` only isolated individuals that have one of them are listed.
@@ -287,7 +288,9 @@ def _element_terms(graph: Graph, base: StoreBase, elements: Ints) -> list[tuple[
 
 
 def _kept_modules(members: Ints, *, indexed: IndexedStore) -> AddSetModules:
-    """Make the modules of the nodes ``members``, with the assertions that told labels leave open."""
+    """Make the modules of the nodes ``members``, with the assertions that told labels do not
+    decide.
+    """
     base, index, roles = indexed.open_cached()
     told, seen = _open_assertions(base, index, roles, members)
     return AddSetModules(
@@ -296,8 +299,8 @@ def _kept_modules(members: Ints, *, indexed: IndexedStore) -> AddSetModules:
 
 
 def _kept_add_set(told: OpenAssertions, seen: Ints) -> AddSetColumns:
-    """Make A_add of the elements ``seen``: the role and data assertions that told labels leave
-    open.
+    """Make A_add of the elements ``seen``: the role and data assertions that told labels do not
+    decide.
     """
     graph, table = told.graph, told.calculus.table
     clash = table.clashes(graph.label[seen])

@@ -47,8 +47,8 @@ from shiq.reasoner.protocol import Module
 
 
 def write_open_elements(ranges: Ranges, i: int, elements: Ints, source: Ints, target: Ints) -> None:
-    """Write the elements (by id) of range ``i`` that are not isolated, and the role assertions kept
-    at them.
+    """Write the elements (by id) of range ``i`` with undecided assertions, and the role assertions
+    kept at them.
     """
     save_columns(ranges.folder(i) / "open", {"node": np.sort(rank_of(elements))})
     save_columns(ranges.folder(i) / "kept", {"source": rank_of(source), "target": rank_of(target)})
@@ -58,8 +58,8 @@ def write_open_elements(ranges: Ranges, i: int, elements: Ints, source: Ints, ta
 
 
 def join_components(executor: Executor, ranges: Ranges) -> None:
-    """Join open elements into connected components of the kept role assertions, each named by its
-    least element.
+    """Join elements with undecided assertions into connected components of the kept role
+    assertions, each named by its least element.
 
     Stops because names only get less.
     """
@@ -91,7 +91,7 @@ def join_components(executor: Executor, ranges: Ranges) -> None:
 
 
 def _write_initial_names(i: int, *, ranges: Ranges) -> Scratch:
-    """Task: name the component of each open element of range ``i`` after the element itself."""
+    """Task: name the component of each element written for range ``i`` after the element itself."""
     return _save_names(ranges, i, 0, np.asarray(load_columns(ranges.folder(i) / "open")["node"]))
 
 
@@ -105,7 +105,8 @@ def _save_names(ranges: Ranges, i: int, turn: int, names: Ints) -> Scratch:
 def _spread_least_names(
     i: int, *, ranges: Ranges, names: Sequence[Scratch], turn: int
 ) -> tuple[int, Scratch | None, set[int]]:
-    """Task: give each open element of range ``i`` the least component name among its neighbours.
+    """Task: give each element written for range ``i`` the least component name among its
+    neighbours.
 
     Returns the range, the file of new names if any changed, and the ranges of neighbours.
     """

@@ -246,8 +246,8 @@ class _ModelSearch:
     # --- after a failure --------------------------------------------------------------------------
 
     def _drop_assumptions(self, failed: Sequence[ModuleShape]) -> dict[int, list[Scratch]]:
-        """Make the elements plain whose modules have one of the shapes ``failed``. Returns, by
-        range, the files of these elements.
+        """Drop the assumptions about the elements of modules that have one of the shapes
+        ``failed``. Returns, by range, the files of these elements.
 
         Modules that fail again also drop those of elements around them. Returns files of the
         elements,

@@ -62,8 +62,8 @@ class ModelSearchState:
         return found
 
     def turns_of(self, keys: Ints) -> tuple[Ints, Ints]:
-        """The number of times that modules of each element failed (turns), and of elements that
-        these had; by key.
+        """For each element, by key: how often modules of it failed, and how many elements these had
+        in all.
         """
         turns, elements = np.zeros((2, len(keys)), np.int64)
         for rows in map(load_columns, self.efforts):

@@ -505,7 +505,7 @@ def read_store_content(store: Any) -> StoreContent:
 
 @dataclass(frozen=True)
 class InheritedFacts:
-    """Facts that a store made from another one takes over from it, besides T and A."""
+    """Facts, besides T and A, that a store made from another store takes over from it."""
 
     applied_batches: Mapping[str, int]
     quarantine: tuple[QuarantinedAssertion, ...] = ()
@@ -564,7 +564,7 @@ def _with_readmitted_assertions(data: Reading) -> Reading:
 
 
 def _unread_properties(read: frozenset[str], now: Signature) -> tuple[Leftover, ...]:
-    """Make a leftover for each property of the new TBox that the data was not ``read`` for."""
+    """Make a leftover for each property that the new TBox declares but the data was not read for."""
     return tuple(
         Leftover(
             "lossy-input",

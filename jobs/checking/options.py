@@ -482,7 +482,7 @@ def resolve_criterion(
 
 @dataclass
 class Clock:
-    """Times and progress of one check.
+    """Wall times, current step and time limit of one check.
 
     seconds: wall seconds by stage.
     start: start of the check, for the time limit.
