@@ -25,7 +25,7 @@ from shiq.abox_ops.conflicts.justify import ReasonCache, justify
 from shiq.abox_ops.conflicts.minimal_subsets import (
     SMALL,
     disjoint_sublists,
-    hitting_sets,
+    minimal_hitting_sets,
     next_hitting_sets,
     overlapping_conflicts,
 )
@@ -475,7 +475,7 @@ def _is_layer_worthwhile(
         return False
     return (
         max(
-            sum(h not in tried for h in hitting_sets(group))
+            sum(h not in tried for h in minimal_hitting_sets(group))
             for group in overlapping_conflicts(found)
         )
         > 2

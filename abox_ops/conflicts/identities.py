@@ -70,7 +70,7 @@ class MergingAddSet(Protocol):
         """Decide whether ``assertion`` is inserted and not in A."""
 
 
-def identities(add_set: MergingAddSet) -> list[Identity]:
+def find_identities(add_set: MergingAddSet) -> list[Identity]:
     """Find the individuals that the batch of ``add_set`` makes equal, ordered by the least of each
     set.
     """

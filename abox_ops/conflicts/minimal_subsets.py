@@ -201,7 +201,9 @@ def overlapping_conflicts(
 HITTING_SETS = 200
 
 
-def hitting_sets(conflicts: list[frozenset[owl.Assertion]]) -> list[frozenset[owl.Assertion]]:
+def minimal_hitting_sets(
+    conflicts: list[frozenset[owl.Assertion]],
+) -> list[frozenset[owl.Assertion]]:
     """List the minimal hitting sets of ``conflicts`` (at most `HITTING_SETS`), smallest first, in a
     fixed order.
 
@@ -244,7 +246,7 @@ def next_hitting_sets(
     removed: set[owl.Assertion] = set()
     fresh: set[frozenset[owl.Assertion]] = set()
     for group in overlapping_conflicts(conflicts):
-        hitting = hitting_sets(group)
+        hitting = minimal_hitting_sets(group)
         if not hitting:
             continue  # a conflict without insertions: A by itself, which nothing taken away mends
         untried = next((h for h in hitting if h not in tried), None)

@@ -21,7 +21,7 @@ from shiq.abox_ops.conflicts.minimal_subsets import (
     minimal_sublist,
 )
 from shiq.abox_ops.elements.element_graph import ElementGraph
-from shiq.abox_ops.elements.normal_assertions import atom_names, definitions, normalise
+from shiq.abox_ops.elements.normal_assertions import atom_names, collect_definitions, normalise
 from shiq.abox_ops.engine import Decide
 from shiq.abox_ops.labels.data_restrictions import DataRestrictions
 from shiq.abox_ops.labels.label_calculus import LabelCalculus
@@ -174,7 +174,7 @@ class Refuter:
         roles = role_box(axioms)
         plain = [p for a in assertions for p in normalise(a, roles).assertions]
         extra: list[owl.SubClassOf | owl.Class] = [
-            *definitions(assertions, roles),
+            *collect_definitions(assertions, roles),
             *map(owl.Class, atom_names(plain)),
         ]
         tbox = simplify(owl.TBox(tuple(axioms)), extra).clauses

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from shiq.abox_ops.elements.graph import Graph, flags, lengthen
+from shiq.abox_ops.elements.graph import Graph, extend_flags, flags
 from shiq.abox_ops.labels.label_calculus import CompiledClause
 from shiq.abox_ops.labels.label_numbers import Bools, LabelMemo
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
@@ -71,11 +71,11 @@ class ElementAnswers:
         if not np.array_equal(self._rep, graph.rep[:count]):
             self._answers.clear()
             return
-        other = lengthen(now.label != before.label, len(graph))
+        other = extend_flags(now.label != before.label, len(graph))
         if not other.any():
             return
         source, _, target = graph.edges.half_edges()
-        stale = lengthen(now.fillers != before.fillers, len(graph))
+        stale = extend_flags(now.fillers != before.fillers, len(graph))
         stale[source[stale[target]]] = True
         stale |= other
         stale[source[stale[target]]] = True

@@ -24,7 +24,7 @@ from shiq.abox_ops.counting.merge_class_fixpoint import (
     merge_inside,
     pairs_to_merge,
 )
-from shiq.abox_ops.elements.graph import Graph, flags, flags_at, lengthen
+from shiq.abox_ops.elements.graph import Graph, extend_flags, flags, flags_at
 from shiq.abox_ops.elements.quotient import component_minima
 from shiq.abox_ops.labels.label_calculus import CompiledClause
 from shiq.abox_ops.labels.label_numbers import Bools
@@ -103,7 +103,7 @@ class MergeClasses:
         merge classes.
         """
         rep, out = self.graph.rep, self.outside_classes()
-        parts = lengthen(chosen, len(rep))[rep]
+        parts = extend_flags(chosen, len(rep))[rep]
         found = flags(len(rep), rep[flags(len(rep), out[parts])[out]]) | parts
         known = len(self._class)
         found[:known] |= (

@@ -215,7 +215,7 @@ class EdgeTable:
         """Extend the ``chosen`` elements (a flag by number) by those with a fetched role assertion
         to one of them.
         """
-        found = lengthen(chosen, len(self.is_fetched))
+        found = extend_flags(chosen, len(self.is_fetched))
         if chosen.any():
             source, _, target = self.half_edges()
             found[source[found[target]]] = True
@@ -508,7 +508,7 @@ class ElementFlags:
         found: Bools = getattr(holder, self._name)
         count = len(holder.graph.key)
         if len(found) < count:
-            found = lengthen(found, count)
+            found = extend_flags(found, count)
             setattr(holder, self._name, found)
         return found
 
@@ -543,7 +543,7 @@ def flags(count: int, chosen: Ints) -> Bools:
     return found
 
 
-def lengthen(flag: Bools, count: int) -> Bools:
+def extend_flags(flag: Bools, count: int) -> Bools:
     """Extend ``flag`` with False to ``count`` elements."""
     return np.concatenate([flag, np.zeros(count - len(flag), np.bool_)])
 

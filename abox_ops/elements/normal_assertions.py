@@ -4,7 +4,7 @@ ones get a defined name.
 A complex class assertion a:C becomes a:Q with Q ⊑ C; ¬R(a, b) with R not simple, or above one
 that may have loops without an assertion that says so, becomes a:∀R.¬N, b:N with N for b alone
 (THEORY, "DL-clauses"). The names are a function of C and of b, so that A and A⁺ agree on them.
-`vocabulary`: what a batch brings that a TBox does not speak of (THEORY, "Beyond SHIQ(D), at no
+`collect_vocabulary`: what a batch brings that a TBox does not speak of (THEORY, "Beyond SHIQ(D), at no
 loss").
 """
 
@@ -78,12 +78,14 @@ def _name_complex_expression(expression: owl.ClassExpression, individual: str) -
     )
 
 
-def definitions(assertions: Iterable[owl.Assertion], roles: RoleBox) -> tuple[owl.SubClassOf, ...]:
+def collect_definitions(
+    assertions: Iterable[owl.Assertion], roles: RoleBox
+) -> tuple[owl.SubClassOf, ...]:
     """Collect the definitions that ``assertions`` need, each once, in order."""
     return tuple(dict.fromkeys(d for a in assertions for d in normalise(a, roles).definitions))
 
 
-def vocabulary(
+def collect_vocabulary(
     assertions: Iterable[owl.Assertion], roles: RoleBox
 ) -> tuple[owl.SubClassOf | owl.Class, ...]:
     """Collect the definitions and class names that normalised ``assertions`` add to a TBox.
@@ -100,7 +102,7 @@ def vocabulary(
             if plain is not assertion:
                 complex_.append(assertion)
     ordered = sorted(complex_, key=repr)
-    return (*definitions(ordered, roles), *map(owl.Class, sorted(names)))
+    return (*collect_definitions(ordered, roles), *map(owl.Class, sorted(names)))
 
 
 #: What normal form leaves alone, and no class name stands in.

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from shiq.abox_ops.elements.base import Base, OverlayBase
-from shiq.abox_ops.elements.graph import BaseElements, Graph, empty_labels, flags, lengthen
+from shiq.abox_ops.elements.graph import BaseElements, Graph, empty_labels, extend_flags, flags
 from shiq.abox_ops.elements.quotient import component_minima, regroup_after_deletion
 from shiq.abox_ops.index.index import Index, ToldLabelTable, least_nodes, view_without_batch
 from shiq.abox_ops.labels.label_calculus import CompiledClause, Label, LabelCalculus
@@ -57,11 +57,11 @@ def _find_lost_nodes(
             walk.run(old.key[frontier].tolist())
             more = old.locate(np.array([*walk.todo, *walk.lost_keys], np.int64))
             frontier, more = more[: len(walk.todo)], more[len(walk.todo) :]
-            lost = lengthen(lost, len(old))
+            lost = extend_flags(lost, len(old))
             lost[more] = True
             pace.note_list_steps(len(walk.lost_keys))
         old.fetch_edges(frontier)
-        lost = lengthen(lost, len(old))
+        lost = extend_flags(lost, len(old))
         certain = np.full(len(old), EMPTY_ID, np.int64)
         certain[frontier] = _certain_labels(calculus, left, old.key[frontier])
         source, role, target = old.edges.half_edges(flags(len(old), frontier))

@@ -13,7 +13,7 @@ import numpy as np
 from shiq import model as owl
 from shiq.abox_ops.elements.base import Base, StoreBase
 from shiq.abox_ops.elements.graph import BaseElements, Graph, empty_labels, flags
-from shiq.abox_ops.elements.normal_assertions import normalise, vocabulary
+from shiq.abox_ops.elements.normal_assertions import collect_vocabulary, normalise
 from shiq.abox_ops.elements.quotient import StoredPartition, component_minima, make_partition
 from shiq.abox_ops.elements.union_view import Batch, UnionView
 from shiq.abox_ops.labels.label_tables import clauses_hash, read_labels
@@ -222,7 +222,7 @@ def needed_vocabulary(
     stand_ins = (
         owl.ClassAssertion(owl.Class(names.classes.values[i]), "") for i in classes.tolist()
     )
-    return vocabulary([*stand_ins, *complex], roles)
+    return collect_vocabulary([*stand_ins, *complex], roles)
 
 
 def negative_vocabulary(

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from shiq.abox_ops.elements.element_graph import ElementGraph
-from shiq.abox_ops.elements.normal_assertions import normalise, vocabulary
+from shiq.abox_ops.elements.normal_assertions import collect_vocabulary, normalise
 from shiq.abox_ops.engine import NamedModule
 from shiq.abox_ops.labels.label_calculus import clashes, contradiction_label
 from shiq.abox_ops.modules.components import Closure, KeptAssertions, component_modules
@@ -40,7 +40,7 @@ class ScratchQuestion:
         consistent.
         """
         batch, roles = sorted(set(assertions), key=repr), role_box(tbox.axioms)
-        clauses = simplify(tbox, vocabulary(batch, roles)).clauses
+        clauses = simplify(tbox, collect_vocabulary(batch, roles)).clauses
         graph = ElementGraph(clauses)
         for assertion in batch:
             graph.individuals.update(individuals_of(assertion))

@@ -223,7 +223,7 @@ class OpenAssertions:
         members = self.counts().members(classes)
         elements = unique(members[1])
         self.graph.fetch_members(elements)
-        rows = data_rows(self.graph, elements)
+        rows = fetch_data_rows(self.graph, elements)
         return ClassValues(
             self.calculus,
             classes,
@@ -240,14 +240,14 @@ class OpenAssertions:
             | self.calculus.data.disjoint_properties
             | self.negated_properties.data
         )
-        rows = data_rows(self.graph, elements if seen else NONE)
+        rows = fetch_data_rows(self.graph, elements if seen else NONE)
         if len(rows["element"]):
             report_stage("checking data values")
         kept = ~self.is_decided(rows["element"], rows["property"], rows["literal"])
         return {name: column[kept] for name, column in rows.items()}
 
 
-def data_rows(graph: Graph, elements: Ints) -> Columns:
+def fetch_data_rows(graph: Graph, elements: Ints) -> Columns:
     """Fetch the data assertions of ``elements`` as columns element, node, property, literal,
     inserted.
     """

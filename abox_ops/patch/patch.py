@@ -89,7 +89,7 @@ def close_region(
         frontier.take_snapshot(graph, region.counts, *_round_columns(region))
         if _is_stable(region, grown, crossings.unassumed_elements):
             return False
-        _take_in(region, grown, crossings)
+        _grow_region(region, grown, crossings)
 
 
 def _is_stable(region: PatchRegion, grown: Ints, unassumed: Ints) -> bool:
@@ -112,7 +112,7 @@ def _round_columns(region: PatchRegion) -> tuple[Ints | Bools, ...]:
     )
 
 
-def _take_in(region: PatchRegion, grown: Ints, crossings: Crossings) -> None:
+def _grow_region(region: PatchRegion, grown: Ints, crossings: Crossings) -> None:
     """Put into the region I the elements ``grown`` and those that ``crossings`` bring in, further
     ones by strides where rounds repeat.
     """

@@ -122,7 +122,7 @@ class RangeCertifier:
         graph, calculus = region.graph, region.calculus
         mu = region.labels.mu[own]
         other = mu != complete_labels(calculus, graph.label[own])
-        rows = edges_at(graph, own)
+        rows = fetch_edges_at(graph, own)
         mine = flags(len(graph), own)
         kept = is_edge_kept(region, *rows, may_clash_across)
         source, target = (rows[end][kept & (rows[1] % 2 == 0)] for end in (0, 2))
@@ -173,7 +173,7 @@ class RangeCertifier:
         settle_labels(region, own, self.assumptions)
         graph = region.graph
         mine = flags(len(graph), own)
-        source, role, target = rows = edges_at(graph, own)
+        source, role, target = rows = fetch_edges_at(graph, own)
         inner = is_edge_kept(region, *rows, may_clash_across) & (role % 2 == 0)
         inner &= mine[source] & mine[target]
         edges: Columns = {"source": source[inner], "role": role[inner], "target": target[inner]}
@@ -297,7 +297,7 @@ def complete_labels(calculus: NumberedCalculus, told: Ints) -> Ints:
     )
 
 
-def edges_at(graph: Graph, own: Ints) -> tuple[Ints, Ints, Ints]:
+def fetch_edges_at(graph: Graph, own: Ints) -> tuple[Ints, Ints, Ints]:
     """Fetch the role assertions of which an end is one of ``own``, as columns source, role, target."""
     mine = flags(len(graph), own)
     source, role, target = graph.edges.half_edges(mine)

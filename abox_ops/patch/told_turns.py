@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shiq.abox_ops.elements.graph import flags, lengthen
+from shiq.abox_ops.elements.graph import extend_flags, flags
 from shiq.abox_ops.labels.label_calculus import CompiledClause, Label, LabelCalculus, clashes
 from shiq.abox_ops.labels.label_numbers import Bools, distinct_rows
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
@@ -97,8 +97,8 @@ class ToldTurns:
         label = np.full(count, -1, np.int64)
         label[: len(self._label)] = self._label
         todo = label != graph.label
-        todo |= (region.is_inside & ~lengthen(self._was_inside, count)) | (
-            is_new & ~lengthen(self._was_new, count)
+        todo |= (region.is_inside & ~extend_flags(self._was_inside, count)) | (
+            is_new & ~extend_flags(self._was_new, count)
         )
         todo &= region.is_active
         self.note_examined(region, todo)

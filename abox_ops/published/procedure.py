@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from shiq.abox_ops.elements.graph import Graph, flags, lengthen
+from shiq.abox_ops.elements.graph import Graph, extend_flags, flags
 from shiq.abox_ops.elements.union_view import UnionView
 from shiq.abox_ops.index.index import Index, TouchedNodes
 from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools, distinct_rows
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.modules.add_set import AddSetColumns
-from shiq.abox_ops.modules.open_assertions import data_rows
+from shiq.abox_ops.modules.open_assertions import fetch_data_rows
 from shiq.abox_ops.published.remedies import Definition7, Outcome
 from shiq.abox_ops.told.told_literals import asserted_labels
 from shiq.columns.arrays import Columns, Ints, concatenate, distinct_with_inverse, unique
@@ -29,12 +29,12 @@ class AssertedLabels:
     def lookup(self, elements: Ints) -> Ints:
         """The asserted label of each element."""
         graph = self.graph
-        self._is_known = lengthen(self._is_known, len(graph))
+        self._is_known = extend_flags(self._is_known, len(graph))
         new = unique(elements[~self._is_known[elements]])
         if len(new):
             graph.fetch_members(new)
             graph.label[new] = asserted_labels(self.calculus, graph, new)
-            self._is_known = lengthen(self._is_known, len(graph))
+            self._is_known = extend_flags(self._is_known, len(graph))
             self._is_known[new] = True
         return graph.label[elements]
 
@@ -95,9 +95,9 @@ class PublishedProcedure:
                 ]
             )
         )
-        while len(frontier := reached[~lengthen(entered, len(graph))[reached]]):
+        while len(frontier := reached[~extend_flags(entered, len(graph))[reached]]):
             graph.fetch_edges(frontier)
-            entered = lengthen(entered, len(graph))
+            entered = extend_flags(entered, len(graph))
             entered[frontier] = True
             reached = self._process_edges(
                 flags(len(graph), frontier)[graph.edges.columns["source"]]
@@ -223,7 +223,7 @@ def _build_columns(
     kept = inside[source] & inside[target]
     ends = np.where(back, target, source), role - back, np.where(back, source, target)
     edges = {name: column[kept] for name, column in zip(("source", "role", "target"), ends)}
-    data = data_rows(graph, rest)
+    data = fetch_data_rows(graph, rest)
     on = _has_feature(calculus, data, features)
     data = {name: column[on] for name, column in data.items()}
     first = unique(graph.elements_of(touched.nodes))
@@ -257,5 +257,5 @@ def _is_ill_typed(calculus: NumberedCalculus, union: UnionView, rows: Columns) -
 
 def _elements_with_ill_typed(calculus: NumberedCalculus, graph: Graph, elements: Ints) -> Ints:
     """Select the elements that have an ill-typed value."""
-    rows = data_rows(graph, elements)
+    rows = fetch_data_rows(graph, elements)
     return unique(rows["element"][_is_ill_typed(calculus, graph.union, rows)])

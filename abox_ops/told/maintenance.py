@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shiq.abox_ops.elements.graph import Graph, flags, lengthen
+from shiq.abox_ops.elements.graph import Graph, extend_flags, flags
 from shiq.abox_ops.labels.label_calculus import CompiledClause, Label
 from shiq.abox_ops.labels.label_numbers import Bools, distinct_rows
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
@@ -150,7 +150,7 @@ class _OutwardWalk:
         """
         graph = self.graph
         graph.fetch_members(elements)
-        self._has_read = lengthen(self._has_read, len(graph))
+        self._has_read = extend_flags(self._has_read, len(graph))
         todo = graph.parts(elements)
         todo = todo[~self._has_read[todo]]
         self._has_read[todo] = True

@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from shiq.abox_ops.elements.graph import Graph, flags, lengthen
+from shiq.abox_ops.elements.graph import Graph, extend_flags, flags
 from shiq.abox_ops.labels.label_calculus import CompiledClause
 from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus, distinct_values
@@ -86,15 +86,15 @@ def saturate(
                 )
                 pace.note_list_steps(steps)
             graph.fetch_changed_edges(changed)
-            active, changed = lengthen(active, len(graph)), lengthen(changed, len(graph))
+            active, changed = extend_flags(active, len(graph)), extend_flags(changed, len(graph))
             changed = _send_round(calculus, graph, active, changed, from_outside)
-            reached = lengthen(reached, len(changed)) | changed
-        centres = lengthen(active, len(graph)) & graph.edges.with_neighbours(reached)
+            reached = extend_flags(reached, len(changed)) | changed
+        centres = extend_flags(active, len(graph)) & graph.edges.with_neighbours(reached)
         grown = _merge_round(
             calculus, graph, _with_neighbours(graph, centres) if from_outside else centres
         )
         if not len(grown):
-            return lengthen(active, len(graph))
+            return extend_flags(active, len(graph))
         active = _add_grown(graph, active, grown)
         if take_in is not None:
             take_in(grown)
@@ -122,7 +122,7 @@ def _with_neighbours(graph: Graph, active: Bools) -> Bools:
     """
     _, _, target = graph.edges.half_edges(active)
     graph.fetch_edges(unique(target))
-    found = lengthen(active, len(graph))
+    found = extend_flags(active, len(graph))
     found[target] = True
     return found
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from shiq.abox_ops.elements.graph import Graph, flags, lengthen
+from shiq.abox_ops.elements.graph import Graph, extend_flags, flags
 from shiq.abox_ops.labels.label_calculus import clashes
 from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
@@ -250,7 +250,7 @@ def active_after_merges(graph: Graph, active: Bools, reps: Ints) -> Bools:
     """Extend the ``active`` flags by the elements ``reps``, and drop elements that were merged into
     others.
     """
-    found = lengthen(active, len(graph))
+    found = extend_flags(active, len(graph))
     found[reps] = True
     found &= graph.rep == np.arange(len(graph))
     return found

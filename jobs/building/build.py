@@ -32,7 +32,7 @@ from shiq.jobs.building.chunks import CHUNK_BYTES
 from shiq.jobs.building.clustering import SINGLE_TASK_LINKS, clustered_ranks, renumber
 from shiq.jobs.building.dictionary import (
     Dictionary,
-    all_names,
+    collect_names,
     make_dictionary,
     name_indices,
     rank_chunks,
@@ -49,7 +49,7 @@ from shiq.jobs.building.tables import (
     measure_nearness,
     merge_edges,
     name_rows,
-    write_ranges,
+    write_range_tables,
 )
 from shiq.jobs.building.told_labels import (
     CalculusRecipe,
@@ -212,7 +212,7 @@ class _StoreBuild:
         dictionary = make_dictionary(
             executor, self.scratch, found.root, found.chunks, found.summaries
         )
-        names = all_names(found.summaries)
+        names = collect_names(found.summaries)
         build, nodes = uuid.uuid4().hex[:12], len(dictionary)
         ranges = Ranges(
             self.scratch, found.root, build, nodes, settings.width, settings.near_distance
@@ -223,7 +223,7 @@ class _StoreBuild:
         ]
         ranges = self._choose_numbering(ranges, dictionary, chunks)
         stages.begin("writing tables")
-        written = write_ranges(executor, ranges, dictionary, chunks, len(names[KIND_CLASS]))
+        written = write_range_tables(executor, ranges, dictionary, chunks, len(names[KIND_CLASS]))
         rare = _DriverAssertions(
             found.rare, dictionary, ranges, role_box(self.ontology.tbox.axioms)
         )
@@ -374,7 +374,7 @@ class _DriverAssertions:
         )
         terms = dict.fromkeys([abox.individuals[i] for i in used])
         terms.update(dict.fromkeys(i for a in self.complex for i in individuals_of(a)))
-        ranks = present_ranks(ranges, dictionary, list(terms))
+        ranks = look_up_ranks(ranges, dictionary, list(terms))
         self.rank = dict(zip(terms, ranks))
         self.same, self.different = (
             np.array(
@@ -475,7 +475,7 @@ def _is_visible_to_worker(mark: Scratch) -> tuple[str, bool]:
     return socket.gethostname(), mark.path().exists()
 
 
-def present_ranks(ranges: Ranges, dictionary: Dictionary, terms: list[str]) -> list[int]:
+def look_up_ranks(ranges: Ranges, dictionary: Dictionary, terms: list[str]) -> list[int]:
     """Look up the rank of each individual in the numbering that was chosen."""
     found = dictionary.ranks_of(terms)
     if not ranges.is_renumbered:

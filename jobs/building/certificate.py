@@ -32,7 +32,7 @@ from shiq.jobs.building.components import (
     collect_shapes,
     decide_shapes,
     join_components,
-    label_shapes,
+    make_label_shapes,
     members_of_modules,
     write_open_elements,
 )
@@ -112,7 +112,7 @@ def certify(
     if has_components:
         join_components(executor, ranges)
         shapes = collect_shapes(executor, ranges, indexed.rules.build, kept_told, labels)
-    questions = [*label_shapes(labels), *shapes]
+    questions = [*make_label_shapes(labels), *shapes]
     decided = decide_shapes(executor, questions, indexed, asking)
     for shape, (verdict, _) in zip(questions, decided):
         found.verdicts[verdict] += shape.count

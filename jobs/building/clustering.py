@@ -39,7 +39,7 @@ from shiq.jobs.building.tables import (
     Ranges,
     measure_nearness,
     merge_edges,
-    rows_by_hash,
+    merge_hash_rows,
     send_hashes,
 )
 from shiq.jobs.store.numbering import ROUNDS, cluster_rounds
@@ -224,7 +224,7 @@ def _write_hashes(i: int, *, ranges: Ranges, dictionary: Dictionary) -> None:
 
 def _sort_hashes(i: int, received: IncomingColumns, *, ranges: Ranges) -> int:
     """Task: sort the ``i``-th interval of hashes. Returns how many it has."""
-    node = rows_by_hash(received)["node"]
+    node = merge_hash_rows(received)["node"]
     save_columns(ranges.folder(i) / "hashed", {"node": node})
     return len(node)
 

@@ -215,7 +215,9 @@ class ComponentModules:
 KeptModules = Callable[[Ints], AddSetModules]
 
 
-def module_shapes(i: int, *, ranges: Ranges, build: str, found: KeptModules) -> ComponentModules:
+def compute_module_shapes(
+    i: int, *, ranges: Ranges, build: str, found: KeptModules
+) -> ComponentModules:
     """Task: compute the shapes of the modules whose component is named by an element of range
     ``i``.
 
@@ -236,7 +238,7 @@ def module_shapes(i: int, *, ranges: Ranges, build: str, found: KeptModules) -> 
     return ComponentModules(labels, list(known.values()))
 
 
-def label_shapes(labels: Counter[Label]) -> list[ModuleShape]:
+def make_label_shapes(labels: Counter[Label]) -> list[ModuleShape]:
     """Make the shapes of modules that are only a label."""
     return [ModuleShape("", n, 1, label=label) for label, n in labels.items()]
 
@@ -248,7 +250,7 @@ def collect_shapes(
     are only a label are added to ``labels``.
     """
     shapes: dict[str, ModuleShape] = {}
-    task = partial(module_shapes, ranges=ranges, build=build, found=found)
+    task = partial(compute_module_shapes, ranges=ranges, build=build, found=found)
     for part in executor.run(task, range(len(ranges)), "modules"):
         labels.update(part.labels)
         for shape in part.shapes:

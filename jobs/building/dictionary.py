@@ -145,7 +145,7 @@ def _first_not_less(terms: pa.Array, term: str) -> int:
 # --- names ----------------------------------------------------------------------------------------
 
 
-def all_names(summaries: Sequence[ChunkSummary]) -> dict[int, list[str]]:
+def collect_names(summaries: Sequence[ChunkSummary]) -> dict[int, list[str]]:
     """Collect the names of classes, object and data properties that occur in an assertion, by kind,
     sorted.
     """

@@ -23,7 +23,7 @@ from shiq.jobs.checking.answer import OVERSIZE, with_note
 from shiq.jobs.checking.base import Explanation, Findings, ModuleFindings
 from shiq.jobs.checking.calls import BuildRequest
 from shiq.jobs.checking.certifying import Repair, unsatisfiable_class_leftovers
-from shiq.jobs.checking.deciding import DeciderContext, close_decider, new_decider
+from shiq.jobs.checking.deciding import DeciderContext, close_decider, make_decider
 from shiq.jobs.checking.inputs import is_outside_shiq, read_by_form, read_catalogs
 from shiq.jobs.checking.options import AUTO, Options
 from shiq.jobs.known_conflicts import assertions_around
@@ -113,7 +113,7 @@ def index(
     repair, place, answer = request.repair, request.place, request.answer
     told: list[Result] = []
     is_stored = True
-    decider = new_decider(options) if repair else None
+    decider = make_decider(options) if repair else None
     aside = _RepairState(ontology, repair, decider) if repair and decider else None
 
     def certifying(built: BuiltStore) -> Certificate | None:

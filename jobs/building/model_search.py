@@ -29,7 +29,7 @@ from shiq.jobs.building.components import (
     collect_shapes,
     decide_shapes,
     join_components,
-    label_shapes,
+    make_label_shapes,
 )
 from shiq.jobs.building.exchange import Executor, Scratch, load_columns, save_columns
 from shiq.jobs.building.merge_class_rounds import (
@@ -125,7 +125,7 @@ class _ModelSearch:
                 shapes = collect_shapes(
                     self.executor, self.ranges, self.indexed.rules.build, kept, labels
                 )
-            questions = [*label_shapes(labels), *shapes]
+            questions = [*make_label_shapes(labels), *shapes]
             left = None if seconds is None else seconds - (time.monotonic() - begun)
             if left is not None and left <= 0:
                 return None

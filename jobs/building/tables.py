@@ -199,7 +199,7 @@ class WrittenTables:
     literals: int
 
 
-def write_ranges(
+def write_range_tables(
     executor: Executor,
     ranges: Ranges,
     dictionary: Dictionary,
@@ -403,7 +403,7 @@ def send_hashes(k: int, *, ranges: Ranges) -> Iterator[OutgoingColumns]:
             yield i, "hashes", {name: column[first:last] for name, column in rows.items()}
 
 
-def rows_by_hash(received: IncomingColumns) -> Columns:
+def merge_hash_rows(received: IncomingColumns) -> Columns:
     """Merge the rows that an interval of hashes has received, in order of the hash."""
     rows = concatenate_rows(columns_from_senders(received, "hashes"), ("hash", "node"))
     order = np.lexsort((rows["node"], rows["hash"]))
@@ -412,7 +412,7 @@ def rows_by_hash(received: IncomingColumns) -> Columns:
 
 def _write_terms(i: int, received: IncomingColumns, *, ranges: Ranges) -> dict[str, DataFile]:
     """Task: write the rows of the table of individuals' hashes for interval ``i``."""
-    return _write_files(ranges, i, {"terms": rows_by_hash(received)})
+    return _write_files(ranges, i, {"terms": merge_hash_rows(received)})
 
 
 def name_rows(names: Mapping[int, Sequence[str]]) -> Columns:

@@ -238,11 +238,11 @@ def decide_and_explain(
         and len(insertions) > options.driver_rows
     ):
         # Loaded where a batch is that large.
-        from shiq.jobs.checking.slices import find_by_slices
+        from shiq.jobs.checking.slices import decide_by_slices
 
         inquiry = Inquiry(decide, is_over, options.verdict_only, certain, attempt)
         with batch.distributed_work.distribute_questions(decider):
-            sliced, note, told = find_by_slices(
+            sliced, note, told = decide_by_slices(
                 base, batch, options, inquiry, decider, DeciderContext
             )
         clock.end_stage("patching")
@@ -495,7 +495,7 @@ def has_disagreed(decider: Decider) -> bool:
     return decider.audit is not None and bool(decider.audit.disagreements)
 
 
-def new_decider(options: Options) -> Decider:
+def make_decider(options: Options) -> Decider:
     """Make a decider for ``options``, with an audit if they ask for one. `close_decider` frees it."""
     reasoner = create_reasoner(options.reasoner, heap=options.heap, accept_agpl=options.accept_agpl)
     if not options.audit:
@@ -526,7 +526,7 @@ class DeciderContext:
         self._decider: Decider | None = None
 
     def __enter__(self) -> Decider:
-        self._decider = new_decider(self._options)
+        self._decider = make_decider(self._options)
         return self._decider
 
     def __exit__(self, *_: object) -> None:
@@ -551,7 +551,7 @@ class DeciderPool:
         if key in self._known and has_disagreed(self._known[key]):
             self.drop(options)
         if key not in self._known:
-            self._known[key] = new_decider(options)
+            self._known[key] = make_decider(options)
         decider = self._known[key]
         decider.question_count, decider.progress = 0, options.progress
         return decider

@@ -51,7 +51,7 @@ def add_repairs(
     """Search for repairs of an inconsistent batch, within the time for explaining, and add them to
     ``result``.
     """
-    deadline = _deadline(options, clock)
+    deadline = _repair_deadline(options, clock)
     search = _RepairSearch(result)
 
     def check_changed(
@@ -79,7 +79,7 @@ def add_repairs(
     return replace(result, repairs=plan)
 
 
-def _deadline(options: Options, clock: Clock) -> float | None:
+def _repair_deadline(options: Options, clock: Clock) -> float | None:
     """Compute the deadline of the search: the time limit of the check, or the remaining time for
     explaining.
     """
@@ -230,7 +230,7 @@ def _respell_literals(
     options = {
         i: spellings
         for i, change in enumerate(plan.changes)
-        if (spellings := _spellings(change.assertion, suggest))
+        if (spellings := _suggest_spellings(change.assertion, suggest))
     }
     chosen: dict[int, Assertion] = {}
     first = {i: spellings[0] for i, spellings in options.items()}
@@ -250,7 +250,7 @@ def _respell_literals(
     return replace(plan, changes=tuple(changes))
 
 
-def _spellings(assertion: Assertion, suggest: SpellingSuggestions) -> Sequence[Assertion]:
+def _suggest_spellings(assertion: Assertion, suggest: SpellingSuggestions) -> Sequence[Assertion]:
     """Suggest other spellings for the literal of a data assertion; none for other assertions."""
     if not isinstance(assertion, DataPropertyAssertion):
         return []

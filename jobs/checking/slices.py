@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from shiq.abox_ops.conflicts.identities import Identity, MergingAddSet, identities
+from shiq.abox_ops.conflicts.identities import Identity, MergingAddSet, find_identities
 from shiq.abox_ops.elements.base import Base
 from shiq.abox_ops.engine import (
     MODEL,
@@ -139,7 +139,7 @@ class SlicedAddSet:
         """Individuals that the batch makes equal, with reasons; computed from the whole batch at
         once.
         """
-        return identities(self.compute_unsliced()) if self.has_merges else []
+        return find_identities(self.compute_unsliced()) if self.has_merges else []
 
     def why_pulled(self) -> Sequence[PulledIn]:
         """Count elements by the reason that pulled them in, over all slices."""
@@ -174,7 +174,7 @@ def slicing_obstacle(base: OpenBase, batch: InputBatch, options: Options) -> str
     )
 
 
-def find_by_slices(
+def decide_by_slices(
     base: OpenBase,
     batch: InputBatch,
     options: Options,

@@ -62,7 +62,7 @@ def identities_of(result: Result) -> tuple[EqualIndividuals, ...]:
     found = (
         add_set.identities()
         if isinstance(add_set, _RemoteIdentities)
-        else entailed.identities(add_set)
+        else entailed.find_identities(add_set)
     )
     return tuple(map(_equal_individuals, found))
 

@@ -9,7 +9,7 @@ import pytest
 
 from shiq.abox_ops.conflicts.minimal_subsets import minimal_sublist
 from shiq.abox_ops.elements.element_graph import ElementGraph
-from shiq.abox_ops.elements.normal_assertions import definitions, normalise
+from shiq.abox_ops.elements.normal_assertions import collect_definitions, normalise
 from shiq.abox_ops.elements.quotient import Partition
 from shiq.abox_ops.labels.irrelevance import Irrelevance, Needs
 from shiq.abox_ops.labels.label_calculus import EMPTY, Label, LabelCalculus, clashes
@@ -276,7 +276,7 @@ def test_normal_form_of_assertions() -> None:
     negative = NegativeObjectPropertyAssertion(ObjectProperty(n("r")), "a", "b")
     at_a, at_b = normalise(negative, roles).assertions
     assert isinstance(at_b, ClassAssertion)
-    assert definitions([negative], roles)[0].sup == ObjectAllValuesFrom(
+    assert collect_definitions([negative], roles)[0].sup == ObjectAllValuesFrom(
         ObjectProperty(n("r")), ObjectComplementOf(at_b.expression)
     )
     assert isinstance(at_a, ClassAssertion)

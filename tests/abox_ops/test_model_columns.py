@@ -20,7 +20,7 @@ from shiq.abox_ops import snapshot_delta as growth
 from shiq.abox_ops.counting import groups, merge_class_fixpoint
 from shiq.abox_ops.counting.groups import CountedGraph, CountedLabels, ElementAnswers
 from shiq.abox_ops.counting.merge_classes import MergeClasses
-from shiq.abox_ops.elements.graph import EdgeTable, Graph, lengthen
+from shiq.abox_ops.elements.graph import EdgeTable, Graph, extend_flags
 from shiq.abox_ops.engine import Inquiry, ModelKnowledgeBase
 from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.abox_ops.local_engine import LocalKnowledgeBase
@@ -220,7 +220,7 @@ def test_remembering_without_looking_is_found(
 
 def _without_neighbours(edges: EdgeTable, chosen: Bools) -> Bools:
     """The ``chosen`` elements alone."""
-    return lengthen(chosen, len(edges.is_fetched))
+    return extend_flags(chosen, len(edges.is_fetched))
 
 
 def _unread(self: RoundSnapshot, graph: Graph, counts: MergeClasses | None, *columns: Any) -> Any:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from test_gate import PREFIX, a, run, t
 
-from shiq.abox_ops.conflicts.minimal_subsets import hitting_sets
+from shiq.abox_ops.conflicts.minimal_subsets import minimal_hitting_sets
 from shiq.abox_ops.modules.decide import Decider
 from shiq.api import certify
 from shiq.jobs.building.executor import ProcessExecutor
@@ -207,7 +207,7 @@ def test_hitting_sets_are_all_minimal_ones() -> None:
         for chosen in (frozenset(c) for n in range(8) for c in combinations(things, n)):
             if all(chosen & c for c in conflicts) and not any(h < chosen for h in expected):
                 expected.append(chosen)
-        assert hitting_sets(list(conflicts)) == sorted(
+        assert minimal_hitting_sets(list(conflicts)) == sorted(
             expected, key=lambda h: (len(h), sorted(map(repr, h)))
         )
 

@@ -174,7 +174,7 @@ def _as_before(self: object, before: str | None) -> list[str]:
 
 _SETTLE, _EDGES, _LEAVE = (
     range_certificate.settle_labels,
-    range_certificate.edges_at,
+    range_certificate.fetch_edges_at,
     model_search_tasks.write_open_elements,
 )
 MISTAKES: Mapping[str, tuple[int, int, object, str, Callable[..., Any]]] = {
@@ -192,7 +192,13 @@ MISTAKES: Mapping[str, tuple[int, int, object, str, Callable[..., Any]]] = {
         "settle_labels",
         _by_its_old_guess,
     ),
-    "role assertions that cross are not looked at": (4, 2, range_certificate, "edges_at", _within),
+    "role assertions that cross are not looked at": (
+        4,
+        2,
+        range_certificate,
+        "fetch_edges_at",
+        _within,
+    ),
     "kept role assertions that cross are forgotten": (
         4,
         2,

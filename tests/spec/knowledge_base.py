@@ -10,7 +10,7 @@ from functools import cached_property
 
 from shiq.abox_ops.elements.base import StoredSnapshot
 from shiq.abox_ops.elements.element_graph import ElementGraph
-from shiq.abox_ops.elements.normal_assertions import definition_name, normalise, vocabulary
+from shiq.abox_ops.elements.normal_assertions import collect_vocabulary, definition_name, normalise
 from shiq.abox_ops.elements.quotient import Partition
 from shiq.abox_ops.engine import CRITERIA, NO_WIDENING, Inquiry, NamedModule, WideningFigures
 from shiq.abox_ops.labels.data_restrictions import DataRestrictions
@@ -135,7 +135,7 @@ class SpecKnowledgeBase:
         """Opens (``tbox``, ``abox``); nothing is assumed of it but that its TBox lies in SHIQ(D)."""
         assertions = frozenset(abox)
         roles = role_box(tbox.axioms)
-        extra = vocabulary(assertions, roles)
+        extra = collect_vocabulary(assertions, roles)
         return cls(tbox, assertions, extra, simplify(tbox, extra), roles)
 
     @classmethod
@@ -269,7 +269,7 @@ class SpecKnowledgeBase:
     ) -> tuple[SimplifiedTBox, list[SubClassOf | Class]]:
         """The TBox in the vocabulary of A and of ``batch``, and what of it A does not have."""
         known = set(self.extra)
-        added = [x for x in vocabulary(batch, self.roles) if x not in known]
+        added = [x for x in collect_vocabulary(batch, self.roles) if x not in known]
         return (
             simplify(self.source, (*self.extra, *added)) if added else self.simplified_tbox
         ), added
