@@ -85,7 +85,7 @@ def key_of(table: str) -> str:
 def write_table(
     store: StoreLocation, name: str, columns: Columns, starts: Ints | None = None
 ) -> TableVersion:
-    """Write sorted ``columns`` as the whole table ``name``, durably, cut as by `write_range_tables`."""
+    """Write sorted ``columns`` as the whole table ``name``, durably, cut as by `write_ranges`."""
     return table_of_files(write_ranges(store, name, columns, starts))
 
 
