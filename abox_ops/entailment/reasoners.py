@@ -164,7 +164,7 @@ class FullQuestion:
 
     @cached_property
     def _assertion_set(self) -> frozenset[owl.Assertion]:
-        """The assertions as a set."""
+        """The assertions of the ontology as a set."""
         return frozenset(self._assertions)
 
     @cached_property

@@ -54,7 +54,7 @@ CLASSES_OF_N, CLASSES_OF_TOLD = ("outside", "outside_members"), ("merged", "merg
 
 @dataclass(frozen=True, eq=False)
 class ToldLabelTable:
-    """Told label of each element, in a table (element, label) without rows for empty labels."""
+    """The told label of each element, from a table (element, label)."""
 
     table: Table
 

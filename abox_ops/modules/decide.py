@@ -290,7 +290,9 @@ class Audit:
     _open_auditors: dict[str, Reasoner] = field(default_factory=dict)
 
     def is_drawn(self, shape: Shape) -> bool:
-        """Decide whether ``shape`` is in the random share that is audited."""
+        """Decide whether ``shape`` is in the audited share, which depends on a hash of the shape
+        alone.
+        """
         digest = blake2b(repr(shape).encode("utf-8", "surrogatepass"), digest_size=8).digest()
         return int.from_bytes(digest, "big") < self.share * 2**64
 

@@ -66,8 +66,7 @@ def renumber_from(ids: Ints, first: int) -> Ints:
 def lay_accepted_batch(
     index: Index, union: UnionView, patch: Patch
 ) -> tuple[Base, Index, CertifiedModel] | None:
-    """Lay A⁺ over A in memory: (T, A ∪ A⁺) with its index and certified model. Return None where
-    that needs a commit.
+    """Lay A⁺ over A in memory: (T, A ∪ A⁺) with its index and certified model.
 
     ``index``: of A. ``patch``: found ``union`` = A ∪ A⁺ consistent.
 

@@ -131,8 +131,8 @@ class EffortColumns:
             self._rows[:, elements] = np.maximum(self._rows[:, elements], _effort_rows([effort]))
 
     def pass_to_neighbours(self, source: Ints, target: Ints, *, deeper: bool) -> None:
-        """Raise the effort of each ``target``, an element that enters the region I, by that of its
-        neighbour ``source``.
+        """Raise the effort of each ``target``, an element that enters the region I, to the one that
+        its neighbour ``source`` passes on.
 
         ``deeper``: by a border rule.
         """

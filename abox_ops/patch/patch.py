@@ -172,8 +172,8 @@ class Patch:
         return self.region.input.name_modules(self.add_set_columns())
 
     def can_widen(self, modules: Sequence[Sequence[str]]) -> list[bool]:
-        """Decide whether each of ``modules`` has assumptions, or residuals that keep an element
-        out.
+        """Decide for each of ``modules`` whether anything is assumed of it, or a residual in it
+        keeps an element out of the region I.
         """
         return [can_widen(self.region, elements) for elements in map(self._elements_of, modules)]
 

@@ -116,7 +116,7 @@ class ToldPlusWorkList:
                 found[b] = asks
 
     def _differs_from_base(self, key: int) -> bool:
-        """Decide whether the element is new or has another label than in A."""
+        """Decide whether the element is new, or the batch made it of several elements."""
         return key >= FRESH or key in self.walk.merged_keys or self.cache.is_joined(key)
 
     def write_back(self) -> Bools:
@@ -219,7 +219,7 @@ def _saturate_from(region: PatchRegion, changed: Bools | None) -> None:
 
 
 def add_asserted_literals(region: PatchRegion, elements: Ints, *, inserted_only: bool) -> None:
-    """Join the literals asserted at ``elements``, beyond their labels in A, to their labels."""
+    """Add the literals asserted at ``elements``, as far as A did not have them, to their labels."""
     calculus, graph = region.calculus, region.graph
     for labels in (asserted_labels, refuted_labels):
         found = labels(calculus, graph, elements, inserted_only=inserted_only)

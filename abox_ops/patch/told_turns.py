@@ -189,13 +189,15 @@ class ToldTurns:
         return source[asks], target[asks], codes[asks]
 
     def _codes_of(self, role: Ints, here: Ints, before: Ints, there: Ints) -> Ints:
-        """The reason code of each role assertion, given by role and labels, once per distinct row."""
+        """The code of the clause that brings in the far end, for each role assertion, given by role
+        and labels.
+        """
         keys, inverse = distinct_rows(role, here, before, there)
         return np.array([self.asking_code(*key) for key in keys], np.int64)[inverse]
 
     def asking_code(self, role: int, inside: int, before: int, outside: int) -> int:
-        """The reason code of the clause that requires the far end of a role assertion to enter the
-        region I; 0 if there is none.
+        """The code of the clause that requires the far end of a role assertion to enter the region
+        I; 0 if there is none.
 
         Arguments are numbers of the arguments of `asking_clause`.
         """

@@ -69,7 +69,9 @@ class GrowingRegion(Protocol):
         """
 
     def can_widen(self, modules: Sequence[Sequence[str]]) -> Sequence[bool]:
-        """Decide whether each of ``modules`` has assumptions, or residuals that keep something out."""
+        """Decide for each of ``modules`` whether anything is assumed of it, or a residual in it
+        keeps an element out of the region I.
+        """
 
     def widen(self, modules: Sequence[Sequence[str]]) -> None:
         """Drop the assumptions about the elements of each of ``modules``; where there are none, put
@@ -289,7 +291,9 @@ def _as_undetermined(answer: Answer) -> Answer:
 
 
 def can_widen(region: PatchRegion, elements: Ints) -> bool:
-    """Decide whether ``elements`` have assumptions, or residuals that keep something out."""
+    """Decide whether anything is assumed of ``elements``, or a residual at them keeps an element
+    out of the region I.
+    """
     return bool(_is_guessed(region, elements).any() or _is_kept_out_by(region, elements).any())
 
 

@@ -180,8 +180,8 @@ def _left_out_files(
 def _may_change_reading(
     before: VocabularyContext, now: VocabularyContext, reports: Sequence[RangeReport]
 ) -> bool:
-    """Decide whether chunks that were read under the context ``before`` may be read otherwise under
-    ``now``.
+    """Decide whether chunks that were read under the context ``before`` must be read again under
+    ``now``, since it may interpret them otherwise.
 
     Ontologies, declarations and names of individuals matter where a property is unknown. Nodes of
     axioms, and kinds of properties, matter everywhere.
@@ -256,11 +256,13 @@ class _DriverReader(_SourceReader):
         super().__init__(loaded, ontology.ontologies, fixed=ontology.tbox.signature)
 
     def _typed_individuals(self) -> set[str]:
-        """The individuals that have a known type."""
+        """The individuals of the rare triples that have a known type."""
         return self.known_typed
 
     def vocabulary_context(self, before: VocabularyContext) -> VocabularyContext:
-        """Make the context by which tasks interpret chunks, as far as these triples determine it."""
+        """Make the context by which tasks interpret chunks, as far as the rare triples determine
+        it.
+        """
         asked = before.queried_names | entity_iris(self.known_signature()) | self.known_typed.asked
         headers, nodes = frozenset(self.surroundings.headers), frozenset(self.surroundings.nodes)
         typed = frozenset(self.known_typed)
@@ -274,11 +276,11 @@ class _DriverReader(_SourceReader):
         )
 
     def known_signature(self) -> Signature:
-        """The names that the ontology and these triples declare."""
+        """The names that the ontology and the rare triples declare."""
         return self.kinds.data_signature(self.ontology.tbox.signature)
 
     def reading(self) -> Reading:
-        """Interpret the triples; see `read_assertions`."""
+        """Interpret the rare triples; see `read_assertions`."""
         axioms = self.ontology.tbox.axioms
         own = _own_axiom_test(axioms, self.ontology.leftovers)
         findings: dict[object, list[Finding]] = {

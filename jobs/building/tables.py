@@ -103,7 +103,7 @@ def rank_of(ids: Ints) -> Ints:
 
 
 def merge_edges(executor: Executor, ranges: Ranges, chunks: Sequence[NumberedChunk]) -> Ints:
-    """Write the half edges of each range, sorted and without duplicates. Returns the hubs.
+    """Write the half edges of each range, sorted and without duplicates.
 
     Returns the hubs: individuals with more than ``near_distance`` half edges.
     """

@@ -176,7 +176,7 @@ class Session:
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """The labels (rdfs:label) of the TBox's terms, by IRI."""
+        """The labels of the TBox's terms, by IRI."""
         found: Mapping[str, str] = self._store.term_labels
         return found
 
