@@ -446,11 +446,11 @@ class Explainer:
             del add_set
         self.is_complete = self.is_complete and not self.by_insertions
 
-    def _check_subset(self, part: ABox) -> tuple[tuple[AddSet, list[tuple[str, ...]]], bool]:
+    def _check_subset(self, subset: ABox) -> tuple[tuple[AddSet, list[tuple[str, ...]]], bool]:
         """Check a subset of the batch. Returns: its add set with the inconsistent groups, and
         whether something stayed undecided.
         """
-        return self.refuter.isolate_doubt(lambda: self.check(part))
+        return self.refuter.isolate_doubt(lambda: self.check(subset))
 
     def _is_consistent(self, check: Checker, part: frozenset[owl.Assertion]) -> bool:
         """Whether ``check`` answers for certain that ``part`` contradicts nothing."""

@@ -197,23 +197,23 @@ class Refuter:
 
     # --- answers ----------------------------------------------------------------------------------
 
-    def _attempt_modules(self, tbox: ClausalTBox, parts: Sequence[Module]) -> Sequence[Answer]:
+    def _attempt_modules(self, tbox: ClausalTBox, modules: Sequence[Module]) -> Sequence[Answer]:
         """Decide modules within a small budget; answers about large modules are not cached, since
         they hardly recur.
         """
-        is_small = all(len(module.positive) <= SMALL for module in parts)
-        return (self.decider.attempt if is_small else self.decider.attempt_once)(tbox, parts)
+        is_small = all(len(module.positive) <= SMALL for module in modules)
+        return (self.decider.attempt if is_small else self.decider.attempt_once)(tbox, modules)
 
     def _answer_modules(
-        self, tbox: ClausalTBox, parts: Sequence[Module], decide: DecideInTime, attempt: Decide
+        self, tbox: ClausalTBox, modules: Sequence[Module], decide: DecideInTime, attempt: Decide
     ) -> Sequence[Answer]:
         """Decide modules by ``decide``, or by the cheaper ``attempt`` while questions are counted.
 
         ``attempt`` counts if it decides every module, or if no harder question is allowed.
         """
         if not self.budget.is_counted:
-            return decide(tbox, parts)
-        answers = attempt(tbox, parts)
+            return decide(tbox, modules)
+        answers = attempt(tbox, modules)
         verdicts = {answer.verdict for answer in answers}
         if (
             Verdict.INCONSISTENT in verdicts
@@ -221,7 +221,7 @@ class Refuter:
             or not self.budget.may_ask_hard()
         ):
             return answers
-        return decide(tbox, parts, HARD_SECONDS)
+        return decide(tbox, modules, HARD_SECONDS)
 
     def _are_refuted(
         self, answers: Sequence[Answer], data: DataRestrictions, assertions: Sequence[owl.Assertion]

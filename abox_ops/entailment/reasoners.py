@@ -121,14 +121,17 @@ class Reasoners:
         self._modules = self._hermit = None
 
     def _ask_hermit(
-        self, axioms: Sequence[owl.Axiom], assertions: Sequence[owl.Assertion], left: float | None
+        self,
+        axioms: Sequence[owl.Axiom],
+        assertions: Sequence[owl.Assertion],
+        seconds: float | None,
     ) -> Answer:
-        """Ask HermiT whether an ontology is consistent, within ``left`` seconds, and count the
+        """Ask HermiT whether an ontology is consistent, within ``seconds`` seconds, and count the
         question.
         """
         self.question_count += 1
         return self.hermit().decide_consistency(
-            axioms, assertions, left and max(0.01, left), is_normal=True
+            axioms, assertions, seconds and max(0.01, seconds), is_normal=True
         )
 
 

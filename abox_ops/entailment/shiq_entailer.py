@@ -35,11 +35,11 @@ from shiq.reasoner.protocol import Answer
 from shiq.support import bits
 
 
-def unite_or_any(parts: Iterable[frozenset[str] | None]) -> frozenset[str] | None:
+def unite_or_any(sets: Iterable[frozenset[str] | None]) -> frozenset[str] | None:
     """Unite sets of individuals, where None stands for any individual: the result is None if one of
-    the ``parts`` is.
+    the ``sets`` is.
     """
-    known = [*parts]
+    known = [*sets]
     return None if None in known else frozenset[str]().union(*filter(None, known))
 
 

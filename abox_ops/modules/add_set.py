@@ -182,13 +182,15 @@ class AddSetModules:
         positive, negative = self.calculus.table.labels[label]
         return Module((positive,), (negative,))
 
-    def _component_modules(self, rest: Ints, alone: dict[int, Module]) -> list[NamedModule]:
-        """Make the modules of the elements ``rest``. Elements of which only a label is kept share
-        the modules in ``alone``, which is extended.
+    def _component_modules(
+        self, elements: Ints, label_modules: dict[int, Module]
+    ) -> list[NamedModule]:
+        """Make the modules of the elements ``elements``. Elements of which only a label is kept share
+        the modules in ``label_modules``, which is extended.
         """
         found, graph = self.columns, self.columns.graph
-        members = self._members(rest)
-        by_name = sorted(rest.tolist(), key=lambda e: members[e][0])
+        members = self._members(elements)
+        by_name = sorted(elements.tolist(), key=lambda e: members[e][0])
         rank = np.zeros(len(graph), np.int64)
         rank[by_name] = np.arange(len(by_name))
         edges = _distinct_edges(
@@ -201,16 +203,16 @@ class AddSetModules:
         component = self.components(len(by_name), edges["a"], edges["b"])
         order = component.argsort(kind="stable")
         start = np.concatenate([[True], np.diff(component[order]) > 0]).nonzero()[0]
-        parts = self._rows_by_component(edges, component, order, rank, flags(len(graph), rest))
+        parts = self._rows_by_component(edges, component, order, rank, flags(len(graph), elements))
         label = found.kept_labels[np.array(by_name, np.int64)].tolist()
         labels = self.calculus.table.labels
         result = []
         size = np.diff(np.concatenate([start, [len(order)]]))
         for at, first, count in zip(start.tolist(), order[start].tolist(), size.tolist()):
             if count == 1 and first not in parts:
-                module = alone.get(label[first])
+                module = label_modules.get(label[first])
                 if module is None:
-                    module = alone[label[first]] = self._label_module(label[first])
+                    module = label_modules[label[first]] = self._label_module(label[first])
                 result.append(NamedModule(module, (members[by_name[first]],)))
                 continue
             nodes = order[at : at + count].tolist()

@@ -181,10 +181,10 @@ class Decider:
         return shapes, answers
 
     def _decide_part(
-        self, tbox: ClausalTBox, part: Sequence[tuple[Shape, Module]], timeout: float | None
+        self, tbox: ClausalTBox, asked: Sequence[tuple[Shape, Module]], timeout: float | None
     ) -> Sequence[Answer]:
         """Decide new shapes in one call of the reasoner, and audit a share of the answers."""
-        modules = [module for _, module in part]
+        modules = [module for _, module in asked]
         if self.audit is None:
             return self.reasoner.decide(tbox, modules, timeout)
         if not self.audit.disagreements:
@@ -192,17 +192,17 @@ class Decider:
             names = (
                 self.reasoner.deciders
                 if isinstance(self.reasoner, CombinedReasoner)
-                else [self.reasoner.name] * len(part)
+                else [self.reasoner.name] * len(asked)
             )
             drawn = [
                 (module, answer, name)
-                for (shape, module), answer, name in zip(part, answers, names)
+                for (shape, module), answer, name in zip(asked, answers, names)
                 if self.audit.is_drawn(shape)
             ]
             self.audit.examine(tbox, drawn, timeout)
             if not self.audit.disagreements:
                 return answers
-        return [_stopped_answer()] * len(part)
+        return [_stopped_answer()] * len(asked)
 
     def inconsistent_core(
         self, tbox: ClausalTBox, module: Module, timeout: float | None = None

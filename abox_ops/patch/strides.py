@@ -148,15 +148,15 @@ class _OpenEdges:
         self._undecided = calculus.role_propagation.undecided_clauses
 
     def open_neighbours(
-        self, key: int, near: Mapping[int, int], far: Mapping[int, int]
+        self, key: int, labels: Mapping[int, int], neighbour_labels: Mapping[int, int]
     ) -> Iterator[int]:
         """Yield the neighbours of the element ``key`` over undecided role assertions.
 
-        ``near``: labels to use for the element, ``far``: for the far ends.
+        ``labels``: labels to use for the element, ``neighbour_labels``: for the far ends.
         """
         edges = self._fetch_edges_of(key)
-        label = near[key]
-        return (b for role, b, _ in edges if self._undecided(role, label, far[b]))
+        label = labels[key]
+        return (b for role, b, _ in edges if self._undecided(role, label, neighbour_labels[b]))
 
     def is_inside(self, key: int) -> bool:
         """Decide whether an element is in the region I."""

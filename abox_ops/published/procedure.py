@@ -164,23 +164,23 @@ class PublishedProcedure:
 
     # --- the result -------------------------------------------------------------------------------
 
-    def _make_add_set(self, seen: Ints) -> AddSetColumns:
-        """Build A_add of the elements ``seen``, with the remedies put in."""
+    def _make_add_set(self, elements: Ints) -> AddSetColumns:
+        """Build A_add of the elements ``elements``, with the remedies put in."""
         graph, calculus = self.graph, self.calculus
-        graph.fetch_edges(seen)
-        graph.label[seen] = self.asserted_labels.lookup(seen)
-        inside = flags(len(graph), seen)
+        graph.fetch_edges(elements)
+        graph.label[elements] = self.asserted_labels.lookup(elements)
+        inside = flags(len(graph), elements)
         placed = [
             (e, calculus.literal_label(name, positive))
             for e, name, positive in self._remedies
             if inside[e]
         ]
         target, received = np.array(placed, np.int64).reshape(-1, 2).T
-        graph.label[seen] = calculus.table.accumulate(
-            graph.label[seen], np.searchsorted(seen, target), received
+        graph.label[elements] = calculus.table.accumulate(
+            graph.label[elements], np.searchsorted(elements, target), received
         )
         kept = concatenate(self._kept, self._kept[0])
-        found = _build_columns(calculus, graph, seen, self.touched, kept, self.rules.features)
+        found = _build_columns(calculus, graph, elements, self.touched, kept, self.rules.features)
         found.remedies += self._remedies
         return found
 
@@ -206,17 +206,17 @@ def keep_everything(
 def _build_columns(
     calculus: NumberedCalculus,
     graph: Graph,
-    seen: Ints,
+    elements: Ints,
     touched: TouchedNodes,
     rows: Columns,
     features: frozenset[str],
 ) -> AddSetColumns:
-    """Build A_add of the elements ``seen``: their labels, the role assertions ``rows`` between
+    """Build A_add of the elements ``elements``: their labels, the role assertions ``rows`` between
     them, and their data on ``features``.
     """
-    graph.label[_elements_with_ill_typed(calculus, graph, seen)] = calculus.table.clash_id
-    clash = calculus.table.clashes(graph.label[seen])
-    rest = seen[~clash]
+    graph.label[_elements_with_ill_typed(calculus, graph, elements)] = calculus.table.clash_id
+    clash = calculus.table.clashes(graph.label[elements])
+    rest = elements[~clash]
     inside = flags(len(graph), rest)
     source, role, target = (rows[name] for name in ("source", "role", "target"))
     back = role % 2 == 1
@@ -229,12 +229,12 @@ def _build_columns(
     first = unique(graph.elements_of(touched.nodes))
     return AddSetColumns(
         graph,
-        seen,
-        flags(len(graph), seen),
+        elements,
+        flags(len(graph), elements),
         graph.label,
         graph.label,
         first,
-        seen[clash],
+        elements[clash],
         edges,
         data,
     )

@@ -167,18 +167,18 @@ class WorkList:
             ]
         return found
 
-    def _merge_parts(self, parts: set[int]) -> None:
-        """Merge the elements ``parts`` into the one with the most role assertions."""
+    def _merge_parts(self, keys: set[int]) -> None:
+        """Merge the elements ``keys`` into the one with the most role assertions."""
         region = self.cache
-        edges = {part: self._edges_or_stop(part) for part in parts}
+        edges = {part: self._edges_or_stop(part) for part in keys}
         # What is asserted to differ is known of those whose role assertions are.
-        self.has_stopped = self.has_stopped or not region.unequal_keys.isdisjoint(parts)
+        self.has_stopped = self.has_stopped or not region.unequal_keys.isdisjoint(keys)
         if self.has_stopped:
             return
-        whole = max(parts, key=lambda part: (len(edges[part]), -part))
+        whole = max(keys, key=lambda part: (len(edges[part]), -part))
         label = region.label[whole]
         together = edges[whole] = list(edges[whole])
-        for part in parts - {whole}:
+        for part in keys - {whole}:
             label = self.calculus.table.extend(label, region.label[part])
             together += edges[part]
             self._root[part] = whole

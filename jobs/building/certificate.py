@@ -298,21 +298,29 @@ def _kept_modules(members: Ints, *, indexed: IndexedStore) -> AddSetModules:
     )
 
 
-def _kept_add_set(told: OpenAssertions, seen: Ints) -> AddSetColumns:
-    """Make A_add of the elements ``seen``: the role and data assertions that told labels do not
+def _kept_add_set(tests: OpenAssertions, elements: Ints) -> AddSetColumns:
+    """Make A_add of the elements ``elements``: the role and data assertions that told labels do not
     decide.
     """
-    graph, table = told.graph, told.calculus.table
-    clash = table.clashes(graph.label[seen])
-    rest = flags(len(graph), seen[~clash])
+    graph, table = tests.graph, tests.calculus.table
+    clash = table.clashes(graph.label[elements])
+    rest = flags(len(graph), elements[~clash])
     source, role, target = graph.edges.half_edges(rest)
     inside = rest[target] & (role % 2 == 0)
     source, role, target = source[inside], role[inside], target[inside]
-    keeps = told.is_relevant(source, role, target) | told.is_constrained(source, role, target)
+    keeps = tests.is_relevant(source, role, target) | tests.is_constrained(source, role, target)
     edges = {"source": source[keeps], "role": role[keeps], "target": target[keeps]}
-    data = told.kept_data(seen[~clash])
+    data = tests.kept_data(elements[~clash])
     visible = graph.label.copy()
-    visible[seen] = table.drop_data_literals(graph.label[seen])
+    visible[elements] = table.drop_data_literals(graph.label[elements])
     return AddSetColumns(
-        graph, seen, flags(len(graph), seen), graph.label, visible, seen, seen[clash], edges, data
+        graph,
+        elements,
+        flags(len(graph), elements),
+        graph.label,
+        visible,
+        elements,
+        elements[clash],
+        edges,
+        data,
     )

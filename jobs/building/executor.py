@@ -162,20 +162,20 @@ def _messages_by_part(
 
 
 def _run_sender(
-    send: Callable[[T], Iterable[OutgoingColumns]], folder: str, number: int, part: T
+    send: Callable[[T], Iterable[OutgoingColumns]], folder: str, sender: int, part: T
 ) -> list[_PartMessage]:
     """Task: run ``send`` on a part and write its messages to a file."""
-    return _write_messages(folder, number, send(part))
+    return _write_messages(folder, sender, send(part))
 
 
 def _run_answerer(
     answer: Callable[[int, IncomingColumns], Iterable[OutgoingColumns]],
     folder: str,
-    number: int,
+    sender: int,
     messages: Sequence[_PartMessage],
 ) -> list[_PartMessage]:
     """Task: run ``answer`` on the messages a part received, and write its answers to a file."""
-    return _write_messages(folder, number, answer(number, _read_messages(messages)))
+    return _write_messages(folder, sender, answer(sender, _read_messages(messages)))
 
 
 def _run_receiver(

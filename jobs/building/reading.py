@@ -256,7 +256,7 @@ class _DriverReader(_SourceReader):
         super().__init__(loaded, ontology.ontologies, fixed=ontology.tbox.signature)
 
     def _typed_individuals(self) -> set[str]:
-        """The individuals of the rare triples that have a known type."""
+        """The names that are known to be individuals."""
         return self.known_typed
 
     def vocabulary_context(self, before: VocabularyContext) -> VocabularyContext:

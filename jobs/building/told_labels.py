@@ -144,11 +144,11 @@ def saturate_told(
 
 
 def _with_updated_files(
-    files: Sequence[Scratch], found: Sequence[RoundReport]
+    files: Sequence[Scratch], reports: Sequence[RoundReport]
 ) -> tuple[Scratch, ...]:
     """Replace the label files of ranges by those that the reports of a round name."""
     now = list(files)
-    for x in found:
+    for x in reports:
         if x.file is not None:
             now[x.range] = x.file
     return tuple(now)
@@ -177,11 +177,11 @@ def read_range_labels(path: Scratch) -> list[Label]:
     return read_labels(load_columns(path / "labels"))
 
 
-def _load_labels(path: Scratch, calculus: NumberedCalculus, places: Ints | None = None) -> Ints:
-    """Read the labels at the positions ``places`` of a range (None: all), as ids of ``calculus``."""
+def _load_labels(path: Scratch, calculus: NumberedCalculus, positions: Ints | None = None) -> Ints:
+    """Read the labels at the positions ``positions`` of a range (None: all), as ids of ``calculus``."""
     numbers = load_columns(path / "numbers")["number"]
     own = calculus.table.ids(read_range_labels(path))
-    found: Ints = own[numbers if places is None else numbers[places]]
+    found: Ints = own[numbers if positions is None else numbers[positions]]
     return found
 
 
@@ -334,20 +334,20 @@ def _saturate_range(
     return RoundReport(i, _save_labels(ranges.folder(i) / f"told-{turn}", calculus, label), near)
 
 
-def _saturate_labels(calculus: NumberedCalculus, part: _RangeGraph, label: Ints) -> Ints:
+def _saturate_labels(calculus: NumberedCalculus, graph: _RangeGraph, label: Ints) -> Ints:
     """Saturate the labels of a range's own nodes in memory. Stops because labels are finite sets
     that grow.
     """
     label = label.copy()
     changed = np.ones(len(label), np.bool_)
     while changed.any():
-        rows = changed[part.source] | changed[part.target]
-        source, role, target = part.source[rows], part.role[rows], part.target[rows]
+        rows = changed[graph.source] | changed[graph.target]
+        source, role, target = graph.source[rows], graph.role[rows], graph.target[rows]
         received, _ = calculus.role_propagation.send(role, label[source], label[target])
         got = received != EMPTY_ID
-        peers = changed[part.peer]
-        element = np.concatenate([source[got], part.peer_of[peers]])
-        found = np.concatenate([received[got], label[part.peer[peers]]])
+        peers = changed[graph.peer]
+        element = np.concatenate([source[got], graph.peer_of[peers]])
+        found = np.concatenate([received[got], label[graph.peer[peers]]])
         reached, position, _ = distinct_with_inverse(element)
         before = label[reached]
         label[reached] = calculus.table.close(calculus.table.accumulate(before, position, found))

@@ -70,7 +70,7 @@ Repair = Callable[[Reading, ABox, Decider], "tuple[ABox, tuple[QuarantinedAssert
 
 def open_certified_base(
     ontology: Reading,
-    given: Reading,
+    data: Reading,
     options: Options,
     decider: Decider,
     clock: Clock,
@@ -81,18 +81,18 @@ def open_certified_base(
     base.
     """
     ontology = replace(ontology, tbox=read_by_form(ontology.tbox, options.allow))
-    leftovers = (*ontology.leftovers, *given.leftovers)
+    leftovers = (*ontology.leftovers, *data.leftovers)
     clock.step = "certifying the base"
     if require_axioms:
         leftovers += empty_tbox_leftover(ontology)
-    ledger = Counter(ontology.ledger) + Counter(given.ledger)
+    ledger = Counter(ontology.ledger) + Counter(data.ledger)
     question, result = certify_question(
-        BaseQuestion(ontology, given.abox, leftovers, ledger, options, decider, clock)
+        BaseQuestion(ontology, data.abox, leftovers, ledger, options, decider, clock)
     )
     ontology, leftovers = question.ontology, question.leftovers
     if result.verdict is Verdict.INCONSISTENT:
         return result
-    abox, _ = drop_ill_typed_if_allowed(given.abox, options)
+    abox, _ = drop_ill_typed_if_allowed(data.abox, options)
     clock.step = "indexing the base"
     opened = open_engine(options).build(ontology.tbox, abox)
     clock.end_stage("indexing the base")

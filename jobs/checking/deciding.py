@@ -317,7 +317,7 @@ def settle_and_make_result(
     options: Options,
     decider: Decider,
     clock: Clock,
-    left: float | None,
+    seconds: float | None,
 ) -> Result:
     """Make the result from ``found``, after axioms and assertions outside SHIQ(D), which it does
     not cover, are settled.
@@ -328,7 +328,7 @@ def settle_and_make_result(
 
         announce = partial(announce_refuted, base, batch.ledger, leftovers, options, clock)
         clock.step = "asking HermiT about the whole"
-        told = settle_outside(base, batch, found, leftovers, options, decider, left, announce)
+        told = settle_outside(base, batch, found, leftovers, options, decider, seconds, announce)
         base, found, leftovers = (
             replace(base, leftovers=told.base_leftovers),
             told.findings,
@@ -343,7 +343,7 @@ def settle_and_make_result(
         options,
         clock,
         batch.places,
-        partial(_refutes, decider, left),
+        partial(_refutes, decider, seconds),
     )
 
 
@@ -384,13 +384,13 @@ def announce_refuted(
 _LOOKING, _ASKING = "working out what has to be looked at", "deciding modules"
 
 
-def explanation_limit(options: Options, left: float | None) -> tuple[float | None, str]:
-    """The seconds for explaining conflicts when ``left`` seconds of the check remain, and the
+def explanation_limit(options: Options, seconds: float | None) -> tuple[float | None, str]:
+    """The seconds for explaining conflicts when ``seconds`` seconds of the check remain, and the
     option that sets this limit.
     """
     named = {
         "--explain-seconds": (options.explain_seconds,) * 2,
-        "--timeout": (left, options.timeout),
+        "--timeout": (seconds, options.timeout),
     }
     limits = [
         (s, f"{option} {whole:g}")
@@ -401,14 +401,14 @@ def explanation_limit(options: Options, left: float | None) -> tuple[float | Non
 
 
 def deadline_of(
-    options: Options, begun: float
+    options: Options, start: float
 ) -> tuple[float | None, Callable[[], float | None], Callable[[], bool]]:
-    """Compute the deadline of the time limit in ``options``, which counts from ``begun``.
+    """Compute the deadline of the time limit in ``options``, which counts from ``start``.
 
     Returns: the deadline, a function for the seconds left, and a function that tells whether it is
     over.
     """
-    deadline = None if options.timeout is None else begun + options.timeout
+    deadline = None if options.timeout is None else start + options.timeout
     return deadline, partial(seconds_left, deadline), partial(is_past, deadline)
 
 

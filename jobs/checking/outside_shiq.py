@@ -57,7 +57,7 @@ def settle_outside(
     leftovers: tuple[Leftover, ...],
     options: Options,
     decider: Decider,
-    left: float | None,
+    seconds: float | None,
     announce: Callable[[], None],
 ) -> OutsideFindings:
     """Account in ``found`` for axioms and assertions outside SHIQ(D): irrelevant, decided by
@@ -109,7 +109,7 @@ def settle_outside(
         [v for v in assertions if v in said],
         options,
         decider,
-        left,
+        seconds,
         announce,
     )
     settled = () if OUTSIDE_KIND in options.fail_on else open_

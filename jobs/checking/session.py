@@ -271,8 +271,8 @@ class Session:
         result: Result,
         options: Options,
         clock: Clock,
-        asides: Collection[QuarantinedAssertion],
-        taken: Mapping[str, int],
+        quarantine: Collection[QuarantinedAssertion],
+        applied_batches: Mapping[str, int],
     ) -> Result:
         """Commit an accepted batch to the store. Returns the result with the new snapshot."""
         # Loaded where a batch is committed.
@@ -291,12 +291,12 @@ class Session:
                 certificate=make_certificate(result, options),
                 opened=opened,
                 patch=getattr(result.a_add, "patch", None),
-                asides=asides,
+                asides=quarantine,
                 leftovers=_with_committed_leftovers(
                     _leftovers_after_batch(opened.data_leftovers, batch, options), left_out, options
                 ),
                 left_out=left_out,
-                taken=taken,
+                taken=applied_batches,
             )
         finally:
             # After a refusal the session goes on with what the store holds by now.
