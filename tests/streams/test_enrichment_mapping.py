@@ -38,7 +38,7 @@ PREFIXES = (
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("building")
-    building.write_building_files(out, 5, 60)
+    building.write_building_files(building.BuildingRecipe(5, 60), out)
     return out
 
 

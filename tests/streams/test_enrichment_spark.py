@@ -82,7 +82,7 @@ def ran(
 
 def _records(made: Path, count: int, seed: int) -> list[str]:
     """Readings of five rooms; some are broken, lack a value, are of nobody known, or blank."""
-    building.write_building_files(made, 5, count)
+    building.write_building_files(building.BuildingRecipe(5, count), made)
     draw = random.Random(seed)
     lines = (made / "readings.jsonl").read_text().splitlines()
     for n in draw.sample(range(count), count // 10):
@@ -179,7 +179,7 @@ def test_rows_are_those_of_one_process(spark: SparkSession, tmp_path: Path) -> N
 
 
 def test_what_is_of_one_process_is_refused(tmp_path: Path) -> None:
-    building.write_building_files(tmp_path, 2, 5)
+    building.write_building_files(building.BuildingRecipe(2, 5), tmp_path)
     with _opened(tmp_path) as enricher:
         stream = EnrichmentCollector(enricher, lambda rows: None, RejectLog())
         stream.records.form = "csv"

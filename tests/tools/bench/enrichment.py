@@ -173,7 +173,8 @@ def _memory(keys: KeyMaker, event: Sequence[str]) -> float:
 def _building(repeat: Repeat) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        building.write_building_files(folder, 20, 10 * EVENTS, repeat.seed)
+        recipe = building.BuildingRecipe(20, 10 * EVENTS, repeat.seed)
+        building.write_building_files(recipe, folder)
         lines = (folder / "readings.jsonl").read_bytes().splitlines()
         mapping = folder / "mapping.rml.ttl"
         with open_enricher(
