@@ -66,7 +66,7 @@ class OutsideQuestion:
 def write_question(
     axioms: Sequence[owl.Axiom], assertions: Iterable[owl.Assertion]
 ) -> OutsideQuestion:
-    """Rewrite (T, A) for the reasoner. Raises Irregular where ``axioms`` break a global restriction
+    """Rewrite (T, A) for the reasoner. Raises IrregularRolesError where ``axioms`` break a global restriction
     of OWL 2 DL, `UsageError` where something cannot be expressed.
     """
     assertions = list(assertions)
@@ -90,7 +90,7 @@ def write_question(
 
 class _QuestionWriter:
     """Writer of questions to a full reasoner about one TBox, whose axioms are sorted by how they
-    must be written. Raises: Irregular.
+    must be written. Raises: IrregularRolesError.
     """
 
     def __init__(self, axioms: Sequence[owl.Axiom]) -> None:
@@ -107,7 +107,7 @@ class _QuestionWriter:
             self._sort_axiom(rewrite_for_simple_roles(axiom, self.roles))
 
     def _sort_axiom(self, axiom: owl.Axiom) -> None:
-        """Put an axiom into the list for the way in which it must be written. Raises: Irregular."""
+        """Put an axiom into the list for the way in which it must be written. Raises: IrregularRolesError."""
         if named := names_of((axiom,)) & LANGUAGE:
             raise IrregularRolesError(
                 f"<{min(named)}> means more than a reasoner of OWL 2 DL knows, and the data reaches {_written_text(axiom)}"
@@ -146,7 +146,7 @@ class _QuestionWriter:
     def _require_simple(
         self, property: owl.ObjectPropertyExpression, use: str, axiom: owl.Axiom | owl.Assertion
     ) -> None:
-        """Check that a property is simple where OWL 2 DL requires it. Raises: Irregular."""
+        """Check that a property is simple where OWL 2 DL requires it. Raises: IrregularRolesError."""
         if not self.roles.is_simple(role_of(property)):
             raise IrregularRolesError(
                 f"{use} must be simple, but {_written_text(property)} is above a property chain or a transitive role "

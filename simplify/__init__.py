@@ -64,7 +64,8 @@ PASSES: tuple[Pass, ...] = (to_nnf, normal_form, eliminate_complex_roles)
 
 @dataclass(frozen=True)
 class SimplifiedTBox:
-    """A simplified TBox in the two forms that the criteria read.
+    """A TBox in its two simplified forms: DL-clauses, and the inclusions of Definition 4 of the
+    published method.
 
     Both forms have the models of the TBox, up to fresh names and non-simple roles. The form of
     Definition 4 is computed on demand, since only one criterion reads it.
@@ -132,7 +133,8 @@ class SimplifiedTBox:
 
 
 def simplify(tbox: TBox, extra: Sequence[SubClassOf | Class] = ()) -> SimplifiedTBox:
-    """Simplify `tbox` (THEORY, "Simplified TBox" and "DL-clauses").
+    """Rewrite a TBox to DL-clauses, and to the inclusions of Definition 4 of the published method
+    (THEORY, "Simplified TBox").
 
     The result is equisatisfiable with `tbox` for every ABox over names and roles, and has the same
     consequences over the old names. Negative assertions on non-simple roles are excepted. The

@@ -51,9 +51,9 @@ class ChainFreeTBox:
 
 
 def eliminate_chains(axioms: Sequence[owl.Axiom]) -> ChainFreeTBox:
-    """Rewrite `axioms` without chains, Self and reflexive roles.
+    """Rewrite axioms to ones without property chains, Self and reflexive roles.
 
-    Raises: Irregular if that is not possible.
+    Raises: IrregularRolesError if that is not possible.
     """
     if any(
         isinstance(p, owl.ObjectProperty) and p.iri in TOP | BOTTOM
@@ -88,7 +88,7 @@ def eliminate_chains(axioms: Sequence[owl.Axiom]) -> ChainFreeTBox:
 
 
 def _require_simple(axiom: owl.Axiom, roles: RoleBox) -> None:
-    """Check that the roles which must be simple in `axiom` are. Raises: Irregular."""
+    """Check that the roles in an axiom which must be simple are. Raises: IrregularRolesError."""
     needed: Iterable[owl.ObjectPropertyExpression] = (
         property for property, _ in roles_required_simple(axiom)
     )
@@ -101,7 +101,9 @@ def _require_simple(axiom: owl.Axiom, roles: RoleBox) -> None:
 
 
 def can_eliminate(axiom: owl.Axiom) -> bool:
-    """Decide whether `axiom` is in SHIQ(D), apart from what `eliminate_chains` can rewrite."""
+    """Decide whether an axiom is in SHIQ(D), apart from chains, Self and reflexive roles that
+    `eliminate_chains` can rewrite.
+    """
     beyond = (owl.HasKey, owl.ObjectOneOf, owl.ObjectHasValue)
     return not any(isinstance(part, beyond) for part in parts(axiom))
 
@@ -170,7 +172,7 @@ def eliminate_paths(
 ) -> list[Inclusion]:
     """Rewrite inclusions in normal form so that none depends on transitivity or chains.
 
-    Raises: Irregular.
+    Raises: IrregularRolesError.
     """
     clauses = PathClauses(context, paths)
     result: list[Inclusion] = []

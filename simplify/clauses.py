@@ -112,7 +112,7 @@ def clause_of(inclusion: Inclusion, context: Context) -> Clause:
 
 
 def atoms_of(clause: Clause) -> Iterator[Atom]:
-    """Yield the atoms of `clause`; the filler of a ≥-atom follows it."""
+    """Yield the atoms of a clause; each ≥-atom is followed by its filler."""
     yield from clause.body
     for atom in clause.head:
         yield atom
@@ -123,7 +123,9 @@ def atoms_of(clause: Clause) -> Iterator[Atom]:
 
 
 def is_tautology(clause: Clause) -> bool:
-    """Decide whether an atom is in body and head, at the centre or at the branch."""
+    """Decide whether a clause holds trivially: an atom is in body and head, at the centre or at the
+    branch.
+    """
     return not (
         set(clause.body).isdisjoint(clause.head)
         and set(clause.branch_body).isdisjoint(clause.branch_head)
@@ -196,7 +198,9 @@ def _filler_name(filler: owl.Class) -> str | None:
 
 
 def _split_literals(filler: owl.ClassExpression) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Split the disjuncts of a filler into names for the body and names for the head."""
+    """Split the disjuncts of a filler into negated names (for a clause's body) and names (for its
+    head).
+    """
     body: list[str] = []
     head: list[str] = []
     for literal in disjuncts(filler):

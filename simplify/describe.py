@@ -26,7 +26,9 @@ _FACETS = {"minInclusive": "≥", "maxInclusive": "≤", "minExclusive": ">", "m
 
 
 def clause_text(clause: Clause, short: Shortener = str) -> str:
-    """Write `clause` as an implication; ≤n S.C is written at the centre."""
+    """Write a clause as an implication in DL notation; its ≤n S.C becomes a conjunct or disjunct at
+    the central variable x.
+    """
     body = [f"{short(name)}(x)" for name in clause.body]
     head = [_atom_text(atom, short) for atom in clause.head]
     if clause.role is not None and clause.at_most:
@@ -112,8 +114,8 @@ def properties_of_part(
 
 
 def describe_tbox(simplified: SimplifiedTBox, short: Shortener = str) -> dict[str, object]:
-    """Return the output of `shiq simplify` as JSON values: Definition 4, clauses, Definition 5 and
-    Fs(T).
+    """Return what `shiq simplify` prints, as JSON values: Definition 4, clauses, Definition 5 and
+    Fs(T) of THEORY.
     """
     clauses, box = simplified.clauses, simplified.clauses.roles
     properties = frozenset(
@@ -151,7 +153,7 @@ def describe_tbox(simplified: SimplifiedTBox, short: Shortener = str) -> dict[st
 
 
 def _roles_report(box: RoleBox, short: Shortener) -> dict[str, list[str]]:
-    """Report the role axioms as texts."""
+    """Write the role axioms as texts, by kind."""
 
     def pair_texts(of: Iterable[tuple[Role, Role]], sign: str) -> list[str]:
         """Texts of pairs of roles with a sign between them."""
@@ -190,7 +192,7 @@ def _signed_name_text(lit: tuple[str, bool] | None, short: Shortener) -> str:
 
 
 def _atom_text(atom: Atom, short: Shortener) -> str:
-    """Write a clause atom at the variable x."""
+    """Write an atom of a clause, at the variable x, in DL notation."""
     match atom:
         case str():
             return f"{short(atom)}(x)"
@@ -201,7 +203,7 @@ def _atom_text(atom: Atom, short: Shortener) -> str:
 
 
 def _data_restriction_text(atom: DataAtLeast | DataAtMost, short: Shortener) -> str:
-    """Write a data restriction."""
+    """Write a data restriction ≥n or ≤n in DL notation."""
     match atom:
         case DataAtLeast(n, property, data_range):
             sign = "∃" if n == 1 else f"≥{n} "
@@ -213,7 +215,7 @@ def _data_restriction_text(atom: DataAtLeast | DataAtMost, short: Shortener) -> 
 
 
 def _filler_text(filler: str | None, short: Shortener) -> str:
-    """Write a filler; ⊤ for None."""
+    """Write the filler of a restriction; ⊤ for None."""
     return "⊤" if filler is None else short(filler)
 
 

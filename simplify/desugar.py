@@ -40,12 +40,8 @@ ROLE_AXIOMS = (
 
 
 def desugar(axioms: Sequence[owl.Axiom], context: Context) -> list[Inclusion]:
-    """Translate `axioms` to inclusions, in order, each with the index of its axiom.
-
-    Only an exact cardinality with a complex filler needs a fresh name (Q ≡ filler); otherwise the
-    filler would double at each level of nesting.
-
-    Raises: UsageError for a construct outside SHIQ(D).
+    """Translate axioms to class inclusions over few constructors, each with the index of its axiom,
+    in order.
     """
     rewrite = _Desugarer(context)
     inclusions: list[Inclusion] = []
@@ -128,7 +124,9 @@ class _Desugarer:
         return rebuild(expression, self._desugar_part)
 
     def _desugar_part(self, part: Any) -> Any:
-        """Rewrite a part of an expression whose own parts are rewritten already."""
+        """Rewrite one node of a class expression to few constructors. Its operands are rewritten
+        already.
+        """
         match part:
             case (
                 owl.Class()
@@ -231,7 +229,7 @@ def _equivalences(
 def _pairwise_disjointness(
     expressions: tuple[owl.ClassExpression, ...],
 ) -> Iterator[tuple[owl.ClassExpression, owl.ClassExpression]]:
-    """Yield the inclusion C ⊓ D ⊑ ⊥ for each pair."""
+    """Yield the inclusion C ⊓ D ⊑ ⊥ for each pair of the class expressions."""
     for first, second in combinations(expressions, 2):
         yield owl.ObjectIntersectionOf((first, second)), owl.NOTHING
 

@@ -38,7 +38,7 @@ class Inclusion:
 
     @property
     def disjuncts(self) -> tuple[owl.ClassExpression, ...]:
-        """The operands of ``sup`` as a disjunction; () for ⊥."""
+        """Return the disjuncts of ``sup``; () for ⊥."""
         return disjuncts(self.sup)
 
 
@@ -62,7 +62,7 @@ class RoleOrigins:
     constraint_origins: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     def words(self, role: Role) -> frozenset[int]:
-        """Return all axioms that say which words of roles lie below `role`."""
+        """Return the indexes of all axioms that say which words of roles imply `role`."""
         found: set[int] = set()
         seen, queue = {role.iri}, [role.iri]
         while queue:
@@ -73,9 +73,8 @@ class RoleOrigins:
         return frozenset(found)
 
     def inclusion(self, sub: Role, sup: Role) -> frozenset[int]:
-        """Return the axioms of one shortest chain of inclusions from `sub` to `sup`.
-
-        `sub` ⊑* `sup` must hold.
+        """Return the indexes of the axioms on one shortest chain of role inclusions from `sub` to
+        `sup`.
         """
         came: dict[Role, tuple[Role, int] | None] = {sub: None}
         queue = deque((sub,))
@@ -93,9 +92,8 @@ class RoleOrigins:
         return frozenset(origins)
 
     def transitivity(self, role: Role, equivalents: Sequence[Role]) -> frozenset[int]:
-        """Return axioms that make `role` transitive: its own, or one on an equivalent role.
-
-        equivalents: roles equivalent to `role`.
+        """Return the indexes of axioms that make `role` transitive: its own, or one on an
+        equivalent role.
         """
         if role in self.transitive:
             return frozenset((self.transitive[role],))
@@ -104,7 +102,7 @@ class RoleOrigins:
 
 
 def role_origins(axioms: Sequence[owl.Axiom]) -> RoleOrigins:
-    """Collect the axioms on roles, by their indexes."""
+    """Collect the role axioms, by their indexes in `axioms`."""
     steps: dict[Role, list[tuple[Role, int]]] = {}
     transitive: dict[Role, int] = {}
     into: dict[str, list[tuple[int, frozenset[str]]]] = {}
@@ -161,7 +159,7 @@ class Context:
 
 
 def disjuncts(expression: owl.ClassExpression) -> tuple[owl.ClassExpression, ...]:
-    """Return the operands of `expression` as a disjunction; () for ⊥."""
+    """Return the disjuncts of a class expression; () for ⊥."""
     if isinstance(expression, owl.ObjectUnionOf):
         return expression.operands
     return (
@@ -172,7 +170,7 @@ def disjuncts(expression: owl.ClassExpression) -> tuple[owl.ClassExpression, ...
 
 
 def union_of(operands: Iterable[owl.ClassExpression]) -> owl.ClassExpression:
-    """Return ⊔ operands, flat. ⊥ is dropped; with a ⊤ the result is ⊤."""
+    """Make the union of class expressions, flat. ⊥ is dropped; with a ⊤ the result is ⊤."""
     flat: list[owl.ClassExpression] = []
     for operand in operands:
         if operand == owl.THING:
@@ -182,7 +180,7 @@ def union_of(operands: Iterable[owl.ClassExpression]) -> owl.ClassExpression:
 
 
 def intersection_of(operands: Iterable[owl.ClassExpression]) -> owl.ClassExpression:
-    """Return ⊓ operands, flat. ⊤ is dropped; with a ⊥ the result is ⊥."""
+    """Make the intersection of class expressions, flat. ⊤ is dropped; with a ⊥ the result is ⊥."""
     flat: list[owl.ClassExpression] = []
     for operand in operands:
         if operand == owl.NOTHING:
@@ -199,7 +197,7 @@ def intersection_of(operands: Iterable[owl.ClassExpression]) -> owl.ClassExpress
 def at_least(
     n: int, role: owl.ObjectPropertyExpression, filler: owl.ClassExpression
 ) -> owl.ClassExpression:
-    """Return ≥n role.filler in the one form that the passes use: ∃ for n = 1."""
+    """Make the restriction ≥n role.filler in the one form that the passes use: ∃ for n = 1."""
     return (
         owl.ObjectSomeValuesFrom(role, filler)
         if n == 1
@@ -208,7 +206,7 @@ def at_least(
 
 
 def complement_of(literal: owl.ClassExpression) -> owl.ClassExpression:
-    """Return the opposite literal of `literal`, which is a name or a negated name."""
+    """Return the complement of a class name or negated class name."""
     return (
         literal.operand
         if isinstance(literal, owl.ObjectComplementOf)

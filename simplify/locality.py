@@ -21,7 +21,8 @@ from shiq.rdf.vocabulary import LANGUAGE, VALUE_ROLE
 
 
 def relevant_axioms(axioms: Sequence[owl.Axiom], values: Iterable[object]) -> list[owl.Axiom]:
-    """Select the axioms that can take part in a contradiction with `values`, in order.
+    """Select the axioms that can take part in a contradiction with some axioms or assertions
+    (`values`), in order.
 
     values: assertions or expressions.
 
@@ -64,7 +65,7 @@ def select_reachable_axioms(
 
 
 def names_of(values: Iterable[object]) -> set[str]:
-    """Return the IRIs of the classes and properties in `values`."""
+    """Collect the IRIs of the classes and properties in axioms or assertions."""
     return {
         part.iri
         for value in values

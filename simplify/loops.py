@@ -23,7 +23,7 @@ from shiq.simplify.inclusion import (
 
 
 def contract_loops(inclusions: Sequence[Inclusion], context: Context) -> list[Inclusion]:
-    """Add the consequences of inclusions and role axioms for loops.
+    """Add the consequences that inclusions and role axioms have for elements x with R(x, x).
 
     Each L₁ ⊑ ∀S.L₂ gives L₁ ⊓ ℓ_R ⊑ L₂. Each ≤n S.C gives ℓ_R ⊑ ∃R.ℓ_R, a need that x itself
     satisfies, so that counting sees the loop.
@@ -90,7 +90,9 @@ def _role_axioms_on_loops(context: Context) -> Iterator[Inclusion]:
 
 
 def _origins_of_loop(context: Context, iri: str, above: Role) -> frozenset[int]:
-    """Return axioms by which a loop on `iri` is a loop on `above`; empty without recorded origins."""
+    """Return the indexes of axioms by which `iri`(x, x) implies `above`(x, x); empty without
+    recorded origins.
+    """
     origins, roles = context.role_origins, context.roles
     for role, found in product((Role(iri), Role(iri, True)), (above, above.inverse)):
         if origins.steps and found in roles.superroles(role):
@@ -99,12 +101,14 @@ def _origins_of_loop(context: Context, iri: str, above: Role) -> frozenset[int]:
 
 
 def loop_class(iri: str) -> owl.Class:
-    """Return the class ℓ_R, which is also that of the inverse."""
+    """Return the class ℓ_R of all x with R(x, x); the inverse of R has the same one."""
     return owl.Class(loop_name(iri))
 
 
 def name_loops(axiom: owl.Axiom) -> owl.Axiom:
-    """Replace Self restrictions in `axiom` by loop names; R reflexive becomes ⊤ ⊑ ℓ_R."""
+    """Replace Self restrictions in an axiom by loop classes ℓ_R; that R is reflexive becomes ⊤ ⊑
+    ℓ_R.
+    """
     if isinstance(axiom, owl.ReflexiveObjectProperty):
         return owl.SubClassOf(owl.THING, loop_class(role_of(axiom.property).iri))
     named: owl.Axiom = rewrite_parts(axiom, _replace_self)
@@ -112,7 +116,7 @@ def name_loops(axiom: owl.Axiom) -> owl.Axiom:
 
 
 def _replace_self(part: object) -> object | None:
-    """Replace a Self restriction by its loop class; None for other parts."""
+    """Return the loop class that replaces a Self restriction; None for other expressions."""
     return loop_class(role_of(part.property).iri) if isinstance(part, owl.ObjectHasSelf) else None
 
 

@@ -142,7 +142,7 @@ class _ConceptNaming:
     def _name_in_at_least(
         self, n: int, property: owl.ObjectPropertyExpression, filler: owl.ClassExpression
     ) -> list[Disjunction]:
-        """Rewrite ≥n R.D with a name for its filler D."""
+        """Rewrite ≥n R.D to normal form: its filler D gets a name."""
         inner = self.to_clauses(filler)
         if inner == [()]:
             return [()]
@@ -157,7 +157,7 @@ class _ConceptNaming:
     def _name_in_at_most(
         self, n: int, property: owl.ObjectPropertyExpression, filler: owl.ClassExpression
     ) -> list[Disjunction]:
-        """Rewrite ≤n R.D: its filler is named by ¬Q, a literal below ¬D."""
+        """Rewrite ≤n R.D to normal form: ¬D gets a name Q, and the filler becomes ¬Q."""
         complement = self.to_clauses(nnf(filler, False))
         if not complement:
             return []
@@ -185,7 +185,9 @@ class _ConceptNaming:
         ]
 
     def _distribute_disjunction(self, operands: list[list[Disjunction]]) -> list[Disjunction]:
-        """Distribute ⊔ over the conjunctions of its operands; large ones get names."""
+        """Distribute a disjunction over the conjunctions that are its operands; large ones get
+        names instead.
+        """
         if [] in operands:
             return []
         factors = [operand for operand in operands if operand != [()]]
@@ -203,9 +205,8 @@ class _ConceptNaming:
     def _literal_below(
         self, concept: list[Disjunction], positive: bool | None = None
     ) -> owl.ClassExpression:
-        """Return a literal L with L ⊑ `concept`, naming it if necessary.
-
-        positive: the sign of L; by default the one that keeps Horn inclusions Horn.
+        """Return a literal L with L ⊑ `concept`: its only literal, or a fresh name with a
+        definition.
         """
         sign = any(map(_is_positive, concept)) if positive is None else positive
         if len(concept) == 1 and len(concept[0]) == 1 and is_literal(concept[0][0]):
@@ -219,7 +220,7 @@ class _ConceptNaming:
 
 
 def _concept_key(concept: list[Disjunction]) -> Hashable:
-    """Return a key that is equal for equal conjunctions of disjunctions."""
+    """Return a key by which equal conjunctions of disjunctions get one name."""
     return frozenset(map(frozenset, concept))
 
 
@@ -267,7 +268,7 @@ def is_tautology(disjunction: Disjunction) -> bool:
 
 
 def _as_at_least(d: owl.ClassExpression) -> tuple[int, object, object] | None:
-    """Read a disjunct as ≥n property.filler; None for others."""
+    """Return a disjunct ≥n property.filler as (n, property, filler); None for other disjuncts."""
     match d:
         case owl.ObjectSomeValuesFrom(property, filler):
             return 1, property, filler
@@ -279,7 +280,7 @@ def _as_at_least(d: owl.ClassExpression) -> tuple[int, object, object] | None:
 
 
 def _as_at_most(d: owl.ClassExpression) -> tuple[int, object, object] | None:
-    """Read a disjunct as ≤n property.filler; None for others."""
+    """Return a disjunct ≤n property.filler as (n, property, filler); None for other disjuncts."""
     match d:
         case owl.ObjectAllValuesFrom(property, owl.ObjectComplementOf(operand)):
             return 0, property, operand

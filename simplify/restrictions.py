@@ -53,7 +53,8 @@ class AtMost:
 
 
 def name_restrictions(inclusions: Sequence[Inclusion], context: Context) -> list[Inclusion]:
-    """Bring inclusions in `normal_form` into the form of Definition 4.
+    """Rewrite inclusions in normal form to those of Definition 4 of the published method: each ∀
+    and ≤ gets one of its own.
 
     Definitions of fresh names follow their first use.
     """
@@ -73,7 +74,9 @@ def _name_restriction(
     restriction: owl.ObjectAllValuesFrom | owl.ObjectMaxCardinality,
     names: FreshNames,
 ) -> list[Inclusion]:
-    """Split an inclusion so that its restriction stands alone between literals."""
+    """Split an inclusion so that its ∀ or ≤ is alone in L₁ ⊑ ∀S.L₂ or L₁ ⊑ ≤n S.L₂; literals get
+    names.
+    """
     written = restriction
     others = [d for d in inclusion.disjuncts if d is not restriction]
     definitions: list[Inclusion] = []
@@ -126,7 +129,7 @@ def definition4_axiom(inclusion: Inclusion) -> owl.SubClassOf:
 
 
 def universals_of(axioms: Sequence[owl.SubClassOf]) -> tuple[Universal, ...]:
-    """Return the axioms of the form L₁ ⊑ ∀S.L₂, each once."""
+    """Collect the axioms of the form L₁ ⊑ ∀S.L₂, each once."""
     found = (
         Universal(_as_literal(axiom.sub), role_of(axiom.sup.property), filler)
         for axiom in axioms
@@ -137,7 +140,7 @@ def universals_of(axioms: Sequence[owl.SubClassOf]) -> tuple[Universal, ...]:
 
 
 def at_mosts_of(axioms: Sequence[owl.SubClassOf]) -> tuple[AtMost, ...]:
-    """Return the axioms of the form L₁ ⊑ ≤n S.L₂, each once."""
+    """Collect the axioms of the form L₁ ⊑ ≤n S.L₂, each once."""
     found = (
         AtMost(
             _as_literal(axiom.sub),

@@ -31,7 +31,8 @@ LABEL = "transitivity"
 
 
 def eliminate_transitivity(inclusions: Sequence[Inclusion], context: Context) -> list[Inclusion]:
-    """Add, after each ∀, the inclusions that transitive roles and property chains entail.
+    """Add to each inclusion with ∀S.C those that transitive roles and property chains below S
+    entail.
 
     Nothing is added if L₁ is ⊤ (⊤ ⊑ ∀S.L₂ covers every R-successor), if L₂ is ⊥, or if L₁ is L₂. Q
     is a name, or a negated name if L₂ has no positive literal. So ∃S.C ⊑ D stays Horn, with Q'
@@ -81,7 +82,7 @@ def eliminate_transitivity(inclusions: Sequence[Inclusion], context: Context) ->
 
 
 def _make_path_clauses(context: Context, paths: RolePaths) -> PathClauses:
-    """Make the generator of inclusions along role words."""
+    """Make the generator of the inclusions that propagate a ∀-restriction along role words."""
     # Loaded where a TBox has property chains.
     from shiq.simplify.chains import PathClauses
 
@@ -89,9 +90,8 @@ def _make_path_clauses(context: Context, paths: RolePaths) -> PathClauses:
 
 
 def transitive_subroles(role: Role, roles: RoleBox) -> list[tuple[Role, tuple[Role, ...]]]:
-    """Return the greatest transitive roles below `role`, one per equivalence class, with the class.
-
-    A ∀ along a role holds along all roles below it, so smaller roles add nothing.
+    """Return the greatest transitive roles below `role`, one of each set of equivalent roles, with
+    that set.
     """
     below = roles.subroles(role) & roles.transitive
     found: list[tuple[Role, tuple[Role, ...]]] = []

@@ -12,7 +12,7 @@ from shiq.datatypes import DataTheory
 from shiq.model.clause import AtLeast, ClausalTBox, Clause, DataAtLeast, DataAtMost
 from shiq.model.roles import Role, RoleBox
 from shiq.reasoner.hypertableau.node_checks import blocked_nodes
-from shiq.reasoner.hypertableau.state import State
+from shiq.reasoner.hypertableau.state import TableauState
 from shiq.reasoner.protocol import Module
 
 NO_WEIGHTS: Mapping[int, int] = MappingProxyType({})
@@ -27,7 +27,9 @@ class Element:
     near: list[tuple[Element, frozenset[Role]]] = field(default_factory=list)
 
 
-def unravelling(state: State, limit: int, weights: Mapping[int, int] = NO_WEIGHTS) -> list[Element]:
+def unravelling(
+    state: TableauState, limit: int, weights: Mapping[int, int] = NO_WEIGHTS
+) -> list[Element]:
     """The first ``limit`` elements at least, breadth first, each with all of its neighbours."""
     iris = {code: iri for iri, code in state.tables.roles._codes.items()}
     blocked = blocked_nodes(state)
@@ -76,7 +78,7 @@ def unravelling(state: State, limit: int, weights: Mapping[int, int] = NO_WEIGHT
 
 
 def check(
-    state: State,
+    state: TableauState,
     tbox: ClausalTBox,
     module: Module,
     weights: Mapping[int, int] = NO_WEIGHTS,
@@ -135,7 +137,9 @@ def check_roles(box: RoleBox, roles: frozenset[Role], loop: bool) -> None:
         assert {r.inverse for r in roles} == roles
 
 
-def _check_module(state: State, tbox: ClausalTBox, module: Module, elements: list[Element]) -> None:
+def _check_module(
+    state: TableauState, tbox: ClausalTBox, module: Module, elements: list[Element]
+) -> None:
     """Some map of individuals to named elements keeps every assertion: found by search, since
     merges leave no name behind.
     """

@@ -17,7 +17,7 @@ from shiq.abox_ops.labels.label_calculus import CompiledClause, LabelCalculus
 from shiq.answers.verdict import Verdict
 from shiq.model.clause import ClausalTBox
 from shiq.model.roles import Role, RoleBox
-from shiq.reasoner.hypertableau.search import decide
+from shiq.reasoner.hypertableau.search import decide_module
 from shiq.reasoner.hypertableau.tables import Tables
 from shiq.reasoner.protocol import Module
 
@@ -88,7 +88,7 @@ class HornLabels:
         """
         known = self._label_of_names.get(names)
         if known is None:
-            outcome = decide(self._tables, Module((names,), (0,)), _STEPS, None)
+            outcome = decide_module(self._tables, Module((names,), (0,)), _STEPS, None)
             if outcome.answer.verdict is Verdict.INCONSISTENT:
                 raise LabelClash
             if outcome.model is None:

@@ -15,7 +15,7 @@ from shiq.model.clause import ClausalTBox
 from shiq.model.roles import Role
 from shiq.reasoner.hypertableau.questions import Atoms, ModuleSession, UndecidedDataError
 from shiq.reasoner.hypertableau.rules import OutOfBudget
-from shiq.reasoner.hypertableau.state import State
+from shiq.reasoner.hypertableau.state import TableauState
 from shiq.reasoner.hypertableau.tables import Tables
 from shiq.reasoner.protocol import Module
 from shiq.support import bits
@@ -147,17 +147,17 @@ class ModuleQuestions:
 
 
 def candidate_pairs(
-    state: State, roles: Sequence[AskedRole], nodes: Iterable[int]
+    state: TableauState, roles: Sequence[AskedRole], nodes: Iterable[int]
 ) -> list[NodePair]:
     """Select the pairs of ``nodes`` that ``roles`` may link: those linked in one model, which
     ``state`` holds.
     """
     at: dict[int, list[int]] = {}
     for x in nodes:
-        at.setdefault(state.place(x)[0], []).append(x)
+        at.setdefault(state.resolve_merged(x)[0], []).append(x)
     found: list[NodePair] = []
     for i, asked in enumerate(roles):
-        bit = 1 << state.tables.roles.code(asked.role)
+        bit = 1 << state.tables.roles.role_code(asked.role)
         for node, starts in at.items():
             reached = {*at}
             if asked.is_visible:
@@ -166,7 +166,7 @@ def candidate_pairs(
     return found
 
 
-def _nodes_by_role(state: State, node: int, bit: int, *, is_simple: bool) -> set[int]:
+def _nodes_by_role(state: TableauState, node: int, bit: int, *, is_simple: bool) -> set[int]:
     """Find the nodes that a role may lead to in a model; by any number of edges if the role is not
     simple.
     """
@@ -182,10 +182,10 @@ def _nodes_by_role(state: State, node: int, bit: int, *, is_simple: bool) -> set
 def is_pair_entailed(questions: ModuleSession, asked: AskedRole, first: int, second: int) -> bool:
     """Decide whether the role links the first node to the second in every model."""
     state = questions.search.state
-    roles = state.near[state.place(first)[0]].get(state.place(second)[0], 0)
-    if roles & 1 << state.tables.roles.code(asked.role):
+    roles = state.near[state.resolve_merged(first)[0]].get(state.resolve_merged(second)[0], 0)
+    if roles & 1 << state.tables.roles.role_code(asked.role):
         return True
-    return not questions.ask(denial_of_pair(asked, first, second))
+    return not questions.is_consistent_with(denial_of_pair(asked, first, second))
 
 
 def denial_of_pair(

@@ -16,7 +16,7 @@ INSERTIONS, BASE = "insertions", "base"
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Removal of one assertion, or its replacement by another spelling.
+    """A change to the data: the removal of one assertion, or its replacement by a respelt one.
 
     side: `INSERTIONS` or `BASE`, the side that asserts it.
     sentences: the conflicts that it ends, in words.

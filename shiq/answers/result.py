@@ -86,7 +86,8 @@ class Statistics:
 
 @dataclass(frozen=True, slots=True)
 class PulledIn:
-    """Elements that a check read although the batch does not mention them, grouped by cause.
+    """Elements that a check had to read although the batch does not mention them, grouped by the
+    reason why.
 
     reason: "clause" (an open clause on a role assertion), "roles" (an axiom on roles, or a negative
         assertion) or "equality" (individuals that the batch makes equal).
@@ -184,7 +185,7 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:
-    """The answer to one check.
+    """The answer to one check: verdict, conflicts, evidence and figures.
 
     reason: why it is undetermined, or another remark; else "".
     a_add: the assertions that were checked.

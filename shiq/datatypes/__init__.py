@@ -1,10 +1,10 @@
 """The datatypes of OWL 2, exactly: values, identity, facets, sizes, satisfiability of restrictions.
 
 From lexical form to answer: `lexical` and `datatype_map` read literals. `reals`, `strings`,
-`calendars` (with durations) are the value spaces, built on `intervals`, `characters`, `regular` and
+`calendars` (with durations) are the value spaces, built on `intervals`, `regular_expressions` and
 `patterns`. `ranges` turns data ranges into formulas; `scenarios` splits the value space into cells.
-`successors` (with `integer_program`), `satisfiability` and `theory` decide; `theory` also encodes
-values as integers, for reasoners that must not see them.
+`successors` (with `integer_program`), `satisfiability` and `datatype_reasoner` decide; the last one
+also encodes values as integers, for reasoners that must not see them.
 
 >>> from shiq.model import XSD, Literal
 >>> DataTheory().denote_same(Literal("1", XSD + "integer"), Literal("1.00", XSD + "decimal"))

@@ -210,7 +210,9 @@ class Automaton:
         return min(found, limit)
 
     def _count_paths(self, limit: float) -> float:
-        """Count the accepted strings by paths; `limit` if a cycle gives infinitely many."""
+        """Count the accepted strings, at most `limit`, as paths through all states of the
+        automaton; `limit` if a cycle repeats.
+        """
         edges = self._explore_states()
         useful = _states_that_reach(edges, [state for state in edges if state.nullable])
         order = _topological_order({s: [t for t, _ in edges[s] if t in useful] for s in useful})

@@ -143,14 +143,14 @@ class Calendar:
         return max(0, until - before)
 
 
-def _year_start(index: int) -> int:
+def _year_position(index: int) -> int:
     """Return the seconds from 0001-01-01 to the last day of the year `index`, which stands for the
     year.
     """
     return days_before(index, 12, 31) * DAY
 
 
-def _month_start(index: int) -> int:
+def _month_position(index: int) -> int:
     """Return the seconds from 0001-01-01 to the last day of a month (12 · year + month - 1), which
     stands for it.
     """
@@ -158,7 +158,7 @@ def _month_start(index: int) -> int:
     return (days_before(year, month + 2, 1) - 1) * DAY
 
 
-def _recurring_day_start(index: int) -> int:
+def _recurring_day_position(index: int) -> int:
     """Return the seconds from 0001-01-01 to day `index` of the reference year 1972, for
     xsd:gMonthDay.
     """
@@ -174,10 +174,10 @@ CALENDARS: Final[dict[str, Calendar]] = {
         Calendar("dateTime"),
         Calendar("time", first=0, last=DAY),
         Calendar("date", lambda day: day * DAY),
-        Calendar("gYear", _year_start, pace=_MONTH_PACE * 12),
-        Calendar("gYearMonth", _month_start, pace=_MONTH_PACE),
-        Calendar("gMonth", lambda month: _month_start(1972 * 12 + month), 0, 11, _MONTH_PACE),
-        Calendar("gMonthDay", _recurring_day_start, 0, 365),
+        Calendar("gYear", _year_position, pace=_MONTH_PACE * 12),
+        Calendar("gYearMonth", _month_position, pace=_MONTH_PACE),
+        Calendar("gMonth", lambda month: _month_position(1972 * 12 + month), 0, 11, _MONTH_PACE),
+        Calendar("gMonthDay", _recurring_day_position, 0, 365),
         Calendar("gDay", lambda day: days_before(1972, 12, 1 + day) * DAY, 0, 30),
     )
 }

@@ -144,7 +144,7 @@ _INTEGER_TYPES: Final[dict[str, tuple[int | None, int | None]]] = {
 
 
 def _make_integer_reader(low: int | None, high: int | None) -> Reader:
-    """Make the reader of an integer type with these bounds."""
+    """Make the function that reads lexical forms of an integer type with these bounds."""
 
     def read_bounded(lexical: str) -> int:
         """Read an integer of the type. Raises: LexicalError."""
@@ -165,7 +165,7 @@ def _make_integer_reader(low: int | None, high: int | None) -> Reader:
 
 
 def _make_string_reader(values: RegularSet) -> Reader:
-    """Make the reader of a string type with these values."""
+    """Make the function that reads lexical forms of a string type with these values."""
 
     def read_member(lexical: str) -> str:
         """Read a string of the type. Raises: LexicalError."""
@@ -401,7 +401,7 @@ def values_of_facet(datatype: str, facet: str, literal: owl.Literal) -> ValueSet
 
 
 def check_facet(datatype: str, facet: str, literal: owl.Literal) -> None:
-    """Check that `facet` belongs to `datatype` (one of `KNOWN_FACETS`), and `literal` to both.
+    """Check that a facet belongs to a datatype, and that the literal is a legal value for it.
 
     Raises: FacetError.
     """

@@ -107,7 +107,7 @@ def read_decimal(lexical: str) -> Exact:
 
 
 def _parse_integer(numeral: str) -> int:
-    """Parse a numeral of any length. Raises: TooLongError."""
+    """Convert a decimal numeral of any length to an integer. Raises: TooLongError."""
     if len(numeral) < 1000:
         return int(numeral)
     digits = numeral.lstrip("+-").lstrip("0") or "0"
@@ -118,7 +118,7 @@ def _parse_integer(numeral: str) -> int:
 
 
 def _parse_decimal(numeral: str) -> Exact:
-    """Parse a decimal numeral exactly. Raises: TooLongError."""
+    """Convert a decimal numeral with a point to an exact number. Raises: TooLongError."""
     if "." not in numeral:
         return _parse_integer(numeral)
     if len(numeral) > LONGEST_NUMERAL:

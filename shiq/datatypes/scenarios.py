@@ -275,7 +275,9 @@ class CellPartition:
         self._signatures: dict[Cell, tuple[int, ...]] = {}
 
     def cells(self, formulas: Iterable[Formula]) -> Sequence[Cell]:
-        """Return the cells, split further by the value sets of more `formulas`."""
+        """Return the cells of this partition, split further by the value sets in more range
+        formulas.
+        """
         more = frozenset(
             leaf
             for f in formulas

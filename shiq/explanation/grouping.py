@@ -111,9 +111,8 @@ def labels_for(conflicts: Sequence[Conflict], known: Mapping[str, str]) -> Label
 
 
 def group(conflicts: Sequence[Conflict], labels: Labels | None = None) -> tuple[ConflictGroup, ...]:
-    """Group ``conflicts`` by pattern, biggest group first, then as first met.
-
-    Time is linear in their number.
+    """Group conflicts by their common cause: biggest group first, then in the order of first
+    occurrence.
     """
     return ExplainedConflicts(conflicts, labels).groups
 

@@ -48,8 +48,8 @@ class Labels:
         return self._name_with_pieces(iri, 1) if found is None else found
 
     def distinguish(self, terms: Iterable[str]) -> Labels:
-        """Return these labels extended so that ``terms`` have names distinct from each other and
-        from all earlier terms.
+        """Return labels extended so that ``terms`` get names distinct from each other and from
+        those of all earlier terms.
         """
         more = {term for term in terms if term not in self._names}
         if not more:
@@ -60,7 +60,7 @@ class Labels:
         return made
 
     def _assign_names(self, terms: set[str]) -> None:
-        """Give each of ``terms`` the shortest name that no other term has."""
+        """Give each of ``terms`` the shortest name that no other term has; record it here."""
         taken = set(self._names.values())
         open_ = sorted(terms)
         for pieces in (1, 2, 3):

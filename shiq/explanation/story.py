@@ -152,8 +152,8 @@ class _StoryWriter:
     def _reason_clauses(
         self, step: Step, steps: dict[Fact, Step], hidden: set[Fact], said: set[owl.Axiom]
     ) -> str:
-        """Write the axioms behind ``step`` and the hidden steps before it, in the order of use,
-        each once.
+        """Write the axioms from which a proof step, and the hidden steps before it, follow: in the
+        order of use, each once.
         """
         clauses: list[str] = []
 
@@ -294,7 +294,7 @@ class _StoryWriter:
     def _wrong_value_sentence(
         self, data: owl.DataPropertyAssertion, rest: Sequence[Fact], last: Step, because: str
     ) -> str:
-        """Write that a value is outside the range of its property."""
+        """Write the sentence that a data value is outside the range of its property."""
         value = "this value" if self._plain.in_general else self._names.literal(data.literal)
         name = quoted_name(data.property, self._labels)
         datatype = owl.Datatype(data.literal.datatype)
@@ -310,7 +310,7 @@ class _StoryWriter:
         return f"{because}; {clause}" if because else clause
 
     def _case_sentences(self, last: Step) -> list[str]:
-        """Write that each case of a disjunction is impossible."""
+        """Write the sentences that each case of a disjunction is impossible."""
         sentences = []
         for case in last.cases:
             assert case.assumption is not None
@@ -326,7 +326,7 @@ class _StoryWriter:
 def _value_out_of_range(
     value: str, datatype: owl.Datatype, range: owl.DataRange, labels: Labels
 ) -> str:
-    """State that ``value``, of ``datatype``, is outside ``range``.
+    """Write the sentence that a literal, of ``datatype``, is outside the data range ``range``.
 
     >>> _value_out_of_range("“0.4”", owl.Datatype(owl.XSD + "string"), owl.Datatype(owl.XSD + "float"), Labels())
     '“0.4” is written as a text, not as a number'
@@ -362,7 +362,7 @@ def _count_word(n: int) -> str:
 
 
 def _as_member(assertion: owl.ClassAssertion, labels: Labels) -> str:
-    """Write "as a C" for a class assertion."""
+    """Write the phrase "as a C" for a class assertion."""
     return f"as {member_predicate(assertion.expression, labels).removeprefix('is ')}"
 
 

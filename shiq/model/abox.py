@@ -215,7 +215,8 @@ class ABoxBuilder:
 
 @dataclass(frozen=True, eq=False)
 class ABox:
-    """A finite set of assertions, as dictionary-encoded columns. Never mutated.
+    """A finite set of assertions, as columns of ids with a dictionary for each kind of term. Never
+    mutated.
 
     Row i of a group of columns is one assertion; its ids index the lists of values.
 

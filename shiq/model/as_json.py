@@ -27,7 +27,7 @@ _FIELDS = {value: tuple(f.name for f in dataclasses.fields(value)) for value in 
 
 
 def encode(value: Any) -> Any:
-    """Encode a model value (or a tuple, set, string or number in one) as JSON."""
+    """Encode an OWL value (axiom, assertion, expression, or tuple of such) as JSON, without loss."""
     if isinstance(value, str | int):
         return value
     if isinstance(value, tuple):
@@ -43,7 +43,9 @@ def encode(value: Any) -> Any:
 
 
 def decode(value: Any) -> Any:
-    """Decode the output of `encode`. Raises: KeyError, TypeError for other input."""
+    """Decode an OWL value from the JSON that `encode` made. Raises: KeyError, TypeError for other
+    input.
+    """
     if not isinstance(value, list):
         return value
     name, *fields = value

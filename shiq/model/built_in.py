@@ -37,7 +37,7 @@ def uses_built_in(value: object) -> bool:
 
 
 def empty_property_axiom(property: owl.ObjectPropertyExpression | owl.DataProperty) -> owl.Axiom:
-    """Return the axiom that says `property` is empty: ⊤ ⊑ ∀property.⊥, or ⊤ ⊑ ≤0 property for data."""
+    """Make the axiom that a property is empty: ⊤ ⊑ ∀property.⊥, or ⊤ ⊑ ≤0 property for data."""
     if isinstance(property, owl.DataProperty):
         return owl.SubClassOf(owl.THING, owl.DataMaxCardinality(0, property))
     return owl.SubClassOf(owl.THING, owl.ObjectAllValuesFrom(property, owl.NOTHING))

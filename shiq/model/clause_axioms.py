@@ -22,7 +22,8 @@ from shiq.support import bits
 
 
 def clause_axioms(tbox: ClausalTBox) -> tuple[owl.Axiom, ...]:
-    """Write the clauses, role box and datatype definitions of `tbox` as axioms with the same models.
+    """Convert a clausal TBox to OWL 2 axioms with the same models: clauses, role axioms and
+    datatype definitions.
 
     No transitivity axiom is written: it is eliminated already, and would make counted roles
     non-simple. The order is fixed, and each axiom occurs once.
@@ -115,7 +116,7 @@ def numbered_names(module: Module, prefix: str) -> list[str]:
 def module_assertions(
     tbox: ClausalTBox, module: Module, names: Sequence[str]
 ) -> list[owl.Assertion]:
-    """Write `module` as assertions, without duplicates.
+    """Convert a module to OWL 2 assertions over the node names ``names``, without duplicates.
 
     A node without facts becomes an instance of owl:Thing, so that it exists. i ≠ i becomes an
     instance of owl:Nothing.

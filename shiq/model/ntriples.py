@@ -164,7 +164,7 @@ class TripleWriter:
         return tuple(line.replace("\0", f"n{name}.") for line in lines)
 
     def triples(self) -> tuple[NodeTriple, ...]:
-        """Return the triples as values."""
+        """Return the RDF triples as tuples."""
         _, name = self._numbered_lines()
 
         def node_label(value: _Open) -> Node:
@@ -379,10 +379,7 @@ _KINDS = {"Datatype": owl.RDFS + "Datatype"}
 
 
 def declaration_line(kind: str, iri: str) -> str:
-    """Write the declaration of a term as an N-Triples line.
-
-    kind: Class, ObjectProperty, DataProperty, Datatype or NamedIndividual.
-    """
+    """Write the declaration of a class, property or datatype as an N-Triples line."""
     name = "DatatypeProperty" if kind == "DataProperty" else kind
     return f"{iri_term(iri)} {_RDF_TYPE} <{_KINDS.get(kind, owl.OWL + name)}> ."
 

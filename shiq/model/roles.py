@@ -209,7 +209,7 @@ def strong_components(successors: Mapping[T, Sequence[T]]) -> Iterator[list[T]]:
 
 
 def role_box(axioms: Iterable[owl.Axiom]) -> RoleBox:
-    """Collect the role box of `axioms`; from class axioms only Self restrictions."""
+    """Collect the role axioms among `axioms`, and the Self restrictions in class axioms."""
     inclusions: set[tuple[Role, Role]] = set()
     transitive: set[Role] = set()
     disjoint: set[tuple[Role, Role]] = set()

@@ -22,8 +22,8 @@ _FIELDS: dict[type, tuple[str, ...]] = {}
 
 
 def parts(value: object) -> Iterator[object]:
-    """List ``value`` and every model value inside it, depth first and in order; individuals come as
-    strings.
+    """Yield an OWL value and every OWL value inside it, depth first and in order; individuals come
+    as strings.
 
     Facet names, cardinalities and the fields of entities and literals are left out. Stops
     because values are finite trees; iterative, so that deep nesting is fine.

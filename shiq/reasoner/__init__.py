@@ -74,7 +74,8 @@ AGPL = frozenset({"pellet", "openllet"})
 def create_reasoner(
     name: str, *, heap: str = "1g", timeout: float | None = None, accept_agpl: bool = False
 ) -> Reasoner:
-    """Create the reasoner called ``name``, one of `BACKENDS`.
+    """Create the reasoner called ``name``, one of `BACKENDS`: ``own``, ``hermit``, ``auto`` or an
+    external one.
 
     Args:
         heap: for backends in a JVM

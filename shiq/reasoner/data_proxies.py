@@ -53,7 +53,9 @@ _NUMBERED = (
 
 
 class OpaqueData(Exception):
-    """Error: no proxies exist for the data; ``str`` is the reason."""
+    """Error: no integers can stand for the data, because something about it is unknown; ``str`` is
+    the reason.
+    """
 
 
 class OpaqueReading(Enum):
@@ -74,8 +76,8 @@ def replace_data(
     assertions: Sequence[owl.Assertion],
     negated_ranges: bool = False,
 ) -> tuple[list[owl.Axiom], list[owl.Assertion]]:
-    """Replace data in ``axioms`` and ``assertions`` by integers; the result is consistent if and
-    only if they are.
+    """Replace the literals and data ranges in axioms and assertions by integers, without a change
+    to their consistency.
 
     negated_ranges: whether the reasoner may have to negate a range (¬∀f.D)
 
@@ -174,7 +176,7 @@ def _interval_bounds(proxy: owl.DataRange) -> tuple[int, int]:
 def refute_ill_typed(
     theory: DataTheory, assertions: Iterable[owl.Assertion]
 ) -> list[owl.Assertion]:
-    """Replace each data assertion with an ill-typed literal by a contradiction at its subject."""
+    """Replace each data assertion whose literal is ill-typed by the contradiction ⊥(subject)."""
 
     def contradiction_for(assertion: owl.Assertion) -> owl.Assertion:
         """The contradiction for an assertion with an ill-typed literal; else the assertion itself."""

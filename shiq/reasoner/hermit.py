@@ -299,7 +299,7 @@ class HermitReasoner:
         proxy_data: bool = True,
         is_normal: bool = False,
     ) -> Answer:
-        """Decide whether an OWL 2 ontology is consistent, from scratch: without clauses and
+        """Decide whether an OWL 2 ontology is consistent, sent as a whole: not as clauses and
         modules.
 
         With ``proxy_data`` False, HermiT's own datatypes are used instead of proxies. Version 1.3.8
@@ -558,7 +558,7 @@ class HermitReasoner:
 
 
 def _prepare_tbox(tbox: ClausalTBox) -> _PreparedTBox:
-    """Split a TBox into the axioms sent as they are, and those on data."""
+    """Split a TBox for sending: axioms without data as text, those on data as values."""
     axioms, _ = make_sendable(
         (a for a in clause_axioms(tbox) if not isinstance(a, DatatypeDefinition)), ()
     )

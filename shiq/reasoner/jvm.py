@@ -72,7 +72,7 @@ class JvmDied(JvmFailure):
 
 
 class JavaException(JvmFailure):
-    """Error: Java threw an exception; the JVM is still alive."""
+    """Error: Java threw an exception on a question; the JVM is still alive."""
 
 
 class MisreadOntology(JvmFailure):

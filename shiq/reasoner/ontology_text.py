@@ -34,13 +34,15 @@ MANY = 50
 
 
 class Unsendable(Exception):
-    """Error: HermiT cannot be asked this question; ``str`` is the reason."""
+    """Error: a question cannot be expressed for a reasoner behind the OWL API; ``str`` is the
+    reason.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class OntologyText:
-    """Axioms and assertions in functional syntax, with the counts that a reader of the text must
-    find.
+    """An ontology in functional syntax, with the number of axioms and the entities that a parser of
+    it must find.
 
     axioms: number of logical axioms, assertions included
     entities: (kind, IRI) of classes, properties, individuals and datatypes
@@ -155,8 +157,8 @@ def sent_name(individual: str) -> str:
 
 
 def _normalise_operands(part: object) -> object | None:
-    """Rewrite a part that functional syntax cannot express: ⊓ or ⊔ of fewer than two operands,
-    an empty enumeration, a restriction without facets.
+    """Rewrite an expression that functional syntax cannot express, such as an intersection of one
+    operand; None for others.
     """
     match part:
         case (

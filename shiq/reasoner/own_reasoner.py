@@ -18,7 +18,7 @@ from shiq.reasoner.hypertableau.large_numbers import (
     MOST_BUILT,
     BuildingPolicy,
 )
-from shiq.reasoner.hypertableau.search import core_of, decide, is_refuted
+from shiq.reasoner.hypertableau.search import decide_module, find_core, is_refuted
 from shiq.reasoner.hypertableau.tables import Tables
 from shiq.reasoner.protocol import LARGE_NUMBER, Answer, Module
 from shiq.reasoner.unfolding import AssertedAtom, Unfolding, unfold_lazily
@@ -76,7 +76,7 @@ class OwnReasoner:
         self._compiled.clear()
 
     def _compile_cached(self, tbox: ClausalTBox) -> CompiledTBox:
-        """Compile ``tbox``, cached by identity; the last few are kept."""
+        """Compile ``tbox`` for the hypertableau. The last few compiled TBoxes are cached."""
         for i, compiled in enumerate(self._compiled):
             if compiled.tables.tbox is tbox:
                 self._compiled.append(self._compiled.pop(i))
@@ -129,41 +129,43 @@ class CompiledTBox:
         the TBox itself.
         """
         more = steps_per_node * len(module.positive)
-        outcome = decide(self.tables, module, steps // _BEFORE_UNFOLDING + more, deadline)
+        outcome = decide_module(self.tables, module, steps // _BEFORE_UNFOLDING + more, deadline)
         for building in self._building_policies:
             if not outcome.answer.reason.startswith(LARGE_NUMBER):
                 break
-            try_ = decide(self.tables, module, steps + more, deadline, building)
+            try_ = decide_module(self.tables, module, steps + more, deadline, building)
             outcome = outcome if try_.is_out_of_budget else try_
         if not outcome.is_out_of_budget:
             return outcome.answer
         answer = self.decide_unfolded(module, (steps + more) // 2, deadline)
         return (
-            decide(self.tables, module, steps + more, deadline).answer if answer is None else answer
+            decide_module(self.tables, module, steps + more, deadline).answer
+            if answer is None
+            else answer
         )
 
     def decide_if_easy(self, module: Module, limit: int, deadline: float | None) -> Answer:
         """Decide ``module`` within ``limit`` steps; if these are not enough, within as many on the
         unfolded TBox.
         """
-        outcome = decide(self.tables, module, limit, deadline)
+        outcome = decide_module(self.tables, module, limit, deadline)
         return (
             self.decide_unfolded(module, limit, deadline) if outcome.is_out_of_budget else None
         ) or outcome.answer
 
     def core(self, module: Module, steps: int, deadline: float | None) -> Module | None:
         """Return an inconsistent part of ``module``; see `shiq.reasoner.protocol.CoreFinder`."""
-        return core_of(self.tables, module, steps, deadline)
+        return find_core(self.tables, module, steps, deadline)
 
     def decide_unfolded(self, module: Module, limit: int, deadline: float | None) -> Answer | None:
-        """Answer by lazy unfolding; None if there is nothing to unfold, or it does not decide
-        ``module``.
+        """Decide ``module`` with definitions unfolded lazily; None if there are none, or this does
+        not decide it.
         """
         if self._unfolding_with_tables is None:
             return None
         rewriting, tables = self._unfolding_with_tables
         rewritten, lacking = rewriting.rewrite_module(module)
-        answer = decide(tables, rewritten, limit, deadline).answer
+        answer = decide_module(tables, rewritten, limit, deadline).answer
         if answer.verdict is Verdict.INCONSISTENT and answer.used_clauses is not None:
             return Answer(
                 answer.verdict,

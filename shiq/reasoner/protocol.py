@@ -138,7 +138,8 @@ class Reasoner(Protocol):
     def decide(
         self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None
     ) -> list[Answer]:
-        """Decide each module, in order.
+        """Decide for each module whether it is consistent with ``tbox``; the answers are in the
+        order of the modules.
 
         timeout: seconds for the whole call; None for no limit.
         """

@@ -106,8 +106,8 @@ def replace_data_parts(
     ranges: Mapping[owl.DataRange, owl.DataRange],
     literals: Mapping[owl.Literal, owl.Literal],
 ) -> V:
-    """Replace the outermost data ranges and the literals of ``value``. Raises: KeyError for one
-    without replacement.
+    """Copy an axiom or assertion with its outermost data ranges and its literals replaced. Raises:
+    KeyError if one is missing.
     """
 
     def replaced_part(part: object) -> object | None:
@@ -122,7 +122,7 @@ def replace_data_parts(
 
 
 def rename_individuals(value: V, rename: Callable[[str], str]) -> V:
-    """Rename every individual in ``value``."""
+    """Copy an axiom or assertion with every individual renamed."""
 
     def renamed_copy(part: object) -> object | None:
         """Copy a part with its individuals renamed."""

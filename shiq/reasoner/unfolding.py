@@ -443,8 +443,8 @@ class _SplitClause:
 def _defined_name_of(
     clause: Clause, literals: _SplitClause, owners: Mapping[int, str], axioms: Sequence[owl.Axiom]
 ) -> str | None:
-    """Return the defined name whose definition, with axioms on roles and datatypes, implies
-    ``clause``; None if there is none.
+    """Find the defined name whose definition alone implies ``clause``, apart from axioms on roles
+    and datatypes; None if none does.
     """
     made_by = [index for index in clause.origins if not isinstance(axioms[index], _NO_CLASS_AXIOMS)]
     name = owners.get(made_by[0]) if len(made_by) == 1 else None

@@ -18,7 +18,7 @@ from shiq.abox_ops.entailment.premises import EventAssertions
 from shiq.abox_ops.entailment.reasoners import Reasoners
 from shiq.answers.verdict import Verdict
 from shiq.reasoner.hypertableau import questions
-from shiq.reasoner.hypertableau.state import State
+from shiq.reasoner.hypertableau.state import TableauState
 from tests.building import EVENTS, building
 from tests.horn_random import CLASSES, ROLES, expression, random_horn
 from tests.outside_random import random_owl
@@ -190,8 +190,8 @@ def _starting_one(
     )
 
 
-def _all_that_holds(state: State, x: int, atoms: int) -> tuple[int, int]:
-    node, _ = state.place(x)
+def _all_that_holds(state: TableauState, x: int, atoms: int) -> tuple[int, int]:
+    node, _ = state.resolve_merged(x)
     return state.pos[node] & atoms, state.pos[node] & atoms
 
 
@@ -207,7 +207,7 @@ def _beside_earlier_events(
     ("place", "name", "bug", "first"),
     [
         (ModuleFinder, "find_modules", _starting_one, 54),
-        (questions, "atoms_at", _all_that_holds, 0),
+        (questions, "read_atoms", _all_that_holds, 0),
         (ModuleFinder, "find_modules", _beside_earlier_events, 0),
     ],
 )

@@ -217,7 +217,7 @@ def test_hermit_is_not_asked(kg: Path, watched: list[Any], monkeypatch: pytest.M
         return make(name, **settings)
 
     make = deciding.create_reasoner
-    monkeypatch.setattr(deciding, "create", create)
+    monkeypatch.setattr(deciding, "create_reasoner", create)
     watched.append(created.clear)
     assert ended(*asked(kg, [t("tom", "age", f'"4"^^{INTEGER}'), *MEANT, *GOOD])) == 5
     assert created == ["own"]

@@ -284,7 +284,7 @@ def test_no_small_contradiction_is_missed() -> None:
     assert not missed((*PATH_GADGETS, *LOOP_GADGETS))
 
 
-_LOOPS = tables.Tables._loops
+_LOOPS = tables.Tables._compute_loop_effects
 
 
 def _without_contraction(inclusions: list[Inclusion], context: Context) -> list[Inclusion]:
@@ -321,7 +321,7 @@ NAIVE: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str]] = {
         "a chain through witnesses",
     ),
     "a pair is never a loop": (
-        lambda patch: patch.setattr(tables.Tables, "_loops", _loops_of_no_pair),
+        lambda patch: patch.setattr(tables.Tables, "_compute_loop_effects", _loops_of_no_pair),
         "a loop by merging",
     ),
     "no role assertion is kept for a merge": (
@@ -333,7 +333,7 @@ NAIVE: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str]] = {
         "a loop that is counted",
     ),
     "the tableau has no loops": (
-        lambda patch: patch.setattr(tables.Tables, "_loops", _loops_bring_nothing),
+        lambda patch: patch.setattr(tables.Tables, "_compute_loop_effects", _loops_bring_nothing),
         "a loop that is counted",
     ),
 }

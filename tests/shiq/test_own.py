@@ -13,9 +13,9 @@ from shiq.answers.verdict import Verdict
 from shiq.model.clause import AtLeast, ClausalTBox, Clause
 from shiq.reasoner.hypertableau import rules
 from shiq.reasoner.hypertableau.node_checks import blocked_nodes
-from shiq.reasoner.hypertableau.rules import Search, load
-from shiq.reasoner.hypertableau.search import decide
-from shiq.reasoner.hypertableau.state import State
+from shiq.reasoner.hypertableau.rules import TableauSearch, load_assertions
+from shiq.reasoner.hypertableau.search import decide_module
+from shiq.reasoner.hypertableau.state import TableauState
 from shiq.reasoner.hypertableau.tables import Tables
 from shiq.reasoner.own_reasoner import OwnReasoner
 from shiq.reasoner.protocol import Module
@@ -28,7 +28,7 @@ def verdict_of(case: Case) -> Verdict:
 @pytest.mark.parametrize("name", CASES)
 def test_case(name: str) -> None:
     case = CASES[name]
-    outcome = decide(Tables(case.tbox), case.module, 50_000, None)
+    outcome = decide_module(Tables(case.tbox), case.module, 50_000, None)
     assert outcome.answer.verdict is (
         Verdict.CONSISTENT if case.consistent else Verdict.INCONSISTENT
     ), outcome.answer
@@ -100,13 +100,13 @@ def pigeons(n: int) -> Case:
 def test_a_hub_is_not_counted_whole_after_each_merge(
     different: Sequence[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    looked, select = list[int](), rules.most_unequal
+    looked, select = list[int](), rules.select_unequal
 
-    def counted(state: State, nodes: list[int], size: int) -> list[int]:
+    def counted(state: TableauState, nodes: list[int], size: int) -> list[int]:
         looked.append(len(nodes))
         return select(state, nodes, size)
 
-    monkeypatch.setattr(rules, "most_unequal", counted)
+    monkeypatch.setattr(rules, "select_unequal", counted)
     hub = Case(
         len(different) < 3,
         [at_most(2, R)],
@@ -147,19 +147,21 @@ def test_a_long_chain_needs_no_recursion() -> None:
 # --- blocking -------------------------------------------------------------------------------------
 
 
-def forest(*children: tuple[int, str, AtLeast]) -> State:
+def forest(*children: tuple[int, str, AtLeast]) -> TableauState:
     """One individual, named A, and unnamed nodes (parent, name, the role that made them),
     without any rule applied.
     """
     names = dict.fromkeys(["A", *(name for _, name, _ in children)])
     tbox = ClausalTBox((), CASES["nothing"].roles, atoms=tuple(names))
-    search = Search(Tables(tbox), Module((1,), (0,)), 10_000, None)
-    load(search)
+    search = TableauSearch(Tables(tbox), Module((1,), (0,)), 10_000, None)
+    load_assertions(search)
     state = search.state
     for parent, name, need in children:
-        child = state.grow(parent)
-        state.link(parent, child, state.tables.roles.up[state.tables.roles.code(need.role)], 0)
-        state.add(child, tbox.atom_ids[name], 0)
+        child = state.add_node(parent)
+        state.add_edge(
+            parent, child, state.tables.roles.up[state.tables.roles.role_code(need.role)], 0
+        )
+        state.add_atom(child, tbox.atom_ids[name], 0)
     return state
 
 
@@ -188,6 +190,6 @@ def test_what_is_below_a_blocked_node_is_blocked_and_blocks_nobody() -> None:
 
 def test_nodes_that_are_gone_neither_block_nor_are_blocked() -> None:
     state = forest((0, "B", some(R)), (0, "B", some(R)), (0, "B", some(R)))
-    state.merge(0, 1, 0)
+    state.merge_nodes(0, 1, 0)
     assert not state.alive[1]
     assert blocked_nodes(state) == {3: 2}

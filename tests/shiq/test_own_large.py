@@ -8,8 +8,8 @@ import pytest
 from large_modules import KNOWS, TAKES, university_module, university_tbox
 
 from shiq.answers.verdict import Verdict
-from shiq.reasoner.hypertableau.rules import Search
-from shiq.reasoner.hypertableau.search import run
+from shiq.reasoner.hypertableau.rules import TableauSearch
+from shiq.reasoner.hypertableau.search import run_search
 from shiq.reasoner.hypertableau.tables import Tables
 from shiq.reasoner.own_reasoner import OwnReasoner
 from shiq.reasoner.protocol import Module
@@ -19,8 +19,8 @@ from tests.time_limits import calls_of
 @pytest.mark.parametrize("size", [1_000, 4_000])
 def test_steps_per_individual_do_not_grow(size: int) -> None:
     tbox = university_tbox()
-    search = Search(Tables(tbox), university_module(tbox, size), 10**9, None)
-    assert run(search)
+    search = TableauSearch(Tables(tbox), university_module(tbox, size), 10**9, None)
+    assert run_search(search)
     assert search.steps < 30 * size
     assert len(search.state.trail.choices) > size
 

@@ -20,9 +20,9 @@ from shiq.model.clause import ClausalTBox, DataAtLeast, DataAtMost
 from shiq.model.roles import RoleBox
 from shiq.reasoner.auto import AutoReasoner
 from shiq.reasoner.hypertableau import large_numbers
-from shiq.reasoner.hypertableau.large_numbers import BuildingPolicy, NodeProgram
-from shiq.reasoner.hypertableau.rules import Search
-from shiq.reasoner.hypertableau.search import SearchOutcome, decide
+from shiq.reasoner.hypertableau.large_numbers import BuildingPolicy, SuccessorCountProgram
+from shiq.reasoner.hypertableau.rules import TableauSearch
+from shiq.reasoner.hypertableau.search import SearchOutcome, decide_module
 from shiq.reasoner.hypertableau.state import TableauClash
 from shiq.reasoner.hypertableau.tables import Tables
 from shiq.reasoner.own_reasoner import OwnReasoner
@@ -128,7 +128,7 @@ def test_what_rests_on_alike_choices_is_undetermined(name: str) -> None:
 @pytest.mark.parametrize("n", [10**6, 10**9, 10**40])
 def test_the_number_of_nodes_does_not_depend_on_the_number(n: int) -> None:
     case = Case(True, [isa("B", then=[some(S, "D", n)]), at_most(3, R, "C")], [[some(R, "B", n)]])
-    outcome = decide(Tables(case.tbox), case.module, 10_000, None)
+    outcome = decide_module(Tables(case.tbox), case.module, 10_000, None)
     assert outcome.model is not None
     assert len(outcome.model.pos) == 1 + 4 + 3  # all but one of the four are blocked
     assert sum(outcome.weights.get(y, 1) for y in range(1, 5)) == n
@@ -254,7 +254,7 @@ BUILT = BuildingPolicy(large=G)
 
 def ask(case: Case | tuple[ClausalTBox, Module], building: BuildingPolicy) -> SearchOutcome:
     tbox, module = (case.tbox, case.module) if isinstance(case, Case) else case
-    return decide(Tables(tbox), module, 50_000, None, building)
+    return decide_module(Tables(tbox), module, 50_000, None, building)
 
 
 def contradictions(seeds: range) -> Iterator[str]:
@@ -297,7 +297,7 @@ def test_five_and_five() -> None:
     assert ask(split(10, 6, 6), COUNTED[1]).answer.verdict is Verdict.CONSISTENT
 
 
-def _refuse_as_proof(search: Search, program: NodeProgram) -> None:
+def _refuse_as_proof(search: TableauSearch, program: SuccessorCountProgram) -> None:
     raise TableauClash(program.dependency_set(), program.x)
 
 
@@ -307,14 +307,14 @@ def test_a_clash_taken_for_a_proof_is_found(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_nodes_that_stand_for_one_only_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(NodeProgram, "weights", lambda program: {})
+    monkeypatch.setattr(SuccessorCountProgram, "solve_weights", lambda program: {})
     assert any("no model" in fault for fault in contradictions(range(10)))
 
 
 def test_choices_that_are_taken_for_those_of_all_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     case, two = split(15, 6, 6, 6), BuildingPolicy(2, 2)
     assert ask(case, two).answer.verdict is Verdict.UNDETERMINED
-    monkeypatch.setattr(NodeProgram, "_choices_below", lambda program, top: 0)
+    monkeypatch.setattr(SuccessorCountProgram, "_choices_below", lambda program, top: 0)
     assert ask(case, two).answer.verdict is Verdict.INCONSISTENT
 
 

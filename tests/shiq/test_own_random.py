@@ -19,7 +19,7 @@ import shiq.reasoner.hypertableau.tables as tables_module
 from shiq.answers.verdict import Verdict
 from shiq.model.clause import ClausalTBox
 from shiq.reasoner.hypertableau import node_checks
-from shiq.reasoner.hypertableau.search import SearchOutcome, decide
+from shiq.reasoner.hypertableau.search import SearchOutcome, decide_module
 from shiq.reasoner.hypertableau.tables import Tables, WideRule
 from shiq.reasoner.protocol import Module
 
@@ -28,7 +28,7 @@ FEW, MANY = range(250), range(250, 6_250)
 
 
 def ask(tbox: ClausalTBox, module: Module) -> SearchOutcome:
-    return decide(Tables(tbox), module, 50_000 + 200 * len(module.positive), None)
+    return decide_module(Tables(tbox), module, 50_000 + 200 * len(module.positive), None)
 
 
 def compare(profile: str, seeds: range) -> Counter[str]:
@@ -146,8 +146,8 @@ def test_individuals_that_share_nothing_do_not_matter(profile: str) -> None:
             first.data,
             first.negative_data + tuple((i + n, p, v) for i, p, v in second.negative_data),
         )
-        single = {decide(tables, m, 50_000, None).answer.verdict for m in (first, second)}
-        joint = decide(tables, both, 50_000, None).answer.verdict
+        single = {decide_module(tables, m, 50_000, None).answer.verdict for m in (first, second)}
+        joint = decide_module(tables, both, 50_000, None).answer.verdict
         if Verdict.UNDETERMINED in single | {joint}:
             continue
         expected = Verdict.INCONSISTENT if Verdict.INCONSISTENT in single else Verdict.CONSISTENT

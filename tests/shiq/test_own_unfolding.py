@@ -34,7 +34,7 @@ from shiq.model import (
 )
 from shiq.model.clause import AtLeast, Atom, ClausalTBox, Clause
 from shiq.model.roles import Role
-from shiq.reasoner.hypertableau.search import decide
+from shiq.reasoner.hypertableau.search import decide_module
 from shiq.reasoner.hypertableau.tables import Tables
 from shiq.reasoner.own_reasoner import CompiledTBox, OwnReasoner
 from shiq.reasoner.protocol import Answer, Module
@@ -91,7 +91,7 @@ def compare(seeds: range) -> Counter[tuple[str, str]]:
     verdicts: Counter[tuple[str, str]] = Counter()
     for seed in seeds:
         tbox, module = random_case(seed)
-        expected = decide(Tables(tbox), module, 20_000, None).answer.verdict
+        expected = decide_module(Tables(tbox), module, 20_000, None).answer.verdict
         compiled = CompiledTBox(tbox)
         answer = compiled.decide_unfolded(module, 20_000, None)
         if answer is not None:
@@ -105,7 +105,7 @@ def compare(seeds: range) -> Counter[tuple[str, str]]:
                     ),
                 )
                 assert (
-                    decide(Tables(fewer), module, 20_000, None).answer.verdict
+                    decide_module(Tables(fewer), module, 20_000, None).answer.verdict
                     is not Verdict.CONSISTENT
                 ), seed
         verdicts["none" if answer is None else answer.verdict.value, expected.value] += 1
@@ -131,7 +131,7 @@ def test_nothing_is_asked_of_a_node_where_no_definition_is() -> None:
     )
     found = unfold_lazily(tbox)
     assert found is not None
-    outcome = decide(Tables(found.tbox), Module((0,), (0,)), 100, None)
+    outcome = decide_module(Tables(found.tbox), Module((0,), (0,)), 100, None)
     assert outcome.model is not None
     assert outcome.model.pos == [0]
 
@@ -213,7 +213,7 @@ def test_a_negated_at_least_over_a_defined_name_is_not_lost() -> None:
     tbox = clausal(NEITHER, EquivalentClasses((E, ObjectSomeValuesFrom(R, D))))
     need = AtLeast(1, Role(R.iri), D.iri)
     module = module_of(tbox, ([], [need]), ([], [A, B]), edges=[(0, R, 1)])
-    assert decide(Tables(tbox), module, 1_000, None).answer.verdict is Verdict.INCONSISTENT
+    assert decide_module(Tables(tbox), module, 1_000, None).answer.verdict is Verdict.INCONSISTENT
     assert verdict(tbox, module) is not Verdict.CONSISTENT
 
 
@@ -226,7 +226,7 @@ def test_a_negated_at_least_along_a_transitive_role_is_not_lost() -> None:
         EquivalentClasses((E, ObjectIntersectionOf((D, B)))),
     )
     module = module_of(tbox, ([], [AtLeast(1, Role(R.iri), A.iri)]), ([B], [E]), edges=[(0, R, 1)])
-    assert decide(Tables(tbox), module, 1_000, None).answer.verdict is Verdict.INCONSISTENT
+    assert decide_module(Tables(tbox), module, 1_000, None).answer.verdict is Verdict.INCONSISTENT
     assert verdict(tbox, module) is not Verdict.CONSISTENT
 
 
@@ -296,7 +296,7 @@ def test_own_unfolds_where_the_search_takes_too_long() -> None:
     ]
     tbox = clausal(*axioms)
     module = module_of(tbox, ([names[-1]], []), ([], []), edges=[(0, R, 1)])
-    assert decide(Tables(tbox), module, 20_000, None).is_out_of_budget
+    assert decide_module(Tables(tbox), module, 20_000, None).is_out_of_budget
     assert (
         OwnReasoner(steps=20_000, steps_per_node=0).decide(tbox, [module])[0].verdict
         is Verdict.CONSISTENT

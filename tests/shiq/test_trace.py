@@ -12,8 +12,8 @@ from clausal_random import PROFILES, random_case
 from shiq.abox_ops.conflicts.support_sets import refutation_core
 from shiq.answers.verdict import Verdict
 from shiq.model.abox import abox_of
-from shiq.reasoner.hypertableau.search import LISTS, core_of, decide
-from shiq.reasoner.hypertableau.state import State
+from shiq.reasoner.hypertableau.search import LISTS, decide_module, find_core
+from shiq.reasoner.hypertableau.state import TableauState
 from shiq.reasoner.hypertableau.tables import Tables
 from shiq.reasoner.own_reasoner import OwnReasoner
 from shiq.reasoner.protocol import Module
@@ -46,8 +46,8 @@ def compare(profile: str, seeds: range) -> Counter[str]:
     for seed in seeds:
         tbox, module = random_case(seed, PROFILES[profile])
         tables = Tables(tbox)
-        verdict = decide(tables, module, STEPS, None).answer.verdict
-        part = core_of(tables, module, STEPS, None)
+        verdict = decide_module(tables, module, STEPS, None).answer.verdict
+        part = find_core(tables, module, STEPS, None)
         if verdict is Verdict.CONSISTENT:
             assert part is None, (profile, seed)
         elif part is None:
@@ -55,7 +55,8 @@ def compare(profile: str, seeds: range) -> Counter[str]:
         else:
             assert is_part(part, module), (profile, seed)
             assert (
-                decide(tables, part, STEPS_OF_A_PART, None).answer.verdict is Verdict.INCONSISTENT
+                decide_module(tables, part, STEPS_OF_A_PART, None).answer.verdict
+                is Verdict.INCONSISTENT
             ), (profile, seed)
             seen["smaller" if size(part) < size(module) else "whole"] += 1
     return seen
@@ -74,7 +75,7 @@ def test_a_core_is_an_inconsistent_part_at_length(profile: str) -> None:
 
 
 def test_a_premise_that_is_forgotten_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(State, "denial_dependencies", lambda self, x, names: 0)
+    monkeypatch.setattr(TableauState, "denial_dependencies", lambda self, x, names: 0)
     with pytest.raises(AssertionError):
         for profile in PROFILES:
             compare(profile, SEEDS)

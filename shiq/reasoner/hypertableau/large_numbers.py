@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Final
 from shiq.datatypes.integer_program import Row, find_integral_solution
 from shiq.model.clause import AtLeast
 from shiq.reasoner.hypertableau.node_checks import blocked_nodes
-from shiq.reasoner.hypertableau.state import MERGE, State, TableauClash
+from shiq.reasoner.hypertableau.state import MERGE, TableauClash, TableauState
 from shiq.reasoner.hypertableau.tables import Need, Rule, Tables
 from shiq.reasoner.protocol import LARGE_NUMBER
 from shiq.support import bits
 
 if TYPE_CHECKING:
-    from shiq.reasoner.hypertableau.rules import Search
+    from shiq.reasoner.hypertableau.rules import TableauSearch
 
 #: Numbers up to here are built where counting does not decide.
 MOST_BUILT: Final = 300
@@ -30,7 +30,8 @@ MOST_BUILT: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class BuildingPolicy:
-    """Rules for the number of successors that are built (THEORY, "Large numbers").
+    """Policy for ≥n restrictions with a large n: how many successors are built as nodes, while the
+    others are only counted.
 
     large: numbers above are counted, not built
     fewest: number of nodes built at least for a large number, so that they can make different
@@ -47,9 +48,9 @@ class BuildingPolicy:
     unshared_successors: int | None = None
     uses_individuals: bool = False
 
-    def successors(self, tables: Tables, need: Need) -> int:
-        """Get how many successors to build for ``need``: n, or for a large n one more than
-        limits that are not large allow.
+    def successors_to_build(self, tables: Tables, need: Need) -> int:
+        """Return how many successor nodes to build for a ≥n restriction: n; or for a large n, one
+        more than small ≤m allow.
         """
         if need.n <= self.large:
             return need.n
@@ -71,8 +72,9 @@ MORE_TRIES = (
 )
 
 
-def accept_numbers(search: Search) -> None:
-    """Compute how many elements each node of a pre-model stands for: `Search.weights`.
+def assign_weights(search: TableauSearch) -> None:
+    """Compute how many elements each node of a pre-model stands for, where large numbers are
+    counted: `TableauSearch.weights`.
 
     Raises: TableauClash if a node has no such numbers. Unless that is a proof, ``search.opaque`` is
         set.
@@ -87,17 +89,19 @@ def accept_numbers(search: Search) -> None:
     blocked = blocked_nodes(state) if asked and asked[-1] >= state.named else {}
     for x in asked:
         if x not in blocked:
-            program = NodeProgram(search, x)
-            weights = program.weights()
+            program = SuccessorCountProgram(search, x)
+            weights = program.solve_weights()
             if weights is None:
                 _refuse_pre_model(search, program)
             else:
                 search.weights.update(weights)
 
 
-def share_successors(search: Search, x: int, atom: int, depends_on: int) -> bool:
-    """Let successors of other large needs of x, and individuals beside x, satisfy this need too;
-    return whether any do.
+def share_successors(search: TableauSearch, x: int, atom: int, depends_on: int) -> bool:
+    """Let existing successors of other large ≥n restrictions of node x, and neighbouring
+    individuals, satisfy this one too.
+
+    Returns: whether any do.
     """
     state, building = search.state, search.building
     tables = state.tables
@@ -120,25 +124,25 @@ def share_successors(search: Search, x: int, atom: int, depends_on: int) -> bool
             search.opaque
             or f"{LARGE_NUMBER}: {need.n:,} successors would have to coincide with other neighbours"
         )
-        state.link(x, y, need.roles, depends_on)
+        state.add_edge(x, y, need.roles, depends_on)
         if need.filler:
-            state.add(y, need.filler_atom, depends_on)
+            state.add_atom(y, need.filler_atom, depends_on)
     return bool(others)
 
 
-def _refuse_pre_model(search: Search, program: NodeProgram) -> None:
-    """Raise the clash of a node whose numbers cannot hold."""
-    proof = program.proof()
+def _refuse_pre_model(search: TableauSearch, program: SuccessorCountProgram) -> None:
+    """Raise the clash of a node whose successor counts have no solution."""
+    proof = program.find_contradiction()
     if proof is not None:
         raise TableauClash(proof, program.x)
-    search.opaque = search.opaque or program.describe()
+    search.opaque = search.opaque or program.describe_undecided()
     raise TableauClash(program.dependency_set(), program.x)
 
 
 @dataclass(frozen=True, slots=True)
-class _NeighbourBound:
-    """A need of a node (``atom``) or a limit on it (``rule``), with its number ``n`` and the
-    neighbours it counts.
+class _CountBound:
+    """A ≥n restriction at a node (``atom``) or a ≤n rule on it (``rule``), with n and the
+    neighbours that it counts.
     """
 
     n: int
@@ -147,10 +151,12 @@ class _NeighbourBound:
     rule: Rule | None = None
 
 
-class NodeProgram:
-    """An integer program for one node: its needs and limits are rows, its children variables."""
+class SuccessorCountProgram:
+    """Integer program for one node: ≥n and ≤n restrictions are constraints, the numbers of elements
+    per child node are variables.
+    """
 
-    def __init__(self, search: Search, x: int) -> None:
+    def __init__(self, search: TableauSearch, x: int) -> None:
         self.state, self.grown_for, self.x = search.state, search.grown_for, x
         state, tables = search.state, search.state.tables
         self.children = [y for y in state.near[x] if state.parent[y] == x and state.alive[y]]
@@ -158,12 +164,12 @@ class NodeProgram:
         for y in self.children:
             roles |= state.near[x][y]
         self.needs = [
-            _NeighbourBound(need.n, self._neighbours_in_filler(need.role_bit, need.filler), atom=a)
+            _CountBound(need.n, self._neighbours_in_filler(need.role_bit, need.filler), atom=a)
             for a in bits(state.pos[x] & tables.need_mask)
             for need in (tables.needs[a],)
         ]
         self.limits = [
-            _NeighbourBound(
+            _CountBound(
                 rule.at_most, self._neighbours_in_filler(rule.role_bit, rule.branch_body), rule=rule
             )
             for rule in tables.rules.at_most_rules(roles)
@@ -171,7 +177,7 @@ class NodeProgram:
         ]
 
     def _neighbours_in_filler(self, role_bit: int, filler: int) -> tuple[int, ...]:
-        """The neighbours by a role that have the filler."""
+        """Return the neighbours by a role at which the filler atom holds."""
         pos = self.state.pos
         return tuple(
             y
@@ -179,15 +185,15 @@ class NodeProgram:
             if roles & role_bit and not filler & ~pos[y]
         )
 
-    def weights(self) -> dict[int, int] | None:
-        """Compute how many elements each child stands for; None if no solution is found."""
+    def solve_weights(self) -> dict[int, int] | None:
+        """Compute how many elements each child node stands for; None if no solution is found."""
         counted = [frozenset(bound.neighbours) for bound in (*self.needs, *self.limits)]
         kinds: dict[tuple[bool, ...], int] = {}
         for y in self.children:
             kinds.setdefault(tuple(y in neighbours for neighbours in counted), y)
         alike = list(kinds.values())
 
-        def program_row(bound: _NeighbourBound, left: int) -> Row:
+        def program_row(bound: _CountBound, left: int) -> Row:
             """The row of a need or limit."""
             return {y: 1 for y in alike if y in bound.neighbours}, left
 
@@ -200,11 +206,11 @@ class NodeProgram:
         point = find_integral_solution(uppers, lowers)
         return None if not isinstance(point, dict) else {y: 1 + more for y, more in point.items()}
 
-    def proof(self) -> int | None:
-        """Find a contradiction between a need and a limit that counts all n successors, whatever
-        each of them chooses.
+    def find_contradiction(self) -> int | None:
+        """Find a ≥n restriction all of whose successors are counted by a ≤m rule with m < n,
+        whatever choices they make.
 
-        Returns: its dependency set; None if there is none.
+        Returns: the dependency set of the contradiction; None if there is none.
         """
         state, x = self.state, self.x
         for need in self.needs:
@@ -226,11 +232,13 @@ class NodeProgram:
         return None
 
     def _was_made_for(self, y: int, atom: int) -> bool:
-        """Decide whether y was made for this need of the node, even if it was merged since."""
+        """Decide whether node y was created for this ≥n restriction of the node, even if it was
+        merged since.
+        """
         return self.state.parent[y] == self.x and self.grown_for[y] == atom
 
     def _choices_below(self, top: set[int]) -> int:
-        """Collect the choice points at the nodes ``top`` and below them, as bits."""
+        """Collect the choice points at the nodes ``top`` and their descendants, as bits."""
         state, found = self.state, 0
         for level, (_, _, (kind, u, v), _) in enumerate(state.trail.choices):
             if any(_is_descendant(state, y, top) for y in ((u, v) if kind == MERGE else (u,))):
@@ -238,7 +246,7 @@ class NodeProgram:
         return found
 
     def dependency_set(self) -> int:
-        """Get the dependency set of the counts."""
+        """Return the dependency set of all facts that the constraints of the program use."""
         state, x, found = self.state, self.x, 0
         for need in self.needs:
             found |= state.name_dependencies(x, 1 << need.atom)
@@ -255,12 +263,14 @@ class NodeProgram:
         return found
 
     def _counting_dependencies(self, role_bit: int, names: int, y: int) -> int:
-        """Get the dependency set of y being counted."""
+        """Return the dependency set of the facts by which neighbour y is counted: its edge and its
+        atoms.
+        """
         state = self.state
         return state.edge_dependencies(self.x, y, role_bit) | state.name_dependencies(y, names)
 
-    def describe(self) -> str:
-        """Explain why the numbers of this node are undecided."""
+    def describe_undecided(self) -> str:
+        """Explain, for a message, why the number restrictions of this node are undecided."""
         atoms = self.state.tables.atoms
         asked = max(
             (atom for need in self.needs if isinstance(atom := atoms[need.atom], AtLeast)),
@@ -273,8 +283,8 @@ class NodeProgram:
         )
 
 
-def _is_descendant(state: State, y: int, top: set[int]) -> bool:
-    """Decide whether y is one of the nodes ``top`` or below one."""
+def _is_descendant(state: TableauState, y: int, top: set[int]) -> bool:
+    """Decide whether node y is one of the nodes ``top`` or a descendant of one."""
     while y >= 0 and y not in top:
         y = state.parent[y] if y < len(state.parent) else -1
     return y >= 0

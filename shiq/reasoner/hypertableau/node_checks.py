@@ -7,7 +7,7 @@ from __future__ import annotations
 from itertools import combinations, islice
 
 from shiq.reasoner.hypertableau.node_data import DataStatement
-from shiq.reasoner.hypertableau.state import State, TableauClash
+from shiq.reasoner.hypertableau.state import TableauClash, TableauState
 from shiq.reasoner.hypertableau.tables import Rule
 from shiq.support import bits
 
@@ -15,8 +15,8 @@ from shiq.support import bits
 MANY_NEIGHBOURS = 64
 
 
-def most_unequal(state: State, nodes: list[int], size: int) -> list[int]:
-    """Select ``size`` of ``nodes``, pairwise unequal as far as a greedy choice finds them."""
+def select_unequal(state: TableauState, nodes: list[int], size: int) -> list[int]:
+    """Select ``size`` of ``nodes``, as many pairwise unequal ones as a greedy choice finds."""
     unequal = state.unequal
     if len(nodes) == size:
         return nodes
@@ -35,8 +35,8 @@ def most_unequal(state: State, nodes: list[int], size: int) -> list[int]:
     return chosen
 
 
-def countable_neighbours(state: State, rule: Rule, x: int, *, every: bool) -> list[int]:
-    """Find the neighbours of x that an at-most ``rule`` counts.
+def counted_neighbours(state: TableauState, rule: Rule, x: int, *, every: bool) -> list[int]:
+    """Find the neighbours of node x that a ≤n rule counts.
 
     Of many only a few more than n, unless ``every`` one is wanted. Any of them do then, unequal
     ones best: to look at all after each merge would cost their square.
@@ -55,10 +55,10 @@ def countable_neighbours(state: State, rule: Rule, x: int, *, every: bool) -> li
 
 
 def count_dependencies(
-    state: State, rule: Rule, x: int, counted: tuple[int, ...] | list[int]
+    state: TableauState, rule: Rule, x: int, counted: tuple[int, ...] | list[int]
 ) -> int:
-    """Get the dependency set of an at-most rule's match at x with these neighbours, with the
-    denials and inequalities used.
+    """Return the dependency set of the conclusion that a ≤n rule at node x counts these pairwise
+    unequal neighbours.
     """
     if not (state.trail.choices or state.dependencies.inputs):
         return 0
@@ -71,32 +71,40 @@ def count_dependencies(
     return found
 
 
-def check_data(state: State, x: int) -> None:
-    """Raise a clash if the data restrictions and values of x contradict each other."""
+def check_data(state: TableauState, x: int) -> None:
+    """Check the data restrictions and values of node x. Raises: TableauClash if they contradict
+    each other.
+    """
     if state.alive[x] and data_verdict(state, x) is False:
         raise TableauClash(data_dependencies(state, x, data_culprits(state, x)), x)
 
 
-def data_verdict(state: State, x: int) -> bool | None:
-    """Decide whether the data restrictions and values of x can hold together; None if the
-    datatype layer cannot decide.
+def data_verdict(state: TableauState, x: int) -> bool | None:
+    """Decide whether the data restrictions and values of node x can hold together; None if
+    undecided.
     """
     return state.tables.data.verdict(*_data_statements_at(state, x))
 
 
-def data_culprits(state: State, x: int) -> frozenset[DataStatement]:
-    """Find data restrictions and values of x that contradict each other, or are not decided."""
+def data_culprits(state: TableauState, x: int) -> frozenset[DataStatement]:
+    """Select data restrictions and values of node x that are contradictory, or undecided, by
+    themselves.
+    """
     return state.tables.data.culprits(*_data_statements_at(state, x))
 
 
-def _data_statements_at(state: State, x: int) -> tuple[int, frozenset[DataStatement]]:
-    """The data restrictions and values of x."""
+def _data_statements_at(state: TableauState, x: int) -> tuple[int, frozenset[DataStatement]]:
+    """Return the data restrictions that hold at node x, as a mask of atoms, and its other data
+    statements.
+    """
     facts = frozenset(fact for fact, _ in state.data.get(x, ()))
     return state.pos[x] & state.tables.data_mask, facts
 
 
-def data_dependencies(state: State, x: int, culprits: frozenset[DataStatement]) -> int:
-    """Get the dependency set of ``culprits`` at x: of an atom that is also a fact, one is enough."""
+def data_dependencies(state: TableauState, x: int, culprits: frozenset[DataStatement]) -> int:
+    """Return the dependency set of some data restrictions and values at node x. Of two sources for
+    one, the fact's is used.
+    """
     facts = {
         fact: depends_on for fact, depends_on in reversed(state.data.get(x, ())) if fact in culprits
     }
@@ -113,9 +121,9 @@ def data_dependencies(state: State, x: int, culprits: frozenset[DataStatement]) 
 # Anywhere pairwise blocking: which unnamed nodes need no successors of their own.
 
 
-def blocked_nodes(state: State) -> dict[int, int]:
-    """Find the live unnamed nodes that are blocked, each with its blocker; -1 if an ancestor is
-    blocked.
+def blocked_nodes(state: TableauState) -> dict[int, int]:
+    """Find the nodes that need no successors because an older node is like them: node → blocker, -1
+    if an ancestor is blocked.
 
     In order of age, a node is blocked by an older unblocked node with the same names, the same
     names at the parent and the same roles between them. Everything below a blocked node is blocked

@@ -27,8 +27,8 @@ _MEMO: Final = 200_000
 
 
 class NodeData:
-    """The datatype layer for one TBox, with cached answers. ``atoms``: numbered by their
-    positions.
+    """The datatype reasoner of one TBox for tableau nodes, with cached answers. Data restrictions
+    are given as masks of ``atoms``.
     """
 
     def __init__(self, tbox: ClausalTBox, atoms: Sequence[object]) -> None:
@@ -39,8 +39,8 @@ class NodeData:
         self._culprits: dict[tuple[int, frozenset[DataStatement]], frozenset[DataStatement]] = {}
 
     def verdict(self, mask: int, facts: frozenset[DataStatement]) -> bool | None:
-        """Decide whether one element can satisfy data restrictions and values; None if the datatype
-        layer cannot decide.
+        """Decide whether one node can satisfy its data restrictions and values; None if undecided.
+        Cached.
 
         mask: bits of the atoms that are data restrictions
         """
@@ -55,8 +55,8 @@ class NodeData:
         return self._verdicts[key]
 
     def culprits(self, mask: int, facts: frozenset[DataStatement]) -> frozenset[DataStatement]:
-        """Find statements among ``mask`` and ``facts`` that are contradictory or undecided by
-        themselves.
+        """Select data restrictions and values that are contradictory, or undecided, by themselves.
+        Cached.
 
         For a contradiction the result is minimal.
         """
@@ -72,18 +72,20 @@ class NodeData:
 
     @contextmanager
     def _count_steps(self) -> Iterator[None]:
-        """Context that counts the automaton steps of a question."""
+        """Context manager: add the automaton steps taken inside to this node data's effort."""
         with shared_fuel() as fuel:
             yield
             self._effort += fuel.steps_taken // STEPS_OF_AUTOMATA
 
-    def charge(self) -> int:
-        """Return the steps to charge for the automata walked since the last call."""
+    def take_new_steps(self) -> int:
+        """Return the search steps to count for automata used since the last call."""
         effort, self._effort = self._effort, 0
         return effort
 
     def _smallest_culprits(self, statements: Iterable[DataStatement]) -> list[DataStatement]:
-        """Reduce statements to a part that is contradictory or undecided by itself."""
+        """Reduce data statements to some that are contradictory, or undecided, by themselves;
+        minimal if contradictory and few.
+        """
         at_least, at_most, values, negative = self._theory.culprits(*_as_question_part(statements))
         found: list[DataStatement] = [*at_least, *at_most]
         found += [(p, literal, True) for p, literal in values]
@@ -99,7 +101,7 @@ class NodeData:
         return found
 
     def _statements_of(self, mask: int, facts: frozenset[DataStatement]) -> list[DataStatement]:
-        """List the statements of a mask of restrictions and of facts."""
+        """List the data restrictions in a mask, and the other data statements."""
         found = list(facts)
         while mask:
             low = mask & -mask
@@ -109,8 +111,8 @@ class NodeData:
             mask ^= low
         return found
 
-    def describe(self, statements: Iterable[DataStatement]) -> str:
-        """Explain why the datatype layer cannot decide ``statements``."""
+    def describe_undecided(self, statements: Iterable[DataStatement]) -> str:
+        """Explain, for a message, why the datatype reasoner cannot decide ``statements``."""
         opaque: set[str] = set()
         properties: set[str] = set()
         for statement in statements:
@@ -128,7 +130,7 @@ class NodeData:
 
 
 def _as_question_part(statements: Iterable[DataStatement]) -> Part:
-    """Convert ``statements`` to the arguments of the datatype layer."""
+    """Convert data statements to the arguments of `DataTheory.satisfiable`."""
     at_least: list[DataAtLeast] = []
     at_most: list[DataAtMost] = []
     values: list[tuple[str, Literal]] = []
@@ -144,5 +146,5 @@ def _as_question_part(statements: Iterable[DataStatement]) -> Part:
 
 
 def _list_iris(iris: set[str]) -> str:
-    """List IRIs for a message."""
+    """Write IRIs, sorted, for a message."""
     return ", ".join(f"<{iri}>" for iri in sorted(iris))

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
-from shiq.reasoner.hypertableau.rules import Search, load, saturate
-from shiq.reasoner.hypertableau.search import expand, find_model, undo
-from shiq.reasoner.hypertableau.state import ADD, State, TableauClash
+from shiq.reasoner.hypertableau.rules import TableauSearch, load_assertions, saturate
+from shiq.reasoner.hypertableau.search import expand_needs, find_model, undo_to
+from shiq.reasoner.hypertableau.state import ADD, TableauClash, TableauState
 from shiq.reasoner.hypertableau.tables import Tables
 from shiq.reasoner.protocol import Module
 from shiq.support import bits
@@ -25,14 +25,14 @@ Atoms: TypeAlias = dict[int, int]
 
 
 class UndecidedDataError(Exception):
-    """The datatype layer cannot decide a question; the argument is the reason."""
+    """Error: the datatype reasoner cannot decide a question; the argument is the reason."""
 
 
-def atoms_at(state: State, x: int, atoms: int) -> tuple[int, int]:
-    """Find the ``atoms`` that hold at x in the present state, and those of them that depend on no
-    choice.
+def read_atoms(state: TableauState, x: int, atoms: int) -> tuple[int, int]:
+    """Return which ``atoms`` hold at node x in the present state, and which of these depend on no
+    choice, as masks.
     """
-    node, merged_by = state.place(x)
+    node, merged_by = state.resolve_merged(x)
     holds, certain = state.pos[node] & atoms, 0
     for at, depends_on in ((x, 0), (node, merged_by)):
         if not depends_on:
@@ -43,34 +43,40 @@ def atoms_at(state: State, x: int, atoms: int) -> tuple[int, int]:
 
 
 class ModuleSession:
-    """A module that is loaded once and asked many questions.
+    """A module that is loaded into a tableau once, for many questions about its consistency with
+    further literals.
 
-    steps: for each question. Where these or the time are used up a call raises `OutOfBudget`, and
-        no further one makes sense; `UndecidedDataError` where data is opaque.
-    number: how many were asked. first_model: of the atoms that `find_entailed` was asked about,
-        those of the first model.
+    steps: limit for each question. When these or the time are used up, a call raises `OutOfBudget`,
+    and no further one makes sense; `UndecidedDataError` where data is opaque.
+    number: how many questions were asked.
+    first_model: of the atoms that `find_entailed` was asked about, those that hold in the first
+    model.
     """
 
     def __init__(self, tables: Tables, module: Module, steps: int, deadline: float | None) -> None:
-        self.search = Search(tables, module, steps, deadline)
+        self.search = TableauSearch(tables, module, steps, deadline)
         self.steps = steps
         self.number = 0
         self.first_model: Atoms = {}
 
-    def begin(self) -> bool:
-        """Load the module, with all that follows without a choice; False where that contradicts."""
+    def load(self) -> bool:
+        """Load the module and derive what follows without a choice; False if that is a
+        contradiction.
+        """
         try:
-            load(self.search)
+            load_assertions(self.search)
             while True:
                 saturate(self.search)
-                if self.search.agenda.pending or not expand(self.search):
+                if self.search.agenda.pending or not expand_needs(self.search):
                     return True
         except TableauClash:
             return False
 
-    def ask(self, literals: Iterable[Literal], observe: Callable[[], None] | None = None) -> bool:
-        """Decide whether the module is consistent with ``literals``. ``observe`` is called while
-        a model of them stands.
+    def is_consistent_with(
+        self, literals: Iterable[Literal], observe: Callable[[], None] | None = None
+    ) -> bool:
+        """Decide whether the module is consistent with ``literals``. ``observe`` is called while a
+        pre-model of them stands.
         """
         self.number += 1
         search, state = self.search, self.search.state
@@ -81,13 +87,15 @@ class ModuleSession:
         state.trail.choices.append((0, nodes, (ADD, -1, -1), (-1, -1, -1)))
         try:
             for x, atom, holds in literals:
-                (state.add if holds else state.deny)(state.place(x)[0], atom, bit)
+                (state.add_atom if holds else state.deny_atom)(
+                    state.resolve_merged(x)[0], atom, bit
+                )
             found = find_model(search)
             if found and observe is not None:
                 observe()
         except TableauClash:
             found = False
-        undo(search, 0, nodes)
+        undo_to(search, 0, nodes)
         state.trail.choices.clear()
         search.assumed = 0
         if not found and search.opaque:
@@ -97,10 +105,12 @@ class ModuleSession:
     def find_entailed(
         self, wanted: Mapping[int, int], observe: Callable[[], None] | None = None
     ) -> Atoms | None:
-        """Find the ``wanted`` atoms (names) that follow at each node; None where the module is
-        inconsistent. ``observe`` is called while the first model stands, that of no question.
+        """Find which of the ``wanted`` atoms are entailed at each node: node → mask. None if the
+        module is inconsistent.
+
+        observe: called while the first pre-model stands.
         """
-        if not self.begin():
+        if not self.load():
             return None
         state = self.search.state
         found: Atoms = {}
@@ -109,7 +119,7 @@ class ModuleSession:
         def note_first() -> None:
             """Note the atoms that hold in the first model."""
             for x, atoms in wanted.items():
-                self.first_model[x], found[x] = atoms_at(state, x, atoms)
+                self.first_model[x], found[x] = read_atoms(state, x, atoms)
                 doubtful[x] = self.first_model[x] & ~found[x]
             if observe is not None:
                 observe()
@@ -117,20 +127,20 @@ class ModuleSession:
         def note_further() -> None:
             """Note the doubtful atoms that hold in a further model too."""
             for x, atoms in doubtful.items():
-                doubtful[x] = atoms_at(state, x, atoms)[0]
+                doubtful[x] = read_atoms(state, x, atoms)[0]
 
-        if not self.ask((), note_first):
+        if not self.is_consistent_with((), note_first):
             return None
         if any(doubtful.values()):
             # Often nothing of it follows, and one model shows that.
             denied = [(x, a, False) for x, atoms in doubtful.items() for a in bits(atoms)]
-            self.ask(denied, note_further)
+            self.is_consistent_with(denied, note_further)
         for x in wanted:
             while doubtful[x]:
                 atom = (doubtful[x] & -doubtful[x]).bit_length() - 1
-                if self.ask([(x, atom, False)], note_further):
+                if self.is_consistent_with([(x, atom, False)], note_further):
                     continue
                 found[x] |= 1 << atom
                 doubtful[x] &= ~(1 << atom)
-                state.add(state.place(x)[0], atom, 0)
+                state.add_atom(state.resolve_merged(x)[0], atom, 0)
         return found

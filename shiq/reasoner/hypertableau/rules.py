@@ -16,8 +16,8 @@ from shiq.reasoner.hypertableau.large_numbers import FIRST
 from shiq.reasoner.hypertableau.node_checks import (
     check_data,
     count_dependencies,
-    countable_neighbours,
-    most_unequal,
+    counted_neighbours,
+    select_unequal,
 )
 from shiq.reasoner.hypertableau.state import (
     ADD,
@@ -25,11 +25,11 @@ from shiq.reasoner.hypertableau.state import (
     Alternative,
     Match,
     Pending,
-    State,
     TableauClash,
+    TableauState,
     load_module,
 )
-from shiq.reasoner.hypertableau.tables import Rule, Tables, WokenRules
+from shiq.reasoner.hypertableau.tables import Rule, RulesToExamine, Tables
 from shiq.reasoner.protocol import Module
 from shiq.support import bits
 
@@ -42,11 +42,16 @@ CLOCK_STEPS = 512
 
 
 class OutOfBudget(Exception):
-    """Signal: the steps or the time are used up; the argument is the reason."""
+    """Signal: a search has used up its steps or its time; the argument is the reason."""
 
 
-class Agenda:
-    """Matches that are waiting to be applied."""
+class PendingMatches:
+    """The rule matches of a search that wait to be applied, or for a choice between several
+    disjuncts.
+
+    pending: match → its priority, while it waits for a choice. heap: the same, most urgent first.
+    again: matches to look at again after a merge. counted, queued: matches of ≤n rules that wait.
+    """
 
     __slots__ = ("again", "arrivals", "counted", "heap", "pending", "queued")
 
@@ -59,7 +64,7 @@ class Agenda:
         self.queued: set[Match] = set()
 
     def reopen(self, entry: Pending) -> None:
-        """Take back that a pending match was looked at."""
+        """Put a match back into the queue for choices, since looking at it was undone."""
         match = entry[4]
         known = self.pending.get(match)
         if known is None or entry[:3] < known:
@@ -67,8 +72,9 @@ class Agenda:
             heappush(self.heap, entry)
 
 
-class Search:
-    """The state of a search for a clash-free pre-model, and its remaining work.
+class TableauSearch:
+    """One search for a clash-free pre-model of a module: its tableau state, its pending rule
+    matches and its limits.
 
     steps: taken so far
     limit, deadline: of steps and of time
@@ -103,7 +109,11 @@ class Search:
     )
 
     def __init__(self, tables: Tables, module: Module, limit: int, deadline: float | None) -> None:
-        self.module, self.state, self.agenda = module, State(tables, module), Agenda()
+        self.module, self.state, self.agenda = (
+            module,
+            TableauState(tables, module),
+            PendingMatches(),
+        )
         self.steps, self.limit, self.deadline, self.checkpoint = 0, limit, deadline, 0
         self.used: set[int] = set()
         self.failures: dict[int, int] = {}
@@ -115,19 +125,19 @@ class Search:
         self.clash = TableauClash(0)
 
 
-def load(search: Search) -> None:
-    """Record the assertions of the module, and apply the rules that concern each individual
-    alone.
+def load_assertions(search: TableauSearch) -> None:
+    """Record the assertions of the module in the tableau, and apply the rules that concern one
+    individual alone.
     """
     state = search.state
     load_module(state, search.module)
     for x in range(state.named):
         for rule in state.tables.rules.local_rules(state.pos[x]):
-            fire(search, rule, x, -1)
+            apply_rule(search, rule, x, -1)
 
 
-def check_budget(search: Search) -> None:
-    """Raise `OutOfBudget` when steps or time are used up."""
+def check_budget(search: TableauSearch) -> None:
+    """Check the limits of a search. Raises: OutOfBudget if its steps or its time are used up."""
     if search.steps >= search.limit:
         state = search.state
         raise OutOfBudget(
@@ -138,9 +148,11 @@ def check_budget(search: Search) -> None:
     search.checkpoint = min(search.limit, search.steps + CLOCK_STEPS)
 
 
-def saturate(search: Search) -> None:
-    """Empty all queues. Stops because facts over the present nodes are finite, and merges take
-    nodes away.
+def saturate(search: TableauSearch) -> None:
+    """Derive everything that follows without a choice, until all queues are empty. Raises:
+    TableauClash, OutOfBudget.
+
+    Ends because facts over the present nodes are finite, and merges remove nodes.
     """
     state, agenda = search.state, search.agenda
     queue, alive, tables = state.queue, state.alive, state.tables
@@ -163,81 +175,83 @@ def saturate(search: Search) -> None:
             if alive[x]:
                 wake_rules(search, on_denial[atom], x)
         elif agenda.again or agenda.counted:
-            _settle_next(search)
+            _settle_next_match(search)
         elif dirty:
             check_data(state, dirty.popitem()[0])
-            search.steps += tables.data.charge()
+            search.steps += tables.data.take_new_steps()
         else:
             return
 
 
-def _settle_next(search: Search) -> None:
-    """Settle the next counted match, or keep it for a choice."""
+def _settle_next_match(search: TableauSearch) -> None:
+    """Apply the next waiting match of a ≤n rule, or queue it for a choice."""
     agenda = search.agenda
     if agenda.again:
         match = agenda.again.pop()
     else:
         match = agenda.counted.popleft()
         agenda.queued.discard(match)
-    alternatives = settle(search, match)
+    alternatives = settle_match(search, match)
     if alternatives:
-        keep_for_choice(
-            search, match, len(alternatives), kind_of(search.state.tables, alternatives[0])
+        queue_choice(
+            search, match, len(alternatives), alternative_kind(search.state.tables, alternatives[0])
         )
 
 
 # --- waking ---------------------------------------------------------------------------------------
 
 
-def wake_rules(search: Search, woken: WokenRules, x: int) -> None:
-    """Examine the matches of the ``woken`` rules at x.
+def wake_rules(search: TableauSearch, woken: RulesToExamine, x: int) -> None:
+    """Look for matches at node x of the rules that a new fact there concerns, and apply them.
 
-    No edge changes meanwhile: only `settle` merges.
+    No edge changes meanwhile: only `settle_match` merges.
     """
     state = search.state
     pos, near, reach = state.pos, state.near[x], state.reach[x]
     for rule in woken.local:
         if not rule.body & ~pos[x]:
-            fire(search, rule, x, -1)
+            apply_rule(search, rule, x, -1)
     for rule in woken.centre:
         bit, body = rule.role_bit, rule.branch_body
         if reach & bit and not rule.body & ~pos[x] and not rule.head & pos[x]:
             for y, roles in near.items():
                 if roles & bit and not body & ~pos[y]:
-                    fire(search, rule, x, y)
+                    apply_rule(search, rule, x, y)
     for rule in woken.branch:
         bit, body = rule.inverse_bit, rule.body
         if reach & bit and not rule.branch_body & ~pos[x] and not rule.branch_head & pos[x]:
             for y, roles in near.items():
                 if roles & bit and not body & ~pos[y]:
-                    fire(search, rule, y, x)
+                    apply_rule(search, rule, y, x)
     for rule in woken.at_most:
         if reach & rule.role_bit:
-            queue_count(search, rule, x)
+            queue_at_most(search, rule, x)
     for rule in woken.at_most_branch:
         bit = rule.inverse_bit
         if reach & bit:
             for y, roles in near.items():
                 if roles & bit:
-                    queue_count(search, rule, y)
+                    queue_at_most(search, rule, y)
 
 
-def wake_edge(search: Search, x: int, y: int, roles: int) -> None:
-    """Examine the matches that new ``roles`` from x to y make possible, from both ends."""
+def wake_edge(search: TableauSearch, x: int, y: int, roles: int) -> None:
+    """Look for the rule matches that new ``roles`` from node x to node y make possible, from both
+    ends.
+    """
     tables, pos = search.state.tables, search.state.pos
     for rule, forward in tables.rules.edge_rules(pos[x], roles, pos[y]):
         if forward:
-            fire(search, rule, x, y)
+            apply_rule(search, rule, x, y)
         else:
-            fire(search, rule, y, x)
+            apply_rule(search, rule, y, x)
     for rule in tables.rules.at_most_rules(roles):
-        queue_count(search, rule, x)
-    for rule in tables.rules.at_most_rules(tables.roles.inverse(roles)):
-        queue_count(search, rule, y)
+        queue_at_most(search, rule, x)
+    for rule in tables.rules.at_most_rules(tables.roles.inverse_mask(roles)):
+        queue_at_most(search, rule, y)
 
 
-def queue_count(search: Search, rule: Rule, x: int) -> None:
-    """Queue an at-most rule at x, if its body holds and there are neighbours enough."""
+def queue_at_most(search: TableauSearch, rule: Rule, x: int) -> None:
+    """Queue a ≤n rule at node x for counting, if its body holds and x has more than n neighbours."""
     state, agenda = search.state, search.agenda
     if len(state.near[x]) > rule.at_most and not rule.body & ~state.pos[x]:
         match = (rule.number, x, -1)
@@ -249,9 +263,11 @@ def queue_count(search: Search, rule: Rule, x: int) -> None:
 # --- matches --------------------------------------------------------------------------------------
 
 
-def fire(search: Search, rule: Rule, x: int, y: int) -> None:
-    """Apply a match of a local (y = -1) or u-type rule, body and role known to hold, leave it
-    pending, or raise a clash.
+def apply_rule(search: TableauSearch, rule: Rule, x: int, y: int) -> None:
+    """Apply a rule match: add the only open disjunct, queue the match for a choice, or raise a
+    clash if none is open.
+
+    rule: local (y = -1) or u-type. Its body and role must hold.
     """
     state, head = search.state, rule.head
     pos, neg = state.pos, state.neg
@@ -266,24 +282,26 @@ def fire(search: Search, rule: Rule, x: int, y: int) -> None:
         branch_live &= ~neg[y]
     left = live.bit_count() + branch_live.bit_count()
     if left > 1:
-        keep_for_choice(
-            search, (rule.number, x, y), left, _kind_of_atoms(state.tables, live | branch_live)
+        queue_choice(
+            search, (rule.number, x, y), left, _first_kind(state.tables, live | branch_live)
         )
         return
     search.steps += 1
     search.used.add(rule.index)
     depends_on = state.match_dependencies(rule, x, y)
     if live:
-        state.add(x, live.bit_length() - 1, depends_on)
+        state.add_atom(x, live.bit_length() - 1, depends_on)
     elif branch_live:
-        state.add(y, branch_live.bit_length() - 1, depends_on)
+        state.add_atom(y, branch_live.bit_length() - 1, depends_on)
     else:
         raise TableauClash(depends_on, x, *([y] if y >= 0 else []))
 
 
-def settle(search: Search, match: Match) -> list[Alternative] | None:
-    """Apply a match that has at most one disjunct left; else return its disjuncts in the order of
-    choice. None also if it does not hold now, or is met.
+def settle_match(search: TableauSearch, match: Match) -> list[Alternative] | None:
+    """Apply a match with at most one open disjunct. If several are open, return them in the order
+    in which to try them.
+
+    Returns None also if the match does not hold now, or its head does.
     """
     number, x, y = match
     state = search.state
@@ -291,7 +309,7 @@ def settle(search: Search, match: Match) -> list[Alternative] | None:
     if x >= len(pos) or not state.alive[x] or rule.body & ~pos[x] or rule.head & pos[x]:
         return None
     if rule.at_most:
-        return _settle_count(search, rule, x)
+        return _settle_at_most(search, rule, x)
     alternatives = [(ADD, x, a) for a in bits(rule.head & ~state.neg[x])]
     if y >= 0:
         if y >= len(pos) or not state.alive[y] or not state.near[x].get(y, 0) & rule.role_bit:
@@ -300,31 +318,37 @@ def settle(search: Search, match: Match) -> list[Alternative] | None:
             return None
         alternatives += [(ADD, y, a) for a in bits(rule.branch_head & ~state.neg[y])]
     if len(alternatives) < 2:
-        fire(search, rule, x, y)
+        apply_rule(search, rule, x, y)
         return None
     return _order_alternatives(search, alternatives)
 
 
-def _order_alternatives(search: Search, alternatives: list[Alternative]) -> list[Alternative]:
-    """Sort disjuncts by the order of choice: by kind, then the least often refuted first."""
+def _order_alternatives(
+    search: TableauSearch, alternatives: list[Alternative]
+) -> list[Alternative]:
+    """Sort disjuncts in the order in which to try them: by kind, then the least often refuted
+    first.
+    """
     failures, tables = search.failures, search.state.tables
 
     def choice_order(alternative: Alternative) -> tuple[int, int]:
         """Sort key of a disjunct: its kind, then how often it was refuted."""
         refuted = 0 if alternative[0] == MERGE else failures.get(alternative[2], 0)
-        return kind_of(tables, alternative), refuted
+        return alternative_kind(tables, alternative), refuted
 
     alternatives.sort(key=choice_order)
     return alternatives
 
 
-def kind_of(tables: Tables, alternative: Alternative) -> int:
-    """Get the kind of a disjunct, by which it is chosen."""
-    return MERGE_KIND if alternative[0] == MERGE else _kind_of_atoms(tables, 1 << alternative[2])
+def alternative_kind(tables: Tables, alternative: Alternative) -> int:
+    """Return the kind of a disjunct (limit, name, data, merge or need), by which the order of
+    choice is made.
+    """
+    return MERGE_KIND if alternative[0] == MERGE else _first_kind(tables, 1 << alternative[2])
 
 
-def _kind_of_atoms(tables: Tables, atoms: int) -> int:
-    """Get the first kind among ``atoms``."""
+def _first_kind(tables: Tables, atoms: int) -> int:
+    """Return the kind among ``atoms`` that is tried first."""
     if atoms & tables.limit_mask:
         return LIMIT_KIND
     if atoms & ~(tables.need_mask | tables.data_mask):
@@ -332,8 +356,10 @@ def _kind_of_atoms(tables: Tables, atoms: int) -> int:
     return DATA_KIND if atoms & tables.data_mask else NEED_KIND
 
 
-def keep_for_choice(search: Search, match: Match, left: int, kind: int) -> None:
-    """Keep a match with ``left`` disjuncts, the first of this kind, for a choice."""
+def queue_choice(search: TableauSearch, match: Match, left: int, kind: int) -> None:
+    """Queue a match for a choice. ``left``: its number of open disjuncts; ``kind``: that of the
+    first one.
+    """
     agenda, order = search.agenda, (int(match[1] >= search.state.named), left, kind)
     known = agenda.pending.get(match)
     if known is None or order < known:
@@ -345,20 +371,20 @@ def keep_for_choice(search: Search, match: Match, left: int, kind: int) -> None:
 # --- counting -------------------------------------------------------------------------------------
 
 
-def _settle_count(search: Search, rule: Rule, x: int) -> list[Alternative] | None:
-    """Settle ≤n R.C at x, its body holding: more than n neighbours are merged if there is no other
-    way; else return the disjuncts.
+def _settle_at_most(search: TableauSearch, rule: Rule, x: int) -> list[Alternative] | None:
+    """Apply ≤n R.C at node x, whose body holds: merge neighbours if only one way is open, else
+    return the ways to choose from.
     """
     state = search.state
     n, live = rule.at_most, rule.head & ~state.neg[x]
-    found = countable_neighbours(state, rule, x, every=n == 1 and not live)
+    found = counted_neighbours(state, rule, x, every=n == 1 and not live)
     if len(found) <= n:
         return None
     if n == 1 and not live:
         search.used.add(rule.index)
-        _merge_all(search, rule, x, sorted(found))
+        _merge_neighbours(search, rule, x, sorted(found))
         return None
-    chosen = sorted(most_unequal(state, found, n + 1))
+    chosen = sorted(select_unequal(state, found, n + 1))
     pairs = [(y, z) for y, z in combinations(chosen, 2) if z not in state.unequal.get(y, ())]
     pairs.sort(key=lambda pair: (state.pos[pair[0]] ^ state.pos[pair[1]]).bit_count())  # like first
     alternatives = [(ADD, x, a) for a in bits(live)]
@@ -369,31 +395,35 @@ def _settle_count(search: Search, rule: Rule, x: int) -> list[Alternative] | Non
     depends_on = count_dependencies(state, rule, x, chosen)
     if not alternatives:
         raise TableauClash(depends_on, x, *chosen)
-    apply(search, alternatives[0], depends_on, (rule.number, x, -1))
+    apply_alternative(search, alternatives[0], depends_on, (rule.number, x, -1))
     return None
 
 
-def _merge_all(search: Search, rule: Rule, x: int, nodes: list[int]) -> None:
-    """Make ``nodes`` one, by ≤1 at x. A merge may take x itself or other candidates away; then the
-    rest is counted again.
+def _merge_neighbours(search: TableauSearch, rule: Rule, x: int, nodes: list[int]) -> None:
+    """Merge ``nodes``, which ≤1 at node x forces to be equal.
+
+    A merge may remove x itself or other candidates; then the rest is counted again.
     """
     state, first = search.state, nodes[0]
     for y in nodes[1:]:
         if not (state.alive[x] and state.alive[first] and state.alive[y]):
             break
         search.steps += 1
-        state.merge(first, y, count_dependencies(state, rule, x, (first, y)))
+        state.merge_nodes(first, y, count_dependencies(state, rule, x, (first, y)))
     if state.alive[x]:
-        queue_count(search, rule, x)
+        queue_at_most(search, rule, x)
 
 
-def apply(search: Search, alternative: Alternative, depends_on: int, match: Match) -> None:
-    """Apply a disjunct of ``match``. After a merge there may still be too many neighbours, so the
-    match comes again.
+def apply_alternative(
+    search: TableauSearch, alternative: Alternative, depends_on: int, match: Match
+) -> None:
+    """Add the atom, or make the merge, that a chosen disjunct of ``match`` says.
+
+    After a merge there may still be too many neighbours, so the match is looked at again.
     """
     kind, u, v = alternative
     if kind == ADD:
-        search.state.add(u, v, depends_on)
+        search.state.add_atom(u, v, depends_on)
     else:
         search.agenda.again.append(match)
-        search.state.merge(u, v, depends_on)
+        search.state.merge_nodes(u, v, depends_on)

@@ -18,7 +18,7 @@ from shiq.answers.verdict import Verdict
 from shiq.reasoner.hypertableau.large_numbers import (
     FIRST,
     BuildingPolicy,
-    accept_numbers,
+    assign_weights,
     share_successors,
 )
 from shiq.reasoner.hypertableau.node_checks import (
@@ -29,15 +29,15 @@ from shiq.reasoner.hypertableau.node_checks import (
 )
 from shiq.reasoner.hypertableau.rules import (
     OutOfBudget,
-    Search,
-    apply,
+    TableauSearch,
+    apply_alternative,
+    apply_rule,
     check_budget,
-    fire,
-    load,
+    load_assertions,
     saturate,
-    settle,
+    settle_match,
 )
-from shiq.reasoner.hypertableau.state import ADD, Match, State, TableauClash
+from shiq.reasoner.hypertableau.state import ADD, Match, TableauClash, TableauState
 from shiq.reasoner.hypertableau.tables import Need, Tables
 from shiq.reasoner.protocol import Answer, Module
 from shiq.support import bits
@@ -45,7 +45,7 @@ from shiq.support import bits
 
 @dataclass(frozen=True, slots=True)
 class SearchOutcome:
-    """The answer of a search.
+    """The result of a search: its verdict, and for a consistent module the pre-model.
 
     model: for CONSISTENT, the pre-model
     weights: number of elements that a node of the model stands for, if not one
@@ -53,29 +53,29 @@ class SearchOutcome:
     """
 
     answer: Answer
-    model: State | None = None
+    model: TableauState | None = None
     weights: Mapping[int, int] = field(default_factory=dict)
     is_out_of_budget: bool = False
 
 
-def run(search: Search) -> bool:
-    """Load the module and search; return whether a pre-model is found."""
+def run_search(search: TableauSearch) -> bool:
+    """Load the module of a search and search; return whether a pre-model is found."""
     try:
-        load(search)
+        load_assertions(search)
     except TableauClash as clash:
         search.clash = clash
         return False
     return find_model(search)
 
 
-def find_model(search: Search) -> bool:
-    """Search from the loaded facts; return whether a pre-model is found."""
+def find_model(search: TableauSearch) -> bool:
+    """Search for a pre-model from the facts loaded so far; return whether one is found."""
     while True:
         try:
             saturate(search)
-            if not (choose(search) or expand(search)):
-                _accept_data(search)
-                accept_numbers(search)
+            if not (make_choice(search) or expand_needs(search)):
+                _check_undecided_data(search)
+                assign_weights(search)
                 return True
         except TableauClash as clash:
             search.clash = clash
@@ -83,8 +83,8 @@ def find_model(search: Search) -> bool:
                 return False
 
 
-def individuals_at(state: State, nodes: tuple[int, ...]) -> tuple[int, ...]:
-    """Find the individuals that ``nodes`` are, or descend from."""
+def individuals_at(state: TableauState, nodes: tuple[int, ...]) -> tuple[int, ...]:
+    """Map nodes to the individuals that they are, or descend from."""
     found: dict[int, None] = {}
     for x in nodes:
         while x >= state.named and x < len(state.parent):
@@ -97,10 +97,8 @@ def individuals_at(state: State, nodes: tuple[int, ...]) -> tuple[int, ...]:
 # --- choosing -------------------------------------------------------------------------------------
 
 
-def choose(search: Search) -> bool:
-    """Try the first disjunct of the most urgent pending match; return False if all matches are
-    satisfied.
-    """
+def make_choice(search: TableauSearch) -> bool:
+    """Try the first disjunct of the most urgent pending match. Return False if no match is pending."""
     state, agenda = search.state, search.agenda
     heap, pending, trail, queue = agenda.heap, agenda.pending, state.trail, state.queue
     while heap:
@@ -116,12 +114,14 @@ def choose(search: Search) -> bool:
         search.steps += 1
         if search.steps >= search.checkpoint:
             check_budget(search)
-        alternatives = settle(search, match)
+        alternatives = settle_match(search, match)
         if alternatives:
             search.used.add(state.tables.rules.by_number[match[0]].index)
             level = len(trail.choices)
             trail.choices.append((len(trail.entries), len(state.pos), alternatives[0], match))
-            apply(search, alternatives[0], 1 << (state.dependencies.inputs + level), match)
+            apply_alternative(
+                search, alternatives[0], 1 << (state.dependencies.inputs + level), match
+            )
             return True
         if queue.names or queue.edges or queue.denials or queue.dirty:
             return True
@@ -130,8 +130,9 @@ def choose(search: Search) -> bool:
     return False
 
 
-def _is_match_void(state: State, match: Match) -> bool:
-    """Decide whether a match can hold again only after something wakes it again.
+def _is_match_void(state: TableauState, match: Match) -> bool:
+    """Decide whether a match can be forgotten, because it can hold again only after a new fact
+    wakes it.
 
     Facts at live nodes only grow until they are undone, while merges can be undone.
     """
@@ -146,24 +147,24 @@ def _is_match_void(state: State, match: Match) -> bool:
     return False
 
 
-def jump_back(search: Search, depends_on: int) -> bool:
-    """Go back to the last choice point that a clash depends on, and deny its choice; False if
-    there is none.
+def jump_back(search: TableauSearch, depends_on: int) -> bool:
+    """Backjump: undo the last choice that the clash depends on, and deny it. Return False if the
+    clash depends on no choice.
     """
     state, choices = search.state, search.state.trail.choices
     inputs = state.dependencies.inputs
     while depends_on >> (inputs + search.assumed):
         level = depends_on.bit_length() - 1 - inputs
         mark, nodes, (kind, u, v), match = choices[level]
-        undo(search, mark, nodes)
+        undo_to(search, mark, nodes)
         del choices[level:]
         others = depends_on ^ 1 << (inputs + level)
         try:
             if kind == ADD:
                 search.failures[v] = search.failures.get(v, 0) + 1
-                state.deny(u, v, others)
+                state.deny_atom(u, v, others)
             else:
-                state.separate(u, v, others)
+                state.add_inequality(u, v, others)
         except TableauClash as clash:
             depends_on = clash.depends_on
         else:
@@ -173,13 +174,15 @@ def jump_back(search: Search, depends_on: int) -> bool:
     return False
 
 
-def undo(search: Search, mark: int, nodes: int) -> None:
-    """Undo all writes after the first ``mark`` of the trail, and the nodes from ``nodes`` on. The
-    queues must be empty, or worthless.
+def undo_to(search: TableauSearch, mark: int, nodes: int) -> None:
+    """Restore an earlier state: undo all writes after ``mark`` on the trail, and remove the nodes
+    from ``nodes`` on.
+
+    The queues must be empty, or worthless.
     """
     agenda = search.agenda
     reopened = search.state.trail.rewind(mark)
-    search.state.shrink(nodes)
+    search.state.drop_newest_nodes(nodes)
     search.state.queue.clear()
     agenda.again.clear()
     agenda.counted.clear()
@@ -191,9 +194,9 @@ def undo(search: Search, mark: int, nodes: int) -> None:
 # --- expansion ------------------------------------------------------------------------------------
 
 
-def expand(search: Search) -> bool:
-    """Give unmet at-least atoms at unblocked nodes their successors, those of individuals first;
-    False if there are none.
+def expand_needs(search: TableauSearch) -> bool:
+    """Create successors for unsatisfied ≥n restrictions at unblocked nodes, individuals first.
+    Return False if there are none.
     """
     state = search.state
     waiting = sorted(x for x in state.queue.open if state.alive[x])
@@ -211,25 +214,29 @@ def expand(search: Search) -> bool:
     return bool(individuals or unmet)
 
 
-def _unmet_needs(search: Search, x: int) -> list[int]:
-    """Find the at-least atoms at x that are not met; x is no longer open if there are none."""
+def _unmet_needs(search: TableauSearch, x: int) -> list[int]:
+    """Find the ≥n restrictions at node x that are not satisfied. If there are none, x is no longer
+    open.
+    """
     state = search.state
     needs, mask = state.tables.needs, state.pos[x] & state.tables.need_mask
-    unmet = [a for a in bits(mask) if not _is_met(search, x, needs[a])]
+    unmet = [a for a in bits(mask) if not _is_need_met(search, x, needs[a])]
     if not unmet:
         state.trail.remove(state.queue.open, x)
     return unmet
 
 
-def _is_met(search: Search, x: int, need: Need) -> bool:
-    """Tell whether n distinct neighbours suit: distinct nodes are distinct elements, and a merge
-    opens x again. Of a large n few are enough, one of them a child, which can stand for more.
+def _is_need_met(search: TableauSearch, x: int, need: Need) -> bool:
+    """Decide whether node x has n distinct neighbours that satisfy a ≥n restriction.
+
+    Distinct nodes are distinct elements, and a merge opens x again. For a large n a few are enough,
+    one of them a child, which can stand for more.
     """
     state = search.state
     bit, filler, pos, enough = need.role_bit, need.filler, state.pos, need.n
     suitable, has_child = 0, False
     if enough > search.building.large:
-        enough = search.building.successors(state.tables, need)
+        enough = search.building.successors_to_build(state.tables, need)
     for y, roles in state.near[x].items():
         if roles & bit and not filler & ~pos[y]:
             suitable += 1
@@ -239,32 +246,34 @@ def _is_met(search: Search, x: int, need: Need) -> bool:
     return False
 
 
-def _add_successors(search: Search, x: int, atom: int, depends_on: int) -> None:
-    """Make fresh, pairwise unequal successors that suit: n of them, or a few for a large n."""
+def _add_successors(search: TableauSearch, x: int, atom: int, depends_on: int) -> None:
+    """Create fresh, pairwise unequal successors for a ≥n restriction at node x: n of them, or a few
+    for a large n.
+    """
     state = search.state
     fresh: list[int] = []
     need = state.tables.needs[atom]
-    for _ in range(search.building.successors(state.tables, need)):
+    for _ in range(search.building.successors_to_build(state.tables, need)):
         search.steps += 1 + len(fresh)
         if search.steps >= search.checkpoint:
             check_budget(search)
-        y = state.grow(x)
+        y = state.add_node(x)
         search.grown_for[y] = atom
         for z in fresh:
-            state.separate(y, z, depends_on)
+            state.add_inequality(y, z, depends_on)
         fresh.append(y)
-        state.link(x, y, need.roles, depends_on)
+        state.add_edge(x, y, need.roles, depends_on)
         if need.filler:
-            state.add(y, need.filler_atom, depends_on)
+            state.add_atom(y, need.filler_atom, depends_on)
         for rule in state.tables.rules.start:
-            fire(search, rule, y, -1)
+            apply_rule(search, rule, y, -1)
 
 
 # --- data -----------------------------------------------------------------------------------------
 
 
-def _accept_data(search: Search) -> None:
-    """Check the data that the pre-model depends on.
+def _check_undecided_data(search: TableauSearch) -> None:
+    """Check that no data restrictions and values of the pre-model are undecided.
 
     Raises: TableauClash if the datatype layer cannot decide it; then ``opaque`` has the reason.
     """
@@ -277,27 +286,29 @@ def _accept_data(search: Search) -> None:
     for x in unknown:
         if x not in blocked:
             culprits = data_culprits(state, x)
-            search.opaque = search.opaque or state.tables.data.describe(culprits)
+            search.opaque = search.opaque or state.tables.data.describe_undecided(culprits)
             raise TableauClash(data_dependencies(state, x, culprits), x)
 
 
 # --- answers --------------------------------------------------------------------------------------
 
 
-def decide(
+def decide_module(
     tables: Tables,
     module: Module,
     limit: int,
     deadline: float | None,
     building: BuildingPolicy = FIRST,
 ) -> SearchOutcome:
-    """Decide whether ``module`` is consistent with the TBox of ``tables``, within ``limit`` steps
-    and until ``deadline``. ``building``: which numbers are counted, not built.
+    """Decide whether ``module`` is consistent with a compiled TBox, within ``limit`` steps and
+    until ``deadline``.
+
+    building: which numbers are counted, not built.
     """
-    search = Search(tables, module, limit, deadline)
+    search = TableauSearch(tables, module, limit, deadline)
     search.building = building
     try:
-        found = run(search)
+        found = run_search(search)
     except OutOfBudget as stop:
         return SearchOutcome(Answer(Verdict.UNDETERMINED, str(stop)), is_out_of_budget=True)
     if found:
@@ -314,12 +325,12 @@ def decide(
 
 
 def is_refuted(tables: Tables, module: Module, limit: int) -> bool:
-    """Decide whether ``module`` contradicts the TBox without choices and fresh successors,
+    """Decide whether ``module`` contradicts the TBox already without choices and fresh successors,
     within ``limit`` steps.
     """
-    search = Search(tables, module, limit, None)
+    search = TableauSearch(tables, module, limit, None)
     try:
-        load(search)
+        load_assertions(search)
         saturate(search)
     except TableauClash:
         return True
@@ -336,9 +347,11 @@ def is_refuted(tables: Tables, module: Module, limit: int) -> bool:
 LISTS = ("data", "negative_data", "different", "negative_edges", "edges")
 
 
-def trace_inputs(state: State, module: Module) -> None:
-    """Number every assertion of ``module``, and make each the dependency set of itself: literals
-    by node, then the rows of the lists.
+def trace_inputs(state: TableauState, module: Module) -> None:
+    """Number the assertions of ``module``, and make each its own dependency set, so that a clash
+    names the assertions behind it.
+
+    Order: literals by node, then the rows of the lists.
     """
     sets = state.dependencies
     for known, masks in ((sets.names, module.positive), (sets.denials, module.negative)):
@@ -351,8 +364,10 @@ def trace_inputs(state: State, module: Module) -> None:
         sets.inputs += len(getattr(module, kind))
 
 
-def part_of(module: Module, inputs: int) -> Module:
-    """Keep the assertions whose numbers by `trace_inputs` are among the bits ``inputs``."""
+def select_inputs(module: Module, inputs: int) -> Module:
+    """Keep the assertions of ``module`` whose numbers, given by `trace_inputs`, are among the bits
+    ``inputs``.
+    """
     number = count()
 
     def kept_literals(masks: Iterable[int]) -> tuple[int, ...]:
@@ -369,15 +384,15 @@ def part_of(module: Module, inputs: int) -> Module:
     return Module(positive, negative, **rows)
 
 
-def core_of(tables: Tables, module: Module, limit: int, deadline: float | None) -> Module | None:
+def find_core(tables: Tables, module: Module, limit: int, deadline: float | None) -> Module | None:
     """Find an inconsistent part of ``module`` over the same nodes; small, not always minimal.
 
     None if the search shows none within ``limit`` steps or until ``deadline``.
     """
-    search = Search(tables, module, limit, deadline)
+    search = TableauSearch(tables, module, limit, deadline)
     trace_inputs(search.state, module)
     try:
-        found = run(search)
+        found = run_search(search)
     except OutOfBudget:
         return None
-    return None if found or search.opaque else part_of(module, search.clash.depends_on)
+    return None if found or search.opaque else select_inputs(module, search.clash.depends_on)

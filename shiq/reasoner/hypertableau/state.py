@@ -34,7 +34,7 @@ _NOTHING: dict[int, int] = {}
 
 
 class TableauClash(Exception):
-    """A contradiction.
+    """Signal: a contradiction in the tableau.
 
     depends_on: the dependency set of its premises (`Dependencies`).
     nodes: where it is.
@@ -47,7 +47,7 @@ class TableauClash(Exception):
 
 
 class Trail:
-    """A log of values that were overwritten behind a choice point.
+    """An undo log: the old values of everything overwritten since the first open choice point.
 
     choices: the open choice points. While there is none, nothing can be undone or is logged.
     entries: (container, key, old value); without a container, the key is a pending match that
@@ -61,20 +61,22 @@ class Trail:
         self.entries: list[tuple[Any, Any, Any]] = []
 
     def write(self, container: Any, key: Any, value: Any) -> None:
-        """Set ``container[key]`` of a list or dict, so that `rewind` undoes it."""
+        """Set ``container[key]`` of a list or dict, and log the old value for `rewind`."""
         if self.choices:
             old = container[key] if type(container) is list else container.get(key, _MISSING)
             self.entries.append((container, key, old))
         container[key] = value
 
     def remove(self, container: dict[Any, Any], key: Any) -> None:
-        """Delete ``container[key]``, so that `rewind` undoes it."""
+        """Delete ``container[key]``, and log the old value for `rewind`."""
         if self.choices:
             self.entries.append((container, key, container[key]))
         del container[key]
 
     def rewind(self, mark: int) -> list[Pending]:
-        """Undo all writes after the first ``mark``; return the pending matches looked at since."""
+        """Undo all writes after the first ``mark`` log entries. Return the pending matches that
+        were looked at since.
+        """
         entries, reopened = self.entries, []
         while len(entries) > mark:
             container, key, old = entries.pop()
@@ -88,7 +90,8 @@ class Trail:
 
 
 class Dependencies:
-    """The dependency set of each fact that has one: choice points and traced assertions, as bits.
+    """The dependency sets of facts: the choice points and traced assertions that each was derived
+    from, as bits.
 
     inputs: number of traced assertions; they have the lowest bits, choice points those above.
     first_input: by list of the module, the bit of its first row, where assertions are traced.
@@ -107,12 +110,14 @@ class Dependencies:
         self.merges: dict[int, tuple[int, int]] = {}
 
     def of_input(self, kind: str, position: int) -> int:
-        """Get the dependency set of a row of a module's list: itself, where that is traced."""
+        """Return the dependency set of a row in a module's list: the row itself if assertions are
+        traced, else empty.
+        """
         return 1 << (self.first_input[kind] + position) if self.first_input else 0
 
 
 class WorkQueue:
-    """New facts whose rules have not been tried yet.
+    """New facts of a tableau to which no rules have been applied yet.
 
     names, denials: (node, atom)
     edges: (node, node, roles)
@@ -130,15 +135,18 @@ class WorkQueue:
         self.open: dict[int, bool] = {}
 
     def clear(self) -> None:
-        """Forget new facts; ``open`` follows the trail."""
+        """Drop the new facts, but keep ``open``, which the undo log restores."""
         self.names.clear()
         self.edges.clear()
         self.denials.clear()
         self.dirty.clear()
 
 
-class State:
-    """Nodes are integers by age: the individuals of the module first, parents before children.
+class TableauState:
+    """A tableau: nodes with the atoms that hold and do not hold at them, the role edges between
+    them, inequalities and data.
+
+    Nodes are integers by age: the individuals of the module first, parents before children.
 
     Per node: ``pos`` and ``neg`` (atoms that hold, that do not), ``near`` (neighbour → mask of
     the roles that lead to it, closed under ⊑* and kept from both ends; a loop holds both
@@ -187,8 +195,8 @@ class State:
 
     # --- facts ------------------------------------------------------------------------------------
 
-    def add(self, x: int, atom: int, depends_on: int) -> None:
-        """Record that the atom holds at x."""
+    def add_atom(self, x: int, atom: int, depends_on: int) -> None:
+        """Record that an atom holds at node x, with its dependency set. Raises: TableauClash."""
         bit = 1 << atom
         old = self.pos[x]
         if old & bit:
@@ -203,22 +211,22 @@ class State:
             trail.write(self.dependencies.names, x * self.width + atom, depends_on)
         self.pos[x] = old | bit
         if atom in tables.loops.roles:
-            self.link(x, x, tables.loops.roles[atom], depends_on)
+            self.add_edge(x, x, tables.loops.roles[atom], depends_on)
         if atom in tables.rules.on_name:
             self.queue.names.append((x, atom))
         elif bit & tables.need_mask:
             trail.write(self.queue.open, x, True)
         elif bit & tables.data_mask:
             self.queue.dirty[x] = None
-            self.add_all(x, tables.brought.get(atom, 0), depends_on)
+            self.add_atoms(x, tables.brought.get(atom, 0), depends_on)
 
-    def add_all(self, x: int, atoms: int, depends_on: int) -> None:
-        """Record that each of ``atoms`` holds at x."""
+    def add_atoms(self, x: int, atoms: int, depends_on: int) -> None:
+        """Record that each of ``atoms`` holds at node x. Raises: TableauClash."""
         for a in bits(atoms & ~self.pos[x]):
-            self.add(x, a, depends_on)
+            self.add_atom(x, a, depends_on)
 
-    def deny(self, x: int, atom: int, depends_on: int) -> None:
-        """Record ¬``atom`` at x."""
+    def deny_atom(self, x: int, atom: int, depends_on: int) -> None:
+        """Record that an atom does not hold at node x. Raises: TableauClash."""
         bit = 1 << atom
         if self.neg[x] & bit:
             return
@@ -231,8 +239,8 @@ class State:
         if atom in self.tables.rules.on_denial:
             self.queue.denials.append((x, atom))
 
-    def separate(self, x: int, y: int, depends_on: int) -> None:
-        """Record x ≠ y."""
+    def add_inequality(self, x: int, y: int, depends_on: int) -> None:
+        """Record that nodes x and y are different. Raises: TableauClash."""
         if x == y:
             raise TableauClash(depends_on, x)
         known = self.unequal.setdefault(x, {})
@@ -240,11 +248,13 @@ class State:
             self.trail.write(known, y, depends_on)
             self.trail.write(self.unequal.setdefault(y, {}), x, depends_on)
 
-    def link(self, x: int, y: int, roles: int, depends_on: int) -> None:
-        """Record that all of ``roles`` (closed under ⊑*) lead from x to y."""
+    def add_edge(self, x: int, y: int, roles: int, depends_on: int) -> None:
+        """Record that all of ``roles`` (closed under ⊑*) lead from node x to node y. Raises:
+        TableauClash.
+        """
         masks, near, write = self.tables.roles, self.near, self.trail.write
         if x == y:
-            roles |= masks.inverse(roles)
+            roles |= masks.inverse_mask(roles)
         old = near[x].get(y, 0)
         new = roles & ~old
         if not new:
@@ -252,12 +262,12 @@ class State:
         full = old | new
         write(near[x], y, full)
         if x != y:
-            write(near[y], x, masks.inverse(full))
-            self.reach[y] |= masks.inverse(new)
+            write(near[y], x, masks.inverse_mask(full))
+            self.reach[y] |= masks.inverse_mask(new)
         self.reach[x] |= new
         if depends_on:
             edges = self.dependencies.edges
-            low, high, mask = (x, y, new) if x <= y else (y, x, masks.inverse(new))
+            low, high, mask = (x, y, new) if x <= y else (y, x, masks.inverse_mask(new))
             write(edges, (low, high), (*edges.get((low, high), ()), (mask, depends_on)))
         if new & masks.conflicting:
             self._check_conflicts(x, y, new, full)
@@ -266,28 +276,28 @@ class State:
         if x == y and new & self.tables.loops.asking:
             for role, atom in self.tables.loops.atoms:
                 if new & role:
-                    self.add(x, atom, self.edge_dependencies(x, y, new & role))
+                    self.add_atom(x, atom, self.edge_dependencies(x, y, new & role))
         if self.forbidden:
             self._check_forbidden(x, y)
         self.queue.edges.append((x, y, new))
 
     def _check_conflicts(self, x: int, y: int, new: int, full: int) -> None:
-        """Raise a clash if new roles from x to y conflict with others."""
+        """Check new roles from x to y for disjointness with others there. Raises: TableauClash."""
         for r in bits(new & self.tables.roles.conflicting):
             against = self.tables.roles.conflicts[r] & full
             if against:
                 first, second = (self.edge_dependencies(x, y, m) for m in (1 << r, against))
                 raise TableauClash(first | second, x, y)
 
-    def forbid(self, x: int, y: int, roles: int, depends_on: int) -> None:
-        """Record that none of ``roles`` leads from x to y."""
-        for a, b, mask in ((x, y, roles), (y, x, self.tables.roles.inverse(roles))):
+    def forbid_roles(self, x: int, y: int, roles: int, depends_on: int) -> None:
+        """Record that none of ``roles`` leads from node x to node y. Raises: TableauClash."""
+        for a, b, mask in ((x, y, roles), (y, x, self.tables.roles.inverse_mask(roles))):
             known = self.forbidden.setdefault(a, {})
             self.trail.write(known, b, (*known.get(b, ()), (mask, depends_on)))
         self._check_forbidden(x, y)
 
     def _check_forbidden(self, x: int, y: int) -> None:
-        """Raise a clash if a role from x to y is forbidden."""
+        """Check that no role from x to y is forbidden. Raises: TableauClash."""
         roles = self.near[x].get(y, 0)
         for mask, depends_on in self.forbidden.get(x, {}).get(y, ()):
             if mask & roles:
@@ -295,19 +305,19 @@ class State:
                 raise TableauClash(found, x, y)
 
     def add_data(self, x: int, *facts: DataFact) -> None:
-        """Record data restrictions and values of x."""
+        """Record data restrictions and values of node x."""
         self.trail.write(self.data, x, (*self.data.get(x, ()), *facts))
         self.queue.dirty[x] = None
         for fact, depends_on in facts:
             if isinstance(fact, DataAtLeast):
-                self.add_all(x, self.tables.has_data_mask(fact.property), depends_on)
+                self.add_atoms(x, self.tables.has_data_mask(fact.property), depends_on)
             elif isinstance(fact, tuple) and fact[2]:
-                self.add_all(x, self.tables.has_data_mask(fact[0]), depends_on)
+                self.add_atoms(x, self.tables.has_data_mask(fact[0]), depends_on)
 
     # --- nodes ------------------------------------------------------------------------------------
 
-    def grow(self, parent: int) -> int:
-        """Make a fresh node without facts."""
+    def add_node(self, parent: int) -> int:
+        """Create a child of ``parent`` without facts, and return it."""
         self.pos.append(0)
         self.neg.append(0)
         self.near.append({})
@@ -316,31 +326,33 @@ class State:
         self.alive.append(True)
         return len(self.pos) - 1
 
-    def shrink(self, nodes: int) -> None:
+    def drop_newest_nodes(self, nodes: int) -> None:
         """Keep only the first ``nodes`` nodes."""
         for column in (self.pos, self.neg, self.near, self.reach, self.parent, self.alive):
             del column[nodes:]
 
-    def merge(self, x: int, y: int, depends_on: int) -> None:
-        """Make x and y one: the younger moves into the older, its unnamed subtree is pruned."""
+    def merge_nodes(self, x: int, y: int, depends_on: int) -> None:
+        """Merge nodes x and y: the younger one's facts move into the older, and its unnamed
+        descendants are removed.
+        """
         target, source = (x, y) if x < y else (y, x)
         known = self.unequal.get(source, _NOTHING)
         if target in known:
             raise TableauClash(depends_on | known[target], x, y)
         base, sets, trail = source * self.width, self.dependencies, self.trail
         for a in bits(self.pos[source] & ~self.pos[target]):
-            self.add(target, a, depends_on | sets.names.get(base + a, 0))
+            self.add_atom(target, a, depends_on | sets.names.get(base + a, 0))
         for a in bits(self.neg[source] & ~self.neg[target]):
-            self.deny(target, a, depends_on | sets.denials.get(base + a, 0))
+            self.deny_atom(target, a, depends_on | sets.denials.get(base + a, 0))
         self._prune_below(source)
         trail.write(self.alive, source, False)
         self._move_edges(source, target, depends_on)
         for other, other_set in list(known.items()):
             trail.remove(self.unequal[other], source)
-            self.separate(target, other, depends_on | other_set)
+            self.add_inequality(target, other, depends_on | other_set)
         for other, facts in list(self.forbidden.get(source, {}).items()):
             for mask, mask_set in facts:
-                self.forbid(
+                self.forbid_roles(
                     target, target if other == source else other, mask, depends_on | mask_set
                 )
         if source in self.data:
@@ -351,8 +363,8 @@ class State:
         trail.write(sets.merges, source, (target, depends_on))
 
     def _move_edges(self, source: int, target: int, depends_on: int) -> None:
-        """Move the edges of ``source``; a node that loses a neighbour by that has its at-least
-        atoms looked at again.
+        """Move the edges of the merged node ``source`` to ``target``, and reopen the ≥n
+        restrictions of nodes that lose a neighbour.
         """
         need_mask, trail = self.tables.need_mask, self.trail
         for other, roles in list(self.near[source].items()):
@@ -363,14 +375,14 @@ class State:
                 if self.pos[other] & need_mask:
                     trail.write(self.queue.open, other, True)
             end = target if other == source else other
-            for mask, mask_set in self._edge_parts(source, other, roles):
-                self.link(target, end, mask, depends_on | mask_set)
+            for mask, mask_set in self._roles_by_dependencies(source, other, roles):
+                self.add_edge(target, end, mask, depends_on | mask_set)
 
-    def _edge_parts(self, x: int, y: int, roles: int) -> list[tuple[int, int]]:
-        """Group the roles from x to y by dependency set."""
+    def _roles_by_dependencies(self, x: int, y: int, roles: int) -> list[tuple[int, int]]:
+        """Group the roles from x to y by dependency set: pairs (mask of roles, dependency set)."""
         parts = []
         for mask, depends_on in self.dependencies.edges.get((x, y) if x <= y else (y, x), ()):
-            own = mask if x <= y else self.tables.roles.inverse(mask)
+            own = mask if x <= y else self.tables.roles.inverse_mask(mask)
             parts.append((own, depends_on))
             roles &= ~own
         if roles:
@@ -378,7 +390,7 @@ class State:
         return parts
 
     def _prune_below(self, x: int) -> None:
-        """Take the unnamed descendants of x away."""
+        """Remove the unnamed descendants of node x."""
         stack = [x]
         while stack:
             node = stack.pop()
@@ -387,8 +399,10 @@ class State:
                     self.trail.write(self.alive, child, False)
                     stack.append(child)
 
-    def place(self, x: int) -> tuple[int, int]:
-        """Find the node that x has become, and the dependency set of that."""
+    def resolve_merged(self, x: int) -> tuple[int, int]:
+        """Return the node into which x was merged (x itself if it was not), and the dependency set
+        of the merges.
+        """
         merges, depends_on = self.dependencies.merges, 0
         while x in merges:
             x, more = merges[x]
@@ -398,20 +412,20 @@ class State:
     # --- dependency sets --------------------------------------------------------------------------
 
     def edge_dependencies(self, x: int, y: int, roles: int) -> int:
-        """Get the dependency set of the lowest of ``roles`` from x to y."""
+        """Return the dependency set of one role edge from x to y: that of the lowest of ``roles``."""
         edges = self.dependencies.edges
         if not edges:
             return 0
         bit = roles & -roles
         if x > y:
-            x, y, bit = y, x, self.tables.roles.inverse(bit)
+            x, y, bit = y, x, self.tables.roles.inverse_mask(bit)
         for mask, depends_on in edges.get((x, y), ()):
             if mask & bit:
                 return depends_on
         return 0
 
     def name_dependencies(self, x: int, names: int) -> int:
-        """Get the dependency set of ``names`` together, all holding at x."""
+        """Return the union of the dependency sets of ``names``, all holding at node x."""
         sets, base, total = self.dependencies.names, x * self.width, 0
         if sets:
             for a in bits(names):
@@ -419,7 +433,7 @@ class State:
         return total
 
     def denial_dependencies(self, x: int, names: int) -> int:
-        """Get the dependency set of the denials of ``names`` at x together."""
+        """Return the union of the dependency sets of the denials of ``names`` at node x."""
         sets, base, total = self.dependencies.denials, x * self.width, 0
         if sets:
             for a in bits(names):
@@ -427,8 +441,10 @@ class State:
         return total
 
     def match_dependencies(self, rule: Rule, x: int, y: int) -> int:
-        """Get the dependency set of a match of a local or u-type rule, with the denials that took
-        disjuncts away.
+        """Return the dependency set of a rule's conclusion at x and y: body, role edge, and denials
+        of the other disjuncts.
+
+        rule: local or u-type.
         """
         if not (self.trail.choices or self.dependencies.inputs):
             return 0
@@ -441,8 +457,8 @@ class State:
         return found
 
 
-def load_module(state: State, module: Module) -> None:
-    """Record the assertions of ``module`` in the state made for it."""
+def load_module(state: TableauState, module: Module) -> None:
+    """Record the assertions of ``module`` in the tableau made for it. Raises: TableauClash."""
     tables, sets = state.tables, state.dependencies
     for x in range(state.named):
         neg = state.neg[x]
@@ -458,31 +474,35 @@ def load_module(state: State, module: Module) -> None:
                 if sets.inputs:
                     sets.names[x * state.width + helper] = denial
             else:
-                state.add_data(x, (_complement(tables.atoms[a]), denial))
+                state.add_data(x, (_complement_of_data(tables.atoms[a]), denial))
         if state.pos[x] & tables.need_mask:
             state.queue.open[x] = True
         if state.pos[x] & tables.data_mask:
             state.queue.dirty[x] = None
             for a in bits(state.pos[x] & tables.data_mask & ~tables.limit_mask):
-                state.add_all(x, tables.brought[a], state.name_dependencies(x, 1 << a))
+                state.add_atoms(x, tables.brought[a], state.name_dependencies(x, 1 << a))
     for i, (x, p, literal) in enumerate(module.data):
         state.add_data(x, ((p, literal, True), sets.of_input("data", i)))
     for i, (x, p, literal) in enumerate(module.negative_data):
         state.add_data(x, ((p, literal, False), sets.of_input("negative_data", i)))
     for i, (x, y) in enumerate(module.different):
-        state.separate(x, y, sets.of_input("different", i))
+        state.add_inequality(x, y, sets.of_input("different", i))
     for i, (x, role, y) in enumerate(module.negative_edges):
-        state.forbid(x, y, 1 << tables.roles.code(role), sets.of_input("negative_edges", i))
+        state.forbid_roles(
+            x, y, 1 << tables.roles.role_code(role), sets.of_input("negative_edges", i)
+        )
     for i, (x, role, y) in enumerate(module.edges):
-        state.link(x, y, tables.roles.up[tables.roles.code(role)], sets.of_input("edges", i))
+        state.add_edge(
+            x, y, tables.roles.up[tables.roles.role_code(role)], sets.of_input("edges", i)
+        )
     for atom, roles in tables.loops.roles.items():
         for x in range(state.named):
             if state.pos[x] >> atom & 1:
-                state.link(x, x, roles, state.name_dependencies(x, 1 << atom))
+                state.add_edge(x, x, roles, state.name_dependencies(x, 1 << atom))
 
 
-def _complement(atom: object) -> DataAtLeast | DataAtMost:
-    """Get the restriction that holds where ``atom`` does not."""
+def _complement_of_data(atom: object) -> DataAtLeast | DataAtMost:
+    """Return the data restriction that holds where ``atom`` does not."""
     match atom:
         case DataAtLeast(n, p, data_range):
             return DataAtMost(n - 1, p, data_range)

@@ -26,8 +26,10 @@ WIDE = 2048
 
 @dataclass(slots=True, eq=False)
 class Rule:
-    """A clause in bits. ``index`` is its place in `ClausalTBox.clauses`, -1 for a rule made for
-    a negated ≥-atom; ``inverse_bit`` is the clause's role seen from the branch.
+    """A DL-clause compiled to bit masks of atoms and roles.
+
+    index: its place in `ClausalTBox.clauses`, -1 for a rule made for a negated ≥-atom.
+    inverse_bit: the clause's role seen from the branch.
     """
 
     number: int
@@ -42,7 +44,8 @@ class Rule:
 
 
 class WideRule(Rule):
-    """A local rule that stores the positions of its atoms and computes its masks on demand.
+    """A local rule over so many atoms that it stores their positions and computes its masks on
+    demand.
 
     For many rules over many atoms, stored masks would take quadratic space.
     """
@@ -51,7 +54,7 @@ class WideRule(Rule):
 
     @property
     def body(self) -> int:
-        """Mask of the body atoms."""
+        """Return the mask of the body atoms."""
         return mask_of(self._body)
 
     @body.setter
@@ -60,7 +63,7 @@ class WideRule(Rule):
 
     @property
     def head(self) -> int:
-        """Mask of the head atoms."""
+        """Return the mask of the head atoms."""
         return mask_of(self._head)
 
     @head.setter
@@ -69,8 +72,9 @@ class WideRule(Rule):
 
 
 @dataclass(slots=True, eq=False)
-class WokenRules:
-    """The rules that a change at a node can concern, by the position of the node in them.
+class RulesToExamine:
+    """The rules that may match after one atom changes at a node, by whether the node is their
+    centre or branch.
 
     local: of local clauses
     centre, branch: of u-type clauses, with the node as centre or as branch
@@ -86,7 +90,7 @@ class WokenRules:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """The restriction ≥n R.C in bits.
+    """The restriction ≥n R.C, compiled to bit masks.
 
     role_bit: R alone; roles: all roles above R
     filler: the bit of C, or 0; filler_atom: its position, or -1
@@ -101,7 +105,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class HasData:
-    """An atom for having some value of a data property.
+    """Auxiliary atom: the node has some value for a data property.
 
     A limit on a property holds at every node without needs and values for it and its subproperties.
     So a clause with a limit in its head gets this atom in its body, and a domain axiom causes no
@@ -112,7 +116,8 @@ class HasData:
 
 
 class RoleMasks:
-    """Roles as bits, their hierarchy and what excludes them on one pair.
+    """The roles of a TBox as bits: their codes, their hierarchy, and the roles that are disjoint
+    with each.
 
     A property takes two bits, its inverse the odd one.
 
@@ -128,15 +133,17 @@ class RoleMasks:
         self._even = 0
         self.up: list[int] = []
         for role in sorted(set(roles)):
-            self.code(role)
-        self.conflicts = self._conflicts()
+            self.role_code(role)
+        self.conflicts = self._compute_conflicts()
         self.conflicting = mask_of(self.conflicts)
         self.irreflexive = mask_of(
-            self.code(role) for given in box.irreflexive for role in (given, given.inverse)
+            self.role_code(role) for given in box.irreflexive for role in (given, given.inverse)
         )
 
-    def code(self, role: Role) -> int:
-        """The code of ``role``; a property that no axiom mentions gets one when it is first met."""
+    def role_code(self, role: Role) -> int:
+        """Return the code of ``role``, the position of its bit. A property that no axiom mentions
+        gets one on first use.
+        """
         code = self._codes.get(role.iri)
         if code is None:
             group = sorted({s.iri for s in self._box.superroles(Role(role.iri))})
@@ -155,17 +162,17 @@ class RoleMasks:
             code = self._codes[role.iri]
         return code + role.is_inverse
 
-    def inverse(self, mask: int) -> int:
-        """The mask of the inverses of the roles in ``mask``."""
+    def inverse_mask(self, mask: int) -> int:
+        """Return the mask of the inverses of the roles in ``mask``."""
         found = self._inverses.get(mask)
         if found is None:
             found = self._inverses[mask] = (mask & self._even) << 1 | (mask >> 1) & self._even
         return found
 
-    def _conflicts(self) -> dict[int, int]:
-        """Compute by role the mask of roles that exclude it on one pair."""
-        pairs = {(self.code(r), self.code(s)) for r, s in self._box.disjoint}
-        pairs |= {(self.code(r), self.code(r.inverse)) for r in self._box.asymmetric}
+    def _compute_conflicts(self) -> dict[int, int]:
+        """Compute for each role the mask of roles that cannot lead between the same two elements."""
+        pairs = {(self.role_code(r), self.role_code(s)) for r, s in self._box.disjoint}
+        pairs |= {(self.role_code(r), self.role_code(r.inverse)) for r in self._box.asymmetric}
         conflicts: dict[int, int] = {}
         for r, s in pairs:
             for a, b in ((r, s), (s, r), (r ^ 1, s ^ 1), (s ^ 1, r ^ 1)):
@@ -174,7 +181,7 @@ class RoleMasks:
 
 
 class RuleIndex:
-    """The rules of a TBox by what can wake them.
+    """The rules of a TBox, indexed by the atoms and roles that can make them match.
 
     by_number: every rule at its number. start: rules without body that hold of every node.
     on_name, on_denial: by atom, the rules that it wakes where it holds, or is denied.
@@ -183,22 +190,24 @@ class RuleIndex:
     def __init__(self) -> None:
         self.by_number: list[Rule] = []
         self.start: list[Rule] = []
-        self.on_name: dict[int, WokenRules] = {}
-        self.on_denial: dict[int, WokenRules] = {}
+        self.on_name: dict[int, RulesToExamine] = {}
+        self.on_denial: dict[int, RulesToExamine] = {}
         self._on_role: dict[int, list[Rule]] = {}
         self._counted_on_role: dict[int, list[Rule]] = {}
         self._local_memo: dict[int, tuple[Rule, ...]] = {}
         self._edge_memo: dict[tuple[int, int, int], tuple[tuple[Rule, bool], ...]] = {}
         self._counted_memo: dict[int, tuple[Rule, ...]] = {}
 
-    def add(self, rule: Rule) -> None:
-        """Add a rule; its number is the count of those before it."""
+    def add_rule(self, rule: Rule) -> None:
+        """Add a rule, whose number must be the count of those before it."""
         self.by_number.append(rule)
-        names = [(self.on_name.setdefault(a, WokenRules()), True) for a in bits(rule.body)]
-        names += [(self.on_denial.setdefault(a, WokenRules()), True) for a in bits(rule.head)]
-        names += [(self.on_name.setdefault(a, WokenRules()), False) for a in bits(rule.branch_body)]
+        names = [(self.on_name.setdefault(a, RulesToExamine()), True) for a in bits(rule.body)]
+        names += [(self.on_denial.setdefault(a, RulesToExamine()), True) for a in bits(rule.head)]
         names += [
-            (self.on_denial.setdefault(a, WokenRules()), False) for a in bits(rule.branch_head)
+            (self.on_name.setdefault(a, RulesToExamine()), False) for a in bits(rule.branch_body)
+        ]
+        names += [
+            (self.on_denial.setdefault(a, RulesToExamine()), False) for a in bits(rule.branch_head)
         ]
         for wake, central in names:
             if not rule.role_bit:
@@ -216,7 +225,9 @@ class RuleIndex:
             memo.clear()
 
     def local_rules(self, names: int) -> tuple[Rule, ...]:
-        """Select the local rules with their body in ``names`` and an unsatisfied head."""
+        """Select the local rules whose body is among the atoms ``names``, but none of whose head
+        is.
+        """
         found = self._local_memo.get(names)
         if found is None:
             rules = {rule.number: rule for rule in self.start}
@@ -232,8 +243,8 @@ class RuleIndex:
         return found
 
     def edge_rules(self, first: int, roles: int, second: int) -> tuple[tuple[Rule, bool], ...]:
-        """Select the unsatisfied u-type rules that an edge with ``roles`` between nodes with these
-        names concerns.
+        """Select the u-type rules that match an edge but are not satisfied: ``first``, ``second``
+        are the atoms at its ends.
 
         Returns: pairs of a rule and whether the first node is the centre.
         """
@@ -259,7 +270,7 @@ class RuleIndex:
         return found
 
     def at_most_rules(self, roles: int) -> tuple[Rule, ...]:
-        """Select the m-type rules on one of ``roles``."""
+        """Select the ≤n rules on one of ``roles``."""
         found = self._counted_memo.get(roles)
         if found is None:
             found = tuple(rule for r in bits(roles) for rule in self._counted_on_role.get(r, ()))
@@ -269,7 +280,7 @@ class RuleIndex:
 
 @dataclass(frozen=True, slots=True)
 class LoopEffects:
-    """The effects of loops.
+    """The atoms that a loop R(x, x) implies at its node, and the roles that these atoms imply.
 
     roles: by atom of a loop that some ≤n counts, the roles that it adds.
     atoms: masks of roles whose loops add an atom, with that atom. asking: the mask of all these
@@ -282,7 +293,7 @@ class LoopEffects:
 
 
 class Tables:
-    """A clausal TBox compiled to bit masks and indexes.
+    """A clausal TBox compiled to bit masks and rule indexes, for the hypertableau.
 
     Atoms keep their positions in ``tbox.atoms``. Behind them come atoms that only clauses mention,
     `HasData`, and names for negated ≥-atoms. Role masks are closed upwards under ⊑*.
@@ -302,41 +313,41 @@ class Tables:
         self.rules = RuleIndex()
         for clause in tbox.clauses:
             for atom in (*clause.body, *clause.head, *clause.branch_body, *clause.branch_head):
-                self._atom(atom)
+                self._atom_position(atom)
         self.needs: dict[int, Need] = {}
         self.data_mask = 0
         self.limit_mask = 0
         self.need_mask = 0
         for position, known in list(enumerate(self.atoms)):
-            self._classify(position, known)
-        self.loops = self._loops()
+            self._classify_atom(position, known)
+        self.loops = self._compute_loop_effects()
         # Where owl:topDataProperty lies below another property (outside OWL 2 DL), every element
         # has data.
         has_data_counts = tbox.roles.data_superproperties(TOP_DATA_PROPERTY) == {TOP_DATA_PROPERTY}
         for index, clause in enumerate(tbox.clauses):
-            self._compile(index, clause, has_data_counts)
+            self._compile_clause(index, clause, has_data_counts)
         needs = ((i, a) for i, a in enumerate(self.atoms) if isinstance(a, DataAtLeast))
         self.brought: dict[int, int] = {i: self.has_data_mask(a.property) for i, a in needs}
 
     @cached_property
     def largest_need(self) -> int:
-        """The largest n of the ≥n R.C."""
+        """Return the largest n of any ≥n restriction on a role; 0 if there is none."""
         return max((need.n for need in self.needs.values()), default=0)
 
     @cached_property
     def data(self) -> NodeData:
-        """The datatype layer for the atoms."""
+        """Return the datatype reasoner for the data atoms of this TBox."""
         return NodeData(self.tbox, self.atoms)
 
-    def _loops(self) -> LoopEffects:
-        """Compute the effects of loops."""
+    def _compute_loop_effects(self) -> LoopEffects:
+        """Compute what loops R(x, x) imply."""
         brought: dict[int, int] = {}
         asking: list[tuple[int, int]] = []
         for iri in self.tbox.roles.loop_properties:
             atom = self._atom_ids.get(loop_name(iri))
             if atom is None:
                 continue
-            code, up = self.roles.code(Role(iri)), self.roles.up
+            code, up = self.roles.role_code(Role(iri)), self.roles.up
             if any(isinstance(a, AtLeast) and a.is_loop and a.role.iri == iri for a in self.atoms):
                 brought[atom] = up[code] | up[code ^ 1]
             if iri in self.tbox.roles.relevant_loops:
@@ -344,7 +355,8 @@ class Tables:
         mask = mask_of(bit for roles, _ in asking for bit in bits(roles))
         return LoopEffects(brought, tuple(asking), mask)
 
-    def _atom(self, atom: Atom | HasData) -> int:
+    def _atom_position(self, atom: Atom | HasData) -> int:
+        """Return the position of an atom; add it if it is new."""
         found = self._atom_ids.get(atom)
         if found is None:
             found = self._atom_ids[atom] = len(self.atoms)
@@ -352,8 +364,8 @@ class Tables:
         return found
 
     def has_data_mask(self, property: str) -> int:
-        """Return the `HasData` atoms that hold where there is a need or a value for
-        ``property``.
+        """Return the mask of the `HasData` atoms that hold at a node with a value, or a ≥n
+        restriction, for ``property``.
         """
         found = self._supplied.get(property)
         if found is None:
@@ -366,10 +378,11 @@ class Tables:
             self._supplied[property] = found
         return found
 
-    def _classify(self, i: int, atom: Atom | HasData) -> None:
+    def _classify_atom(self, i: int, atom: Atom | HasData) -> None:
+        """Record a restriction atom in the masks and the table of ≥n restrictions."""
         if isinstance(atom, AtLeast):
-            filler = -1 if atom.filler is None else self._atom(atom.filler)
-            code = self.roles.code(atom.role)
+            filler = -1 if atom.filler is None else self._atom_position(atom.filler)
+            code = self.roles.role_code(atom.role)
             self.needs[i] = Need(
                 atom.n, 1 << code, self.roles.up[code], 0 if filler < 0 else 1 << filler, filler
             )
@@ -379,9 +392,11 @@ class Tables:
             if isinstance(atom, DataAtMost):
                 self.limit_mask |= 1 << i
 
-    def _compile(self, index: int, clause: Clause, has_data_counts: bool) -> None:
+    def _compile_clause(self, index: int, clause: Clause, has_data_counts: bool) -> None:
+        """Compile a clause to a rule, and index it."""
+
         def mask(atoms: Iterable[Atom | HasData]) -> int:
-            return mask_of(self._atom(a) for a in atoms)
+            return mask_of(self._atom_position(a) for a in atoms)
 
         body: list[Atom | HasData] = [*clause.body]
         head = list(clause.head)
@@ -390,9 +405,9 @@ class Tables:
                 body.append(HasData(atom.property))
                 if atom.n == 0 and atom.range == TOP_DATATYPE:
                     head.remove(atom)
-        code = -1 if clause.role is None else self.roles.code(clause.role)
+        code = -1 if clause.role is None else self.roles.role_code(clause.role)
         kind = WideRule if code < 0 and len(self.atoms) >= WIDE else Rule
-        self.rules.add(
+        self.rules.add_rule(
             kind(
                 len(self.rules.by_number),
                 index,
@@ -407,7 +422,8 @@ class Tables:
         )
 
     def negation_atom(self, atom: int) -> int:
-        """Return the atom that implies ≤n-1 R.C, for the ≥-atom ≥n R.C at position ``atom``.
+        """Return the auxiliary atom that implies ≤n-1 R.C, for the atom ≥n R.C at position
+        ``atom``; make it on first use.
 
         With it an asserted negation of a ≥-atom is exact under any clauses.
         """
@@ -416,8 +432,8 @@ class Tables:
             need = self.needs[atom]
             found = self._negated[atom] = len(self.atoms)
             self.atoms.append(f"urn:shiq:fresh:negated:{atom}")
-            inverse = self.roles.inverse(need.role_bit)
-            self.rules.add(
+            inverse = self.roles.inverse_mask(need.role_bit)
+            self.rules.add_rule(
                 Rule(
                     len(self.rules.by_number),
                     -1,
@@ -434,7 +450,7 @@ class Tables:
 
 
 def _roles_of(tbox: ClausalTBox) -> Iterator[Role]:
-    """Every role that a clause, an atom or the role box mentions."""
+    """Yield every role that a clause, an atom or the role box mentions."""
     box = tbox.roles
     for pairs in (box.inclusions, box.disjoint):
         for pair in pairs:
