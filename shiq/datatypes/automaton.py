@@ -184,7 +184,9 @@ class Automaton:
         yield (lambda: self._count_short_strings(limit, FUEL)), FUEL // 4
 
     def _count_nonempty(self, limit: float) -> float | None:
-        """Decide whether any string is accepted: return 0 if none is, 1 if `limit` is 1, else None."""
+        """Decide whether any string is accepted: return 0 if none is. If some is, return 1 if
+        `limit` is 1, else None (not counted).
+        """
 
         found = is_nonempty(self, self._floor)
         return None if found and limit > 1 else int(found)

@@ -178,8 +178,8 @@ class DataTheory:
             )
 
     def _count_in_scenarios(self, formula: Formula, limit: float) -> float | None:
-        """Count the values of a range's formula, at most `limit`, in each scenario of unknown data;
-        None if the counts differ.
+        """Count the values of a data range, at most `limit`, under each possible meaning of unknown
+        data; None if the counts differ.
         """
         from shiq.datatypes.scenarios import common_answer
 
@@ -195,8 +195,8 @@ class DataTheory:
     def _count_in_scenario(
         self, setting: ScenarioSpace, scenario: list[ScenarioValue], limit: float
     ) -> float | None:
-        """Count the values of a formula in one scenario of unknown data; -1 if the scenario is
-        impossible, None if undecided.
+        """Count the values of a data range under one possible meaning of unknown data; -1 if that
+        is impossible, None if undecided.
         """
         counts: list[float] = []
         undecided = False
@@ -231,8 +231,11 @@ class DataTheory:
     def scenario_space(
         self, formulas: Collection[Formula], named: Collection[DataValue]
     ) -> ScenarioSpace | None:
-        """Make the scenarios of unknown data for some range formulas and `named` values; None if
-        there are too many.
+        """List the scenarios of a question: which values of unknown datatype are equal, and which
+        unknown ranges contain them.
+
+        formulas: those of the question's data ranges. named: the values it mentions.
+        Returns: None if there are too many scenarios.
         """
         from shiq.datatypes.scenarios import ScenarioSpace, TooManyCellsError
 

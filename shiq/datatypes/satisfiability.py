@@ -52,7 +52,9 @@ class DatatypeLayer(Protocol):
     def scenario_space(
         self, formulas: Collection[Formula], named: Collection[DataValue]
     ) -> ScenarioSpace | None:
-        """Make the scenarios of unknown data; see `DataTheory.scenario_space`."""
+        """List the possible meanings of unknown data in some range formulas and values; see
+        `DataTheory.scenario_space`.
+        """
 
     def decide_part(self, part: Part) -> bool | None:
         """Decide some of the restrictions and assertions of an element; see

@@ -171,8 +171,8 @@ def generate_scenarios(
     unknown: Sequence[UnknownSet],
     own: Mapping[DataValue, Formula],
 ) -> Iterator[list[ScenarioValue]]:
-    """Yield every scenario of unknown data: the named values, merged where they are equal, each in
-    its cell and unknown sets.
+    """Yield every possible meaning of unknown data: which named values are equal, and in which cell
+    and unknown ranges each lies.
 
     known, opaque: named values of known and of unknown datatype.
     own: opaque value → range of its datatype, which surely contains it.
@@ -319,8 +319,8 @@ class CellPartition:
 
 
 class ScenarioSpace:
-    """All scenarios of unknown data for one question: the cells of its range formulas, and the
-    values that it names.
+    """The scenarios of one question: the possible meanings of unknown data for its range formulas
+    and the values it mentions.
 
     own: opaque value → range of its datatype.
     known, opaque: the named values, by whether their datatype is known.
@@ -348,11 +348,13 @@ class ScenarioSpace:
 
     @property
     def is_too_large(self) -> bool:
-        """Decide whether there are too many unknown sets or opaque values to try all scenarios."""
+        """Decide whether there are too many unknown ranges, or values of unknown datatype, to try
+        all scenarios.
+        """
         return len(self.ground.unknown) > MOST_UNKNOWN or len(self.opaque) > MOST_OPAQUE
 
     def scenarios(self) -> Iterator[list[ScenarioValue]]:
-        """Yield every scenario; see `generate_scenarios`."""
+        """Yield every possible meaning of unknown data; see `generate_scenarios`."""
         return generate_scenarios(
             self.known, self.opaque, self.cells, self.ground.unknown, self.own
         )
@@ -371,7 +373,7 @@ class ScenarioSpace:
 
 
 def common_answer(answers: Iterable[float | None]) -> float | None:
-    """Return the answer that all scenarios give.
+    """Return the answer that is the same under every possible meaning of unknown data.
 
     None if two differ, one is None, or there are no or too many scenarios.
     """

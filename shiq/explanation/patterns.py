@@ -119,7 +119,9 @@ def abstract_conflict(conflict: Conflict) -> ConflictForm:
 
 
 def describe_conflict(conflict: Conflict, labels: Labels) -> PatternStory:
-    """Compute the pattern of a conflict, and the template that explains it."""
+    """Find the cause of a conflict (its pattern), and write the template of the sentences that
+    explain it.
+    """
     given = [*map(turn_inverse, (*conflict.insertion_values, *conflict.base_values))]
     rows, terms = number_triples(given)
     canonical, order = canonicalise_rows(rows)
@@ -474,19 +476,19 @@ def _title_suffixes(patterns: Sequence[Pattern]) -> dict[str, tuple[str, ...]]:
 
 
 def _distinctive_names(patterns: Sequence[Pattern]) -> Iterable[str]:
-    """For each pattern, list the names in its axioms that not all patterns have."""
+    """For each pattern, list as a title suffix the names in its axioms that not all patterns have."""
     shared = set(patterns[0].names).intersection(*(p.names for p in patterns))
     return (", ".join([name for name in p.names if name not in shared][:_NAMES]) for p in patterns)
 
 
 def _fact_counts(patterns: Sequence[Pattern]) -> Iterable[str]:
-    """For each pattern, write its number of facts, if these numbers differ."""
+    """For each pattern, write its number of facts as a title suffix, if these numbers differ."""
     differ = len({p.facts for p in patterns}) > 1
     return (f"{p.facts} fact{'s' * (p.facts != 1)}" if differ else "" for p in patterns)
 
 
 def _distinctive_words(patterns: Sequence[Pattern]) -> Iterable[str]:
-    """For each pattern, find a part of its explanation that no other pattern has."""
+    """For each pattern, find as a title suffix a part of its explanation that no other pattern has."""
     said = [re.split(r"(?<=[.;,]) ", p.sentence) for p in patterns]
     times = Counter(part for words in said for part in set(words))
     for words in said:

@@ -190,8 +190,8 @@ class _ColouredGraph:
     def _components(
         self, nodes: list[int], cells: dict[int, list[int]], colour: list[int]
     ) -> list[list[int]]:
-        """Split `nodes` into components that can be ordered independently: different colours are
-        connected alike in between.
+        """Split `nodes` into components that can be ordered independently of each other, given
+        their refined `colour`.
         """
         inside = set(nodes)
         ties = [(kind, a, b) for a in nodes for kind, b in self.around[a] if b in inside and a != b]

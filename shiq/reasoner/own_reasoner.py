@@ -32,7 +32,7 @@ ATTEMPT_STEPS_PER_NODE = 10
 
 
 class OwnReasoner:
-    """The built-in reasoner: a hypertableau (THEORY, "Deciding a shape without a JVM")."""
+    """The built-in reasoner: a hypertableau calculus in Python, exact within a budget of steps."""
 
     name = "own"
 

@@ -110,8 +110,8 @@ class Dependencies:
         self.merges: dict[int, tuple[int, int]] = {}
 
     def of_input(self, kind: str, position: int) -> int:
-        """Return the dependency set of a row in a module's list: the row itself if assertions are
-        traced, else empty.
+        """Return the dependency set of an assertion (row ``position`` of the module's list
+        ``kind``): itself if traced, else empty.
         """
         return 1 << (self.first_input[kind] + position) if self.first_input else 0
 
