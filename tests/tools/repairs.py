@@ -20,7 +20,6 @@ import click
 from shiq.answers.repair import RepairPlan
 from shiq.answers.verdict import Verdict
 from shiq.api import certify, check_insertions
-from shiq.jobs.checking.deciding import BASE_INCONSISTENT
 from shiq.model import Assertion, Axiom
 from shiq.model.abox import abox_of
 from shiq.reasoner.hermit import HermitReasoner
@@ -97,8 +96,9 @@ def cases_of(seed: int) -> Iterator[Case]:
             yield Case(name, kb.tbox.axioms, assertions, plan)
     parts = (kb.abox, kb.insertions, kb.deletions)
     result = check_insertions(kb.tbox, *map(abox_of, parts), **asked)
-    if result.repairs and result.reason != BASE_INCONSISTENT:
-        yield Case("batch", kb.tbox.axioms, union, result.repairs)
+    if plan := result.repairs:
+        name, assertions = ("base", kb.abox) if plan.is_for_base else ("batch", union)
+        yield Case(name, kb.tbox.axioms, assertions, plan)
 
 
 @click.command()
