@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 from collections.abc import Callable
@@ -87,7 +88,9 @@ def serve(
     service = Service(store, timeout, explain_seconds, most_waiting)
     try:
         start, stop = (
-            _tools(service) if mcp else _web(service, host, port, secret, hosts, most_bytes)
+            _tools(service)
+            if mcp
+            else _web(service, host, port, secret, hosts, most_bytes, timeout + explain_seconds)
         )
     except ImportError as error:
         raise missing_package(error) or error from error
@@ -113,14 +116,23 @@ def _web(
     token: str,
     hosts: tuple[str, ...],
     most_bytes: int,
+    question_seconds: float,
 ) -> tuple[Callable[[], Any], Callable[[], None]]:
     # Loaded where it is asked for.
     import uvicorn
 
-    from shiq.jobs.serving.web import LOOPBACK, make_app
+    from shiq.jobs.serving.web import BODY_SECONDS, LOOPBACK, make_app
 
     app = make_app(service, token, (*LOOPBACK, host, *hosts), most_bytes)
-    config = uvicorn.Config(app, host, port, log_level="warning", server_header=False)
+    config = uvicorn.Config(
+        app,
+        host,
+        port,
+        log_level="warning",
+        server_header=False,
+        # A client that never reads its answer must not keep the service from ending.
+        timeout_graceful_shutdown=math.ceil(question_seconds) + BODY_SECONDS,
+    )
     server = uvicorn.Server(config)
 
     def stop() -> None:

@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from shiq.api import Session
 from shiq.errors import ShiqError
@@ -20,6 +20,9 @@ from shiq.inputs.sources import TextInput
 from shiq.jobs.gate import gate
 from shiq.jobs.store import open_store, status
 
+#: Seconds after which the main thread looks for signals: one that comes just before a wait does not
+#: end the wait.
+SIGNAL_SECONDS: Final = 0.25
 #: An answer's JSON form.
 Document: TypeAlias = dict[str, Any]
 
@@ -116,7 +119,13 @@ class Service:
         """Answer questions until `stop` was called; those that were handed over before are
         answered.
         """
-        while (task := self._waiting.get()) is not None:
+        while True:
+            try:
+                task = self._waiting.get(timeout=SIGNAL_SECONDS)
+            except queue.Empty:
+                continue
+            if task is None:
+                break
             future, question = task
             if not future.set_running_or_notify_cancel():
                 continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from fastapi import Depends, FastAPI, HTTPException
 from fastapi.exceptions import RequestValidationError
@@ -21,6 +21,9 @@ from shiq.errors import InputError, ShiqError, UsageError
 from shiq.inputs.formats import FORMAT_NAMES
 from shiq.jobs.serving.service import BusyError, Document, Service, TextBatch
 
+#: Seconds in which a request has to be here whole; else it is answered 408, and never keeps the
+#: service from ending.
+BODY_SECONDS: Final = 10
 #: Names of this machine that a request may ask for.
 LOOPBACK = ("localhost", "127.0.0.1", "::1", "[::1]")
 
@@ -124,7 +127,9 @@ def _error_answer(error: ShiqError) -> JSONResponse:
 
 
 class _BodyLimit:
-    """Middleware that answers 413 to requests with more than ``most`` bytes."""
+    """Middleware that answers 413 to requests with more than ``most`` bytes, and 408 to those that
+    are not here after `BODY_SECONDS`.
+    """
 
     def __init__(self, app: ASGIApp, most: int) -> None:
         self._app, self._most = app, most
@@ -133,20 +138,31 @@ class _BodyLimit:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        try:
+            parts = await asyncio.wait_for(self._read_body(receive), BODY_SECONDS)
+        except asyncio.TimeoutError:
+            answer = JSONResponse({"detail": f"not here after {BODY_SECONDS} s"}, 408)
+            await answer(scope, receive, send)
+            return
+        if parts is None:
+            answer = JSONResponse({"detail": f"more than {self._most:,} bytes"}, 413)
+            await answer(scope, receive, send)
+            return
+
+        async def replay() -> Message:
+            return parts.pop(0) if parts else await receive()
+
+        await self._app(scope, replay, send)
+
+    async def _read_body(self, receive: Receive) -> list[Message] | None:
+        """Read the messages of a request; None if they are too large."""
         left = self._most
         parts: list[Message] = []
         while True:
             message = await receive()
             left -= len(message.get("body", b""))
             if left < 0:
-                answer = JSONResponse({"detail": f"more than {self._most:,} bytes"}, 413)
-                await answer(scope, receive, send)
-                return
+                return None
             parts.append(message)
             if message["type"] != "http.request" or not message.get("more_body"):
-                break
-
-        async def replay() -> Message:
-            return parts.pop(0) if parts else await receive()
-
-        await self._app(scope, replay, send)
+                return parts

@@ -189,6 +189,27 @@ def started(store: Path, *options: str) -> tuple[subprocess.Popen[str], int]:
     raise AssertionError(process.communicate()[1])
 
 
+def test_a_request_that_never_ends_is_answered_408(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shiq.jobs.serving.web.BODY_SECONDS", 0.05)
+    parts = [{"type": "http.request", "body": b"{", "more_body": True}]
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        if parts:
+            return parts.pop()
+        return await asyncio.Event().wait()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
+    scope = {"type": "http", "method": "POST", "path": "/check", "headers": headers}
+    asyncio.run(make_app(Service(store))(scope, receive, send))
+    assert sent[0]["status"] == 408
+
+
 def test_it_ends_with_0_when_it_is_stopped_and_a_kill_leaves_the_store(store: Path) -> None:
     before = run("export", "--store", str(store), cwd=store.parent).stdout
     for number, code in ((signal.SIGTERM, 0), (signal.SIGKILL, -9)):
