@@ -66,10 +66,10 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/python -m tests.tools.vocabulary
 	$(BIN)/codespell
-	$(BIN)/python -m pytest -n0 tests/test_names.py tests/test_documents.py tests/test_citations.py
+	$(BIN)/python -m pytest -m "lint and not slow" -n 2 --dist loadfile tests/test_*.py
 
 test: setup
-	$(BIN)/python -m pytest -m "not slow and (contract or not spark and not jvm)" -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -m "not slow and not lint and (contract or not spark and not jvm)" -n 2 --dist loadfile --no-loadscope-reorder
 
 # The sdist and the wheel, into build/dist: the same commit gives the same bytes
 dist: setup

@@ -185,6 +185,7 @@ def animals(tmp_path: Path) -> Base:
     )
 
 
+@pytest.mark.slow
 def test_processes_give_verdict_share_and_what_they_used(animals: Base, tmp_path: Path) -> None:
     at_work = Bench(tmp_path / "work", Settings(), 3)
     assert at_work.index(animals).verdict == "consistent"

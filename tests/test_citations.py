@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.lint
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("shiq", "simplify", "abox_ops", "jobs", "streams", "tests")
 HERE = Path(__file__).resolve()

@@ -19,6 +19,8 @@ from shiq.answers.verdict import EXIT_CODES
 from shiq.jobs.cli import cli
 from tests.tools.reference import PAGE
 
+pytestmark = pytest.mark.lint
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 _LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")

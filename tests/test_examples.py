@@ -21,6 +21,8 @@ import yaml
 
 from shiq.jobs.cli import cli
 
+pytestmark = pytest.mark.lint
+
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 NAMES = sorted(run.parent.name for run in EXAMPLES.glob("*/run.sh"))
 #: Sizes, seconds and days, which tests of their own look at.

@@ -16,6 +16,8 @@ import pytest
 
 from tests.sparql_server import free_port, wait_for
 
+pytestmark = pytest.mark.lint
+
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PAGES = sorted(DOCS.glob("HOWTO_*.md"))
 

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.lint
+
 ROOT = Path(__file__).resolve().parent.parent
 # Folders beside shiq/, whose import names begin with "shiq.": links in shiq/ lead to them.
 BESIDE = ("simplify", "abox_ops", "jobs", "streams")

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.lint
+
 ROOT = Path(__file__).resolve().parent.parent
 #: Lines of a file, by package; statements of a class, as `ast.unparse` writes them.
 FILES = dict.fromkeys(("shiq", "simplify", "abox_ops", "jobs", "streams"), 600)

@@ -18,6 +18,8 @@ import pytest
 from shiq.answers.verdict import KINDS
 from shiq.jobs.cli import cli
 
+pytestmark = pytest.mark.lint
+
 HERE = Path(__file__).resolve()
 ROOT = HERE.parent.parent
 PACKAGES = ("shiq", "simplify", "abox_ops", "jobs", "streams", "tests")

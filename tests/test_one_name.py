@@ -89,6 +89,7 @@ def test_wheel_and_sdist_hold_every_module_once(built: tuple[Path, Path]) -> Non
     assert shipped <= set(names) and shipped <= files
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["wheel", "sdist", "unpacked"])
 def test_it_works_beside_packages_of_these_names(
     built: tuple[Path, Path], kind: str, tmp_path: Path

@@ -8,8 +8,12 @@ import shlex
 import shutil
 from pathlib import Path
 
+import pytest
+
 from shiq.rdf import read_ontology
 from tests.command_line import shiq
+
+pytestmark = pytest.mark.lint
 
 ROOT = Path(__file__).resolve().parent.parent
 #: What the commands of the tutorial end with.

@@ -21,6 +21,8 @@ from tests.tools.vocabulary import (
     named,
 )
 
+pytestmark = pytest.mark.lint
+
 LONG = " ".join(["word"] * 31)
 PLANTED = f'''"""A module."""
 

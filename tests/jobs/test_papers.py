@@ -96,8 +96,8 @@ EXPECTED = {
 }
 #: Other engines of the paper on enrichment.
 ENGINES = {"Pellet", "Subset", "TrOWL", "RDFox", "ELK", "Jena", "QR"}
-#: Minutes even at a tiny size.
-SLOW = {"discovery", "incremental"}
+#: Seconds to minutes even at a tiny size.
+SLOW = {"discovery", "incremental", "enrichment"}
 
 
 def page_of(name: str, **settings: Any) -> dict[str, Any]:
@@ -132,10 +132,7 @@ def test_the_rows_of_a_paper_are_complete(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW | {"enrichment"}))
-        for name in EXPECTED
-    ],
+    [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in EXPECTED],
 )
 def test_the_counts_of_a_paper_are_stable(name: str) -> None:
     rows, more = rows_of(first_page(name)), rows_of(page_of(name))
