@@ -54,7 +54,7 @@ def _parse_address(given: str) -> str:
 
 
 def run_message(row: HistoryRow, store: str) -> str:
-    """Say in a sentence how a run ended."""
+    """Describe in a sentence how a run (a check or gate) ended."""
     batch = batch_name(row) or "a batch"
     ended = f"{row.decision}, {row.verdict}" if row.decision else row.verdict
     facts = [ended, pluralize(row.counts["conflicts"], "conflict")]
@@ -70,9 +70,8 @@ def run_message(row: HistoryRow, store: str) -> str:
 
 
 def post_alert(address: str, row: HistoryRow, store: str) -> str:
-    """Post how a run ended to a webhook, for `POST_SECONDS` seconds at most.
-
-    Returns: why that failed, without the address; or an empty text.
+    """Post to a webhook how a run ended, for `POST_SECONDS` seconds at most. Returns why that
+    failed, without the secret address, or an empty text.
     """
     answers: list[str] = []
     thread = threading.Thread(
@@ -85,7 +84,9 @@ def post_alert(address: str, row: HistoryRow, store: str) -> str:
 
 
 def _post_payload(address: str, row: HistoryRow, store: str) -> str:
-    """Post a message. Returns the reason if that failed, without the address."""
+    """Post a message to a webhook. Returns why that failed, without the secret address, or an empty
+    text.
+    """
     # Loaded where there is something to post.
     from http.client import HTTPException
     from urllib.error import HTTPError
@@ -107,7 +108,9 @@ def _post_payload(address: str, row: HistoryRow, store: str) -> str:
 
 
 def _message_payload(host: str, row: HistoryRow, store: str) -> dict[str, Any]:
-    """JSON of a message: a card for Microsoft Teams, else a text with the run."""
+    """Make the JSON of an alert about a run: an Adaptive Card for Microsoft Teams, else an object
+    with the text and the run.
+    """
     text = run_message(row, store)
     if not host.endswith(_CARDS):
         return {"text": text, "store": store, "run": row.to_dict()}
@@ -119,7 +122,7 @@ def _message_payload(host: str, row: HistoryRow, store: str) -> dict[str, Any]:
 
 
 def write_metrics(path: str, row: HistoryRow, store: str, exit_code: int) -> str:
-    """Write the figures of a run as OpenMetrics. Returns: why that failed, or an empty text."""
+    """Write the figures of a run as OpenMetrics. Returns why that failed, or an empty text."""
     try:
         write_atomically(Path(path), metrics_text(row, store, exit_code))
     except ShiqError as error:

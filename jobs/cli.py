@@ -155,8 +155,8 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 def complete_for_shell(commands: click.Command, instruction: str) -> int:
-    """Print what a shell asked for by ``instruction`` (bash_source, bash_complete, …). Returns:
-    the exit code.
+    """Print the completion script or the completions that a shell asks for by ``instruction``
+    (bash_source, bash_complete, …). Returns the exit code.
     """
     # Loaded where a shell asks.
     from click.shell_completion import shell_complete

@@ -35,8 +35,8 @@ def read_defaults(
     groups: Sequence[click.Context],
     words: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return the defaults that a file gives the ``command`` at ``path``, by parameter; name the file
-    on stderr where there are any.
+    """Read defaults for the options of a ``command`` from the configuration file, by parameter;
+    name the file on stderr if it has any. ``path``: words of the command.
 
     groups: the context of each group that a name of ``path`` is a command of.
     words: the command line, before whose options those defaults give way that they exclude.
@@ -159,7 +159,8 @@ FILES: Final = {
 
 
 def write_configuration(tbox: Sequence[str], data: Sequence[str], store: str) -> list[str]:
-    """Write `FILES` into the current folder for an ontology, data and a store; return their names.
+    """Write the configuration `FILES` for an ontology, data and a store into the current folder.
+    Returns their names.
 
     Raises: UsageError where one is there, or a name cannot stand in a script; OperationalError.
     """

@@ -1,4 +1,4 @@
-"""Keep the history of a store: one row for each check and gate, in files of the store.
+"""Keep the history of a store: one row for each check and gate, in files beside it.
 
 A row is a small file of its own, so that two checks at once lose none. It is written after the
 answer, and changes no verdict where it cannot be written. Rows of long ago are folded into one
@@ -51,9 +51,11 @@ MOST_CAUSES, MOST_NAMES = 100, 20
 
 @dataclass(frozen=True, slots=True)
 class HistoryCause:
-    """A cause of conflicts: its pattern's ``id``, ``rule`` and ``title``, and how many there are.
+    """Cause of conflicts in one run: ``id``, ``rule`` and ``title`` of its pattern, and the number
+    of conflicts.
 
-    effect: of a gate's policy or ledger (`Judgement.effect`) where none of them blocks the batch; else
+    effect: of a gate's policy or ledger (`Judgement.effect`) where none of them blocks the batch;
+    else
         empty.
     """
 
@@ -72,14 +74,14 @@ NO_COUNTS: Final[Mapping[str, int]] = dict.fromkeys(
 
 @dataclass(frozen=True, slots=True)
 class HistoryRow:
-    """One check or gate of a batch.
+    r"""Record of one check or gate of a batch, in the history of a store.
 
     id: unique in the store, ascending with time. made: when the answer was given, in UTC.
     insertions_from, deletions_from: names of the batch's files, the first `MOST_NAMES`.
     changes_from: the Delta table whose changes are the batch; empty where it has files.
     snapshot: what it was checked against. committed: what the batch became; 0 if it was not taken.
     decision: of a gate; else empty.
-    counts: `NO_COUNTS` names them: |A|; |A⁺ \\ A| (of a gate the lines of the batch); |A_add|;
+    counts: `NO_COUNTS` names them: |A|; |A⁺ \ A| (of a gate the lines of the batch); |A_add|;
         elements beyond the batch; lines set aside; conflicts.
     leftovers: what was not understood, by kind.
     causes: of conflicts, the first `MOST_CAUSES`.
@@ -103,7 +105,7 @@ class HistoryRow:
     seconds: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form, without what is empty."""
+        """Convert to JSON, without empty fields."""
         causes = [drop_empty(**asdict(cause)) for cause in self.causes]
         counts = drop_empty(**self.counts)
         found = drop_empty(**{**asdict(self), "counts": counts, "causes": causes})
@@ -112,7 +114,9 @@ class HistoryRow:
 
 @dataclass(frozen=True, slots=True)
 class ComparedRow:
-    """A row beside the one before it: ids of causes that are ``new``, ``known`` and ``gone``."""
+    """History row with the difference to the previous run: ids of causes that are ``new``,
+    ``known`` and ``gone``.
+    """
 
     row: HistoryRow
     new: tuple[str, ...]
@@ -120,7 +124,7 @@ class ComparedRow:
     gone: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
+        """Convert to JSON."""
         return {
             **self.row.to_dict(),
             **drop_empty(new=list(self.new), known=list(self.known), gone=list(self.gone)),
@@ -128,7 +132,7 @@ class ComparedRow:
 
 
 def row_from(value: Mapping[str, Any]) -> HistoryRow:
-    """Read the row of a JSON object. Fields of later versions are left out.
+    """Parse the JSON object of a history row. Fields of later versions are ignored.
 
     Raises: ValueError, TypeError, KeyError for what is no row.
     """
@@ -156,7 +160,7 @@ TIME: Final = "%Y-%m-%dT%H:%M:%SZ"
 def make_row(
     answer: shiq.Result | GateAnswer, command: str, inputs: Mapping[str, Any], seconds: float
 ) -> HistoryRow:
-    """Return the row of an answer to what was asked by ``command`` with ``inputs``."""
+    """Make the history row of the answer to ``command`` with ``inputs``."""
     # Loaded with the answer.
     from shiq.answers.result import Result
 
@@ -293,7 +297,9 @@ def fold_old_rows(store: StoreLocation, keep_days: int = 400) -> int:
 
 
 def read_history(store: str | StoreLocation) -> tuple[list[HistoryRow], list[str]]:
-    """Read the rows of a store, the oldest first, and name the files that could not be read."""
+    """Read the history of a store, oldest row first. Returns also the names of files that could not
+    be read.
+    """
     place = parse_location(store)
     rows: dict[str, HistoryRow] = {}
     for _ in range(3):
@@ -363,7 +369,7 @@ def compare_rows(rows: Sequence[HistoryRow]) -> list[ComparedRow]:
 
 
 def history_text(rows: Sequence[ComparedRow]) -> str:
-    """Write a history as a table, a row each, the newest last."""
+    """Format a history as a text table, one row for each run, newest last."""
     if not rows:
         return "no check or gate has left a row yet"
     heads = (
@@ -390,7 +396,7 @@ def history_text(rows: Sequence[ComparedRow]) -> str:
 
 
 def _table_cells(compared_row: ComparedRow) -> tuple[str, ...]:
-    """Cells of a row of `history_text`."""
+    """Cells of a history row in the text table."""
     row = compared_row.row
     answer = row.decision or row.verdict
     answer += f", {row.counts['set_aside']:,} aside" if row.counts["set_aside"] else ""
@@ -408,13 +414,13 @@ def _table_cells(compared_row: ComparedRow) -> tuple[str, ...]:
 
 
 def cause_changes(row: ComparedRow) -> str:
-    """Say how many causes are new, known and gone, or nothing where there are none."""
+    """Text with the numbers of causes that are new, known and gone; empty if there are none."""
     counts = {"new": row.new, "known": row.known, "gone": row.gone}
     return ", ".join(f"{len(ids)} {word}" for word, ids in counts.items() if ids)
 
 
 def batch_name(row: HistoryRow) -> str:
-    """Name the batch of a row by its files, the first one and how many more."""
+    """Text that names the batch of a row: its first file, and how many more."""
     files = (*row.insertions_from, *(f"-{name}" for name in row.deletions_from))
     if not files:
         return row.changes_from
@@ -424,8 +430,8 @@ def batch_name(row: HistoryRow) -> str:
 
 
 def write_table(rows: Sequence[ComparedRow], path: Path) -> None:
-    """Write a history as Parquet, a row each; causes and leftovers as JSON. Raises:
-    OperationalError.
+    """Write a history as a Parquet file, one row for each run; causes and leftovers as JSON.
+    Raises: OperationalError.
     """
     # Loaded where a table is written.
     import io

@@ -1,4 +1,4 @@
-"""Pages of a store's history: trends, causes over time, and a page for each run.
+"""HTML pages of a store's history: trends, causes over time, and a page for each run.
 
 Templates are in `jobs/templates/history`.
 """
@@ -30,7 +30,8 @@ MOST_IN_STRIP: Final = 60
 
 
 def write_pages(store: str, rows: Sequence[ComparedRow], folder: Path) -> Path:
-    """Write the history as pages into ``folder``: `index.html`, and a page for each run.
+    """Write the history of a store as HTML pages into ``folder``: `index.html`, and a page for each
+    run.
 
     Returns: the first page. Raises: OperationalError.
     """
@@ -82,12 +83,12 @@ def write_pages(store: str, rows: Sequence[ComparedRow], folder: Path) -> Path:
 
 
 def page_name(row: ComparedRow) -> str:
-    """Name the page of a run."""
+    """File name of the page of a run."""
     return f"run-{row.row.id}.html"
 
 
 def time_text(made: str) -> str:
-    """Write the time of a row for people, to the minute.
+    """Format the time of a run for people, to the minute.
 
     >>> time_text("2030-01-01T02:00:07Z")
     '2030-01-01 02:00'
@@ -96,14 +97,16 @@ def time_text(made: str) -> str:
 
 
 def answer_tone(row: HistoryRow) -> str:
-    """Return the tone of an answer: good, bad or open."""
+    """Colour class of a run's answer: good, bad or open."""
     if row.decision:
         return {"accepted": "good", "split": "open"}.get(row.decision, "bad")
     return {"consistent": "good", "inconsistent": "bad"}.get(row.verdict, "open")
 
 
 def _trends(rows: Sequence[ComparedRow]) -> list[dict[str, Any]]:
-    """Return what is drawn run by run: a title, and each run's height, share of the largest."""
+    """Values for bar charts over the runs: title, unit, and for each run the value and its height
+    in percent of the largest.
+    """
     measures = (
         ("Conflicts", "", [float(x.row.counts["conflicts"]) for x in rows]),
         (
@@ -126,13 +129,15 @@ def _trends(rows: Sequence[ComparedRow]) -> list[dict[str, Any]]:
 
 
 def _share_looked_at(row: HistoryRow) -> float:
-    """Return the share of data and batch that a run looked at, in percent."""
+    """Share of base and batch that a run read, in percent."""
     there = row.counts["assertions"] + row.counts["inserted"]
     return 100 * row.counts["looked_at"] / max(1, there)
 
 
 def _cause_days(rows: Sequence[ComparedRow]) -> list[dict[str, Any]]:
-    """Return the causes that were met, the latest first: in which runs, and what became of them."""
+    """Values for the list of causes, the latest first: the runs in which each occurred, and its
+    present state.
+    """
     met: dict[str, list[tuple[HistoryRow, HistoryCause]]] = {}
     for x in rows:
         for cause in x.row.causes:
@@ -156,7 +161,7 @@ def _cause_days(rows: Sequence[ComparedRow]) -> list[dict[str, Any]]:
 
 
 def _next_steps(store: str, rows: Sequence[ComparedRow]) -> list[str]:
-    """Return what to do after the last run."""
+    """Recommend what to do after the last run, as sentences with commands."""
     if not rows:
         return [shlex.join(["shiq", "check", "--store", store, "--insert", "tonight.nt"])]
     last, x = rows[-1], rows[-1].row
@@ -185,7 +190,9 @@ def _next_steps(store: str, rows: Sequence[ComparedRow]) -> list[str]:
 
 
 def _batch_options(row: HistoryRow) -> str:
-    """Return the options that give the batch of a row; with BATCH where names may be missing."""
+    """Command-line options that name the batch of a row; BATCH stands for names that were not
+    recorded.
+    """
     if max(len(row.insertions_from), len(row.deletions_from)) >= MOST_NAMES:
         return "--insert BATCH"
     names = [word for name in row.insertions_from for word in ("--insert", name)]

@@ -1,4 +1,5 @@
-"""Minimum hitting set of conflicts, where one hit may cost several lines.
+"""Minimum hitting set of conflicts: a smallest set of lines to remove that breaks each of them. A
+conflict may have several ways to break it, each of several lines.
 
 >>> smallest_hitting_set([[frozenset({1}), frozenset({2})], [frozenset({2}), frozenset({3})]], {1: 0, 2: 1, 3: 2})
 (frozenset({2}), True)
@@ -18,7 +19,7 @@ SEARCH_STEPS: Final = 20_000
 def smallest_hitting_set(
     conflicts: Iterable[Sequence[frozenset[int]]], rank: Mapping[int, int]
 ) -> tuple[frozenset[int], bool]:
-    """Choose a smallest set of lines that breaks every conflict.
+    """Choose a smallest set of lines whose removal breaks every conflict.
 
     conflicts: each a list of ways to break it; a way is a set of lines that all have to go.
     rank: total order of the lines; the result depends on it and not on the order of the arguments.
@@ -40,7 +41,7 @@ def smallest_hitting_set(
 
 
 def _minimal_repairs(ways: Iterable[frozenset[int]]) -> Repairs:
-    """Drop ways that contain another way."""
+    """Drop the ways to break a conflict that contain another way."""
     kept: Repairs = []
     for way in sorted(ways, key=_sort_key):
         if not any(other <= way for other in kept):
@@ -55,12 +56,12 @@ def _sort_key(way: Iterable[int]) -> tuple[int, list[int]]:
 
 
 def _repairs_key(ways: Iterable[frozenset[int]]) -> list[tuple[int, list[int]]]:
-    """Sort key of the ways to break a conflict."""
+    """Sort key of a conflict, by its ways to break it."""
     return [_sort_key(way) for way in ways]
 
 
 def _components(conflicts: list[Repairs]) -> list[list[Repairs]]:
-    """Group conflicts that share lines."""
+    """Group conflicts so that those of different groups share no line."""
     parts: list[tuple[set[int], list[Repairs]]] = []
     for ways in conflicts:
         lines, together = set().union(*ways), [ways]
@@ -76,7 +77,7 @@ def _components(conflicts: list[Repairs]) -> list[list[Repairs]]:
 
 
 class _HittingSetSearch:
-    """Branch and bound over the ways to break each conflict.
+    """Branch-and-bound search for a smallest set of lines that breaks every conflict.
 
     The conflict with the fewest ways is branched on first. Conflicts without common lines give the
     lower bound.
@@ -93,7 +94,7 @@ class _HittingSetSearch:
         return self._without_redundant(self._best, sorted(self._best))
 
     def _extend(self, chosen: set[int], conflicts: list[Repairs]) -> None:
-        """Extend the chosen lines conflict by conflict, within the budget of steps."""
+        """Branch: extend the chosen lines conflict by conflict, within the budget of steps."""
         stack = [(chosen, conflicts)]
         while stack and self.budget > 0:
             chosen, conflicts = stack.pop()
@@ -111,7 +112,9 @@ class _HittingSetSearch:
             ]
 
     def _lower_bound(self, chosen: set[int], todo: Sequence[Repairs]) -> int:
-        """Lower bound of the lines still needed: disjoint conflicts each need some."""
+        """Bound: least number of lines still needed. Conflicts in ``todo`` without common lines
+        each need some.
+        """
         met: set[int] = set()
         cost = 0
         for ways in sorted(todo, key=len):
@@ -122,8 +125,8 @@ class _HittingSetSearch:
         return cost
 
     def _greedy(self) -> set[int]:
-        """First solution: take the way that breaks most conflicts per line, then drop redundant
-        lines, last first.
+        """Compute a first solution: repeatedly take the way that breaks most conflicts per line,
+        then drop redundant lines.
         """
         chosen: set[int] = set()
         order: list[int] = []

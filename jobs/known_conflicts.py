@@ -48,19 +48,25 @@ def _terms_of_assertion(assertion: owl.Assertion) -> tuple[str | owl.Literal, ..
 
 
 def _assertion_shape(assertion: owl.Assertion) -> Hashable:
-    """Shape of an assertion: equal for assertions that differ in individuals and literals alone."""
+    """Copy of an assertion with its individuals and literals blanked out: equal for assertions that
+    differ in these alone.
+    """
     if isinstance(assertion, owl.DataPropertyAssertion | owl.NegativeDataPropertyAssertion):
         return replace(assertion, subject="", literal=owl.Literal(""))
     return rename_individuals(assertion, lambda _: "")
 
 
 def conflict_key(assertions: Iterable[owl.Assertion]) -> Hashable:
-    """Predicates of a conflict's assertions, sorted: a key for conflicts that may be alike."""
+    """Key of conflicts that may be equal up to individuals and literals: their assertions with
+    these blanked out, sorted.
+    """
     return tuple(sorted(repr(_assertion_shape(a)) for a in assertions))
 
 
 def instantiate(template: Conflict, part: Sequence[owl.Assertion]) -> Iterator[Conflict]:
-    """Instances of ``template`` with other individuals and literals."""
+    """Find conflicts among the assertions ``part`` that equal the conflict ``template`` up to
+    individuals and literals.
+    """
     by_predicate: dict[Hashable, list[owl.Assertion]] = {}
     for assertion in part:
         by_predicate.setdefault(_assertion_shape(assertion), []).append(assertion)
@@ -91,7 +97,7 @@ def instantiate(template: Conflict, part: Sequence[owl.Assertion]) -> Iterator[C
 
 
 def hitting_set(conflicts: Sequence[Collection[owl.Assertion]]) -> list[owl.Assertion]:
-    """Choose an irredundant set of assertions with one of every conflict."""
+    """Choose assertions whose removal breaks every conflict; none of them is redundant."""
     places: dict[owl.Assertion, list[int]] = {}
     for i, conflict in enumerate(conflicts):
         for assertion in dict.fromkeys(conflict):
@@ -141,7 +147,7 @@ _ANY_LITERAL = owl.Datatype(owl.RDFS + "Literal")
 
 @dataclass(frozen=True)
 class KnownConflicts:
-    """Assertions of a base, split into consistent and conflicting ones.
+    """Assertions of a base, divided into consistent ones and ones set aside for conflicts.
 
     remaining_abox: assertions that are kept.
     quarantine: the others, in the order of their texts.
@@ -200,7 +206,9 @@ class KnownConflicts:
 def set_aside_known(
     ontology: Reading, abox: ABox, decider: Decider, progress: Progress | None = None
 ) -> KnownConflicts:
-    """Set known conflicts of ``abox`` aside, under the TBox of ``ontology``."""
+    """Find the conflicts that ``abox`` has by itself under the TBox of ``ontology``, and set
+    assertions aside that break them.
+    """
     return _ConflictSearch(
         ontology, decider, tbox_hash(ontology.tbox), progress or (lambda stage, done, total: None)
     ).run(abox)
@@ -213,8 +221,8 @@ def assertions_around(
     refuted: Sequence[tuple[str, ...]],
     undecided: Sequence[tuple[str, ...]],
 ) -> list[owl.Assertion]:
-    """Collect assertions about groups of individuals. For ``refuted`` groups, extend them by
-    neighbours until they are inconsistent. ``add_set``: of A, for look-ups.
+    """Collect the assertions about groups of individuals. For each of the ``refuted`` groups, add
+    those about neighbours until they are inconsistent. ``add_set``: to look assertions up.
     """
     search = _ConflictSearch(ontology, decider, "", lambda stage, done, total: None)
     supports = SupportSets(LabelCalculus(add_set.tbox), add_set)
@@ -242,8 +250,8 @@ def assertions_around(
 
 @dataclass
 class ConflictRepair:
-    """Callback of `index` that sets known conflicts aside. It writes them to ``file``, with the
-    reasons beside it, before the store is written.
+    """Callback of `index`: sets the conflicts of the base aside and writes the assertions to
+    ``file``, with the reasons beside it, before the store is written.
     """
 
     file: Path
@@ -251,7 +259,7 @@ class ConflictRepair:
     known_conflicts: KnownConflicts | None = None
 
     def with_progress_of(self, settings: Mapping[str, Any]) -> ConflictRepair:
-        """Take over the progress callback of ``settings``. Returns itself."""
+        """Take the progress callback from ``settings``. Returns itself."""
         self.progress = settings.get("progress")
         return self
 
@@ -267,7 +275,7 @@ class ConflictRepair:
 
 @dataclass
 class _ConflictSearch:
-    """Search for the conflicts of a base, in three steps."""
+    """Search for the conflicts that a base has by itself, in three steps."""
 
     ontology: Reading
     decider: Decider
@@ -279,7 +287,9 @@ class _ConflictSearch:
 
     @cached_property
     def empty_base(self) -> KnowledgeBase:
-        """Knowledge base with the TBox and no assertion."""
+        """Knowledge base with the TBox and without assertions, of which others are checked as
+        batches.
+        """
         found: KnowledgeBase = import_engine("local").build(self.ontology.tbox, ABox())
         return found
 
@@ -308,8 +318,8 @@ class _ConflictSearch:
     # --- step 1 -----------------------------------------------------------------------------------
 
     def _remove_impossible(self, abox: ABox) -> tuple[ABox, list[QuarantinedAssertion]]:
-        """Step 1: remove assertions of unsatisfiable classes and properties. Returns the remaining
-        and the removed ones.
+        """Step 1: remove assertions on unsatisfiable classes and properties. Returns the remaining
+        ABox, and ledger rows of the removed assertions.
         """
         asked: dict[str, tuple[str, str, owl.Assertion]] = {}
         for family in FAMILIES:
@@ -379,8 +389,8 @@ class _ConflictSearch:
     # --- step 3 -----------------------------------------------------------------------------------
 
     def _remove_undecided(self, abox: ABox) -> tuple[ABox, list[QuarantinedAssertion]]:
-        """Step 3: remove data values that leave modules undetermined. Returns the remaining and the
-        removed assertions.
+        """Step 3: remove data values that leave modules undetermined. Returns the remaining ABox,
+        and ledger rows of the removed assertions.
         """
         self.progress("looking for undecided values", 0, 0)
         add_set = self.empty_base.add_set(abox, ABox())
@@ -398,8 +408,8 @@ class _ConflictSearch:
     def _assertions_about(
         self, add_set: AddSet, groups: Sequence[tuple[str, ...]]
     ) -> list[list[owl.Assertion]]:
-        """Assertions about the individuals of each group, sorted; empty for a group with more than
-        `MOST_ASSERTIONS`.
+        """Look up the assertions about each group of individuals, sorted; empty for a group with
+        more than `MOST_ASSERTIONS`.
         """
         about = add_set.all_assertions_about(
             sorted({individual for group in groups for individual in group})
@@ -413,9 +423,9 @@ class _ConflictSearch:
     def _explain_by_templates(
         self, parts: Sequence[list[owl.Assertion]]
     ) -> dict[frozenset[owl.Assertion], Conflict]:
-        """Find minimal conflicts of inconsistent ``parts``, at least one each. Parts that equal an
-        explained one up to individuals and literals are not explained again, but confirmed by
-        one question.
+        """Find minimal conflicts of the inconsistent assertion sets ``parts``, at least one each. A
+        set that equals an explained one up to individuals and literals is only confirmed, by one
+        question.
         """
         found: dict[frozenset[owl.Assertion], Conflict] = {}
         guesses: list[tuple[int, Conflict]] = []
@@ -447,7 +457,9 @@ class _ConflictSearch:
         return found
 
     def _are_minimal(self, parts: Sequence[list[owl.Assertion]]) -> list[bool]:
-        """Whether each of ``parts`` contradicts T but not without any single assertion."""
+        """Decide for each assertion set whether it contradicts the TBox, and no longer does without
+        any one assertion.
+        """
         fewer = [
             (i, part[:k] + part[k + 1 :]) for i, part in enumerate(parts) for k in range(len(part))
         ]
@@ -456,7 +468,7 @@ class _ConflictSearch:
         return [holds and i not in too_many for i, holds in enumerate(answers[: len(parts)])]
 
     def _explain(self, assertions: Sequence[owl.Assertion]) -> list[Conflict]:
-        """All minimal conflicts among ``assertions``."""
+        """Find all minimal conflicts among ``assertions``."""
 
         def check(part: ABox) -> tuple[AddSet, list[tuple[str, ...]]]:
             add_set = self.empty_base.add_set(part, ABox())
@@ -468,8 +480,8 @@ class _ConflictSearch:
         return explainer.run(whole, add_set, groups) if groups else []
 
     def _are_refuted(self, parts: Sequence[Sequence[owl.Assertion]]) -> list[bool]:
-        """Whether each of ``parts`` contradicts T; asked in one question, with separate
-        individuals.
+        """Decide for each assertion set whether it contradicts the TBox; all in one check, with
+        renamed individuals.
         """
         named = [
             rename_individuals(a, lambda name, i=i: f"{_COPY_PREFIX}{i}:{name}")  # type: ignore[misc]
@@ -483,7 +495,7 @@ class _ConflictSearch:
         return [i in numbers for i in range(len(parts))]
 
     def _refuted_groups(self, add_set: AddSet) -> list[tuple[str, ...]]:
-        """Individuals of each inconsistent element and module."""
+        """Individuals of each element and module of ``add_set`` that is inconsistent."""
         modules = self._modules(add_set, Verdict.INCONSISTENT)
         return [
             *add_set.contradictory,
@@ -491,7 +503,7 @@ class _ConflictSearch:
         ]
 
     def _modules(self, add_set: AddSet, verdict: Verdict) -> list[NamedModule]:
-        """Modules with the reasoner's ``verdict``."""
+        """Modules of ``add_set`` about which the reasoner answers ``verdict``."""
         answers = ask_distinct(
             add_set.modules, lambda distinct: self.decider.decide(add_set.tbox, distinct, None)
         )
@@ -503,7 +515,9 @@ class _ConflictSearch:
     def _ledger_rows(
         self, chosen: Iterable[owl.Assertion], raw: Sequence[Conflict]
     ) -> Iterator[QuarantinedAssertion]:
-        """Ledger rows of the chosen assertions."""
+        """Make ledger rows of the assertions ``chosen`` to be set aside, by the conflicts ``raw``
+        that they break.
+        """
         alone = {c.insertion_values[0] for c in raw if len(c.insertion_values) == 1}
         for assertion in chosen:
             yield QuarantinedAssertion(
@@ -512,8 +526,8 @@ class _ConflictSearch:
 
 
 def _weakest_assertion(family: str, iri: str, individual: str) -> owl.Assertion:
-    """Assertion that every assertion on a class or property entails; refuted only if the name is
-    unsatisfiable.
+    """Assertion about ``individual`` that follows from every assertion on this class or property,
+    so that it is refuted only if the name is unsatisfiable.
     """
     if family == "class":
         return owl.ClassAssertion(owl.Class(iri), individual)
@@ -527,7 +541,7 @@ def _weakest_assertion(family: str, iri: str, individual: str) -> owl.Assertion:
 
 
 def _assertion_sort(assertion: owl.Assertion) -> str:
-    """Sort of an assertion: class, role or data."""
+    """Kind of an assertion: class, role or data."""
     if isinstance(assertion, owl.ClassAssertion):
         return "class"
     return "role" if isinstance(assertion, owl.ObjectPropertyAssertion) else "data"
@@ -546,7 +560,9 @@ def _asserted_iri(assertion: owl.Assertion) -> str:
 
 
 def _add_patterns(known: KnownConflicts) -> Iterator[QuarantinedAssertion]:
-    """The rows of the ledger, each with the pattern of the first conflict that it takes part in."""
+    """Complete the ledger rows of ``known`` by the pattern of the first conflict that each takes
+    part in.
+    """
     pattern = {}
     for found in reversed(known.groups):
         for i in found.conflicts:

@@ -1,4 +1,5 @@
-"""File of known leftovers (``--known``): read it, and draft one from current leftovers.
+"""File of known leftovers (``--known``): statements that are not understood and may be ignored.
+Read it, and draft one from present leftovers.
 
 >>> entry = {"kind": "undeclared", "term": "urn:t#purs", "owner": "ann", "expires": "2030-01-31"}
 >>> [str(entry) for entry in parse_waivers({"known": [entry]}, date(2030, 1, 1)).entries]
@@ -34,7 +35,7 @@ from shiq.files import json_text, write_atomically
 
 @dataclass(frozen=True, slots=True)
 class LeftoverWaiver:
-    """A waiver for the leftovers of one ``kind`` about one term, or about the terms of a pattern.
+    """Waiver of the leftovers of one ``kind`` about one term, or about terms that match a pattern.
 
     owner: the person responsible.
     expires: the last day on which it holds.
@@ -54,7 +55,7 @@ class LeftoverWaiver:
 
 @dataclass(frozen=True)
 class LeftoverWaivers:
-    """A set of waivers, evaluated as of ``today``."""
+    """Set of waivers for leftovers, evaluated as of ``today``."""
 
     entries: tuple[LeftoverWaiver, ...] = ()
     today: date = field(default_factory=date.today)
@@ -79,7 +80,7 @@ class LeftoverWaivers:
         )
 
     def _waivers_of(self, leftover: Leftover) -> Iterator[LeftoverWaiver]:
-        """Iterate over the waivers that cover a leftover."""
+        """Iterate over the waivers that cover a leftover, expired ones included."""
         yield from self._by_term.get((leftover.kind, leftover.term), ())
         shown = leftover.term or ("" if leftover.message.endswith(LIKE_OTHERS) else leftover.text)
         for entry in self._by_pattern.get(leftover.kind, ()):
@@ -88,7 +89,7 @@ class LeftoverWaivers:
 
     @cached_property
     def _by_term(self) -> dict[tuple[str, str], list[LeftoverWaiver]]:
-        """Waivers by kind and term."""
+        """Waivers for single terms, by kind and term."""
         found: dict[tuple[str, str], list[LeftoverWaiver]] = {}
         for entry in self.entries:
             if entry.term:
@@ -97,7 +98,7 @@ class LeftoverWaivers:
 
     @cached_property
     def _by_pattern(self) -> dict[str, list[LeftoverWaiver]]:
-        """Waivers by kind that cover terms of a pattern."""
+        """Waivers for patterns of terms, by kind."""
         found: dict[str, list[LeftoverWaiver]] = {}
         for entry in self.entries:
             if entry.pattern:
@@ -140,7 +141,7 @@ def _parse_toml(file: Path, data: bytes) -> Any:
 
 
 def parse_day(place: str, value: object) -> date:
-    """Parse a day in a file. Raises: UsageError."""
+    """Parse the date ``value`` at a ``place`` of the file. Raises: UsageError."""
     try:
         return (
             value
@@ -154,7 +155,9 @@ def parse_day(place: str, value: object) -> date:
 
 
 def refuse_unknown(place: str, names: Iterable[object], known: Collection[str]) -> None:
-    """Refuse the first name that is not ``known``, and suggest the nearest. Raises: UsageError."""
+    """Refuse the first of ``names`` that is not ``known``, and suggest the nearest. Raises:
+    UsageError.
+    """
     for name in names:
         if name not in known:
             near = difflib.get_close_matches(str(name), list(known), 1, 0)[0]
@@ -229,8 +232,8 @@ def draft_waivers(
     allowed: Collection[str],
     fail_on: Collection[str],
 ) -> tuple[LeftoverWaiver, ...]:
-    """Draft entries: those of ``before``, and one by ``owner`` for each kind and term of blocking
-    ``leftovers``.
+    """Draft the entries of a file: the waivers of ``before``, and one by ``owner`` for each kind
+    and term of the blocking ``leftovers``.
     """
     ends = before.today + _DRAFT_TERM
     new = dict.fromkeys(
@@ -243,7 +246,7 @@ def draft_waivers(
 
 
 def write_waivers(file: Path, entries: Iterable[LeftoverWaiver]) -> None:
-    """Write the entries as TOML, or as JSON by the file's name. Raises: InputError."""
+    """Write waivers as TOML, or as JSON by the file's suffix. Raises: InputError."""
     tables = [
         {
             name: str(value)
@@ -266,5 +269,5 @@ def write_waivers(file: Path, entries: Iterable[LeftoverWaiver]) -> None:
 
 
 def _toml_string(text: str) -> str:
-    """Quote a TOML string."""
+    """Quote a text as a TOML string."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")

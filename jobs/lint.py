@@ -41,7 +41,7 @@ BUCKETS = {
 
 @dataclass(frozen=True, slots=True)
 class Lint:
-    """Result of ``shiq lint``.
+    """Result of ``shiq lint``: how every triple was understood, and what was not.
 
     ledger: triples by bucket, each in exactly one; for functional syntax, axioms.
     axioms, assertions: numbers of distinct ones.
@@ -59,7 +59,7 @@ class Lint:
 
     @property
     def in_the_way(self) -> list[Leftover]:
-        """Leftovers that would block the verdict `consistent`, whatever HermiT answers."""
+        """Leftovers that would block the verdict `consistent`, whatever another reasoner answers."""
         is_settled = not self.obstacle and OUTSIDE_KIND not in self.fail_on
         settled = set(map(id, self.asked)) if is_settled else set()
         return [
@@ -70,7 +70,7 @@ class Lint:
 
     @property
     def blocking(self) -> list[str]:
-        """Kinds of the blocking leftovers."""
+        """Kinds of the leftovers that would block the verdict `consistent`."""
         return sorted({x.kind for x in self.in_the_way})
 
     @property
@@ -185,7 +185,9 @@ def lint(
 
 
 def lint_text(found: Lint) -> list[str]:
-    """Ledger as text: a line for each bucket, largest first, leftovers last."""
+    """Lines that count the triples by how they were understood, largest count first, leftovers
+    last.
+    """
     width = len(f"{found.total:,}")
     lines = [
         f"{found.total:>{width},} triples read: {found.axioms:,} axioms, {found.assertions:,} assertions"
@@ -211,7 +213,7 @@ def lint_text(found: Lint) -> list[str]:
 
 
 def asked_text(found: Lint) -> list[str]:
-    """Text about leftovers that a check would ask HermiT about."""
+    """Lines about leftovers that a check would not ignore but ask HermiT about."""
     if not found.asked:
         return []
     about = f"{sum(len(x.values) for x in found.asked):,} outside SHIQ(D)"

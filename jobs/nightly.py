@@ -18,8 +18,8 @@ COMMANDS = ("check", "gate", "index")
 
 
 def shiq_arguments(given: list[str]) -> list[str]:
-    """Give the command line of ``shiq`` that says the same. Raises: SystemExit for a command
-    that is none of `COMMANDS`.
+    """Convert the arguments of this job to a command line of ``shiq`` on Spark. Raises: SystemExit
+    for a command that is none of `COMMANDS`.
     """
     command, *options = given if given and not given[0].startswith("-") else [COMMANDS[0], *given]
     if command not in COMMANDS:
@@ -41,8 +41,8 @@ def main(given: list[str] | None = None) -> None:
 
 
 def _make_importable() -> None:
-    """Make this repository importable when spark-submit runs the file: import names need the parent
-    folder on the path, here and in local executors.
+    """Make the package `shiq` importable when spark-submit runs this file: put the parent folder on
+    the path, here and in local executors.
     """
     here = Path(__file__).resolve().parent
     sys.path[:] = [entry for entry in sys.path if not entry or Path(entry).resolve() != here]

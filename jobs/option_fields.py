@@ -33,7 +33,7 @@ class Heading(Enum):
 
 
 class Takes(Enum):
-    """Kind of an option's value, if the field's default does not determine it."""
+    """Kind of value that an option takes, if the field's default does not determine it."""
 
     TEXT = auto()
     WORDS = auto()
@@ -56,7 +56,7 @@ class Takes(Enum):
 
 @dataclass(frozen=True, slots=True)
 class DeclaredOption:
-    """An option of a command.
+    """Option of a command, as a dataclass field declares it.
 
     help: what it is for, in a sentence or two.
     heading: what it stands under in `--help`.
@@ -78,7 +78,9 @@ class DeclaredOption:
 
 
 def option(default: Any, help: str, *, choices: Sequence[str] = (), **how: Any) -> Any:
-    """Return a field with a default, as an option that `DeclaredOption` describes."""
+    """Declare a dataclass field with a default as an option; `DeclaredOption` describes the
+    arguments.
+    """
     shown = DeclaredOption(help, choices=tuple(choices), **how)
     metadata = {_KEY: shown}
     if isinstance(default, type):
@@ -87,7 +89,7 @@ def option(default: Any, help: str, *, choices: Sequence[str] = (), **how: Any) 
 
 
 def declared_option(owner: type, name: str) -> DeclaredOption:
-    """Return the option of the field ``name``. Raises: KeyError."""
+    """Look up how the field ``name`` is declared as an option. Raises: KeyError."""
     found: DeclaredOption = _field(owner, name).metadata[_KEY]
     return found
 
@@ -98,7 +100,7 @@ def declared_names(owner: type) -> list[str]:
 
 
 def default_value(owner: type, name: str) -> Any:
-    """Return the default of the field ``name``; None where it is made anew for each value."""
+    """Default of the field ``name``; None if a factory makes it anew for each object."""
     value = _field(owner, name).default
     return None if value is MISSING else value
 

@@ -28,8 +28,8 @@ from shiq.remote.place import is_endpoint
 
 
 class OutputKind(Enum):
-    """Kind of an output. ``ROWS``: a file that is extended in place. ``OWN``: a folder for one
-    output only.
+    """Kind of an output. ``ROWS``: a file that is extended in place. ``OWN``: a folder that no
+    other output may share.
     """
 
     FILE = "a file"
@@ -46,8 +46,8 @@ _EXCLUSIVE_KINDS = (OutputKind.OWN, OutputKind.STORE)
 
 @dataclass(frozen=True)
 class InputPlace:
-    """Input that an ``option`` names. ``leads_to``: for a catalog, tests whether it refers to a
-    file.
+    """Input that the user named by ``option``. ``leads_to``: for a catalog, tests whether it refers
+    to a file.
     """
 
     option: str
@@ -57,8 +57,8 @@ class InputPlace:
 
 @dataclass(frozen=True)
 class OutputPlace:
-    """Output that an ``option`` names. ``derived``: its name is made from another output's, whose
-    folder is checked there.
+    """Output that the user named by ``option``. ``is_derived``: its name was made from that of
+    another output, whose folder is checked there.
     """
 
     option: str
@@ -68,7 +68,7 @@ class OutputPlace:
 
     @property
     def text(self) -> str:
-        """Option and name, for messages."""
+        """Option and name of the output, for messages."""
         return f"{self.option} {self.name}"
 
 
@@ -96,7 +96,7 @@ def check_outputs(inputs: Iterable[InputPlace], outputs: Iterable[OutputPlace]) 
 
 
 def rows_kind(name: str) -> OutputKind:
-    """Kind of an output for rows: a folder for a Delta table, else a file."""
+    """Kind of an output of rows: a folder for a Delta table, else a file."""
     return OutputKind.OWN if name.endswith(".delta") else OutputKind.ROWS
 
 
@@ -120,7 +120,9 @@ _TABLE_FILE = re.compile(r"\w+\.`(.+)`")
 
 
 def _locate_input(name: str) -> _Location | None:
-    """Place that an input name refers to; None if it is not a file."""
+    """Find the file or address that an input name stands for; None for other inputs, such as a
+    device.
+    """
     if name.startswith(TABLE):
         # A table of Spark's may be named by its folder.
         named = _TABLE_FILE.fullmatch(name.removeprefix(TABLE))
@@ -135,7 +137,9 @@ def _locate_input(name: str) -> _Location | None:
 
 
 def _locate_output(target: OutputPlace) -> _Location | None:
-    """Place that an output name refers to; None if it is not a file."""
+    """Find the file or address that an output name stands for; None for other outputs, such as
+    stdout.
+    """
     name = target.name
     if name == "-":
         return None
@@ -152,7 +156,7 @@ def _file_path(name: str) -> Path | None:
 
 
 def normalise_address(name: str) -> str:
-    """Normal form of an address.
+    """Normalise the address of a remote file, so that equal files have equal addresses.
 
     One scheme for each kind of place, lower-case host without default port, path without empty
     parts and escapes.
@@ -167,8 +171,8 @@ def normalise_address(name: str) -> str:
 
 
 def _place_identity(where: _Location) -> tuple[object, ...]:
-    """Key that two names of one place share: device and inode. For a missing file: those of its
-    folder, and its name.
+    """Key that two names of one file or address have in common: device and inode. For a missing
+    file: those of its folder, and its name.
     """
     if isinstance(where, str):
         return (where,)
@@ -199,7 +203,7 @@ def _enclosing_folders(path: Path) -> Iterator[Path]:
 
 
 def _lies_in(where: _Location, folder: _Location) -> bool:
-    """Whether ``where`` equals or is inside ``folder``, which need not exist."""
+    """Decide whether the file ``where`` equals or is inside ``folder``, which need not exist."""
     if isinstance(where, Path) and isinstance(folder, Path):
         return _place_identity(folder) in map(_place_identity, _enclosing_folders(where))
     if isinstance(where, str) and isinstance(folder, str):
@@ -210,7 +214,7 @@ def _lies_in(where: _Location, folder: _Location) -> bool:
 def _refuse_input(
     target: OutputPlace, where: _Location, source: InputPlace, other: _Location
 ) -> None:
-    """Refuse an output that would replace or enclose an input. Raises: UsageError."""
+    """Refuse an output that would replace or contain an input. Raises: UsageError."""
     what = ""
     if _place_identity(where) == _place_identity(other):
         what = f"would replace what {source.option} reads"
@@ -227,7 +231,7 @@ def _refuse_input(
 def _refuse_output(
     target: OutputPlace, where: _Location, earlier: OutputPlace, other: _Location
 ) -> None:
-    """Refuse an output at the place of another one. Raises: UsageError."""
+    """Refuse an output to the same file or folder as an ``earlier`` one. Raises: UsageError."""
     if _place_identity(where) == _place_identity(other):
         raise UsageError(
             f"{target.option} and {earlier.option} are both {target.name}",
@@ -283,7 +287,9 @@ def _refuse_unwritable(target: OutputPlace, path: Path) -> None:
 
 
 def _refuse_folder(target: OutputPlace, folder: Path) -> None:
-    """Refuse a ``folder`` that is missing or not writable, tried with an unnamed file."""
+    """Refuse a ``folder`` that is missing or not writable; writing is tried with an unnamed file.
+    Raises: UsageError.
+    """
     if not folder.is_dir():
         raise UsageError(
             f"{target.text}: there is no folder {folder}",
@@ -298,5 +304,5 @@ def _refuse_folder(target: OutputPlace, folder: Path) -> None:
 
 
 def _other_place_hint(target: OutputPlace) -> str:
-    """Hint to name another place."""
+    """Remedy for a refused output: name another file or folder."""
     return f"Name another place for {target.option}."

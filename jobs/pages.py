@@ -47,7 +47,9 @@ _JOINTS = re.compile(r"(?<=\w[/.#_:-])(?=\w)")
 
 @cache
 def environment() -> Environment:
-    """Return the templates' environment: escaping always on, unknown names are errors."""
+    """Return the Jinja environment of the page templates: escaping is always on, and unknown names
+    are errors.
+    """
     # Loaded where a page is written: most commands write none.
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -70,7 +72,7 @@ def environment() -> Environment:
 
 
 def render(template: str, **values: Any) -> str:
-    """Render the page ``template``, a path below `templates/`, with ``values``."""
+    """Render the HTML page ``template``, a path below `templates/`, with ``values``."""
     return environment().get_template(template).render(values)
 
 
@@ -83,7 +85,7 @@ def cut_text(text: str, most: int = CHARACTERS) -> str:
 
 
 def split_at_joints(name: str) -> list[str]:
-    """Split ``name`` where a line may be broken.
+    """Split ``name`` where a line may be broken, after separators.
 
     >>> split_at_joints("urn:zoo#big_cat")
     ['urn:', 'zoo#', 'big_', 'cat']
@@ -92,5 +94,5 @@ def split_at_joints(name: str) -> list[str]:
 
 
 def _finalize(value: object) -> object:
-    """Make a printed value visible; what a template itself has made is left as it is."""
+    """Escape the invisible characters of a value that a template prints; markup stays as it is."""
     return value if hasattr(value, "__html__") else escape_invisible(str(value))

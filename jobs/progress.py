@@ -18,7 +18,7 @@ TICK_SECONDS = 1.0
 
 
 class ProgressLine:
-    """Progress callback (stage, done, total). ``level``: 0 quiet, 1 normal, 2 verbose."""
+    """Progress display, called with (stage, done, total). ``level``: 0 quiet, 1 normal, 2 verbose."""
 
     def __init__(
         self, level: int = 1, stream: TextIO | None = None, silent: float | None = None
@@ -67,7 +67,7 @@ class ProgressLine:
         self.clear()
 
     def _add_up(self, stage: str, done: int, total: int) -> tuple[int, int]:
-        """Sum up the work of ``stage``: done, and total."""
+        """Sum up the progress of ``stage``, which may begin several times. Returns (done, total)."""
         before, last, of = self._amounts.get(stage, (0, 0, 0))
         if done < last:
             before += of or last
@@ -75,7 +75,7 @@ class ProgressLine:
         return before + done, before + total if total else 0
 
     def _keep_moving(self) -> None:
-        """Redraw the line while no progress is reported."""
+        """Thread: redraw the progress line while no progress is reported."""
         while not self._closed.wait(self._silent / 4):
             with self._lock:
                 now = time.monotonic()
@@ -87,7 +87,7 @@ class ProgressLine:
                     self._draw(now)
 
     def _draw(self, now: float) -> None:
-        """Write the line, or a new one if the output is no terminal."""
+        """Redraw the progress line; if the output is no terminal, print a new line."""
         self._shown = now
         before, done, total = self._amounts.get(self._stage, (0, 0, 0))
         done, total = before + done, before + total if total else 0
@@ -101,7 +101,7 @@ class ProgressLine:
         self._stream.flush()
 
     def _bar(self, done: int, total: int) -> str:
-        """Progress bar and amounts."""
+        """Text of a progress bar with amounts."""
         if not total:
             return f"{done:>12,}" if done else " " * 12
         filled = round(20 * min(done, total) / total)
@@ -109,6 +109,6 @@ class ProgressLine:
 
 
 def _amount(done: int, total: int) -> str:
-    """Amount that is done, with the share of the total."""
+    """Text of the amount done, with its share of the total."""
     share = f" ({100 * min(done, total) // total} %)" if total else ""
     return f" {done:,}/{total:,}{share}" if total else f" {done:,}" if done else ""

@@ -1,5 +1,5 @@
-"""The reduced ontology of a check: A_add with the simplified TBox, as a file for a reasoner of
-one's own (THEORY, "The procedure").
+"""The reduced ontology of a check: A_add with the simplified TBox, as a file for another reasoner
+(THEORY, "The procedure").
 
 It is what modules were decided with, so it is consistent if and only if A ∪ A⁺ is, where (T, A)
 is; elements that contradict by themselves are instances of owl:Nothing. Every name that is not
@@ -54,17 +54,21 @@ Part: TypeAlias = tuple[Sequence[owl.Assertion], Sequence[str]]
 
 @runtime_checkable
 class DistributedAddSet(Protocol):
-    """Add set whose assertions executors write."""
+    """Add set on Spark, whose executors write the assertions."""
 
     tbox: ClausalTBox
 
     def reduced_sample(self) -> Sequence[owl.Assertion]:
-        """Assertions in which every property and datatype of the reduced ontology occurs."""
+        """Sample of assertions in which every property and datatype of the reduced ontology occurs,
+        to declare them.
+        """
 
     def reduced_lines(
         self, write: Callable[[Sequence[owl.Assertion], Sequence[str]], list[str]]
     ) -> Any:
-        """DataFrame with the column ``line``: what ``write`` makes of each assertion."""
+        """DataFrame with the column ``line``: the lines that ``write`` makes of the assertions of
+        the reduced ontology.
+        """
 
     def running(self) -> AbstractContextManager[None]:
         """Context manager: Spark settings for its jobs."""
@@ -72,7 +76,10 @@ class DistributedAddSet(Protocol):
 
 @dataclass(frozen=True)
 class ReducedWriter:
-    """Writer of axioms and assertions in functional syntax, or in N-Triples."""
+    """Formatter of axioms and assertions in functional syntax, or in N-Triples.
+
+    puns: IRIs of data properties that name another kind of term too.
+    """
 
     tbox: ClausalTBox
     puns: frozenset[str]
@@ -81,7 +88,9 @@ class ReducedWriter:
     def head(
         self, note: str, axioms: Sequence[owl.Axiom], terms: Iterable[tuple[str, str]]
     ) -> Iterator[str]:
-        """Lines before the assertions."""
+        """Lines before the assertions: the ontology with a note, declarations of ``terms``, and
+        ``axioms``.
+        """
         declared = sorted((kind, self._written_name(kind, iri)) for kind, iri in terms)
         comment = owl.DataPropertyAssertion(
             owl.DataProperty(owl.RDFS + "comment"), ONTOLOGY_IRI, owl.Literal(note)
@@ -101,8 +110,8 @@ class ReducedWriter:
             yield from self._write_value(axiom, axiom_lines)
 
     def lines(self, assertions: Sequence[owl.Assertion], individuals: Sequence[str]) -> list[str]:
-        """The lines of ``assertions``, and of the declarations of ``individuals``. Blank nodes
-        have names: OWL 2 DL says less of them.
+        """Format ``assertions`` and the declarations of ``individuals`` as lines. Blank nodes get
+        IRIs, since OWL 2 DL restricts blank nodes.
         """
         declaration = declaration_text if self.is_functional else declaration_line
         found = [
@@ -120,7 +129,7 @@ class ReducedWriter:
         return DataTheory(self.tbox.definitions, self.tbox.roles)
 
     def _write_value(self, value: V, triples: Callable[[V], tuple[str, ...]]) -> list[str]:
-        """Lines of an axiom or assertion in the wanted syntax."""
+        """Format an axiom or assertion as lines, in the syntax of the file."""
         if not self.is_functional:
             return list(map(rename_own_names, triples(value)))
         text = axiom_text(value)
@@ -132,7 +141,9 @@ class ReducedWriter:
         )
 
     def _rename_puns(self, value: V) -> V:
-        """Rename data properties that share their IRI with another kind of term."""
+        """Rename the data properties in an axiom or assertion that share their IRI with another
+        kind of term.
+        """
         if not self.puns:
             return value
 
@@ -143,20 +154,20 @@ class ReducedWriter:
         return rewrite_parts(value, change)
 
     def _written_name(self, kind: str, iri: str) -> str:
-        """Name under which a term is written."""
+        """IRI under which a term is written: a new one for a data property that shares its IRI."""
         return f"{_OWN_NAMESPACE}data:{iri}" if kind == "DataProperty" and iri in self.puns else iri
 
 
 def rename_own_names(text: str) -> str:
-    """Replace our own names in ``text`` by those of a reduced ontology, before the first quotation
-    mark.
+    """Replace the IRIs that the simplification introduced by those of a reduced ontology, before
+    the first quotation mark.
     """
     names, quote, rest = text.partition('"')
     return names.replace(f"<{_OWN_NAMESPACE}", f"<{FRESH_PREFIX}") + quote + rest
 
 
 def _rename_part(part: object) -> object | None:
-    """Rename one of our own terms; None for others."""
+    """Rename a term or subject that the simplification introduced; None for others."""
     if isinstance(
         part, owl.Class | owl.ObjectProperty | owl.DataProperty | owl.Datatype
     ) and part.iri.startswith(_OWN_NAMESPACE):
@@ -175,7 +186,9 @@ def _rename_part(part: object) -> object | None:
 
 
 def _assertions(add_set: AddSet) -> Iterator[Part]:
-    """Assertions of A_add, in parts."""
+    """Iterate over the assertions of A_add, module by module, each with the individuals that occur
+    for the first time.
+    """
     for members in add_set.contradictory:
         yield [owl.ClassAssertion(owl.NOTHING, members[0]), *_same_individuals(members)], members
     for named in add_set.modules:
@@ -189,12 +202,14 @@ def _assertions(add_set: AddSet) -> Iterator[Part]:
 
 
 def _same_individuals(members: Sequence[str]) -> Iterator[owl.Assertion]:
-    """Equalities of the individuals of an element."""
+    """Equalities between the individuals of an element (a class of individuals known to be equal)."""
     return (owl.SameIndividual(members[0], other) for other in members[1:])
 
 
 def _sample_assertions(add_set: AddSet) -> Iterator[owl.Assertion]:
-    """Assertions in which every property and datatype occurs."""
+    """Sample of the assertions of A_add in which every property and datatype occurs, to declare
+    them.
+    """
     for module in NamedModules.from_modules(add_set.modules).distinct:
         if module.edges or module.negative_edges or module.data or module.negative_data:
             yield from module_assertions(
@@ -231,13 +246,13 @@ def find_gaps(result: Result) -> list[str]:
 
 @runtime_checkable
 class _HasAddSet(Protocol):
-    """Result whose add set can be written."""
+    """Protocol: answer with an add set that can be written."""
 
     add_set: AddSet | DistributedAddSet
 
 
 def _gap_note(gaps: Sequence[str]) -> str:
-    """Note on what the reduced ontology lacks."""
+    """Note for the head of the file: what the reduced ontology lacks, or that it is complete."""
     if gaps:
         return f"NOT THE WHOLE QUESTION of a check by shiq: {' '.join('; '.join(gaps).split())}"
     return "Reduced ontology of a check by shiq: as the base by itself is consistent, this is if and only if base and batch are."
@@ -247,7 +262,9 @@ def _gap_note(gaps: Sequence[str]) -> str:
 
 
 def format_ending(name: str) -> str:
-    """The ending that says how a reduced ontology is written. Raises: UsageError."""
+    """Suffix of a reduced ontology's file, which determines its format. Raises: UsageError for
+    another one.
+    """
     ending = Path(name).suffix
     if ending not in ENDINGS:
         raise UsageError(
@@ -258,15 +275,15 @@ def format_ending(name: str) -> str:
 
 
 def output_kind(name: str, engine: str) -> OutputKind:
-    """Kind of the output ``name``: tables of executors are folders, all else files."""
+    """Kind of the output ``name``: a folder for a table that executors write, else a file."""
     ending = Path(name).suffix
     is_folder = ending == ".delta" or (ENDINGS.get(ending, False) and engine == "graphframes")
     return OutputKind.OWN if is_folder else OutputKind.FILE
 
 
 def refuse_place(name: str, engine: str) -> None:
-    """Refuse a name under which nothing can be written, or where a table is, which is not
-    replaced. Raises: UsageError.
+    """Refuse the name of a reduced ontology if its format is unknown, or if a table is there
+    already. Raises: UsageError.
     """
     format_ending(name)
     if output_kind(name, engine) is OutputKind.OWN and Path(name).exists():
@@ -276,8 +293,8 @@ def refuse_place(name: str, engine: str) -> None:
 
 
 def write_reduced(result: Result, target: Path) -> list[str]:
-    """Write the reduced ontology of ``result`` to ``target``, in the form that its name says;
-    why it is not the whole question.
+    """Write the reduced ontology of ``result`` to ``target``, in the format of its suffix. Returns
+    the reasons why it is not the whole question.
 
     A file is replaced in one step. Raises: UsageError, OperationalError.
     """
@@ -313,14 +330,14 @@ def write_reduced(result: Result, target: Path) -> list[str]:
 
 
 def _declared_terms(tbox: ClausalTBox, values: Iterable[object]) -> set[tuple[str, str]]:
-    """Terms to declare, except named individuals."""
+    """Collect the terms that need a declaration, except individuals."""
     atoms = map(owl.Class, (atom for atom in tbox.atoms if isinstance(atom, str)))
     found = {declared_term(part) for value in chain(values, atoms) for part in parts(value)}
     return {term for term in found if term is not None and term[0] != "NamedIndividual"}
 
 
 def _write_local(target: Path, ending: str, lines: Iterator[str]) -> None:
-    """Write the lines to a file on this machine."""
+    """Write lines, or the triples of a table, to a file on this machine."""
     if not ENDINGS[ending]:
         with open_replacement(target) as file:
             for line in chain(lines, [")"] if ending == ".ofn" else []):
@@ -353,14 +370,16 @@ def _write_local(target: Path, ending: str, lines: Iterator[str]) -> None:
 
 
 def _term_batches(lines: Iterator[str]) -> Iterator[list[list[str]]]:
-    """Split ``lines`` into terms, in batches."""
+    """Split N-Triples ``lines`` into rows of terms, in batches."""
     texts = (line.encode("utf-8", "backslashreplace").decode().removesuffix(" .") for line in lines)
     while rows := [text.split(" ", 2) for text in islice(texts, _ROWS)]:
         yield rows
 
 
 def _write_distributed(target: Path, ending: str, head: Iterator[str], lines: Any) -> None:
-    """Write a table by executors; a text as what they make comes in, partition by partition."""
+    """Write a table by Spark's executors; a text file here, from the lines that executors make,
+    partition by partition.
+    """
     if not ENDINGS[ending]:
         _write_local(target, ending, chain(head, (row.line for row in lines.toLocalIterator())))
         return

@@ -53,7 +53,7 @@ Or with any OWL 2 DL reasoner:            unzip THIS.zip, and ask whether {file}
 
 @dataclass(frozen=True)
 class Reproducer:
-    """Module packed for reproduction.
+    """One module of a check, packed so that others can decide it again.
 
     text: the ontology. answers: verdict and reason by reasoner. versions, options: of the run.
     """
@@ -65,7 +65,7 @@ class Reproducer:
 
     @property
     def name(self) -> str:
-        """File name, the same for the same module and TBox."""
+        """File name of the reproducer, equal for equal module and TBox."""
         return f"shiq-repro-{hashlib.sha256(self.text.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}.zip"
 
 
@@ -75,7 +75,7 @@ def pack_module(
     answers: Mapping[str, Answer],
     options: Mapping[str, Any] | None = None,
 ) -> Reproducer:
-    """Pack a module over ``tbox`` and the answers about it."""
+    """Pack a module over ``tbox`` with the answers of reasoners about it."""
     names = numbered_names(module, _INDIVIDUAL)
     text = ontology_text(clause_axioms(tbox), module_assertions(tbox, module, names)).replace(
         PREFIX, _RENAMED_NAMESPACE
@@ -85,12 +85,12 @@ def pack_module(
 
 
 def pack_disagreement(found: Disagreement, options: Mapping[str, Any] | None = None) -> Reproducer:
-    """Pack a disagreement of an audit."""
+    """Pack a module about which two reasoners disagreed in an audit."""
     return pack_module(found.tbox, found.module, dict(zip(found.reasoners, found.answers)), options)
 
 
 def versions() -> dict[str, str]:
-    """Versions of everything that takes part in an answer."""
+    """Versions of the packages and programs that take part in an answer."""
     found = {
         "shiq": shiq.__version__,
         "python": platform.python_version(),
@@ -108,7 +108,7 @@ def versions() -> dict[str, str]:
 
 
 def write_reproducer(packed: Reproducer, target: Path) -> Path:
-    """Write the zip in one step. Raises: OperationalError."""
+    """Write a reproducer as a zip file in one step. Raises: OperationalError."""
     document = {
         "schema_version": SCHEMA_VERSION,
         "answers": {
@@ -137,7 +137,7 @@ def write_reproducer(packed: Reproducer, target: Path) -> Path:
 
 
 def read_reproducer(source: Path) -> Reproducer:
-    """Read a zip of `write_reproducer`. Raises: InputError."""
+    """Read a reproducer from its zip file. Raises: InputError."""
     try:
         with zipfile.ZipFile(source) as archive:
             text, document = (_read_member(archive, name, source) for name in (ONTOLOGY, ANSWERS))
@@ -164,7 +164,7 @@ def read_reproducer(source: Path) -> Reproducer:
 
 
 def _read_member(archive: zipfile.ZipFile, name: str, source: Path) -> str:
-    """Read one file of the zip. Raises: InputError."""
+    """Read one text file of a reproducer's zip file. Raises: InputError."""
     if archive.getinfo(name).file_size > MOST_BYTES:
         raise InputError(
             f"{source}: {name} is larger than {MOST_BYTES:,} bytes", "A reproducer is one module."
@@ -179,7 +179,9 @@ def _read_member(archive: zipfile.ZipFile, name: str, source: Path) -> str:
 def replay(
     packed: Reproducer, *, heap: str = "1g", timeout: float | None = None
 ) -> dict[str, Answer]:
-    """Decide the packed module again: by `own` from text to clauses, and by HermiT."""
+    """Decide the packed module again, by the own reasoner and by HermiT. Returns their answers by
+    name.
+    """
     with tempfile.TemporaryDirectory(prefix="shiq-repro-") as folder:
         path = Path(folder) / ONTOLOGY
         path.write_text(packed.text, encoding="utf-8", errors="surrogatepass")

@@ -1,5 +1,5 @@
-"""Other spellings of a triple: near names, datatypes and values that a range names, IRIs written as
-literals.
+"""Suggest other spellings of a triple: similar names, datatypes and values that a range allows, and
+IRIs written as literals.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ Triple = tuple[str, str, str]
 
 
 class SpellingSuggestions:
-    """Search for other spellings of a triple: near names, values that a range names, IRIs written
-    as literals.
+    """Source of other spellings for a triple that was set aside: similar names, values that a range
+    allows, IRIs written as literals.
     """
 
     def __init__(self, signature: owl.Signature, tbox: ClausalTBox) -> None:
@@ -43,7 +43,7 @@ class SpellingSuggestions:
 
     @cached_property
     def _tested_ranges(self) -> Mapping[str, Sequence[owl.DataRange]]:
-        """Data ranges by property."""
+        """Data ranges that the clauses test, by data property."""
         return tested_ranges(self._tbox)
 
     @cached_property
@@ -120,7 +120,7 @@ def _parse_literal(value: str) -> ox.Literal | None:
 
 
 def _iri_spellings(value: str) -> Iterator[str]:
-    """Spellings of an IRI that was written as a literal."""
+    """Suggest IRIs for a literal that may have been meant as an IRI."""
     read = _parse_literal(value)
     spelt = _ABSOLUTE.fullmatch(read.value) if read else None
     if spelt:

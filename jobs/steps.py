@@ -1,4 +1,4 @@
-"""Steps that remove what blocks a verdict, most effective first, each with a command."""
+"""Plan steps that remove what blocks a verdict, most effective first, each with a command."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ _SED_SPECIAL = re.compile(r"[.*\[\]^$\\|&]")
 
 @dataclass(frozen=True, slots=True)
 class LintStep:
-    """Step to remove blocking leftovers. ``removes``: how many; ``left``: how many remain after it."""
+    """Recommended step to remove blocking leftovers. ``removes``: how many; ``left``: how many
+    remain after it.
+    """
 
     text: str
     command: str
@@ -43,7 +45,7 @@ class LintStep:
 
 @dataclass
 class _LintCommand:
-    """Command line of ``shiq lint``, extended by each step."""
+    """Command line of ``shiq lint`` to repeat after a step; steps add options and files to it."""
 
     ontology: list[str]
     options: list[str]
@@ -59,7 +61,7 @@ def plan_steps(
     data: Sequence[str],
     options: Sequence[str],
 ) -> list[LintStep]:
-    """Plan steps after which nothing blocks. ``options``: those of the present call."""
+    """Plan steps after which no leftover blocks a verdict. ``options``: those of the present call."""
     kinds = defaultdict[tuple[int, str], list[Leftover]](list)
     for leftover in in_the_way:
         kinds[_group_key(leftover)].append(leftover)
@@ -78,7 +80,7 @@ def plan_steps(
 
 
 def steps_text(found: Sequence[LintStep]) -> list[str]:
-    """Steps as text."""
+    """Format the steps as lines of text."""
     if not found:
         return []
     total = found[0].removes + found[0].left
@@ -96,7 +98,9 @@ def _count_leftovers(leftovers: Iterable[Leftover]) -> int:
 
 
 def _group_key(leftover: Leftover) -> tuple[int, str]:
-    """Key of leftovers that one step removes together."""
+    """Key of the leftovers that one step removes together: index of the kind of step, and kind of
+    leftover.
+    """
     if leftover.kind == "missing-import" and leftover.term:
         return 0, leftover.kind
     if leftover.kind == "undeclared" and leftover.term and leftover.source:
@@ -105,7 +109,7 @@ def _group_key(leftover: Leftover) -> tuple[int, str]:
 
 
 def _catalog_step(kind: str, leftovers: Sequence[Leftover], call: _LintCommand) -> tuple[str, str]:
-    """Step: give a catalog with the missing imports."""
+    """Make the step that provides missing imports by a catalog: text and command."""
     imports = list(dict.fromkeys(x.term for x in leftovers))
     folders = {
         iri: folder
@@ -131,7 +135,7 @@ def _catalog_step(kind: str, leftovers: Sequence[Leftover], call: _LintCommand) 
 
 
 def _ontology_iris(folder: str) -> Iterator[str]:
-    """IRIs of the ontologies in the files of a folder."""
+    """Read the IRIs of the ontologies in the files of a folder."""
     # Loaded where an import is missing.
     from shiq.inputs.sources import FileSource, source_of
     from shiq.rdf.headers import read_headers
@@ -154,7 +158,7 @@ def _ontology_iris(folder: str) -> Iterator[str]:
 
 
 def _spelling_step(kind: str, leftovers: Sequence[Leftover], call: _LintCommand) -> tuple[str, str]:
-    """Step: replace a misspelt name in the files."""
+    """Make the step that corrects misspelt names in the files: text and command."""
     changes = dict.fromkeys(
         (x.source, x.term, match[1]) for x in leftovers if (match := _SUGGESTED_IRI.search(x.hint))
     )
@@ -169,8 +173,8 @@ def _spelling_step(kind: str, leftovers: Sequence[Leftover], call: _LintCommand)
 
 
 def _sed_command(file: str, wrong: str, right: str) -> str:
-    """Command of sed that replaces ``wrong`` by ``right``: whole IRIs if the file has them, else
-    prefixed names.
+    """Make the sed command that replaces ``wrong`` by ``right`` in a file: whole IRIs if the file
+    has them, else local names.
     """
     with suppress(OSError):
         whole = f"<{wrong}>".encode() in Path(file).read_bytes()
@@ -181,14 +185,14 @@ def _sed_command(file: str, wrong: str, right: str) -> str:
 
 
 def _literal_value(text: str) -> str:
-    """Escape the characters that sed treats specially."""
+    """Escape the characters of a text that sed treats specially."""
     return _SED_SPECIAL.sub(lambda match: "\\" + match[0], text)
 
 
 def _declaration_step(
     kind: str, leftovers: Sequence[Leftover], call: _LintCommand
 ) -> tuple[str, str]:
-    """Step: declare the kind of terms."""
+    """Make the step that declares undeclared terms: text and command."""
     terms = {x.term: _declared_kind(x) for x in leftovers}
     lines = [shlex.quote(f"<{iri}> <{RDF}type> <{OWL}{name}> .") for iri, name in terms.items()]
     call.ontology.append(_NEW_TERMS)
@@ -200,14 +204,14 @@ def _declaration_step(
 
 
 def _declared_kind(leftover: Leftover) -> str:
-    """Kind that a leftover's term would be declared as."""
+    """Kind (class or property) that the term of a leftover would be declared as."""
     if " class <" in leftover.message:
         return "Class"
     return "DatatypeProperty" if _LITERAL.match(leftover.text) else "ObjectProperty"
 
 
 def _allow_step(kind: str, leftovers: Sequence[Leftover], call: _LintCommand) -> tuple[str, str]:
-    """Step: allow a kind of leftovers."""
+    """Make the step that allows a kind of leftovers: text and command."""
     first = leftovers[0]
     place = f"{first.source}:{first.line}" if first.line else first.source or "where it says"
     for at in range(len(call.options) - 2, -1, -1):

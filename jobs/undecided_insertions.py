@@ -16,13 +16,15 @@ from shiq.model.ntriples import assertion_lines
 
 @runtime_checkable
 class HasAddSet(Protocol):
-    """A_add of a result that has its add set in this process."""
+    """Protocol: A_add of a result whose add set is in this process."""
 
     add_set: AddSet
 
 
 def undecided_insertions(result: Result) -> Iterator[list[tuple[tuple[str, ...], str]]]:
-    """List insertions that may have left modules undetermined, as N-Triples lines with the reason."""
+    """Find the insertions that may have left modules undetermined. Yields lists of (N-Triples
+    lines, reason), the likeliest first.
+    """
     if not result.evidence.undecided_modules or not isinstance(result.a_add, HasAddSet):
         return
     add_set = result.a_add.add_set
@@ -45,7 +47,7 @@ def undecided_insertions(result: Result) -> Iterator[list[tuple[tuple[str, ...],
 
 
 def tested_ranges(tbox: ClausalTBox) -> dict[str, list[DataRange]]:
-    """Data ranges that the clauses of ``tbox`` test the values of each data property against."""
+    """Data ranges that the clauses of ``tbox`` compare values with, by data property."""
     ranges: dict[str, list[DataRange]] = {}
     for atom in tbox.atoms:
         if isinstance(atom, DataAtMost):
@@ -57,7 +59,7 @@ def tested_ranges(tbox: ClausalTBox) -> dict[str, list[DataRange]]:
 def open_values(
     tbox: ClausalTBox, assertions: Iterable[Assertion]
 ) -> Sequence[DataPropertyAssertion]:
-    """Data ``assertions`` for which it is undetermined whether the value is in a range of its
+    """Select the data ``assertions`` for which it is open whether the value is in a range of the
     property.
     """
     theory, ranges = DataTheory(tbox.definitions, tbox.roles), tested_ranges(tbox)

@@ -45,7 +45,9 @@ if TYPE_CHECKING:
 
 
 def _reduced_output(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKind]]:
-    """List the output of ``--reduced``."""
+    """List the output of ``--reduced``, a file or a folder, for the check of outputs against
+    inputs.
+    """
     # Loaded where it is asked for.
     from shiq.jobs.reduced_ontology import output_kind
 
@@ -261,8 +263,9 @@ def _table_changes(
     options: dict[str, Any],
     taken: Mapping[str, int],
 ) -> TableChanges | None:
-    """Changes of a table since a version, or since the version in ``taken``; Spark reads the tables
-    that only Spark can read.
+    """Read the changes of ``table`` from version ``first``, or after version ``after``, up to
+    ``last``; by default after the version in ``taken`` (last applied version by table). Spark reads
+    tables that nothing else can read.
 
     Returns None if no version is known. Raises: InputError, UsageError, OperationalError.
     """

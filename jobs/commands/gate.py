@@ -89,8 +89,8 @@ def _parse_quarantine_limit(
 
 
 def _side_output(beside: str = "") -> OutputParameter:
-    """Parameter type for one output side of a gate: a file, or a folder for several batch files.
-    ``beside``: suffix of the companion file.
+    """Parameter type for the output of accepted, quarantined or tolerated lines: a file, or a
+    folder for several batch files. ``beside``: suffix of a second file that is written next to it.
     """
 
     def list_outputs(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKind]]:
@@ -303,8 +303,8 @@ def _batch_sides(
     *,
     has_tables: bool,
 ) -> tuple[Sequence[str | TextInput], Sequence[str | TextInput]]:
-    """Split a batch into insertions and deletions; an update becomes two texts. Raises: UsageError,
-    InputError.
+    """Split a batch into insertions and deletions; a SPARQL update becomes two texts. Raises:
+    UsageError, InputError.
     """
     if not changes:
         return insertions, deletions
@@ -323,7 +323,9 @@ def _batch_sides(
 def _has_tables(
     accepted: str | None, quarantine: str | None, tolerated: Path | None, options: Mapping[str, Any]
 ) -> bool:
-    """Are the gate's outputs tables? Raises: UsageError where they cannot be."""
+    """Decide whether the gate writes tables of rows instead of files of lines. Raises: UsageError
+    for a mixture.
+    """
     tables = [name is not None and is_table_output(name) for name in (accepted, quarantine)]
     if not any(tables):
         return False
@@ -351,7 +353,7 @@ def _gate_rows(
     quarantine: str | None,
     **settings: Any,
 ) -> GateAnswer:
-    """Gate one table and write its rows on this machine."""
+    """Gate a batch that is one table, and write accepted and quarantined rows on this machine."""
     tables = input_sources(list(insertions), options_from_settings(settings))
     sides = open_table_outputs(tables, accepted, quarantine, session.path)
     return run(
@@ -367,7 +369,7 @@ def _gate_rows_on_spark(
     quarantine: str | None,
     **settings: Any,
 ) -> GateAnswer:
-    """Gate one table of Spark; executors write its rows."""
+    """Gate a batch that is one table of Spark; executors write accepted and quarantined rows."""
     from shiq.jobs.gate.frames import gate_tables
 
     return gate_tables(

@@ -66,7 +66,9 @@ def generate() -> None:
 def _rule_stream(
     recipe: type[PhotovoltaicGrid | HeavyJoin | ContentCaching], *names: str
 ) -> Callable[[Callable[..., None]], Callable[..., int]]:
-    """Make a command that writes the program and stream of a ``recipe``: program.lp and stream.log."""
+    """Make a command `shiq generate …` that writes a benchmark of ``recipe`` for stream rules:
+    program.lp and stream.log.
+    """
 
     def decorate(command: Callable[..., None]) -> Callable[..., int]:
         @field_options(recipe, *names, "points", "seed")
@@ -247,7 +249,7 @@ def dublin(out: str, quiet: bool, **recipe: int) -> int:
 
 
 def _generate(make: Callable[[Progress], GenerationReport], quiet: bool, verbose: bool) -> int:
-    """Run a generator with progress, and print its report."""
+    """Run a generator of benchmark data with progress, and print its report."""
     progress = ProgressLine(output_level(quiet, verbose))
     try:
         report = make(partial(progress, "generating"))

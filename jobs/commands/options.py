@@ -45,6 +45,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def _report_files(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKind]]:
     # Loaded where a report is asked for.
+    """List the files that ``--report NAME`` writes, for the check of outputs against inputs."""
     from shiq.jobs.reports.write import FOLDER, read_target
 
     target = read_target(name)
@@ -79,7 +80,7 @@ class NearestChoice(click.Choice[str]):
 
 
 class Seconds(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # of later versions
-    """Time in seconds, ``least`` or more: 300, 90s, 5m, 1h30m."""
+    """Duration in seconds, ``least`` or more: 300, 90s, 5m, 1h30m."""
 
     name = "time"
     _UNITS: ClassVar = {
@@ -128,14 +129,14 @@ class WordList(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # of 
 
 
 class NumberList(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # of later versions
-    """List of whole numbers separated by commas."""
+    """List of integers separated by commas."""
 
     name = "numbers"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[int, ...]:
-        """Split a text at its commas into whole numbers."""
+        """Split a text at its commas into integers."""
         try:
             return tuple(int(word) for word in str(value).split(","))
         except ValueError:
@@ -144,14 +145,14 @@ class NumberList(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # o
 
 
 class Share(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # of later versions
-    """Share of a whole: 0.05, or 5%."""
+    """Fraction: 0.05, or 5%."""
 
     name = "share"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """Convert a share or a percentage to a number between 0 and 1."""
+        """Convert a fraction or a percentage to a number between 0 and 1."""
         text = str(value).strip()
         try:
             share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
@@ -185,8 +186,8 @@ _TYPES: Mapping[Takes, Any] = {
 
 
 def field_option(owner: type, name: str, **changes: Any) -> Callable[[F], F]:
-    """Return the click option of the field ``name`` of a dataclass; ``changes``: what is
-    different for one command, as `click.option` takes it.
+    """Return the Click option of the field ``name`` of a dataclass; ``changes``: arguments of
+    `click.option` that differ for one command.
     """
     shown, default = declared_option(owner, name), default_value(owner, name)
     how: dict[str, Any] = {"help": shown.help, "metavar": shown.metavar, "heading": shown.heading}
@@ -206,11 +207,14 @@ def field_option(owner: type, name: str, **changes: Any) -> Callable[[F], F]:
 
 
 def field_options(owner: type, *names: str) -> Callable[[Any], Any]:
-    """Return the decorator that gives a command the options of several fields, in this order."""
+    """Return a decorator that adds the options of several dataclass fields to a command, in this
+    order.
+    """
     return lambda command: with_options(command, (field_option(owner, name) for name in names))
 
 
 def _click_type(shown: DeclaredOption) -> Any:
+    """Parameter type of Click for a declared option, by its choices, bounds and kind of value."""
     if shown.choices:
         return NearestChoice(shown.choices)
     if shown.minimum is None:
@@ -311,6 +315,7 @@ vocabulary_option = field_option(Options, "vocabulary")
 
 
 def _set_format(context: click.Context, parameter: click.Parameter, name: str | None) -> None:
+    """Callback of ``--format``: remember the syntax of standard input in the context."""
     if name is not None:
         context.meta[FORMAT] = name
 
@@ -469,6 +474,7 @@ snapshot_option = click.option(
 
 
 def _set_jar(context: click.Context, parameter: click.Parameter, jar: str | None) -> None:
+    """Callback of ``--graphframes-jar``: put the path of the jar into the environment."""
     if jar:
         os.environ["SHIQ_GRAPHFRAMES_JAR"] = jar
 

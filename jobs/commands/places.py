@@ -1,8 +1,8 @@
 """Parameters that name files, folders and stores; a command checks its outputs against its inputs
 before it runs.
 
-Every parameter that names a place has the type `Reads` or `Writes`; a command of the class
-`GuardedCommand` compares them before it does anything.
+Every parameter that names a file, folder or store has the type `InputParameter` or
+`OutputParameter`; a command of the class `GuardedCommand` compares them before it does anything.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ FORMAT = f"{__name__}.format"
 
 
 class _PlaceParameter(click.Path):
-    """Parameter type for the name of a place, as text, or as a path if ``path_type`` is `Path`."""
+    """Parameter type for the name of a file, folder, store or address: a text, or a path if
+    ``path_type`` is `Path`.
+    """
 
     names_folder = False
 
@@ -58,15 +60,18 @@ class _PlaceParameter(click.Path):
     def remember(
         self, key: str, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> None:
-        """Remember ``value`` for the command that is called."""
+        """Record ``value`` in the context of the command, for the check of outputs against inputs."""
         if ctx is not None and param is not None and os.fspath(value):
             ctx.meta.setdefault(key, []).append((self, _option_name(param), os.fspath(value)))
 
 
 class InputKind(Enum):
-    """Kind of an input. ``FACTS``: an ontology, base or batch: ``-`` is standard input; a prefix of
-    an object store, or a folder of Hadoop's file system, stands for the files below it. ``STORE``: a
-    store, perhaps to be gone on with.
+    """Kind of an input.
+
+    FILE: a single file or folder.
+    FACTS: an ontology, base or batch. ``-`` is standard input; a prefix of an object store, or a
+    folder of Hadoop's file system, stands for the files below it.
+    STORE: a store, which the command may also extend.
     """
 
     FILE = "a file"
@@ -132,7 +137,10 @@ class GroupedOption(click.Option):
 
 class GuardedCommand(click.Command):
     """Command that refuses, before it runs, outputs that would replace an input, another output or
-    a store. Reads standard input and remote files as of one moment.
+    a store.
+
+    Standard input is copied to a file, and the versions of remote files are fixed, before the
+    command reads them.
     """
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -190,8 +198,8 @@ class GuardedCommand(click.Command):
             return super().invoke(ctx)
 
     def _expand_prefixes(self, ctx: click.Context, stack: ExitStack) -> None:
-        """Replace prefixes of object stores by the files below them, each with its current version;
-        an endpoint is asked once.
+        """Replace prefixes of object stores by the files below them, each fixed to its current
+        version; a SPARQL endpoint is queried once.
         """
         from shiq.jobs.checking.inputs import expand_folders
         from shiq.remote.inputs import pin_inputs
@@ -218,7 +226,7 @@ class GuardedCommand(click.Command):
 
 
 def _input_place(kind: InputParameter, option: str, name: str) -> InputPlace:
-    """Input place of a parameter's value."""
+    """Describe the value of an input parameter for the check of outputs."""
     return InputPlace(option, name, kind.leads_to and kind.leads_to(name))
 
 
@@ -230,7 +238,7 @@ def _option_name(param: click.Parameter) -> str:
 
 
 def catalog_references(catalog: str) -> Callable[[Path], bool]:
-    """Test for files that ``catalog``, or a folder of ontologies, refers to."""
+    """Make a test whether a file is one that ``catalog``, or a folder of ontologies, refers to."""
     # Loaded where one is given.
     from shiq.inputs.catalog import read_catalog
 

@@ -15,6 +15,7 @@ from shiq.jobs.outputs import OutputKind
 
 
 def _page_files(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKind]]:
+    """List the output of ``--html``: a file, or a folder of pages with ``--history``."""
     return [(name, OutputKind.FOLDER if parameters["history"] else OutputKind.FILE)]
 
 
@@ -105,6 +106,9 @@ def report(
 def _report_history(
     store: str, answer: Path | None, targets: tuple[str, ...], files: dict[str, str | None]
 ) -> int:
+    """Write the pages of a store's history into the folder of ``--html``. Returns the exit code.
+    Raises: UsageError, StoreError.
+    """
     folder = files.pop("html")
     if answer or targets or any(files.values()) or not folder:
         raise click.UsageError(

@@ -96,8 +96,8 @@ def answer_writer(
 def run_check(
     call: Callable[[dict[str, Any]], Any], options: dict[str, Any], asked: Request
 ) -> int:
-    """Run a check, print its result, write its reports and then its JSON. Returns the exit code.
-    ``options``: with ``lineage``, the file for OpenLineage events.
+    """Run a check by ``call``, print its result, and write its reports and then its JSON. Returns
+    the exit code. ``options``: with ``lineage``, the file for OpenLineage events.
     """
     if file := options.pop("lineage", None):
         # Loaded where it is asked for.
@@ -199,7 +199,7 @@ _COMMANDS_WITH_HISTORY: Final = ("check", "gate")
 
 
 def echo_unsliced_note(result: shiq.Result) -> None:
-    """Print on stderr why a batch was not checked in slices, where it was not."""
+    """Print on stderr why a batch was checked as a whole, if slices were asked for."""
     for note in result.evidence.notes:
         if is_unsliced_note(note):
             click.echo(note, err=True)
@@ -302,7 +302,7 @@ def _interrupt(*_: object) -> None:
 
 
 def _write_repairs(result: shiq.Result, target: Path) -> None:
-    """Write the repairs of ``result``, or why there are none."""
+    """Write the repairs of ``result`` as SPARQL Update, or the reason why there are none."""
     # Loaded where it is asked for.
     from shiq.jobs.reports.repairs import update_text
 
@@ -315,7 +315,9 @@ def _write_repairs(result: shiq.Result, target: Path) -> None:
 
 
 def _pack_disagreements(result: shiq.Result, options: dict[str, Any]) -> None:
-    """Write a reproducer of each disagreement of an audit into the current folder."""
+    """Write a reproducer of each disagreement between reasoners in an audit into the current
+    folder.
+    """
     if not result.evidence.disagreements:
         return
     from shiq.jobs.repro import pack_disagreement, write_reproducer
@@ -336,7 +338,7 @@ _IRI = re.compile(r"<([^<>\s]*)>")
 
 @dataclass(frozen=True)
 class Request:
-    """Question of a command, kept with its answer so that reports can name files and further
+    """Command and inputs of a run, kept with its answer so that reports can name files and further
     commands.
 
     command: check, certify, index or gate.
@@ -347,7 +349,9 @@ class Request:
     inputs: Mapping[str, Any] = field(default_factory=dict)
 
     def sides(self) -> dict[str, SideFiles]:
-        """Files that facts were read from, by side of a conflict."""
+        """Files that insertions and base assertions were read from, by these two sides of a
+        conflict.
+        """
         # Loaded where an answer is written.
         from shiq.jobs.reports.locations import SideFiles
 
@@ -363,7 +367,7 @@ class Request:
         }
 
     def _tables(self, files: list[object]) -> list[object]:
-        """Replace files that a mapping reads by tables."""
+        """Replace files that a mapping reads by table sources with this mapping."""
         if not self.inputs.get("mapping"):
             return files
         from shiq.rml.inputs import mapped_sources
@@ -374,8 +378,8 @@ class Request:
 def complete_answer(
     answer: dict[str, Any], asked: Request, labels: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """Add to the JSON ``answer``: places of facts (`shiq.jobs.reports.locations`), the ``labels``
-    its conflicts need, and ``about`` (request, time, version).
+    """Add to the JSON ``answer`` the files and lines of facts (`shiq.jobs.reports.locations`), the
+    ``labels`` of terms in its conflicts, and ``about`` (request, time, version).
     """
     given = {
         key: list(value) if isinstance(value, tuple) else value
@@ -389,7 +393,9 @@ def complete_answer(
 
 
 def _add_locations(answer: dict[str, Any], asked: Request) -> dict[str, Any]:
-    """Add the places of conflicts, also of those in the last check of a gate, in one search."""
+    """Add to each conflict the files and lines of its facts; one search serves also the conflicts
+    in the last check of a gate.
+    """
     # Loaded where an answer is written.
     from shiq.jobs.reports.locations import add_locations
 

@@ -1,4 +1,4 @@
-"""``shiq serve``."""
+"""Command ``shiq serve``: answer checks of one store over HTTP or the Model Context Protocol."""
 
 from __future__ import annotations
 
@@ -119,6 +119,7 @@ def _web(
     question_seconds: float,
 ) -> tuple[Callable[[], Any], Callable[[], None]]:
     # Loaded where it is asked for.
+    """Make the HTTP server of ``service``. Returns the functions that run it and that stop it."""
     import uvicorn
 
     from shiq.jobs.serving.web import BODY_SECONDS, LOOPBACK, make_app
@@ -144,6 +145,9 @@ def _web(
 
 def _tools(service: Service) -> tuple[Callable[[], Any], Callable[[], None]]:
     # Loaded where it is asked for.
+    """Make the server of the Model Context Protocol. Returns the functions that run it and that
+    stop it.
+    """
     from shiq.jobs.serving.tools import make_server
 
     return make_server(service).run, service.stop

@@ -31,7 +31,9 @@ from shiq.model.ntriples import assertion_lines
 
 
 def store_option_or_argument(command: Callable[..., int]) -> Callable[..., int]:
-    """Decorator: let a command take its ``store`` as an option or as an argument."""
+    """Decorator: let a command take its ``store`` as ``--store`` or as an argument without an
+    option.
+    """
 
     @wraps(command)
     def call(store: str | None, named: str | None, **options: Any) -> int:
@@ -167,7 +169,9 @@ def history(store: str, json_file: str | None, parquet: str | None, last: int | 
 
 
 def read_store_history(store: str) -> tuple[list[ComparedRow], list[str]]:
-    """Read the history of a store. Raises: StoreError if it is none."""
+    """Read the runs that a store has recorded, each compared with the one before. Returns also the
+    names of unreadable files. Raises: StoreError if ``store`` is none.
+    """
     from shiq.jobs.store import parse_location
     from shiq.jobs.store.manifest import read_manifest
 
@@ -181,7 +185,7 @@ def read_store_history(store: str) -> tuple[list[ComparedRow], list[str]]:
 
 
 def status_text(found: Mapping[str, Any]) -> str:
-    """Text of `shiq.jobs.store.status`."""
+    """Text for the terminal of the JSON that `shiq.jobs.store.status` returns."""
     certificate = found["certificate"]
     certified = "not certified"
     if certificate:
@@ -213,8 +217,8 @@ def status_text(found: Mapping[str, Any]) -> str:
 
 
 def _leftovers_text(found: Mapping[str, Any]) -> str:
-    """Text about the leftovers of base and TBox, in axioms, assertions and lines, and in triples if
-    these are more.
+    """Text with the number of leftovers in base and TBox, and the number of their triples if it
+    differs.
     """
     number, triples = found["leftovers"], found["leftover_triples"]
     return f"{number:,} leftovers{f' ({triples:,} triples)' if triples != number else ''}"
@@ -236,7 +240,7 @@ def left_out_text(one: Leftover) -> str:
 
 
 def _commented_line(line: str) -> str:
-    """Escape the control characters of a line, except tabs."""
+    """Escape the control characters of one line of a left-out statement, except tabs."""
     return "\t".join(map(escape_controls, line.split("\t")))
 
 
@@ -246,7 +250,9 @@ def _repetitions_text(one: Leftover) -> str:
 
 
 def _left_out_lines(counts: Mapping[str, int], unkept: int) -> list[str]:
-    """Lines about data that was not understood and takes part in no check; empty if there is none."""
+    """Lines about statements of the data that were not understood and take part in no check.
+    ``counts``: by kind of leftover; ``unkept``: how many are only counted.
+    """
     parts = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
     told = (
         [
@@ -278,8 +284,8 @@ def _feed_line(feed: str, number: int) -> str:
 
 
 def _quarantine_lines(counts: Mapping[str, int]) -> list[str]:
-    """Lines about assertions of the store's ledger, set aside because they contradict; empty if
-    there are none.
+    """Line with the number of assertions in the store's ledger, which were set aside because they
+    contradict; empty if there are none.
     """
     parts = ", ".join(f"{count:,} {why}" for why, count in sorted(counts.items()))
     return (
@@ -290,7 +296,7 @@ def _quarantine_lines(counts: Mapping[str, int]) -> list[str]:
 
 
 def _digest_lines(found: Mapping[str, Any]) -> list[str]:
-    """Lines about the verification of the store's files."""
+    """Line about the number and size of the files that ``--verify`` read; empty without it."""
     told = []
     if verified := found.get("verified"):
         told.append(

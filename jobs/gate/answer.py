@@ -50,14 +50,14 @@ class EqualIndividuals:
 
 @runtime_checkable
 class _RemoteIdentities(Protocol):
-    """Add set outside this process that computes its identities there."""
+    """Add set on Spark executors, which compute there the equalities that the batch entails."""
 
     def identities(self) -> list[entailed.Identity]:
-        """List the equalities that follow, with reasons."""
+        """List the equalities between individuals that the batch entails, with reasons."""
 
 
 def identities_of(result: Result) -> tuple[EqualIndividuals, ...]:
-    """List the individuals that the batch of ``result`` makes equal."""
+    """List the individuals that become equal by the batch that ``result`` is about."""
     add_set: _RemoteIdentities | entailed.MergingAddSet = result.a_add.add_set  # type: ignore[attr-defined]
     found = (
         add_set.identities()
@@ -68,7 +68,9 @@ def identities_of(result: Result) -> tuple[EqualIndividuals, ...]:
 
 
 def _equal_individuals(identity: entailed.Identity) -> EqualIndividuals:
-    """Convert an identity and its reasons to N-Triples lines and axioms in functional syntax."""
+    """Convert an entailed equality and its reasons to N-Triples lines and axioms in functional
+    syntax.
+    """
     insertions, base, axioms = dict[str, None](), dict[str, None](), dict[str, None]()
     for reason in identity.reasons:
         for assertion in reason.assertions:
@@ -192,7 +194,7 @@ class GateAnswer:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """Names of the files, by `Line.file`."""
+        """Names of the batch files; `Line.file` is an index into them."""
         return self.lines.files
 
     @property
@@ -212,22 +214,22 @@ class GateAnswer:
 
     @property
     def conflicts(self) -> tuple[Conflict, ...]:
-        """Every conflict found in any round."""
+        """Conflicts found in all rounds of checking the batch."""
         return tuple(x.conflict for x in self.judged_conflicts)
 
     @property
     def patterns(self) -> tuple[Pattern, ...]:
-        """Cause of each conflict."""
+        """Pattern (cause) of each conflict, in the order of `conflicts`."""
         return tuple(x.pattern for x in self.judged_conflicts)
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Sentence of each conflict."""
+        """English sentence about each conflict, in the order of `conflicts`."""
         return tuple(x.sentence for x in self.judged_conflicts)
 
     @property
     def judgements(self) -> tuple[Judgement, ...]:
-        """Judgement of each conflict."""
+        """Effect of the policy on each conflict, in the order of `conflicts`."""
         return tuple(x.judgement for x in self.judged_conflicts)
 
     @property
@@ -282,7 +284,9 @@ class BatchNotReadError(OperationalError):
 
 @contextmanager
 def limit_batch_reading(options: Options, clock: Clock) -> Iterator[None]:
-    """Context manager: apply the time limit while the batch is read. Raises: BatchNotReadError."""
+    """Context manager: apply the time limit of ``options`` while a batch is read. Raises:
+    BatchNotReadError.
+    """
     clock.step = "reading the batch"
     try:
         with limit_reading_time(options, clock):

@@ -43,7 +43,9 @@ class PartFile:
 
 
 def write_part(folder: str, schema: pa.Schema, tables: Iterable[pa.Table]) -> Iterator[PartFile]:
-    """Write ``tables`` as one new Parquet file in ``folder``; nothing is written without rows."""
+    """Write ``tables`` as one new Parquet file in ``folder`` and yield it; nothing is written
+    without rows.
+    """
     path, rows, writer = Path(folder) / f"part-{uuid.uuid4().hex}.parquet", 0, None
     try:
         for table in tables:
@@ -102,8 +104,8 @@ def _delta_type(kind: pa.DataType) -> pa.DataType:
 
 @dataclass(frozen=True, slots=True)
 class AppendRun:
-    """Id of an append: an application id and a transaction number of Delta. All numbers up to the
-    last one are applied.
+    """Id of an append: an application id and a transaction number of Delta. A table that has a
+    number has all smaller ones of this application.
     """
 
     application: str
@@ -167,7 +169,7 @@ class DeltaAppender:
         return self._place
 
     def append(self, parts: Sequence[PartFile], schema: pa.Schema, run: AppendRun) -> None:
-        """Add ``parts`` to the table in one transaction with the id ``run``. Raises:
+        """Add the files ``parts`` to the table in one transaction with the id ``run``. Raises:
         OperationalError.
         """
         missing = [part.name for part in parts if not (self.path / part.name).is_file()]
@@ -219,5 +221,5 @@ class DeltaAppender:
 
 
 def _has_type_of(field: pa.Field, there: pa.Field | None) -> bool:
-    """Does the table's column have the type of ``field``?"""
+    """Decide whether the table's column ``there`` has the type of ``field``."""
     return there is not None and delta_schema(pa.schema([there])).field(0).type == field.type

@@ -1,5 +1,5 @@
-"""Batch of a gate: its lines, the lines that state each assertion, and sources for a check of a
-part.
+"""Batch of a gate: its lines, the lines that state each assertion, and inputs for a check of some
+of its lines.
 """
 
 from __future__ import annotations
@@ -65,7 +65,9 @@ _NODE_PREDICATES: Final = (
 
 
 class LinkedLines:
-    """Partition of the lines of a batch into groups that are accepted or quarantined together."""
+    """Groups of lines that are accepted or quarantined together, as they state one assertion or
+    share a node of one. Every line of the batch is in one group.
+    """
 
     def __init__(self, lines: Sequence[Line]) -> None:
         self._parent = list(range(len(lines)))
@@ -86,7 +88,7 @@ class LinkedLines:
         }
 
     def group_of(self, line: int) -> frozenset[int]:
-        """Line numbers of the group of ``line``, itself included."""
+        """Indices of the lines in the group of ``line``, itself included."""
         return self._members.get(self.representative(line)) or frozenset((line,))
 
     def with_linked(self, lines: Iterable[int]) -> frozenset[int]:
@@ -94,25 +96,29 @@ class LinkedLines:
         return frozenset().union(*map(self.group_of, lines))
 
     def representative(self, i: int) -> int:
-        """Least line number of the group of ``i``."""
+        """Least index of a line in the group of line ``i`` (union-find)."""
         parent = self._parent
         while parent[i] != i:
             parent[i] = i = parent[parent[i]]
         return i
 
     def _unite(self, i: int, j: int) -> None:
-        """Unite the groups of two lines."""
+        """Merge the groups of lines ``i`` and ``j``."""
         i, j = self.representative(i), self.representative(j)
         self._parent[max(i, j)] = min(i, j)
 
 
 def is_structure(line: Line) -> bool:
-    """Does the triple use OWL's vocabulary, so that it may be part of a structure of several lines?"""
+    """Decide whether a triple uses OWL's vocabulary, so that it may belong to an expression or
+    axiom of several triples.
+    """
     return line.triple is not None and _is_for_graph(*line.triple[1:])
 
 
 def _link_keys(line: Line, nodes: set[Hashable]) -> Iterator[Hashable]:
-    """Keys of a line: lines with a common key belong to one group."""
+    """Keys of a line: its triple, and the nodes of OWL expressions in it. Lines with a common key
+    belong to one group.
+    """
     if not line.triple:
         return
     yield key_of(line)
@@ -130,7 +136,9 @@ def _scoped_node(line: Line, term: str) -> Hashable:
 
 
 def _structures_subject(subject: str, predicate: str, value: str) -> bool:
-    """Whether a triple is about its subject as a node of a structure, not as an individual."""
+    """Decide whether the subject of a triple is a node of an OWL expression, list or axiom, not an
+    individual.
+    """
     iri = predicate[1:-1]
     if not subject.startswith("_:"):
         return iri in _NODE_PREDICATES or (iri == _TYPE and value[1:-1] in _NODES)
@@ -144,7 +152,9 @@ def _structures_subject(subject: str, predicate: str, value: str) -> bool:
 
 
 def _is_of_node(predicate: str, value: str, is_own: bool) -> bool:
-    """Whether a triple belongs to the structure at a name, its subject (``is_own``) or object."""
+    """Decide whether a triple describes a named node of an OWL expression or axiom. ``is_own``: the
+    node is the triple's subject, else its object.
+    """
     iri = predicate[1:-1]
     return iri in _NODE_PREDICATES or (
         is_own and (is_misspelt(iri) or (iri == _TYPE and value[1:-1] in _NODES))
@@ -152,14 +162,16 @@ def _is_of_node(predicate: str, value: str, is_own: bool) -> bool:
 
 
 def _is_for_graph(predicate: str, value: str) -> bool:
-    """Does the triple need the graph mapping, as a part of OWL's structures?"""
+    """Decide whether a triple with this predicate and object can be interpreted only with other
+    triples of its graph, as a part of an OWL expression or axiom.
+    """
     # Of most triples the predicate alone tells.
     return _is_for_graph_cached(predicate, value if predicate[1:-1] == _TYPE else "")
 
 
 @lru_cache(1 << 14)
 def _is_for_graph_cached(predicate: str, value: str) -> bool:
-    """Answer `_is_for_graph`, cached."""
+    """Compute `_is_for_graph`; cached by predicate, and by object for ``rdf:type``."""
     return is_for_graph(predicate[1:-1], value[1:-1] if value.startswith("<") else value)
 
 
@@ -203,12 +215,12 @@ class GateBatch:
 
     @cached_property
     def _linked_lines(self) -> LinkedLines:
-        """Groups of lines that stay together."""
+        """Groups of lines that are accepted or quarantined together."""
         return LinkedLines(self.lines)
 
     @cached_property
     def _lines_by_key(self) -> Mapping[tuple[int, Triple], Sequence[int]]:
-        """Line numbers by the key of their triple."""
+        """Indices of the lines that state each triple, by file and triple (`key_of`)."""
         found: dict[tuple[int, Triple], list[int]] = defaultdict(list)
         for i, line in enumerate(self.lines):
             if line.triple:
@@ -217,7 +229,7 @@ class GateBatch:
 
     @cached_property
     def _lines_by_place(self) -> Mapping[tuple[str, int], Sequence[int]]:
-        """Line numbers by file name and number in the file."""
+        """Indices into ``lines`` by file name and line number in the file."""
         found: dict[tuple[str, int], list[int]] = defaultdict(list)
         for i, line in enumerate(self.lines):
             found[self.names[line.file], line.number].append(i)
@@ -225,14 +237,14 @@ class GateBatch:
 
     @cached_property
     def _is_line_based(self) -> bool:
-        """Can a check read the batch's files line by line?"""
+        """Decide whether a check can read the batch from its files, as each triple is one line."""
         return all(map(is_line_based, self._documents)) and not any(
             line.raw.endswith(b"\r") for line in self.lines
         )
 
     @cached_property
     def _structure_lines(self) -> Sequence[int]:
-        """Numbers of the lines that are parts of OWL's structures."""
+        """Indices of the lines that may belong to an OWL expression or axiom of several triples."""
         return [i for i, line in enumerate(self.lines) if is_structure(line)]
 
     def lines_stating(
@@ -257,12 +269,14 @@ class GateBatch:
         return self._linked_lines.with_linked(found)
 
     def places_at(self, place: Place) -> set[int]:
-        """Lines at ``place``; several only if a file was given several times."""
+        """Find the indices of the lines at a file and line number; several only if a file was given
+        several times.
+        """
         return set(self._lines_by_place.get((place.source, place.line), ()))
 
     def count_assertions(self, lines: Iterable[int]) -> int:
-        """Count the assertions of ``lines``: linked lines count as one, and so does a malformed
-        line.
+        """Count the assertions that ``lines`` (indices) state: a group of linked lines counts once,
+        and so does a malformed line.
         """
         return len(
             {
@@ -273,7 +287,8 @@ class GateBatch:
         )
 
     def with_linked(self, lines: Iterable[int], unit: str = "triple") -> frozenset[int]:
-        """Extend ``lines`` by their linked lines and the rest of their ``unit``.
+        """Extend ``lines`` by the lines linked with them, and by all lines of the same ``unit``:
+        row, subject, named graph or document.
 
         With the unit "row", another row that repeats a triple of the removed row stays.
         """
@@ -287,7 +302,7 @@ class GateBatch:
         return found if unit == "row" else self._linked_lines.with_linked(found)
 
     def _unit_key(self, line: Line, unit: str) -> object:
-        """Key of the ``unit`` that a line belongs to: graph, row, document or subject."""
+        """Key of the row, subject, named graph or document (``unit``) that a line belongs to."""
         if unit == "graph":
             return (line.file, line.graph) if line.graph.startswith("_:") else line.graph
         if unit == "row":
@@ -297,7 +312,9 @@ class GateBatch:
         return (line.file, line.triple[0]) if line.triple[0].startswith("_:") else line.triple[0]
 
     def _structures_about(self, assertion: AssertionLines) -> set[int]:
-        """Lines of structures of OWL's vocabulary that mention an individual of ``assertion``."""
+        """Indices of lines in OWL expressions and axioms that mention an individual of
+        ``assertion``.
+        """
         named = {
             _scoped_term(file_of(text), term)
             for text in assertion
@@ -317,8 +334,8 @@ class GateBatch:
         return _scoped_term(file, subject) in named or _scoped_term(file, value) in named
 
     def with_rows(self, result: Result) -> Result:
-        """Translate the line numbers in ``result`` to lines of documents, and to rows and columns of
-        mapped tables.
+        """Replace the line numbers in ``result`` by those of the original documents, and by rows
+        and columns of mapped tables.
         """
         if all(line.position == line.number for line in self.lines):
             return result
@@ -332,7 +349,7 @@ class GateBatch:
         )
 
     def with_row(self, conflict: Conflict) -> Conflict:
-        """Translate the line numbers in ``conflict`` as `with_rows` does."""
+        """Replace the line numbers in one ``conflict``, as `with_rows` does for a result."""
 
         def move_place(place: Place) -> Place:
             lines = self._lines_at(place.source, place.line)
@@ -345,13 +362,13 @@ class GateBatch:
         )
 
     def _lines_at(self, source: str, number: int) -> list[Line]:
-        """Lines at a place."""
+        """Lines of the batch with this file name and line number."""
         return [self.lines[i] for i in self._lines_by_place.get((source, number), ())]
 
     # --- sources for a check ----------------------------------------------------------------------
 
     def sources(self, inside: Collection[int], more: Sequence[Line] = ()) -> list[BatchSource]:
-        """Make sources for a check of the lines ``inside``.
+        """Make the inputs for a check of the lines ``inside`` (indices).
 
         A whole batch of N-Triples or N-Quads files is read from the files; anything else from
         memory, under the names of the files.

@@ -32,13 +32,13 @@ ALL, LEAST = "all", "least"
 
 @dataclass
 class Culprits:
-    """Conflicts found so far, and the choice of lines to set aside for them.
+    """Conflicts found so far, and the lines chosen to be set aside for them.
 
+    choice: `ALL` insertions of each conflict, or as few lines as possible (`LEAST`).
     unit: what is set aside together with a line (`UNITS`).
-    aside: `ALL` or `LEAST`.
-    ledger: the store's ledger, by triple.
-    quarantined: lines of blocking conflicts, by line number.
-    tolerated: lines of conflicts that the policy or the ledger lets pass, by line number.
+    ledger: rows of the store's ledger, by triple.
+    quarantined_lines: lines of blocking conflicts, by index.
+    tolerated_lines: lines of conflicts that the policy or the ledger lets pass, by index.
     ledger_rows: rows to write to the ledger for tolerated assertions.
     is_proven: no smaller set of lines breaks the conflicts.
     """
@@ -57,8 +57,8 @@ class Culprits:
     _lines: dict[AssertionLines, frozenset[int]] = field(default_factory=dict)
 
     def judge(self, result: Result, inside: Collection[int]) -> range:
-        """Record the conflicts of ``result``, the check of the lines ``inside``. Returns their
-        positions.
+        """Record the conflicts of ``result``, a check of the lines ``inside`` (indices), with the
+        policy's judgement. Returns their positions in ``judged_conflicts``.
         """
         begun = len(self.judged_conflicts)
         for i, conflict in enumerate(result.conflicts):
@@ -81,12 +81,14 @@ class Culprits:
         return range(begun, len(self.judged_conflicts))
 
     def _ledger_entry(self, assertion: AssertionLines) -> QuarantinedAssertion | None:
-        """Ledger row of an assertion; None if it has none."""
+        """Row of the store's ledger for an assertion; None if it has none."""
         triple = read_result_triple(assertion[0])
         return self.ledger.get(triple) if triple and len(assertion) == 1 else None
 
     def choose(self) -> bool:
-        """Choose the lines to set aside. Returns whether the choice has changed."""
+        """Choose anew the lines to set aside for all recorded conflicts. Returns whether the choice
+        has changed.
+        """
         before = {*self.quarantined_lines, *self.tolerated_lines}
         prices = [
             {a: self._lines_to_remove(a, found.judgement) for a in blamed if self._lines[a]}
@@ -107,7 +109,7 @@ class Culprits:
         return before != {*self.quarantined_lines, *self.tolerated_lines}
 
     def _lines_to_remove(self, assertion: AssertionLines, judged: Judgement) -> frozenset[int]:
-        """Lines that have to go so that ``assertion`` is no longer stated."""
+        """Indices of the lines to remove so that the batch no longer states ``assertion``."""
         return self.batch.with_linked(
             self._lines[assertion], self.unit if judged.blocks or self.unit == "row" else "triple"
         )
@@ -115,7 +117,9 @@ class Culprits:
     def _assign_lines(
         self, prices: list[dict[AssertionLines, frozenset[int]]], chosen: Collection[int]
     ) -> None:
-        """Record the chosen lines as quarantined or tolerated, with their conflicts."""
+        """Record the ``chosen`` lines as quarantined or tolerated. ``prices``: by conflict, the
+        lines to remove for each of its assertions.
+        """
         out: dict[int, list[int]] = {}
         beside: dict[int, list[int]] = {}
         goes_with, beside_with = set[int](), set[int]()
@@ -155,7 +159,9 @@ class Culprits:
                     self.ledger_rows[assertion] = self._ledger_row(assertion, n)
 
     def _ledger_row(self, assertion: AssertionLines, place: int) -> QuarantinedAssertion:
-        """Ledger row for a tolerated assertion."""
+        """Make the ledger row of a tolerated assertion, which takes part in the conflict at
+        position ``place``.
+        """
         judged = self.judged_conflicts[place].judgement
         pattern = self.judged_conflicts[place].pattern
         if judged.effect == KNOWN and (known := self._ledger_entry(assertion)):
@@ -246,7 +252,7 @@ def find_ledger_conflicts(
 
 
 def _is_stated_by(assertion: Assertion, triples: Collection[Triple]) -> bool:
-    """Whether one of ``triples`` states ``assertion``."""
+    """Decide whether one of ``triples`` states ``assertion``."""
     return read_result_triple(assertion_lines(assertion)[0]) in triples
 
 

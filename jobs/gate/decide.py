@@ -1,4 +1,5 @@
-"""Decide a gate: set lines of a batch aside until the others are consistent, and commit these.
+"""Decide a gate: set lines of a batch aside until the remaining ones are consistent, and commit
+these.
 
 Lines that contradict are removed round by round until a check of the others says `consistent`. So
 acceptance does not depend on having found every culprit. Every line goes to one output as it was
@@ -231,7 +232,9 @@ def _require_triples(names: Sequence[str], lines: Sequence[Line]) -> None:
 def _correct_lines(
     names: Sequence[str], lines: Sequence[Line], corrections: Sequence[tuple[Line, Line]]
 ) -> list[Line]:
-    """Put corrected lines in place of those that they mend. Raises: InputError if these are not there."""
+    """Replace the lines that have a correction. Raises: InputError if a line to correct is no
+    longer there.
+    """
     corrected = {(old.file, old.number, old.raw): new for old, new in corrections}
     made = [corrected.pop((x.file, x.number, x.raw), x) for x in lines]
     for file, number, _ in corrected:
@@ -244,7 +247,7 @@ def _correct_lines(
 
 @dataclass(frozen=True)
 class _GateQuestion:
-    """Arguments of `gate`, with the hash of the question as ``run``."""
+    """Settings of one gate decision. ``run``: a hash of batch, store and settings."""
 
     run: str
     settings: GateOptions
@@ -253,11 +256,12 @@ class _GateQuestion:
 
 @dataclass
 class _GateRun:
-    """State of one gate decision: lines removed so far, and the conflicts.
+    """State of one gate decision: lines removed so far, and the conflicts. Each round checks the
+    remaining lines.
 
     check, find_blocking: calls of the session with the run's settings.
-    removed: lines set aside for other reasons than conflicts, by line number.
-    known_lines: lines that contradict the TBox alone and are in the ledger, by line number.
+    removed_lines: lines set aside for other reasons than conflicts, by index.
+    known_lines: lines that contradict the TBox alone and are in the ledger, by index.
     first_result: result of the first round.
     add_pending_hints: adds to an answer how many hints are still to be searched for.
     """
@@ -277,12 +281,14 @@ class _GateRun:
 
     @property
     def quarantined_lines(self) -> Mapping[int, SetAsideLine]:
-        """Lines that are set aside, by line number."""
+        """Lines that are set aside, by index in the batch."""
         return {**self.culprits.quarantined_lines, **self.removed_lines}
 
     @property
     def tolerated_lines(self) -> Mapping[int, SetAsideLine]:
-        """Lines that are tolerated and not removed, by line number."""
+        """Lines that the policy or the ledger tolerates and that are not set aside, by index in the
+        batch.
+        """
         return {
             i: x
             for i, x in {**self.culprits.tolerated_lines, **self.known_lines}.items()
@@ -291,13 +297,13 @@ class _GateRun:
 
     @property
     def remaining_lines(self) -> list[int]:
-        """Numbers of the lines that are neither quarantined nor tolerated."""
+        """Indices of the lines that are neither quarantined nor tolerated."""
         gone = self.quarantined_lines.keys() | self.tolerated_lines.keys()
         return [i for i in range(len(self.batch.lines)) if i not in gone]
 
     def load_ledger(self, ledger: Iterable[QuarantinedAssertion], tbox_hash: str) -> None:
-        """Load the store's ledger. A line that states again what contradicts the TBox alone is kept
-        out at once.
+        """Load the store's ledger. A line that repeats a ledger row which contradicts the TBox
+        alone is left out at once.
         """
         held = {}
         for row in ledger:
@@ -358,7 +364,9 @@ class _GateRun:
                 return deliver(gated) if deliver else gated
 
     def evaluate(self, result: Result) -> GateAnswer | None:
-        """Decide after a check. Returns None if another round is needed."""
+        """Decide by the ``result`` of one round: accept, refuse, or remove lines. Returns None if
+        another round is needed.
+        """
         if result.verdict is Verdict.UNDETERMINED:
             limit = self.question.timeout
             # What time left open may be open or not the next time.
@@ -403,7 +411,7 @@ class _GateRun:
         )
 
     def _remove_lines(self, out: Mapping[int, SetAsideLine]) -> None:
-        """Set lines aside; with the unit "row", all lines of their rows."""
+        """Set the lines ``out`` aside, by index; with the unit "row", all lines of their rows too."""
         self.removed_lines = {**out, **self.removed_lines}
         if self.culprits.unit == "row" and out:
             for i in self.batch.with_linked(out, "row").difference(self.removed_lines):
@@ -412,8 +420,8 @@ class _GateRun:
                 )
 
     def _remove_not_understood(self, **settings: str) -> bool:
-        """Set aside lines whose leftovers block the verdict, until there are none. Returns whether
-        there were any.
+        """Set aside lines that give leftovers which block the verdict, until there are none.
+        Returns whether there were any.
 
         Repeats, because removing a line may change how others are understood.
         """
@@ -434,8 +442,8 @@ class _GateRun:
                 return before > begun
 
     def _remove_open_lines(self, result: Result) -> bool:
-        """Set aside what an undetermined check does not understand or decide. Returns whether there
-        is any; there is none if the time is over before that is known.
+        """Set aside lines that an undetermined check did not understand or decide. Returns whether
+        there are any; False also if the time is over first.
         """
         try:
             is_reduced = self._remove_not_understood(outside="undetermined")
@@ -464,12 +472,16 @@ class _GateRun:
         return False
 
     def _forbidden_identities(self, result: Result) -> tuple[EqualIndividuals, ...]:
-        """Record the identities, and return those that ``--identities block`` forbids."""
+        """Record which individuals the batch makes equal. Returns them if ``--identities block``
+        forbids that, else nothing.
+        """
         self.identities = identities_of(result)
         return self.identities if self.question.settings.identities == "block" else ()
 
     def _remove_identifying_lines(self, found: Iterable[EqualIndividuals]) -> bool:
-        """Set aside the lines that make individuals equal. Returns whether there are any."""
+        """Set aside the lines by which the individuals of ``found`` become equal. Returns whether
+        there are any.
+        """
         inside = {*self.remaining_lines}
         said = {assertion for identity in found for assertion in assertions_in(identity.insertions)}
         lines = (
@@ -489,7 +501,9 @@ class _GateRun:
     # --- the answer -------------------------------------------------------------------------------
 
     def _accept_rest(self, result: Result) -> GateAnswer:
-        """Accept the remaining lines, consistent by ``result``, unless too many are removed."""
+        """Accept the remaining lines, which ``result`` shows to be consistent, unless too many
+        lines are set aside.
+        """
         if not self.quarantined_lines:
             return self._make_answer(
                 ACCEPTED, result, self.remaining_lines, {}, self.tolerated_lines, ""
@@ -523,7 +537,7 @@ class _GateRun:
         return self._make_answer(REFUSED, result, (), rows, {}, reason)
 
     def _whole_verdict(self, result: Result) -> Verdict:
-        """Verdict on the whole batch; ``result`` is the last check."""
+        """Verdict on the batch as it came, lines set aside included; ``result`` is the last check."""
         verdicts = {result.verdict, (self.first_result or result).verdict}
         if self.culprits.judged_conflicts or Verdict.INCONSISTENT in verdicts:
             return Verdict.INCONSISTENT
@@ -543,7 +557,9 @@ class _GateRun:
         beside: Mapping[int, SetAsideLine],
         reason: str,
     ) -> GateAnswer:
-        """Make the gate's answer from the state of this run."""
+        """Make the gate's answer from the state of this run. ``out``, ``beside``: lines set aside
+        and tolerated lines, by index.
+        """
         found, lines = self.culprits, self.batch.lines
         inside = [lines[i] for i in self.remaining_lines]
         patterns = distinguish_titles([x.pattern for x in found.judged_conflicts])
@@ -574,7 +590,7 @@ class _GateRun:
 
 
 def _no_culprit_reason(result: Result) -> str:
-    """Reason for refusing a batch when no line can be blamed."""
+    """Reason for refusing a batch that is inconsistent although no line of it can be blamed."""
     if not result.conflicts:
         return (
             "no conflict was explained, so that no culprit is known: allow more time or conflicts"

@@ -73,7 +73,7 @@ _open_files: set[RoundFiles] = set()
 
 @dataclass(eq=False)
 class GatedFrames:
-    """Answer of a gate as three DataFrames, valid until `close`.
+    """Answer of a gate as DataFrames of rows, valid until `close`.
 
     answer: the decision.
     accepted: rows with the columns of the input.
@@ -251,7 +251,9 @@ def index_frame(
 def _triple_columns(
     frame: DataFrame, columns: Mapping[str, str] | None, mapping: str | Path | None
 ) -> DataFrame:
-    """Select the columns of ``frame`` that hold triples, named as `PARTS`. Raises: UsageError."""
+    """Select the columns of ``frame`` for subject, predicate, object and graph, renamed as
+    `TRIPLE_COLUMNS`. Raises: UsageError.
+    """
     if columns is None:
         return frame
     _refuse_columns_and_mapping(mapping)
@@ -292,9 +294,11 @@ def _refuse_frame(frame: DataFrame, spark: SparkSession, name: str) -> None:
 
 @dataclass(frozen=True)
 class _TermColumns:
-    """Columns of a DataFrame that hold terms.
+    """Columns of a DataFrame that hold RDF terms.
 
-    names: position of each column that ``source`` reads
+    source: the description of the table for the gate's reader.
+    names: position in the DataFrame of each column that ``source`` reads.
+    is_text: the columns are cast to strings.
     """
 
     source: TableSource
@@ -302,7 +306,7 @@ class _TermColumns:
     is_text: bool
 
     def terms(self, kept: DataFrame) -> list[Any]:
-        """Column expressions for the driver."""
+        """Column expressions that select the terms from the numbered rows ``kept``, for the driver."""
         columns = {name: F.col(f"c{place}") for name, place in self.names.items()}
         return [
             (column.cast("string") if self.is_text else column).alias(name)
@@ -343,7 +347,9 @@ def _term_columns(
 def column_positions(
     frame: DataFrame, columns: Mapping[str, str] | None, name: str
 ) -> dict[str, int]:
-    """Position of the column for each of `PARTS`. Raises: UsageError, InputError."""
+    """Find the position of the column for subject, predicate, object and graph (`TRIPLE_COLUMNS`).
+    Raises: UsageError, InputError.
+    """
     asked = dict(columns or {})
     if unknown := [part for part in asked if part not in TRIPLE_COLUMNS]:
         raise UsageError(
@@ -380,13 +386,15 @@ def _write_input_rows(frame: DataFrame, files: RoundFiles) -> DataFrame:
 
 
 def _query_batch_number(spark: SparkSession) -> dict[str, int]:
-    """Number of the current micro-batch by query id; empty outside a streaming query."""
+    """Number of the current micro-batch, by the id of its streaming query; empty outside a query."""
     query, number = (spark.sparkContext.getLocalProperty(key) for key in (_QUERY, _BATCH))
     return {query: int(number)} if query and number else {}
 
 
 def _is_applied(session: Session, batch: Mapping[str, int]) -> bool:
-    """Whether the store applied the micro-batch before the query was interrupted."""
+    """Decide whether the store had committed the micro-batch before the streaming query was
+    interrupted.
+    """
     return any(session.taken.get(query, -1) >= number for query, number in batch.items())
 
 
@@ -396,7 +404,9 @@ def _is_applied(session: Session, batch: Mapping[str, int]) -> bool:
 def _make_frames(
     answer: GateAnswer, frame: DataFrame, kept: DataFrame, rows: pa.ChunkedArray, files: RoundFiles
 ) -> GatedFrames:
-    """Make the DataFrames of a gate's answer."""
+    """Make the DataFrames of a gate's answer. ``kept``: the numbered input rows; ``rows``: their
+    numbers in the order that the gate read them.
+    """
     sides = row_decisions(answer)
     own = [_input_column(i, f) for i, f in enumerate(frame.schema)]
     decided = _decision_frame(frame.sparkSession, sides, rows)
@@ -410,7 +420,9 @@ def _make_frames(
 
 
 def _input_column(place: int, column: Any) -> Any:
-    """Column of the input with its original name and metadata."""
+    """Column expression for the input column at position ``place``, with its original name and
+    metadata.
+    """
     kept = F.col(f"c{place}")
     found = F.lit(None) if isinstance(column.dataType, NullType) else kept
     return (
@@ -421,7 +433,7 @@ def _input_column(place: int, column: Any) -> Any:
 
 
 def _decision_frame(spark: SparkSession, sides: RowDecisions, rows: pa.ChunkedArray) -> DataFrame:
-    """DataFrame of quarantined row numbers with `REASON_COLUMNS`."""
+    """Make a DataFrame of the quarantined row numbers with `REASON_COLUMNS`."""
     numbers = sorted(sides.reasons)
     of_rows = rows.take(pa.array([number - 1 for number in numbers], pa.int64())).combine_chunks()
     reasons = reason_table([sides.reasons[number] for number in numbers])
@@ -429,7 +441,7 @@ def _decision_frame(spark: SparkSession, sides: RowDecisions, rows: pa.ChunkedAr
 
 
 def _accepted_rows(kept: DataFrame, decided: DataFrame, sides: RowDecisions) -> DataFrame:
-    """Input rows without the quarantined ones."""
+    """Select the input rows ``kept`` that are not quarantined."""
     if sides.refuses_all:
         return kept.where(F.lit(False))
     return (
@@ -440,7 +452,7 @@ def _accepted_rows(kept: DataFrame, decided: DataFrame, sides: RowDecisions) -> 
 
 
 def _quarantined_rows(kept: DataFrame, decided: DataFrame, sides: RowDecisions) -> DataFrame:
-    """Quarantined input rows with reasons; all rows if the batch is refused."""
+    """Select the quarantined input rows and append the reasons; all rows if the batch is refused."""
     if not sides.refuses_all:
         return kept.join(F.broadcast(decided), _ROW_COLUMN)
     none = F.array().cast("array<string>")
@@ -460,8 +472,8 @@ def _quarantined_rows(kept: DataFrame, decided: DataFrame, sides: RowDecisions) 
 
 
 def gate_tables(session: Session, insertions: Sequence[str], **settings: Any) -> GateAnswer:
-    """Gate the one table of ``insertions``; settings as in `gate_frame`. Raises: UsageError,
-    InputError, OperationalError.
+    """Gate the batch that is the one table of ``insertions``; settings as in `gate_frame`. Raises:
+    UsageError, InputError, OperationalError.
     """
     if len(insertions) != 1:
         raise UsageError(

@@ -42,7 +42,8 @@ def is_mendable(row: SetAsideLine) -> bool:
 
 
 class SpellingSearch:
-    """Search for corrected lines. Its results are valid whenever the search stops.
+    """Search for a correct spelling of lines in quarantine. Its results are valid whenever the
+    search stops.
 
     corrections: corrected line by line.
     unexamined: lines whose spellings were not all tried.
@@ -57,7 +58,7 @@ class SpellingSearch:
     def run(
         self, holds: AreConsistent, is_over: Callable[[], bool], tell: Callable[[int, int], object]
     ) -> None:
-        """Search until ``is_over``.
+        """Try other spellings of each line, until ``is_over`` returns True.
 
         holds: whether corrected lines are consistent. Asked for many lines at once, because
             consistency is inherited by subsets.
@@ -101,13 +102,15 @@ class SpellingSearch:
 
 
 def _respelt_line(line: Line, triple: Triple) -> Line:
-    """Replace the triple of ``line``."""
+    """Copy ``line`` with another triple."""
     text = " ".join(part for part in (*triple, line.graph, ".\n") if part)
     return replace(line, raw=text.encode(), triple=triple)
 
 
 def announce_hints(gated: GateAnswer, options: Options) -> GateAnswer:
-    """Set how many lines a search for hints has to examine, and whether there will be one."""
+    """Record in the answer how many lines a search for hints will examine, and whether there will
+    be one.
+    """
     is_checked = gated.result.verdict is Verdict.CONSISTENT and isinstance(
         gated.result.a_add, HasAddSet
     )
@@ -165,7 +168,7 @@ def _time_limits(options: Options) -> list[float]:
 
 
 class _CorrectionTrials:
-    """Checks of corrected lines in place of quarantined ones."""
+    """Checks whether corrected lines would be consistent in place of quarantined ones."""
 
     def __init__(
         self,
@@ -221,8 +224,8 @@ class _CorrectionTrials:
 
 
 def _trial_settings(options: Options) -> dict[str, Any]:
-    """Settings for checking a hint: as for the batch, but in this process and by the own reasoner
-    only.
+    """Settings for the check of a corrected line: those of the batch, but in this process and
+    without another reasoner.
     """
     same = {name: getattr(options, name) for name in ("allow", "fail_on", "known", "catalog")}
     return {

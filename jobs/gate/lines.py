@@ -47,7 +47,7 @@ from shiq.remote.place import is_endpoint
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement in N-Triples terms.
+    """RDF statement in N-Triples terms, with its origin.
 
     graph: "" for the default graph
     line, key, column: see `shiq.inputs.reading.Place`
@@ -125,7 +125,7 @@ _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Line:
-    """Line of a batch, compared by identity.
+    """Line of a batch. Two lines are equal only if they are the same object.
 
     raw: bytes as in the file, with the line end.
     triple: None for a comment or blank line.
@@ -171,7 +171,7 @@ BatchSource: TypeAlias = "str | TableSource | FileSource"
 
 
 def batch_source(given: object) -> BatchSource:
-    """Convert a batch, given as path, source or document, to a source that the gate can read."""
+    """Convert an input of a batch (path, source or text) to a source that the gate can read."""
     if isinstance(given, TextInput):
         given = source_of(given)
     return given if isinstance(given, TableSource | FileSource) else str(given)
@@ -235,7 +235,7 @@ def is_line_based(source: BatchSource) -> bool:
 
 
 def line_syntax(source: BatchSource) -> Format:
-    """Syntax of the lines of a source: N-Triples if it is that by its name or by what was read,
+    """Syntax of a source that has one statement a line: N-Triples if its name or content says so,
     else N-Quads.
     """
     name = source.name if isinstance(source, TableSource) else source
@@ -244,8 +244,8 @@ def line_syntax(source: BatchSource) -> Format:
 
 
 def _syntax_suffix(source: str | FileSource) -> str:
-    """Suffix of a file name without compression; standard input, and what is a file by its
-    content, have that of their syntax.
+    """File suffix of a source's syntax, compression ignored. For standard input and documents in
+    memory, the suffix of the syntax they were read with.
     """
     known = source_of(source) if source == STDIN else source
     if isinstance(known, FileSource):
@@ -280,7 +280,7 @@ def join_lines(lines: Iterable[Line]) -> bytes:
 
 
 def numbered_text(lines: Iterable[Line]) -> Iterator[bytes]:
-    """Content of a file in which each line has its original number; skipped lines are blank.
+    """Content of a file in which each of ``lines`` keeps its line number; lines left out are blank.
 
     A carriage return at a line's end becomes a newline, for readers that count newlines only.
     """
@@ -310,14 +310,16 @@ _SCOPED: Final = re.compile(r"(?:\A|(?<=> ))_:i\d+\.(\d+)\.")
 
 
 def read_result_triple(text: str) -> Triple | None:
-    """Parse an N-Triples line of a result, with blank nodes named as by `key_of`. Raises:
+    """Parse an N-Triples line of a result; blank nodes get the names that `key_of` uses. Raises:
     SyntaxError, ValueError.
     """
     return read_triple(_SCOPED.sub("_:", text).encode())
 
 
 def key_of(line: Line) -> tuple[int, Triple]:
-    """Key of a triple within its batch: the file (-1 without blank nodes) and the triple."""
+    """Key of a line's triple in its batch: file index and triple. The index is -1 without blank
+    nodes, whose names differ by file.
+    """
     s, p, o = line.triple or ("", "", "")
     if not (s.startswith("_:") or o.startswith("_:")):
         return -1, (s, p, o)
@@ -327,7 +329,9 @@ def key_of(line: Line) -> tuple[int, Triple]:
 
 
 def file_of(text: str) -> int:
-    """File number of an N-Triples line of a result, as in `key_of`."""
+    """File index of an N-Triples line in a result, by the prefix of its blank nodes; -1 without
+    blank nodes.
+    """
     found = _SCOPED.search(text)
     return int(found[1]) if found else -1
 
@@ -336,7 +340,7 @@ def file_of(text: str) -> int:
 
 
 def _read_bytes(named: str | FileSource) -> bytes:
-    """Read a file, unpacked. Raises: InputError."""
+    """Read the content of a file, decompressed. Raises: InputError."""
     source = source_of(named)
     if not isinstance(source, FileSource):
         raise InputError(f"{source.name}: not a file", "Name a file that can be read.")
@@ -362,7 +366,7 @@ def _split_lines(text: bytes) -> list[bytes]:
 
 
 def _parse_line(file: int, number: int, raw: bytes, syntax: ox.RdfFormat) -> Line:
-    """Parse one line of a file; a malformed one has a ``problem``."""
+    """Parse one line of a file; a malformed line has the parser's message as ``problem``."""
     try:
         text = raw.removeprefix(_BYTE_ORDER_MARK) if number == 1 else raw
         quad = _parse_quad(text, syntax) if text.strip() else None
@@ -396,7 +400,7 @@ def _parse_quad(text: bytes, syntax: ox.RdfFormat) -> ox.Quad | None:
 
 
 def _triple_of(quad: ox.Quad) -> Triple:
-    """N-Triples terms of a quad's triple."""
+    """Convert a quad to its triple of N-Triples terms, without the graph."""
     return str(quad.subject), str(quad.predicate), str(quad.object)
 
 
@@ -469,17 +473,19 @@ def _read_table(source: str | TableSource, file: int) -> tuple[list[Line], tuple
 
 
 def _text_and_key(x: Statement | Leftover) -> tuple[str, str]:
-    """Text of a row, and its key in the source."""
+    """Sort key of a statement or leftover of a table: its text, and the row's key in the source."""
     return x.text, x.key if isinstance(x, Statement) else x.hint
 
 
 def _column_name(x: Statement | Leftover) -> str:
-    """Column that a row was read from; "" if unknown."""
+    """Name of the table column that a statement or leftover was read from; "" if unknown."""
     return x.column if isinstance(x, Statement) else ""
 
 
 def _make_row_line(file: int, x: Statement | Leftover, renamed: Callable[[str], str]) -> Line:
-    """Make the line of a table row; a broken row becomes a malformed line."""
+    """Make the line of a statement in a table; the leftover of a broken row becomes a malformed
+    line.
+    """
     if isinstance(x, Statement):
         return _make_statement_line(file, x.line, x, renamed)
     key = f" ({x.hint})" if x.hint else ""

@@ -102,7 +102,9 @@ def _quarantine_files(gated: GateAnswer, sides: OutputFiles) -> _FileContents:
 def _output_contents(
     target: Path | None, names: Sequence[str], lines: Sequence[Line]
 ) -> _FileContents:
-    """Content of the files of one output, by path."""
+    """Content of the file, or of one file for each batch file, that an output of ``lines`` consists
+    of, by path.
+    """
     if target is None:
         return {}
     if len(names) <= 1:

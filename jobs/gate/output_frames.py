@@ -52,9 +52,13 @@ class _FolderTarget:
     appender: DeltaAppender
 
     def check(self, columns: StructType) -> None:
+        """Check that rows with ``columns`` can be appended. Raises: OperationalError."""
         self.appender.check(_delta_schema(columns))
 
     def append(self, rows: DataFrame, run: AppendRun) -> None:
+        """Let executors write ``rows`` as Parquet files, then add these in one transaction; nothing
+        if the table has ``run``.
+        """
         if self.appender.has_run(run):
             return
         schema = _delta_schema(rows.schema)
@@ -85,7 +89,7 @@ def content_hash_of_frame(rows: DataFrame) -> int:
 
 
 def _content_task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Spark task: hash the content of rows."""
+    """Spark task: compute the order-independent hash of rows (`content_hash`)."""
     total = content_hash(pa.Table.from_batches([batch]) for batch in batches)
     yield pa.RecordBatch.from_pydict({"content": [str(total)]})
 
@@ -98,6 +102,9 @@ class _CatalogTarget:
     name: str
 
     def check(self, columns: StructType) -> None:
+        """Check that the table exists, is Delta or Iceberg, and has these columns. Raises:
+        OperationalError.
+        """
         try:
             known = self.session.table(self.name)
             format, _ = present_version(self.session, self.name)
@@ -127,6 +134,7 @@ class _CatalogTarget:
             )
 
     def append(self, rows: DataFrame, run: AppendRun) -> None:
+        """Append ``rows`` with the run id in the transaction; nothing if the table has ``run``."""
         format, _ = present_version(self.session, self.name)
         ordered = rows.select(*(f"`{column}`" for column in self.session.table(self.name).columns))
         writer = ordered.writeTo(self.name)
@@ -143,7 +151,7 @@ class _CatalogTarget:
 
 
 def open_target(session: SparkSession, name: str) -> FrameTarget:
-    """Resolve the name of an output to its table. Raises: UsageError."""
+    """Find the table that an output's name stands for. Raises: UsageError."""
     if name.startswith(TABLE):
         return _CatalogTarget(session, name.removeprefix(TABLE))
     if is_delta_output(name):

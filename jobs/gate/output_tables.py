@@ -98,7 +98,7 @@ class SourceRows:
                     before += batch.num_rows
 
     def _with_all_columns(self, rows: pa.Table, file: TableFile) -> pa.Table:
-        """Add the columns that are missing in ``file``."""
+        """Add to the rows of ``file`` the columns that only other files of the table have."""
         columns = []
         for field in self.schema:
             if field.name in rows.column_names:
@@ -145,11 +145,15 @@ class _DeltaTarget:
     appender: DeltaAppender
 
     def check(self, schema: pa.Schema) -> None:
+        """Check that rows of ``schema`` can be appended. Raises: OperationalError."""
         self.appender.check(delta_schema(schema))
 
     def write(
         self, tables: Callable[[], Iterator[pa.Table]], schema: pa.Schema, run: AppendRun
     ) -> None:
+        """Append the rows in one transaction; nothing if the table has ``run``. Raises:
+        OperationalError.
+        """
         if not self.appender.has_run(run):
             plain = delta_schema(schema)
             with report_write_errors(self.appender.path):
@@ -169,6 +173,7 @@ class _FileTarget:
     def write(
         self, tables: Callable[[], Iterator[pa.Table]], schema: pa.Schema, run: AppendRun
     ) -> None:
+        """Replace the file by one with these rows. Raises: OperationalError."""
         suffix = self.path.suffix.lower()
         with report_write_errors(self.path), open_replacement(self.path) as file:
             if suffix == PARQUET:
@@ -202,7 +207,7 @@ def _nested_to_json(table: pa.Table) -> pa.Table:
 
 
 def open_target(name: str) -> RowTarget:
-    """Resolve the name of an output to its file or table. Raises: UsageError."""
+    """Find the file or table that an output's name stands for. Raises: UsageError."""
     if name.startswith(TABLE):
         raise UsageError(
             f"{name} is a table that a session of Spark's knows",
@@ -225,7 +230,9 @@ class TableOutputs:
     store: StoreLocation
 
     def check(self) -> None:
-        """Check that the rows fit, before any work. Raises: UsageError, OperationalError."""
+        """Check that the rows fit into the outputs, before the batch is checked. Raises:
+        UsageError, OperationalError.
+        """
         refuse_reason_columns(self.source.source.name, self.source.schema.names)
         if self.quarantine_target:
             self.quarantine_target.check(self._quarantine_schema)
@@ -267,7 +274,9 @@ class TableOutputs:
             )
 
     def _quarantined_rows(self, sides: RowDecisions, texts: dict[int, str]) -> Iterator[pa.Table]:
-        """Iterate over the quarantined rows, with their reasons."""
+        """Iterate over the quarantined rows with their reasons. ``texts``: raw text of malformed
+        rows by row number.
+        """
         unread = dict(sides.reasons)
         for numbers, rows in self.source:
             found = [
@@ -394,7 +403,7 @@ def row_decisions(gated: GateAnswer) -> RowDecisions:
 
 
 def _reason_of(gated: GateAnswer, lines: Sequence[SetAsideLine]) -> RowReason:
-    """Reason for the quarantined lines of one row."""
+    """Combine the reasons of a row's quarantined ``lines`` into one."""
     own = [x for x in lines if x.kind != _UNIT_KIND] or lines
     conflicts = list(dict.fromkeys(n for x in own for n in x.conflicts))
     judged = gated.judged_conflicts
@@ -413,7 +422,7 @@ def _reason_of(gated: GateAnswer, lines: Sequence[SetAsideLine]) -> RowReason:
 
 
 def conflict_id(gated: GateAnswer, number: int) -> str:
-    """Id of a conflict, unique among all runs."""
+    """Id of the conflict at a position in the answer, unique among all runs."""
     return f"{gated.run}-{number}"
 
 
@@ -463,7 +472,7 @@ def is_delta_output(name: str) -> bool:
 
 
 def place_of_output(name: str) -> str:
-    """File or folder of a table; "" for a table that only Spark can locate."""
+    """Path of the file or folder of an output table; "" for a table that only Spark can locate."""
     if not name.startswith(TABLE):
         return name
     named = _BY_FOLDER.fullmatch(name.removeprefix(TABLE))

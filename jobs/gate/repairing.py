@@ -34,7 +34,8 @@ def gate_with_repair(
     commit: bool = False,
     **settings: Any,
 ) -> GateAnswer:
-    """Gate a batch in mode "split" with `LEAST`, corrected lines in place of those that they mend.
+    """Gate a batch in mode "split", with as few lines set aside as possible. Lines for which a
+    first run finds a correct spelling are accepted corrected.
 
     Args and Raises: as `gate`.
     """
@@ -72,7 +73,9 @@ def gate_with_repair(
 def _with_corrected_lines(
     answer: GateAnswer, trial: GateAnswer, corrected: Sequence[SetAsideLine]
 ) -> GateAnswer:
-    """Add to the answer about the corrected batch the lines as they came, and their conflicts."""
+    """Add to the answer about the corrected batch the original form of the corrected lines, with
+    their conflicts.
+    """
     if answer.decision == REFUSED:
         return answer
     judged = [*trial.judged_conflicts]
@@ -107,4 +110,5 @@ def _with_corrected_lines(
 
 
 def _text(line: Line | None) -> str:
+    """Text of a line; "" for None."""
     return line.text if line else ""

@@ -1,4 +1,4 @@
-"""Settings of a gate, of which the command line and the call are made."""
+"""Settings of a gate, for the command line and for the function `shiq.gate`."""
 
 from __future__ import annotations
 
@@ -65,7 +65,9 @@ class GateOptions:
 
     @classmethod
     def pop_from(cls, settings: dict[str, Any]) -> GateOptions:
-        """Take the settings of a gate out of those of a call. Raises: UsageError."""
+        """Remove the gate's settings from the keyword arguments ``settings`` of a call and return
+        them. Raises: UsageError.
+        """
         names = (each.name for each in fields(cls))
         return cls(**{name: settings.pop(name) for name in names if name in settings})
 
@@ -82,6 +84,8 @@ class GateOptions:
 
     @property
     def limit(self) -> QuarantineLimit | None:
-        """The bound of what is set aside. Raises: UsageError."""
+        """Upper bound of the assertions that may be set aside; None without one. Raises:
+        UsageError.
+        """
         value = self.max_quarantine
         return value if isinstance(value, QuarantineLimit | None) else parse_limit(value)

@@ -49,7 +49,7 @@ class Waiver:
     triples: frozenset[Triple] = frozenset()
 
     def covers(self, insertions: Collection[Triple], pattern: str, rule: str) -> bool:
-        """Does the waiver apply to a conflict, its expiry aside?"""
+        """Decide whether the waiver applies to a conflict; its expiry is not considered."""
         if self.triples:
             return bool(insertions) and self.triples.issuperset(insertions)
         return self.pattern == pattern if self.pattern else bool(rule) and self.rule == rule
@@ -57,7 +57,7 @@ class Waiver:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Effect of a policy on a conflict.
+    """Effect of a policy on a conflict: whether it blocks the batch, and why.
 
     effect: `FAIL`, `WARN`, `INFO`, `WAIVED` or `KNOWN`.
     waiver: the waiver in force.
@@ -103,7 +103,7 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Policy:
-    """Severities and waivers.
+    """Severities of conflicts, and waivers for them, from the file ``--policy``.
 
     severity: by pattern id or rule id; `FAIL` if absent.
     digest: hash of the content, with the day if there are waivers.

@@ -1,4 +1,4 @@
-"""A_add of a batch as Spark tables, written out as assertions on demand."""
+"""A_add of a batch (the assertions that its check needs) as Spark tables."""
 
 from __future__ import annotations
 
@@ -30,9 +30,11 @@ from shiq.model.ntriples import assertion_lines
 
 @dataclass(frozen=True, eq=False)
 class GraphFramesAddSet:
-    """A_add of one batch on tables; see `shiq.abox_ops.engine.AddSet`.
+    """A_add of one batch (the assertions that its check needs) on Spark tables; see
+    `shiq.abox_ops.engine.AddSet`.
 
-    The tables exist until the run's files are removed.
+    An element is an individual, or several that are known to be equal. The tables exist until the
+    run's files are removed.
     """
 
     tables: UnionTables
@@ -47,7 +49,7 @@ class GraphFramesAddSet:
 
     @property
     def _assertion_rows(self) -> DataFrame:
-        """A_add, a row for each assertion, as `shiq.jobs.graphframes.tables` reads it."""
+        """Rows of the assertions of A_add, with the columns that `parse_assertions` reads."""
         tables, remedies = self.tables, self.procedure_tables.remedies.filter("NOT asserted")
         rows = union_rows(
             self.module_tables.facts.filter("is_kept").drop("term"),
@@ -74,11 +76,13 @@ class GraphFramesAddSet:
     # --- the reduced ontology ---------------------------------------------------------------------
 
     def running(self) -> AbstractContextManager[None]:
-        """Context manager: Spark settings for jobs over this add set."""
+        """Context manager: Spark settings that suit jobs over tables of this size."""
         return tuned_session(self.tables.files.spark, len(self.tables.view.base) + self.insertions)
 
     def reduced_sample(self) -> list[owl.Assertion]:
-        """Assertions in which every property and datatype of the reduced ontology occurs."""
+        """Sample of assertions in which every property and datatype of the reduced ontology occurs,
+        to declare them.
+        """
         rows = self.module_tables.rows.filter("kind <> 'element'")
         some = dict.fromkeys(("term", "other", "lexical", "language"), "")
         return [
@@ -88,7 +92,9 @@ class GraphFramesAddSet:
         ]
 
     def reduced_lines(self, write: LineWriter) -> DataFrame:
-        """DataFrame with the column ``line``: the text that ``write`` makes of each assertion."""
+        """DataFrame with the column ``line``: the lines that ``write`` makes of the assertions of
+        the reduced ontology.
+        """
         tables, members = self.tables, self.module_tables.members
         clashes = members.filter("component IS NULL").selectExpr("'clash' AS kind", "term")
         names = tables.names.toDF("node", "id").join(tables.terms.toDF("node", "other"), "node")
@@ -102,20 +108,20 @@ class GraphFramesAddSet:
 
     @cached_property
     def contradictory(self) -> list[tuple[str, ...]]:
-        """Elements whose labels contradict each other, by their individuals' terms."""
+        """Elements whose label contradicts itself, each as the terms of its individuals."""
         clashing = self.procedure_tables.vertices.filter("clashes").selectExpr(
             "id", "id AS component"
         )
         return sorted(elements[0] for elements in self.elements_of(clashing).values())
 
     def members(self) -> list[tuple[str, ...]]:
-        """Individuals of each module."""
+        """Individuals of each module, as N-Triples terms."""
         found = self.elements_of(self.module_tables.members.filter("component IS NOT NULL"))
         return sorted(tuple(chain(*elements)) for elements in found.values())
 
     def elements_of(self, chosen: DataFrame) -> dict[int, tuple[tuple[str, ...], ...]]:
-        """Elements of each component in ``chosen`` (component, id), in order, by their individuals'
-        terms.
+        """Collect the elements of each component in ``chosen`` (component, id), each as the sorted
+        terms of its individuals.
         """
         terms = F.sort_array(F.collect_set("term")).alias("terms")
         elements = F.sort_array(F.collect_list("terms")).alias("elements")
@@ -126,7 +132,7 @@ class GraphFramesAddSet:
 
 
 def parse_triples(lines: DataFrame) -> DataFrame:
-    """The terms (s, p, o) of N-Triples ``lines`` (line)."""
+    """Split the N-Triples ``lines`` (line) into their terms (s, p, o)."""
     terms = F.split("line", " ", 3)
     return lines.select(
         terms[0].alias("s"), terms[1].alias("p"), F.regexp_replace(terms[2], r" \.$", "").alias("o")

@@ -32,7 +32,7 @@ _INTERPRETED = {
 
 
 def open_session(master: str | None = None) -> SparkSession:
-    """The active Spark session; else one at ``master``, which ends with the process.
+    """Return the active Spark session, else start one at ``master`` that ends with the process.
 
     Raises: OperationalError where a named jar does not exist, or this Spark cannot run it.
     """
@@ -60,7 +60,7 @@ def open_session(master: str | None = None) -> SparkSession:
 
 
 def has_core(spark: SparkSession) -> bool:
-    """Can the JVM of ``spark`` load GraphFrames?"""
+    """Decide whether the JVM of ``spark`` has GraphFrames on its classpath."""
     jvm: Any = spark.sparkContext._jvm
     with suppress(Exception):  # py4j wraps ClassNotFoundException
         # graphframes-py itself goes by this loader
@@ -73,8 +73,8 @@ def has_core(spark: SparkSession) -> bool:
 
 @contextmanager
 def tuned_session(spark: SparkSession, size: int) -> Iterator[None]:
-    """Context manager: Spark settings for ``size`` assertions; Spark's errors become an
-    `OperationalError`.
+    """Context manager: Spark settings that suit tables of ``size`` assertions; Spark's errors
+    become an `OperationalError`.
 
     Adaptive execution has given wrong components. Small graphs get one partition, and their plans
     are

@@ -51,8 +51,8 @@ from shiq.support import LazySequence
 
 @dataclass(frozen=True, eq=False)
 class GraphFramesKnowledgeBase(LocalKnowledgeBase):
-    """(T, A) as a graph of Spark tables; questions on the driver are answered as by the engine
-    `local`.
+    """(T, A) as Spark tables, for checks by message passing; questions on the driver are answered
+    as by the engine `local`.
 
     See `shiq.jobs.checking.base.DistributedEngine`.
     """
@@ -65,7 +65,7 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
         open_session(master)
 
     def close(self) -> None:
-        """Remove the files of the results given so far."""
+        """Delete the temporary tables of the add sets made so far."""
         while self._open:
             self._open.pop().remove()
 
@@ -77,7 +77,9 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
         deletions: ABox,
         most_module: int = Options.most_module,
     ) -> GraphFramesAddSet:
-        """A_add for ((A less ``deletions``) ∪ ``insertions``), as tables that exist until `close`."""
+        """Compute A_add of the base (A less ``deletions``) with ``insertions``, as tables that
+        exist until `close`.
+        """
         spark = open_session()
         after = self.after_deletions(deletions, insertions)
         whole = after.union_with(insertions)
@@ -226,7 +228,9 @@ def _worker_rules(
     calculus: NumberedCalculus,
     definitions: Definition7,
 ) -> WorkerRules:
-    """Rules of the TBox for labels and assertions, for the workers."""
+    """Serialise for Spark's workers what they need of the TBox: clauses, roles and Definitions 5 to
+    7, with the names that the numbers in the tables stand for.
+    """
     negated_roles = after.index.negated_roles | touched.negated_roles
     negated_properties = after.index.negated_properties | touched.negated_properties
     return WorkerRules(
@@ -243,7 +247,9 @@ def _worker_rules(
 def executor_answers(
     add_set: GraphFramesAddSet, options: Options, seconds: float | None
 ) -> DataFrame:
-    """Answers of executors for one module of each shape: `shiq.jobs.spark.executor_reasoner.DDL`."""
+    """Decide one module of each shape in Spark's executors. Returns the answers by shape:
+    `shiq.jobs.spark.executor_reasoner.DDL`.
+    """
     tables, records = add_set.tables, add_set.module_tables.records
     too_large = records.filter("body IS NULL").selectExpr(
         "shape",
@@ -269,9 +275,11 @@ def executor_answers(
 def _suspect_individuals(
     add_set: GraphFramesAddSet, shapes: Iterable[str], most: int
 ) -> frozenset[str]:
-    """Individuals near contradictions: those of clashing elements and of modules of ``shapes``.
+    """Find individuals near contradictions: those of clashing elements and of modules with the
+    given ``shapes``.
 
-    Individuals whose role assertions gave remedies there are included, ``most`` at least.
+    The individuals at the other end of role assertions that the procedure replaced there are
+    included. ``most``: limit of modules and of elements.
     """
     entered, modules = add_set.procedure_tables, add_set.module_tables.members_of(*shapes)
     chosen = modules.select("component").distinct().limit(most)

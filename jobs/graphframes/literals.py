@@ -36,7 +36,7 @@ NORMAL = "array<struct<kind: string, name: bigint, other: string, lexical: strin
 
 @lru_cache(maxsize=1 << 18)
 def label_of(text: str) -> Label:
-    """Parse a label from the numbers of its literals."""
+    """Parse a label from the numbers of its literals, separated by commas."""
     masks = [0, 0]
     for number in map(int, filter(None, (text or "").split(","))):
         masks[number % 2] |= 1 << number // 2
@@ -44,8 +44,8 @@ def label_of(text: str) -> Label:
 
 
 def arrow_column(work: Callable[..., str], *columns: Column) -> Column:
-    """Apply ``work`` to each row of ``columns``, giving texts; once for each distinct row of a
-    batch.
+    """Make a column of the texts that ``work`` computes from each row of ``columns``; computed once
+    for equal rows of a batch.
     """
 
     # No type hints: Spark would read them.
@@ -60,10 +60,10 @@ def arrow_column(work: Callable[..., str], *columns: Column) -> Column:
 
 @dataclass(frozen=True)
 class WorkerRules:
-    """Definitions 5 to 7 for one batch, as workers ask for them.
+    """Definitions 5 to 7 (THEORY) for one batch, in the form in which Spark's workers apply them.
 
-    roles, properties, classes: what each number stands for.
-    token: names these rules in a worker's memory.
+    roles, properties, classes: name of each number in the tables.
+    token: key of these rules in the cache of a worker.
     """
 
     tbox: ClausalTBox
@@ -76,12 +76,12 @@ class WorkerRules:
 
     @cached_property
     def contradiction_text(self) -> tuple[int, ...]:
-        """The literals of a contradiction."""
+        """Numbers of the literals that a contradictory label has."""
         masks = enumerate(contradiction_label(self.tbox))
         return tuple(2 * bit + sign for sign, mask in masks for bit in bits(mask))
 
     def name_literals(self, iri: str, *, positive: bool) -> tuple[int, ...]:
-        """Literals of an assertion on a name, or on its negation."""
+        """Numbers of the literals that an assertion on the class ``iri`` gives, or on its negation."""
         if iri in (owl.NOTHING.iri, owl.THING.iri):
             return self.contradiction_text if positive == (iri == owl.NOTHING.iri) else ()
         return (2 * self.tbox.atom_ids[iri] + (not positive),)
@@ -89,12 +89,11 @@ class WorkerRules:
     def edge_outcome(
         self, role: int, src: str, dst: str, inserted: bool, before_src: str, before_dst: str
     ) -> str:
-        """Outcome of a role assertion between elements with these asserted labels
-        (`Definition7.outcome`).
+        """Encode what the rules decide about a role assertion between elements with these asserted
+        labels (`Definition7.outcome`).
 
-        K: it is kept. S, D: its subject or object enters. Each remedy is s or d for its end, and
-            the
-        number of the literal.
+        K: it is kept. S, D: its subject or object enters the procedure. Each remedy is s or d for
+        its end, and the number of the literal.
         """
         old = None if inserted else (label_of(before_src), label_of(before_dst))
         found = self.rules.outcome(self.roles[role], label_of(src), label_of(dst), old)
@@ -111,12 +110,11 @@ class WorkerRules:
         )
 
     def normal_form(self, value: str, term: str) -> str:
-        """Normal form of a complex or negative assertion (JSON) at the individual ``term``, as
+        """Normalise a complex or negative assertion (JSON) at the individual ``term``. Returns
         JSON.
 
-        It has the fields of `NORMAL`: literals, and negative assertions of which ``term`` is the
-        subject.
-        An assertion with an object also gives itself, of kind value, at its subject.
+        It has the fields of `NORMAL`: literals, and negative assertions with the subject ``term``.
+        An assertion with an object also gives itself, of the kind value, at its subject.
         """
         assertion = decode(json.loads(value))
         terms, plain = [*individuals_of(assertion)], ComplexFacts([], [], [])
@@ -142,7 +140,7 @@ class WorkerRules:
         return json.dumps(found)
 
     def ill_typed(self, lexical: str, datatype: str, language: str) -> str:
-        """A text if a literal is ill-typed; else empty."""
+        """Return a non-empty text if a literal is ill-typed, else ""."""
         theory = cached_value(
             "theory", self.token, lambda: DataTheory(self.tbox.definitions, self.tbox.roles)
         )

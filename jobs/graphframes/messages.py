@@ -1,7 +1,7 @@
-"""Messages between neighbours and connected components, and the certificates of their results.
+"""Aggregate messages between neighbours, find connected components, and certify both results.
 
-GraphFrames computes them if its core is on the classpath; else joins on DataFrames do. A graph
-is two tables: vertices (id, …) and edges (src, dst, …).
+GraphFrames computes them if its core is on the classpath; else joins on DataFrames do. A graph is
+two tables: vertices (id, …) and edges (src, dst, …).
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ _FEW_EDGES = 200_000
 
 
 class DataFrameCalls:
-    """Graph operations by joins of DataFrames."""
+    """Graph operations implemented by joins of DataFrames."""
 
     name = "DataFrames"
 
     def messages(
         self, edges: DataFrame, aggregate: Column, *, to_src: Column, to_dst: Column
     ) -> DataFrame:
-        """(id, aggregate) for every vertex that gets a message along an edge.
+        """Send messages along the edges and aggregate them at each vertex. Returns (id, aggregate)
+        for the vertices that get one.
 
         to_src, to_dst: messages of an edge to its ends, in fields of the column ``edge``; null:
             none
@@ -42,7 +43,8 @@ class DataFrameCalls:
         return each.filter("MSG IS NOT NULL").groupBy("id").agg(aggregate)
 
     def components(self, edges: DataFrame, files: RoundFiles) -> DataFrame:
-        """(id, component) for every vertex of an edge; a component is named by its least vertex.
+        """Find the connected components: (id, component) for every vertex of an edge. A component
+        is named by its least vertex.
 
         In each round a vertex takes the least name of its neighbours. Then it takes the name of the
         vertex that it is named after, so that names travel twice as far. Stops because names only
@@ -70,14 +72,14 @@ class DataFrameCalls:
 
 
 class GraphFramesCalls:
-    """Graph operations by GraphFrames."""
+    """Graph operations implemented by GraphFrames."""
 
     name = "GraphFrames"
 
     def messages(
         self, edges: DataFrame, aggregate: Column, *, to_src: Column, to_dst: Column
     ) -> DataFrame:
-        """(id, aggregate) for every vertex that gets a message along an edge; see
+        """Send messages along the edges and aggregate them at each vertex; see
         `DataFrameCalls.messages`.
         """
         from graphframes import GraphFrame  # type: ignore[import-untyped]
@@ -89,7 +91,7 @@ class GraphFramesCalls:
         return found.dropna()
 
     def components(self, edges: DataFrame, files: RoundFiles) -> DataFrame:
-        """(id, component) for every vertex of an edge; see `DataFrameCalls.components`."""
+        """Find the connected components of the graph; see `DataFrameCalls.components`."""
         from graphframes import GraphFrame
 
         edges.sparkSession.sparkContext.setCheckpointDir(files.checkpoints)
@@ -114,14 +116,15 @@ def graph_calls(spark: SparkSession) -> GraphCalls:
 
 
 def edge_ends(edges: DataFrame) -> DataFrame:
-    """(id) of every vertex that an edge mentions."""
+    """Select the vertices that are an end of an edge: (id), distinct."""
     return edges.select(F.explode(F.array("src", "dst")).alias("id")).distinct()
 
 
 def look_up(rows: DataFrame, table: DataFrame, **columns: str) -> DataFrame:
-    """Join ``rows`` with values of ``table`` (key, value), one column for each of ``columns``.
+    """Join ``rows`` with the values of ``table`` (key, value). ``columns``: for each new column the
+    column with its keys.
 
-    A column's value names the key column; missing keys give null.
+    Keys that are missing in ``table`` give null.
     """
     for after, before in columns.items():
         rows = rows.join(table.toDF(before, "_found"), before, "left")
@@ -130,7 +133,7 @@ def look_up(rows: DataFrame, table: DataFrame, **columns: str) -> DataFrame:
 
 
 class CertificateError(OperationalError):
-    """A computed fixpoint failed its certificate."""
+    """Error: the result of a Spark job fails the check that certifies it."""
 
     def __init__(self, what: str) -> None:
         super().__init__(
@@ -142,15 +145,13 @@ class CertificateError(OperationalError):
 def certify_reached(
     start: DataFrame, entered: DataFrame, dealt: DataFrame, wanted: DataFrame
 ) -> None:
-    """Certify that ``entered`` (id, round) is exactly what role assertions reach from ``start``
-    (id).
+    """Certify that ``entered`` (id, round) has exactly the elements that role assertions reach from
+    ``start`` (id).
 
     ``dealt`` are the edges whose outcome is known; ``wanted`` are all edges at elements that
-    entered;
-    none of these was left out. Exactly the start has round 0. Every other element got round d from
-    a
-    neighbour of round d - 1, so by induction it is reached. No message goes from an element that
-    entered to one that did not, so none is missing.
+    entered; none of these was left out. Exactly the start has round 0. Every other element got
+    round d from a neighbour of round d - 1, so by induction it is reached. No message goes from an
+    element that entered to one that did not, so none is missing.
     """
     lost = wanted.join(dealt, ["subject", "role", "object"], "left_anti").select(F.lit(1))
     arcs = dealt.filter("outcome RLIKE '[SD]'").select("src", "dst", "outcome")
@@ -173,9 +174,11 @@ def certify_reached(
 
 
 def certify_components(edges: DataFrame, found: DataFrame) -> None:
-    """Certify that ``found`` (id, component) names every end of ``edges`` (src, dst) once.
+    """Certify that ``found`` (id, component) gives each end of ``edges`` (src, dst) exactly one
+    component.
 
-    The name is a vertex of the component, and no edge joins two components. `lay_out_modules` checks that a
+    The name is a vertex of the component, and no edge joins two components. `lay_out_modules`
+    checks that a
     component is connected (`shiq.jobs.graphframes.modules`).
     """
     counts = found.groupBy("id").agg(F.count("*").alias("names"))

@@ -40,17 +40,16 @@ _COLUMNS = ("kind", "name", *LITERAL_COLUMNS)
 
 @dataclass(frozen=True)
 class ModuleTables:
-    """Tables of the modules of one batch.
+    """Spark tables of the modules of one batch. A module is a connected component of kept
+    assertions.
 
-    facts: assertions about elements that enter: kind, node, other (a node), name, texts, is_kept
-        (in
-        A_add); and in modules component, term, other_term
-    rows: parts of the modules, as `shiq.jobs.graphframes.tables` reads them
+    facts: assertions about elements that the procedure reaches: kind, node, other (a node), name,
+    texts, is_kept (in A_add); and in modules component, term, other_term
+    rows: elements and assertions of the modules, as `parse_assertions` reads them
     members: id, component, term
-    keys: component, key; modules with one key are alike
-    records: a row for each key: key, component (one of them), count, size, shape, body (null where
-        the
-        module is too large for a task)
+    keys: component, key; modules with the same key have the same shape
+    records: a row for each key: key, component (one of them), count, size, shape, body (null if the
+    module is too large for a task)
     """
 
     facts: DataFrame
@@ -60,15 +59,15 @@ class ModuleTables:
     records: DataFrame
 
     def members_of(self, *shapes: str) -> DataFrame:
-        """The ``members`` of the modules that have one of ``shapes``."""
+        """Select the rows of ``members`` whose module has one of ``shapes``."""
         wanted = driver_frame(self.keys.sparkSession, {"shape": [*shapes]})
         chosen = self.keys.join(self.records.join(wanted, "shape").select("key"), "key")
         return self.members.join(chosen.select("component"), "component")
 
 
 def lay_out_modules(tables: UnionTables, entered: ProcedureTables, most: int) -> ModuleTables:
-    """Lay out the modules of the elements that entered; not those with more than ``most``
-    assertions.
+    """Divide the elements that the procedure reached, and their assertions, into modules; compute
+    the shape of those with at most ``most`` assertions.
     """
     write, rules = tables.files.write, tables.rules
     free = entered.vertices.filter("NOT clashes").select("id")
@@ -118,7 +117,7 @@ def lay_out_modules(tables: UnionTables, entered: ProcedureTables, most: int) ->
 def _module_facts(
     tables: UnionTables, entered: ProcedureTables, edges: DataFrame, members: DataFrame
 ) -> DataFrame:
-    """Facts of the modules, by component; see `ModuleTables`."""
+    """Collect the assertions about the elements of modules: the table ``facts`` of `ModuleTables`."""
     rules = tables.rules
     seen = [i for i, name in enumerate(rules.properties) if name in rules.rules.features]
     data = entered.data.filter(F.col("property").isin(seen))
@@ -164,7 +163,9 @@ def _module_facts(
 
 
 def _lay_out_module(rules: WorkerRules, rows: pa.Table) -> pa.Table:
-    """Record of the one module with these ``rows``; without a shape where they are not connected."""
+    """Compute shape and pickled form of the one module that consists of ``rows``; the shape is ""
+    if these are not connected.
+    """
     skip_repeated_imports()
     name, body = "", b""
     if len(found := assemble_modules(rules, rows)) == 1:
@@ -174,7 +175,9 @@ def _lay_out_module(rules: WorkerRules, rows: pa.Table) -> pa.Table:
 
 
 def assemble_modules(rules: WorkerRules, rows: pa.Table) -> list[NamedModule]:
-    """Modules with the parts ``rows``: one, unless role assertions do not connect them all."""
+    """Build the module that consists of ``rows`` (elements and assertions); several if role
+    assertions do not connect them.
+    """
     labels: dict[str, Label] = {}
     parts: defaultdict[str, set[Any]] = defaultdict(set)
     for row in rows.to_pylist():

@@ -1,4 +1,4 @@
-"""The published procedure (THEORY, "The procedure") as rounds of messages on tables.
+"""The published procedure (THEORY, "The procedure") as rounds of message passing on Spark tables.
 
 A round takes the role assertions of the elements that entered in the round before. The asserted
 labels of its ends decide about each: it is kept, or remedies replace it, and some of its ends
@@ -28,12 +28,14 @@ from shiq.support import bits
 
 @dataclass(frozen=True)
 class ProcedureTables:
-    """Result of the procedure.
+    """Spark tables with the result of the published procedure. An element is an individual, or
+    several that are known to be equal.
 
-    vertices: id (an element), literals (asserted ones and remedies), clashes
-    edges: role assertions that a round took: subject, object (nodes), src, dst (elements), role,
-        outcome (`literals.WorkerRules.outcome`)
-    remedies: id, literal, and whether that is asserted
+    vertices: id (an element that the procedure reached), literals (asserted ones and remedies),
+    clashes
+    edges: role assertions that were decided: subject, object (nodes), src, dst (elements), role,
+    outcome (`literals.WorkerRules.outcome`)
+    remedies: id, literal (replaces a role assertion that is not kept), and whether it is asserted
     data: id, node, property, literal, its parts, ill_typed
     """
 
@@ -44,10 +46,10 @@ class ProcedureTables:
 
 
 def run_procedure(tables: UnionTables, changed: Ints, told: Ints) -> ProcedureTables:
-    """Run the procedure.
+    """Run the published procedure for one batch on Spark tables.
 
     changed: nodes of inserted assertions that are neither role nor data assertions
-    told: nodes that enter at once (`shiq.abox_ops.published.procedure.initial_nodes`)
+    told: nodes from which it starts (`shiq.abox_ops.published.procedure.initial_nodes`)
     """
     write, names, asserted = tables.files.write, tables.names, tables.asserted_literals()
     entered, dealt = _run_rounds(tables, _labels_by_element(tables, asserted, changed), told)
@@ -93,7 +95,8 @@ def run_procedure(tables: UnionTables, changed: Ints, told: Ints) -> ProcedureTa
 def _run_rounds(
     tables: UnionTables, labels: tuple[DataFrame, DataFrame], told: Ints
 ) -> tuple[DataFrame, DataFrame]:
-    """(id, round) of the elements that enter, and the role assertions that were taken.
+    """Run rounds of messages until no element enters. Returns (id, round) of the elements that
+    entered, and the role assertions with their outcomes.
 
     Stops because an element enters once.
     """
@@ -134,8 +137,8 @@ def _run_rounds(
 
 
 def _uninverted_edges(tables: UnionTables, half_edges: DataFrame) -> DataFrame:
-    """Select the ``half_edges`` whose role the rules use without inverse: subject, role, object,
-    inserted.
+    """Select from ``half_edges`` the role assertions on roles that the rules use, each in forward
+    direction: subject, role, object, inserted.
     """
     rules = tables.rules
     roles = [i for i, role in enumerate(rules.roles) if role in rules.rules.part_of]
@@ -151,8 +154,8 @@ def _uninverted_edges(tables: UnionTables, half_edges: DataFrame) -> DataFrame:
 def _labels_by_element(
     tables: UnionTables, asserted: DataFrame, changed: Ints
 ) -> tuple[DataFrame, DataFrame]:
-    """(id, label), twice: of the literals ``asserted``, and of A's literals at the nodes
-    ``changed``.
+    """Compute two tables (id, label): the label of each element with the batch, and the label
+    without it of elements at the nodes ``changed``.
 
     Only literals that the rules read are included.
     """
@@ -177,8 +180,8 @@ def _labels_by_element(
 def _edge_outcomes(
     tables: UnionTables, after: DataFrame, before: DataFrame, rows: DataFrame
 ) -> DataFrame:
-    """Role assertions ``rows`` with elements (src, dst) and outcome, by the labels after and
-    before.
+    """Decide the role assertions ``rows`` by the labels of both ends ``after`` and ``before`` the
+    batch. Returns them with elements (src, dst) and outcome.
     """
     rows = rename_nodes(rows, tables.names, src="subject", dst="object")
     rows = look_up(rows, after, src_label="src", dst_label="dst").fillna("")

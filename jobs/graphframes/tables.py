@@ -1,4 +1,4 @@
-"""A ∪ A⁺ (deletions already taken) as Spark tables; stores are read in place.
+"""Read base and batch (deletions already taken) as Spark tables; stores are read in place.
 
 Individuals are nodes (`shiq.abox_ops.elements.base`). Individuals asserted equal are one element,
 named by its least node.
@@ -35,7 +35,9 @@ LITERAL_COLUMNS = ("lexical", "datatype", "language")
 
 
 def driver_frame(spark: SparkSession, columns: Mapping[str, Any]) -> DataFrame:
-    """A DataFrame of the driver's ``columns``: arrays of numbers or flags, or lists of texts."""
+    """Make a DataFrame of ``columns`` that the driver holds: arrays of numbers or flags, or lists
+    of texts.
+    """
     arrays = {
         name: pa.array(column, pa.string()) if isinstance(column, list) else pa.array(column)
         for name, column in columns.items()
@@ -73,7 +75,11 @@ def table_rows(spark: SparkSession, table: Table, columns: Sequence[str]) -> Dat
 
 @dataclass(frozen=True, eq=False)
 class UnionTables:
-    """Tables of ``view``, read by ``rules``; the flag ``inserted`` marks rows of the batch."""
+    """Spark tables of base and batch together. The flag ``inserted`` marks rows of the batch.
+
+    view: base and batch on the driver.
+    rules: parse the assertions on the workers.
+    """
 
     view: UnionView
     rules: WorkerRules
@@ -81,7 +87,7 @@ class UnionTables:
     files: RoundFiles
 
     def rows(self, table: str, *columns: str) -> DataFrame:
-        """Read ``columns`` of a table of assertions of A and of the batch, with the flag
+        """Read ``columns`` of one table of assertions, of base and batch, with the flag
         ``inserted``.
         """
         old, new = self.view.base.table(table), self.view.inserted_tables[table]
@@ -95,22 +101,24 @@ class UnionTables:
 
     @cached_property
     def old_names(self) -> DataFrame:
-        """(node, element) of the nodes that equalities of A alone unite with another."""
+        """Table (node, element) of the nodes that equalities of the base alone unite with others."""
         return self._element_names("old", self.equality_pairs.filter("NOT inserted"))
 
     @cached_property
     def names(self) -> DataFrame:
-        """(node, element) of the nodes that equalities of A ∪ A⁺ unite with another."""
+        """Table (node, element) of the nodes that equalities of base and batch unite with others."""
         brings = (self.view.inserted_tables["pairs"].columns["kind"] == SAME).any()
         return self._element_names("new", self.equality_pairs) if brings else self.old_names
 
     @property
     def equality_pairs(self) -> DataFrame:
-        """Equalities and inequalities: node, kind, neighbour, inserted."""
+        """Table of equalities and inequalities: node, kind, neighbour, inserted."""
         return self.rows("pairs", "node", "kind", "neighbour")
 
     def _element_names(self, name: str, pairs: DataFrame) -> DataFrame:
-        """(node, element) of the nodes that ``pairs`` make equal to another node."""
+        """Unite the nodes that ``pairs`` make equal: (node, element), without nodes that stay
+        alone. ``name``: of the temporary table.
+        """
         same = pairs.filter(f"kind = {SAME} AND node <> neighbour").select("node", "neighbour")
         if same.isEmpty():
             return same.toDF("node", "element").filter("false")
@@ -120,7 +128,9 @@ class UnionTables:
 
     @cached_property
     def first_names(self) -> DataFrame:
-        """(element, node) with the node of the first term, for elements of several individuals."""
+        """Table (element, node) with the node whose term comes first, for elements of several
+        individuals.
+        """
         named = self.names.join(self.terms, "node").groupBy("element")
         return named.agg(F.min_by("node", "term").alias("node"))
 
@@ -128,13 +138,13 @@ class UnionTables:
 
     @cached_property
     def terms(self) -> DataFrame:
-        """(node, term) of every individual."""
+        """Table (node, term) of all individuals."""
         return self.texts("individuals", "node", lambda of: {"term": of.terms})
 
     @cached_property
     def complex_assertions(self) -> DataFrame:
-        """Normal forms of complex and negative assertions: node, inserted, value, and fields of
-        `NORMAL`.
+        """Table of complex and negative assertions in normal form: node, inserted, value, and
+        fields of `NORMAL`.
         """
         values = self.texts(
             "complex", "ordinal", lambda of: {"value": [json.dumps(encode(a)) for a in of.complex]}
@@ -149,7 +159,7 @@ class UnionTables:
         return self.files.write("complex", found) if count else found
 
     def asserted_literals(self) -> DataFrame:
-        """(node, literal, inserted) of class assertions."""
+        """Table (node, literal, inserted) of the literals that class assertions give."""
         # A class that only a deleted assertion names is no atom.
         atoms = self.rules.tbox.atom_ids.keys() | {owl.NOTHING.iri, owl.THING.iri}
         known = [
@@ -168,7 +178,9 @@ class UnionTables:
     def texts(
         self, table: str, number: str, texts: Callable[[ArrayBase | Batch], dict[str, list[str]]]
     ) -> DataFrame:
-        """Look up texts of A and of the batch by their ``number``."""
+        """Read a dictionary of base and batch: the key column ``number`` and text columns.
+        ``texts``: makes the columns from a part on the driver.
+        """
         base: Base = self.view.base
         if isinstance(base, OverlayBase):
             base = base.base
@@ -184,14 +196,13 @@ class UnionTables:
 
 
 def union_rows(*tables: DataFrame) -> DataFrame:
-    """Rows of all ``tables``; missing columns are null."""
+    """Concatenate ``tables``; columns that one lacks are null there."""
     return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), tables)
 
 
 def rename_nodes(rows: DataFrame, names: DataFrame, **columns: str) -> DataFrame:
-    """Add to ``rows`` a column for each of ``columns``: the new name of a node, or the node itself.
-
-    names: (before, after). A column's value names the column to rename.
+    """Look up new names of nodes in ``names`` (before, after). ``columns``: for each new column the
+    column of nodes; nodes without a new name stay.
     """
     for after, before in columns.items():
         rows = look_up(rows, names, _after=before)
@@ -204,7 +215,7 @@ LineWriter = Callable[[Sequence[owl.Assertion], Sequence[str]], list[str]]
 
 
 def parse_assertions(rules: WorkerRules, row: Mapping[str, Any]) -> list[owl.Assertion]:
-    """Parse the assertions of ``row``: one, unless it is about an element."""
+    """Parse the assertions that a ``row`` stands for: several for a row about an element, else one."""
     kind, name, term, other = (row[column] for column in ("kind", "name", "term", "other"))
     match kind:
         case "class":
@@ -235,12 +246,12 @@ def parse_assertions(rules: WorkerRules, row: Mapping[str, Any]) -> list[owl.Ass
 
 
 def parse_literal(row: Mapping[str, Any]) -> owl.Literal:
-    """Parse the literal whose parts are in ``row``."""
+    """Make the literal whose lexical form, datatype and language are in ``row``."""
     return owl.Literal(*map(row.__getitem__, LITERAL_COLUMNS))
 
 
 def write_lines(rules: WorkerRules, rows: DataFrame, write: LineWriter) -> DataFrame:
-    """Apply ``write`` to ``rows``. Returns a DataFrame (line) with the lines that it makes."""
+    """Format the assertions of ``rows`` on the workers by ``write``. Returns a DataFrame (line)."""
 
     def write_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:

@@ -64,7 +64,7 @@ _IRI = re.compile(r"<([^<>\s]+)>")
 
 
 def html_page(report: Report) -> str:
-    """Render the page of ``report``."""
+    """Render the HTML page of ``report``."""
     values = {
         "word": answer_word(report),
         "subject": _subject(report),
@@ -86,8 +86,8 @@ def html_page(report: Report) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PageSection:
-    """A section of the page. ``id``: its anchor and the name of its template; ``link``: its
-    title in the navigation.
+    """Section of the page. ``id``: its anchor and the name of its template; ``link``: its title in
+    the navigation.
     """
 
     id: str
@@ -96,7 +96,7 @@ class PageSection:
 
 
 def _sections(report: Report) -> list[PageSection]:
-    """Return the sections that have something to show."""
+    """Select the sections of the page that have content in this report."""
     known = (
         (PageSection("next", "What to do", "What to do next"), next_steps(report)),
         (PageSection("causes", "Causes", "What contradicts what"), report.conflicts),
@@ -133,7 +133,7 @@ def _subject(report: Report) -> str:
 
 
 def _figures(report: Report) -> list[tuple[str, str]]:
-    """Figures in the page's head."""
+    """Figures in the head of the page: (title, value)."""
     s = report.statistics
     of_base = report.command in (CERTIFY, INDEX)
     found = []
@@ -170,7 +170,7 @@ def _generator_text(report: Report) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PageTerm:
-    """A name, with its IRI as title, or a data value with its datatype.
+    """Term of a fact as the page shows it: a name with its IRI, or a data value with its datatype.
 
     ``text``: what is shown; ``iri``: the name's IRI, or the value's datatype ("" for plain
     strings), which is called ``datatype``.
@@ -184,7 +184,9 @@ class PageTerm:
 
 @dataclass(frozen=True, slots=True)
 class PageFact:
-    """A line of data. ``triple``: its subject, predicate and object, if it is one."""
+    """Fact as the page shows it. ``text``: the line of data; ``triple``: its subject, predicate and
+    object, if it is one.
+    """
 
     text: str
     triple: tuple[PageTerm, PageTerm, PageTerm] | None
@@ -193,14 +195,16 @@ class PageFact:
 
 @dataclass(frozen=True, slots=True)
 class PageFacts:
-    """The facts on one side of a contradiction; ``hidden``: how many more there are."""
+    """Facts on one side (batch or base) of a contradiction. ``hidden_count``: how many more there
+    are.
+    """
 
     facts: list[PageFact]
     hidden_count: int
 
 
 def _term(text: str, labels: Labels) -> PageTerm:
-    """Name or data value of an N-Triples term."""
+    """Convert an N-Triples term for the page, with its label."""
     if not text.startswith('"'):
         iri = iri_or_node(text)
         return PageTerm(cut_text(labels.name_of(iri)), iri)
@@ -212,7 +216,7 @@ def _term(text: str, labels: Labels) -> PageTerm:
 
 
 def _fact(text: str, labels: Labels, places: tuple[FilePlace, ...] = ()) -> PageFact:
-    """Line of data, with the places where it was read."""
+    """Convert a line of data for the page, with the files and lines where it was read."""
     line = read_line(text)
     if line is None:
         return PageFact(text, None, places)
@@ -223,13 +227,13 @@ def _fact(text: str, labels: Labels, places: tuple[FilePlace, ...] = ()) -> Page
 
 
 def _facts(facts: Sequence[StatedFact], labels: Labels) -> PageFacts:
-    """Facts of one side of a contradiction, at most `FACTS`."""
+    """Convert the facts on one side of a contradiction for the page, at most `FACTS`."""
     shown = [_fact(fact.text, labels, fact.places) for fact in facts[:FACTS]]
     return PageFacts(shown, len(facts) - len(shown))
 
 
 def _phrase(text: str, labels: Labels) -> list[str | PageTerm]:
-    """Split ``text``: a name for each IRI in angle brackets."""
+    """Split a sentence into texts and names; each IRI in angle brackets becomes a name."""
     pieces = _IRI.split(cut_text(in_plain_words(text)))
     return [_term(f"<{piece}>", labels) if i % 2 else piece for i, piece in enumerate(pieces)]
 
@@ -239,8 +243,8 @@ def _phrase(text: str, labels: Labels) -> list[str | PageTerm]:
 
 @dataclass(frozen=True, slots=True)
 class PageContradiction:
-    """A contradiction; ``axioms``: each as a sentence and in Manchester syntax; ``written``:
-    facts and axioms as they were read.
+    """Contradiction as the page shows it. ``axioms``: each as a sentence and in Manchester syntax;
+    ``source_texts``: facts and axioms as they were read.
     """
 
     number: int
@@ -255,7 +259,7 @@ class PageContradiction:
 
 @dataclass(frozen=True, slots=True)
 class CauseCard:
-    """Samples of the contradictions of one cause."""
+    """Foldable part of the page with sample contradictions of one cause."""
 
     samples: list[PageContradiction]
     is_open: bool
@@ -263,8 +267,9 @@ class CauseCard:
 
 @dataclass(frozen=True, slots=True)
 class PageCause:
-    """Contradictions of one pattern; ``share``: of the number of the largest cause, in percent;
-    ``card``: only of the first causes.
+    """Cause (pattern of contradictions) as the page shows it. ``share``: number of its
+    contradictions, in percent of the most frequent cause; ``card``: samples, for the first causes
+    only.
     """
 
     id: str
@@ -277,7 +282,7 @@ class PageCause:
 
     @property
     def name(self) -> str:
-        """Title of the cause, or its id."""
+        """Title of the cause, or its sentence without one."""
         return self.title or self.sentence
 
     @property
@@ -308,7 +313,9 @@ def _cause_values(report: Report) -> dict[str, Any]:
 
 
 def _cause(report: Report, position: int, group: ConflictGroup, largest: int) -> PageCause:
-    """Cause with samples of its contradictions."""
+    """Convert a group of contradictions for the page. ``largest``: number of contradictions of the
+    most frequent cause.
+    """
     card = None
     if position < CAUSES:
         samples = [
@@ -322,13 +329,13 @@ def _cause(report: Report, position: int, group: ConflictGroup, largest: int) ->
 
 
 def _number_of_samples(report: Report, group: ConflictGroup) -> int:
-    """Number of contradictions to show for a cause."""
+    """Number of contradictions to show for one cause: all if there are few in total."""
     number = len(group.conflicts)
     return number if len(report.conflicts) <= FEW_CAUSES else min(number, SAMPLES)
 
 
 def _contradiction(found: ReportedConflict, labels: Labels) -> PageContradiction:
-    """Contradiction with its sentence, facts and axioms."""
+    """Convert a contradiction for the page: sentence, facts and axioms."""
     terms = {
         iri_or_node(t)
         for f in (*found.insertions, *found.base)
@@ -356,7 +363,7 @@ def _contradiction(found: ReportedConflict, labels: Labels) -> PageContradiction
 
 @dataclass(frozen=True, slots=True)
 class PageLine:
-    """A line that was set aside, and why."""
+    """Line of the batch that was set aside, with the reason, as the page shows it."""
 
     place: FilePlace
     fact: PageFact
@@ -366,7 +373,7 @@ class PageLine:
 
 @dataclass(frozen=True, slots=True)
 class PageIdentity:
-    """Individuals that become equal, by which facts and axioms."""
+    """Individuals that become equal, with the facts and axioms from which that follows."""
 
     individuals: list[PageTerm]
     insertions: list[PageFact]
@@ -376,8 +383,8 @@ class PageIdentity:
 
 @dataclass(frozen=True, slots=True)
 class PageLeftover:
-    """Something that was not understood. Names are the ends of their IRIs, as they are spelt: a
-    label would hide a slip in the spelling. What is malformed stands as it is.
+    """Statement that was not understood, as the page shows it. Names are the ends of their IRIs,
+    not labels, which would hide a misspelling; malformed text is shown as it is.
     """
 
     place: FilePlace
@@ -411,12 +418,12 @@ def _line_values(report: Report) -> dict[str, Any]:
 
 
 def _line(line: ReportedLine, labels: Labels) -> PageLine:
-    """Line in quarantine, with its reason."""
+    """Convert a line in quarantine for the page."""
     return PageLine(line.place, _fact(line.text, labels), line.reason, line.conflicts)
 
 
 def _identity(raw: Mapping[str, Any], labels: Labels) -> PageIdentity:
-    """Individuals that become equal, with the reason."""
+    """Convert the JSON about individuals that become equal for the page."""
     return PageIdentity(
         [_term(text, labels) for text in raw["individuals"][:FACTS]],
         [_fact(text, labels) for text in raw["insertions"][:FACTS]],
@@ -426,7 +433,7 @@ def _identity(raw: Mapping[str, Any], labels: Labels) -> PageIdentity:
 
 
 def _leftover(left: ReportedLeftover) -> PageLeftover:
-    """Statement that was not understood."""
+    """Convert a statement that was not understood for the page."""
     names = Labels(terms=_IRI.findall(f"{left.message} {left.hint} {left.text}"))
     line = PageFact(left.text, None) if left.kind == "malformed" else _fact(left.text, names)
     return PageLeftover(
@@ -445,7 +452,9 @@ def _leftover(left: ReportedLeftover) -> PageLeftover:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceCard:
-    """A table of (what, which), or of (what, amount, its share of the largest in percent)."""
+    """Table in the section about evidence. Rows: (title, value), or (title, amount, share of the
+    largest amount in percent).
+    """
 
     title: str
     pairs: Sequence[tuple[str, str]] = ()
@@ -453,7 +462,7 @@ class EvidenceCard:
 
 
 def _evidence(report: Report) -> list[EvidenceCard]:
-    """Cards of the page's section about evidence."""
+    """Make the tables of the section about evidence."""
     e, s = report.evidence, report.statistics
     ledger = [(bucket_text(name), n) for name, n in e.get("ledger", {}).items()]
     seconds = [(name, v) for name, v in s.get("seconds", {}).items() if v >= 0.005]
@@ -469,13 +478,13 @@ def _evidence(report: Report) -> list[EvidenceCard]:
 
 
 def _amounts(rows: Sequence[tuple[str, float]], form: str) -> list[tuple[str, str, float]]:
-    """Rows with each amount's share of the largest."""
+    """Convert rows (title, amount) to (title, text, share of the largest amount in percent)."""
     largest = max((value for _, value in rows), default=0) or 1
     return [(title, form.format(value), 100 * value / largest) for title, value in rows]
 
 
 def _scope(report: Report) -> list[tuple[str, str]]:
-    """Amounts of data that the check looked at."""
+    """Rows about the amount of data that the check read."""
     s = report.statistics
     if not s.get("add_set"):
         return []
@@ -491,7 +500,7 @@ def _scope(report: Report) -> list[tuple[str, str]]:
 
 
 def _decision(report: Report) -> list[tuple[str, str]]:
-    """Reasoner, criterion and engine that decided."""
+    """Rows about the reasoner, criterion and engine that decided."""
     e = report.evidence
     found = [("engine", str(e.get("engine", ""))), ("reasoner", str(e.get("reasoner", "")))]
     found += [(f"parts {name}", f"{n:,}") for name, n in sorted(e.get("decided", {}).items()) if n]
@@ -515,7 +524,7 @@ def _decision(report: Report) -> list[tuple[str, str]]:
 
 
 def _certificate(report: Report) -> list[tuple[str, str]]:
-    """Certificate of the base."""
+    """Rows about the certificate of the base."""
     names = {
         "verdict": "verdict",
         "snapshot": "snapshot",

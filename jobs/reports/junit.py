@@ -1,5 +1,5 @@
-"""A report as JUnit XML, for build servers: one case for each cause, which failed; an error
-where there is no verdict.
+"""A report as JUnit XML, for build servers: a failed case for each cause of contradictions, an
+error where there is no verdict.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def junit(report: Report) -> str:
 
 
 def _add_case(suite: Element, name: str, of: str) -> Element:
-    """Add a test case."""
+    """Add a test case to ``suite``. ``of``: its class name."""
     return SubElement(suite, "testcase", name=name, classname=f"shiq.{of}")
 
 

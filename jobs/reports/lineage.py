@@ -39,8 +39,8 @@ _VERSION = re.compile(r"(?P<name>.*): (?:Delta version|Iceberg snapshot) (?P<ver
 
 @dataclass
 class RunEvents:
-    """The events of one run of ``command`` with ``inputs`` (`shiq.jobs.commands.running.Request`); a
-    context manager around it.
+    """Context manager around one run of ``command`` that writes its OpenLineage events. ``inputs``:
+    see `shiq.jobs.commands.running.Request`.
 
     Raises: OperationalError where ``file`` cannot be written as the run begins; where it cannot
     at the end, stderr says so, and what was found, and done, stands.
@@ -70,7 +70,7 @@ class RunEvents:
             print(f"{fault} (the end of the run is not reported there)", file=sys.stderr)
 
     def _write_end(self, error: BaseException | None) -> None:
-        """Write the last event of the run."""
+        """Write the last event of the run: COMPLETE, FAIL or ABORT."""
         if isinstance(error, Exception):
             self._write_event(
                 "FAIL",
@@ -93,7 +93,7 @@ class RunEvents:
             self._write_event("COMPLETE", {"shiq_verdict": _make_facet("", **verdict, **asked)})
 
     def _write_event(self, kind: str, facets: Mapping[str, Any]) -> None:
-        """Write one event."""
+        """Write one event of the type ``kind`` with these facets."""
         store, found = self.inputs.get("store") or "", self.result
         snapshot = None if found is None else found.committed or found.snapshot or None
         held = [_dataset(store, snapshot)] if store else []
@@ -129,7 +129,9 @@ class RunEvents:
     def _input_datasets(
         self, sides: tuple[str, ...], is_judged: bool = False
     ) -> Iterator[dict[str, Any]]:
-        """Describe the sources of ``sides`` with their versions and, if judged, with the verdict."""
+        """Describe the inputs of ``sides`` (such as "insertions") as datasets with versions, and
+        with the verdict if ``is_judged``.
+        """
         notes = self.result.evidence.notes if self.result else ()
         taken = {
             match["name"]: match["version"] for match in map(_VERSION.fullmatch, notes) if match
@@ -202,7 +204,7 @@ def _assertions(result: shiq.Result) -> Iterator[dict[str, Any]]:
 
 
 def _make_facet(name: str, **values: Any) -> dict[str, Any]:
-    """Make a facet of the public schema, or one of our own if ``name`` is empty."""
+    """Make an OpenLineage facet with the URL of its schema; one of our own if ``name`` is empty."""
     schema = (
         f"{_SPEC}/facets/{_VERSIONS.get(name, _FIRST)}/{name}.json#/$defs/{name}"
         if name

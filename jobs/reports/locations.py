@@ -1,4 +1,4 @@
-"""Locate the facts of conflicts in the files that were read.
+"""Find the files and lines that the facts of conflicts were read from.
 
 The check keeps no line numbers. After a conflict the files of the call are read once more for the
 few triples in question: N-Triples and N-Quads line by line in constant memory, every other format
@@ -37,8 +37,8 @@ _LABEL = re.compile(rb"_:[^\s<]+")
 
 @dataclass(frozen=True, slots=True)
 class SideFiles:
-    """Files that insertions or base were read from, and those of them that a mapping reads as
-    tables.
+    """Files that insertions, or base assertions, were read from; a file read by a mapping is a
+    table source.
 
     scope: regular expression for the part of a blank node's name before the file number, as a check
     gives it: ``_:<scope><number>.<label>``
@@ -48,7 +48,7 @@ class SideFiles:
     scope: str
 
     def name(self, number: int) -> str:
-        """A file as the caller named it."""
+        """Name of the file with this index, as the user gave it."""
         given = self.files[number]
         return given.name if isinstance(given, TableSource) else str(given)
 
@@ -89,7 +89,9 @@ def add_locations(document: dict[str, Any], sides: Mapping[str, SideFiles]) -> d
 
 
 def _has_places(conflict: Mapping[str, Any], side: str, read: SideFiles) -> bool:
-    """Whether the check itself recorded where the insertions of ``conflict`` were read."""
+    """Decide whether the check itself recorded the files and lines of the insertions of
+    ``conflict``.
+    """
     told = conflict.get("places", ()) if side == "insertions" else ()
     names = set(map(read.name, range(len(read.files))))
     return bool(told) and all(
@@ -98,7 +100,9 @@ def _has_places(conflict: Mapping[str, Any], side: str, read: SideFiles) -> bool
 
 
 def _find_places(texts: Iterable[str], read: SideFiles) -> dict[str, LinePlaces]:
-    """Find the places of ``texts``, N-Triples lines of a conflict."""
+    """Find the files and lines where ``texts``, N-Triples lines of a conflict, stand. Returns them
+    by text.
+    """
     scoped, files = re.compile(rf"_:{read.scope}(\d+)\.(.*)\Z", re.DOTALL), read.files
     wanted: dict[tuple[int | None, Triple], list[str]] = defaultdict(list)
     for text in dict.fromkeys(texts):
@@ -123,7 +127,9 @@ def _find_places(texts: Iterable[str], read: SideFiles) -> dict[str, LinePlaces]
 
 
 def _readable(given: object) -> FileSource | TableSource | None:
-    """Source that can be read once more; None for values in memory and deleted files."""
+    """Convert an input to a source that can be read again; None for values in memory and deleted
+    files.
+    """
     try:
         source = source_of(given)
     except ShiqError:
@@ -132,8 +138,8 @@ def _readable(given: object) -> FileSource | TableSource | None:
 
 
 def _parse_sought(text: str, scoped: re.Pattern[str]) -> tuple[int | None, Triple] | None:
-    """Parse a line of a result to the triple to look for, and the number of its file if it has
-    blank nodes. Returns None if no single line states it.
+    """Parse an N-Triples line of a result to the triple to look for, and the index of its file if
+    it has blank nodes. Returns None if no single line of a file states it.
     """
     try:
         triple = _triple(text.encode())
@@ -156,8 +162,8 @@ def _parse_sought(text: str, scoped: re.Pattern[str]) -> tuple[int | None, Tripl
 
 
 def _lines_about(source: FileSource, subjects: set[str]) -> Iterator[tuple[int, Triple]]:
-    """(line, triple) for the lines with one of ``subjects``. Lines are parsed only if they seem
-    to have one.
+    """Read the triples with one of ``subjects`` from a line-based file, each with its line number.
+    Only lines that seem to match are parsed.
     """
     if not subjects:
         return
@@ -183,8 +189,8 @@ def _lines_about(source: FileSource, subjects: set[str]) -> Iterator[tuple[int, 
 def _rows_about(
     source: FileSource | TableSource, scope: str, subjects: set[str]
 ) -> Iterator[tuple[int, str, Triple]]:
-    """(line, columns, triple) for what a source says of ``subjects``, in which blank nodes have
-    no scope.
+    """Read the triples with one of ``subjects`` from any source, each with line and table columns.
+    Blank nodes are named as in the source.
     """
     if isinstance(source, FileSource) and source.format in LINE_FORMATS:
         for line, triple in _lines_about(source, subjects):
@@ -214,7 +220,9 @@ def _rows_about(
 
 
 def _without_scope(triple: Triple, scope: str) -> Triple:
-    """Name the blank nodes of a triple as its file does."""
+    """Rename the blank nodes of a triple as its file names them, without the prefix ``scope`` of
+    this run.
+    """
     subject, predicate, value = triple
     own = f"_:{scope}."
     return (
@@ -225,7 +233,7 @@ def _without_scope(triple: Triple, scope: str) -> Triple:
 
 
 def _triple(text: bytes) -> Triple | None:
-    """Parse an N-Triples line. Raises: SyntaxError, ValueError."""
+    """Parse an N-Triples line; None if it is empty. Raises: SyntaxError, ValueError."""
     for quad in ox.parse(input=text, format=ox.RdfFormat.N_QUADS):
         return str(quad.subject), str(quad.predicate), str(quad.object)
     return None

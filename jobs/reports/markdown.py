@@ -1,6 +1,4 @@
-"""A report as Markdown, for the summary of a build step or a message: short, however much there
-is to tell.
-"""
+"""A report as Markdown, for the summary of a build step or a message; its length is bounded."""
 
 from __future__ import annotations
 
@@ -57,7 +55,7 @@ def markdown(report: Report) -> str:
 
 
 def _causes(report: Report) -> list[str]:
-    """Section about the causes of contradictions."""
+    """Section about the causes of contradictions, as lines."""
     if not report.causes:
         return []
     rows = [
@@ -78,7 +76,7 @@ def _causes(report: Report) -> list[str]:
 
 
 def _sample(found: ReportedConflict, labels: Labels) -> list[str]:
-    """Lines about one contradiction."""
+    """Lines about one contradiction, as a sample of its cause."""
     lines = [_text(found.sentence), ""]
     for title, facts in (("new", found.insertions), ("known", found.base)):
         lines += [
@@ -96,7 +94,7 @@ def _place(fact: StatedFact) -> str:
 
 
 def _set_aside(report: Report) -> list[str]:
-    """Section about lines in quarantine."""
+    """Section about lines in quarantine, as lines."""
     lines = report.lines_with_own_reason
     if not lines:
         return []
@@ -109,7 +107,7 @@ def _set_aside(report: Report) -> list[str]:
 
 
 def _leftovers(report: Report) -> list[str]:
-    """Section about leftovers."""
+    """Section about statements that were not understood, as lines."""
     if not report.leftovers:
         return []
     rows = [
@@ -130,7 +128,7 @@ def _leftovers(report: Report) -> list[str]:
 
 
 def _figures(report: Report) -> list[str]:
-    """Section about sizes and times."""
+    """Section about sizes and times, as lines."""
     s, e = report.statistics, report.evidence
     given = [f"{_text(title)} {_code(which)}" for title, which in input_rows(report)]
     seconds = sum(s.get("seconds", {}).values())
@@ -142,12 +140,12 @@ def _figures(report: Report) -> list[str]:
 
 
 def _more_lines(n: int, what: str) -> list[str]:
-    """Line about how many more there are."""
+    """Line that says how many more ``what`` there are; empty if none."""
     return ["", f"… and {pluralize(n, 'more ' + what)}."] if n > 0 else []
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Markdown table."""
+    """Format a Markdown table, as lines."""
     return [
         f"| {' | '.join(head)} |",
         f"|{'---|' * len(head)}",
@@ -166,8 +164,8 @@ def _text(text: str) -> str:
 
 
 def _code(text: str) -> str:
-    """A code span, also within a table: the fence is longer than any within, and a bar would end
-    the cell.
+    """Format a Markdown code span that is also safe in a table: the fence is longer than any
+    within, and a bar would end the cell.
     """
     shown = escape_and_cut(text, CHARACTERS).replace("|", "¦")
     fence = "`" * (max((len(ticks) for ticks in _TICKS.findall(shown)), default=0) + 1)

@@ -16,7 +16,7 @@ from shiq.support import pluralize
 
 
 def update_text(plan: RepairPlan) -> str:
-    """Write a plan as SPARQL Update, each change under its reasons."""
+    """Format a repair plan as SPARQL Update, each change below its reasons as comments."""
     if not plan.is_verified:
         return f"# No repair: {_comment(plan.reason)}.\n"
     end = " No fewer changes would do." if plan.is_smallest else ""
@@ -33,6 +33,7 @@ def update_text(plan: RepairPlan) -> str:
 
 
 def _change_lines(change: Change) -> Iterator[str]:
+    """Lines of the update for one change: reasons as comments, then DELETE and INSERT."""
     for sentence in change.sentences:
         yield f"# {_comment(sentence)}"
     yield f"# {change.side}{''.join(f', {_comment(str(place))}' for place in change.places)}"
@@ -46,7 +47,7 @@ def _change_lines(change: Change) -> Iterator[str]:
 
 
 def _remarks(change: Change) -> Iterator[str]:
-    """Remarks on the places that an update of the change cannot reach, as comments."""
+    """Comments about facts of the change that no update can reach, such as those of named graphs."""
     if change.is_nameless:
         yield "# About a blank node, so that it has to be changed where it stands:"
         return
@@ -62,9 +63,10 @@ def _remarks(change: Change) -> Iterator[str]:
 
 
 def _graphs(places: Iterable[Place]) -> list[str]:
+    """Named graphs of ``places``, without duplicates."""
     return [*dict.fromkeys(place.graph for place in places)] or [""]
 
 
 def _comment(text: str) -> str:
-    """One line of a comment."""
+    """Format a text as one comment line of SPARQL."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())

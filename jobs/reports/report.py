@@ -24,7 +24,9 @@ FAIL = "fail"
 
 @dataclass(frozen=True, slots=True)
 class FilePlace:
-    """Place of a fact. ``line``: 1-based, 0 if only the file is known. ``column``: of a table."""
+    """File and line where a fact was read. ``line``: 1-based, 0 if only the file is known;
+    ``column``: of a table.
+    """
 
     source: str
     line: int = 0
@@ -36,13 +38,13 @@ class FilePlace:
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> FilePlace:
-        """Read the place in a part of a JSON answer."""
+        """Read file and line from an object of a JSON answer."""
         return cls(raw.get("source", ""), raw.get("line", 0), raw.get("column", ""))
 
 
 @dataclass(frozen=True, slots=True)
 class StatedFact:
-    """An assertion: an N-Triples line, and where it was read."""
+    """Assertion as an N-Triples line, with the files and lines where it was read."""
 
     text: str
     places: tuple[FilePlace, ...] = ()
@@ -50,7 +52,7 @@ class StatedFact:
 
 @dataclass(frozen=True, slots=True)
 class ReportedConflict:
-    """Conflict as it is reported.
+    """Conflict (minimal contradiction) as reports show it.
 
     number: its position in the list, from 1.
     effect: effect of the gate's policy (fail, warn, info, waived, known).
@@ -69,7 +71,9 @@ class ReportedConflict:
 
 @dataclass(frozen=True, slots=True)
 class ReportedLine:
-    """A line that a gate set aside; ``conflicts``: numbers of contradictions, from 1."""
+    """Line of the batch that a gate set aside. ``conflicts``: numbers of its contradictions, from
+    1.
+    """
 
     place: FilePlace
     text: str
@@ -79,7 +83,7 @@ class ReportedLine:
 
 @dataclass(frozen=True, slots=True)
 class ReportedLeftover:
-    """Statement that was not interpreted.
+    """Statement that was not interpreted, as reports show it.
 
     blocks: whether it blocks the verdict `consistent`.
     count: number of triples or lines. number: of axioms, assertions and lines.
@@ -97,7 +101,7 @@ class ReportedLeftover:
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """Answer of a command as values.
+    """Answer of a command, read from its JSON.
 
     document: the JSON as it is.
     result: the JSON of the check, for a gate of its last check.
@@ -159,7 +163,7 @@ class Report:
         return len({line for conflict in self.conflicts for line in conflict["insertions"]})
 
     def conflict_at(self, place: int) -> ReportedConflict:
-        """Read the conflict at ``place`` in ``conflicts``."""
+        """Read the conflict at a position of ``conflicts``."""
         raw = self.conflicts[place]
         return _read_conflict(
             raw, place + 1, raw.get("sentence") or self.explained_conflicts.sentence(place)
@@ -167,7 +171,7 @@ class Report:
 
     @property
     def disputes(self) -> tuple[ReportedConflict, ...]:
-        """Conflicts between accepted lines and assertions that the store has set aside."""
+        """Conflicts between accepted lines and assertions that the store had set aside before."""
         found = self.document.get("disputes", ())
         explained = ExplainedConflicts(
             [read_conflict(raw) for raw in found], self.document.get("labels", {})
@@ -267,7 +271,7 @@ def _read_leftover(raw: Mapping[str, Any], allowed: Sequence[str]) -> ReportedLe
 
 
 def _conflict_remarks(raw: Mapping[str, Any]) -> tuple[str, ...]:
-    """Remarks about a conflict."""
+    """Remarks about a conflict: that it may not be minimal, and what a policy or waiver says of it."""
     found = []
     if raw.get("minimal") is False:
         found.append(

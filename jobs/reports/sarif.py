@@ -39,14 +39,17 @@ _LEVELS: Final = {"warn": "warning", "info": "note"}
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """Results of an earlier run, by fingerprint; ``is_complete``: whether none was left out."""
+    """Results of an earlier run, by fingerprint. ``is_complete``: the earlier report left no result
+    out.
+    """
 
     results: Mapping[str, Mapping[str, Any]]
     is_complete: bool
 
 
 def baseline_of(document: Mapping[str, Any]) -> Baseline:
-    """The results of a SARIF document; those that were absent already are dropped.
+    """Read the results of a SARIF document as a baseline; those that were absent already are
+    dropped.
 
     Raises: LookupError, TypeError, AttributeError where it is none.
     """
@@ -135,7 +138,7 @@ def sarif(report: Report, baseline: Baseline | None = None, *, is_capped: bool =
 
 
 def _category(report: Report) -> str:
-    """Category of a run: SARIF hosts keep the latest results of each category."""
+    """Id by which SARIF hosts group runs: they keep the latest results of each category."""
     about = report.request
     given = about.get("store") or about.get("ontology") or about.get("tbox") or ""
     name = str(given if isinstance(given, str) else next(iter(given), ""))
@@ -148,8 +151,8 @@ def _compare_to_baseline(
     rules: list[dict[str, Any]],
     baseline: Baseline,
 ) -> list[dict[str, Any]]:
-    """Mark ``results`` as new or unchanged against the baseline, and append those that are gone.
-    Extends ``rules``.
+    """Mark ``results`` as new or unchanged against the baseline, and append the baseline's results
+    that are gone. Adds rules of these to ``rules``.
     """
     compared = []
     for result in results:
@@ -172,7 +175,9 @@ def _compare_to_baseline(
 
 
 def _select_conflicts(causes: Sequence[ConflictGroup]) -> dict[str, tuple[int, ...]]:
-    """The contradictions to write, by pattern: every cause before many of one."""
+    """Select the contradictions to report, by pattern, at most `RESULTS`: some of every cause
+    rather than many of one.
+    """
     shown: dict[str, tuple[int, ...]] = {}
     left = RESULTS
     share = max(1, min(PER_RULE, RESULTS // max(1, len(causes))))
@@ -205,7 +210,7 @@ def _rule(group: ConflictGroup) -> dict[str, Any]:
 
 
 def _kind_rule(kind: str) -> dict[str, Any]:
-    """SARIF rule of a kind of leftovers."""
+    """SARIF rule for a kind of leftovers."""
     return {
         "id": f"leftover/{kind}",
         "name": _name(kind),
@@ -216,7 +221,7 @@ def _kind_rule(kind: str) -> dict[str, Any]:
 
 
 def _result(found: ReportedConflict, rule: str, index: int) -> dict[str, Any]:
-    """SARIF result of a contradiction."""
+    """SARIF result for a contradiction. ``index``: position of its rule."""
     new = [*_locations(found.insertions)]
     old = [*_locations(found.base)]
     main = (new or old)[:1]
@@ -241,18 +246,18 @@ def _result(found: ReportedConflict, rule: str, index: int) -> dict[str, Any]:
 
 
 def _fingerprint(found: ReportedConflict) -> str:
-    """A hash of the contradiction alone, so that it is known again on another night."""
+    """Hash of a contradiction's facts and axioms, by which a later run recognises it."""
     new, old = ([fact.text for fact in facts] for facts in (found.insertions, found.base))
     return _digest([*new, "", *old, "", *found.axioms])
 
 
 def _leftover_fingerprint(left: ReportedLeftover) -> str:
-    """Hash of a leftover, so that it is recognised on another night."""
+    """Hash of a leftover, by which a later run recognises it."""
     return _digest([f"leftover/{left.kind}", left.message, left.text])
 
 
 def _digest(parts: Iterable[str]) -> str:
-    """SHA-256 of some texts."""
+    """SHA-256 of texts, joined by newlines."""
     return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -266,7 +271,7 @@ def _suppression(found: ReportedConflict) -> dict[str, Any]:
 
 
 def _leftover_result(left: ReportedLeftover, index: int) -> dict[str, Any]:
-    """SARIF result of a leftover."""
+    """SARIF result for a leftover. ``index``: position of its rule."""
     kind = f"leftover/{left.kind}"
     said = (
         left.message
@@ -302,8 +307,8 @@ def _location(place: FilePlace, text: str) -> dict[str, Any]:
 
 
 def _uri(source: str) -> str:
-    """A path as a URI reference: relative ones stay relative, so that a host finds them in its
-    checkout.
+    """Convert a path to a URI reference; relative paths stay relative, so that a host finds them in
+    its checkout.
     """
     path = PurePath(source)
     return path.as_uri() if path.is_absolute() else quote(path.as_posix(), safe="/@,;=+$!*'()~-._")
@@ -315,10 +320,10 @@ def _notification(level: str, text: str) -> dict[str, Any]:
 
 
 def _name(text: str) -> str:
-    """Name in camel case, as SARIF wants it."""
+    """Convert a name with separators to camel case, as SARIF requires for rules."""
     return "".join(part.capitalize() for part in text.replace("_", "-").split("-"))
 
 
 def _text(text: str) -> str:
-    """SARIF message of a text."""
+    """Prepare a text for a SARIF message: invisible characters escaped, length bounded."""
     return escape_and_cut(text, _CHARACTERS)

@@ -60,7 +60,7 @@ def shacl(report: Report) -> str:
 
 
 def _document(report: Report) -> Iterator[ox.Triple]:
-    """Statements of the whole document."""
+    """Triples of the whole validation report."""
     results = [*_contradictions(report), *_obstacles(report)]
     conforms = report.verdict is Verdict.CONSISTENT and not results
     yield _triple(_REPORT, "rdf:type", _iri("sh:ValidationReport"))
@@ -81,7 +81,7 @@ def _document(report: Report) -> Iterator[ox.Triple]:
 
 
 def _contradictions(report: Report) -> Iterator[tuple[_Term, _Values]]:
-    """Focus node and values of the results about contradictions."""
+    """Focus node and property values of the validation results about contradictions."""
     for group in report.causes:
         for place in group.conflicts:
             found = report.conflict_at(place)
@@ -107,14 +107,18 @@ def _contradictions(report: Report) -> Iterator[tuple[_Term, _Values]]:
 
 
 def _culprits(found: ReportedConflict) -> Sequence[ox.Triple]:
-    """The main triple of each assertion that is in question: of the batch, else of the base."""
+    """Main triple of each assertion in question: those of the batch, or of the base if the batch
+    has none.
+    """
     lines = [line for fact in found.insertions or found.base for line in _triples(fact)]
     own = [line for line in lines if not NODE.match(str(line.subject))]
     return own or lines[:1]
 
 
 def _obstacles(report: Report) -> Iterator[tuple[_Term, _Values]]:
-    """Focus node and values of the results about what keeps a verdict undetermined."""
+    """Focus node and property values of the validation results about what keeps a verdict
+    undetermined.
+    """
     if report.verdict is not Verdict.UNDETERMINED:
         return
     blocking = [left for left in report.leftovers if left.blocks]
@@ -126,13 +130,13 @@ def _obstacles(report: Report) -> Iterator[tuple[_Term, _Values]]:
 
 
 def _message(left: ReportedLeftover) -> str:
-    """Message of a leftover."""
+    """Message about a leftover, with its file, line and hint."""
     hint = f" ({left.hint})" if left.hint else ""
     return f"{left.place}: {left.message}{hint}" if left.place.source else f"{left.message}{hint}"
 
 
 def _plain_result(kind: str, message: str, severity: str) -> tuple[_Term, _Values]:
-    """Values of a result without a focus node of its own."""
+    """Focus node and property values of a validation result about the run as a whole."""
     return _RUN, [
         ("sh:resultMessage", _text(message)),
         ("sh:resultSeverity", _iri(f"sh:{severity}")),
@@ -141,7 +145,9 @@ def _plain_result(kind: str, message: str, severity: str) -> tuple[_Term, _Value
 
 
 def _members(found: ReportedConflict) -> Iterator[ox.Triple]:
-    """All assertions and axioms of a contradiction, with the places they were read at."""
+    """Triples about a contradiction: its assertions and axioms, with the files and lines of the
+    assertions.
+    """
     node = _conflict_node(found)
     yield _triple(node, "rdf:type", _iri("shiq:Contradiction"))
     for side, facts in (("insertion", found.insertions), ("baseAssertion", found.base)):
@@ -163,7 +169,7 @@ def _place(member: ox.BlankNode, place: FilePlace) -> Iterator[ox.Triple]:
 
 
 def _run(report: Report) -> Iterator[ox.Triple]:
-    """The run as an activity, and what it measured."""
+    """Triples about the run: a PROV activity with its inputs and its DQV measures."""
     version = report.request.get("shiq", "")
     agent = ox.NamedNode(f"urn:shiq:{quote(str(version))}")
     yield _triple(_REPORT, "prov:wasGeneratedBy", _RUN)
@@ -204,22 +210,22 @@ def _run(report: Report) -> Iterator[ox.Triple]:
 
 
 def _names(given: object) -> Iterable[str]:
-    """Names of inputs, as a tuple."""
+    """Names of the inputs that a request has under one key, as an iterable."""
     return (given,) if isinstance(given, str) else map(str, given or ())  # type: ignore[call-overload]
 
 
 def _triple(subject: ox.NamedNode | ox.BlankNode, name: str, value: _Term) -> ox.Triple:
-    """Triple with the predicate ``name``."""
+    """Make a triple whose predicate is the prefixed name ``name``."""
     return ox.Triple(subject, _iri(name), value)
 
 
 def _text(text: str) -> ox.Literal:
-    """A literal; what is no Unicode character (an unpaired surrogate) becomes a question mark."""
+    """Make a string literal; an unpaired surrogate becomes a question mark."""
     return ox.Literal(text.encode("utf-8", "replace").decode("utf-8"))
 
 
 def _iri(name: str) -> ox.NamedNode:
-    """Turtle term of an IRI."""
+    """Expand a prefixed name to its IRI."""
     prefix, _, local = name.partition(":")
     return ox.NamedNode(PREFIXES[prefix] + local)
 
@@ -235,7 +241,7 @@ def _conflict_node(found: ReportedConflict) -> ox.BlankNode:
 
 
 def _source(name: str) -> ox.NamedNode:
-    """A source as an IRI: addresses as they stand, paths as file IRIs, relative as given."""
+    """IRI of an input: an address stays as it is, a path becomes a file IRI, relative if it was."""
     if "://" in name:
         return ox.NamedNode(quote(name, safe="/:@,;=+$!*'()~-._?&#%[]", errors="replace"))
     path = quote(PurePath(name).as_posix(), errors="replace")
@@ -243,7 +249,7 @@ def _source(name: str) -> ox.NamedNode:
 
 
 def _triples(fact: StatedFact) -> list[ox.Triple]:
-    """Triples of a fact, if it is a triple."""
+    """Parse the triples of a fact; empty if its text is no triple."""
     try:
         found = ox.parse(input=fact.text.encode(), format=ox.RdfFormat.N_TRIPLES)
         return [quad.triple for quad in found]

@@ -28,7 +28,7 @@ _SHORT = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
 
 
 class TripleLine(NamedTuple):
-    """A triple as its N-Triples terms."""
+    """A triple whose parts are N-Triples terms."""
 
     subject: str
     predicate: str
@@ -124,13 +124,13 @@ _CARDINALITIES: dict[str, tuple[Any, Any]] = {
 
 
 def structure_id(line: TripleLine) -> str:
-    """Id of the assertion of several triples that ``line`` is part of; "" for a single one."""
+    """Id of the group of lines that together state one assertion; "" if ``line`` states one alone."""
     match = NODE.match(line.subject) or NODE.match(line.object)
     return match[1] if match else ""
 
 
 def read_conflict(raw: Mapping[str, Any]) -> Conflict:
-    """Read a conflict from its JSON, as far as it is explained."""
+    """Read a conflict from its JSON; assertions and axioms that cannot be parsed are left out."""
     axioms = (cast(owl.Axiom, value) for text in raw["axioms"] if (value := read_axiom(text)))
     return Conflict(
         read_assertions(raw["insertions"]),
@@ -141,7 +141,7 @@ def read_conflict(raw: Mapping[str, Any]) -> Conflict:
 
 
 def read_assertions(texts: Sequence[str]) -> tuple[owl.Assertion, ...]:
-    """The assertions of ``texts``, in the order of their first lines."""
+    """Parse the assertions that the lines ``texts`` state, in the order of their first lines."""
     found: dict[int, owl.Assertion] = {}
     together: dict[str, tuple[int, list[TripleLine]]] = {}
     for i, text in enumerate(texts):
@@ -170,7 +170,9 @@ def read_structure(lines: list[TripleLine]) -> owl.Assertion | None:
 
 
 def _assertion(lines: list[TripleLine], graph: Mapping[str, dict[str, str]]) -> owl.Assertion:
-    """Parse an assertion from its first lines and the graph of its structure."""
+    """Parse an assertion of several triples. ``lines``: its main ones; ``graph``: properties of
+    each blank node.
+    """
     for line in lines:
         if not NODE.match(line.subject):
             return owl.ClassAssertion(_expression(line.object, graph), iri_or_node(line.subject))
@@ -189,7 +191,7 @@ def _assertion(lines: list[TripleLine], graph: Mapping[str, dict[str, str]]) -> 
 
 
 def _expression(term: str, graph: Mapping[str, dict[str, str]]) -> Any:
-    """Parse the class expression at a node."""
+    """Parse the class expression that ``term`` stands for, an IRI or a blank node of ``graph``."""
     make: Any
     if not NODE.match(term):
         return owl.Class(iri_or_node(term))
@@ -208,7 +210,7 @@ def _expression(term: str, graph: Mapping[str, dict[str, str]]) -> Any:
 
 
 def _restriction(node: Mapping[str, str], graph: Mapping[str, dict[str, str]]) -> Any:
-    """Parse the restriction at a node."""
+    """Parse the OWL restriction with these properties of its blank node."""
     on = node[owl.OWL + "onProperty"]
     inverted = NODE.match(on) is not None
     iri = iri_or_node(graph[on][owl.OWL + "inverseOf"]) if inverted else iri_or_node(on)
@@ -252,7 +254,7 @@ def _restriction(node: Mapping[str, str], graph: Mapping[str, dict[str, str]]) -
 
 
 def _is_range(term: str, graph: Mapping[str, dict[str, str]]) -> bool:
-    """Does the node stand for a data range?"""
+    """Decide whether ``term`` stands for a data range."""
     if NODE.match(term):
         return graph[term].get(owl.RDF + "type") == f"<{owl.RDFS}Datatype>"
     return iri_or_node(term).startswith(owl.XSD) or iri_or_node(term) in (
@@ -263,7 +265,7 @@ def _is_range(term: str, graph: Mapping[str, dict[str, str]]) -> bool:
 
 
 def _range(term: str, graph: Mapping[str, dict[str, str]]) -> Any:
-    """Parse the data range at a node."""
+    """Parse the data range that ``term`` stands for, an IRI or a blank node of ``graph``."""
     if not NODE.match(term):
         return owl.Datatype(iri_or_node(term))
     node = graph[term]
@@ -285,7 +287,7 @@ def _range(term: str, graph: Mapping[str, dict[str, str]]) -> Any:
 
 
 def _list(term: str, graph: Mapping[str, dict[str, str]]) -> Iterator[str]:
-    """Members of the RDF list at a node."""
+    """Iterate over the members of the RDF list that begins at ``term``."""
     while term != f"<{owl.RDF}nil>":
         yield graph[term][owl.RDF + "first"]
         term = graph[term][owl.RDF + "rest"]

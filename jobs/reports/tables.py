@@ -1,4 +1,4 @@
-"""A report as Parquet tables, for notebooks, warehouses and boards: everything, nothing capped.
+"""A report as Parquet tables, for notebooks, warehouses and dashboards; no table is cut short.
 
 Tables join by `conflict` (a number, from 1) and `pattern`.
 """
@@ -71,7 +71,7 @@ COLUMNS: Final[Mapping[str, Mapping[str, Any]]] = {
 
 
 def tables(report: Report) -> dict[str, bytes]:
-    """Each table as a Parquet file, by name; a table may be empty."""
+    """Convert ``report`` to Parquet tables, as bytes by name; a table may have no rows."""
     made = {name: _columns(name) for name in COLUMNS}
     for group in report.causes:
         p = group.pattern
@@ -134,18 +134,18 @@ def tables(report: Report) -> dict[str, bytes]:
 
 
 def _columns(name: str) -> dict[str, list[Any]]:
-    """Columns of the table ``name``."""
+    """Make the empty columns of the table ``name``."""
     return {column: [] for column in COLUMNS[name]}
 
 
 def _add(columns: dict[str, list[Any]], *row: object) -> None:
-    """Append a row to columns."""
+    """Append a row to the ``columns`` of a table."""
     for column, value in zip(columns.values(), row, strict=True):
         column.append(value)
 
 
 def _parquet(name: str, columns: Mapping[str, list[Any]]) -> bytes:
-    """Parquet file with these rows."""
+    """Encode the ``columns`` of the table ``name`` as a Parquet file."""
     kinds = COLUMNS[name]
     arrays = [pa.array(map(_storable, columns[c]), kind) for c, kind in kinds.items()]
     buffer = io.BytesIO()
@@ -154,7 +154,9 @@ def _parquet(name: str, columns: Mapping[str, list[Any]]) -> bytes:
 
 
 def _storable(value: Any) -> Any:
-    """Text that UTF-8 can write."""
+    """Escape unpaired surrogates in a text, or in the texts of a list, since UTF-8 cannot encode
+    them. Other values stay.
+    """
     if isinstance(value, list):
         return [_storable(item) for item in value]
     return (

@@ -1,5 +1,5 @@
-"""Put a report into plain words, for people who know their data and no logic; every format escapes
-the text by itself.
+"""Describe a report in plain words, for readers who know their data but no logic; every format
+escapes the texts itself.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ RULES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """Step for the user. ``command``: shell command for it, may be empty."""
+    """Recommendation to the user. ``command``: a shell command that carries it out; may be empty."""
 
     text: str
     command: str = ""
@@ -67,7 +67,7 @@ def answer_word(report: Report) -> str:
 
 
 def tone(report: Report) -> str:
-    """Tone of the answer: ``good``, ``bad`` or ``open``."""
+    """Colour class of the answer: ``good``, ``bad`` or ``open``."""
     if report.decision == "accepted" or (
         not report.decision and report.verdict is Verdict.CONSISTENT
     ):
@@ -225,7 +225,7 @@ def next_steps(report: Report) -> tuple[NextStep, ...]:
 
 
 def _repair_steps(report: Report) -> tuple[NextStep, ...]:
-    """A step with the verified repairs, if they were asked for."""
+    """Recommend the verified repairs, if they were asked for."""
     plan = report.result.get("repairs") or {}
     if not plan.get("verified"):
         return ()
@@ -245,6 +245,7 @@ def _repair_steps(report: Report) -> tuple[NextStep, ...]:
 
 
 def _steps_if_inconsistent(report: Report) -> tuple[NextStep, ...]:
+    """Next steps after the verdict `inconsistent`."""
     if report.command in (CERTIFY, INDEX) or _is_base_inconsistent(report):
         found = [
             NextStep(
@@ -383,8 +384,8 @@ def _split_command(report: Report) -> str:
 
 
 def _split_options(report: Report, *sides: str) -> list[str]:
-    """Options of a gate that splits, with an unused file name for each of ``sides``; a folder if
-    the batch has several files.
+    """Options of a gate that splits the batch, with unused names for its output files, or folders
+    if the batch has several files.
     """
     about = report.request
     end = "" if len(about.get("insertions") or ()) > 1 and len(sides) > 1 else ".nq"
@@ -416,7 +417,7 @@ _PLAIN_WORDS = (
 
 
 def _steps_for_leftovers(report: Report) -> list[NextStep]:
-    """Steps for each kind of blocking leftover."""
+    """Next steps for each kind of leftover that blocks the verdict."""
     counts = Counter[str]()
     for left in report.leftovers:
         if left.blocks:
@@ -446,7 +447,7 @@ def in_plain_words(text: str) -> str:
 
 
 def other_reasons(report: Report) -> tuple[str, ...]:
-    """Parts of the reason that are not about leftovers, whose steps are listed already."""
+    """Parts of the verdict's reason that are not about leftovers; next steps cover those."""
     told = tuple(f" × {left.kind}, first: " for left in report.leftovers if left.blocks)
     return tuple(
         part
@@ -456,7 +457,9 @@ def other_reasons(report: Report) -> tuple[str, ...]:
 
 
 def _command_line(report: Report, command: str, insertions: str = "") -> list[str]:
-    """Command line of ``command`` with the same inputs. ``insertions``: replaces the batch."""
+    """Words of a command line for ``command`` with the same inputs. ``insertions``: names a batch
+    instead of the one checked.
+    """
     about = report.request
     found = ["shiq", command, *about.get("ontology", ())]
     if command == INDEX:
@@ -496,7 +499,7 @@ def _deletion_command(report: Report) -> str:
 
 
 def bucket_text(name: str) -> str:
-    """Description of a bucket of the reading ledger."""
+    """Describe a bucket of the count of triples, such as "leftover:undeclared", in words."""
     kind = name.removeprefix("leftover:")
     if kind != name:
         return f"not understood: {kind}"

@@ -1,5 +1,5 @@
-"""Write reports in the wanted formats; the JSON comes last, so that a program waiting for it finds
-the others.
+"""Write reports in the formats asked for; the JSON comes last, so that a program waiting for it
+finds the others.
 
 Check JSON documents of shiq against their JSON Schema (2020-12).
 
@@ -42,7 +42,7 @@ CHARACTERS: Final = 300
 
 @cache
 def schema() -> dict[str, Any]:
-    """Return the published schema of answers."""
+    """Read the published JSON schema of answers."""
     found: dict[str, Any] = json.loads(
         Path(__file__).with_name("verdict.schema.json").read_text(encoding="utf-8")
     )
@@ -50,13 +50,13 @@ def schema() -> dict[str, Any]:
 
 
 def answer_problems(document: object) -> list[str]:
-    """Return what keeps an answer from fitting the published schema."""
+    """List the differences between an answer and the published schema; empty if it fits."""
     return schema_problems(document, schema())
 
 
 def schema_problems(document: object, rules: Mapping[str, Any]) -> list[str]:
-    """Return what keeps ``document`` from fitting the schema ``rules``: "place: what is wrong",
-    `PROBLEMS` at most.
+    """List the differences between ``document`` and the JSON schema ``rules`` as "place: what is
+    wrong", at most `PROBLEMS`.
     """
     # Loaded where a document is read: no check needs it.
     from jsonschema import Draft202012Validator
@@ -70,7 +70,9 @@ def schema_problems(document: object, rules: Mapping[str, Any]) -> list[str]:
 
 
 def _leaf_errors(errors: Iterable[ValidationError]) -> Iterator[ValidationError]:
-    """Replace the error of an alternative by the errors of the branch that fits best."""
+    """Replace the error of a schema with alternatives by the errors of the alternative that fits
+    best.
+    """
     for error in errors:
         branches: dict[object, list[ValidationError]] = {}
         for inner in error.context or ():
@@ -99,7 +101,7 @@ VERDICT, TABLES = "verdict.json", "tables"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Report file or folder. ``format``: a key of `FORMATS`, or `FOLDER`."""
+    """File or folder that a report is written to. ``format``: a key of `FORMATS`, or `FOLDER`."""
 
     path: Path
     format: str
@@ -128,8 +130,8 @@ class Target:
 
 
 def read_target(name: str) -> Target:
-    """The target that ``name`` means: by its end; a folder if it is one, ends with a slash, or
-    has no end.
+    """Determine the format of the report file ``name`` by its suffix. It is a folder if it is one,
+    ends with a slash, or has no suffix.
 
     Raises: UsageError for an end that is not known.
     """
@@ -148,8 +150,8 @@ def read_target(name: str) -> Target:
 
 
 def check_targets(targets: Iterable[Target]) -> None:
-    """Check before the work that reports can be written, and remove the answers of an earlier run.
-    Raises: OperationalError.
+    """Check before the work that reports can be written, and delete the answers of an earlier run
+    there. Raises: OperationalError.
     """
     for target in targets:
         folder = target.path if target.format == FOLDER else target.path.parent
@@ -176,8 +178,8 @@ def write_reports(
     conflicts: Sequence[Conflict] | None = None,
     baseline: Baseline | None = None,
 ) -> None:
-    """Writes the answer ``document`` as each of ``targets``, every file in one step, the JSON
-    after all others.
+    """Write the answer ``document`` to each of ``targets``, every file in one step, the JSON after
+    all others.
 
     conflicts: those of ``document`` as values; else they are read from it.
     baseline: what SARIF compares its results with
@@ -204,6 +206,7 @@ def write_reports(
 def _write_folder(
     report: Report, folder: Path, formats: Mapping[str, Callable[[Report], str]]
 ) -> None:
+    """Write the report in each of ``formats`` except JSON, and its tables, into ``folder``."""
     for end, text in formats.items():
         if end != ".json":
             write_atomically(folder / f"report{end}", text(report))
@@ -212,7 +215,7 @@ def _write_folder(
 
 
 def read_answer(path: Path) -> dict[str, Any]:
-    """The answer that a command wrote as JSON. Raises: InputError."""
+    """Read an answer that a command wrote as JSON. Raises: InputError."""
     remedy = "Name a file that shiq check, certify, index or gate wrote with --json or --report."
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -225,7 +228,7 @@ def read_answer(path: Path) -> dict[str, Any]:
 
 
 def read_baseline(path: Path) -> Baseline:
-    """The results of an earlier run, from its SARIF or its JSON answer. Raises: InputError."""
+    """Read the results of an earlier run, from its SARIF or its JSON answer. Raises: InputError."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         if isinstance(document, dict) and "runs" in document:

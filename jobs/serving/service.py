@@ -1,4 +1,4 @@
-"""Answer questions about one open store, one after the other.
+"""Answer requests about one open store, one after the other.
 
 All questions run in the thread that calls `Service.run`: in the main thread their time limits hold
 by an alarm. Others hand them over and wait for a future.
@@ -28,12 +28,14 @@ Document: TypeAlias = dict[str, Any]
 
 
 class BusyError(ShiqError):
-    """As many questions wait as may."""
+    """Error: the queue of waiting requests is full."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextBatch:
-    """Documents of triples to insert and to delete, and their syntax (a name of `--format`)."""
+    """Batch as texts: documents of triples to insert and to delete, and their syntax (a name of
+    `--format`).
+    """
 
     insertions: str = ""
     deletions: str = ""
@@ -41,7 +43,7 @@ class TextBatch:
 
     @property
     def sides(self) -> tuple[list[TextInput], list[TextInput]]:
-        """Insertions and deletions as inputs; an empty document is none."""
+        """Convert the documents to inputs: insertions and deletions. An empty document gives none."""
         named = ("insertions", self.insertions), ("deletions", self.deletions)
         coming, going = (
             [TextInput(text, self.format, name)] if text.strip() else [] for name, text in named
@@ -50,7 +52,7 @@ class TextBatch:
 
 
 class Service:
-    """Questions about one store.
+    """Queue of requests about one store, answered in the thread of `run`.
 
     store: path of the store.
     timeout: seconds for a check. explain_seconds: seconds for explaining its conflicts.
@@ -72,7 +74,7 @@ class Service:
         self._most_waiting = most_waiting
 
     def check(self, batch: TextBatch) -> Document:
-        """Decide a batch, without explaining conflicts."""
+        """Decide whether a batch is consistent with the store, without explaining conflicts."""
         return self._check(batch, explain_seconds=0)
 
     def explain(self, batch: TextBatch, repairs: bool = False) -> Document:
@@ -80,7 +82,7 @@ class Service:
         return self._check(batch, explain_seconds=self._explain_seconds, repairs=repairs)
 
     def gate(self, batch: TextBatch, mode: str = "split", aside: str = "all") -> Document:
-        """Decide which lines a gate would accept. Nothing is written."""
+        """Decide which lines of a batch a gate would accept. Nothing is written."""
         coming, going = batch.sides
         answer = gate(
             self._session,
@@ -100,13 +102,14 @@ class Service:
             return status(kept)
 
     def _check(self, batch: TextBatch, **settings: Any) -> Document:
+        """Check a batch and return the answer as JSON."""
         coming, going = batch.sides
         return self._session.check(coming, going, timeout=self._timeout, **settings).to_dict()
 
     # --- one at a time ----------------------------------------------------------------------------
 
     def submit(self, question: Callable[..., Document], *arguments: Any) -> Future[Document]:
-        """Hand over a question to the thread of `run`. Raises: BusyError."""
+        """Queue a request for the thread of `run`. Returns its future answer. Raises: BusyError."""
         if self._waiting.qsize() >= self._most_waiting:
             raise BusyError(
                 f"{self._most_waiting} questions are waiting", "Ask again in some seconds."
@@ -116,7 +119,7 @@ class Service:
         return future
 
     def run(self) -> None:
-        """Answer questions until `stop` was called; those that were handed over before are
+        """Answer queued requests until `stop` is called; requests queued before that are still
         answered.
         """
         while True:
@@ -136,5 +139,5 @@ class Service:
         self._session.close()
 
     def stop(self) -> None:
-        """End `run` after the questions that were handed over."""
+        """Let `run` end after the requests queued so far."""
         self._waiting.put(None)

@@ -11,7 +11,9 @@ from shiq.jobs.serving.service import Document, Service, TextBatch
 
 
 def make_server(service: Service) -> MCPServer[Any]:
-    """Make the server. Each tool is a question to the service."""
+    """Make the server of the Model Context Protocol. Each of its tools is one kind of request to
+    ``service``.
+    """
     server: MCPServer[Any] = MCPServer(
         "shiq", instructions="Check whether triples keep a knowledge graph logically consistent."
     )

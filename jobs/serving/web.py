@@ -39,7 +39,7 @@ class BatchBody(BaseModel):
     format: str = Field("ntriples", description=f"The syntax of both: {', '.join(FORMAT_NAMES)}.")
 
     def to_batch(self) -> TextBatch:
-        """Return the batch as the service takes it."""
+        """Convert the request's body to a batch for the service."""
         return TextBatch(self.insertions, self.deletions, self.format)
 
 
@@ -50,7 +50,7 @@ class ExplainBody(BatchBody):
 
 
 class GateBody(BatchBody):
-    """A batch, and how a gate takes it apart."""
+    """A batch, and the mode in which a gate splits or rejects it."""
 
     mode: Literal["reject", "split"] = "split"
     aside: Literal["all", "least"] = "all"
@@ -59,7 +59,7 @@ class GateBody(BatchBody):
 def make_app(
     service: Service, token: str = "", hosts: Sequence[str] = LOOPBACK, most_bytes: int = 8 << 20
 ) -> ASGIApp:
-    """Make the application.
+    """Make the ASGI application that answers HTTP requests by ``service``.
 
     token: what a request has to bring as a bearer token; "": none.
     hosts: names in the header Host that are answered; others are refused (DNS rebinding).
@@ -119,6 +119,7 @@ def make_app(
 
 
 def _error_answer(error: ShiqError) -> JSONResponse:
+    """Convert an error to an HTTP response with its message and remedy."""
     code = 400 if isinstance(error, InputError | UsageError) else 503
     if isinstance(error, BusyError):
         code = 429

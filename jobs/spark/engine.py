@@ -1,5 +1,5 @@
-"""Engine `spark`: the engine `local`, with Spark tasks that read the batch and decide shapes that
-are many or hard.
+"""Engine `spark`: as the engine `local`, with Spark tasks that read the batch, and that decide
+module shapes if these are many or hard.
 
 Reading is what grows with the bytes, and each line stands by itself; reasoning is dear, and each
 shape stands by itself. What lies between costs the driver some 20 µs an insertion: less than to
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class SparkWork:
-    """Work of one check that Spark does (`shiq.jobs.checking.base.DistributedWork`).
+    """Parts of one check that Spark computes (`shiq.jobs.checking.base.DistributedWork`).
 
     A session is started when there is work for it.
     """
@@ -47,7 +47,7 @@ class SparkWork:
 
     @cached_property
     def _stage_jobs(self) -> TaggedJobs:
-        """Counter of the jobs of this check's stages."""
+        """Counter of the Spark jobs that this check starts."""
         from shiq.jobs.spark.session import TaggedJobs
 
         return TaggedJobs(obtain_session(self._options), "")
@@ -64,7 +64,7 @@ class SparkWork:
 
     @contextmanager
     def distribute_questions(self, decider: Decider) -> Iterator[None]:
-        """Context manager: Spark may answer the questions to ``decider``."""
+        """Context manager: ``decider`` may let Spark's executors decide modules."""
         from shiq.jobs.spark.executor_reasoner import ExecutorReasoner
 
         here = decider.reasoner
@@ -82,7 +82,9 @@ class SparkWork:
 
     @contextmanager
     def _tag_stage(self, stage: str) -> Iterator[None]:
-        """Context manager: tag and describe the jobs started within; translate Spark's errors."""
+        """Context manager: tag and describe the Spark jobs started within as this ``stage`` of the
+        check; translate Spark's errors.
+        """
         jobs = self._stage_jobs
         try:
             with replace(jobs, stage=stage):
@@ -91,7 +93,7 @@ class SparkWork:
             raise translate_failure(error, jobs.spark) from error
 
     def check_id(self, insertions: ABox, deletions: ABox, criterion: str) -> str:
-        """Id of the check of this batch, by its content."""
+        """Id of the check, a hash of the store's snapshot, the batch and the criterion."""
         held: tuple[object, ...] = ()
         knowledge_base = self._base.knowledge_base
         if isinstance(knowledge_base, LocalKnowledgeBase) and isinstance(
@@ -105,7 +107,7 @@ class SparkWork:
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     def cost(self) -> Mapping[str, int]:
-        """Counts of the jobs done so far."""
+        """Numbers of Spark jobs and tasks so far, and bytes shuffled."""
         return self._stage_jobs.cost() if "_stage_jobs" in vars(self) else {}
 
 
@@ -113,7 +115,9 @@ _HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
 def _content_digest(abox: ABox) -> tuple[int, int]:
-    """The number of assertions, and the sum of their hashes; independent of their order."""
+    """Digest of an ABox: the number of assertions and the sum of their hashes, independent of their
+    order.
+    """
     total = 0
     individuals = term_hash(abox.individuals)
     names = (
@@ -150,7 +154,7 @@ def _content_digest(abox: ABox) -> tuple[int, int]:
 def obtain_session(
     options: Options, *, brief: bool = True, settings: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """The active session, or one for the rest of this process, started with ``settings``.
+    """Return the active Spark session, or start one for the rest of this process with ``settings``.
 
     Raises: OperationalError.
     """

@@ -62,7 +62,9 @@ _PLACEHOLDER = ""
 
 @dataclass(frozen=True)
 class SparkExecutor:
-    """Executor whose tasks run on Spark; see `shiq.jobs.building.exchange.Executor`."""
+    """Executor of a build's tasks by Spark; see `shiq.jobs.building.exchange.Executor`. A task has
+    one part of the data.
+    """
 
     session: SparkSession
 
@@ -96,7 +98,10 @@ class SparkExecutor:
         what: str,
         answer: Callable[[int, IncomingColumns], Iterable[OutgoingColumns]] | None = None,
     ) -> list[R]:
-        """Send columns from each part to each other by a Spark shuffle, and receive them there."""
+        """Let each sender compute columns for the receivers 0 … count-1, send them by a Spark
+        shuffle, and run ``receive`` on those of each receiver. With ``answer``, the receivers reply
+        by a second shuffle before that.
+        """
         rows, along = task_rows(self.session, senders)
         with described_jobs(self.session, f"shiq index: {what}"):
             rows = repartition_by_part(
@@ -113,7 +118,9 @@ class SparkExecutor:
     def cut_table(
         self, source: TableSource, scope: str, scratch: Scratch
     ) -> list[RangeFile] | None:
-        """Cut a table of Spark's into files. The driver does not hold it; each row is read once."""
+        """Write a table of Spark's to files in ``scratch``, in pieces; the driver does not hold it,
+        and each row is read once. None for other tables.
+        """
         if source.kind is not TableKind.SPARK:
             return None
         frame = triple_columns(source).mapInArrow(
@@ -136,7 +143,9 @@ def index(request: BuildRequest) -> Result:
 def _run_tasks(
     task: Callable[[T], R], parts: Sequence[bytes], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Spark task: run ``task`` on each part. Yields pickled results."""
+    """Spark task: run ``task`` on each part of the data with an index in ``batches``. Yields
+    pickled results, by index.
+    """
     for number, part in numbered_parts(parts, batches):
         body = pickle.dumps(task(part))
         yield pa.record_batch(
@@ -146,9 +155,11 @@ def _run_tasks(
 
 
 def task_rows(session: SparkSession, parts: Sequence[object]) -> tuple[DataFrame, Sequence[bytes]]:
-    """Rows numbered like ``parts``, one Spark task each; and the pickled parts for every task.
+    """Make a DataFrame with one row and one Spark task for each of ``parts`` (arguments of the
+    tasks). Returns it, and the pickled parts for all tasks.
 
-    Where parts are large, each row carries its own part instead (`numbered_parts`).
+    If the parts are large, each row carries its own part instead, and the pickled parts are empty
+    (`numbered_parts`).
     """
     count, pickled = len(parts), [pickle.dumps(part) for part in parts]
     if sum(map(len, pickled)) <= MOST_BYTES_PER_TASK:
@@ -162,7 +173,9 @@ def task_rows(session: SparkSession, parts: Sequence[object]) -> tuple[DataFrame
 
 
 def repartition_by_part(rows: DataFrame, count: int) -> DataFrame:
-    """Repartition ``rows`` into ``count`` tasks by their column `part`."""
+    """Repartition ``rows`` so that each value 0 … count-1 of the column `part` gets a task, sorted
+    within.
+    """
     # Spark 4.0 has but the second, by which several parts may meet in one task.
     split = (
         rows.repartitionById(count, "part")
@@ -175,9 +188,10 @@ def repartition_by_part(rows: DataFrame, count: int) -> DataFrame:
 def numbered_parts(
     along: Sequence[bytes], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[tuple[int, Any]]:
-    """Numbers in a task's ``batches``, each with its part, unpickled.
+    """Unpickle the arguments of a Spark task from the rows that `task_rows` made. Yields pairs
+    (index, argument).
 
-    along: the pickled parts of `task_rows`
+    along: the pickled arguments of all tasks; empty if each row has its own
     """
     skip_repeated_imports()
     for batch in batches:
@@ -192,7 +206,7 @@ def _send_columns(
     count: int,
     batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
-    """Spark task: run ``send`` on each part. Yields messages as rows."""
+    """Spark task: run ``send`` on each sender's argument. Yields the messages to receivers as rows."""
     for number, sender in numbered_parts(along, batches):
         yield from _message_rows(number, send(sender), count)
 
@@ -202,7 +216,7 @@ def _answer_columns(
     count: int,
     batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
-    """Spark task: answer the messages of each part. Yields answers as rows."""
+    """Spark task: run ``answer`` on the messages to each receiver. Yields its replies as rows."""
     for part, received in _columns_by_part(batches):
         yield from _message_rows(part, answer(part, received), count)
 
@@ -210,8 +224,8 @@ def _answer_columns(
 def _message_rows(
     sender: int, what: Iterable[OutgoingColumns], count: int
 ) -> Iterator[pa.RecordBatch]:
-    """Encode messages as rows. The first sender adds an empty message for every part, so that each
-    part gets a task.
+    """Encode the messages of one sender as rows. The first sender adds an empty message for each of
+    ``count`` receivers, so that each gets a task.
     """
     if not sender:
         yield _record_batch(
@@ -226,13 +240,15 @@ def _message_rows(
 def _receive_columns(
     receive: Callable[[int, IncomingColumns], R], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Spark task: run ``receive`` on the messages of each part. Yields pickled results."""
+    """Spark task: run ``receive`` on the messages to each receiver. Yields pickled results."""
     for part, received in _columns_by_part(batches):
         yield _record_batch(_RESULT_SCHEMA, [part, pickle.dumps(receive(part, received))])
 
 
 def _columns_by_part(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, IncomingColumns]]:
-    """Decode messages, sorted by part, into columns by name."""
+    """Decode rows of messages, sorted by receiver. Yields each receiver with its columns, by name
+    and sender.
+    """
     skip_repeated_imports()
     rows = (row for batch in batches for row in zip(*batch.columns))
     for part, mine in groupby(rows, lambda row: int(row[0].as_py())):
@@ -246,14 +262,16 @@ def _columns_by_part(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, I
 
 
 def _record_batch(schema: pa.Schema, *rows: Sequence[object]) -> pa.RecordBatch:
-    """Make a record batch of ``rows``."""
+    """Make an Arrow record batch of ``rows``, each a sequence of values."""
     return pa.record_batch(
         [pa.array(values, field.type) for values, field in zip(zip(*rows), schema)], schema=schema
     )
 
 
 def _write_rows(batches: Iterator[pa.RecordBatch], *, scratch: Scratch) -> Iterator[pa.RecordBatch]:
-    """Write rows to files. Returns the names of the files, which no other run of the task uses."""
+    """Spark task: write rows to files in ``scratch``. Yields the files' names, which no other run
+    of the task uses.
+    """
     rows: list[pa.RecordBatch] = []
     for batch in chain(batches, [None]):
         if rows and (batch is None or sum(map(len, rows)) + len(batch) > PIECE_ROWS):

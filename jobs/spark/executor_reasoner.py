@@ -38,14 +38,15 @@ MOST_HERE, LEAST_OUT = 2_000, 2
 
 
 def shape_digest(shape: Shape) -> str:
-    """A digest that two shapes share only if they are equal."""
+    """SHA-256 of a module's shape (its normal form), equal only for equal shapes."""
     return blake2b(repr(shape).encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
 
 
 def decide_rows(
     clauses: bytes, asking: ReasonerSettings, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Task: decide the modules in ``batches``. Returns rows with the columns of `DDL`.
+    """Spark task: decide the modules in ``batches`` by a reasoner for ``clauses``. Yields rows with
+    the columns of `DDL`.
 
     Each row has a shape, the number of modules that have it, and one of them, pickled over the
     pickled ``clauses``.
@@ -135,7 +136,9 @@ class ExecutorReasoner:
     def _decide_on_driver(
         self, tbox: ClausalTBox, modules: Sequence[Module], seconds: float | None
     ) -> list[tuple[Answer, str]]:
-        """Decide modules on the driver. Returns the answers, each with the name of its reasoner."""
+        """Decide modules on the driver. Returns the answers, each with the name of the reasoner
+        that gave it.
+        """
         answers = self._here.decide(tbox, modules, seconds)
         return [*zip(answers, reasoner_names(self._here, len(modules)))]
 
@@ -146,7 +149,9 @@ class ExecutorReasoner:
     def _decide_in_executors(
         self, tbox: ClausalTBox, modules: Sequence[Module], seconds: float | None
     ) -> list[tuple[Answer, str]]:
-        """Answers of executors, each with the name of the reasoner that gave it."""
+        """Decide modules in Spark's executors. Returns the answers, each with the name of the
+        reasoner that gave it.
+        """
         asking = ReasonerSettings(self._options.reasoner, self._options.heap, seconds)
         rows = pa.table(
             {

@@ -1,7 +1,8 @@
-"""Read a batch on Spark: text files by Spark's reader, table files by ranges, DataFrames by
+"""Read a batch on Spark: text files by Spark's reader, table files by ranges of rows, DataFrames by
 partition.
 
-Tasks parse; the driver joins the parts (`shiq.rdf.source_ranges`). The result is as with any engine:
+Tasks parse; the driver joins the parts (`shiq.rdf.source_ranges`). The result is as with any
+engine:
 assertions, ledger, leftovers and places.
 """
 
@@ -69,7 +70,7 @@ Batches: TypeAlias = Iterator[pa.RecordBatch]
 
 @dataclass
 class SparkReading:
-    """Sources of a batch; those that tasks can parse give their `parts`.
+    """Sources of a batch, which Spark tasks parse in parts.
 
     All are parsed when the first one is asked for. ``tag_stage`` is the context of the jobs.
     """
@@ -83,11 +84,15 @@ class SparkReading:
     _parts: dict[int, list[tuple[int, int, bytes]]] | None = None
 
     def sources(self, given: Sequence[object]) -> list[object]:
-        """Replace sources by ones that Spark reads, where possible. Raises: InputError."""
+        """Replace the sources ``given`` by ones that Spark reads, where that is possible. Raises:
+        InputError.
+        """
         return [self._with_spark_reader(value, number) for number, value in enumerate(given)]
 
     def _with_spark_reader(self, value: object, number: int) -> object:
-        """Convert ``value`` to a source whose parts Spark reads; unchanged if Spark cannot read it."""
+        """Convert source ``value`` with index ``number`` to one whose parts Spark parses; unchanged
+        if Spark cannot read it.
+        """
         known = source_of(value)
         parts = partial(self.parts, number)
         if (
@@ -130,7 +135,7 @@ class SparkReading:
     # --- on the driver ----------------------------------------------------------------------------
 
     def parts(self, number: int) -> Iterator[TransferredRange]:
-        """Parts of the source of that number, in order; may be read once."""
+        """Iterate over the parsed parts of the source with index ``number``, in order; only once."""
         if self._parts is None:
             with self.tag_stage("reading the batch"):
                 self._parts = self._parse_all()
@@ -138,8 +143,8 @@ class SparkReading:
             yield decode_part(body)
 
     def _parse_all(self) -> dict[int, list[tuple[int, int, bytes]]]:
-        """Parse all sources. Returns their parts by source. Raises: InputError where one lacks a
-        column.
+        """Parse all sources on Spark. Returns the parts (position, number, encoded part) by index
+        of the source. Raises: InputError if a column is missing.
         """
         frames = [*self._frames_of_lines(), *self._frames_of_ranges(), *self._frames]
         if not frames:
@@ -163,7 +168,7 @@ class SparkReading:
         return found
 
     def _frames_of_lines(self) -> list[DataFrame]:
-        """DataFrames of parts, from text files read by Spark's reader."""
+        """DataFrames of the parts of text files that Spark's own reader reads."""
         if not self._lines:
             return []
         reader = (
@@ -176,7 +181,7 @@ class SparkReading:
         return [lines.select(*columns).mapInArrow(partial(_parse_lines, self._lines), DDL)]
 
     def _frames_of_ranges(self) -> list[DataFrame]:
-        """DataFrames of parts, from ranges of table files."""
+        """DataFrames of the parts of files that are cut into ranges of bytes or rows."""
         count = len(self._ranges)
         if not count:
             return []
@@ -185,7 +190,7 @@ class SparkReading:
 
     @contextmanager
     def _stream_rows(self, frame: DataFrame) -> Iterator[Iterator[Row]]:
-        """Context manager: the rows of ``frame``, one partition after another.
+        """Context manager: an iterator over the rows of ``frame``, fetched one partition at a time.
 
         With several partitions all tasks have run by then.
         """
@@ -202,7 +207,7 @@ class SparkReading:
 
 
 def triple_columns(source: TableSource) -> DataFrame:
-    """The columns `COLUMNS` of a DataFrame, as texts. Raises: InputError."""
+    """Select the columns `COLUMNS` (s, p, o, graph) of a DataFrame, as texts. Raises: InputError."""
     frame: DataFrame = source.value
     check_columns(source.name, frame.columns)
     return frame.select(
@@ -214,7 +219,7 @@ def triple_columns(source: TableSource) -> DataFrame:
 
 
 def _columns_read(source: TableSource) -> DataFrame:
-    """The columns of a DataFrame that give its triples. Raises: InputError."""
+    """Select the columns of a DataFrame from which its triples are made. Raises: InputError."""
     if source.mapping is None:
         return triple_columns(source)
     wanted = referenced_columns(source.mapping.maps)
@@ -224,7 +229,7 @@ def _columns_read(source: TableSource) -> DataFrame:
 
 
 def is_read_by_spark(source: FileSource) -> bool:
-    """Does Spark's text reader read all lines of ``source``?
+    """Decide whether Spark's text reader would read all lines of ``source``.
 
     It skips hidden names, takes some names for patterns, and unpacks without the limits of shiq.
     """
@@ -239,7 +244,9 @@ def is_read_by_spark(source: FileSource) -> bool:
 
 
 def _bytes_expected(path: Path) -> int:
-    """Bytes of the lines of a file, each with its line end."""
+    """Number of bytes that Spark should read from a file: its lines with line ends, without the
+    byte order mark.
+    """
     with path.open("rb") as file:
         marked = file.read(len(_BYTE_ORDER_MARK)) == _BYTE_ORDER_MARK
         size = file.seek(-1, io.SEEK_END) + 1
@@ -250,7 +257,9 @@ def _bytes_expected(path: Path) -> int:
 
 
 def _parse_lines(files: Mapping[str, tuple[int, str, bool]], batches: Batches) -> Batches:
-    """Task: parse lines. Returns parts with the file and block in which Spark found them."""
+    """Spark task: parse the lines of text files. Yields parts with the file and block that Spark
+    read them from.
+    """
     skip_repeated_imports()
     block: tuple[str, int] | None = None
     texts: list[bytes] = []
@@ -289,7 +298,7 @@ def _parse_lines(files: Mapping[str, tuple[int, str, bool]], batches: Batches) -
 
 
 def _rows_by_block(batch: pa.RecordBatch) -> Iterator[tuple[str, int, pa.Array]]:
-    """The rows of ``batch`` by file and block."""
+    """Split the rows of ``batch`` by file and block."""
     if not batch.num_rows:
         return
     paths, starts = batch.column(1).dictionary_encode(), batch.column(2).to_numpy()
@@ -314,7 +323,9 @@ def _join_lines(lines: pa.Array) -> bytes:
 
 
 def _parse_ranges(ranges: Sequence[tuple[int, int, Range]], batches: Batches) -> Batches:
-    """Task: parse each range, identified by its place among ``ranges``."""
+    """Spark task: parse ranges of files. A row of ``batches`` has the index of a range in
+    ``ranges``.
+    """
     skip_repeated_imports()
     for batch in batches:
         for i in batch.column(0).to_pylist():
@@ -329,8 +340,8 @@ def _parse_ranges(ranges: Sequence[tuple[int, int, Range]], batches: Batches) ->
 def read_frame(
     batches: Batches, number: int, source: str, mapping: TableMapping | None = None
 ) -> Batches:
-    """Parts of a DataFrame with the columns `COLUMNS`, or with those of a ``mapping`` without
-    joins.
+    """Spark task: parse the rows of a DataFrame, by the columns `COLUMNS` or by an RML ``mapping``
+    without joins. Yields parts of source ``number``.
 
     Rows have no line numbers.
     """
@@ -361,7 +372,9 @@ def _drop_lines(part: TransferredRange) -> TransferredRange:
 def part_row(
     source: int, at: int, number: int, part: TransferredRange, size: int = 0
 ) -> pa.RecordBatch:
-    """Encode ``part`` as a row of `DDL`; ``size``: bytes of its lines."""
+    """Encode a parsed part as a row of `DDL`. ``at``, ``number``: its position in the source;
+    ``size``: bytes of its lines.
+    """
     columns = [pa.array([value], pa.int64()) for value in (source, at, number, size)]
     return pa.RecordBatch.from_arrays(
         [*columns, pa.array([encode_part(part)], pa.binary())], schema=_SCHEMA
@@ -369,12 +382,12 @@ def part_row(
 
 
 def encode_part(part: TransferredRange) -> bytes:
-    """Encode a part as bytes, for `decode_part`."""
+    """Serialise a parsed part, for `decode_part`."""
     return pickle.dumps(
         [getattr(part, name.name) for name in fields(part)], pickle.HIGHEST_PROTOCOL
     )
 
 
 def decode_part(body: bytes) -> TransferredRange:
-    """Decode the bytes of `encode_part` from a task of this run."""
+    """Deserialise a part that a task of this run encoded."""
     return TransferredRange(*pickle.loads(body))

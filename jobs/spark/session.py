@@ -1,4 +1,4 @@
-"""The one place that opens Spark sessions, and the folder of tables that a run writes.
+"""Open and stop Spark sessions, and keep the temporary tables of a run in a folder.
 
 An active session (of spark-submit, of a notebook) is used as it is; otherwise one is started:
 over Spark Connect where SPARK_REMOTE says so, else on this machine. Over Connect the server owns
@@ -86,7 +86,7 @@ def spark_session(
     name: str = "shiq",
     brief: bool = False,
 ) -> tuple[SparkSession, bool]:
-    """A Spark session, and whether it was started here, so that the caller has to stop it.
+    """Return a Spark session, and whether it was started here, so that the caller has to stop it.
 
     ``master`` and ``settings`` matter only when a session is started; a Connect server may have the
     settings already. Workers run this interpreter, unless the user has named one. ``brief``: the
@@ -139,12 +139,16 @@ def spark_session(
 
 
 def is_connect(session: SparkSession) -> bool:
-    """Is ``session`` a Spark Connect session? Such a session has neither a SparkContext nor RDDs."""
+    """Decide whether ``session`` is a Spark Connect session, which has neither a SparkContext nor
+    RDDs.
+    """
     return type(session).__module__.startswith("pyspark.sql.connect")
 
 
 def _has_java_options(settings: Mapping[str, str]) -> bool:
-    """Has the user set options of the driver's JVM? Conflicting ones would keep it from starting."""
+    """Decide whether the user has set options of the driver's JVM; ours could conflict with them
+    and keep it from starting.
+    """
     folder = os.environ.get("SPARK_CONF_DIR") or Path(
         os.environ.get("SPARK_HOME") or os.path.dirname(pyspark.__file__), "conf"
     )
@@ -159,9 +163,10 @@ def _has_java_options(settings: Mapping[str, str]) -> bool:
 
 
 def task_count(session: SparkSession) -> int:
-    """Least number of tasks of ``session`` that gives one to every core it may get.
+    """Number of tasks that gives at least one to every core that ``session`` may get.
 
-    The setting `TASKS_SETTING`, else Spark's default parallelism. If the user has not set that, it counts
+    The setting `TASKS_SETTING`, else Spark's default parallelism. If the user has not set that, it
+    counts
     the
     cores that have registered by now, and at least `_cores_allowed`. Raises: UsageError where
     `TASKS_SETTING` is no such number.
@@ -203,7 +208,7 @@ def _cores_allowed(session: SparkSession) -> int:
 
 
 def _setting(session: SparkSession, key: str) -> str | None:
-    """A setting of ``session``; None if it is not set, or the server does not show it."""
+    """Value of a setting of ``session``; None if it is not set, or the server does not show it."""
     try:
         return session.conf.get(key, None)
     except PySparkException:
@@ -218,7 +223,8 @@ def _default_parallelism(session: SparkSession) -> int:
 
 
 def worker_interpreter(session: SparkSession) -> str:
-    """The interpreter that the user has named for workers, else this one.
+    """Path of the Python interpreter for Spark's workers: the one that the user has set, else this
+    process's.
 
     Another python3 on the path may lack the packages that tasks import.
     """
@@ -255,7 +261,7 @@ def _set_interpreter(session: SparkSession) -> None:
 
 
 def _worker_version(session: SparkSession) -> str:
-    """Version of shiq that a worker of ``session`` has, or why it has none."""
+    """Version of shiq that Spark's workers import, or why they cannot."""
 
     # A function within another is sent by value, so that a worker without shiq can run it.
     def report_version(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
@@ -299,7 +305,7 @@ def share_access(session: SparkSession, place: StoreLocation) -> None:
 
 
 def stop_session(session: SparkSession) -> None:
-    """End ``session`` and its JVM, so that the process may exit at once."""
+    """Stop ``session`` and its JVM, so that the process can exit at once."""
     gateway = SparkContext._gateway  # no public way to end the JVM before the interpreter ends
     try:
         session.stop()
@@ -322,7 +328,7 @@ def stop_session(session: SparkSession) -> None:
 
 
 def _kill_starting_jvm(stopped: BaseException) -> None:
-    """End the JVM of a session whose start was interrupted, without waiting for it.
+    """Kill the JVM of a session whose start was interrupted.
 
     The next session then gets a JVM of its own.
     """
@@ -340,15 +346,13 @@ def _kill_starting_jvm(stopped: BaseException) -> None:
 
 
 def _forget_session() -> None:
-    """Make the next session a new one."""
+    """Make PySpark start a new session at the next request, instead of returning the stopped one."""
     SparkContext._active_spark_context = None
     SparkSession._instantiatedSession = None
 
 
 class _silent_stderr:
-    """Context manager: keep the launcher's messages off the terminal; print them if the start
-    fails.
-    """
+    """Context manager: hide what Spark's launcher prints to stderr; print it if the start fails."""
 
     def __enter__(self) -> None:
         sys.stderr.flush()
@@ -376,14 +380,16 @@ _DESCRIPTION = "spark.job.description"
 
 
 def set_job_description(spark: SparkSession, stage: str) -> None:
-    """Describe the jobs that are started from now on."""
+    """Describe the Spark jobs that this thread starts from now on, for Spark's web interface."""
     if not is_connect(spark):
         spark.sparkContext.setJobDescription(f"shiq: {stage}")
 
 
 @contextmanager
 def described_jobs(spark: SparkSession, text: str) -> Iterator[None]:
-    """Context manager: describe the jobs that are started within."""
+    """Context manager: describe the Spark jobs started within by ``text``, for Spark's web
+    interface.
+    """
     if is_connect(spark):
         yield
         return
@@ -398,7 +404,7 @@ def described_jobs(spark: SparkSession, text: str) -> Iterator[None]:
 
 @dataclass
 class TaggedJobs:
-    """Context manager: tag the jobs started in ``spark`` within, describe them by ``stage``, count
+    """Context manager: tag the Spark jobs started within, describe them by ``stage``, and count
     them.
 
     Afterwards tags and description are as the caller had them.
@@ -458,7 +464,7 @@ class TaggedJobs:
 
 
 class RoundFiles:
-    """A folder of tables, removed by ``remove`` or with this object.
+    """Folder of temporary Parquet tables of one run, deleted by ``remove`` or with this object.
 
     A table that is written again under its name replaces the earlier one.
     """
@@ -474,7 +480,7 @@ class RoundFiles:
         return f"{self.folder}/checkpoints"
 
     def write(self, name: str, rows: DataFrame) -> DataFrame:
-        """Compute ``rows`` once and read them back from a file.
+        """Compute ``rows`` once, write them to a file, and return a DataFrame that reads it.
 
         The table ``name`` of the round before the last is removed.
         """
@@ -489,7 +495,7 @@ class RoundFiles:
 def round_files(
     spark: SparkSession, what: str = "the rounds of the engine 'graphframes'"
 ) -> RoundFiles:
-    """Files for one run, which hold ``what``.
+    """Make a folder of temporary tables for one run. ``what``: their content, for messages.
 
     They lie below Spark's checkpoint folder, or on this machine where Spark runs on it alone.
     Raises: OperationalError where the executors of a cluster have no folder in common.
@@ -505,7 +511,7 @@ def round_files(
 
 
 def _remove_folder(spark: SparkSession, path: str) -> None:
-    """Remove a folder; after the end of the session only one on this machine."""
+    """Delete a folder of temporary tables; after the end of the session only one on this machine."""
     context = spark.sparkContext
     if context._jvm is None:
         shutil.rmtree(path, ignore_errors=True)

@@ -42,7 +42,7 @@ _SNAPSHOT = re.compile(r"\bcurrent-snapshot-id=(\d+)")
 def spark_tables(
     sources: Sequence[object], options: Options, *, builds: bool = False
 ) -> list[object]:
-    """Replace tables that only Spark can read by tables of its session.
+    """Replace names of tables that only Spark can read by the tables of its session.
 
     builds: whether the tables are read once, for a store. Raises: InputError, OperationalError.
     """
@@ -55,7 +55,9 @@ def spark_tables(
 
 
 def _find_table(name: str, options: Options, builds: bool) -> TableSource | None:
-    """Find the table of that name; None where it is read without Spark, or refused."""
+    """Find the table ``name`` in Spark's session; None if it can be read without Spark, or if Spark
+    lacks Delta.
+    """
     version = None if name.startswith(TABLE) else hidden_version(name)
     if version is None and not name.startswith(TABLE):
         return None
@@ -78,7 +80,9 @@ def _find_table(name: str, options: Options, builds: bool) -> TableSource | None
 
 
 def hidden_version(name: str) -> int | None:
-    """Newest version of a Delta table whose files alone do not determine its rows."""
+    """Newest version of a Delta table with features (such as deletion vectors) that only Spark
+    reads; None for any other table.
+    """
     if table_kind(name) is not TableKind.DELTA:
         return None
     # Loaded where there is a Delta table.
@@ -93,7 +97,9 @@ def hidden_version(name: str) -> int | None:
 
 
 def triple_source(name: str, frame: DataFrame, taken: str) -> TableSource:
-    """The columns s, p, o of ``frame`` as a source. Raises: InputError."""
+    """Make a table source of the columns s, p, o (and graph) of ``frame``. ``taken``: version, for
+    messages. Raises: InputError.
+    """
     check_columns(name, frame.columns)
     columns = [column for column in COLUMNS if column in frame.columns]
     return TableSource(name, TableKind.SPARK, frame.select(*columns), f"{name}: {taken}")
@@ -108,13 +114,13 @@ def unreadable_error(name: str, error: Exception) -> InputError:
 
 
 def error_condition(error: Exception) -> str:
-    """Spark's name for an error; "" if it has none."""
+    """Spark's name of the condition that caused an error; "" if it has none."""
     return (error.getCondition() or "") if isinstance(error, PySparkException) else ""
 
 
 @dataclass(frozen=True)
 class SessionTable:
-    """A table that a session knows by ``name``.
+    """Table in a Spark session, by ``name``.
 
     version: the version that ``frame`` reads; None if it is unknown or the ``format`` keeps none
     """
@@ -156,7 +162,7 @@ class SessionTable:
 
 
 def present_version(session: SparkSession, name: str) -> tuple[str, int | None]:
-    """The format of a table, and its newest version."""
+    """Return the format of a table, and its newest version or None."""
     told = {row[0]: str(row[1]) for row in session.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()}
     match told.get("Provider", "").lower():
         case "delta":
@@ -184,7 +190,7 @@ _TRIPLE_COLUMNS = COLUMNS[:4]
 
 @dataclass(frozen=True)
 class LakeChanges(TableChanges):
-    """Changes of a table that Spark knows.
+    """Insertions and deletions between versions of a Delta or Iceberg table, computed by Spark.
 
     first, last: versions of Delta, or snapshots of Iceberg
     commit_time: of the last snapshot of Iceberg, in milliseconds, since snapshot ids do not grow
@@ -202,12 +208,16 @@ class LakeChanges(TableChanges):
 
     @property
     def feed(self) -> str:
-        """Name of the feed whose version a store records; see `TableChanges.feed`."""
+        """Key under which a store records the last applied version of the table; see
+        `TableChanges.feed`.
+        """
         return f"{self.path}{ICEBERG}" if self.commit_time is not None else super().feed
 
     @property
     def number(self) -> int:
-        """Number of the version up to which the changes go; see `TableChanges.number`."""
+        """Number that a store records for the last version of the changes; see
+        `TableChanges.number`.
+        """
         return self.last if self.commit_time is None else self.commit_time
 
 
@@ -219,7 +229,8 @@ def lake_changes(
     *,
     after: int | None = None,
 ) -> LakeChanges:
-    """Changes of the table ``table:NAME`` made by the versions from ``first``, or after ``after``.
+    """Compute the changes of the table ``table:NAME`` by the versions from ``first`` on, or by
+    those after ``after``.
 
     last: last version; None: the newest. first: 0 is the first snapshot of Iceberg too.
 
@@ -277,9 +288,9 @@ def lake_changes(
 def applied_version(table: str, options: Options, taken: Mapping[str, int]) -> int | None:
     """Last version of the table ``table:NAME`` that a store has applied; None if it applied none.
 
-    taken: applied versions by feed (`Session.taken`). Raises: InputError where the version belongs
-        to
-    another table, or is gone.
+    taken: applied versions by feed (`Session.taken`).
+
+    Raises: InputError if the version belongs to another table, or has expired.
     """
     session = obtain_session(options)
     try:
@@ -306,7 +317,9 @@ def applied_version(table: str, options: Options, taken: Mapping[str, int]) -> i
 
 
 def _versioned_table(session: SparkSession, table: str) -> tuple[SessionTable, int]:
-    """A table and its newest version. Raises: InputError for a table without versions."""
+    """Open a table and return it with its newest version. Raises: InputError for a table without
+    versions.
+    """
     known = SessionTable.open_present(session, table)
     if known.version is None:
         raise InputError(
@@ -317,7 +330,9 @@ def _versioned_table(session: SparkSession, table: str) -> tuple[SessionTable, i
 
 
 def _iceberg_commits(session: SparkSession, known: SessionTable) -> list[tuple[int, int]]:
-    """Snapshots that an Iceberg table keeps, with their times in milliseconds, earliest first."""
+    """Snapshots that an Iceberg table still has, each with its commit time in milliseconds,
+    earliest first.
+    """
     rows = (
         session.table(f"{known.name}.snapshots")
         .select("snapshot_id", F.unix_millis("committed_at").alias("at"))
@@ -327,7 +342,7 @@ def _iceberg_commits(session: SparkSession, known: SessionTable) -> list[tuple[i
 
 
 def _delta_log(session: SparkSession, known: SessionTable) -> tuple[str, str]:
-    """Path of a Delta table on this machine, and the table's id in its log; "" where there is none."""
+    """Path of a Delta table, and the table's id in its log; "" for other formats."""
     detail = (
         session.sql(f"DESCRIBE DETAIL {known.name}").first() if known.format == "delta" else None
     )
@@ -340,8 +355,8 @@ def _delta_log(session: SparkSession, known: SessionTable) -> tuple[str, str]:
 
 
 def _delta_table_id(path: str, version: int, present: str) -> str:
-    """Id of a Delta table in its log at a version; its present id if the table is on another
-    machine.
+    """Id of the table that a Delta log records at a version; the id ``present`` if the log is on
+    another machine.
 
     Raises: InputError.
     """
@@ -349,9 +364,10 @@ def _delta_table_id(path: str, version: int, present: str) -> str:
 
 
 def _available_versions(session: SparkSession, known: SessionTable, newest: int) -> list[int]:
-    """Versions of a table from the oldest to the newest.
+    """List the versions of a table from the oldest available to the newest, after the version
+    before the oldest.
 
-    They follow the one before the oldest, or `_NO_VERSION`.
+    The first item is `_NO_VERSION` if no version has expired.
     """
     if known.format == "delta":
         return [*range(_NO_VERSION, newest + 1)]
@@ -366,7 +382,7 @@ def _available_versions(session: SparkSession, known: SessionTable, newest: int)
 
 
 def _version_index(kept: Sequence[int], table: str, version: int | None) -> int:
-    """Position of a version among the ``kept`` ones. Raises: InputError."""
+    """Position of a version in the list ``kept`` of `_available_versions`. Raises: InputError."""
     if version is None or version not in kept[1:]:
         raise InputError(
             f"{table} has no version {version} (any more)", "Is it of another table, or expired?"
@@ -376,7 +392,7 @@ def _version_index(kept: Sequence[int], table: str, version: int | None) -> int:
 
 @dataclass(frozen=True)
 class VersionRange:
-    """Versions of a table after ``previous`` (`_NO_VERSION`: all) up to ``last``."""
+    """Versions of a table after ``previous`` (`_NO_VERSION`: from the beginning) up to ``last``."""
 
     session: SparkSession
     table: SessionTable
@@ -384,10 +400,9 @@ class VersionRange:
     last: int
 
     def net_rows(self) -> tuple[list[Any], bool]:
-        """Rows that were inserted more often than deleted, or the reverse, with the difference
-        ``n``.
+        """Rows whose number differs between the two versions, with the difference ``n``.
 
-        Also whether the table's change feed was used.
+        Also returns whether the table's change feed was used.
         """
         try:
             found = _net_rows(self._feed_rows())
@@ -415,7 +430,9 @@ class VersionRange:
         ), False
 
     def identity(self) -> tuple[str, tuple[str, ...]]:
-        """Path of a Delta table, and its id in its log at these versions (`shiq.rdf.delta_changes`)."""
+        """Path of a Delta table, and its ids in the log at both versions
+        (`shiq.rdf.delta_changes`).
+        """
         path, present = _delta_log(self.session, self.table)
         versions = sorted({self.last if self.previous == _NO_VERSION else self.previous, self.last})
         try:
@@ -445,7 +462,7 @@ class VersionRange:
         return _text_rows(self.table, feed, sign.alias("n"))
 
     def absent_rows(self, rows: Sequence[Any]) -> list[Any]:
-        """Select the ``rows`` whose triple is in no row of the last version, in any spelling.
+        """Select the ``rows`` whose triple is in no row of the last version, in whatever spelling.
 
         Rows that are no triples are included.
         """
@@ -480,7 +497,9 @@ class VersionRange:
 
 
 def _text_rows(known: SessionTable, frame: DataFrame, *more: Column) -> DataFrame:
-    """The columns that are read, as texts, and ``more``. Raises: InputError."""
+    """Select the columns that triples are made of, as texts, and the further columns ``more``.
+    Raises: InputError.
+    """
     check_columns(known.name, frame.columns)
     return frame.select(
         *(F.col(c).cast("string").alias(c) for c in COLUMNS if c in frame.columns), *more
@@ -488,7 +507,9 @@ def _text_rows(known: SessionTable, frame: DataFrame, *more: Column) -> DataFram
 
 
 def _net_rows(signed: DataFrame) -> list[Any]:
-    """Rows of `_TRIPLE_COLUMNS` by the sum of ``n``, without zeros, each with the key of one of them."""
+    """Add up ``n`` by triple (`_TRIPLE_COLUMNS`). Returns the rows whose sum is not zero, each with
+    the key of one of them.
+    """
     row = [column for column in _TRIPLE_COLUMNS if column in signed.columns]
     keys = [F.max("key").alias("key")] if "key" in signed.columns else []
     return (
@@ -497,7 +518,7 @@ def _net_rows(signed: DataFrame) -> list[Any]:
 
 
 def _rows_as_source(name: str, rows: Sequence[Any]) -> TableSource:
-    """Make a table source of collected rows."""
+    """Make a table source of rows that the driver holds."""
     columns = [column for column in COLUMNS if not rows or column in rows[0]]
     return TableSource(
         name,

@@ -43,7 +43,7 @@ SHARED = "tables/commit"
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """File of a snapshot, or the rows of one table in a shared file.
+    """File of a snapshot, or the rows that one table has in a file shared by several tables.
 
     path: within the store.
     bytes, sha256: of the file.
@@ -84,7 +84,7 @@ def is_store(folder: Path) -> bool:
 
 @contextmanager
 def report_store_errors(store: StoreLocation) -> Iterator[None]:
-    """Context manager: turn an OSError below ``store`` into a StoreError with a remedy."""
+    """Context manager: turn an OSError at a file of ``store`` into a StoreError with a remedy."""
     try:
         yield
     except ConnectionError:
@@ -182,7 +182,9 @@ def unreadable_error(store: StoreLocation, file: DataFile, error: OSError) -> St
 def damage_error(
     path: Path, what: str = "it is not as it was written", store: StoreLocation | str = ""
 ) -> StoreError:
-    """Error for a damaged file. A damaged local copy is deleted, so that it is fetched again."""
+    """Make the error for a damaged file of a store. If it is a local copy of a remote file, delete
+    it, so that it is fetched again.
+    """
     # Loaded where something is damaged, or far.
     from shiq.remote.copies import is_cached_file
 
@@ -198,7 +200,7 @@ def damage_error(
 
 
 def _digest(path: Path) -> tuple[int, str, str]:
-    """The bytes of a file, its digest, and those of its parts."""
+    """Compute the size of a file in bytes, its SHA-256, and the CRC-32 of each of its blocks."""
     size, found, digests = 0, hashlib.sha256(), list[str]()
     with path.open("rb") as source:
         while part := source.read(DIGESTED):
@@ -209,7 +211,7 @@ def _digest(path: Path) -> tuple[int, str, str]:
 
 
 def part_digest(part: bytes) -> str:
-    """CRC-32 of a part of a file, as eight hexadecimal digits."""
+    """CRC-32 of one block of a file, as eight hexadecimal digits."""
     return f"{zlib.crc32(part):08x}"
 
 
@@ -275,6 +277,9 @@ def _take_lock(file: int) -> None:
 
 
 def _identity() -> dict[str, object]:
+    """Describe this process for other writers: process id, boot id of the machine, and present
+    time.
+    """
     boot = _BOOT.read_text().strip() if _BOOT.exists() else ""
     return {
         "process": os.getpid(),
@@ -284,7 +289,7 @@ def _identity() -> dict[str, object]:
 
 
 def _holder(file: int) -> str:
-    """Name the process that holds the lock, and since when, for messages."""
+    """Text that names the process holding the lock, and since when, for messages."""
     try:
         os.lseek(file, 0, os.SEEK_SET)
         told = json.loads(os.read(file, 4096))

@@ -1,5 +1,5 @@
-"""Keep the lines, triples and assertions that a store leaves out, in full, in documents of the
-store.
+"""Keep the lines, triples and assertions that were not understood, and so are in no table of a
+store, in documents of the store.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ _MOST_FILES = 32
 def add_left_out(
     store: StoreLocation, old: Manifest | None, left: Iterable[Leftover]
 ) -> tuple[dict[str, DataFile], dict[str, Any]]:
-    """Add left-out lines to those of an older snapshot, and write them as documents.
+    """Write statements that were not understood as a new document, beside those of the ``old``
+    snapshot.
 
     Returns: the documents, and the manifest's facts about them: counts by kind, and how many are
     not recorded in full.
@@ -56,14 +57,14 @@ def add_left_out(
 def compact_left_out(
     store: StoreLocation, documents: Mapping[str, DataFile]
 ) -> dict[str, DataFile]:
-    """Join the documents of left-out lines into one."""
+    """Join the documents of left-out statements into one. Returns all documents of the snapshot."""
     files = _files(documents)
     others = {name: file for name, file in documents.items() if file not in files}
     return {**others, **_documents([_concatenate(store, files)] if len(files) > 1 else files)}
 
 
 def read_left_out(store: StoreLocation, documents: Mapping[str, DataFile]) -> Iterator[Leftover]:
-    """Iterate over the left-out lines in ``documents``. Raises: StoreError for damaged files."""
+    """Iterate over the left-out statements in ``documents``. Raises: StoreError for damaged files."""
     for file in _files(documents):
         verify(store, file)
         with gzip.open(local_file(store, file.path)) as lines:
@@ -71,6 +72,7 @@ def read_left_out(store: StoreLocation, documents: Mapping[str, DataFile]) -> It
 
 
 def _files(documents: Mapping[str, DataFile]) -> list[DataFile]:
+    """Files of left-out statements among ``documents``, in the order in which they were written."""
     numbers = sorted(
         int(name.rpartition("-")[2]) for name in documents if name.startswith(f"{LEFT_OUT}-")
     )
@@ -78,11 +80,12 @@ def _files(documents: Mapping[str, DataFile]) -> list[DataFile]:
 
 
 def _documents(files: Iterable[DataFile]) -> dict[str, DataFile]:
+    """Number ``files`` of left-out statements as documents of a manifest."""
     return {f"{LEFT_OUT}-{number}": file for number, file in enumerate(files)}
 
 
 def _concatenate(store: StoreLocation, files: list[DataFile]) -> DataFile:
-    """Concatenate ``files``; compressed files unpack as one."""
+    """Join ``files`` into one; concatenated gzip files unpack as one."""
     name = f"{DOCUMENTS}/{LEFT_OUT}-{uuid.uuid4().hex}.jsonl.gz"
     with stage_file(store, name) as temporary, temporary.open("wb") as whole:
         for file in files:

@@ -41,7 +41,7 @@ _WIDTH = 4
 
 
 def block_digests(content: memoryview) -> tuple[bytes, str]:
-    """Block digests of ``content``, and a digest of these."""
+    """Compute the CRC-32 of each block of ``content``, and a digest of all of them."""
     digests = b"".join(
         _crc(content[start : start + BLOCK]) for start in range(0, len(content), BLOCK)
     )
@@ -49,11 +49,14 @@ def block_digests(content: memoryview) -> tuple[bytes, str]:
 
 
 def _crc(data: bytes | memoryview) -> bytes:
+    """CRC-32 of ``data``, as four bytes."""
     return zlib.crc32(data).to_bytes(_WIDTH, "little")
 
 
 class Blocks:
-    """Blocks of the mapped file at ``path``; each is verified when first read."""
+    """Memory-mapped file whose blocks of `BLOCK` bytes are verified by their digests when they are
+    first read.
+    """
 
     def __init__(self, path: Path, pages: mmap.mmap, digest: str) -> None:
         count = -(-len(pages) // (BLOCK + _WIDTH))
@@ -79,8 +82,8 @@ class Blocks:
             self._verify_range(start >> _SHIFT, (end - 1 >> _SHIFT) + 1)
 
     def verify_cells(self, offset: int, width: int, places: Ints) -> None:
-        """Verify cells of ``width`` bytes at ascending ``places`` of the column that begins at
-        ``offset``.
+        """Verify the blocks of some cells of a column that begins at byte ``offset``. ``places``:
+        ascending row numbers; ``width``: bytes of a cell.
         """
         if len(places):
             low, high = (
@@ -91,7 +94,9 @@ class Blocks:
                 self._verify_each(offset + places * width >> _SHIFT)
 
     def verify_spans(self, offset: int, start: Ints, end: Ints) -> None:
-        """Verify the bytes start[i] … end[i]-1 after ``offset``, for each i; both ascend."""
+        """Verify the bytes from offset + start[i] to offset + end[i] - 1 for each i; ``start`` and
+        ``end`` ascend.
+        """
         if len(start):
             low, high = offset + int(start[0]) >> _SHIFT, (offset + int(end[-1]) - 1 >> _SHIFT) + 1
             if self._has_unseen(low, high, len(start)):
@@ -103,7 +108,10 @@ class Blocks:
         self._verify_range(0, len(self._seen))
 
     def _has_unseen(self, low: int, high: int, wanted: int) -> bool:
-        """Are there unverified blocks in this range? Verifies them at once if most are ``wanted``."""
+        """Decide whether blocks low … high-1 contain unverified ones that the caller must verify
+        singly. If at least about half as many cells as blocks are ``wanted``, the blocks are
+        verified here at once.
+        """
         if self._seen.find(0, low, high) < 0:
             return False
         if high - low > 2 + wanted // 2:
@@ -112,15 +120,19 @@ class Blocks:
         return False
 
     def _verify_each(self, blocks: Ints) -> None:
-        """Verify the ascending ``blocks``."""
+        """Verify those of the ascending block numbers ``blocks`` that have not been verified."""
         first = blocks[np.concatenate([[True], blocks[1:] != blocks[:-1]])]
         self._verify(first[~self._is_seen[first]].tolist())
 
     def _verify_range(self, low: int, high: int) -> None:
+        """Verify those of the blocks low … high-1 that have not been verified."""
         if self._seen.find(0, low, high) >= 0:
             self._verify([block for block in range(low, high) if not self._seen[block]])
 
     def _verify(self, blocks: Sequence[int]) -> None:
+        """Verify ``blocks`` by their digests and mark them as verified. Raises: StoreError for a
+        damaged one.
+        """
         content, digests, seen, crc = self.content, self._digests, self._seen, zlib.crc32
         for block in blocks:
             start = block << _SHIFT
@@ -150,7 +162,9 @@ def lookup_path(path: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class LookupPart:
-    """Rows of one data file in look-up format, with block digests and their ``digest``."""
+    """Rows of one data file in look-up format (an Arrow file), with the digests of its blocks and a
+    ``digest`` of these.
+    """
 
     content: memoryview
     digests: bytes
@@ -163,7 +177,7 @@ class LookupPart:
 
 
 def lookup_part(columns: Mapping[str, Column]) -> LookupPart:
-    """Convert ``columns`` to look-up format."""
+    """Convert the rows in ``columns`` to look-up format."""
     batch = pa.RecordBatch.from_arrays(
         [_arrow_array(column) for column in columns.values()], names=list(columns)
     )
@@ -193,6 +207,7 @@ def write_lookups(store: StoreLocation, path: str, parts: Sequence[LookupPart]) 
 
 
 def _arrow_array(column: Column) -> pa.Array:
+    """Convert a column to an Arrow array; integers that fit get 32 bits, to save memory."""
     if not isinstance(column, np.ndarray):
         texts = column.cast(pa.large_string())
         return texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
@@ -205,9 +220,9 @@ def _arrow_array(column: Column) -> pa.Array:
 
 @dataclass(frozen=True, eq=False)
 class _ColumnLayout:
-    """Layout of a column in its file.
+    """Position of a column's values within a look-up file, to find the blocks to verify.
 
-    offset, width: first cell and bytes of a cell.
+    offset, width: byte of the first cell, and bytes of a cell.
     ends, letters: for texts, the ends of the values and the offset of the characters.
     """
 
@@ -217,7 +232,7 @@ class _ColumnLayout:
     letters: int = 0
 
     def verify_run(self, blocks: Blocks, start: int, stop: int) -> None:
-        """Verify the rows start … stop-1, at least one."""
+        """Verify the blocks with rows start … stop-1, at least one."""
         blocks.verify_span(
             self.offset + start * self.width,
             self.offset + (stop + (self.ends is not None)) * self.width,
@@ -228,7 +243,7 @@ class _ColumnLayout:
             )
 
     def verify(self, blocks: Blocks, rows: Ints) -> None:
-        """Verify the ascending ``rows``."""
+        """Verify the blocks with these ascending ``rows``."""
         blocks.verify_cells(self.offset, self.width, rows)
         if self.ends is not None:
             blocks.verify_cells(self.offset, self.width, rows + 1)
@@ -259,7 +274,7 @@ class MappedFile:
         return len(self.keys)
 
     def positions(self, keys: Ints) -> Ints:
-        """Number of rows before each of ``keys``."""
+        """Number of rows with a smaller key, for each of ``keys``."""
         return np.searchsorted(self.keys, keys)
 
     def rows_of(self, wanted: Ints) -> Columns:
@@ -287,8 +302,9 @@ class MappedFile:
         return self._take_rows(np.arange(start, stop))
 
     def _runs(self, wanted: Ints) -> tuple[slice, Ints, Ints]:
-        """Slice of ``wanted`` within the file's keys, and begin and end of the run of each of
-        these.
+        """Locate the rows of each wanted key by binary search. Returns: the slice of ``wanted``
+        between the file's first and last key, and for each of its keys the first row and the row
+        after the last.
         """
         keys = self.keys
         near = slice(
@@ -301,8 +317,8 @@ class MappedFile:
         return near, low, high
 
     def _verify_runs(self, sought: npt.NDArray[Any], low: Ints, high: Ints) -> None:
-        """Verify the keys at both ends of each run, so that a damaged block cannot mislead the
-        search.
+        """Verify the blocks at both ends of each key's rows low … high-1, so that a damaged block
+        cannot mislead the search.
         """
         if self.blocks.is_verified:
             return
@@ -328,7 +344,9 @@ class MappedFile:
             self._refuse_damaged()
 
     def _is_run(self, sought: int, low: int, high: int) -> bool:
-        """Whether rows low … high-1 are exactly those with the key ``sought``, by verified keys."""
+        """Decide whether exactly the rows low … high-1 have the key ``sought``, after verifying the
+        keys around.
+        """
         keys, key, count = self.keys, self.layouts[self.key], len(self)
         if not 0 <= low <= high <= count:
             return False
@@ -343,10 +361,12 @@ class MappedFile:
         )
 
     def _refuse_damaged(self) -> None:
+        """Raise the error for a file whose keys are out of order."""
         self.blocks.verify_all()
         raise damage_error(self.blocks.path, "its rows are not in the order of their keys")
 
     def _take_rows(self, rows: Ints) -> Columns:
+        """Read these ``rows`` of all columns, verified."""
         if not self.blocks.is_verified and len(rows):
             self._verify(self.blocks, rows)
         found = {name: take(column, rows) for name, column in self.columns.items()}
@@ -356,7 +376,7 @@ class MappedFile:
         }
 
     def _verify(self, blocks: Blocks, rows: Ints) -> None:
-        """Verify ascending ``rows`` in all columns."""
+        """Verify the blocks that hold these ascending ``rows``, in all columns."""
         first, stop = int(rows[0]), int(rows[-1]) + 1
         if stop - first > len(rows) > _FEW:
             for column in self.layouts.values():
@@ -418,6 +438,9 @@ def _verify_footer(blocks: Blocks) -> None:
 
 
 def _column_layout(array: pa.Array, base: int) -> _ColumnLayout:
+    """Find where an Arrow array's values lie in the file, by its buffers. ``base``: address of the
+    mapped file.
+    """
     _, cells, *letters = array.buffers()
     if not letters:
         return _ColumnLayout(cells.address - base, array.type.bit_width // 8)

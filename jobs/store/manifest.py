@@ -54,7 +54,7 @@ TERM_LABELS = "term-labels"
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """Record that a snapshot was decided.
+    """Verdict on a snapshot of a store, with what it was decided by.
 
     verdict, reason, reasoner: the decision. Only CONSISTENT makes the store a base for checks.
     date: ISO 8601.
@@ -84,7 +84,9 @@ class Certificate:
         allowed: Iterable[str] = (),
         known: Iterable[str] = (),
     ) -> Certificate:
-        """Certificate dated now, for the store that will record it."""
+        """Make a certificate with the present time, for a store that will fill in TBox and
+        snapshot.
+        """
         date = datetime.now(timezone.utc).isoformat(timespec="seconds")
         return Certificate(
             Verdict(verdict), reasoner, date, reason, allowed=tuple(allowed), known=tuple(known)
@@ -109,7 +111,7 @@ class Certificate:
 
 @dataclass(frozen=True, slots=True)
 class TableVersion:
-    """Table of a snapshot.
+    """Version of a table in one snapshot: its files.
 
     files: the first ``ranges`` of them are disjoint and ascending by key; the others are small,
         from commits, and may overlap.
@@ -168,14 +170,12 @@ class Manifest:
 
     @property
     def range_size(self) -> int | None:
-        """Individuals in a range of the tables; None if unknown."""
+        """Number of individuals whose rows one file of each table holds; None if unknown."""
         return self.facts.get("range_size")
 
 
 def tbox_hash(tbox: TBox) -> str:
-    """Hash of a TBox: its axioms in order, on which the numbering of clauses rests, and its
-    vocabulary.
-    """
+    """Hash of a TBox: its vocabulary, and its axioms in order, since the order numbers the clauses."""
     tbox = replace(tbox, signature=replace(tbox.signature, declared=frozenset()))
     text = json.dumps(encode(tbox), ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
@@ -222,6 +222,7 @@ _SHA256 = '"sha256": "{}"'
 
 
 def _digest(text: str) -> str:
+    """SHA-256 of the manifest's text, which the manifest itself records."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -274,6 +275,7 @@ def read_manifest(store: StoreLocation, *, older: bool = False) -> Manifest:
 
 
 def _local_text(store: Path) -> tuple[str, str]:
+    """Read the manifest's text from a folder. Returns it and an empty version stamp."""
     file = store / MANIFEST
     if not store.exists():
         raise FileNotFoundError
@@ -320,6 +322,7 @@ def parse_manifest(value: Mapping[str, Any], stamp: str = "") -> Manifest:
 
 
 def _file_json(file: DataFile) -> dict[str, Any]:
+    """Convert the description of a file to JSON; fields with default values are left out."""
     return {
         field.name: value
         for field in fields(file)
@@ -337,7 +340,9 @@ SNAPSHOTS = "snapshots"
 
 
 def write_kept_manifest(store: StoreLocation, manifest: Manifest) -> DataFile:
-    """Write ``manifest`` durably, so that the next one can name it as `Manifest.before`."""
+    """Write ``manifest`` durably as a file that the next manifest can name as its predecessor
+    (`Manifest.before`).
+    """
     return write_json(store, SNAPSHOTS, str(manifest.snapshot), manifest_json(manifest))
 
 
@@ -370,6 +375,7 @@ def manifest_at(store: StoreLocation, present: Manifest, snapshot: int) -> Manif
 
 
 def _read_kept_manifest(store: StoreLocation, file: DataFile) -> Manifest:
+    """Read the manifest of an older snapshot from its file. Raises: StoreError."""
     try:
         return parse_manifest(read_json(store, file))  # type: ignore[arg-type]
     except (StoreError, ValueError, KeyError, TypeError) as error:

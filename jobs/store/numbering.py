@@ -31,13 +31,13 @@ GOOD = 0.9
 
 
 def spread(rank: Ints) -> Ints:
-    """Id of each rank: ascending, with gaps."""
+    """Convert ranks to ids: ascending, with `GAP` unused ids after every `BLOCK` individuals."""
     return rank + rank // BLOCK * GAP
 
 
 def local_rank(terms: Sequence[str], subjects: Ints, objects: Ints) -> Ints:
-    """Rank of each of the distinct individuals ``terms``, so that the ends of the pairs
-    (subjects[i], objects[i]) are near.
+    """Order the individuals ``terms`` so that individuals joined by a role assertion (subjects[i],
+    objects[i]) get near ranks. Returns the rank of each.
 
     Cost: O(m log m) a round for m pairs; the clusters with ties at least halve each round, so
     O(log count) rounds.
@@ -64,7 +64,8 @@ def term_rank(terms: Sequence[str]) -> Ints:
 def literal_ids(
     node_rank: Ints, literal: Ints, literals: Sequence[Literal], width: int | None = None
 ) -> tuple[Ints, Ints]:
-    """Number the literals of data assertions by the range of their node.
+    """Number the literals of data assertions so that the literals of one range of individuals are
+    near.
 
     Returns: the literal's number for each assertion, and the position of the literal that each
     number stands for. ``width``: individuals of a range, if not `RANGE`.
@@ -82,8 +83,8 @@ def literal_ids(
 
 
 def nearness(rank: Ints, subjects: Ints, objects: Ints) -> float:
-    """Share of role assertions whose ends have near ids, among those that some order could keep
-    near.
+    """Share of role assertions whose subject and object have ranks at most `NEAR` apart. Assertions
+    at individuals with more neighbours than that are not counted.
     """
     if not len(subjects):
         return 1.0
@@ -95,8 +96,8 @@ def nearness(rank: Ints, subjects: Ints, objects: Ints) -> float:
 
 
 def clustered_rank(hashes: Ints, subjects: Ints, objects: Ints) -> Ints:
-    """Order individuals by hierarchical clustering of their role assertions, starting from their
-    ``hashes``.
+    """Order individuals by hierarchical clustering along their role assertions. ``hashes``: a first
+    order, which breaks ties. Returns the rank of each.
     """
     count = len(hashes)
     cluster = np.empty(count, np.int64)
@@ -113,8 +114,14 @@ def clustered_rank(hashes: Ints, subjects: Ints, objects: Ints) -> Ints:
 def cluster_rounds(
     cluster: Ints, low: Ints, high: Ints, weight: Floats, size: Floats, rounds: int
 ) -> list[Ints]:
-    """``cluster`` of each position, then what that has grown to after each round, until no ties
-    are left. ``low`` and ``high`` are tied by ``weight``; ``size``: of each cluster.
+    """Merge clusters of linked individuals round by round, until no links between clusters are
+    left.
+
+    cluster: cluster of each individual at the start.
+    low, high, weight: links between clusters, with their weights.
+    size: number of individuals of each cluster.
+
+    Returns: the cluster of each individual at the start and after each round.
     """
     levels = [cluster]
     for _ in range(rounds):
@@ -132,7 +139,9 @@ def cluster_rounds(
 
 
 def merge_ties(low: Ints, high: Ints, weight: Floats, count: int) -> tuple[Ints, Ints, Floats]:
-    """Sum the weights of parallel links."""
+    """Merge links between the same two clusters, and add their weights. ``count``: number of
+    clusters.
+    """
     ties, inverse = np.unique(low * count + high, return_inverse=True)
     return (
         ties // count,
@@ -142,8 +151,8 @@ def merge_ties(low: Ints, high: Ints, weight: Floats, count: int) -> tuple[Ints,
 
 
 def join_clusters(low: Ints, high: Ints, weight: Floats, size: Floats) -> tuple[Ints, Floats]:
-    """Merge each cluster with its closest neighbour. Returns new numbers by old cluster, and the
-    new sizes.
+    """Merge each cluster with its closest neighbour (greatest weight for the product of sizes).
+    Returns the new cluster number by the old one, and the new sizes.
     """
     count = len(size)
     here, there = np.concatenate([low, high]), np.concatenate([high, low])

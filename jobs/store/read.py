@@ -55,8 +55,8 @@ def open_store(path: StoreLocation, snapshot: int | None = None, *, older: bool 
 
 
 def reopen_if_changed(store: Store) -> Store:
-    """Open the store's present version if it changed on disk; ``store`` itself otherwise. Without a
-    change it costs one look at a directory entry.
+    """Open the present snapshot of the store if its manifest has changed on disk; otherwise return
+    ``store`` itself. Without a change this costs one look at a directory entry.
     """
     if store.stamp and store.stamp == _manifest_stamp(store.path):
         return store
@@ -68,7 +68,9 @@ def reopen_if_changed(store: Store) -> Store:
 
 
 def _manifest_stamp(path: StoreLocation) -> tuple[int | str, ...]:
-    """Stamp of the manifest at ``path``, which changes with each version; () if there is none."""
+    """Stamp of the manifest at ``path``, by which a change is noticed: inode, size and time, or the
+    version in an object store; () if there is none.
+    """
     if not isinstance(path, Path):
         found = path.version_stamp(MANIFEST)
         return (found,) if found else ()
@@ -88,7 +90,7 @@ class _NoTables(dict[str, ParquetTable]):
 
 
 class Store:
-    """One snapshot of a store.
+    """One open snapshot of a store.
 
     reads: counts of what was fetched from its tables.
     """
@@ -127,7 +129,9 @@ class Store:
 
     @property
     def certificate(self) -> Certificate | None:
-        """Certificate of this TBox and snapshot; None if it is about others."""
+        """Certificate of this snapshot; None without one. The certificate of another TBox or
+        snapshot is returned with the verdict `undetermined`.
+        """
         found = self.manifest.certificate
         if found is None or (found.tbox_hash, found.snapshot) == (self.tbox_hash, self.snapshot):
             return found
@@ -147,12 +151,14 @@ class Store:
 
     @property
     def identity(self) -> tuple[str, int]:
-        """Identity of the store's build, and the snapshot; unique among all states of all stores."""
+        """Pair (id of the store's build, snapshot number), unique among all snapshots of all
+        stores.
+        """
         return self.manifest.identity, self.manifest.snapshot
 
     @property
     def ontologies(self) -> frozenset[str]:
-        """IRIs by which batches may import the TBox."""
+        """IRIs of the TBox's ontologies, which a batch may import."""
         return frozenset(self.manifest.facts.get("ontologies", ()))
 
     @cached_property
@@ -174,7 +180,7 @@ class Store:
 
     @cached_property
     def leftovers(self) -> tuple[Leftover, ...]:
-        """Leftovers that were not interpreted when the store was built or grown."""
+        """Statements that were not interpreted when the store was built or extended."""
         return tuple(map(decode, self._document("leftovers")))
 
     @cached_property
@@ -197,7 +203,8 @@ class Store:
         return self.leftovers[len(self.tbox_leftovers) :]
 
     def left_out(self, *, unasked: bool = True) -> Iterator[Leftover]:
-        """Iterate over the lines of the data that are not in A because they were not understood.
+        """Iterate over the statements of the data that are not in A because they were not
+        understood.
 
         unasked: also those that are outside SHIQ(D) and allowed
 
@@ -208,7 +215,9 @@ class Store:
 
     @property
     def left_out_counts(self) -> tuple[dict[str, int], int]:
-        """Number of left-out lines by kind, and how many are only counted."""
+        """Number of left-out statements by kind, and how many of them are only counted, not
+        recorded.
+        """
         told = self.manifest.facts.get(LEFT_OUT, {})
         counts = Counter[str](told.get("counts", {}))
         for leftover in self._unasked_leftovers:
@@ -217,6 +226,7 @@ class Store:
 
     @property
     def _unasked_leftovers(self) -> Iterator[Leftover]:
+        """Leftovers of the data that are allowed and that no reasoner was asked about."""
         allowed = self.certificate.allowed if self.certificate else ()
         return (
             x
@@ -226,7 +236,9 @@ class Store:
 
     @property
     def read_properties(self) -> frozenset[str]:
-        """Object and data properties that the data was read for."""
+        """Object and data properties for which the data was read; assertions on others are not
+        stored.
+        """
         return frozenset(
             (
                 *self.manifest.facts.get("read_properties", ()),
@@ -242,7 +254,7 @@ class Store:
         return found
 
     def table(self, name: str) -> ParquetTable:
-        """A table by its name (see `shiq.jobs.store.schema`)."""
+        """Return the table ``name`` (see `shiq.jobs.store.schema`), opened."""
         return self._tables[name]
 
     @property
@@ -252,7 +264,7 @@ class Store:
 
     @property
     def class_counts(self) -> Ints:
-        """Number of assertions by class name."""
+        """Number of class assertions, by class number."""
         return np.array(self.manifest.facts["class_counts"], np.int64)
 
     def table_of(self, name: str, version: TableVersion) -> ParquetTable:
@@ -263,20 +275,21 @@ class Store:
 
     @cached_property
     def classes(self) -> list[str]:
-        """Class names, by number."""
+        """IRIs of the classes in assertions, by number."""
         return self._names(KIND_CLASS)
 
     @cached_property
     def object_properties(self) -> list[str]:
-        """Object property names, by number."""
+        """IRIs of the object properties in assertions, by number."""
         return self._names(KIND_OBJECT_PROPERTY)
 
     @cached_property
     def data_properties(self) -> list[str]:
-        """Data property names, by number."""
+        """IRIs of the data properties in assertions, by number."""
         return self._names(KIND_DATA_PROPERTY)
 
     def _names(self, kind: int) -> list[str]:
+        """IRIs of the classes or properties of one ``kind``, by number."""
         rows = self.table("names").rows_of(np.array([kind], np.int64))
         names = [""] * len(rows["id"])
         for i, iri in zip(rows["id"].tolist(), rows["iri"].to_pylist()):
@@ -284,7 +297,7 @@ class Store:
         return names
 
     def nodes_of(self, terms: Sequence[str]) -> Ints:
-        """Node of each term; -1 for unknown terms."""
+        """Look up the node (numeric id) of each individual in ``terms``; -1 for unknown ones."""
         hashes = term_key(terms)
         found = self.table("terms").rows_of(hashes)
         nodes = np.full(len(terms), -1, np.int64)
@@ -304,7 +317,7 @@ class Store:
         return nodes
 
     def terms_of(self, nodes: Ints) -> list[str]:
-        """Term of each node."""
+        """Look up the individual (IRI or blank node) of each of ``nodes``."""
         rows = self.table("individuals").rows_of(nodes)
         return [
             str(term)
@@ -312,7 +325,7 @@ class Store:
         ]
 
     def literals_of(self, literals: Ints) -> list[owl.Literal]:
-        """Literal of each id."""
+        """Look up the literals with these ids."""
         rows = self.table("literals").rows_of(literals)
         wanted = _positions(rows["literal"], literals, self.path)
         parts = (
@@ -338,8 +351,8 @@ class Store:
     # --- the assertions ---------------------------------------------------------------------------
 
     def export(self) -> Iterator[owl.Assertion]:
-        """Every assertion of A, once: class, role, data, same, different, complex; by node
-        within each kind.
+        """Iterate over all assertions of A, each once: class, role, data, same, different, complex;
+        by node within each kind.
 
         Cost: one scan; the terms are held in memory, literals are not.
         """
@@ -367,6 +380,9 @@ class Store:
         yield from self._export_rare(terms)
 
     def _export_rare(self, terms: Sequence[str]) -> Iterator[owl.Assertion]:
+        """Iterate over equalities, inequalities and complex assertions. ``terms``: individuals by
+        node.
+        """
         pairs = self.table("pairs").all()
         for kind, make in ((SAME, owl.SameIndividual), (DIFFERENT, owl.DifferentIndividuals)):
             told = pairs["kind"] == kind
@@ -377,6 +393,7 @@ class Store:
         yield from complex_assertions(self.table("complex").all()).values()
 
     def _all_terms(self) -> list[str]:
+        """Read the individuals by node; None for unused nodes."""
         rows = self.table("individuals").all()
         if not len(rows["node"]):
             return []
@@ -385,6 +402,7 @@ class Store:
         return list(terms)
 
     def _document(self, name: str) -> Any:
+        """Read a JSON document of the snapshot."""
         return read_json(self.path, self.manifest.documents[name])
 
 
@@ -433,7 +451,9 @@ def status(store: Store) -> dict[str, Any]:
 
 
 def complex_assertions(rows: Columns) -> dict[int, owl.Assertion]:
-    """Complex assertions in ``rows`` of the table ``complex``, each once, by ordinal."""
+    """Decode the complex assertions in ``rows`` of the table ``complex``, each once, by its ordinal
+    number.
+    """
     texts = dict(zip(rows["ordinal"].tolist(), rows["value"].to_pylist()))
     return {ordinal: decode(json.loads(texts[ordinal])) for ordinal in sorted(texts)}
 
@@ -456,7 +476,9 @@ def _positions(keys: Ints, wanted: Ints, store: StoreLocation) -> Ints:
 
 
 def stored_abox(store: Store) -> ABox:
-    """Read A, each assertion once. Individuals, names and literals without assertions are dropped."""
+    """Read A into memory as an `ABox`, each assertion once. Individuals, names and literals without
+    assertions are dropped.
+    """
     individuals = store.table("individuals").all()
     nodes: Ints = individuals["node"]
     order = np.argsort(nodes)
@@ -501,14 +523,16 @@ def stored_abox(store: Store) -> ABox:
 
 
 def _used_names(names: Sequence[str], column: Ints) -> tuple[list[str], Ints]:
-    """Select the ``names`` that ``column`` mentions. Returns them, and ``column`` renumbered."""
+    """Select the ``names`` whose numbers occur in ``column``. Returns them, and ``column`` with
+    their new numbers.
+    """
     used, place = np.unique(column, return_inverse=True)
     return [names[i] for i in used.tolist()], place
 
 
 def _used_literals(store: Store, column: Ints) -> tuple[list[Literal], Ints]:
-    """Read the literals that ``column`` mentions, each once. Returns them, and ``column``
-    renumbered.
+    """Read the literals whose ids occur in ``column``, each once. Returns them, and ``column`` with
+    their new numbers.
     """
     used, place = np.unique(column, return_inverse=True)
     known: Interner[Literal] = Interner()

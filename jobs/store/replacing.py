@@ -1,4 +1,4 @@
-"""Prepare the place of a new store: find a store there, and decide by the verdict whether to
+"""Prepare the location of a new store: find a store there, and decide by the verdict whether to
 replace it.
 """
 
@@ -28,7 +28,9 @@ BUILDING = "building"
 
 @dataclass(frozen=True)
 class StandingStore:
-    """Store found at a path. All fields are empty if its manifest is unreadable."""
+    """Store that is already at the location of a new one. All fields are empty if its manifest is
+    unreadable.
+    """
 
     identity: str = ""
     snapshot: int = 0
@@ -42,7 +44,7 @@ class StandingStore:
 
 @dataclass(frozen=True)
 class Replacement:
-    """Place of a new store.
+    """Location of a new store, and the store that it would replace.
 
     standing: the store there now, if any. always: replace it whatever the verdict.
     """
@@ -52,8 +54,8 @@ class Replacement:
     always: bool = False
 
     def refusal(self, verdict: Verdict) -> str:
-        """Reason why a base with this ``verdict`` does not replace the store there; empty if it
-        does.
+        """Reason why a base with this ``verdict`` must not replace the store at the location; empty
+        if it may.
         """
         if self.standing is None or self.always:
             return ""
@@ -66,7 +68,7 @@ class Replacement:
         )
 
     def confirm(self) -> None:
-        """Check that the store there is the one found before. Raises: StoreError."""
+        """Check that the store at the location is still the one found before. Raises: StoreError."""
         if find_store_at(self.path) != self.standing:
             raise StoreError(
                 f"{self.path}: another store was put there meanwhile",
@@ -90,7 +92,9 @@ def claim_place(path: StoreLocation, replace: bool | str) -> Replacement:
 
 
 def find_store_at(path: StoreLocation) -> StandingStore | None:
-    """Find the store at ``path``. Raises: StoreError if the place cannot be reached."""
+    """Find the store at ``path``; None if there is none. Raises: StoreError if the location cannot
+    be reached.
+    """
     if not ((path / MANIFEST).exists() if isinstance(path, Path) else path.version_stamp(MANIFEST)):
         return None
     try:
@@ -105,7 +109,7 @@ def find_store_at(path: StoreLocation) -> StandingStore | None:
 
 
 def refuse_other_content(path: StoreLocation) -> None:
-    """Refuse a place that holds something other than a store. Raises: StoreError."""
+    """Refuse a location with content that is no store. Raises: StoreError."""
     if isinstance(path, Path) and path.exists() and not path.is_dir():
         raise StoreError(
             f"{path}: is a file, not a directory", "Name a new directory for the store."
@@ -128,7 +132,7 @@ def refuse_other_content(path: StoreLocation) -> None:
 
 
 def _refuse_inside(path: StoreLocation) -> None:
-    """Refuse an address inside a store. Raises: UsageError."""
+    """Refuse an address that lies inside a store. Raises: UsageError."""
     if isinstance(path, Path):
         return  # the command line has seen to it
     above = path.address

@@ -37,6 +37,7 @@ _FEW_VALUES = (
 
 
 def _schema(**columns: pa.DataType) -> pa.Schema:
+    """Make the Arrow schema of a table; no column has nulls."""
     return pa.schema([pa.field(name, kind, nullable=False) for name, kind in columns.items()])
 
 
@@ -90,15 +91,15 @@ def write_table(
 
 
 def table_of_files(files: Sequence[DataFile]) -> TableVersion:
-    """The table that consists of ``files``, in the order of their keys."""
+    """Make the version of a table that consists of ``files``, in the order of their keys."""
     return TableVersion(tuple(files), ranges=len(files))
 
 
 def write_ranges(
     store: StoreLocation, name: str, columns: Mapping[str, Column], starts: Ints | None = None
 ) -> list[DataFile]:
-    """Write sorted ``columns`` of the table ``name``, one file for each range of keys that begins
-    at one of ``starts``.
+    """Write sorted ``columns`` of the table ``name`` as one file for each range of keys; a range
+    begins at each of ``starts``.
 
     Ranges without rows get no file, but there is at least one file.
     """
@@ -133,6 +134,7 @@ def write_part(
 
 
 def _data_file(path: str, keys: Column) -> DataFile:
+    """Describe a data file that is not written yet: path, number of rows, first and last key."""
     low, high = (int(keys[0]), int(keys[-1])) if len(keys) else (None, None)
     return DataFile(path, 0, len(keys), low=low, high=high)
 
@@ -178,7 +180,9 @@ def _describe_written(store: StoreLocation, file: DataFile, data: pa.Table) -> D
 
 
 class SharedFile:
-    """Rows of several tables in one file of a ``store``, with one look-up file."""
+    """Writer of a file with rows of several tables of a ``store``, for tables to which a commit
+    adds few rows. It has one look-up file.
+    """
 
     def __init__(self, store: StoreLocation) -> None:
         self._store = store
@@ -188,8 +192,8 @@ class SharedFile:
         self._start = self._end = 0
 
     def add(self, name: str, rows: Columns, *, is_removed: bool = False) -> list[DataFile]:
-        """Add ``rows`` of the table ``name``; large ones get a file of their own. Returns their
-        files.
+        """Add ``rows`` of the table ``name``; many rows get a file of their own. ``is_removed``:
+        the rows are deleted ones. Returns the files that hold them.
         """
         columns = array_table(key_of(name), rows).columns
         keys, names = (
@@ -256,5 +260,6 @@ class SharedFile:
 
 
 def _arrow_column(column: Any, kind: pa.DataType) -> pa.Array:
+    """Convert a column to an Arrow array of the type ``kind``."""
     array = arrow_ints(column) if isinstance(column, np.ndarray) else pa.array(column)
     return array if array.type == kind else array.cast(kind)

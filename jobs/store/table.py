@@ -54,7 +54,9 @@ _INT64 = np.iinfo(np.int64)
 
 @dataclass(frozen=True, eq=False)
 class ParquetTable:
-    """One version of the table ``name``: its files, each sorted by `key`, less the removed rows."""
+    """One version of the table ``name``: the rows of its files, each sorted by `key`, without the
+    removed rows.
+    """
 
     name: str
     store: StoreLocation
@@ -69,7 +71,7 @@ class ParquetTable:
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """Columns that identify a row."""
+        """Names of the columns that together identify a row."""
         return IDENTITY[self.name]
 
     def __len__(self) -> int:
@@ -77,6 +79,7 @@ class ParquetTable:
 
     @cached_property
     def _count(self) -> int:
+        """Number of rows, removed ones not counted."""
         return sum(file.rows for file in self.version.files) - (
             self.version.removed.rows if self.version.removed else 0
         )
@@ -88,7 +91,7 @@ class ParquetTable:
 
     @cached_property
     def removed_rows(self) -> Columns:
-        """Removed rows, by identity, sorted by key."""
+        """Identifying columns of the rows that commits removed, sorted by key."""
         file = self.version.removed
         if file is None:
             return {name: self._empty[name] for name in self.identity}
@@ -104,7 +107,7 @@ class ParquetTable:
         return tuple(str(local_file(self.store, file.path)) for file in files)
 
     def _drop_removed(self, rows: Columns) -> Columns:
-        """Drop removed rows from ``rows``."""
+        """Select the ``rows`` that no commit removed."""
         if self.version.removed is None or not len(rows[self.key]):
             return rows
         near = matching_rows(self.removed_rows[self.key], unique(rows[self.key]))
@@ -122,15 +125,18 @@ class ParquetTable:
 
     @cached_property
     def _open_files(self) -> dict[DataFile, MappedFile | RowGroups]:
+        """Cache of the opened files."""
         return {}
 
     def _open_file(self, file: DataFile) -> MappedFile | RowGroups:
+        """Open a file of the table with all columns, or return it from the cache."""
         found = self._open_files.get(file)
         if found is None:
             found = self._open_files[file] = self._open_columns(file, tuple(self._empty))
         return found
 
     def _open_columns(self, file: DataFile, columns: Sequence[str]) -> MappedFile | RowGroups:
+        """Open some ``columns`` of a file: its look-up file if it has one, else its row groups."""
         if file.lookup:
             return map_lookup_file(self.store, file, self.key)
         return RowGroups(
@@ -153,7 +159,7 @@ class ParquetTable:
         return files, low, high
 
     def _files_with_keys(self, wanted: Ints) -> list[MappedFile | RowGroups]:
-        """The files that may hold some of the keys ``wanted`` (ascending), opened."""
+        """Open the files whose range of keys contains some of the keys ``wanted`` (ascending)."""
         files, low, high = self._bounds
         if len(files) > _FEW:
             near = np.flatnonzero(
@@ -164,6 +170,7 @@ class ParquetTable:
 
     @cached_property
     def _empty(self) -> Columns:
+        """Columns of the table without rows."""
         kinds = {field.name: field.type for field in SCHEMAS[self.name]}
         return {
             name: pa.nulls(0, kind) if pa.types.is_string(kind) else np.zeros(0, np.int64)
@@ -171,7 +178,7 @@ class ParquetTable:
         }
 
     def rows_of(self, keys: Ints) -> Columns:
-        """Rows whose key is in ``keys``, sorted by key."""
+        """Rows whose key is one of ``keys``, sorted by key."""
         wanted = unique(keys)
         if not len(wanted) or not self.version.files:
             return self._empty
@@ -191,8 +198,8 @@ class ParquetTable:
         )
 
     def small_rows(self, starts: Ints) -> Ints:
-        """Estimate how many rows of the small files lie between each of the ascending keys
-        ``starts`` and the next.
+        """Estimate how many rows of the small files, which commits added, lie between each of the
+        ascending keys ``starts`` and the next.
 
         The last one has no end. Cost: O(log rows) for each start and file.
         """
@@ -211,7 +218,7 @@ class ParquetTable:
         )
 
     def _merge_sorted(self, parts: list[Columns]) -> Columns:
-        """The rows of ``parts``, each sorted by key, sorted by key."""
+        """Merge rows of several files, each sorted by key, into one sorted result."""
         parts = [part for part in parts if len(part[self.key])]
         found = concatenate(parts, self._empty)
         if len(parts) > 1 and np.any(found[self.key][1:] < found[self.key][:-1]):
@@ -237,7 +244,7 @@ _DIGEST = 8
 
 
 class BlockReader(io.RawIOBase):
-    """File-like reader of the ``file`` at a ``place``."""
+    """File-like reader of a remote file: fetches and verifies only the blocks that are read."""
 
     def __init__(self, place: Remote, file: DataFile) -> None:
         super().__init__()
@@ -282,6 +289,7 @@ class BlockReader(io.RawIOBase):
         return content[start - first * BLOCK : end - first * BLOCK]
 
     def _verify_block(self, i: int, path: Path) -> bytes:
+        """Read block ``i`` from its local copy and verify it. Raises: StoreError if it is damaged."""
         found = path.read_bytes()
         if part_digest(found) != self._file.digests[_DIGEST * i : _DIGEST * (i + 1)]:
             what = f"bytes {i * BLOCK:,} to {i * BLOCK + len(found) - 1:,} of {self._file.path} are not as they were written"
@@ -291,6 +299,9 @@ class BlockReader(io.RawIOBase):
         return found
 
     def _local_copies(self, wanted: list[int]) -> dict[int, Path]:
+        """Fetch the ``wanted`` blocks that have no local copy yet. Returns the paths of the copies,
+        by block.
+        """
         try:
             return self._place.fetch_blocks(self._file.path, wanted, self._file.bytes)
         except OSError as error:
@@ -307,7 +318,9 @@ _MOST_DECODED = 500
 
 
 class RowGroups:
-    """Rows of ``file``, sorted by ``key``, read by row groups; ``empty`` has their columns."""
+    """Reader of one Parquet ``file``, sorted by ``key``, that decodes only the row groups it needs.
+    ``empty``: its columns without rows.
+    """
 
     def __init__(
         self,
@@ -394,12 +407,12 @@ class RowGroups:
         return {name: column[start - begin : stop - begin] for name, column in rows.items()}
 
     def positions(self, keys: Ints) -> Ints:
-        """Number of rows before each of ``keys``."""
+        """Number of rows with a smaller key, for each of ``keys``."""
         found: Ints = np.searchsorted(self.row_slice(0, len(self))[self._key], keys)
         return found
 
     def _bounds(self, i: int, count: int) -> tuple[int, int] | None:
-        """First and last key of a row group."""
+        """First and last key of row group ``i``; None if unknown."""
         if self._cuts[i] != (0, count):
             return None
         column = self._parquet.schema_arrow.names.index(self._key)
@@ -411,14 +424,16 @@ class RowGroups:
         )
 
     def _candidate_groups(self, wanted: Ints) -> list[int]:
-        """The row groups that may have keys among ``wanted``."""
+        """Select the row groups whose range of keys contains some of ``wanted``."""
         near = np.flatnonzero(
             wanted.searchsorted(self._low, "left") < wanted.searchsorted(self._high, "right")
         )
         return [self._groups[i] for i in near.tolist()]
 
     def _select_rows(self, groups: Sequence[int], positions: Callable[[Ints], Ints]) -> Columns:
-        """The rows of ``groups`` at the ``positions`` that follow from their keys."""
+        """Read rows of ``groups``. ``positions``: finds, in the key column of a row group, the rows
+        to take.
+        """
         parts = []
         for rows in self._decode_groups(groups):
             found = positions(rows[self._key])
@@ -426,7 +441,7 @@ class RowGroups:
         return concatenate(parts, self._empty)
 
     def _decode_groups(self, groups: Sequence[int]) -> Iterator[Columns]:
-        """The rows of ``groups``, one after another."""
+        """Iterate over the rows of ``groups``, one row group at a time; decoded ones are cached."""
         names = [*self._empty]
         keys = [(self._file.path, self._file.start, i) for i in groups]
         if self._blocks is not None:
@@ -449,7 +464,7 @@ class RowGroups:
             yield rows
 
     def _byte_span(self, i: int) -> tuple[int, int]:
-        """First byte of a row group in the file, and the byte after its last."""
+        """Byte range of a row group in the file: first byte, and the byte after its last."""
         group = self._parquet.metadata.row_group(i)
         parts = [group.column(j) for j in range(group.num_columns)]
         starts = [part.dictionary_page_offset or part.data_page_offset for part in parts]
@@ -458,13 +473,14 @@ class RowGroups:
         )
 
     def _unreadable_error(self, error: Exception) -> StoreError:
+        """Error for a file that is missing or no Parquet file."""
         return StoreError(
             f"{self._store / self._file.path}: cannot be read ({error})", MOVED, self._store
         )
 
 
 def columns_of(table: pa.Table) -> Columns:
-    """Convert Arrow columns: integers to int64 arrays, texts stay."""
+    """Convert the columns of an Arrow table: integers to int64 arrays, texts stay Arrow arrays."""
     columns: Columns = {}
     for name in table.column_names:
         column = table.column(name).combine_chunks()

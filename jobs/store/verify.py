@@ -62,7 +62,7 @@ def verify_store(path: StoreLocation) -> VerifiedFiles:
 
 
 def check_sizes(path: Path, manifest: Manifest) -> None:
-    """Check that every file of a snapshot exists with its size. Raises: StoreError."""
+    """Check that every file of a snapshot exists and has its size. Raises: StoreError."""
     for name, (written, is_end) in _file_sizes(manifest).items():
         try:
             size = (path / name).stat().st_size
@@ -75,7 +75,7 @@ def check_sizes(path: Path, manifest: Manifest) -> None:
 
 
 def _file_sizes(manifest: Manifest) -> dict[str, tuple[int, bool]]:
-    """Size of every file of a snapshot by path, and whether the file must end there.
+    """Size of every file of a snapshot by path, and whether that is its whole length.
 
     The last part of a shared look-up file may belong to another snapshot.
     """
@@ -94,6 +94,7 @@ def verify_lookup(store: StoreLocation, file: DataFile, table: str) -> None:
 
 
 def _manifests(path: StoreLocation, faults: list[StoreError]) -> Iterator[Manifest]:
+    """Iterate over the manifest and the kept older ones; an unreadable one is added to ``faults``."""
     try:
         yield from kept_manifests(path, read_manifest(path))
     except StoreError as error:
@@ -101,7 +102,7 @@ def _manifests(path: StoreLocation, faults: list[StoreError]) -> Iterator[Manife
 
 
 def _files(manifest: Manifest) -> Iterator[tuple[str, DataFile]]:
-    """Files of a snapshot, each with its table or document."""
+    """Iterate over the files of a snapshot, each with the name of its table or document."""
     for name, table in manifest.tables.items():
         yield from ((name, file) for file in table.all_files)
     yield from manifest.documents.items()

@@ -57,7 +57,7 @@ from shiq.remote.place import StoreLocation
 
 @dataclass(frozen=True)
 class AssertionCounts:
-    """Numbers of assertions in a store: by sort, in total, and by class name."""
+    """Numbers of assertions in a store: by kind, in total, and by class number."""
 
     class_assertions: int
     role_assertions: int
@@ -93,13 +93,15 @@ class Rebuild:
 
     @property
     def range_size(self) -> int | None:
-        """Individuals in a range; None: the default."""
+        """Number of individuals in a range of the tables; None: the default."""
         return self.width or (self.old.range_size if self.old and self.keeps else None)
 
     def unfinished_manifest(
         self, tables: Mapping[str, TableVersion], counts: AssertionCounts
     ) -> Manifest:
-        """Manifest of what is written so far, to read it before it is published."""
+        """Make a manifest of the tables written so far, to read them before the snapshot is
+        published.
+        """
         return Manifest(
             snapshot=self.old.snapshot + 1 if self.old else 1,
             created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
@@ -185,12 +187,18 @@ class Rebuild:
     def _quarantine_documents(
         self, asides: Iterable[QuarantinedAssertion] | None
     ) -> dict[str, DataFile]:
+        """Ledger of the new snapshot as a document: ``asides``, or that of the kept snapshots if
+        None.
+        """
         if asides is not None:
             return quarantine_document(self.path, asides)
         held = self.old.documents.get(ASIDE) if self.old and self.keeps else None
         return {ASIDE: held} if held else {}
 
     def _unreferenced_fact(self) -> dict[str, Any]:
+        """Fact of the old manifest that says since when files are without reference, for the new
+        manifest.
+        """
         return (
             {UNREFERENCED_SINCE: self.old.facts[UNREFERENCED_SINCE]}
             if self.old and UNREFERENCED_SINCE in self.old.facts
@@ -198,6 +206,7 @@ class Rebuild:
         )
 
     def _applied_fact(self) -> dict[str, Any]:
+        """Fact about the last batch applied from each feed, for the new manifest."""
         taken = (
             self.old.merge_applied_batches(self.applied_batches)
             if self.old and self.keeps
@@ -206,7 +215,7 @@ class Rebuild:
         return {APPLIED_BATCHES: taken} if taken else {}
 
     def _read_properties(self) -> list[str]:
-        """Properties that the data was first read with; others would not have been stored."""
+        """Properties for which the data was first read; assertions on others were not stored."""
         if self.old and self.keeps:
             return list(self.old.facts.get("read_properties", ()))
         if self.read_properties is not None:
@@ -306,7 +315,9 @@ def require_unchanged(
 def stamped_certificate(
     certificate: Certificate | None, tbox_hash: str, snapshot: int, leftovers: tuple[Leftover, ...]
 ) -> Certificate | None:
-    """Complete ``certificate`` with this TBox, snapshot and leftovers."""
+    """Complete ``certificate`` with the hash of the TBox, the snapshot, and the numbers of
+    leftovers by kind.
+    """
     if certificate is None:
         return None
     counts = Counter[str]()
@@ -319,7 +330,7 @@ def stamped_certificate(
 
 
 def _make_directory(path: StoreLocation) -> None:
-    """Make the folder of a store. Raises: StoreError if something else is there."""
+    """Make the folder of a store. Raises: StoreError if it has content that is no store."""
     refuse_other_content(path)
     if isinstance(path, Path):
         with report_store_errors(path):
@@ -327,7 +338,7 @@ def _make_directory(path: StoreLocation) -> None:
 
 
 def _previous_manifest(path: StoreLocation) -> Manifest | None:
-    """Manifest to replace; None if it is damaged or of another format."""
+    """Read the manifest that will be replaced; None if it is damaged or of another format."""
     try:
         return read_manifest(path)
     except StoreError:

@@ -1,5 +1,5 @@
-"""Shuffle the chunks of a batch to state buckets in Spark tasks, and step each bucket to its next
-state.
+"""Shuffle the chunks (groups of records) of a batch to state buckets in Spark tasks, and advance
+the state of each bucket.
 
 The states of a batch are files, one for each bucket, in a folder that all executors share. A
 repeated task writes the same file. Chunks are shuffled once for all jobs of a batch: Spark keeps
@@ -39,7 +39,7 @@ _FIRST_BUCKET_PARTITION: Final = len(_KIND_PARTITIONS)
 
 @dataclass(frozen=True)
 class BucketStates:
-    """Files with the states of ``buckets`` below ``folder``, by batch.
+    """Files with the states of a stream operator's ``buckets``, by batch, below ``folder``.
 
     durable: a missing state is an error; states that are not durable may be lost, and are not
     written without a folder
@@ -54,8 +54,8 @@ class BucketStates:
         return (self.folder or Path()) / str(batch) / str(bucket)
 
     def read(self, batch: int, bucket: int) -> bytes | None:
-        """Read a state; None before the first batch. Raises: OperationalError if it is missing or
-        damaged.
+        """Read the state of a bucket after ``batch``; None before the first batch. Raises:
+        OperationalError if it is missing or damaged.
         """
         file = self._file(batch, bucket)
         if batch < 0 or not (self.durable or (self.folder and file.exists())):
@@ -74,7 +74,7 @@ class BucketStates:
         return data[4:]
 
     def write(self, batch: int, bucket: int, state: bytes) -> None:
-        """Write a state in one step. Raises: OSError."""
+        """Write the state of a bucket after ``batch``, in one step. Raises: OSError."""
         if self.folder is None:
             return
         file = self._file(batch, bucket)
@@ -94,7 +94,7 @@ class BucketStates:
 
 
 def shuffle_chunks(chunks: RDD[ChunkRow], buckets: int, width: int) -> ShuffledChunks:
-    """Shuffle ``chunks`` by bucket, for about ``width`` tasks."""
+    """Shuffle encoded chunks of records by state bucket, for about ``width`` tasks."""
     parts = min(buckets, width)
     keyed = chunks.map(
         lambda row: (_KIND_PARTITIONS.get(row[0], _FIRST_BUCKET_PARTITION + row[0] % parts), row)
@@ -106,7 +106,7 @@ def shuffle_chunks(chunks: RDD[ChunkRow], buckets: int, width: int) -> ShuffledC
 
 @dataclass(frozen=True)
 class ShuffledChunks:
-    """Chunk rows of a batch, partitioned by bucket.
+    """Encoded chunks of a batch's records, partitioned by state bucket.
 
     parts: number of partitions that hold buckets
     """
@@ -116,11 +116,13 @@ class ShuffledChunks:
     parts: int
 
     def rows_of_kind(self, kind: int) -> list[ChunkRow]:
-        """Rows of one kind: headers, time tables, or columns for the collector."""
+        """Fetch all rows of one kind: chunk headers, tables of event times, or columns for the
+        collector.
+        """
         return self.rows.context.runJob(self.rows, list, [_KIND_PARTITIONS[kind]])
 
     def step_buckets(self, step: BucketStep) -> list[bytes]:
-        """Step all buckets. Returns their output rows, as JSON."""
+        """Advance the state of every bucket by this batch. Returns the output rows, as JSON."""
         found = self.rows.mapPartitionsWithIndex(step.partition_task(self.buckets, self.parts))
         return self.rows.context.runJob(
             found, list, range(_FIRST_BUCKET_PARTITION, _FIRST_BUCKET_PARTITION + self.parts)
@@ -129,7 +131,7 @@ class ShuffledChunks:
 
 @dataclass(frozen=True)
 class BucketStep:
-    """Step of all buckets from the states of ``previous_batch`` to those of ``batch``.
+    """Advance of all buckets from their states after ``previous_batch`` to those after ``batch``.
 
     stream_time: time of the stream after the batch
     chunk_ranks, use_masks: see `OrderedBatch`
@@ -146,7 +148,7 @@ class BucketStep:
     def partition_task(
         self, buckets: int, parts: int
     ) -> Callable[[int, Iterable[ChunkRow]], Iterator[bytes]]:
-        """Make the task that steps the buckets of one partition."""
+        """Make the Spark task that advances the buckets of one partition."""
 
         def step(partition: int, rows: Iterable[ChunkRow]) -> Iterator[bytes]:
             skip_repeated_imports()
@@ -172,7 +174,9 @@ class BucketStep:
         return step
 
     def _used_rows(self, place: str, data: bytes) -> Columns:
-        """Decode a bucket table, without the records that are not used."""
+        """Decode the table that a chunk has for a bucket, without the records that were rejected.
+        ``place``: sort key of the chunk.
+        """
         table, mask = decode_table(data), self.use_masks.get(place)
         if mask is not None:
             table = table.filter(pa.array(mask[numpy_ints(one_array(table["event"]))]))
@@ -196,7 +200,9 @@ def _open_state(operator: Operator, bucket: int, state: bytes | None) -> BucketS
 def final_rows_task(
     system: Broadcast[Operator], states: BucketStates, batch: int, moment: StreamTime
 ) -> Callable[[int], bytes]:
-    """Make the task that returns a bucket's last rows, as JSON, from its state after ``batch``."""
+    """Make the Spark task that returns a bucket's rows for the end of the stream, as JSON, from its
+    state after ``batch``.
+    """
 
     def last(bucket: int) -> bytes:
         skip_repeated_imports()

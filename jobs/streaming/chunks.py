@@ -1,5 +1,5 @@
-"""Encode the records of a task as chunks: a header, a table of times, and a table for each state
-bucket.
+"""Encode the records of a Spark task in chunks: for each a header, a table of event times, and a
+table for each state bucket.
 
 The header summarises the whole chunk. It usually suffices to know that every record is in time. The
 driver asks for the table of times (with lines and ids) only if it does not. Texts stay at the
@@ -51,7 +51,7 @@ _TIMES_SCHEMA: Final = pa.schema(
 
 
 class TimeSpan(NamedTuple):
-    """Times of a chunk's events, in order of the records.
+    """Summary of the times of a chunk's events, in the order of its records.
 
     first: time of the first event
     newest: latest time
@@ -86,7 +86,7 @@ class TimeSpan(NamedTuple):
 
 @dataclass(frozen=True)
 class ChunkHeader:
-    """Summary of a chunk, by which the driver accepts it.
+    """Summary of a chunk of records, by which the driver accepts it without reading the records.
 
     source: name of the file or partition
     is_topic: the source is a partition of a topic
@@ -156,7 +156,7 @@ def _encode_column(column: Any) -> pa.Array:
 
 
 def _encode_texts(value: Any) -> Any:
-    """Encode texts as UTF-8, within lists too; other values stay."""
+    """Encode a text as UTF-8, or the texts of a list; other values stay."""
     if isinstance(value, list):
         return [_encode_texts(part) for part in value]
     return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
@@ -178,15 +178,15 @@ def _decode_column(array: pa.Array) -> Any:
 
 
 def _decode_texts(value: Any) -> Any:
-    """Decode texts, within lists too: the inverse of `_encode_texts`."""
+    """Decode a text from UTF-8, or the texts of a list; other values stay."""
     if isinstance(value, list):
         return [_decode_texts(part) for part in value]
     return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value
 
 
 def split_records(records: Iterable[Record]) -> Iterator[tuple[int, list[Record]]]:
-    """Split consecutive records into chunks. Yields each with the line before it; an empty input
-    gives one empty chunk.
+    """Split consecutive records into chunks of bounded size. Yields each with the number of the
+    line before it; without records one empty chunk.
     """
     chunk, size, before = list[Record](), 0, 0
     for record in records:
@@ -208,11 +208,12 @@ def encode_chunks(
     is_topic: bool = False,
     position: tuple[str, int] | None = None,
 ) -> Iterator[tuple[int, str, bytes]]:
-    """Parse consecutive records and encode their chunks. Yields rows with the columns `COLUMNS`.
+    """Parse consecutive records, divide them into chunks, and encode each. Yields rows (bucket or
+    kind, sort key, bytes): header, event times, and a table for each state bucket.
 
-    place: sort key of a chunk, given its first record and its number
-    position: (file, position) up to which the records read it; an empty input still gives one chunk
-    that carries it
+    place: gives the sort key of a chunk from its first record and its index
+    position: (file, position) up to which the records read it; without records an empty chunk
+    carries it
     """
     for number, (before, whole) in enumerate(split_records(records)):
         covers = whole[-1].line - before if whole else 0
@@ -274,8 +275,8 @@ def _times_table(
     problems: Sequence[str | None],
     is_plain: bool,
 ) -> pa.Table:
-    """Table with the time of each record, and line, id, problem and text where the driver may need
-    them.
+    """Make the table of a chunk's event times. Line, id, problem and text are included where the
+    driver may need them. ``is_plain``: no record has an id or a problem.
     """
     triples = [0 if event is None else len(event.triples) for event in events]
     if is_plain:
@@ -298,12 +299,14 @@ def _times_table(
 
 
 def texts_by_line(records: Iterable[Record], lines: Collection[int]) -> dict[int, str]:
-    """Texts of the records whose line is in ``lines``, by line."""
+    """Select the texts of the records with these line numbers, by line."""
     return {record.line: record.text for record in records if record.line in lines}
 
 
 def _parse_event(record: Record, limits: EventLimits) -> tuple[Event | None, str | None]:
-    """Parse the event of a record. Returns the event, or the problem with the record."""
+    """Parse the event of a record. Returns the event, or a message about what is wrong with the
+    record.
+    """
     try:
         return limits.read_event(record), None
     except EventError as error:

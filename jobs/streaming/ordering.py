@@ -1,5 +1,5 @@
-"""Decide on the driver which records of a batch are accepted, in stream order, and advance the
-stream's time.
+"""Decide on the driver, in stream order, which records of a batch are accepted, and advance the
+watermark.
 
 An event's lateness, or whether it repeats an id, depends on all events before it, in order of
 source and line. Spark's own watermark does not fit: it moves between batches only, drops late rows
@@ -28,35 +28,37 @@ from shiq.streams.front.operator import BatchReport, Reject
 
 
 class _RejectCapture(RejectLog):
-    """Reject log that keeps the rejects in memory."""
+    """Log of rejected records that keeps them in memory."""
 
     def __init__(self) -> None:
         super().__init__()
         self.rejects: list[tuple[str, str, int, str, str]] = []
 
     def add(self, kind: str, source: str, line: int, reason: str, text: str) -> None:
+        """Keep a rejected record."""
         self.rejects.append((kind, source, line, reason, text))
 
 
 class BatchRecords(Protocol):
-    """Access to the records of a batch, for when their chunk headers do not suffice; chunks are
-    identified by place.
+    """Access to the records of a batch, for when their chunks' headers do not suffice. A chunk is
+    identified by its sort key ("place").
     """
 
     def times(self) -> Mapping[str, pa.Table]:
-        """Fetch the time tables of all chunks, by place."""
+        """Fetch the tables of event times of all chunks, by the chunk's sort key."""
 
     def texts(self, lines: Mapping[str, Sequence[int]]) -> Mapping[tuple[str, int], str]:
-        """Fetch the texts of records, by place of the chunk and line within it."""
+        """Fetch the texts of records, by the chunk's sort key and the line within it."""
 
 
 class OrderedBatch(NamedTuple):
-    """Outcome of ordering a batch.
+    """Result of ordering a batch: which records are accepted, and in which order.
 
     report: figures, rejects and positions for the collector
-    chunk_ranks: rank of each chunk, by its place
-    use_masks: which records of a chunk are used; chunks that are used as a whole are absent
-    record_numbers: rank of each record among those of the batch, by chunk
+    chunk_ranks: rank of each chunk, by its sort key
+    use_masks: accepted records of a chunk within the time limits, as a mask; absent if that is all
+    of them
+    record_numbers: rank of each record in the batch, by chunk
     line_offsets: number to add to the line numbers of a chunk
     """
 
@@ -68,8 +70,8 @@ class OrderedBatch(NamedTuple):
 
 
 class EventOrderer:
-    """Intake of a stream's events on the driver: accepts or rejects the records of batch after
-    batch.
+    """Intake of a stream's events on the driver: accepts or rejects the records of each batch by
+    time and id.
     """
 
     def __init__(self, limits: EventLimits) -> None:
@@ -83,7 +85,7 @@ class EventOrderer:
         self.line_counts: dict[str, int] = {}
 
     def state(self) -> Any:
-        """State as JSON, for `restore`."""
+        """State of the intake as JSON, for `restore`."""
         return [self.intake.state(), self.line_counts]
 
     def restore(self, state: Any) -> None:
@@ -126,8 +128,8 @@ class EventOrderer:
         )
 
     def _line_offset(self, head: ChunkHeader) -> int:
-        """Number of lines of the chunk's source before this chunk. Adds the chunk's own lines to
-        the count.
+        """Number of lines of the chunk's source before this chunk; counts the chunk's own lines for
+        the next one.
         """
         before = 0 if head.is_topic else self.line_counts.get(head.source, 0)
         if not head.is_topic:
@@ -137,7 +139,9 @@ class EventOrderer:
     def _accept_all(
         self, chunks: Sequence[_PlacedChunk], seen: TimeSpan
     ) -> tuple[list[Reject], dict[str, int]]:
-        """Accept every record of the chunks. Returns the operator's rejects, and figures."""
+        """Accept every record of the chunks. ``seen``: summary of their times. Returns the rejects
+        of the operator itself, and figures.
+        """
         self.intake.first = (
             seen.earliest if self.intake.first is None else min(seen.earliest, self.intake.first)
         )
@@ -157,7 +161,7 @@ class EventOrderer:
     def _accept_by_times(
         self, chunks: Sequence[_PlacedChunk], records: BatchRecords
     ) -> tuple[dict[str, npt.NDArray[np.bool_]], dict[str, Ints], list[Reject], dict[str, int]]:
-        """Accept or reject records by their times.
+        """Accept or reject the records of chunks by their event times.
 
         Returns: masks of the used records, numbers of the records, rejects, figures.
         """
@@ -199,7 +203,9 @@ class EventOrderer:
         columns: _BatchColumns,
         records: BatchRecords,
     ) -> tuple[npt.NDArray[np.bool_], list[tuple[int, Reject]]]:
-        """Accept records one by one; gives the same as `_accept_all_in_time`, for any records."""
+        """Accept or reject records one by one, by time and id. Unlike `_accept_all_in_time` it
+        handles any records. Returns a mask, and the rejects by rank.
+        """
         parts = [table.to_pylist() for table in tables]
         accepted, rejects = np.zeros(len(columns.t), bool), list[tuple[int, Reject]]()
         wanted, asked = dict[str, list[int]](), dict[int, tuple[str, int]]()
@@ -227,7 +233,7 @@ class EventOrderer:
 
 
 class _PlacedChunk(NamedTuple):
-    """Chunk header with its place (sort key) and the number to add to its line numbers."""
+    """Chunk header with the chunk's sort key (``place``) and the number to add to its line numbers."""
 
     place: str
     head: ChunkHeader
@@ -235,7 +241,9 @@ class _PlacedChunk(NamedTuple):
 
 
 def _span_if_all_in_time(clock: WatermarkTracker, heads: Sequence[ChunkHeader]) -> TimeSpan | None:
-    """Times of all records together, if the headers prove that each record is accepted; else None."""
+    """Summarise the times of all chunks, if their headers prove that no record is late, too far
+    ahead or a duplicate; else None.
+    """
     spans = [head.times for head in heads if head.times is not None]
     if not spans or not all(head.is_without_ids for head in heads):
         return None
@@ -305,8 +313,8 @@ def _int_column(tables: Sequence[pa.Table], name: str) -> Ints:
 def _accept_all_in_time(
     arrivals: EventIntake, columns: _BatchColumns
 ) -> npt.NDArray[np.bool_] | None:
-    """Accept all records at once if none needs a look of its own. Otherwise returns None and
-    changes nothing.
+    """Accept all records at once if none is late, too far ahead, or has an id or a problem.
+    Otherwise return None and change nothing.
     """
     clock, t = arrivals.tracker, columns.t
     if not columns.is_without_ids or not len(t):

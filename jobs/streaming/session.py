@@ -95,8 +95,8 @@ def streaming_session(
 
 
 def _connector_settings() -> dict[str, str]:
-    """Spark settings that load Kafka's connector: jars that the user named, or the artifact on
-    Maven. Raises: OperationalError.
+    """Spark settings that load the connector for Kafka: jars that the user named, or its artifact
+    on Maven. Raises: OperationalError.
     """
     named = os.environ.get(KAFKA_JARS)
     if named:
@@ -116,9 +116,7 @@ def _connector_settings() -> dict[str, str]:
 
 
 def _connector_version() -> str:
-    """Version of the connector to request from Maven. Ivy downloads it once and finds it on this
-    machine afterwards.
-    """
+    """Version of the Kafka connector to request from Maven; Ivy caches it on this machine."""
     import pyspark
 
     return _CONNECTOR_VERSIONS.get(pyspark.__version__.rpartition(".")[0], pyspark.__version__)

@@ -1,5 +1,5 @@
-"""Sources of streams on Spark: topics by Kafka's connector; files and tables by ranges, at the
-ticks of a clock.
+"""Sources of streams on Spark: topics by Kafka's connector; files and tables in ranges, one batch
+at each tick of a clock.
 
 Positions count bytes of a file of lines, rows of a table file, and 1 for a compressed file that was
 read. Ranges of lines begin and end at line boundaries, so that tasks read them in parallel. The
@@ -46,7 +46,7 @@ _MESSAGES_PER_BATCH = 200_000
 def range_chunking_task(
     system: Broadcast[Any],
 ) -> Callable[[Iterable[FileRange]], Iterator[ChunkRow]]:
-    """Make a task that reads file ranges and encodes their records as chunks."""
+    """Make a Spark task that reads ranges of files and encodes their records in chunks."""
 
     def parse(pieces: Iterable[FileRange]) -> Iterator[ChunkRow]:
         _prepare_worker()
@@ -68,18 +68,18 @@ def range_chunking_task(
 
 
 def place_prefix(piece: FileRange) -> list[int]:
-    """Common prefix of the places (sort keys) of a range's chunks."""
+    """First components of the sort keys of a file range's chunks: source, file and start position."""
     return [piece.file.source, piece.file.order, piece.low]
 
 
 def read_line_texts(unit: str, wanted: tuple[FileRange, Sequence[int]]) -> dict[int, str]:
-    """Task: read texts of some lines of a file range again, by line."""
+    """Spark task: read the texts of some lines of a file range again, by line."""
     piece, lines = wanted
     return texts_by_line(read_records(piece, unit), set(lines))
 
 
 def message_chunking_task(system: Broadcast[Any]) -> ArrowTask:
-    """Make a task that encodes Kafka messages as chunks."""
+    """Make a Spark task that encodes Kafka messages in chunks."""
 
     def parse(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         _prepare_worker()
@@ -120,12 +120,14 @@ def _prepare_worker() -> None:
 
 
 def is_kafka(targets: Sequence[str]) -> bool:
-    """Are the targets topics?"""
+    """Decide whether the stream's sources are topics."""
     return bool(targets) and targets[0].startswith("kafka://")
 
 
 def check_targets(targets: Sequence[str], options: KafkaOptions = NO_OPTIONS) -> None:
-    """Check that Spark can read the targets repeatedly and in one order. Raises: UsageError."""
+    """Check that Spark can read the stream's sources repeatedly and in one order. Raises:
+    UsageError.
+    """
     if once := next(
         (target for target in targets if target == "-" or target.startswith(_UNREPEATABLE_SCHEMES)),
         None,
@@ -145,7 +147,9 @@ def check_targets(targets: Sequence[str], options: KafkaOptions = NO_OPTIONS) ->
 
 
 def tick_stream(session: SparkSession) -> DataFrame:
-    """Stream of one row for each batch of files; the driver chooses the file ranges."""
+    """Make a Spark stream with one row for each batch of files; the driver chooses what each batch
+    reads.
+    """
     return (
         session.readStream.format("rate-micro-batch")
         .options(rowsPerBatch=1, numPartitions=1)
@@ -156,8 +160,8 @@ def tick_stream(session: SparkSession) -> DataFrame:
 def message_stream(
     session: SparkSession, targets: Sequence[str], options: KafkaOptions = NO_OPTIONS
 ) -> DataFrame:
-    """Stream of all messages of the topics, each with number and name of its target. Raises:
-    UsageError.
+    """Make a Spark stream of all messages of the topics, each with index and name of its topic.
+    Raises: UsageError.
     """
     return reduce(
         DataFrame.unionAll,
@@ -168,7 +172,7 @@ def message_stream(
 def read_message_texts(
     frame: DataFrame, wanted: Mapping[tuple[int, int], Sequence[int]]
 ) -> dict[tuple[int, int, int], str]:
-    """Read texts of messages again, by target, partition and offset."""
+    """Read the texts of some messages again, by topic index, partition and offset."""
     asked = [
         (number, partition, offset)
         for (number, partition), offsets in wanted.items()
@@ -186,7 +190,7 @@ def read_message_texts(
 def _topic_stream(
     session: SparkSession, number: int, target: str, options: KafkaOptions
 ) -> DataFrame:
-    """Stream of the messages of one topic."""
+    """Make a Spark stream of the messages of one topic. ``number``: its index among the sources."""
     broker, topic = parse_kafka_address(target)
     how = {
         "startingOffsets": "earliest",
@@ -229,7 +233,7 @@ LINES, PACKED, ROWS = "lines", "packed", "rows"
 
 @dataclass(frozen=True)
 class SourceFile:
-    """File of a source.
+    """One file of a stream's source, as it can be read now.
 
     source: number of the source
     order: position among the files of the source
@@ -249,13 +253,13 @@ class SourceFile:
 
     @property
     def key(self) -> str:
-        """Key of the file in positions: source number and path."""
+        """Key of the file in a checkpoint: index of the source, and path."""
         return f"{self.source} {self.path}"
 
 
 @dataclass(frozen=True)
 class FileRange:
-    """Range of a file, from position ``low`` to ``high``."""
+    """Part of a file, from position ``low`` to ``high`` (bytes, or rows of a table)."""
 
     file: SourceFile
     low: int
@@ -265,8 +269,8 @@ class FileRange:
 def list_source_files(
     targets: Sequence[str], format: str = "auto", *, follow: bool = False
 ) -> list[SourceFile]:
-    """List the files that can be read now, in order. Of a growing file, complete lines only.
-    Raises: InputError.
+    """List the files of the stream's sources, in order, with the position up to which each can be
+    read; of a growing file, complete lines only. Raises: InputError.
     """
     return [
         unit
@@ -276,7 +280,7 @@ def list_source_files(
 
 
 def _files_of_target(number: int, target: str, format: str, follow: bool) -> Iterator[SourceFile]:
-    """Files of one target: of a table, of a folder, or the file itself."""
+    """List the files of one source: those of a table or folder, or the file itself."""
     path = Path(target)
     kind = table_kind(target) if format in ("auto", "table") else None
     if kind is not None:
@@ -308,7 +312,7 @@ def _files_of_target(number: int, target: str, format: str, follow: bool) -> Ite
 
 
 def _end_of_last_line(stream: BinaryIO, end: int) -> int:
-    """Position after the last complete line."""
+    """Position after the last complete line before ``end``."""
     low = end
     while low > 0:
         low = max(low - (1 << 16), 0)
@@ -322,7 +326,9 @@ def _end_of_last_line(stream: BinaryIO, end: int) -> int:
 def advance_positions(
     there: Sequence[SourceFile], positions: Mapping[str, int], most: int
 ) -> dict[str, int]:
-    """Positions after one more batch of about ``most`` bytes, in order of the files."""
+    """Compute the positions up to which files are read after one more batch of about ``most``
+    bytes.
+    """
     found = dict(positions)
     for unit in there:
         low = found.get(unit.key, 0)
@@ -340,7 +346,9 @@ def advance_positions(
 
 
 def bytes_per_batch(most: int, width: int) -> int:
-    """Size of a batch: at least ``most`` bytes, and two ranges for each of ``width`` cores."""
+    """Number of bytes that a batch reads: at least ``most``, and enough for two ranges on each of
+    ``width`` cores.
+    """
     return most * max(2 * width, PIECES) // PIECES
 
 
@@ -370,7 +378,7 @@ def ranges_between(
 
 
 def _next_boundary(unit: SourceFile, position: int) -> int:
-    """First position at or after ``position`` where the file may be cut."""
+    """First position at or after ``position`` where the file may be cut: the end of a line or row."""
     if position >= unit.size or unit.kind != LINES:
         return min(position, unit.size)
     with open(unit.path, "rb") as stream:

@@ -1,4 +1,5 @@
-"""Run a stream operator on Spark: each micro-batch is read, ordered, and stepped bucket by bucket.
+"""Run a stream operator on Spark: each micro-batch is read, ordered, and applied to the state of
+each bucket.
 
 Our own checkpoint is authoritative: file positions, the orderer's state, rows, and the number of
 the batch whose bucket states are on disk. It is written in one step with the rows. Spark keeps the
@@ -92,7 +93,7 @@ def error_messages(error: BaseException | None) -> Iterator[str]:
 
 
 def root_cause(error: BaseException) -> str:
-    """Deepest cause of an error, in one line."""
+    """Message of the deepest cause of an error, in one line."""
     said = type(error).__name__
     for message in error_messages(error):
         lines = [line.strip() for line in message.splitlines() if line.strip()]
@@ -122,8 +123,8 @@ _FIGURES_COLUMN: Final = "shiq_figures"
 
 
 def observe_figures(rows: DataFrame, name: str) -> DataFrame:
-    """Add the metric ``name`` to ``rows``: Spark reads the figures that `report_figures` sets for
-    the batch.
+    """Let Spark's progress reports of a stream show the metric ``name``, with the figures that
+    `report_figures` sets for each batch.
     """
     told = F.java_method(F.lit("org.slf4j.MDC"), F.lit("get"), F.lit(_FIGURES_PROPERTY))
     found = F.split(F.col(_FIGURES_COLUMN), ",")
@@ -190,8 +191,8 @@ class StatefulRun:
     stream_time: StreamTime = field(default_factory=StreamTime)
 
     def drive(self, *, follow: bool = False) -> list[Row]:
-        """Process all batches and return the rows of the end of the stream. With ``follow``, Ctrl-C
-        ends the stream.
+        """Process all batches. Returns the rows that the end of the stream gives. With ``follow``,
+        Ctrl-C ends the stream.
 
         Raises: UsageError, InputError, OperationalError.
         """
@@ -261,7 +262,7 @@ class StatefulRun:
         return task_count(self.session)
 
     def _read_chunks(self, frame: DataFrame, system: Broadcast[Any]) -> RDD[ChunkRow]:
-        """Chunks of a batch, read in tasks."""
+        """Read a batch in Spark tasks, as encoded chunks of records."""
         if is_kafka(self.targets):
             return frame.mapInArrow(message_chunking_task(system), COLUMNS).rdd.map(
                 _parse_chunk_row
@@ -271,14 +272,14 @@ class StatefulRun:
         )
 
     def _next_ranges(self, follow: bool) -> list[FileRange]:
-        """File ranges that the next batch reads."""
+        """Choose the file ranges that the next batch reads."""
         there = list_source_files(self.targets, self.format, follow=follow)
         most = bytes_per_batch(self.batch_bytes, self.task_count) * self.batch_factor
         upto = advance_positions(there, self.positions, most)
         return ranges_between(there, self.positions, upto, self.batch_bytes // PIECES)
 
     def _has_more_input(self, follow: bool) -> bool:
-        """Is there input left, or may more arrive?"""
+        """Decide whether input is left to read, or more may arrive."""
         return is_kafka(self.targets) or bool(self._next_ranges(follow)) or follow
 
     @cached_property
@@ -332,7 +333,7 @@ class StatefulRun:
         return bool(self.ranges)
 
     def _checkpoint_position(self) -> dict[str, Any]:
-        """Positions that the checkpoint records beside the collector's state."""
+        """Positions in the input that the checkpoint records, with the state of the intake."""
         read = {"layout": _CHECKPOINT_LAYOUT, "batch": self.batch, "read": self.positions}
         return {**read, "order": self.orderer.state()}
 
@@ -365,11 +366,13 @@ class StatefulRun:
 
     @property
     def _is_local(self) -> bool:
-        """Does Spark run in this process's machine only?"""
+        """Decide whether Spark's executors run on this machine only."""
         return str(self.session.sparkContext.master).startswith("local")
 
     def _check_start(self) -> None:
-        """Check that the run can start. Raises: UsageError, OperationalError."""
+        """Check that the state of the operator can be kept and, after a restart, is complete.
+        Raises: UsageError, OperationalError.
+        """
         if self.run.checkpoint is None and self.system.is_stateful and not self._is_local:
             raise UsageError(
                 f"{self.query_name} on a cluster keeps its state in files that all executors see",
@@ -381,8 +384,8 @@ class StatefulRun:
     def _step_batch(
         self, frame: DataFrame, system: Broadcast[Any], number: int
     ) -> Mapping[str, int]:
-        """Process batch ``number`` from the driver: read, order, step the buckets, collect rows.
-        Returns its figures.
+        """Process batch ``number`` from the driver: read it, order its records, advance the
+        buckets' states, collect rows. Returns its figures.
         """
         chunks = shuffle_chunks(
             self._read_chunks(frame, system), self.system.buckets, self.task_count
@@ -425,7 +428,7 @@ class StatefulRun:
         return {**told.counts, "rejects": len(told.rejects), "rows": len(rows)}
 
     def _last_rows(self, system: Broadcast[Any]) -> list[Row]:
-        """Compute the rows that the end of the stream produces."""
+        """Compute the output rows for the end of the stream."""
         with described_jobs(self.session, f"{self.query_name}: the end of the input"):
             buckets = self.session.sparkContext.parallelize(
                 range(self.system.buckets), min(self.system.buckets, self.task_count)
@@ -514,17 +517,21 @@ class _BatchRecords:
     heads: Mapping[str, ChunkHeader]
 
     def times(self) -> dict[str, pa.Table]:
+        """Fetch the tables of event times of all chunks, by the chunk's sort key."""
         rows = self.query.run_job("order", self.number, lambda: self.chunks.rows_of_kind(TIMES))
         return {place: decode_table(data) for _, place, data in rows}
 
     def texts(self, lines: Mapping[str, Sequence[int]]) -> dict[tuple[str, int], str]:
+        """Fetch the texts of records, by the chunk's sort key and the line within it."""
         found = self.query.run_job("read what is rejected", self.number, lambda: self._texts(lines))
         return {
             (place, line): text for place, texts in found.items() for line, text in texts.items()
         }
 
     def _texts(self, lines: Mapping[str, Sequence[int]]) -> dict[str, dict[int, str]]:
-        """Read texts again from topics or files, by place of the chunk and line within it."""
+        """Read the texts of records again from topics or files, by the chunk's sort key and the
+        line within it.
+        """
         wanted = dict[tuple[int, ...], list[int]]()
         for place, some in lines.items():
             wanted.setdefault(_unit_of_chunk(place, self.heads[place]), []).extend(
@@ -555,15 +562,15 @@ class _BatchRecords:
 
 
 def _unit_of_chunk(place: str, head: ChunkHeader) -> tuple[int, ...]:
-    """Unit that the records of a chunk were read from: (target, partition) of a topic, or the
-    prefix of a file range.
+    """Identify the origin of a chunk: (topic index, partition) of a topic, or the prefix of a file
+    range's sort keys.
     """
     found = json.loads(place)
     return (found[0], found[2]) if head.is_topic else tuple(found[:3])
 
 
 def columns_for_collector(chunks: Iterable[ChunkRow], ordered: OrderedBatch) -> Columns:
-    """Merge the columns that an operator shows to the collector, in order of the records."""
+    """Merge the columns that an operator's tasks give to the collector, in order of the records."""
     rows = sorted(
         (
             row
@@ -581,7 +588,9 @@ def columns_for_collector(chunks: Iterable[ChunkRow], ordered: OrderedBatch) -> 
 
 
 def _collector_rows(columns: Columns, order: Any, used: Any, before: int) -> Iterator[Row]:
-    """Rows of one chunk for the collector, each with its rank and whether it is used."""
+    """Rows of one chunk for the collector, each with its rank in the batch and whether it was
+    accepted.
+    """
     is_used = [True] * len(order) if used is None else used.tolist()
     found = {name: _decode_column(column) for name, column in columns.items()}
     found |= {"line": [line + before for line in found["line"]], "rank": order.tolist()}
@@ -590,7 +599,7 @@ def _collector_rows(columns: Columns, order: Any, used: Any, before: int) -> Ite
 
 
 def _decode_column(column: Any) -> Sequence[Any]:
-    """Values of a column; coded texts are decoded."""
+    """Values of a column as a sequence; dictionary-coded texts are decoded."""
     if isinstance(column, CodedTexts):
         return [column.texts[code] for code in column.codes.tolist()]
     found: Sequence[Any] = column.tolist() if hasattr(column, "tolist") else column

@@ -69,8 +69,8 @@ def gate_text(gated: GateAnswer, *, verbose: bool = False) -> str:
 
 
 def known_text(known: KnownConflicts, *, is_refuted: bool = False) -> str:
-    """Text about the conflicts that were set aside, by cause. ``is_refuted``: the remaining
-    assertions are inconsistent all the same.
+    """Text about known conflicts that were set aside, by cause. ``is_refuted``: the remaining
+    assertions are still inconsistent.
     """
     if is_refuted:
         said = f"{known_text(known)}\n" if known.quarantine else ""
@@ -98,7 +98,9 @@ def known_text(known: KnownConflicts, *, is_refuted: bool = False) -> str:
 
 
 def _line_texts(gated: GateAnswer, rows: Sequence[SetAsideLine], verbose: bool) -> list[str]:
-    """Texts about lines in quarantine."""
+    """Text about each line in quarantine or tolerated: file and line, reason, content. The first
+    `SHOWN`, or all with ``verbose``.
+    """
     lines = []
     for x in rows if verbose else rows[:SHOWN]:
         numbers = f" ({', '.join(f'conflict {n + 1}' for n in x.conflicts)})" if x.conflicts else ""

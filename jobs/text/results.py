@@ -71,7 +71,7 @@ def result_text(result: Result, *, verbose: bool = False) -> str:
 
 
 def _foreign_text(result: Result) -> str:
-    """Text about the share of statements with terms that the ontology does not define, for a
+    """Text about the share of statements that use terms which the ontology does not define, for a
     consistent verdict.
     """
     foreign = result.evidence.ledger.get("leftover:foreign", 0)
@@ -82,7 +82,7 @@ def _foreign_text(result: Result) -> str:
 
 
 def _allowance_text(result: Result) -> str:
-    """Text about leftovers that the verdict ignores because they are allowed."""
+    """Text about leftovers that the verdict ignores because the user allowed them."""
     out = result.without
     if not out:
         return ""
@@ -92,7 +92,9 @@ def _allowance_text(result: Result) -> str:
 
 
 def _pulled_lines(result: Result, verbose: bool) -> list[str]:
-    """Lines about the reasons that pulled individuals in, if ``--why-pulled`` asked for them."""
+    """Lines about why the check read individuals that the batch does not mention, if
+    ``--why-pulled`` asked for them.
+    """
     if result.why_pulled is None:
         return []
     if not result.why_pulled:
@@ -206,14 +208,14 @@ def conflict_lines(number: int, conflict: Conflict) -> list[str]:
 
 
 def places_text(places: Sequence[Place]) -> str:
-    """First places of a fact, by file and line."""
+    """Text with the first of the files and lines where a fact was read."""
     named = list(dict.fromkeys(map(str, places)))
     more = [f"{len(named) - MOST_PLACES:,} more places"] if len(named) > MOST_PLACES else []
     return ", ".join([*named[:MOST_PLACES], *more])
 
 
 def leftover_lines(evidence: Evidence, verbose: bool) -> list[str]:
-    """Lines about the leftovers of a check."""
+    """Lines about the statements of base and batch that were not interpreted."""
     fail_on = INFORMATIVE if UNINTERPRETED in evidence.fail_on else frozenset(evidence.fail_on)
     return leftovers_text(evidence.leftovers, evidence.allowed, fail_on, verbose)
 
@@ -224,7 +226,9 @@ def leftovers_text(
     fail_on: frozenset[str] = frozenset(),
     verbose: bool = False,
 ) -> list[str]:
-    """Lines about leftovers: the count of each kind, then the first ones."""
+    """Lines about statements that were not interpreted: the count of each kind, then the first
+    ones.
+    """
     if not leftovers:
         return []
     kinds: dict[tuple[str, str], list[Leftover]] = {}
@@ -296,7 +300,7 @@ def figure_lines(result: Result) -> list[str]:
 
 
 def _is_base_alone(evidence: Evidence) -> bool:
-    """Whether A was checked by itself, without a batch."""
+    """Decide whether the base was checked by itself, without a batch."""
     return evidence.certificate.keys() == {"verdict"}
 
 
@@ -308,7 +312,7 @@ def _amplification(statistics: Statistics) -> str:
 
 
 def _sent_lines(evidence: Evidence) -> list[str]:
-    """Lines about what was sent to other reasoners."""
+    """Lines about questions that were sent to other reasoners."""
     sent = evidence.sent
     if not sent.get("questions"):
         return []
@@ -351,8 +355,8 @@ def file_prefixes(
     inputs: Mapping[str, Any],
     names: Iterable[str] = ("tbox", "ontology", "abox", "insertions", "deletions"),
 ) -> dict[str, str]:
-    """Prefixes that the input files declare, by namespace. Of several for one namespace, or the
-    reverse, the first counts.
+    """Read the prefixes that the input files declare. Returns prefixes by namespace. If a prefix or
+    namespace is declared differently, the first declaration counts.
     """
     found: dict[str, str] = {}
     for name in names:
@@ -366,7 +370,7 @@ def file_prefixes(
 
 
 def shorten(text: str, prefixes: Mapping[str, str]) -> str:
-    """Shorten IRIs in angle brackets by ``prefixes``; quoted texts stay."""
+    """Shorten the IRIs in angle brackets of ``text`` by ``prefixes``; quoted texts stay."""
     return _TERM.sub(lambda match: _short_name(match, prefixes), text) if prefixes else text
 
 

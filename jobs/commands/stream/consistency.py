@@ -222,6 +222,9 @@ def stream_text(
 
 
 def _sample_text(names: Sequence[str], verbose: bool) -> str:
+    """Join ``names`` by commas: the first `SHOWN` and how many more there are, or all with
+    ``verbose``.
+    """
     shown = names if verbose else names[:SHOWN]
     more = f", and {len(names) - len(shown):,} more" if len(shown) < len(names) else ""
     return escape_controls(", ".join(shown)) + more

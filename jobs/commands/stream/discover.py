@@ -39,6 +39,7 @@ _FINAL_OPTIONS = ("head", "min_lift", "body_sources", "head_sources", "list_chan
 
 
 def _report_files(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKind]]:
+    """List the files that ``--report FOLDER`` writes, for the check of outputs against inputs."""
     inner = ("rules.parquet", "windows.parquet", "rules.md")
     return [(name, OutputKind.FOLDER), *((f"{name}/{file}", OutputKind.FILE) for file in inner)]
 
@@ -210,6 +211,7 @@ def discover(
 
 
 def _read_json(file: str | None) -> Any:
+    """Read the rules to evaluate from a JSON file; None without a file. Raises: InputError."""
     if file is None:
         return None
     try:

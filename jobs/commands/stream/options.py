@@ -141,7 +141,8 @@ class StreamArguments:
         made: Mapping[str, Source] | None = None,
         **more: str | None,
     ) -> AbstractContextManager[StreamRun]:
-        """Start a run in this process with the outputs ``out``, ``rejects`` and ``more``.
+        """Start a run in this process, with the outputs ``out`` and ``rejects`` and the further
+        ones in ``more``.
 
         settings: settings of the command that change rows.
         made: sources, by name, that only the command can open.
@@ -181,7 +182,8 @@ class StreamArguments:
         time: Any = None,
         opener: StateOpener = open_bucket_state,
     ) -> Any:
-        """Run ``run`` to its end, in this process or on Spark, and return its result.
+        """Process all records of ``run``, in this process or on Spark. Returns the result of
+        ``collector``.
 
         time: time of a record, by which sources are merged in this process.
         opener: opens the states of buckets in this process.
@@ -194,8 +196,8 @@ class StreamArguments:
         return run_on_spark(collector, run, self.sources, options=self.options, **how)  # type: ignore[arg-type]
 
     def _status(self) -> RunStatus:
-        """Status of a followed run on stderr: one moving line on a terminal, unless rows go there
-        too.
+        """Status display of a run with ``--follow`` on stderr: one moving line on a terminal,
+        unless rows go there too.
         """
         if self.summary.quiet or not self.follow:
             return RunStatus()
@@ -288,7 +290,9 @@ def answer_options(command: F) -> F:
 
 
 def was_given(name: str) -> bool:
-    """Was a parameter of the current command given, rather than its default?"""
+    """Decide whether the user gave a parameter of the current command, so that its value is not the
+    default.
+    """
     source = click.get_current_context().get_parameter_source(name)
     return source is not None and source is not click.core.ParameterSource.DEFAULT
 
@@ -332,6 +336,7 @@ store_option = click.option(
 def _parse_cut(
     context: click.Context, parameter: click.Parameter, value: str
 ) -> str | tuple[int, ...]:
+    """Parse the value of ``--cut``: auto, none, or the numbers of groups. Raises: BadParameter."""
     if value in ("auto", "none"):
         return value if value == "auto" else ()
     try:
@@ -343,6 +348,9 @@ def _parse_cut(
 
 
 def _read_rates(file: str | None) -> dict[str, float] | None:
+    """Read the event rate of each IRI (events per unit of time) from a JSON file; None without a
+    file. Raises: InputError.
+    """
     if file is None:
         return None
     try:

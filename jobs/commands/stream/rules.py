@@ -160,7 +160,7 @@ def rules(
 
 
 def _run_rules(feed: StreamArguments, asked: RulesOperator, python: str | None) -> int:
-    """Evaluate the rules on the stream and print the summary. Returns the exit code."""
+    """Evaluate the program ``asked`` on the stream and print the summary. Returns the exit code."""
     settings = {
         **asked.options.settings(asked.program),
         "show": asked.shown_atoms,
@@ -190,7 +190,9 @@ def _run_rules(feed: StreamArguments, asked: RulesOperator, python: str | None) 
 def _make_stream(
     feed: StreamArguments, run: StreamRun, asked: RulesOperator, reader: RuleRecordReader
 ) -> RulesCollector:
-    """Make the evaluation of the records of ``run``, before it has written any row."""
+    """Make the collector that evaluates the program ``asked`` on the records of ``run``; its output
+    is not set yet.
+    """
     arrivals = feed.make_intake(run, partial(RuleIntake, reader=reader))
     return RulesCollector(asked, arrivals, lambda rows: None)
 
@@ -205,9 +207,10 @@ _SHARD: Final[list[RulesState]] = []
 
 @dataclass
 class ShardProcess:
-    """State of a shard that another process evaluates, as seen by the process that reads the stream
-    (`shiq.streams.front.operator.BucketState`). ``opening``: arguments of the shard's start,
-    until the first call.
+    """Proxy for the state of one shard, which a child process evaluates
+    (`shiq.streams.front.operator.BucketState`). A shard has the atoms with certain key values.
+
+    opening: arguments to open the state in the child process; None after the first call.
     """
 
     worker: Worker
@@ -215,28 +218,32 @@ class ShardProcess:
     seen_predicates: set[str] = field(default_factory=set)
 
     def _send(self, *asked: Any) -> None:
-        """Send a call to the shard's process."""
+        """Send a method call, with its arguments, to the child process."""
         self.worker.begin_task(pickle.dumps((run_in_shard, (self.opening, *asked))))
         self.opening = None
 
     def _receive(self) -> Any:
-        """Receive the result of the last call."""
+        """Receive the result and the error of the last call from the child process."""
         found, error, brought = pickle.loads(self.worker.receive_result())
         self.seen_predicates |= brought
         return found, error
 
     def step(self, parts: Sequence[Columns], moment: StreamTime) -> Iterator[Row]:
-        """Send the records of a point; the rows are read when they are asked for."""
+        """Send the records of one time point to the child process. Returns the derived rows, which
+        are received when the iterator is read.
+        """
         self._send("step", parts, moment)
         return self._rows()
 
     def finish(self, moment: StreamTime) -> Iterator[Row]:
-        """End the stream and return the last rows."""
+        """Tell the child process that the stream has ended. Returns the last rows."""
         self._send("finish", moment)
         return self._rows()
 
     def _rows(self) -> Iterator[Row]:
-        """Iterate over the rows of the last call."""
+        """Receive the rows that the last call derived, and raise the error that ended it. Raises:
+        OperationalError.
+        """
         rows, error = self._receive()
         yield from rows
         if error is not None:
@@ -251,7 +258,8 @@ class ShardProcess:
 def run_in_shard(
     opening: ShardStart | None, name: str, *given: Any
 ) -> tuple[list[Any], tuple[str, str] | None, set[str]]:
-    """Call a method of the shard's state, in its process.
+    """Call the method ``name`` of the shard's state, inside the child process that evaluates the
+    shard.
 
     Returns: the results, the error that ended them or None, and the predicates of the shard's
         input.
@@ -270,8 +278,8 @@ def run_in_shard(
 
 @contextmanager
 def shard_processes(shards: int) -> Iterator[StateOpener]:
-    """Context manager: opens states of buckets in processes of their own, or in this one if
-    ``shards`` is 1.
+    """Context manager: a function that opens the state of each shard in a child process, or in this
+    process if ``shards`` is 1.
     """
     if shards == 1:
         yield open_bucket_state
@@ -294,7 +302,9 @@ def shard_processes(shards: int) -> Iterator[StateOpener]:
 
 
 def _functions_digest(python: str | None) -> str:
-    """Digest of the file with Python functions, for checkpoints."""
+    """Digest of the Python file with the functions that rules call, for checkpoints; "none" without
+    a file.
+    """
     return "none" if python is None else sha256(Path(python).read_bytes()).hexdigest()[:16]
 
 
@@ -347,7 +357,9 @@ def _print_proof(
 def _make_reader(
     feed: StreamArguments, program: Program
 ) -> tuple[RuleRecordReader, dict[str, Source]]:
-    """Make the reader of records, and sources for files whose rows must be sorted by time first."""
+    """Make the reader of records, and sources for files whose rows have time intervals and must be
+    sorted by time first.
+    """
     reader = RuleRecordReader(
         TripleMapping(program.checked_program.mappings, feed.unit), feed.unit, feed.format
     )
@@ -366,7 +378,7 @@ def _make_reader(
 
 
 def plan_lines(checked: CheckedProgram, functions: Functions) -> Iterator[str]:
-    """Lines about each rule: its method of evaluation, then its join plans."""
+    """Lines about each rule of the program: how it is evaluated, then its join plans."""
     for rules, recursion in Engine(checked, functions).strata:
         for rule in rules:
             yield f"{rule.rule.position.line}: {rule.rule.head}, {_method_of_evaluation(rule, recursion)}"
@@ -383,7 +395,7 @@ def plan_lines(checked: CheckedProgram, functions: Functions) -> Iterator[str]:
 
 
 def _method_of_evaluation(rule: MaintainedRule, recursion: RecursiveStratum | None) -> str:
-    """Method by which a rule is evaluated."""
+    """Text that says how a rule is evaluated: incrementally, by a fixpoint, or from scratch."""
     if recursion:
         anew = "deleted and derived again" if recursion.is_maintainable else "all anew"
         return f"in rounds to a fixpoint, {anew} where something that its stratum uses changed; from each literal that grew"
@@ -393,7 +405,9 @@ def _method_of_evaluation(rule: MaintainedRule, recursion: RecursiveStratum | No
 
 
 def _join_plan_line(plan: JoinPlan, seed: str) -> str:
-    """Line about one join plan of a rule."""
+    """Line about one join plan of a rule: the literal that it starts from, then each step.
+    ``seed``: which atoms of that literal.
+    """
     begin = f"{seed} {plan.seed.literal}" if plan.seed else "nothing"
     return " → ".join([begin, *map(_join_step_text, plan.steps)])
 
@@ -414,7 +428,9 @@ def _join_step_text(step: Step) -> str:
 
 
 def program_text(program: Program) -> str:
-    """Text of `shiq stream rules --explain`: rewriting, graphs, plans, horizons, the key."""
+    """Text of `shiq stream rules --explain`: flat rewriting, dependencies, components, join plans,
+    horizons, and the key of the shards.
+    """
     checked, found = program.checked_program, program.splitting
     flattened, described = flatten_rules(checked.rules)
     names = [", ".join(members) for members in found.members]
@@ -452,7 +468,7 @@ def program_text(program: Program) -> str:
 
 
 def evaluated_text(result: RulesResult, *, verbose: bool = False) -> str:
-    """Text of an evaluation below its rows: leftovers and figures."""
+    """Summary of an evaluation for the terminal, below its rows: leftovers and figures."""
     figures = result.statistics
     told = [pluralize(figures["points"], "point"), pluralize(figures["atoms"], "atom")]
     told += [

@@ -55,8 +55,8 @@ from shiq.remote.place import StoreLocation
 
 
 def number_individuals(abox: ABox, width: int | None = None) -> ArrayBase:
-    """Renumber individuals and literals so that neighbours are near; names and complex assertions
-    are sorted by text.
+    """Renumber individuals and literals so that neighbours get near numbers; names and complex
+    assertions are sorted by text.
 
     Literals are numbered by ranges of ``width`` individuals (`RANGE` if None). The numbering
     depends on the assertions alone, not on their order.
@@ -94,7 +94,7 @@ def number_individuals(abox: ABox, width: int | None = None) -> ArrayBase:
 
 
 def _sort_names(names: list[str], column: array[int]) -> tuple[list[str], array[int]]:
-    """Sort ``names``, and renumber ``column`` accordingly."""
+    """Sort ``names`` by text, and renumber ``column`` accordingly."""
     order = sorted(range(len(names)), key=names.__getitem__)
     rank = np.empty(len(names), np.int64)
     rank[order] = np.arange(len(names))
@@ -105,7 +105,7 @@ def _sort_names(names: list[str], column: array[int]) -> tuple[list[str], array[
 
 
 def base_tables(base: ArrayBase) -> dict[str, Columns]:
-    """Columns of the assertion tables and dictionaries, by table."""
+    """Columns of the tables that hold A: assertions and dictionaries, by table."""
     ids = spread(base.nodes())
     tables = {name: _with_ids(dict(table.columns), ids) for name, table in base.tables.items()}
     data = tables["data_assertions"]
@@ -131,11 +131,14 @@ def base_tables(base: ArrayBase) -> dict[str, Columns]:
 
 
 def _with_ids(columns: dict[str, Column], ids: Ints) -> Columns:
-    """Replace ranks by ids in ``columns``, which stay sorted."""
+    """Replace the ranks of individuals in ``columns`` by their ids (`spread`); the rows stay
+    sorted.
+    """
     return {name: ids[column] if name in NODES else column for name, column in columns.items()}
 
 
 def _name_rows(base: ArrayBase) -> Columns:
+    """Rows of the table ``names``: kind, number and IRI of each class and property."""
     names = base.names
     lists = {
         KIND_CLASS: names.classes.values,
@@ -189,14 +192,14 @@ def index_tables(index: Index, completion: CertifiedModel | None = None) -> dict
 
 
 def _rows_with_ids(table: Table) -> Columns:
-    """All rows of ``table``, with ids in place of ranks."""
+    """All rows of ``table``, with the ranks of individuals replaced by their ids."""
     rows = next(iter(table.scan()))
     last = max((int(rows[name].max(initial=-1)) for name in rows if name in NODES), default=-1)
     return _with_ids(dict(rows), spread(np.arange(last + 1, dtype=np.int64)))
 
 
 def index_document(index: Index) -> dict[str, Any]:
-    """Index data outside the tables, as JSON."""
+    """Parts of the index that are in no table, as JSON."""
     return {
         "extra": [encode(x) for x in index.extra],
         "negated_roles": sorted([role.iri, role.is_inverse] for role in index.negated_roles),
@@ -212,8 +215,8 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, eq=False)
 class PreparedStore:
-    """(T, A) numbered and indexed in memory, as a store will hold it. ``width``: individuals in a
-    range.
+    """(T, A) numbered and indexed in memory, ready to be written as a store. ``width``: number of
+    individuals in a range.
     """
 
     knowledge_base: LocalKnowledgeBase
@@ -224,8 +227,9 @@ class PreparedStore:
     def certify(
         self, decide: Decide, is_over: Callable[[], bool]
     ) -> tuple[PreparedStore, LocalAddSet, Sequence[Answer]] | None:
-        """Search for a certified model. Returns this store with the model and an answer for each
-        module; None if there is no model and the question has to be asked otherwise.
+        """Search for a certified model of (T, A). Returns the store with the model, its add set and
+        an answer for each module. Returns None if no model was found, which leaves consistency
+        open.
         """
         found = certify_by_model(self.knowledge_base, decide, is_over)
         if found is None:
@@ -237,8 +241,8 @@ class PreparedStore:
 def certify_by_model(
     knowledge_base: LocalKnowledgeBase, decide: Decide, is_over: Callable[[], bool]
 ) -> tuple[CertifiedModel, LocalAddSet, Sequence[Answer]] | None:
-    """Search for a model of a base. Returns the certified model and answers, or None if there is
-    none.
+    """Search for a certified model of a base. Returns it with the add set and an answer for each
+    module, or None if none was found.
     """
     # Where A is inconsistent, nothing of this is used.
     found = knowledge_base.certify(Inquiry(decide, is_over, verdict_only=True))

@@ -121,6 +121,9 @@ def commit(
 def _next_quarantine(
     store: Store, insertions: ABox, deletions: ABox, asides: Iterable[QuarantinedAssertion]
 ) -> tuple[QuarantinedAssertion, ...]:
+    """Ledger of the next snapshot: the rows of the store's ledger that the batch does not touch,
+    and the new ones.
+    """
     new = list(asides)
     if not store.quarantine:
         return tuple(new)
@@ -174,6 +177,7 @@ _NUMBERED = {
 
 
 def _free_numbers(store: Store) -> FreeNumbers:
+    """First unused numbers for new individuals, literals, complex assertions and labels."""
     ordinals = (
         int(rows["ordinal"].max()) for rows in store.table("complex").scan() if len(rows["ordinal"])
     )
@@ -183,7 +187,7 @@ def _free_numbers(store: Store) -> FreeNumbers:
 
 
 def _next_number(store: Store, dictionary: str, fact_and_columns: tuple[str, Sequence[str]]) -> int:
-    """First number that no row has had.
+    """First unused number of a dictionary (the table of individuals, literals or labels).
 
     A dictionary's last range may have been rewritten without its last rows while other tables still
     name them as removed. So the number follows from a fact of the last commit, or else from all
@@ -216,6 +220,7 @@ def _write_tables(
     left_out: Iterable[Leftover],
     taken: Mapping[str, int],
 ) -> Store:
+    """Write the tables and documents of the next snapshot, publish its manifest, and open it."""
     added, removed = dict(grown.added_rows), dict(grown.removed_rows)
     nodes = np.arange(free.node, free.node + len(grown.terms), dtype=np.int64)
     hashes = term_key(grown.terms)
@@ -290,6 +295,7 @@ def _write_tables(
 
 
 def _new_names(store: Store, grown: SnapshotDelta) -> Columns:
+    """Rows of the table ``names`` for classes and properties that are new in the batch."""
     kinds = {
         KIND_CLASS: (store.classes, grown.names.classes.values),
         KIND_OBJECT_PROPERTY: (store.object_properties, grown.names.object_properties.values),
@@ -308,7 +314,9 @@ def _new_names(store: Store, grown: SnapshotDelta) -> Columns:
 
 
 def _next_facts(old: Manifest, grown: SnapshotDelta, free: FreeNumbers) -> dict[str, Any]:
-    """Facts of the next snapshot: its counts, |A| among them."""
+    """Facts in the manifest of the next snapshot: numbers of assertions and individuals, and next
+    unused numbers.
+    """
 
     def added_rows(table: str) -> int:
         key = key_of(table)
@@ -345,7 +353,9 @@ def _next_facts(old: Manifest, grown: SnapshotDelta, free: FreeNumbers) -> dict[
 
 
 def _renew_ranges(store: Store, tables: Mapping[str, TableVersion]) -> dict[str, TableVersion]:
-    """Rewrite ranges that have changed much, and join small files if they are many."""
+    """Rewrite the ranges of tables that have changed much, or join their small files if these are
+    many.
+    """
     shared = SharedFile(store.path)
     return shared.finish(
         {
@@ -360,8 +370,9 @@ def _renew_ranges(store: Store, tables: Mapping[str, TableVersion]) -> dict[str,
 def _grown_table(
     store: Store, name: str, added: Columns | None, removed: Columns | None, shared: SharedFile
 ) -> TableVersion:
-    """Write rows ``added`` and ``removed`` of the table ``name`` to ``shared``. A removed row that
-    comes back is no longer removed.
+    """Write the rows that a commit adds to and removes from the table ``name`` into ``shared``.
+    Returns the table's next version. A row that was removed before and is added again is dropped
+    from the list of removed rows.
     """
     table, version = store.table(name), store.manifest.tables[name]
     identity = IDENTITY[name]
@@ -384,10 +395,10 @@ def _grown_table(
 
 
 def _intact_table(store: Store, name: str, version: TableVersion) -> TableVersion:
-    """A table's ``version`` for reading the intact copy of each file: the file itself, or its
-    look-up file.
+    """Choose for each file of a table its undamaged copy, the data file or its look-up file.
+    Returns the ``version`` of the table in which damaged copies are marked as unusable.
 
-    Raises: StoreError if neither is.
+    Raises: StoreError if both copies of a file are damaged.
     """
     removed = version.removed and _intact_file(store, name, version.removed)
     return replace(
@@ -398,6 +409,7 @@ def _intact_table(store: Store, name: str, version: TableVersion) -> TableVersio
 
 
 def _intact_file(store: Store, name: str, file: DataFile) -> DataFile:
+    """Choose the undamaged copy of a file, as `_intact_table` does for a table."""
     plain = replace(file, lookup=0, lookup_digest="")
     try:
         verify_lookup(store.path, file, name)
@@ -414,4 +426,5 @@ def _intact_file(store: Store, name: str, file: DataFile) -> DataFile:
 
 
 def _timestamp() -> str:
+    """Present time in UTC, to the second."""
     return datetime.now(timezone.utc).isoformat(timespec="seconds")

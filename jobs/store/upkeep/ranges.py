@@ -1,4 +1,6 @@
-"""Ranges of a large table: one file each; files of commits are merged into them from time to time."""
+"""Ranges of a large table: intervals of its keys, with one file each. Small files of commits are
+merged into them from time to time.
+"""
 
 from __future__ import annotations
 
@@ -61,8 +63,8 @@ def renew_changed_ranges(
 def compact_table(
     store: Store, name: str, version: TableVersion, shared: SharedFile
 ) -> TableVersion:
-    """Rewrite the ranges of a table that have small files, removed rows or a damaged copy, one by
-    one.
+    """Rewrite those ranges of a table that have small files, removed rows or a damaged copy, one
+    after the other.
 
     New small files are parts of ``shared``.
     """
@@ -78,7 +80,7 @@ def compact_table(
 
 @dataclass(frozen=True)
 class _Renewal:
-    """Renewal of the ``version`` of the table ``name``: some of its files are rewritten."""
+    """Work on one ``version`` of the table ``name``: some of its files are rewritten."""
 
     store: Store
     name: str
@@ -87,14 +89,17 @@ class _Renewal:
 
     @property
     def ranges(self) -> tuple[DataFile, ...]:
+        """Files of the ranges, ascending by key."""
         return self.version.files[: self.version.ranges]
 
     @property
     def small(self) -> tuple[DataFile, ...]:
+        """Small files that commits added; their keys may lie in any range."""
         return self.version.files[self.version.ranges :]
 
     @cached_property
     def table(self) -> ParquetTable:
+        """The table, opened."""
         return self.store.table_of(self.name, self.version)
 
     @cached_property
@@ -106,11 +111,12 @@ class _Renewal:
 
     @property
     def spans(self) -> list[tuple[int, int]]:
+        """Keys of each range: its first key, and the first key after it."""
         return list(zip(self.starts.tolist(), [*self.starts[1:].tolist(), _END]))
 
     @property
     def width(self) -> int:
-        """Individuals of a range."""
+        """Number of individuals of a range."""
         return self.store.manifest.range_size or RANGE
 
     @property
@@ -126,7 +132,7 @@ class _Renewal:
         return came + gone
 
     def due_ranges(self) -> npt.NDArray[np.bool_]:
-        """Ranges that are due for rewriting, as a mask.
+        """Ranges that have changed enough to be rewritten, as a mask.
 
         If one is, those with half as many changes are too; they would be the next, and their small
         files would be written again each time.
@@ -137,7 +143,7 @@ class _Renewal:
         return share > SHARE / 2 if is_due.any() else is_due
 
     def renew_ranges(self, due: npt.NDArray[np.bool_]) -> TableVersion:
-        """Rewrite the ranges ``due`` from their files and the small files."""
+        """Rewrite the ranges ``due`` (a mask), merging the rows of small files into them."""
         ranges, left = list[DataFile](), list[tuple[int, int]]()
         for i, (low, high) in enumerate(self.spans):
             if due[i]:
@@ -163,8 +169,8 @@ class _Renewal:
         )
 
     def join_small_files(self) -> TableVersion:
-        """Join the latest small files into one, as far back as each is not larger than twice those
-        after it together.
+        """Join the latest small files into one. A file is included while it is at most twice as
+        large as all later ones together.
         """
         small = self.small
         if len(small) <= MOST_SMALL + len(self.ranges) // _RANGES_PER_SMALL:
@@ -191,8 +197,8 @@ class _Renewal:
     def _rewrite_small_files(
         self, files: Sequence[DataFile], spans: Sequence[tuple[int, int]]
     ) -> list[DataFile]:
-        """Rewrite the rows of the small ``files`` within ``spans`` (ascending), in as few files as
-        memory allows. Removed rows stay while they are named as removed.
+        """Rewrite the rows of the small ``files`` whose keys are in ``spans`` (ascending), as few
+        files as memory allows. Rows that are named as removed stay.
         """
         table = self.store.table_of(self.name, TableVersion(tuple(files)))
         found, held, count = list[DataFile](), list[Columns](), 0
@@ -206,7 +212,7 @@ class _Renewal:
 
 
 def _even_starts(keys: Ints, count: int) -> Ints:
-    """First keys of ``count`` parts of about equal size in ascending ``keys``, except for the first
-    part.
+    """Choose the first keys of ``count`` parts of about equal size of the ascending ``keys``; the
+    first part has none.
     """
     return np.unique(keys[np.arange(1, count) * len(keys) // count])
