@@ -95,7 +95,7 @@ def _post_payload(address: str, row: HistoryRow, store: str) -> str:
     from shiq.remote.web import send_request
 
     host = urlsplit(address).hostname or ""
-    content = json.dumps(_message_payload(host, row, store)).encode()
+    content = json.dumps(_alert_json(host, row, store)).encode()
     request = Request(address, content, {"Content-Type": "application/json"}, method="POST")
     try:
         with send_request(request, POST_SECONDS):
@@ -107,7 +107,7 @@ def _post_payload(address: str, row: HistoryRow, store: str) -> str:
     return f"the webhook at {host} could not be notified: {why}"
 
 
-def _message_payload(host: str, row: HistoryRow, store: str) -> dict[str, Any]:
+def _alert_json(host: str, row: HistoryRow, store: str) -> dict[str, Any]:
     """Make the JSON of an alert about a run: an Adaptive Card for Microsoft Teams, else an object
     with the text and the run.
     """

@@ -131,7 +131,7 @@ class ComparedRow:
         }
 
 
-def row_from(value: Mapping[str, Any]) -> HistoryRow:
+def parse_row(value: Mapping[str, Any]) -> HistoryRow:
     """Parse the JSON object of a history row. Fields of later versions are ignored.
 
     Raises: ValueError, TypeError, KeyError for what is no row.
@@ -340,7 +340,7 @@ def _file_names(store: StoreLocation) -> list[str]:
 def _read_rows(store: StoreLocation, name: str) -> Iterator[HistoryRow]:
     """Read the rows of one file."""
     lines = local_file(store, f"{HISTORY}/{name}").read_text("utf-8").splitlines()
-    return map(row_from, map(json.loads, lines))
+    return map(parse_row, map(json.loads, lines))
 
 
 def _write_rows(store: StoreLocation, name: str, rows: Iterable[Mapping[str, Any]]) -> None:

@@ -73,8 +73,8 @@ def write_pages(store: str, rows: Sequence[ComparedRow], folder: Path) -> Path:
         left_out=len(rows) - len(shown),
         page=page_name,
         changes=cause_changes,
-        trends=_trends(shown),
-        causes=_cause_days(shown),
+        trends=_trend_charts(shown),
+        causes=_cause_rows(shown),
         steps=_next_steps(store, shown),
         **common,
     )
@@ -103,7 +103,7 @@ def answer_tone(row: HistoryRow) -> str:
     return {"consistent": "good", "inconsistent": "bad"}.get(row.verdict, "open")
 
 
-def _trends(rows: Sequence[ComparedRow]) -> list[dict[str, Any]]:
+def _trend_charts(rows: Sequence[ComparedRow]) -> list[dict[str, Any]]:
     """Values for bar charts over the runs: title, unit, and for each run the value and its height
     in percent of the largest.
     """
@@ -134,7 +134,7 @@ def _share_looked_at(row: HistoryRow) -> float:
     return 100 * row.counts["looked_at"] / max(1, there)
 
 
-def _cause_days(rows: Sequence[ComparedRow]) -> list[dict[str, Any]]:
+def _cause_rows(rows: Sequence[ComparedRow]) -> list[dict[str, Any]]:
     """Values for the list of causes, the latest first: the runs in which each occurred, and its
     present state.
     """

@@ -33,7 +33,7 @@ def smallest_hitting_set(
     todo = sorted({tuple(_minimal_repairs(ways)) for ways in named}, key=_repairs_key)
     chosen: set[int] = set()
     is_proven = True
-    for part in _components(list(map(list, todo))):
+    for part in _independent_groups(list(map(list, todo))):
         search = _HittingSetSearch(part)
         chosen |= search.run()
         is_proven = is_proven and search.budget > 0
@@ -60,7 +60,7 @@ def _repairs_key(ways: Iterable[frozenset[int]]) -> list[tuple[int, list[int]]]:
     return [_sort_key(way) for way in ways]
 
 
-def _components(conflicts: list[Repairs]) -> list[list[Repairs]]:
+def _independent_groups(conflicts: list[Repairs]) -> list[list[Repairs]]:
     """Group conflicts so that those of different groups share no line."""
     parts: list[tuple[set[int], list[Repairs]]] = []
     for ways in conflicts:
@@ -86,14 +86,14 @@ class _HittingSetSearch:
     def __init__(self, conflicts: list[Repairs]) -> None:
         self._conflicts = conflicts
         self.budget = SEARCH_STEPS
-        self._best = self._greedy()
+        self._best = self._greedy_solution()
 
     def run(self) -> set[int]:
         """Search for a smallest hitting set, and drop redundant lines from it."""
-        self._extend(set(), self._conflicts)
+        self._branch(set(), self._conflicts)
         return self._without_redundant(self._best, sorted(self._best))
 
-    def _extend(self, chosen: set[int], conflicts: list[Repairs]) -> None:
+    def _branch(self, chosen: set[int], conflicts: list[Repairs]) -> None:
         """Branch: extend the chosen lines conflict by conflict, within the budget of steps."""
         stack = [(chosen, conflicts)]
         while stack and self.budget > 0:
@@ -124,7 +124,7 @@ class _HittingSetSearch:
                 cost += min(len(way - chosen) for way in ways)
         return cost
 
-    def _greedy(self) -> set[int]:
+    def _greedy_solution(self) -> set[int]:
         """Compute a first solution: repeatedly take the way that breaks most conflicts per line,
         then drop redundant lines.
         """

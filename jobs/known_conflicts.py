@@ -63,7 +63,7 @@ def conflict_key(assertions: Iterable[owl.Assertion]) -> Hashable:
     return tuple(sorted(repr(_assertion_shape(a)) for a in assertions))
 
 
-def instantiate(template: Conflict, part: Sequence[owl.Assertion]) -> Iterator[Conflict]:
+def find_instances(template: Conflict, part: Sequence[owl.Assertion]) -> Iterator[Conflict]:
     """Find conflicts among the assertions ``part`` that equal the conflict ``template`` up to
     individuals and literals.
     """
@@ -336,12 +336,12 @@ class _ConflictSearch:
         for done, individual in enumerate(bad):
             self.progress("explaining what nothing can be", done, len(bad))
             family, iri, assertion = asked[individual]
-            for raw in self._explain([assertion]):
+            for raw in self._explain_assertions([assertion]):
                 why[family][iri] = raw.axiom_values
         masks = row_masks(abox, why)
         rows = []
         for assertion in with_rows(abox, masks, same=(), different=Pairs(), complex=()):
-            axioms = why[_assertion_sort(assertion)][_asserted_iri(assertion)]
+            axioms = why[_assertion_kind(assertion)][_asserted_iri(assertion)]
             self.conflicts.append(Conflict((), (assertion,), axioms, "base"))
             rows.append(QuarantinedAssertion(assertion_lines(assertion), alone=self.digest))
         return with_rows(abox, [~mask for mask in masks]), rows
@@ -371,7 +371,7 @@ class _ConflictSearch:
                 ),
                 None,
             )
-            explained = self._explain(around) if around else []
+            explained = self._explain_assertions(around) if around else []
             self.unexplained_count += not explained
             found.update((frozenset(c.insertion_values), c) for c in explained)
         todo = [said[i] for i in near]
@@ -394,7 +394,7 @@ class _ConflictSearch:
         """
         self.progress("looking for undecided values", 0, 0)
         add_set = self.empty_base.add_set(abox, ABox())
-        modules = self._modules(add_set, Verdict.UNDETERMINED)
+        modules = self._modules_with_verdict(add_set, Verdict.UNDETERMINED)
         individuals = sorted({i for m in modules for element in m.elements for i in element})
         open_ = open_values(
             add_set.tbox,
@@ -435,12 +435,12 @@ class _ConflictSearch:
             guessed = [
                 c
                 for kind in self.templates.values()
-                for c in itertools.islice(instantiate(kind, part), MOST_ALIKE)
+                for c in itertools.islice(find_instances(kind, part), MOST_ALIKE)
             ]
             if guessed:
                 guesses += [(i, c) for c in guessed]
                 continue
-            for conflict in self._explain(part):
+            for conflict in self._explain_assertions(part):
                 found[frozenset(conflict.insertion_values)] = conflict
                 self.templates.setdefault(conflict_key(conflict.insertion_values), conflict)
             alone.append(i)
@@ -453,7 +453,9 @@ class _ConflictSearch:
                 explained.add(i)
         for i, part in enumerate(parts):
             if i not in explained:
-                found.update((frozenset(c.insertion_values), c) for c in self._explain(part))
+                found.update(
+                    (frozenset(c.insertion_values), c) for c in self._explain_assertions(part)
+                )
         return found
 
     def _are_minimal(self, parts: Sequence[list[owl.Assertion]]) -> list[bool]:
@@ -467,7 +469,7 @@ class _ConflictSearch:
         too_many = {i for (i, _), is_refuted in zip(fewer, answers[len(parts) :]) if is_refuted}
         return [holds and i not in too_many for i, holds in enumerate(answers[: len(parts)])]
 
-    def _explain(self, assertions: Sequence[owl.Assertion]) -> list[Conflict]:
+    def _explain_assertions(self, assertions: Sequence[owl.Assertion]) -> list[Conflict]:
         """Find all minimal conflicts among ``assertions``."""
 
         def check(part: ABox) -> tuple[AddSet, list[tuple[str, ...]]]:
@@ -496,13 +498,13 @@ class _ConflictSearch:
 
     def _refuted_groups(self, add_set: AddSet) -> list[tuple[str, ...]]:
         """Individuals of each element and module of ``add_set`` that is inconsistent."""
-        modules = self._modules(add_set, Verdict.INCONSISTENT)
+        modules = self._modules_with_verdict(add_set, Verdict.INCONSISTENT)
         return [
             *add_set.contradictory,
             *(tuple(i for element in m.elements for i in element) for m in modules),
         ]
 
-    def _modules(self, add_set: AddSet, verdict: Verdict) -> list[NamedModule]:
+    def _modules_with_verdict(self, add_set: AddSet, verdict: Verdict) -> list[NamedModule]:
         """Modules of ``add_set`` about which the reasoner answers ``verdict``."""
         answers = ask_distinct(
             add_set.modules, lambda distinct: self.decider.decide(add_set.tbox, distinct, None)
@@ -540,7 +542,7 @@ def _weakest_assertion(family: str, iri: str, individual: str) -> owl.Assertion:
     )
 
 
-def _assertion_sort(assertion: owl.Assertion) -> str:
+def _assertion_kind(assertion: owl.Assertion) -> str:
     """Kind of an assertion: class, role or data."""
     if isinstance(assertion, owl.ClassAssertion):
         return "class"

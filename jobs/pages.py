@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 def escape_invisible(text: str) -> str:
     """Escape characters of ``text`` that are invisible or change the direction of text."""
     return (
-        text if text.isprintable() else "".join(c if c.isprintable() else _escape(c) for c in text)
+        text
+        if text.isprintable()
+        else "".join(c if c.isprintable() else _escape_character(c) for c in text)
     )
 
 
@@ -33,7 +35,7 @@ def escape_and_cut(text: str, most: int) -> str:
     return shown if len(shown) <= most else f"{shown[: most - 1]}…"
 
 
-def _escape(character: str) -> str:
+def _escape_character(character: str) -> str:
     r"""Escape one character as \u and its code."""
     code = ord(character)
     return f"\\u{code:04X}" if code < 0x10000 else f"\\U{code:08X}"

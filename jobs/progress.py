@@ -49,9 +49,9 @@ class ProgressLine:
             done, total = self._add_up(stage, done, total)
             if self._terminal:
                 if new or now - self._shown >= REDRAW_SECONDS:
-                    self._draw(now)
+                    self._draw_line(now)
             elif (new and self._level > 1) or now - max(self._shown, self._started) >= LINE_SECONDS:
-                self._draw(now)
+                self._draw_line(now)
 
     def clear(self) -> None:
         """Clear the moving line, so that other text can be printed."""
@@ -84,9 +84,9 @@ class ProgressLine:
                     and not self._hidden
                     and now - max(self._shown, self._started) >= self._silent
                 ):
-                    self._draw(now)
+                    self._draw_line(now)
 
-    def _draw(self, now: float) -> None:
+    def _draw_line(self, now: float) -> None:
         """Redraw the progress line; if the output is no terminal, print a new line."""
         self._shown = now
         before, done, total = self._amounts.get(self._stage, (0, 0, 0))
@@ -94,21 +94,23 @@ class ProgressLine:
         stage = self._stage or "working"
         if self._terminal:
             self._stream.write(
-                f"\r\x1b[2K{self._bar(done, total)} {stage} {now - self._started:,.0f} s"
+                f"\r\x1b[2K{self._bar_text(done, total)} {stage} {now - self._started:,.0f} s"
             )
         else:
-            self._stream.write(f"{now - self._started:6.1f} s  {stage}{_amount(done, total)}\n")
+            self._stream.write(
+                f"{now - self._started:6.1f} s  {stage}{_amount_text(done, total)}\n"
+            )
         self._stream.flush()
 
-    def _bar(self, done: int, total: int) -> str:
+    def _bar_text(self, done: int, total: int) -> str:
         """Text of a progress bar with amounts."""
         if not total:
             return f"{done:>12,}" if done else " " * 12
         filled = round(20 * min(done, total) / total)
-        return "█" * filled + "░" * (20 - filled) + _amount(done, total)
+        return "█" * filled + "░" * (20 - filled) + _amount_text(done, total)
 
 
-def _amount(done: int, total: int) -> str:
+def _amount_text(done: int, total: int) -> str:
     """Text of the amount done, with its share of the total."""
     share = f" ({100 * min(done, total) // total} %)" if total else ""
     return f" {done:,}/{total:,}{share}" if total else f" {done:,}" if done else ""

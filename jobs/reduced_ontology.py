@@ -85,7 +85,7 @@ class ReducedWriter:
     puns: frozenset[str]
     is_functional: bool
 
-    def head(
+    def head_lines(
         self, note: str, axioms: Sequence[owl.Axiom], terms: Iterable[tuple[str, str]]
     ) -> Iterator[str]:
         """Lines before the assertions: the ontology with a note, declarations of ``terms``, and
@@ -107,9 +107,11 @@ class ReducedWriter:
             )
             yield from (rename_own_names(declaration_line(*term)) for term in declared)
         for axiom in map(self._rename_puns, axioms):
-            yield from self._write_value(axiom, axiom_lines)
+            yield from self._format_value(axiom, axiom_lines)
 
-    def lines(self, assertions: Sequence[owl.Assertion], individuals: Sequence[str]) -> list[str]:
+    def format_assertions(
+        self, assertions: Sequence[owl.Assertion], individuals: Sequence[str]
+    ) -> list[str]:
         """Format ``assertions`` and the declarations of ``individuals`` as lines. Blank nodes get
         IRIs, since OWL 2 DL restricts blank nodes.
         """
@@ -120,7 +122,7 @@ class ReducedWriter:
         ]
         refuted = refute_ill_typed(self._data_theory, assertions)
         for assertion in map(self._rename_puns, make_sendable((), refuted)[1]):
-            found += self._write_value(assertion, assertion_lines)
+            found += self._format_value(assertion, assertion_lines)
         return found
 
     @cached_property
@@ -128,7 +130,7 @@ class ReducedWriter:
         """Theory of data values under the TBox."""
         return DataTheory(self.tbox.definitions, self.tbox.roles)
 
-    def _write_value(self, value: V, triples: Callable[[V], tuple[str, ...]]) -> list[str]:
+    def _format_value(self, value: V, triples: Callable[[V], tuple[str, ...]]) -> list[str]:
         """Format an axiom or assertion as lines, in the syntax of the file."""
         if not self.is_functional:
             return list(map(rename_own_names, triples(value)))
@@ -185,7 +187,7 @@ def _rename_part(part: object) -> object | None:
 # --- the assertions of an engine of this process --------------------------------------------------
 
 
-def _assertions(add_set: AddSet) -> Iterator[Part]:
+def _add_set_assertions(add_set: AddSet) -> Iterator[Part]:
     """Iterate over the assertions of A_add, module by module, each with the individuals that occur
     for the first time.
     """
@@ -281,7 +283,7 @@ def output_kind(name: str, engine: str) -> OutputKind:
     return OutputKind.OWN if is_folder else OutputKind.FILE
 
 
-def refuse_place(name: str, engine: str) -> None:
+def refuse_output(name: str, engine: str) -> None:
     """Refuse the name of a reduced ontology if its format is unknown, or if a table is there
     already. Raises: UsageError.
     """
@@ -313,14 +315,18 @@ def write_reduced(result: Result, target: Path) -> list[str]:
             for which in ("ObjectProperty", "DataProperty")
         )
         writer = ReducedWriter(tbox, frozenset(roles & properties), ending == ".ofn")
-        head = writer.head(_gap_note(gaps), axioms, terms)
+        head = writer.head_lines(_gap_note(gaps), axioms, terms)
         try:
             if far is not None:
-                _write_distributed(target, ending, head, far.reduced_lines(writer.lines))
+                _write_distributed(
+                    target, ending, head, far.reduced_lines(writer.format_assertions)
+                )
             else:
-                parts_ = () if add_set is None else _assertions(add_set)  # type: ignore[arg-type]
+                parts_ = () if add_set is None else _add_set_assertions(add_set)  # type: ignore[arg-type]
                 _write_local(
-                    target, ending, chain(head, chain.from_iterable(starmap(writer.lines, parts_)))
+                    target,
+                    ending,
+                    chain(head, chain.from_iterable(starmap(writer.format_assertions, parts_))),
                 )
         except ValueError as error:
             raise UsageError(

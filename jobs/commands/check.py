@@ -179,9 +179,9 @@ def check(
         )
     if reduced:
         # Loaded where it is asked for.
-        from shiq.jobs.reduced_ontology import refuse_place
+        from shiq.jobs.reduced_ontology import refuse_output
 
-        refuse_place(reduced, options["engine"])
+        refuse_output(reduced, options["engine"])
 
     inputs: dict[str, Any] = {"store": store, "snapshot": snapshot, "tbox": tbox, "abox": abox}
     inputs |= {

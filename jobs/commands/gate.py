@@ -64,7 +64,7 @@ from shiq.jobs.gate import (
 )
 from shiq.jobs.gate import gate as run
 from shiq.jobs.gate.culprits import LEAST
-from shiq.jobs.gate.lines import bare_name
+from shiq.jobs.gate.lines import output_file_name
 from shiq.jobs.gate.output_tables import (
     is_delta_output,
     is_table_output,
@@ -88,7 +88,7 @@ def _parse_quarantine_limit(
     return None if value is None else parse_limit(value)
 
 
-def _side_output(beside: str = "") -> OutputParameter:
+def _gate_output_type(beside: str = "") -> OutputParameter:
     """Parameter type for the output of accepted, quarantined or tolerated lines: a file, or a
     folder for several batch files. ``beside``: suffix of a second file that is written next to it.
     """
@@ -100,7 +100,7 @@ def _side_output(beside: str = "") -> OutputParameter:
             return [(place, OutputKind.FILE if is_file else OutputKind.OWN)] if place else []
         batch = parameters["insertions"]
         files = (
-            [f"{Path(name)}/{i}-{bare_name(file)}" for i, file in enumerate(batch)]
+            [f"{Path(name)}/{i}-{output_file_name(file)}" for i, file in enumerate(batch)]
             if len(batch) > 1
             else []
         )
@@ -138,14 +138,14 @@ def _side_output(beside: str = "") -> OutputParameter:
 )
 @click.option(
     "--accepted",
-    type=_side_output(),
+    type=_gate_output_type(),
     metavar="FILE",
     help="Write the accepted lines there. Where the batch is one table: its rows, to a table (.delta, .parquet, .csv, .tsv; with "
     "--engine spark .delta, table:NAME). Delta and Iceberg tables are added to, once for each run.",
 )
 @click.option(
     "--quarantine",
-    type=_side_output(WHY),
+    type=_gate_output_type(WHY),
     metavar="FILE",
     help="Write the lines set aside there, and why in FILE.why.json; or the rows to a table, with the columns reason, cause, "
     "conflict, axioms and hint. --mode split needs it, except with --dry-run.",
@@ -153,7 +153,7 @@ def _side_output(beside: str = "") -> OutputParameter:
 @field_option(GateOptions, "max_quarantine", callback=_parse_quarantine_limit)
 @click.option(
     "--tolerated",
-    type=_side_output(),
+    type=_gate_output_type(),
     metavar="FILE",
     help="Write the lines there that contradict and that the policy lets pass; else they go with the quarantine.",
 )
@@ -252,7 +252,7 @@ def gate(
         "max_quarantine": str(options["max_quarantine"] or ""),
     }
     good, bad = (str(side) if side else None for side in (accepted, quarantine))
-    has_tables = _has_tables(good, bad, tolerated, options)
+    has_tables = _are_outputs_tables(good, bad, tolerated, options)
     coming, going = _batch_sides(insertions, deletions, changes, has_tables=has_tables)
     inputs["unit"] = options["unit"] = options["unit"] or (
         "row" if has_tables and options["mapping"] else "triple"
@@ -283,7 +283,7 @@ def gate(
                 **settings,
             )
         else:
-            gate_rows = _gate_rows_on_spark if options["engine"] == "spark" else _gate_rows
+            gate_rows = _gate_spark_table if options["engine"] == "spark" else _gate_local_table
             gated = gate_rows(session, insertions, deletions, good, bad, **settings)
     if early.is_made and not gated.dry_run:
         write_reasons(gated, sides)
@@ -320,7 +320,7 @@ def _batch_sides(
     return update.insertions, update.deletions
 
 
-def _has_tables(
+def _are_outputs_tables(
     accepted: str | None, quarantine: str | None, tolerated: Path | None, options: Mapping[str, Any]
 ) -> bool:
     """Decide whether the gate writes tables of rows instead of files of lines. Raises: UsageError
@@ -345,7 +345,7 @@ def _has_tables(
     return True
 
 
-def _gate_rows(
+def _gate_local_table(
     session: Session,
     insertions: tuple[str, ...],
     deletions: tuple[str, ...],
@@ -361,7 +361,7 @@ def _gate_rows(
     )
 
 
-def _gate_rows_on_spark(
+def _gate_spark_table(
     session: Session,
     insertions: tuple[str, ...],
     deletions: tuple[str, ...],

@@ -63,7 +63,7 @@ def generate() -> None:
     """Make benchmark data."""
 
 
-def _rule_stream(
+def _rule_benchmark_command(
     recipe: type[PhotovoltaicGrid | HeavyJoin | ContentCaching], *names: str
 ) -> Callable[[Callable[..., None]], Callable[..., int]]:
     """Make a command `shiq generate …` that writes a benchmark of ``recipe`` for stream rules:
@@ -88,7 +88,7 @@ def _rule_stream(
 
 
 @generate.command()
-@_rule_stream(PhotovoltaicGrid, "side", "failing", "links")
+@_rule_benchmark_command(PhotovoltaicGrid, "side", "failing", "links")
 def grid() -> None:
     """The photo-voltaic grid for `shiq stream rules`: panels fail and recover.
 
@@ -98,7 +98,7 @@ def grid() -> None:
 
 
 @generate.command()
-@_rule_stream(HeavyJoin, "facts", "window", "values")
+@_rule_benchmark_command(HeavyJoin, "facts", "window", "values")
 def join() -> None:
     """Heavy Join for `shiq stream rules`: a join through two windows.
 
@@ -108,7 +108,7 @@ def join() -> None:
 
 
 @generate.command()
-@_rule_stream(ContentCaching, "events", "window")
+@_rule_benchmark_command(ContentCaching, "events", "window")
 def caching() -> None:
     """Content Caching for `shiq stream rules`: counts, rates, and what was not asked for.
 

@@ -314,7 +314,7 @@ catalog_option = field_option(Options, "catalog")
 vocabulary_option = field_option(Options, "vocabulary")
 
 
-def _set_format(context: click.Context, parameter: click.Parameter, name: str | None) -> None:
+def _remember_format(context: click.Context, parameter: click.Parameter, name: str | None) -> None:
     """Callback of ``--format``: remember the syntax of standard input in the context."""
     if name is not None:
         context.meta[FORMAT] = name
@@ -325,7 +325,7 @@ format_option = click.option(
     cls=GroupedOption,
     heading=Heading.READING,
     type=NearestChoice(FORMAT_NAMES),
-    callback=_set_format,
+    callback=_remember_format,
     expose_value=False,
     help="The syntax of standard input, which an input named - is.  [default: ntriples]",
 )
@@ -473,7 +473,7 @@ snapshot_option = click.option(
 )
 
 
-def _set_jar(context: click.Context, parameter: click.Parameter, jar: str | None) -> None:
+def _export_jar_path(context: click.Context, parameter: click.Parameter, jar: str | None) -> None:
     """Callback of ``--graphframes-jar``: put the path of the jar into the environment."""
     if jar:
         os.environ["SHIQ_GRAPHFRAMES_JAR"] = jar
@@ -485,7 +485,7 @@ jar_option = click.option(
     heading=Heading.SPARK,
     type=READS,
     metavar="JAR",
-    callback=_set_jar,
+    callback=_export_jar_path,
     expose_value=False,
     help="GraphFrames' JVM core, for the engine graphframes; or SHIQ_GRAPHFRAMES_JAR. Without it, that runs on DataFrames.",
 )

@@ -41,7 +41,7 @@ _READ, _WRITTEN = f"{__name__}.inputs", f"{__name__}.outputs"
 FORMAT = f"{__name__}.format"
 
 
-class _PlaceParameter(click.Path):
+class _LocationParameter(click.Path):
     """Parameter type for the name of a file, folder, store or address: a text, or a path if
     ``path_type`` is `Path`.
     """
@@ -57,7 +57,7 @@ class _PlaceParameter(click.Path):
         """Complete names of files, or of folders alone."""
         return [CompletionItem(incomplete, type="dir" if self.names_folder else "file")]
 
-    def remember(
+    def remember_value(
         self, key: str, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> None:
         """Record ``value`` in the context of the command, for the check of outputs against inputs."""
@@ -79,7 +79,7 @@ class InputKind(Enum):
     STORE = "a store"
 
 
-class InputParameter(_PlaceParameter):
+class InputParameter(_LocationParameter):
     """Parameter type for the name of a file, folder, table or address to read. ``leads_to``: finds
     the files that a catalog or mapping refers to.
     """
@@ -100,11 +100,11 @@ class InputParameter(_PlaceParameter):
         if is_file and is_store(Path(value)):
             holds = f"'shiq export --store {value} > data.nt' writes what it holds as a file."
             self.fail(f"{value} is a store. Give it by --store; or {holds}", param, ctx)
-        self.remember(_READ, value, param, ctx)
+        self.remember_value(_READ, value, param, ctx)
         return super().convert(value, param, ctx)
 
 
-class OutputParameter(_PlaceParameter):
+class OutputParameter(_LocationParameter):
     """Parameter type for the name of an output.
 
     kind: kind of the file or folder of that name.
@@ -123,7 +123,7 @@ class OutputParameter(_PlaceParameter):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Convert the name of an output, and remember it for the check of outputs."""
-        self.remember(_WRITTEN, value, param, ctx)
+        self.remember_value(_WRITTEN, value, param, ctx)
         return super().convert(value, param, ctx)
 
 

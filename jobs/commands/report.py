@@ -78,7 +78,7 @@ def report(
     shiq report --history kg/ --html history/
     """
     if history:
-        return _report_history(history, answer, targets, files)
+        return _write_history_pages(history, answer, targets, files)
     if answer is None:
         raise click.UsageError("Give VERDICT.JSON, the answer of a run, or --history.")
     from shiq.jobs.reports.write import (
@@ -103,7 +103,7 @@ def report(
     return 0
 
 
-def _report_history(
+def _write_history_pages(
     store: str, answer: Path | None, targets: tuple[str, ...], files: dict[str, str | None]
 ) -> int:
     """Write the pages of a store's history into the folder of ``--html``. Returns the exit code.

@@ -360,13 +360,15 @@ class Request:
         base, letter = (
             (given["ontology"], "t") if given.get("ontology") else (given.get("abox") or (), "a")
         )
-        added, base = (self._tables(list(files)) for files in (given.get("insertions") or (), base))
+        added, base = (
+            self._with_mapped_tables(list(files)) for files in (given.get("insertions") or (), base)
+        )
         return {
             "insertions": SideFiles(tuple(added), scope),
             "base": SideFiles(tuple(base), letter),
         }
 
-    def _tables(self, files: list[object]) -> list[object]:
+    def _with_mapped_tables(self, files: list[object]) -> list[object]:
         """Replace files that a mapping reads by table sources with this mapping."""
         if not self.inputs.get("mapping"):
             return files

@@ -88,9 +88,9 @@ def serve(
     service = Service(store, timeout, explain_seconds, most_waiting)
     try:
         start, stop = (
-            _tools(service)
+            _make_mcp_server(service)
             if mcp
-            else _web(service, host, port, secret, hosts, most_bytes, timeout + explain_seconds)
+            else _make_web_server(service, host, port, secret, hosts, most_bytes, timeout + explain_seconds)
         )
     except ImportError as error:
         raise missing_package(error) or error from error
@@ -109,7 +109,7 @@ def serve(
     return 0
 
 
-def _web(
+def _make_web_server(
     service: Service,
     host: str,
     port: int,
@@ -143,7 +143,7 @@ def _web(
     return server.run, stop
 
 
-def _tools(service: Service) -> tuple[Callable[[], Any], Callable[[], None]]:
+def _make_mcp_server(service: Service) -> tuple[Callable[[], Any], Callable[[], None]]:
     # Loaded where it is asked for.
     """Make the server of the Model Context Protocol. Returns the functions that run it and that
     stop it.

@@ -209,7 +209,7 @@ def status_text(found: Mapping[str, Any]) -> str:
             *starmap(_feed_line, sorted(found["taken"].items())),
             f"{sum(t['files'] for t in tables):,} files, {sum(t['bytes'] for t in tables) / 2**20:,.1f} MiB, "
             f"{sum(t['removed'] for t in tables):,} removed rows",
-            *_digest_lines(found),
+            *_verification_lines(found),
             *_snapshot_lines(found["snapshots"]),
         ]
     )
@@ -295,7 +295,7 @@ def _quarantine_lines(counts: Mapping[str, int]) -> list[str]:
     )
 
 
-def _digest_lines(found: Mapping[str, Any]) -> list[str]:
+def _verification_lines(found: Mapping[str, Any]) -> list[str]:
     """Line about the number and size of the files that ``--verify`` read; empty without it."""
     told = []
     if verified := found.get("verified"):

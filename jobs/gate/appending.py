@@ -143,7 +143,7 @@ class DeltaAppender:
         wrong = [
             f"{field.name} {field.type}"
             for field in schema
-            if not _has_type_of(field, there.get(field.name))
+            if not _has_same_type(field, there.get(field.name))
         ]
         wrong += [
             f"no {name}"
@@ -220,6 +220,6 @@ class DeltaAppender:
             ) from error
 
 
-def _has_type_of(field: pa.Field, there: pa.Field | None) -> bool:
+def _has_same_type(field: pa.Field, there: pa.Field | None) -> bool:
     """Decide whether the table's column ``there`` has the type of ``field``."""
     return there is not None and delta_schema(pa.schema([there])).field(0).type == field.type

@@ -19,12 +19,12 @@ from shiq.jobs.gate.lines import (
     BatchSource,
     Line,
     Triple,
-    file_of,
     is_line_based,
-    key_of,
     line_syntax,
     numbered_text,
     read_result_triple,
+    result_file_index,
+    triple_key,
 )
 from shiq.model import OWL, RDF
 from shiq.rdf.vocabulary import (
@@ -74,7 +74,7 @@ class LinkedLines:
         nodes = {
             _scoped_node(line, line.triple[0])
             for line in lines
-            if line.triple and _structures_subject(*line.triple)
+            if line.triple and _is_about_structure_node(*line.triple)
         }
         first: dict[Hashable, int] = {}
         for i, line in enumerate(lines):
@@ -108,11 +108,11 @@ class LinkedLines:
         self._parent[max(i, j)] = min(i, j)
 
 
-def is_structure(line: Line) -> bool:
+def is_structure_line(line: Line) -> bool:
     """Decide whether a triple uses OWL's vocabulary, so that it may belong to an expression or
     axiom of several triples.
     """
-    return line.triple is not None and _is_for_graph(*line.triple[1:])
+    return line.triple is not None and _is_part_of_structure(*line.triple[1:])
 
 
 def _link_keys(line: Line, nodes: set[Hashable]) -> Iterator[Hashable]:
@@ -121,11 +121,11 @@ def _link_keys(line: Line, nodes: set[Hashable]) -> Iterator[Hashable]:
     """
     if not line.triple:
         return
-    yield key_of(line)
+    yield triple_key(line)
     subject, predicate, value = line.triple
     for term, is_own in ((subject, True), (value, False)):
         if (node := _scoped_node(line, term)) in nodes and (
-            term.startswith("_:") or _is_of_node(predicate, value, is_own)
+            term.startswith("_:") or _is_about_named_node(predicate, value, is_own)
         ):
             yield node
 
@@ -135,7 +135,7 @@ def _scoped_node(line: Line, term: str) -> Hashable:
     return (line.file, term) if term.startswith("_:") else term
 
 
-def _structures_subject(subject: str, predicate: str, value: str) -> bool:
+def _is_about_structure_node(subject: str, predicate: str, value: str) -> bool:
     """Decide whether the subject of a triple is a node of an OWL expression, list or axiom, not an
     individual.
     """
@@ -148,10 +148,12 @@ def _structures_subject(subject: str, predicate: str, value: str) -> bool:
         or is_misspelt(iri)
     ):
         return False
-    return _is_for_graph(predicate, value) and not (iri == _TYPE and is_misspelt(value[1:-1]))
+    return _is_part_of_structure(predicate, value) and not (
+        iri == _TYPE and is_misspelt(value[1:-1])
+    )
 
 
-def _is_of_node(predicate: str, value: str, is_own: bool) -> bool:
+def _is_about_named_node(predicate: str, value: str, is_own: bool) -> bool:
     """Decide whether a triple describes a named node of an OWL expression or axiom. ``is_own``: the
     node is the triple's subject, else its object.
     """
@@ -161,16 +163,16 @@ def _is_of_node(predicate: str, value: str, is_own: bool) -> bool:
     )
 
 
-def _is_for_graph(predicate: str, value: str) -> bool:
+def _is_part_of_structure(predicate: str, value: str) -> bool:
     """Decide whether a triple with this predicate and object can be interpreted only with other
     triples of its graph, as a part of an OWL expression or axiom.
     """
     # Of most triples the predicate alone tells.
-    return _is_for_graph_cached(predicate, value if predicate[1:-1] == _TYPE else "")
+    return _is_part_of_structure_cached(predicate, value if predicate[1:-1] == _TYPE else "")
 
 
 @lru_cache(1 << 14)
-def _is_for_graph_cached(predicate: str, value: str) -> bool:
+def _is_part_of_structure_cached(predicate: str, value: str) -> bool:
     """Compute `_is_for_graph`; cached by predicate, and by object for ``rdf:type``."""
     return is_for_graph(predicate[1:-1], value[1:-1] if value.startswith("<") else value)
 
@@ -224,7 +226,7 @@ class GateBatch:
         found: dict[tuple[int, Triple], list[int]] = defaultdict(list)
         for i, line in enumerate(self.lines):
             if line.triple:
-                found[key_of(line)].append(i)
+                found[triple_key(line)].append(i)
         return found
 
     @cached_property
@@ -245,7 +247,7 @@ class GateBatch:
     @cached_property
     def _structure_lines(self) -> Sequence[int]:
         """Indices of the lines that may belong to an OWL expression or axiom of several triples."""
-        return [i for i, line in enumerate(self.lines) if is_structure(line)]
+        return [i for i, line in enumerate(self.lines) if is_structure_line(line)]
 
     def lines_stating(
         self, assertion: AssertionLines, inside: Collection[int], places: Collection[Place] = ()
@@ -258,17 +260,17 @@ class GateBatch:
         """
         triple = read_result_triple(assertion[0])
         found = set(
-            self._lines_by_key.get((file_of(assertion[0]), triple), ())
+            self._lines_by_key.get((result_file_index(assertion[0]), triple), ())
             if triple and len(assertion) == 1
             else ()
         )
         for place in places:
-            found |= self.places_at(place)
+            found |= self.lines_at_place(place)
         if found.isdisjoint(inside):
             found |= self._structures_about(assertion)
         return self._linked_lines.with_linked(found)
 
-    def places_at(self, place: Place) -> set[int]:
+    def lines_at_place(self, place: Place) -> set[int]:
         """Find the indices of the lines at a file and line number; several only if a file was given
         several times.
         """
@@ -316,7 +318,7 @@ class GateBatch:
         ``assertion``.
         """
         named = {
-            _scoped_term(file_of(text), term)
+            _scoped_term(result_file_index(text), term)
             for text in assertion
             if (said := read_result_triple(text))
             for term in (said[0], said[2])
@@ -330,10 +332,10 @@ class GateBatch:
 
     def _mentions_any(self, line: Line, named: Collection[object]) -> bool:
         """Does the line mention one of the individuals ``named``?"""
-        file, (subject, _, value) = key_of(line)
+        file, (subject, _, value) = triple_key(line)
         return _scoped_term(file, subject) in named or _scoped_term(file, value) in named
 
-    def with_rows(self, result: Result) -> Result:
+    def with_source_positions(self, result: Result) -> Result:
         """Replace the line numbers in ``result`` by those of the original documents, and by rows
         and columns of mapped tables.
         """
@@ -343,12 +345,12 @@ class GateBatch:
             replace(x, line=lines[0].position) if (lines := self._lines_at(x.source, x.line)) else x
             for x in result.evidence.leftovers
         )
-        conflicts = tuple(map(self.with_row, result.conflicts))
+        conflicts = tuple(map(self.conflict_with_source_positions, result.conflicts))
         return replace(
             result, conflicts=conflicts, evidence=replace(result.evidence, leftovers=leftovers)
         )
 
-    def with_row(self, conflict: Conflict) -> Conflict:
+    def conflict_with_source_positions(self, conflict: Conflict) -> Conflict:
         """Replace the line numbers in one ``conflict``, as `with_rows` does for a result."""
 
         def move_place(place: Place) -> Place:
@@ -367,7 +369,7 @@ class GateBatch:
 
     # --- sources for a check ----------------------------------------------------------------------
 
-    def sources(self, inside: Collection[int], more: Sequence[Line] = ()) -> list[BatchSource]:
+    def check_inputs(self, inside: Collection[int], more: Sequence[Line] = ()) -> list[BatchSource]:
         """Make the inputs for a check of the lines ``inside`` (indices).
 
         A whole batch of N-Triples or N-Quads files is read from the files; anything else from

@@ -56,7 +56,7 @@ class Culprits:
     _blamed_assertions: list[list[AssertionLines]] = field(default_factory=list)
     _lines: dict[AssertionLines, frozenset[int]] = field(default_factory=dict)
 
-    def judge(self, result: Result, inside: Collection[int]) -> range:
+    def judge_conflicts(self, result: Result, inside: Collection[int]) -> range:
         """Record the conflicts of ``result``, a check of the lines ``inside`` (indices), with the
         policy's judgement. Returns their positions in ``judged_conflicts``.
         """
@@ -85,7 +85,7 @@ class Culprits:
         triple = read_result_triple(assertion[0])
         return self.ledger.get(triple) if triple and len(assertion) == 1 else None
 
-    def choose(self) -> bool:
+    def choose_lines(self) -> bool:
         """Choose anew the lines to set aside for all recorded conflicts. Returns whether the choice
         has changed.
         """

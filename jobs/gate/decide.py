@@ -52,7 +52,7 @@ from shiq.jobs.gate.answer import (
 )
 from shiq.jobs.gate.batch import GateBatch, assertions_in
 from shiq.jobs.gate.culprits import Culprits, find_ledger_conflicts
-from shiq.jobs.gate.hints import add_hints, announce_hints
+from shiq.jobs.gate.hints import add_hints, with_pending_hints
 from shiq.jobs.gate.lines import (
     BatchSource,
     Line,
@@ -185,7 +185,7 @@ def gate(
         return with_leftovers(with_source_notes(result, coming), told, options)
 
     name = run.hexdigest()[:16]
-    mark = partial(announce_hints, options=options)
+    mark = partial(with_pending_hints, options=options)
     question = _GateQuestion(name, own, options.timeout)
     gating = _GateRun(batch, culprits, check, find_blocking, question, mark)
     if session.quarantine:
@@ -344,7 +344,9 @@ class _GateRun:
         def approve(result: Result) -> Collection[QuarantinedAssertion] | None:
             is_open = result.verdict is not Verdict.CONSISTENT
             answer = (
-                None if is_open or self._forbidden_identities(result) else self._accept_rest(result)
+                None
+                if is_open or self._forbidden_identities(result)
+                else self._accept_remaining(result)
             )
             if answer is None or answer.decision == REFUSED:
                 return None
@@ -354,16 +356,16 @@ class _GateRun:
         while True:
             self.rounds += 1
             result = self.check(
-                self.batch.sources(self.remaining_lines), commit=commit, before_commit=approve
+                self.batch.check_inputs(self.remaining_lines), commit=commit, before_commit=approve
             )
             self.first_result = self.first_result or result
             if delivered:
-                return replace(delivered[0], result=self.batch.with_rows(result))
-            gated = self.evaluate(result)
+                return replace(delivered[0], result=self.batch.with_source_positions(result))
+            gated = self.decide_after_check(result)
             if gated:
                 return deliver(gated) if deliver else gated
 
-    def evaluate(self, result: Result) -> GateAnswer | None:
+    def decide_after_check(self, result: Result) -> GateAnswer | None:
         """Decide by the ``result`` of one round: accept, refuse, or remove lines. Returns None if
         another round is needed.
         """
@@ -378,7 +380,7 @@ class _GateRun:
         if result.verdict is Verdict.CONSISTENT:
             blocked = self._forbidden_identities(result)
             if not blocked:
-                return self._accept_rest(result)
+                return self._accept_remaining(result)
             if self.question.settings.mode == "reject":
                 return self._refuse_batch(
                     result, "individuals become equal, and --identities block was asked for"
@@ -388,12 +390,12 @@ class _GateRun:
                     result, "individuals become equal, and no line of the batch is to blame"
                 )
             return None
-        fresh = self.culprits.judge(result, {*self.remaining_lines})
+        fresh = self.culprits.judge_conflicts(result, {*self.remaining_lines})
         if self.question.settings.mode == "reject" and any(
             self.culprits.judged_conflicts[i].judgement.blocks for i in fresh
         ):
             return self._refuse_batch(result, "")
-        if not self.culprits.choose():
+        if not self.culprits.choose_lines():
             return self._refuse_batch(result, _no_culprit_reason(result))
         return None
 
@@ -429,10 +431,10 @@ class _GateRun:
         while True:
             before, out = len(self.removed_lines), dict[int, SetAsideLine]()
             for leftover, places in self.find_blocking(
-                self.batch.sources(self.remaining_lines), **settings
+                self.batch.check_inputs(self.remaining_lines), **settings
             ):
                 for place in places:
-                    for i in self.batch.with_linked(self.batch.places_at(place)):
+                    for i in self.batch.with_linked(self.batch.lines_at_place(place)):
                         why = SetAsideLine(
                             self.batch.lines[i], leftover.message, (), leftover.kind, leftover.hint
                         )
@@ -500,7 +502,7 @@ class _GateRun:
 
     # --- the answer -------------------------------------------------------------------------------
 
-    def _accept_rest(self, result: Result) -> GateAnswer:
+    def _accept_remaining(self, result: Result) -> GateAnswer:
         """Accept the remaining lines, which ``result`` shows to be consistent, unless too many
         lines are set aside.
         """
@@ -536,7 +538,7 @@ class _GateRun:
         }
         return self._make_answer(REFUSED, result, (), rows, {}, reason)
 
-    def _whole_verdict(self, result: Result) -> Verdict:
+    def _verdict_on_batch(self, result: Result) -> Verdict:
         """Verdict on the batch as it came, lines set aside included; ``result`` is the last check."""
         verdicts = {result.verdict, (self.first_result or result).verdict}
         if self.culprits.judged_conflicts or Verdict.INCONSISTENT in verdicts:
@@ -565,8 +567,8 @@ class _GateRun:
         patterns = distinguish_titles([x.pattern for x in found.judged_conflicts])
         answer = GateAnswer(
             decision,
-            self._whole_verdict(result),
-            self.batch.with_rows(result),
+            self._verdict_on_batch(result),
+            self.batch.with_source_positions(result),
             BatchPartition(
                 self.batch.names,
                 tuple(lines[i] for i in accepted),
@@ -574,7 +576,11 @@ class _GateRun:
                 tuple(beside[i] for i in sorted(beside)),
             ),
             tuple(
-                replace(x, conflict=self.batch.with_row(x.conflict), pattern=pattern)
+                replace(
+                    x,
+                    conflict=self.batch.conflict_with_source_positions(x.conflict),
+                    pattern=pattern,
+                )
                 for x, pattern in zip(found.judged_conflicts, patterns)
             ),
             reason,

@@ -49,7 +49,7 @@ from shiq.jobs.gate.output_tables import (
     row_decisions,
 )
 from shiq.jobs.spark import engine as spark_engine
-from shiq.jobs.spark.session import RoundFiles, is_connect, round_files
+from shiq.jobs.spark.session import TemporaryTables, is_connect, temporary_tables
 from shiq.jobs.spark.session_tables import SessionTable, hidden_version, unreadable_error
 from shiq.rdf.tables import AllColumns, check_columns, table_files
 from shiq.rdf.terms import COLUMNS
@@ -68,7 +68,7 @@ _QUERY, _BATCH = "sql.streaming.queryId", "streaming.sql.batchId"
 #: Rows of a change data feed have it.
 _CHANGE_COLUMN: Final = "_change_type"
 #: What is written down for frames that are not closed: as long as this process runs.
-_open_files: set[RoundFiles] = set()
+_open_files: set[TemporaryTables] = set()
 
 
 @dataclass(eq=False)
@@ -85,7 +85,7 @@ class GatedFrames:
     accepted: DataFrame
     quarantine: DataFrame
     conflicts: DataFrame
-    _files: RoundFiles = field(repr=False)
+    _files: TemporaryTables = field(repr=False)
 
     @property
     def verdict(self) -> Verdict:
@@ -150,7 +150,7 @@ def gate_frame(
     with ExitStack() as stack:
         session = stack.enter_context(session_of(store))
         taken = _query_batch_number(spark)
-        files = round_files(spark, "the rows of a gate")
+        files = temporary_tables(spark, "the rows of a gate")
         _open_files.add(files)
         made: list[GatedFrames] = []
 
@@ -186,7 +186,11 @@ def gate_frame(
         try:
             with limit_batch_reading(options, clock):
                 kept = _write_input_rows(frame, files)
-                terms = kept.select(_ROW_COLUMN, *reading.terms(kept)).sort(_ROW_COLUMN).toArrow()
+                terms = (
+                    kept.select(_ROW_COLUMN, *reading.term_expressions(kept))
+                    .sort(_ROW_COLUMN)
+                    .toArrow()
+                )
             rows = terms.column(_ROW_COLUMN)
             table = replace(reading.source, value=terms.drop_columns([_ROW_COLUMN]))
             commit = commit and not _is_applied(session, taken)
@@ -305,7 +309,7 @@ class _TermColumns:
     names: Mapping[str, int]
     is_text: bool
 
-    def terms(self, kept: DataFrame) -> list[Any]:
+    def term_expressions(self, kept: DataFrame) -> list[Any]:
         """Column expressions that select the terms from the numbered rows ``kept``, for the driver."""
         columns = {name: F.col(f"c{place}") for name, place in self.names.items()}
         return [
@@ -371,7 +375,7 @@ def column_positions(
     return {part: frame.columns.index(column) for part, column in called.items()}
 
 
-def _write_input_rows(frame: DataFrame, files: RoundFiles) -> DataFrame:
+def _write_input_rows(frame: DataFrame, files: TemporaryTables) -> DataFrame:
     """Write the rows of ``frame`` to files on the executors, numbered, with columns named by
     position.
     """
@@ -402,7 +406,11 @@ def _is_applied(session: Session, batch: Mapping[str, int]) -> bool:
 
 
 def _make_frames(
-    answer: GateAnswer, frame: DataFrame, kept: DataFrame, rows: pa.ChunkedArray, files: RoundFiles
+    answer: GateAnswer,
+    frame: DataFrame,
+    kept: DataFrame,
+    rows: pa.ChunkedArray,
+    files: TemporaryTables,
 ) -> GatedFrames:
     """Make the DataFrames of a gate's answer. ``kept``: the numbered input rows; ``rows``: their
     numbers in the order that the gate read them.

@@ -55,7 +55,7 @@ class SpellingSearch:
         self.corrections: dict[Line, Line] = {}
         self.unexamined = {x.line for x in self._rows}
 
-    def run(
+    def search_spellings(
         self, holds: AreConsistent, is_over: Callable[[], bool], tell: Callable[[int, int], object]
     ) -> None:
         """Try other spellings of each line, until ``is_over`` returns True.
@@ -107,7 +107,7 @@ def _respelt_line(line: Line, triple: Triple) -> Line:
     return replace(line, raw=text.encode(), triple=triple)
 
 
-def announce_hints(gated: GateAnswer, options: Options) -> GateAnswer:
+def with_pending_hints(gated: GateAnswer, options: Options) -> GateAnswer:
     """Record in the answer how many lines a search for hints will examine, and whether there will
     be one.
     """
@@ -147,7 +147,7 @@ def add_hints(
             gated, session, batch, deletions, options, deadline
         ).are_consistent
         progress = options.progress or (lambda *_: None)
-        search.run(
+        search.search_spellings(
             holds, partial(is_past, deadline), partial(progress, "looking for other spellings")
         )
     rows = tuple(
@@ -206,9 +206,12 @@ class _CorrectionTrials:
         lines = [*others, *(line for _, line in pairs)]
         if self._check is not None:
             return self._is_consistent(
-                self._check(self._batch.sources((), lines), seconds_left(self._deadline))
+                self._check(self._batch.check_inputs((), lines), seconds_left(self._deadline))
             )
-        sources, timeout = self._batch.sources(self._accepted, lines), seconds_left(self._deadline)
+        sources, timeout = (
+            self._batch.check_inputs(self._accepted, lines),
+            seconds_left(self._deadline),
+        )
         return self._is_consistent(
             self._session.check(sources, self._deletions, **self._settings, timeout=timeout)
         )

@@ -239,7 +239,11 @@ def line_syntax(source: BatchSource) -> Format:
     else N-Quads.
     """
     name = source.name if isinstance(source, TableSource) else source
-    suffix = _syntax_suffix(name) if isinstance(name, FileSource) else Path(bare_name(name)).suffix
+    suffix = (
+        _syntax_suffix(name)
+        if isinstance(name, FileSource)
+        else Path(output_file_name(name)).suffix
+    )
     return Format.NTRIPLES if suffix in (".nt", ".ntriples") else Format.NQUADS
 
 
@@ -253,7 +257,7 @@ def _syntax_suffix(source: str | FileSource) -> str:
     return Path(_PACKED.sub("", str(known))).suffix.lower()
 
 
-def bare_name(name: str) -> str:
+def output_file_name(name: str) -> str:
     """Name of the output file for the input ``name``: uncompressed, N-Quads unless its syntax has
     lines.
 
@@ -316,7 +320,7 @@ def read_result_triple(text: str) -> Triple | None:
     return read_triple(_SCOPED.sub("_:", text).encode())
 
 
-def key_of(line: Line) -> tuple[int, Triple]:
+def triple_key(line: Line) -> tuple[int, Triple]:
     """Key of a line's triple in its batch: file index and triple. The index is -1 without blank
     nodes, whose names differ by file.
     """
@@ -328,7 +332,7 @@ def key_of(line: Line) -> tuple[int, Triple]:
     return line.file, (s, p, o)
 
 
-def file_of(text: str) -> int:
+def result_file_index(text: str) -> int:
     """File index of an N-Triples line in a result, by the prefix of its blank nodes; -1 without
     blank nodes.
     """
@@ -464,7 +468,7 @@ def _read_table(source: str | TableSource, file: int) -> tuple[list[Line], tuple
             )
         return lines, told
     if isinstance(source, TableSource) and source.kind in (TableKind.SPARK, TableKind.ARROW):
-        ordered = enumerate(sorted(rows, key=_text_and_key), 1)
+        ordered = enumerate(sorted(rows, key=_row_sort_key), 1)
         return [
             replace(_make_row_line(file, x, renamed), number=i, unordered_row=x.line)
             for i, x in ordered
@@ -472,7 +476,7 @@ def _read_table(source: str | TableSource, file: int) -> tuple[list[Line], tuple
     return [_make_row_line(file, x, renamed) for x in sorted(rows, key=lambda x: x.line)], told
 
 
-def _text_and_key(x: Statement | Leftover) -> tuple[str, str]:
+def _row_sort_key(x: Statement | Leftover) -> tuple[str, str]:
     """Sort key of a statement or leftover of a table: its text, and the row's key in the source."""
     return x.text, x.key if isinstance(x, Statement) else x.hint
 

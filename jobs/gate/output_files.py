@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from shiq.files import WHY, is_device, json_text, replace_file, report_write_errors
 from shiq.jobs.gate.answer import GateAnswer
-from shiq.jobs.gate.lines import Line, bare_name, join_lines
+from shiq.jobs.gate.lines import Line, join_lines, output_file_name
 
 #: What the file that tells why lines were set aside has after the name of the quarantine.
 _FileContents: TypeAlias = dict[Path, bytes]
@@ -113,6 +113,6 @@ def _output_contents(
     for line in lines:
         parts[line.file].append(line)
     return {
-        target / f"{i}-{bare_name(name)}": join_lines(part)
+        target / f"{i}-{output_file_name(name)}": join_lines(part)
         for i, (name, part) in enumerate(zip(names, parts))
     }

@@ -92,7 +92,7 @@ def _with_corrected_lines(
             replace(
                 x,
                 kind="corrected",
-                reason=f"{x.reason}; accepted as {_text(x.correction)}",
+                reason=f"{x.reason}; accepted as {_line_text(x.correction)}",
                 hint="",
             )
             for x in corrected
@@ -109,6 +109,6 @@ def _with_corrected_lines(
     )
 
 
-def _text(line: Line | None) -> str:
+def _line_text(line: Line | None) -> str:
     """Text of a line; "" for None."""
     return line.text if line else ""

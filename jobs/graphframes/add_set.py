@@ -53,7 +53,7 @@ class GraphFramesAddSet:
         tables, remedies = self.tables, self.procedure_tables.remedies.filter("NOT asserted")
         rows = union_rows(
             self.module_tables.facts.filter("is_kept").drop("term"),
-            rename_nodes(remedies, tables.first_names, node="id").selectExpr(
+            rename_nodes(remedies, tables.first_nodes, node="id").selectExpr(
                 "'element' AS kind", "node", "CAST(literal AS STRING) AS lexical"
             ),
         )
@@ -97,7 +97,7 @@ class GraphFramesAddSet:
         """
         tables, members = self.tables, self.module_tables.members
         clashes = members.filter("component IS NULL").selectExpr("'clash' AS kind", "term")
-        names = tables.names.toDF("node", "id").join(tables.terms.toDF("node", "other"), "node")
+        names = tables.elements.toDF("node", "id").join(tables.terms.toDF("node", "other"), "node")
         same = names.join(members, "id").filter("term <> other").withColumn("kind", F.lit("same"))
         rows = union_rows(
             self.module_tables.rows.distinct(), clashes, same.select("kind", "term", "other")
@@ -125,7 +125,7 @@ class GraphFramesAddSet:
         """
         terms = F.sort_array(F.collect_set("term")).alias("terms")
         elements = F.sort_array(F.collect_list("terms")).alias("elements")
-        named = rename_nodes(self.tables.terms, self.tables.names, id="node")
+        named = rename_nodes(self.tables.terms, self.tables.elements, id="node")
         rows = named.join(chosen.select("component", "id"), "id")
         found = rows.groupBy("component", "id").agg(terms).groupBy("component").agg(elements)
         return {row.component: tuple(map(tuple, row.elements)) for row in found.collect()}

@@ -44,7 +44,7 @@ from shiq.jobs.graphframes.modules import lay_out_modules
 from shiq.jobs.graphframes.procedure import run_procedure
 from shiq.jobs.graphframes.tables import UnionTables, driver_frame, rename_nodes, union_rows
 from shiq.jobs.spark.executor_reasoner import DDL, decide_rows
-from shiq.jobs.spark.session import RoundFiles, round_files, task_count
+from shiq.jobs.spark.session import TemporaryTables, task_count, temporary_tables
 from shiq.model.abox import ABox, abox_of, individuals_of
 from shiq.support import LazySequence
 
@@ -57,7 +57,7 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
     See `shiq.jobs.checking.base.DistributedEngine`.
     """
 
-    _open: list[RoundFiles] = field(default_factory=list, repr=False)
+    _open: list[TemporaryTables] = field(default_factory=list, repr=False)
 
     @classmethod
     def begin(cls, master: str | None) -> None:
@@ -87,15 +87,17 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
         calculus = after.calculi.calculus_for(simplified, PUBLISHED, whole.names)
         touched = touched_nodes(whole, after.roles)
         definitions = make_definition7(after.index, simplified, touched)
-        rules = _worker_rules(after, whole, touched, calculus, definitions)
-        files = round_files(spark)
+        rules = _make_worker_rules(after, whole, touched, calculus, definitions)
+        files = temporary_tables(spark)
         self._open.append(files)
         tables = UnionTables(whole, rules, graph_calls(spark), files)
         told = initial_nodes(calculus, whole, touched, definitions.features)
         entered = run_procedure(tables, touched.non_edge_nodes, told)
         modules = lay_out_modules(tables, entered, most_module)
         kept, remedies = modules.facts.filter("is_kept"), entered.remedies.filter("NOT asserted")
-        nodes = rename_nodes(driver_frame(spark, {"node": touched.nodes}), tables.names, id="node")
+        nodes = rename_nodes(
+            driver_frame(spark, {"node": touched.nodes}), tables.elements, id="node"
+        )
         return GraphFramesAddSet(
             tables,
             entered,
@@ -221,7 +223,7 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
         return found
 
 
-def _worker_rules(
+def _make_worker_rules(
     after: LocalKnowledgeBase,
     whole: UnionView,
     touched: TouchedNodes,

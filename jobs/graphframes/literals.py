@@ -35,7 +35,7 @@ NORMAL = "array<struct<kind: string, name: bigint, other: string, lexical: strin
 
 
 @lru_cache(maxsize=1 << 18)
-def label_of(text: str) -> Label:
+def parse_label(text: str) -> Label:
     """Parse a label from the numbers of its literals, separated by commas."""
     masks = [0, 0]
     for number in map(int, filter(None, (text or "").split(","))):
@@ -86,7 +86,7 @@ class WorkerRules:
             return self.contradiction_text if positive == (iri == owl.NOTHING.iri) else ()
         return (2 * self.tbox.atom_ids[iri] + (not positive),)
 
-    def edge_outcome(
+    def encode_edge_outcome(
         self, role: int, src: str, dst: str, inserted: bool, before_src: str, before_dst: str
     ) -> str:
         """Encode what the rules decide about a role assertion between elements with these asserted
@@ -95,8 +95,8 @@ class WorkerRules:
         K: it is kept. S, D: its subject or object enters the procedure. Each remedy is s or d for
         its end, and the number of the literal.
         """
-        old = None if inserted else (label_of(before_src), label_of(before_dst))
-        found = self.rules.outcome(self.roles[role], label_of(src), label_of(dst), old)
+        old = None if inserted else (parse_label(before_src), parse_label(before_dst))
+        found = self.rules.outcome(self.roles[role], parse_label(src), parse_label(dst), old)
         remedies = (
             f" {'sd'[at_object]}{number}"
             for at_object, name, positive in found.remedies

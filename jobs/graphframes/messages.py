@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from shiq.errors import OperationalError
 from shiq.jobs.graphframes.core import has_core
-from shiq.jobs.spark.session import RoundFiles
+from shiq.jobs.spark.session import TemporaryTables
 
 #: Up to so many edges one superstep a hop is cheaper than contracting the graph, which has a high
 #: fixed cost.
@@ -42,7 +42,7 @@ class DataFrameCalls:
         each = edges.select(F.struct("*").alias("edge")).select(F.inline(sent))
         return each.filter("MSG IS NOT NULL").groupBy("id").agg(aggregate)
 
-    def components(self, edges: DataFrame, files: RoundFiles) -> DataFrame:
+    def components(self, edges: DataFrame, files: TemporaryTables) -> DataFrame:
         """Find the connected components: (id, component) for every vertex of an edge. A component
         is named by its least vertex.
 
@@ -90,11 +90,11 @@ class GraphFramesCalls:
         # It takes null for a message.
         return found.dropna()
 
-    def components(self, edges: DataFrame, files: RoundFiles) -> DataFrame:
+    def components(self, edges: DataFrame, files: TemporaryTables) -> DataFrame:
         """Find the connected components of the graph; see `DataFrameCalls.components`."""
         from graphframes import GraphFrame
 
-        edges.sparkSession.sparkContext.setCheckpointDir(files.checkpoints)
+        edges.sparkSession.sparkContext.setCheckpointDir(files.checkpoint_folder)
         algorithm = "graphx" if edges.count() <= _FEW_EDGES else "two_phase"
         named: DataFrame = GraphFrame(
             edge_ends(edges), edges.select("src", "dst")

@@ -21,7 +21,7 @@ from shiq.abox_ops.modules.components import KeptAssertions, component_modules
 from shiq.abox_ops.modules.shapes import Shapes
 from shiq.columns.rows import DIFFERENT, SAME
 from shiq.jobs.building.worker import cached_value, skip_repeated_imports
-from shiq.jobs.graphframes.literals import WorkerRules, label_of
+from shiq.jobs.graphframes.literals import WorkerRules, parse_label
 from shiq.jobs.graphframes.messages import CertificateError, certify_components
 from shiq.jobs.graphframes.procedure import ProcedureTables
 from shiq.jobs.graphframes.tables import (
@@ -84,7 +84,7 @@ def lay_out_modules(tables: UnionTables, entered: ProcedureTables, most: int) ->
         "CASE WHEN NOT clashes THEN coalesce(component, id) END AS component",
         "array_join(literals, ',') AS label",
     )
-    members = rename_nodes(members, tables.first_names, node="id").join(tables.terms, "node")
+    members = rename_nodes(members, tables.first_nodes, node="id").join(tables.terms, "node")
     members = write("members", members.drop("node"))
     facts = write("facts", _module_facts(tables, entered, edges, members))
     rows = union_rows(
@@ -123,7 +123,7 @@ def _module_facts(
     data = entered.data.filter(F.col("property").isin(seen))
     pairs = tables.equality_pairs.filter("kind % 2 = 0").withColumnRenamed("kind", "code")
     said = union_rows(
-        tables.rows("class_assertions", "node", "class").selectExpr(
+        tables.read_rows("class_assertions", "node", "class").selectExpr(
             "'class' AS kind", "node", "class AS name"
         ),
         edges.selectExpr("'role' AS kind", "subject AS node", "object AS other", "role AS name"),
@@ -135,7 +135,7 @@ def _module_facts(
         ),
         tables.complex_assertions.filter("kind <> 'literal'").drop("inserted"),
     )
-    said = rename_nodes(said, tables.names, id="node", other_id="other")
+    said = rename_nodes(said, tables.elements, id="node", other_id="other")
     members = members.select("id", "component", "term")
     others = members.toDF("other_id", "other_component", "other_term")
     said = said.join(members, "id").join(others, "other_id", "left")
@@ -184,7 +184,7 @@ def assemble_modules(rules: WorkerRules, rows: pa.Table) -> list[NamedModule]:
         term, other, name = row["term"], row["other"], row["name"]
         match row["kind"]:
             case "element":
-                labels[term] = label_of(row["lexical"])
+                labels[term] = parse_label(row["lexical"])
             case "different" as kind:
                 parts[kind].add((term, other))
             case "role" | "no role" as kind:

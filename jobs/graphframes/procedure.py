@@ -51,7 +51,7 @@ def run_procedure(tables: UnionTables, changed: Ints, told: Ints) -> ProcedureTa
     changed: nodes of inserted assertions that are neither role nor data assertions
     told: nodes from which it starts (`shiq.abox_ops.published.procedure.initial_nodes`)
     """
-    write, names, asserted = tables.files.write, tables.names, tables.asserted_literals()
+    write, names, asserted = tables.files.write, tables.elements, tables.asserted_literals()
     entered, dealt = _run_rounds(tables, _labels_by_element(tables, asserted, changed), told)
     asserted = rename_nodes(asserted, names, id="node").select("id", "literal")
     placed = (
@@ -65,7 +65,7 @@ def run_procedure(tables: UnionTables, changed: Ints, told: Ints) -> ProcedureTa
     )
     known = asserted.distinct().withColumn("asserted", F.lit(True))
     remedies = write("remedies", placed.join(known, ["id", "literal"], "left").fillna(False))
-    values = tables.texts(
+    values = tables.dictionary_rows(
         "literals",
         "literal",
         lambda of: {
@@ -74,7 +74,7 @@ def run_procedure(tables: UnionTables, changed: Ints, told: Ints) -> ProcedureTa
     )
     ill_typed = arrow_column(tables.rules.ill_typed, *map(F.col, LITERAL_COLUMNS)) != ""
     data = rename_nodes(
-        tables.rows("data_assertions", "node", "property", "literal"), names, id="node"
+        tables.read_rows("data_assertions", "node", "property", "literal"), names, id="node"
     )
     data = data.join(entered, "id", "left_semi").join(values, "literal")
     data = write("data", data.withColumn("ill_typed", ill_typed))
@@ -101,10 +101,10 @@ def _run_rounds(
     Stops because an element enters once.
     """
     write = tables.files.write
-    half_edges = tables.rows("half_edges", "node", "role", "neighbour")
-    rows, at = half_edges.filter("inserted"), rename_nodes(half_edges, tables.names, id="node")
+    half_edges = tables.read_rows("half_edges", "node", "role", "neighbour")
+    rows, at = half_edges.filter("inserted"), rename_nodes(half_edges, tables.elements, id="node")
     fresh = rename_nodes(
-        driver_frame(tables.files.spark, {"node": told}), tables.names, id="node"
+        driver_frame(tables.files.spark, {"node": told}), tables.elements, id="node"
     ).select("id")
     edges: list[DataFrame] = []
     frontiers: list[DataFrame] = []
@@ -167,12 +167,12 @@ def _labels_by_element(
     read = [2 * i + sign for i in bits(tables.rules.rules.relevant_atoms) for sign in (0, 1)]
     asserted = asserted.filter(F.col("literal").isin(read))
     touched = rename_nodes(
-        driver_frame(tables.files.spark, {"node": changed}), tables.old_names, id="node"
+        driver_frame(tables.files.spark, {"node": changed}), tables.old_elements, id="node"
     )
-    old = by_element(asserted.filter("NOT inserted"), tables.old_names)
+    old = by_element(asserted.filter("NOT inserted"), tables.old_elements)
     before = touched.select("id").distinct().join(old, "id", "left").fillna("")
     return (
-        tables.files.write("labels", by_element(asserted, tables.names)),
+        tables.files.write("labels", by_element(asserted, tables.elements)),
         tables.files.write("before", before),
     )
 
@@ -183,12 +183,12 @@ def _edge_outcomes(
     """Decide the role assertions ``rows`` by the labels of both ends ``after`` and ``before`` the
     batch. Returns them with elements (src, dst) and outcome.
     """
-    rows = rename_nodes(rows, tables.names, src="subject", dst="object")
+    rows = rename_nodes(rows, tables.elements, src="subject", dst="object")
     rows = look_up(rows, after, src_label="src", dst_label="dst").fillna("")
-    rows = rename_nodes(rows, tables.old_names, src_old="subject", dst_old="object")
+    rows = rename_nodes(rows, tables.old_elements, src_old="subject", dst_old="object")
     rows = look_up(rows, before, src_old="src_old", dst_old="dst_old")
     text = arrow_column(
-        tables.rules.edge_outcome,
+        tables.rules.encode_edge_outcome,
         F.col("role"),
         F.col("src_label"),
         F.col("dst_label"),

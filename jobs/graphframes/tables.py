@@ -22,9 +22,9 @@ from shiq.abox_ops.elements.base import FRESH, ArrayBase, Base, OverlayBase, Sto
 from shiq.abox_ops.elements.union_view import Batch, UnionView
 from shiq.columns.arrays import NONE, OverlayTable, Table, concatenate
 from shiq.columns.rows import SAME
-from shiq.jobs.graphframes.literals import NORMAL, WorkerRules, arrow_column, label_of
+from shiq.jobs.graphframes.literals import NORMAL, WorkerRules, arrow_column, parse_label
 from shiq.jobs.graphframes.messages import GraphCalls, look_up
-from shiq.jobs.spark.session import RoundFiles
+from shiq.jobs.spark.session import TemporaryTables
 from shiq.jobs.store.table import ParquetTable
 from shiq.model.as_json import decode, encode
 from shiq.model.clause_axioms import module_assertions
@@ -84,9 +84,9 @@ class UnionTables:
     view: UnionView
     rules: WorkerRules
     calls: GraphCalls
-    files: RoundFiles
+    files: TemporaryTables
 
-    def rows(self, table: str, *columns: str) -> DataFrame:
+    def read_rows(self, table: str, *columns: str) -> DataFrame:
         """Read ``columns`` of one table of assertions, of base and batch, with the flag
         ``inserted``.
         """
@@ -100,22 +100,22 @@ class UnionTables:
     # --- elements ---------------------------------------------------------------------------------
 
     @cached_property
-    def old_names(self) -> DataFrame:
+    def old_elements(self) -> DataFrame:
         """Table (node, element) of the nodes that equalities of the base alone unite with others."""
-        return self._element_names("old", self.equality_pairs.filter("NOT inserted"))
+        return self._unite_nodes("old", self.equality_pairs.filter("NOT inserted"))
 
     @cached_property
-    def names(self) -> DataFrame:
+    def elements(self) -> DataFrame:
         """Table (node, element) of the nodes that equalities of base and batch unite with others."""
         brings = (self.view.inserted_tables["pairs"].columns["kind"] == SAME).any()
-        return self._element_names("new", self.equality_pairs) if brings else self.old_names
+        return self._unite_nodes("new", self.equality_pairs) if brings else self.old_elements
 
     @property
     def equality_pairs(self) -> DataFrame:
         """Table of equalities and inequalities: node, kind, neighbour, inserted."""
-        return self.rows("pairs", "node", "kind", "neighbour")
+        return self.read_rows("pairs", "node", "kind", "neighbour")
 
-    def _element_names(self, name: str, pairs: DataFrame) -> DataFrame:
+    def _unite_nodes(self, name: str, pairs: DataFrame) -> DataFrame:
         """Unite the nodes that ``pairs`` make equal: (node, element), without nodes that stay
         alone. ``name``: of the temporary table.
         """
@@ -127,11 +127,11 @@ class UnionTables:
         return self.files.write(f"elements_{name}", found)
 
     @cached_property
-    def first_names(self) -> DataFrame:
+    def first_nodes(self) -> DataFrame:
         """Table (element, node) with the node whose term comes first, for elements of several
         individuals.
         """
-        named = self.names.join(self.terms, "node").groupBy("element")
+        named = self.elements.join(self.terms, "node").groupBy("element")
         return named.agg(F.min_by("node", "term").alias("node"))
 
     # --- what assertions say ----------------------------------------------------------------------
@@ -139,17 +139,17 @@ class UnionTables:
     @cached_property
     def terms(self) -> DataFrame:
         """Table (node, term) of all individuals."""
-        return self.texts("individuals", "node", lambda of: {"term": of.terms})
+        return self.dictionary_rows("individuals", "node", lambda of: {"term": of.terms})
 
     @cached_property
     def complex_assertions(self) -> DataFrame:
         """Table of complex and negative assertions in normal form: node, inserted, value, and
         fields of `NORMAL`.
         """
-        values = self.texts(
+        values = self.dictionary_rows(
             "complex", "ordinal", lambda of: {"value": [json.dumps(encode(a)) for a in of.complex]}
         )
-        rows = self.rows("complex", "node", "ordinal").join(values.distinct(), "ordinal")
+        rows = self.read_rows("complex", "node", "ordinal").join(values.distinct(), "ordinal")
         normal = F.from_json(
             arrow_column(self.rules.normal_form, F.col("value"), F.col("term")), NORMAL
         )
@@ -169,13 +169,15 @@ class UnionTables:
             for literal in self.rules.name_literals(iri, positive=True)
         ]
         meaning = self.files.spark.createDataFrame(known, "class bigint, literal bigint")
-        classes = self.rows("class_assertions", "node", "class").join(F.broadcast(meaning), "class")
+        classes = self.read_rows("class_assertions", "node", "class").join(
+            F.broadcast(meaning), "class"
+        )
         normal = self.complex_assertions.filter("kind = 'literal'").withColumnRenamed(
             "name", "literal"
         )
         return union_rows(classes.drop("class"), normal.select("node", "literal", "inserted"))
 
-    def texts(
+    def dictionary_rows(
         self, table: str, number: str, texts: Callable[[ArrayBase | Batch], dict[str, list[str]]]
     ) -> DataFrame:
         """Read a dictionary of base and batch: the key column ``number`` and text columns.
@@ -238,7 +240,7 @@ def parse_assertions(rules: WorkerRules, row: Mapping[str, Any]) -> list[owl.Ass
             of_pair = owl.SameIndividual if kind == "same" else owl.DifferentIndividuals
             return [of_pair(term, other)]
         case "element":
-            positive, negative = label_of(row["lexical"])
+            positive, negative = parse_label(row["lexical"])
             return module_assertions(rules.tbox, Module((positive,), (negative,)), [term])
         case "clash":
             return [owl.ClassAssertion(owl.NOTHING, term)]

@@ -67,19 +67,19 @@ def html_page(report: Report) -> str:
     """Render the HTML page of ``report``."""
     values = {
         "word": answer_word(report),
-        "subject": _subject(report),
+        "subject": _page_title(report),
         "tone": tone(report),
         "decision": report.decision,
         "headline": headline(report),
         "lead": summary(report),
-        "figures": _figures(report),
+        "figures": _head_figures(report),
         "made": _generator_text(report),
         "sections": _sections(report),
         "steps": next_steps(report),
         "reasons": other_reasons(report),
         **_cause_values(report),
         **_line_values(report),
-        "evidence": _evidence(report),
+        "evidence": _evidence_cards(report),
     }
     return render("report/page.html", **values)
 
@@ -120,7 +120,7 @@ def _sections(report: Report) -> list[PageSection]:
 # --- head and foot --------------------------------------------------------------------------------
 
 
-def _subject(report: Report) -> str:
+def _page_title(report: Report) -> str:
     """Title of the page: what was asked about."""
     given = (
         report.request.get("insertions")
@@ -132,7 +132,7 @@ def _subject(report: Report) -> str:
     return ", ".join(names[:3]) + ("…" if len(names) > 3 else "") if names else "shiq"
 
 
-def _figures(report: Report) -> list[tuple[str, str]]:
+def _head_figures(report: Report) -> list[tuple[str, str]]:
     """Figures in the head of the page: (title, value)."""
     s = report.statistics
     of_base = report.command in (CERTIFY, INDEX)
@@ -203,7 +203,7 @@ class PageFacts:
     hidden_count: int
 
 
-def _term(text: str, labels: Labels) -> PageTerm:
+def _page_term(text: str, labels: Labels) -> PageTerm:
     """Convert an N-Triples term for the page, with its label."""
     if not text.startswith('"'):
         iri = iri_or_node(text)
@@ -215,27 +215,27 @@ def _term(text: str, labels: Labels) -> PageTerm:
     )
 
 
-def _fact(text: str, labels: Labels, places: tuple[FilePlace, ...] = ()) -> PageFact:
+def _page_fact(text: str, labels: Labels, places: tuple[FilePlace, ...] = ()) -> PageFact:
     """Convert a line of data for the page, with the files and lines where it was read."""
     line = read_line(text)
     if line is None:
         return PageFact(text, None, places)
     iri = iri_or_node(line.predicate)
     predicate = PageTerm("is a" if line.predicate == TYPE else labels.name_of(iri), iri)
-    triple = _term(line.subject, labels), predicate, _term(line.object, labels)
+    triple = _page_term(line.subject, labels), predicate, _page_term(line.object, labels)
     return PageFact(text, triple, places)
 
 
-def _facts(facts: Sequence[StatedFact], labels: Labels) -> PageFacts:
+def _page_facts(facts: Sequence[StatedFact], labels: Labels) -> PageFacts:
     """Convert the facts on one side of a contradiction for the page, at most `FACTS`."""
-    shown = [_fact(fact.text, labels, fact.places) for fact in facts[:FACTS]]
+    shown = [_page_fact(fact.text, labels, fact.places) for fact in facts[:FACTS]]
     return PageFacts(shown, len(facts) - len(shown))
 
 
-def _phrase(text: str, labels: Labels) -> list[str | PageTerm]:
+def _split_at_names(text: str, labels: Labels) -> list[str | PageTerm]:
     """Split a sentence into texts and names; each IRI in angle brackets becomes a name."""
     pieces = _IRI.split(cut_text(in_plain_words(text)))
-    return [_term(f"<{piece}>", labels) if i % 2 else piece for i, piece in enumerate(pieces)]
+    return [_page_term(f"<{piece}>", labels) if i % 2 else piece for i, piece in enumerate(pieces)]
 
 
 # --- causes ---------------------------------------------------------------------------------------
@@ -304,22 +304,22 @@ def _cause_values(report: Report) -> dict[str, Any]:
     return {
         "total": len(report.conflicts),
         "is_minimal": bool(report.conflicts) and report.conflicts[0].get("minimal", True),
-        "causes": [_cause(report, i, group, largest) for i, group in enumerate(causes)],
+        "causes": [_page_cause(report, i, group, largest) for i, group in enumerate(causes)],
         "most_rows": CAUSE_ROWS,
         "most_cards": CAUSES,
-        "disputes": [_contradiction(one, report.labels) for one in disputes[:FEW_CAUSES]],
+        "disputes": [_page_contradiction(one, report.labels) for one in disputes[:FEW_CAUSES]],
         "number_of_disputes": len(disputes),
     }
 
 
-def _cause(report: Report, position: int, group: ConflictGroup, largest: int) -> PageCause:
+def _page_cause(report: Report, position: int, group: ConflictGroup, largest: int) -> PageCause:
     """Convert a group of contradictions for the page. ``largest``: number of contradictions of the
     most frequent cause.
     """
     card = None
     if position < CAUSES:
         samples = [
-            _contradiction(report.conflict_at(i), report.labels)
+            _page_contradiction(report.conflict_at(i), report.labels)
             for i in group.conflicts[: _number_of_samples(report, group)]
         ]
         card = CauseCard(samples, position < OPEN_CARDS or len(report.conflicts) <= OPEN_CARDS)
@@ -334,7 +334,7 @@ def _number_of_samples(report: Report, group: ConflictGroup) -> int:
     return number if len(report.conflicts) <= FEW_CAUSES else min(number, SAMPLES)
 
 
-def _contradiction(found: ReportedConflict, labels: Labels) -> PageContradiction:
+def _page_contradiction(found: ReportedConflict, labels: Labels) -> PageContradiction:
     """Convert a contradiction for the page: sentence, facts and axioms."""
     terms = {
         iri_or_node(t)
@@ -349,8 +349,8 @@ def _contradiction(found: ReportedConflict, labels: Labels) -> PageContradiction
     return PageContradiction(
         found.number,
         cut_text(found.sentence, 4 * CHARACTERS),
-        _facts(found.insertions, labels),
-        _facts(found.base, labels),
+        _page_facts(found.insertions, labels),
+        _page_facts(found.base, labels),
         [(english_text(axiom, labels), manchester_text(axiom, labels)) for axiom in axioms],
         found.keys[:FACTS],
         found.remarks,
@@ -405,43 +405,45 @@ def _line_values(report: Report) -> dict[str, Any]:
             for group in report.causes[:CAUSES]
             for i in group.conflicts[: _number_of_samples(report, group)]
         },
-        "singled_out": [_line(line, report.labels) for line in report.lines_with_own_reason[:ROWS]],
+        "singled_out": [
+            _page_line(line, report.labels) for line in report.lines_with_own_reason[:ROWS]
+        ],
         "number_singled_out": len(report.lines_with_own_reason),
-        "tolerated": [_line(line, report.labels) for line in report.tolerated_lines[:ROWS]],
+        "tolerated": [_page_line(line, report.labels) for line in report.tolerated_lines[:ROWS]],
         "number_tolerated": len(report.tolerated_lines),
-        "identities": [_identity(raw, report.labels) for raw in report.identities[:ROWS]],
+        "identities": [_page_identity(raw, report.labels) for raw in report.identities[:ROWS]],
         "number_of_identities": len(report.identities),
-        "leftovers": [_leftover(left) for left in leftovers[:ROWS]],
+        "leftovers": [_page_leftover(left) for left in leftovers[:ROWS]],
         "number_of_leftovers": len(leftovers),
         "blocking": sum(left.number for left in leftovers if left.blocks),
     }
 
 
-def _line(line: ReportedLine, labels: Labels) -> PageLine:
+def _page_line(line: ReportedLine, labels: Labels) -> PageLine:
     """Convert a line in quarantine for the page."""
-    return PageLine(line.place, _fact(line.text, labels), line.reason, line.conflicts)
+    return PageLine(line.place, _page_fact(line.text, labels), line.reason, line.conflicts)
 
 
-def _identity(raw: Mapping[str, Any], labels: Labels) -> PageIdentity:
+def _page_identity(raw: Mapping[str, Any], labels: Labels) -> PageIdentity:
     """Convert the JSON about individuals that become equal for the page."""
     return PageIdentity(
-        [_term(text, labels) for text in raw["individuals"][:FACTS]],
-        [_fact(text, labels) for text in raw["insertions"][:FACTS]],
-        [_fact(text, labels) for text in raw["base"][:FACTS]],
+        [_page_term(text, labels) for text in raw["individuals"][:FACTS]],
+        [_page_fact(text, labels) for text in raw["insertions"][:FACTS]],
+        [_page_fact(text, labels) for text in raw["base"][:FACTS]],
         [manchester_text(text, labels) for text in raw["axioms"][:FACTS]],
     )
 
 
-def _leftover(left: ReportedLeftover) -> PageLeftover:
+def _page_leftover(left: ReportedLeftover) -> PageLeftover:
     """Convert a statement that was not understood for the page."""
     names = Labels(terms=_IRI.findall(f"{left.message} {left.hint} {left.text}"))
-    line = PageFact(left.text, None) if left.kind == "malformed" else _fact(left.text, names)
+    line = PageFact(left.text, None) if left.kind == "malformed" else _page_fact(left.text, names)
     return PageLeftover(
         left.place,
-        _phrase(left.message, names),
+        _split_at_names(left.message, names),
         left.number,
         line,
-        _phrase(left.hint, names),
+        _split_at_names(left.hint, names),
         left.kind,
         left.blocks,
     )
@@ -461,29 +463,29 @@ class EvidenceCard:
     amounts: Sequence[tuple[str, str, float]] = ()
 
 
-def _evidence(report: Report) -> list[EvidenceCard]:
+def _evidence_cards(report: Report) -> list[EvidenceCard]:
     """Make the tables of the section about evidence."""
     e, s = report.evidence, report.statistics
     ledger = [(bucket_text(name), n) for name, n in e.get("ledger", {}).items()]
     seconds = [(name, v) for name, v in s.get("seconds", {}).items() if v >= 0.005]
     cards = [
         EvidenceCard("What was asked", input_rows(report)),
-        EvidenceCard("What was read", amounts=_amounts(ledger, "{:,}")),
-        EvidenceCard("What was looked at", _scope(report)),
-        EvidenceCard("How it was decided", _decision(report)),
-        EvidenceCard("Certificate of what was known before", _certificate(report)),
-        EvidenceCard("Where the time went", amounts=_amounts(seconds, "{:,.2f} s")),
+        EvidenceCard("What was read", amounts=_amount_rows(ledger, "{:,}")),
+        EvidenceCard("What was looked at", _scope_rows(report)),
+        EvidenceCard("How it was decided", _decision_rows(report)),
+        EvidenceCard("Certificate of what was known before", _certificate_rows(report)),
+        EvidenceCard("Where the time went", amounts=_amount_rows(seconds, "{:,.2f} s")),
     ]
     return [card for card in cards if card.pairs or card.amounts]
 
 
-def _amounts(rows: Sequence[tuple[str, float]], form: str) -> list[tuple[str, str, float]]:
+def _amount_rows(rows: Sequence[tuple[str, float]], form: str) -> list[tuple[str, str, float]]:
     """Convert rows (title, amount) to (title, text, share of the largest amount in percent)."""
     largest = max((value for _, value in rows), default=0) or 1
     return [(title, form.format(value), 100 * value / largest) for title, value in rows]
 
 
-def _scope(report: Report) -> list[tuple[str, str]]:
+def _scope_rows(report: Report) -> list[tuple[str, str]]:
     """Rows about the amount of data that the check read."""
     s = report.statistics
     if not s.get("add_set"):
@@ -499,7 +501,7 @@ def _scope(report: Report) -> list[tuple[str, str]]:
     ]
 
 
-def _decision(report: Report) -> list[tuple[str, str]]:
+def _decision_rows(report: Report) -> list[tuple[str, str]]:
     """Rows about the reasoner, criterion and engine that decided."""
     e = report.evidence
     found = [("engine", str(e.get("engine", ""))), ("reasoner", str(e.get("reasoner", "")))]
@@ -523,7 +525,7 @@ def _decision(report: Report) -> list[tuple[str, str]]:
     return found
 
 
-def _certificate(report: Report) -> list[tuple[str, str]]:
+def _certificate_rows(report: Report) -> list[tuple[str, str]]:
     """Rows about the certificate of the base."""
     names = {
         "verdict": "verdict",

@@ -138,7 +138,7 @@ class RunEvents:
         }
         judged = {}
         if is_judged and self.result is not None:
-            assertions = list(_assertions(self.result))
+            assertions = list(_quality_assertions(self.result))
             judged = {
                 "inputFacets": {
                     "dataQualityAssertions": _make_facet(
@@ -177,7 +177,7 @@ def _dataset(name: str, version: object = None) -> dict[str, Any]:
     return {**named, **facets}
 
 
-def _assertions(result: shiq.Result) -> Iterator[dict[str, Any]]:
+def _quality_assertions(result: shiq.Result) -> Iterator[dict[str, Any]]:
     """Data quality assertions: the verdict, and a failed one for each cause."""
     is_consistent = result.verdict is Verdict.CONSISTENT
     yield {

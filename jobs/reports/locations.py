@@ -47,7 +47,7 @@ class SideFiles:
     files: Sequence[object]
     scope: str
 
-    def name(self, number: int) -> str:
+    def file_name(self, number: int) -> str:
         """Name of the file with this index, as the user gave it."""
         given = self.files[number]
         return given.name if isinstance(given, TableSource) else str(given)
@@ -76,7 +76,7 @@ def add_locations(document: dict[str, Any], sides: Mapping[str, SideFiles]) -> d
             {
                 "side": side,
                 "index": i,
-                "source": sides[side].name(file),
+                "source": sides[side].file_name(file),
                 **drop_empty(line=line, column=column),
             }
             for side, found in places.items()
@@ -93,7 +93,7 @@ def _has_places(conflict: Mapping[str, Any], side: str, read: SideFiles) -> bool
     ``conflict``.
     """
     told = conflict.get("places", ()) if side == "insertions" else ()
-    names = set(map(read.name, range(len(read.files))))
+    names = set(map(read.file_name, range(len(read.files))))
     return bool(told) and all(
         any(place.get("source") in names for place in of_line) for of_line in told
     )
@@ -111,7 +111,7 @@ def _find_places(texts: Iterable[str], read: SideFiles) -> dict[str, LinePlaces]
             wanted[asked].append(text)
     found: dict[str, LinePlaces] = defaultdict(list)
     for number, given in enumerate(files):
-        source = _readable(given)
+        source = _readable_source(given)
         is_document = isinstance(source, FileSource) and source.format in AXIOM_FORMATS
         own = (None, number, *[DOCUMENT] * is_document)
         mine = {triple: texts for (file, triple), texts in wanted.items() if file in own}
@@ -126,7 +126,7 @@ def _find_places(texts: Iterable[str], read: SideFiles) -> dict[str, LinePlaces]
     return found
 
 
-def _readable(given: object) -> FileSource | TableSource | None:
+def _readable_source(given: object) -> FileSource | TableSource | None:
     """Convert an input to a source that can be read again; None for values in memory and deleted
     files.
     """
@@ -142,7 +142,7 @@ def _parse_sought(text: str, scoped: re.Pattern[str]) -> tuple[int | None, Tripl
     it has blank nodes. Returns None if no single line of a file states it.
     """
     try:
-        triple = _triple(text.encode())
+        triple = _parse_triple(text.encode())
     except (SyntaxError, ValueError):
         return None
     if triple is None:
@@ -179,7 +179,7 @@ def _lines_about(source: FileSource, subjects: set[str]) -> Iterator[tuple[int, 
             if subject not in plain and b"\\" not in subject:
                 continue
             try:
-                triple = _triple(start)
+                triple = _parse_triple(start)
             except (SyntaxError, ValueError):
                 continue
             if triple is not None:
@@ -203,7 +203,7 @@ def _rows_about(
     if isinstance(source, FileSource) and source.format in AXIOM_FORMATS:
         for line, assertion in read_document_of(source, scope).assertions:
             for text in assertion_lines(assertion):
-                if made := _triple(text.encode()):
+                if made := _parse_triple(text.encode()):
                     yield line, "", _without_scope(made, scope)
         return
     triples = Triples()
@@ -215,7 +215,7 @@ def _rows_about(
     names = (x[1:-1] if x.startswith("<") else f"_:{scope}.{x[2:]}" for x in subjects)
     ids = {triples.ids[name] for name in names if name in triples.ids}
     for row, subject in enumerate(triples.subject):
-        if subject in ids and (made := _triple(triples.full_text(row).encode())):
+        if subject in ids and (made := _parse_triple(triples.full_text(row).encode())):
             yield triples.line[row], triples.columns_of(row), _without_scope(made, scope)
 
 
@@ -232,7 +232,7 @@ def _without_scope(triple: Triple, scope: str) -> Triple:
     )
 
 
-def _triple(text: bytes) -> Triple | None:
+def _parse_triple(text: bytes) -> Triple | None:
     """Parse an N-Triples line; None if it is empty. Raises: SyntaxError, ValueError."""
     for quad in ox.parse(input=text, format=ox.RdfFormat.N_QUADS):
         return str(quad.subject), str(quad.predicate), str(quad.object)

@@ -36,107 +36,122 @@ _TICKS = re.compile(r"`+")
 def markdown(report: Report) -> str:
     """Render ``report`` as Markdown."""
     lines = [
-        f"## {_MARKS[tone(report)]} {_text(headline(report))}",
+        f"## {_MARKS[tone(report)]} {_escape_markdown(headline(report))}",
         "",
-        f"**{_text(answer_word(report))}** {_text(summary(report))}",
+        f"**{_escape_markdown(answer_word(report))}** {_escape_markdown(summary(report))}",
         "",
     ]
     lines += (
-        [*(f"* {_text(part)}" for part in other_reasons(report)), ""]
+        [*(f"* {_escape_markdown(part)}" for part in other_reasons(report)), ""]
         if other_reasons(report)
         else []
     )
     lines += [
-        f"{i}. {_text(s.text)}{f' {_code(s.command)}' if s.command else ''}"
+        f"{i}. {_escape_markdown(s.text)}{f' {_code_span(s.command)}' if s.command else ''}"
         for i, s in enumerate(next_steps(report), 1)
     ]
-    lines += _causes(report) + _set_aside(report) + _leftovers(report) + _figures(report)
+    lines += (
+        _causes_section(report)
+        + _quarantine_section(report)
+        + _leftovers_section(report)
+        + _figures_section(report)
+    )
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _causes(report: Report) -> list[str]:
+def _causes_section(report: Report) -> list[str]:
     """Section about the causes of contradictions, as lines."""
     if not report.causes:
         return []
     rows = [
-        (_text(g.pattern.title or g.pattern.sentence), f"{len(g.conflicts):,}", _code(g.pattern.id))
+        (
+            _escape_markdown(g.pattern.title or g.pattern.sentence),
+            f"{len(g.conflicts):,}",
+            _code_span(g.pattern.id),
+        )
         for g in report.causes[:CAUSES]
     ]
     lines = [
         "",
         "### What contradicts what",
         "",
-        *_table(("cause", "contradictions", "pattern"), rows),
+        *_table_lines(("cause", "contradictions", "pattern"), rows),
     ]
     lines += _more_lines(len(report.causes) - CAUSES, "cause")
     for g in report.causes[:CAUSES_WITH_SAMPLE]:
-        lines += ["", f"#### {_text(g.pattern.title or g.pattern.id)}", ""]
-        lines += _sample(report.conflict_at(g.conflicts[0]), report.labels)
+        lines += ["", f"#### {_escape_markdown(g.pattern.title or g.pattern.id)}", ""]
+        lines += _sample_lines(report.conflict_at(g.conflicts[0]), report.labels)
     return lines
 
 
-def _sample(found: ReportedConflict, labels: Labels) -> list[str]:
+def _sample_lines(found: ReportedConflict, labels: Labels) -> list[str]:
     """Lines about one contradiction, as a sample of its cause."""
-    lines = [_text(found.sentence), ""]
+    lines = [_escape_markdown(found.sentence), ""]
     for title, facts in (("new", found.insertions), ("known", found.base)):
         lines += [
-            f"* {title}: {_code(fact.text)}{_place(fact)}" for fact in facts[:CAUSES_WITH_SAMPLE]
+            f"* {title}: {_code_span(fact.text)}{_place_text(fact)}"
+            for fact in facts[:CAUSES_WITH_SAMPLE]
         ]
     return lines + [
-        f"* rule: {_code(manchester_text(axiom, labels))}"
+        f"* rule: {_code_span(manchester_text(axiom, labels))}"
         for axiom in found.axioms[:CAUSES_WITH_SAMPLE]
     ]
 
 
-def _place(fact: StatedFact) -> str:
+def _place_text(fact: StatedFact) -> str:
     """Place of a fact, as text."""
-    return f" at {_code(str(fact.places[0]))}" if fact.places else ""
+    return f" at {_code_span(str(fact.places[0]))}" if fact.places else ""
 
 
-def _set_aside(report: Report) -> list[str]:
+def _quarantine_section(report: Report) -> list[str]:
     """Section about lines in quarantine, as lines."""
     lines = report.lines_with_own_reason
     if not lines:
         return []
-    rows = [(_code(str(x.place)), _code(x.text), _text(x.reason)) for x in lines[:ROWS]]
+    rows = [
+        (_code_span(str(x.place)), _code_span(x.text), _escape_markdown(x.reason))
+        for x in lines[:ROWS]
+    ]
     return [
         *("", f"### Set aside: {pluralize(len(lines), 'line')}", ""),
-        *_table(("where", "what it says", "why"), rows),
+        *_table_lines(("where", "what it says", "why"), rows),
         *_more_lines(len(lines) - ROWS, "line"),
     ]
 
 
-def _leftovers(report: Report) -> list[str]:
+def _leftovers_section(report: Report) -> list[str]:
     """Section about statements that were not understood, as lines."""
     if not report.leftovers:
         return []
     rows = [
         (
-            _code(str(x.place)) if x.place.source else "",
-            _text(x.kind),
-            _text(x.message),
+            _code_span(str(x.place)) if x.place.source else "",
+            _escape_markdown(x.kind),
+            _escape_markdown(x.message),
             f"{x.number:,}",
-            _text(x.hint),
+            _escape_markdown(x.hint),
         )
         for x in sorted(report.leftovers, key=lambda x: not x.blocks)[:ROWS]
     ]
     return [
         *("", "### What was not understood", ""),
-        *_table(("where", "kind", "what", "how often", "what to do"), rows),
+        *_table_lines(("where", "kind", "what", "how often", "what to do"), rows),
         *_more_lines(len(report.leftovers) - ROWS, "row"),
     ]
 
 
-def _figures(report: Report) -> list[str]:
+def _figures_section(report: Report) -> list[str]:
     """Section about sizes and times, as lines."""
     s, e = report.statistics, report.evidence
-    given = [f"{_text(title)} {_code(which)}" for title, which in input_rows(report)]
+    given = [
+        f"{_escape_markdown(title)} {_code_span(which)}" for title, which in input_rows(report)
+    ]
     seconds = sum(s.get("seconds", {}).values())
     said = f"{s.get('insertions', 0):,} inserted, {s.get('assertions', 0):,} known, {s.get('add_set', 0):,} looked at; "
     said += f"{seconds:,.1f} s; {e.get('criterion')}, {e.get('engine')}, {e.get('reasoner')}"
     if e.get("known"):
         said += f"; known: {', '.join(f'{n:,} {kind}' for kind, n in e['known'].items())}"
-    return ["", "<sub>" + "; ".join([*given, _text(said)]) + "</sub>"]
+    return ["", "<sub>" + "; ".join([*given, _escape_markdown(said)]) + "</sub>"]
 
 
 def _more_lines(n: int, what: str) -> list[str]:
@@ -144,7 +159,7 @@ def _more_lines(n: int, what: str) -> list[str]:
     return ["", f"… and {pluralize(n, 'more ' + what)}."] if n > 0 else []
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+def _table_lines(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     """Format a Markdown table, as lines."""
     return [
         f"| {' | '.join(head)} |",
@@ -153,7 +168,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     ]
 
 
-def _text(text: str) -> str:
+def _escape_markdown(text: str) -> str:
     """Escape text for Markdown. Special characters become entities, since some hosts ignore
     backslashes.
     """
@@ -163,7 +178,7 @@ def _text(text: str) -> str:
     )
 
 
-def _code(text: str) -> str:
+def _code_span(text: str) -> str:
     """Format a Markdown code span that is also safe in a table: the fence is longer than any
     within, and a bar would end the cell.
     """

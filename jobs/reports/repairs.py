@@ -18,7 +18,7 @@ from shiq.support import pluralize
 def update_text(plan: RepairPlan) -> str:
     """Format a repair plan as SPARQL Update, each change below its reasons as comments."""
     if not plan.is_verified:
-        return f"# No repair: {_comment(plan.reason)}.\n"
+        return f"# No repair: {_comment_line(plan.reason)}.\n"
     end = " No fewer changes would do." if plan.is_smallest else ""
     verb = "makes" if len(plan.changes) == 1 else "make"
     scope = (
@@ -35,11 +35,11 @@ def update_text(plan: RepairPlan) -> str:
 def _change_lines(change: Change) -> Iterator[str]:
     """Lines of the update for one change: reasons as comments, then DELETE and INSERT."""
     for sentence in change.sentences:
-        yield f"# {_comment(sentence)}"
-    yield f"# {change.side}{''.join(f', {_comment(str(place))}' for place in change.places)}"
+        yield f"# {_comment_line(sentence)}"
+    yield f"# {change.side}{''.join(f', {_comment_line(str(place))}' for place in change.places)}"
     yield from _remarks(change)
     for operation, lines in (("DELETE", change.removed_lines), ("INSERT", change.added_lines)):
-        for graph in _graphs(change.places) if lines else ():
+        for graph in _named_graphs(change.places) if lines else ():
             text = " ".join(lines)
             text = f"GRAPH {graph} {{ {text} }}" if graph else text
             mark = "# " if change.is_nameless or graph.startswith("_:") else ""
@@ -51,7 +51,7 @@ def _remarks(change: Change) -> Iterator[str]:
     if change.is_nameless:
         yield "# About a blank node, so that it has to be changed where it stands:"
         return
-    if any(graph.startswith("_:") for graph in _graphs(change.places)):
+    if any(graph.startswith("_:") for graph in _named_graphs(change.places)):
         yield "# In a graph that is a blank node, so that it has to be changed where it stands."
     if isinstance(change.assertion, DifferentIndividuals):
         yield "# If an owl:AllDifferent says it, take one of the two out of its list instead."
@@ -62,11 +62,11 @@ def _remarks(change: Change) -> Iterator[str]:
         yield f"# DELETE {{ GRAPH ?g {{ {old} }} }} {insert}WHERE {{ GRAPH ?g {{ {old} }} }} ;"
 
 
-def _graphs(places: Iterable[Place]) -> list[str]:
+def _named_graphs(places: Iterable[Place]) -> list[str]:
     """Named graphs of ``places``, without duplicates."""
     return [*dict.fromkeys(place.graph for place in places)] or [""]
 
 
-def _comment(text: str) -> str:
+def _comment_line(text: str) -> str:
     """Format a text as one comment line of SPARQL."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())

@@ -74,12 +74,12 @@ def sarif(report: Report, baseline: Baseline | None = None, *, is_capped: bool =
         else {group.pattern.id: group.conflicts for group in report.causes}
     )
     kinds = list(dict.fromkeys(left.kind for left in report.leftovers))
-    rules = [_rule(group) for group in report.causes if group.pattern.id in shown] + [
+    rules = [_cause_rule(group) for group in report.causes if group.pattern.id in shown] + [
         _kind_rule(kind) for kind in kinds
     ]
     index = {rule["id"]: i for i, rule in enumerate(rules)}
     results = [
-        _result(report.conflict_at(i), group.pattern.id, index[group.pattern.id])
+        _conflict_result(report.conflict_at(i), group.pattern.id, index[group.pattern.id])
         for group in report.causes
         for i in shown.get(group.pattern.id, ())
     ]
@@ -161,7 +161,7 @@ def _compare_to_baseline(
             result["baselineState"] = "unchanged" if is_known else "new"
         compared.append(result)
     # Of a report with too many results some are not written: these are not absent.
-    present = {_fingerprint(report.conflict_at(i)) for i in range(len(report.conflicts))}
+    present = {_conflict_fingerprint(report.conflict_at(i)) for i in range(len(report.conflicts))}
     present |= {_leftover_fingerprint(left) for left in report.leftovers}
     index = {rule["id"]: i for i, rule in enumerate(rules)}
     absent = [found for key, found in baseline.results.items() if key not in present]
@@ -169,7 +169,7 @@ def _compare_to_baseline(
         rule = str(found.get("ruleId", "contradiction"))
         if rule not in index:
             index[rule] = len(rules)
-            rules.append({"id": rule, "shortDescription": {"text": _text(rule)}})
+            rules.append({"id": rule, "shortDescription": {"text": _message_text(rule)}})
         compared.append({**found, "ruleIndex": index[rule], "baselineState": "absent"})
     return compared
 
@@ -187,16 +187,16 @@ def _select_conflicts(causes: Sequence[ConflictGroup]) -> dict[str, tuple[int, .
     return shown
 
 
-def _rule(group: ConflictGroup) -> dict[str, Any]:
+def _cause_rule(group: ConflictGroup) -> dict[str, Any]:
     """SARIF rule of a cause."""
     pattern = group.pattern
     rules = "\n".join(escape_invisible(x) for x in pattern.manchester)
     said = RULES.get(pattern.rule)
     return {
         "id": pattern.id,
-        "name": _name(pattern.rule or "contradiction"),
-        "shortDescription": {"text": _text(pattern.title or pattern.id)},
-        "fullDescription": {"text": _text(pattern.sentence or pattern.title or pattern.id)},
+        "name": _camel_case(pattern.rule or "contradiction"),
+        "shortDescription": {"text": _message_text(pattern.title or pattern.id)},
+        "fullDescription": {"text": _message_text(pattern.sentence or pattern.title or pattern.id)},
         "help": {
             "text": f"The ontology says:\n{rules}"
             + (f"\nOWL 2 RL rule {pattern.rule}: {said}." if said else "")
@@ -213,24 +213,24 @@ def _kind_rule(kind: str) -> dict[str, Any]:
     """SARIF rule for a kind of leftovers."""
     return {
         "id": f"leftover/{kind}",
-        "name": _name(kind),
-        "shortDescription": {"text": _text(bucket_text(f"leftover:{kind}"))},
-        "fullDescription": {"text": _text(KINDS.get(kind, kind))},
+        "name": _camel_case(kind),
+        "shortDescription": {"text": _message_text(bucket_text(f"leftover:{kind}"))},
+        "fullDescription": {"text": _message_text(KINDS.get(kind, kind))},
         "defaultConfiguration": {"level": "warning"},
     }
 
 
-def _result(found: ReportedConflict, rule: str, index: int) -> dict[str, Any]:
+def _conflict_result(found: ReportedConflict, rule: str, index: int) -> dict[str, Any]:
     """SARIF result for a contradiction. ``index``: position of its rule."""
-    new = [*_locations(found.insertions)]
-    old = [*_locations(found.base)]
+    new = [*_sarif_locations(found.insertions)]
+    old = [*_sarif_locations(found.base)]
     main = (new or old)[:1]
     related = [*(new or old)[1:], *(old if new else [])][:_RELATED]
     return {
         "ruleId": rule,
         "ruleIndex": index,
         "level": _LEVELS.get(found.effect, "error"),
-        "message": {"text": _text(found.sentence)},
+        "message": {"text": _message_text(found.sentence)},
         **({"suppressions": [_suppression(found)]} if found.effect in ("waived", "known") else {}),
         **({"locations": main} if main else {}),
         **(
@@ -238,25 +238,25 @@ def _result(found: ReportedConflict, rule: str, index: int) -> dict[str, Any]:
             if related
             else {}
         ),
-        "partialFingerprints": {"shiqConflict/v1": _fingerprint(found)},
+        "partialFingerprints": {"shiqConflict/v1": _conflict_fingerprint(found)},
         "properties": {
             "insertions": [escape_invisible(f.text) for f in found.insertions[:_RELATED]]
         },
     }
 
 
-def _fingerprint(found: ReportedConflict) -> str:
+def _conflict_fingerprint(found: ReportedConflict) -> str:
     """Hash of a contradiction's facts and axioms, by which a later run recognises it."""
     new, old = ([fact.text for fact in facts] for facts in (found.insertions, found.base))
-    return _digest([*new, "", *old, "", *found.axioms])
+    return _hash_texts([*new, "", *old, "", *found.axioms])
 
 
 def _leftover_fingerprint(left: ReportedLeftover) -> str:
     """Hash of a leftover, by which a later run recognises it."""
-    return _digest([f"leftover/{left.kind}", left.message, left.text])
+    return _hash_texts([f"leftover/{left.kind}", left.message, left.text])
 
 
-def _digest(parts: Iterable[str]) -> str:
+def _hash_texts(parts: Iterable[str]) -> str:
     """SHA-256 of texts, joined by newlines."""
     return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -266,7 +266,7 @@ def _suppression(found: ReportedConflict) -> dict[str, Any]:
     return {
         "kind": "external",
         "status": "accepted",
-        "justification": _text(" ".join(found.remarks)),
+        "justification": _message_text(" ".join(found.remarks)),
     }
 
 
@@ -282,31 +282,31 @@ def _leftover_result(left: ReportedLeftover, index: int) -> dict[str, Any]:
         "ruleId": kind,
         "ruleIndex": index,
         "level": "warning" if left.blocks else "note",
-        "message": {"text": _text(said)},
-        **({"locations": [_location(left.place, left.text)]} if left.place.source else {}),
+        "message": {"text": _message_text(said)},
+        **({"locations": [_sarif_location(left.place, left.text)]} if left.place.source else {}),
         "partialFingerprints": {"shiqLeftover/v1": _leftover_fingerprint(left)},
     }
 
 
-def _locations(facts: Iterable[StatedFact]) -> Iterable[dict[str, Any]]:
+def _sarif_locations(facts: Iterable[StatedFact]) -> Iterable[dict[str, Any]]:
     """SARIF locations of facts."""
-    return (_location(place, fact.text) for fact in facts for place in fact.places)
+    return (_sarif_location(place, fact.text) for fact in facts for place in fact.places)
 
 
-def _location(place: FilePlace, text: str) -> dict[str, Any]:
+def _sarif_location(place: FilePlace, text: str) -> dict[str, Any]:
     """SARIF location of a place."""
     region = (
-        {"region": {"startLine": place.line, "snippet": {"text": _text(text)}}}
+        {"region": {"startLine": place.line, "snippet": {"text": _message_text(text)}}}
         if place.line
         else {}
     )
     return {
-        "physicalLocation": {"artifactLocation": {"uri": _uri(place.source)}, **region},
-        "message": {"text": _text(text or place.source)},
+        "physicalLocation": {"artifactLocation": {"uri": _uri_reference(place.source)}, **region},
+        "message": {"text": _message_text(text or place.source)},
     }
 
 
-def _uri(source: str) -> str:
+def _uri_reference(source: str) -> str:
     """Convert a path to a URI reference; relative paths stay relative, so that a host finds them in
     its checkout.
     """
@@ -316,14 +316,14 @@ def _uri(source: str) -> str:
 
 def _notification(level: str, text: str) -> dict[str, Any]:
     """SARIF notification with this text."""
-    return {"level": level, "message": {"text": _text(text)}}
+    return {"level": level, "message": {"text": _message_text(text)}}
 
 
-def _name(text: str) -> str:
+def _camel_case(text: str) -> str:
     """Convert a name with separators to camel case, as SARIF requires for rules."""
     return "".join(part.capitalize() for part in text.replace("_", "-").split("-"))
 
 
-def _text(text: str) -> str:
+def _message_text(text: str) -> str:
     """Prepare a text for a SARIF message: invisible characters escaped, length bounded."""
     return escape_and_cut(text, _CHARACTERS)

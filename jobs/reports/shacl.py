@@ -54,49 +54,51 @@ _INPUTS: Final = ("store", "tbox", "abox", "ontology", "insertions", "deletions"
 
 def shacl(report: Report) -> str:
     """Render ``report`` as a SHACL validation report in Turtle."""
-    quads = _document(report)
+    quads = _report_triples(report)
     written = ox.serialize(dict.fromkeys(quads), format=ox.RdfFormat.TURTLE, prefixes=PREFIXES)
     return (written or b"").decode("utf-8")
 
 
-def _document(report: Report) -> Iterator[ox.Triple]:
+def _report_triples(report: Report) -> Iterator[ox.Triple]:
     """Triples of the whole validation report."""
-    results = [*_contradictions(report), *_obstacles(report)]
+    results = [*_conflict_results(report), *_undetermined_results(report)]
     conforms = report.verdict is Verdict.CONSISTENT and not results
-    yield _triple(_REPORT, "rdf:type", _iri("sh:ValidationReport"))
-    yield _triple(_REPORT, "sh:conforms", ox.Literal(conforms))
-    yield _triple(_REPORT, "shiq:verdict", ox.Literal(report.verdict.value))
-    yield _triple(_REPORT, "rdfs:label", _text(f"{headline(report)} {summary(report)}".strip()))
+    yield _make_triple(_REPORT, "rdf:type", _expand_name("sh:ValidationReport"))
+    yield _make_triple(_REPORT, "sh:conforms", ox.Literal(conforms))
+    yield _make_triple(_REPORT, "shiq:verdict", ox.Literal(report.verdict.value))
+    yield _make_triple(
+        _REPORT, "rdfs:label", _make_literal(f"{headline(report)} {summary(report)}".strip())
+    )
     nodes = [ox.BlankNode(f"result{number}") for number in range(len(results))]
     for node in nodes:
-        yield _triple(_REPORT, "sh:result", node)
+        yield _make_triple(_REPORT, "sh:result", node)
     for node, (focus, values) in zip(nodes, results):
-        yield _triple(node, "rdf:type", _iri("sh:ValidationResult"))
-        yield _triple(node, "sh:focusNode", focus)
+        yield _make_triple(node, "rdf:type", _expand_name("sh:ValidationResult"))
+        yield _make_triple(node, "sh:focusNode", focus)
         for name, value in values:
-            yield _triple(node, name, value)
+            yield _make_triple(node, name, value)
     for place in range(len(report.conflicts)):
-        yield from _members(report.conflict_at(place))
-    yield from _run(report)
+        yield from _conflict_triples(report.conflict_at(place))
+    yield from _run_triples(report)
 
 
-def _contradictions(report: Report) -> Iterator[tuple[_Term, _Values]]:
+def _conflict_results(report: Report) -> Iterator[tuple[_Term, _Values]]:
     """Focus node and property values of the validation results about contradictions."""
     for group in report.causes:
         for place in group.conflicts:
             found = report.conflict_at(place)
-            for line in _culprits(found):
+            for line in _culprit_triples(found):
                 yield (
                     line.subject,
                     [
                         ("sh:resultPath", line.predicate),
                         ("sh:value", line.object),
-                        ("sh:resultMessage", _text(found.sentence)),
+                        ("sh:resultMessage", _make_literal(found.sentence)),
                         (
                             "sh:resultSeverity",
-                            _iri(f"sh:{_SEVERITIES.get(found.effect, 'Info')}"),
+                            _expand_name(f"sh:{_SEVERITIES.get(found.effect, 'Info')}"),
                         ),
-                        ("sh:sourceConstraintComponent", _pattern(group.pattern.id)),
+                        ("sh:sourceConstraintComponent", _pattern_iri(group.pattern.id)),
                         ("shiq:contradiction", _conflict_node(found)),
                     ],
                 )
@@ -106,16 +108,16 @@ def _contradictions(report: Report) -> Iterator[tuple[_Term, _Values]]:
         yield _plain_result("contradiction", summary(report) or headline(report), "Violation")
 
 
-def _culprits(found: ReportedConflict) -> Sequence[ox.Triple]:
+def _culprit_triples(found: ReportedConflict) -> Sequence[ox.Triple]:
     """Main triple of each assertion in question: those of the batch, or of the base if the batch
     has none.
     """
-    lines = [line for fact in found.insertions or found.base for line in _triples(fact)]
+    lines = [line for fact in found.insertions or found.base for line in _fact_triples(fact)]
     own = [line for line in lines if not NODE.match(str(line.subject))]
     return own or lines[:1]
 
 
-def _obstacles(report: Report) -> Iterator[tuple[_Term, _Values]]:
+def _undetermined_results(report: Report) -> Iterator[tuple[_Term, _Values]]:
     """Focus node and property values of the validation results about what keeps a verdict
     undetermined.
     """
@@ -123,13 +125,13 @@ def _obstacles(report: Report) -> Iterator[tuple[_Term, _Values]]:
         return
     blocking = [left for left in report.leftovers if left.blocks]
     for left in blocking:
-        focus = _source(left.place.source) if left.place.source else _RUN
-        yield focus, _plain_result(f"leftover-{left.kind}", _message(left), "Warning")[1]
+        focus = _source_iri(left.place.source) if left.place.source else _RUN
+        yield focus, _plain_result(f"leftover-{left.kind}", _leftover_message(left), "Warning")[1]
     if report.reason or not blocking:
         yield _plain_result("undetermined", report.reason or headline(report), "Warning")
 
 
-def _message(left: ReportedLeftover) -> str:
+def _leftover_message(left: ReportedLeftover) -> str:
     """Message about a leftover, with its file, line and hint."""
     hint = f" ({left.hint})" if left.hint else ""
     return f"{left.place}: {left.message}{hint}" if left.place.source else f"{left.message}{hint}"
@@ -138,101 +140,101 @@ def _message(left: ReportedLeftover) -> str:
 def _plain_result(kind: str, message: str, severity: str) -> tuple[_Term, _Values]:
     """Focus node and property values of a validation result about the run as a whole."""
     return _RUN, [
-        ("sh:resultMessage", _text(message)),
-        ("sh:resultSeverity", _iri(f"sh:{severity}")),
-        ("sh:sourceConstraintComponent", _iri(f"shiq:{quote(kind)}")),
+        ("sh:resultMessage", _make_literal(message)),
+        ("sh:resultSeverity", _expand_name(f"sh:{severity}")),
+        ("sh:sourceConstraintComponent", _expand_name(f"shiq:{quote(kind)}")),
     ]
 
 
-def _members(found: ReportedConflict) -> Iterator[ox.Triple]:
+def _conflict_triples(found: ReportedConflict) -> Iterator[ox.Triple]:
     """Triples about a contradiction: its assertions and axioms, with the files and lines of the
     assertions.
     """
     node = _conflict_node(found)
-    yield _triple(node, "rdf:type", _iri("shiq:Contradiction"))
+    yield _make_triple(node, "rdf:type", _expand_name("shiq:Contradiction"))
     for side, facts in (("insertion", found.insertions), ("baseAssertion", found.base)):
         for i, fact in enumerate(facts):
             member = ox.BlankNode(f"{node.value}-{side}{i}")
-            yield _triple(node, f"shiq:{side}", member)
-            yield _triple(member, "shiq:statement", _text(fact.text))
+            yield _make_triple(node, f"shiq:{side}", member)
+            yield _make_triple(member, "shiq:statement", _make_literal(fact.text))
             for place in fact.places:
-                yield from _place(member, place)
+                yield from _place_triples(member, place)
     for axiom in found.axioms:
-        yield _triple(node, "shiq:axiom", _text(axiom))
+        yield _make_triple(node, "shiq:axiom", _make_literal(axiom))
 
 
-def _place(member: ox.BlankNode, place: FilePlace) -> Iterator[ox.Triple]:
+def _place_triples(member: ox.BlankNode, place: FilePlace) -> Iterator[ox.Triple]:
     """Triples about the file and line where an assertion of a contradiction was read."""
-    yield _triple(member, "prov:hadPrimarySource", _source(place.source))
+    yield _make_triple(member, "prov:hadPrimarySource", _source_iri(place.source))
     if place.line:
-        yield _triple(member, "shiq:line", ox.Literal(place.line))
+        yield _make_triple(member, "shiq:line", ox.Literal(place.line))
 
 
-def _run(report: Report) -> Iterator[ox.Triple]:
+def _run_triples(report: Report) -> Iterator[ox.Triple]:
     """Triples about the run: a PROV activity with its inputs and its DQV measures."""
     version = report.request.get("shiq", "")
     agent = ox.NamedNode(f"urn:shiq:{quote(str(version))}")
-    yield _triple(_REPORT, "prov:wasGeneratedBy", _RUN)
-    yield _triple(_RUN, "rdf:type", _iri("prov:Activity"))
-    yield _triple(_RUN, "rdfs:label", ox.Literal(f"shiq {report.command}"))
-    yield _triple(_RUN, "prov:wasAssociatedWith", agent)
-    yield _triple(agent, "rdf:type", _iri("prov:SoftwareAgent"))
-    yield _triple(agent, "rdfs:label", ox.Literal(f"shiq {version}".strip()))
+    yield _make_triple(_REPORT, "prov:wasGeneratedBy", _RUN)
+    yield _make_triple(_RUN, "rdf:type", _expand_name("prov:Activity"))
+    yield _make_triple(_RUN, "rdfs:label", ox.Literal(f"shiq {report.command}"))
+    yield _make_triple(_RUN, "prov:wasAssociatedWith", agent)
+    yield _make_triple(agent, "rdf:type", _expand_name("prov:SoftwareAgent"))
+    yield _make_triple(agent, "rdfs:label", ox.Literal(f"shiq {version}".strip()))
     if made := report.request.get("made"):
-        ended = ox.Literal(str(made), datatype=_iri("xsd:dateTime"))
-        yield _triple(_RUN, "prov:endedAtTime", ended)
-        yield _triple(_REPORT, "prov:generatedAtTime", ended)
-    inputs = {name: list(_names(report.request.get(name))) for name in _INPUTS}
+        ended = ox.Literal(str(made), datatype=_expand_name("xsd:dateTime"))
+        yield _make_triple(_RUN, "prov:endedAtTime", ended)
+        yield _make_triple(_REPORT, "prov:generatedAtTime", ended)
+    inputs = {name: list(_input_names(report.request.get(name))) for name in _INPUTS}
     for name in dict.fromkeys(name for names in inputs.values() for name in names):
-        yield _triple(_RUN, "prov:used", _source(name))
-        yield _triple(_source(name), "rdf:type", _iri("prov:Entity"))
+        yield _make_triple(_RUN, "prov:used", _source_iri(name))
+        yield _make_triple(_source_iri(name), "rdf:type", _expand_name("prov:Entity"))
     snapshot = report.result.get("snapshot")
     if snapshot:
-        yield _triple(_RUN, "shiq:snapshot", ox.Literal(int(snapshot)))
+        yield _make_triple(_RUN, "shiq:snapshot", ox.Literal(int(snapshot)))
     judged = next(filter(None, map(inputs.get, ("insertions", "changes", "abox", "ontology"))), [])
-    batch = list(map(_source, judged))
+    batch = list(map(_source_iri, judged))
     counts = {
         "contradictions": len(report.conflicts) + report.unexplained_count,
         "insertions": int(report.statistics.get("insertions", 0)),
         "blocking": sum(left.count for left in report.leftovers if left.blocks),
     }
     for name, definition in _METRICS.items():
-        metric, measure = _iri(f"shiq:{name}"), ox.BlankNode(f"measure-{name}")
-        yield _triple(metric, "rdf:type", _iri("dqv:Metric"))
-        yield _triple(metric, "skos:definition", ox.Literal(definition, language="en"))
-        yield _triple(metric, "dqv:expectedDataType", _iri("xsd:integer"))
-        yield _triple(measure, "rdf:type", _iri("dqv:QualityMeasurement"))
-        yield _triple(measure, "dqv:isMeasurementOf", metric)
-        yield _triple(measure, "dqv:value", ox.Literal(counts[name]))
-        yield _triple(measure, "prov:wasGeneratedBy", _RUN)
+        metric, measure = _expand_name(f"shiq:{name}"), ox.BlankNode(f"measure-{name}")
+        yield _make_triple(metric, "rdf:type", _expand_name("dqv:Metric"))
+        yield _make_triple(metric, "skos:definition", ox.Literal(definition, language="en"))
+        yield _make_triple(metric, "dqv:expectedDataType", _expand_name("xsd:integer"))
+        yield _make_triple(measure, "rdf:type", _expand_name("dqv:QualityMeasurement"))
+        yield _make_triple(measure, "dqv:isMeasurementOf", metric)
+        yield _make_triple(measure, "dqv:value", ox.Literal(counts[name]))
+        yield _make_triple(measure, "prov:wasGeneratedBy", _RUN)
         for source in batch:
-            yield _triple(measure, "dqv:computedOn", source)
+            yield _make_triple(measure, "dqv:computedOn", source)
 
 
-def _names(given: object) -> Iterable[str]:
+def _input_names(given: object) -> Iterable[str]:
     """Names of the inputs that a request has under one key, as an iterable."""
     return (given,) if isinstance(given, str) else map(str, given or ())  # type: ignore[call-overload]
 
 
-def _triple(subject: ox.NamedNode | ox.BlankNode, name: str, value: _Term) -> ox.Triple:
+def _make_triple(subject: ox.NamedNode | ox.BlankNode, name: str, value: _Term) -> ox.Triple:
     """Make a triple whose predicate is the prefixed name ``name``."""
-    return ox.Triple(subject, _iri(name), value)
+    return ox.Triple(subject, _expand_name(name), value)
 
 
-def _text(text: str) -> ox.Literal:
+def _make_literal(text: str) -> ox.Literal:
     """Make a string literal; an unpaired surrogate becomes a question mark."""
     return ox.Literal(text.encode("utf-8", "replace").decode("utf-8"))
 
 
-def _iri(name: str) -> ox.NamedNode:
+def _expand_name(name: str) -> ox.NamedNode:
     """Expand a prefixed name to its IRI."""
     prefix, _, local = name.partition(":")
     return ox.NamedNode(PREFIXES[prefix] + local)
 
 
-def _pattern(pattern: str) -> ox.NamedNode:
+def _pattern_iri(pattern: str) -> ox.NamedNode:
     """IRI of a conflict pattern."""
-    return _iri(f"shiq:{quote(pattern, safe='')}")
+    return _expand_name(f"shiq:{quote(pattern, safe='')}")
 
 
 def _conflict_node(found: ReportedConflict) -> ox.BlankNode:
@@ -240,7 +242,7 @@ def _conflict_node(found: ReportedConflict) -> ox.BlankNode:
     return ox.BlankNode(f"contradiction{found.number}")
 
 
-def _source(name: str) -> ox.NamedNode:
+def _source_iri(name: str) -> ox.NamedNode:
     """IRI of an input: an address stays as it is, a path becomes a file IRI, relative if it was."""
     if "://" in name:
         return ox.NamedNode(quote(name, safe="/:@,;=+$!*'()~-._?&#%[]", errors="replace"))
@@ -248,7 +250,7 @@ def _source(name: str) -> ox.NamedNode:
     return ox.NamedNode(f"file://{path}" if path.startswith("/") else f"file:{path}")
 
 
-def _triples(fact: StatedFact) -> list[ox.Triple]:
+def _fact_triples(fact: StatedFact) -> list[ox.Triple]:
     """Parse the triples of a fact; empty if its text is no triple."""
     try:
         found = ox.parse(input=fact.text.encode(), format=ox.RdfFormat.N_TRIPLES)

@@ -164,18 +164,20 @@ def read_structure(lines: list[TripleLine]) -> owl.Assertion | None:
     for line in lines:
         graph.setdefault(line.subject, {})[iri_or_node(line.predicate)] = line.object
     try:
-        return _assertion(lines, graph)
+        return _parse_assertion(lines, graph)
     except (KeyError, ValueError, IndexError, TypeError):
         return None
 
 
-def _assertion(lines: list[TripleLine], graph: Mapping[str, dict[str, str]]) -> owl.Assertion:
+def _parse_assertion(lines: list[TripleLine], graph: Mapping[str, dict[str, str]]) -> owl.Assertion:
     """Parse an assertion of several triples. ``lines``: its main ones; ``graph``: properties of
     each blank node.
     """
     for line in lines:
         if not NODE.match(line.subject):
-            return owl.ClassAssertion(_expression(line.object, graph), iri_or_node(line.subject))
+            return owl.ClassAssertion(
+                _parse_expression(line.object, graph), iri_or_node(line.subject)
+            )
     node = next(of for of in graph.values() if owl.OWL + "sourceIndividual" in of)
     subject, property = (
         iri_or_node(node[owl.OWL + "sourceIndividual"]),
@@ -190,7 +192,7 @@ def _assertion(lines: list[TripleLine], graph: Mapping[str, dict[str, str]]) -> 
     )
 
 
-def _expression(term: str, graph: Mapping[str, dict[str, str]]) -> Any:
+def _parse_expression(term: str, graph: Mapping[str, dict[str, str]]) -> Any:
     """Parse the class expression that ``term`` stands for, an IRI or a blank node of ``graph``."""
     make: Any
     if not NODE.match(term):
@@ -201,15 +203,21 @@ def _expression(term: str, graph: Mapping[str, dict[str, str]]) -> Any:
         ("unionOf", owl.ObjectUnionOf),
     ):
         if owl.OWL + name in node:
-            return make(tuple(_expression(m, graph) for m in _list(node[owl.OWL + name], graph)))
+            return make(
+                tuple(
+                    _parse_expression(m, graph) for m in _list_members(node[owl.OWL + name], graph)
+                )
+            )
     if owl.OWL + "complementOf" in node:
-        return owl.ObjectComplementOf(_expression(node[owl.OWL + "complementOf"], graph))
+        return owl.ObjectComplementOf(_parse_expression(node[owl.OWL + "complementOf"], graph))
     if owl.OWL + "oneOf" in node:
-        return owl.ObjectOneOf(tuple(iri_or_node(m) for m in _list(node[owl.OWL + "oneOf"], graph)))
-    return _restriction(node, graph)
+        return owl.ObjectOneOf(
+            tuple(iri_or_node(m) for m in _list_members(node[owl.OWL + "oneOf"], graph))
+        )
+    return _parse_restriction(node, graph)
 
 
-def _restriction(node: Mapping[str, str], graph: Mapping[str, dict[str, str]]) -> Any:
+def _parse_restriction(node: Mapping[str, str], graph: Mapping[str, dict[str, str]]) -> Any:
     """Parse the OWL restriction with these properties of its blank node."""
     on = node[owl.OWL + "onProperty"]
     inverted = NODE.match(on) is not None
@@ -225,9 +233,9 @@ def _restriction(node: Mapping[str, str], graph: Mapping[str, dict[str, str]]) -
     ):
         filler = node.get(owl.OWL + name)
         if filler is not None:
-            if not inverted and _is_range(filler, graph):
-                return of_data(owl.DataProperty(iri), _range(filler, graph))
-            return of_role(role, _expression(filler, graph))
+            if not inverted and _is_data_range(filler, graph):
+                return of_data(owl.DataProperty(iri), _parse_range(filler, graph))
+            return of_role(role, _parse_expression(filler, graph))
     if owl.OWL + "hasSelf" in node:
         return owl.ObjectHasSelf(role)
     if owl.OWL + "hasValue" in node and not node[owl.OWL + "hasValue"].startswith('"'):
@@ -243,17 +251,17 @@ def _restriction(node: Mapping[str, str], graph: Mapping[str, dict[str, str]]) -
             n = int(read_literal(value).lexical)
             if owl.OWL + "onDataRange" in node:
                 return of_data(
-                    n, owl.DataProperty(iri), _range(node[owl.OWL + "onDataRange"], graph)
+                    n, owl.DataProperty(iri), _parse_range(node[owl.OWL + "onDataRange"], graph)
                 )
             if owl.OWL + "onClass" in node:
-                return of_role(n, role, _expression(node[owl.OWL + "onClass"], graph))
+                return of_role(n, role, _parse_expression(node[owl.OWL + "onClass"], graph))
             # An unqualified one does not say whether its property has objects or data: objects, as
             # the text reads the same.
             return of_role(n, role, owl.THING)
     raise ValueError(node)
 
 
-def _is_range(term: str, graph: Mapping[str, dict[str, str]]) -> bool:
+def _is_data_range(term: str, graph: Mapping[str, dict[str, str]]) -> bool:
     """Decide whether ``term`` stands for a data range."""
     if NODE.match(term):
         return graph[term].get(owl.RDF + "type") == f"<{owl.RDFS}Datatype>"
@@ -264,7 +272,7 @@ def _is_range(term: str, graph: Mapping[str, dict[str, str]]) -> bool:
     )
 
 
-def _range(term: str, graph: Mapping[str, dict[str, str]]) -> Any:
+def _parse_range(term: str, graph: Mapping[str, dict[str, str]]) -> Any:
     """Parse the data range that ``term`` stands for, an IRI or a blank node of ``graph``."""
     if not NODE.match(term):
         return owl.Datatype(iri_or_node(term))
@@ -272,13 +280,18 @@ def _range(term: str, graph: Mapping[str, dict[str, str]]) -> Any:
     make: Any
     for name, make in (("intersectionOf", owl.DataIntersectionOf), ("unionOf", owl.DataUnionOf)):
         if owl.OWL + name in node:
-            return make(tuple(_range(m, graph) for m in _list(node[owl.OWL + name], graph)))
+            return make(
+                tuple(_parse_range(m, graph) for m in _list_members(node[owl.OWL + name], graph))
+            )
     if owl.OWL + "datatypeComplementOf" in node:
-        return owl.DataComplementOf(_range(node[owl.OWL + "datatypeComplementOf"], graph))
+        return owl.DataComplementOf(_parse_range(node[owl.OWL + "datatypeComplementOf"], graph))
     if owl.OWL + "oneOf" in node:
-        return owl.DataOneOf(tuple(read_literal(m) for m in _list(node[owl.OWL + "oneOf"], graph)))
+        return owl.DataOneOf(
+            tuple(read_literal(m) for m in _list_members(node[owl.OWL + "oneOf"], graph))
+        )
     facets = [
-        next(iter(graph[m].items())) for m in _list(node[owl.OWL + "withRestrictions"], graph)
+        next(iter(graph[m].items()))
+        for m in _list_members(node[owl.OWL + "withRestrictions"], graph)
     ]
     return owl.DatatypeRestriction(
         owl.Datatype(iri_or_node(node[owl.OWL + "onDatatype"])),
@@ -286,7 +299,7 @@ def _range(term: str, graph: Mapping[str, dict[str, str]]) -> Any:
     )
 
 
-def _list(term: str, graph: Mapping[str, dict[str, str]]) -> Iterator[str]:
+def _list_members(term: str, graph: Mapping[str, dict[str, str]]) -> Iterator[str]:
     """Iterate over the members of the RDF list that begins at ``term``."""
     while term != f"<{owl.RDF}nil>":
         yield graph[term][owl.RDF + "first"]

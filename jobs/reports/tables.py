@@ -70,12 +70,12 @@ COLUMNS: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 
 
-def tables(report: Report) -> dict[str, bytes]:
+def parquet_tables(report: Report) -> dict[str, bytes]:
     """Convert ``report`` to Parquet tables, as bytes by name; a table may have no rows."""
-    made = {name: _columns(name) for name in COLUMNS}
+    made = {name: _empty_columns(name) for name in COLUMNS}
     for group in report.causes:
         p = group.pattern
-        _add(
+        _add_row(
             made["groups"],
             p.id,
             p.rule,
@@ -90,7 +90,7 @@ def tables(report: Report) -> dict[str, bytes]:
         found, pattern = report.conflict_at(i), patterns[i]
         sizes = len(found.insertions), len(found.base), len(found.axioms)
         kind = raw.get("origin", "insertions"), found.effect
-        _add(
+        _add_row(
             made["conflicts"],
             i + 1,
             pattern.id,
@@ -104,11 +104,11 @@ def tables(report: Report) -> dict[str, bytes]:
             for place, fact in enumerate(facts):
                 for at in fact.places or (None,):
                     source, line = (at.source, at.line) if at else ("", 0)
-                    _add(made["assertions"], i + 1, side, place, fact.text, source, line)
+                    _add_row(made["assertions"], i + 1, side, place, fact.text, source, line)
         for place, axiom in enumerate(found.axioms):
-            _add(made["assertions"], i + 1, "axioms", place, axiom, "", 0)
+            _add_row(made["assertions"], i + 1, "axioms", place, axiom, "", 0)
     for x in report.leftovers:
-        _add(
+        _add_row(
             made["leftovers"],
             x.kind,
             x.message,
@@ -121,7 +121,7 @@ def tables(report: Report) -> dict[str, bytes]:
         )
     for lines, tolerated in ((report.quarantined_lines, False), (report.tolerated_lines, True)):
         for y in lines:
-            _add(
+            _add_row(
                 made["set_aside"],
                 y.place.source,
                 y.place.line,
@@ -130,35 +130,35 @@ def tables(report: Report) -> dict[str, bytes]:
                 list(y.conflicts),
                 tolerated,
             )
-    return {name: _parquet(name, columns) for name, columns in made.items()}
+    return {name: _encode_parquet(name, columns) for name, columns in made.items()}
 
 
-def _columns(name: str) -> dict[str, list[Any]]:
+def _empty_columns(name: str) -> dict[str, list[Any]]:
     """Make the empty columns of the table ``name``."""
     return {column: [] for column in COLUMNS[name]}
 
 
-def _add(columns: dict[str, list[Any]], *row: object) -> None:
+def _add_row(columns: dict[str, list[Any]], *row: object) -> None:
     """Append a row to the ``columns`` of a table."""
     for column, value in zip(columns.values(), row, strict=True):
         column.append(value)
 
 
-def _parquet(name: str, columns: Mapping[str, list[Any]]) -> bytes:
+def _encode_parquet(name: str, columns: Mapping[str, list[Any]]) -> bytes:
     """Encode the ``columns`` of the table ``name`` as a Parquet file."""
     kinds = COLUMNS[name]
-    arrays = [pa.array(map(_storable, columns[c]), kind) for c, kind in kinds.items()]
+    arrays = [pa.array(map(_escape_surrogates, columns[c]), kind) for c, kind in kinds.items()]
     buffer = io.BytesIO()
     pq.write_table(pa.Table.from_arrays(arrays, names=list(kinds)), buffer, compression="zstd")
     return buffer.getvalue()
 
 
-def _storable(value: Any) -> Any:
+def _escape_surrogates(value: Any) -> Any:
     """Escape unpaired surrogates in a text, or in the texts of a list, since UTF-8 cannot encode
     them. Other values stay.
     """
     if isinstance(value, list):
-        return [_storable(item) for item in value]
+        return [_escape_surrogates(item) for item in value]
     return (
         value.encode("utf-8", "backslashreplace").decode()
         if isinstance(value, str) and not value.isascii()

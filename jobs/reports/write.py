@@ -29,7 +29,7 @@ from shiq.jobs.reports.markdown import markdown
 from shiq.jobs.reports.report import Report, read_report
 from shiq.jobs.reports.sarif import Baseline, baseline_of, sarif
 from shiq.jobs.reports.shacl import shacl
-from shiq.jobs.reports.tables import COLUMNS, tables
+from shiq.jobs.reports.tables import COLUMNS, parquet_tables
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError  # type: ignore[import-untyped, unused-ignore]
@@ -210,7 +210,7 @@ def _write_folder(
     for end, text in formats.items():
         if end != ".json":
             write_atomically(folder / f"report{end}", text(report))
-    for name, data in tables(report).items():
+    for name, data in parquet_tables(report).items():
         write_atomically(folder / TABLES / f"{name}.parquet", data)
 
 

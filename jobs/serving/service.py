@@ -75,11 +75,11 @@ class Service:
 
     def check(self, batch: TextBatch) -> Document:
         """Decide whether a batch is consistent with the store, without explaining conflicts."""
-        return self._check(batch, explain_seconds=0)
+        return self._check_batch(batch, explain_seconds=0)
 
     def explain(self, batch: TextBatch, repairs: bool = False) -> Document:
         """Decide a batch and explain its conflicts, with the smallest repairs if wanted."""
-        return self._check(batch, explain_seconds=self._explain_seconds, repairs=repairs)
+        return self._check_batch(batch, explain_seconds=self._explain_seconds, repairs=repairs)
 
     def gate(self, batch: TextBatch, mode: str = "split", aside: str = "all") -> Document:
         """Decide which lines of a batch a gate would accept. Nothing is written."""
@@ -101,7 +101,7 @@ class Service:
         with open_store(self._session.path) as kept:
             return status(kept)
 
-    def _check(self, batch: TextBatch, **settings: Any) -> Document:
+    def _check_batch(self, batch: TextBatch, **settings: Any) -> Document:
         """Check a batch and return the answer as JSON."""
         coming, going = batch.sides
         return self._session.check(coming, going, timeout=self._timeout, **settings).to_dict()

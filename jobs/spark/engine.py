@@ -60,7 +60,7 @@ class SparkWork:
             return list(given)
         from shiq.jobs.spark.reading import SparkReading
 
-        return SparkReading(self._stage_jobs.spark, self._tag_stage).sources(given)
+        return SparkReading(self._stage_jobs.spark, self._tag_stage).with_spark_readers(given)
 
     @contextmanager
     def distribute_questions(self, decider: Decider) -> Iterator[None]:

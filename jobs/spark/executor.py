@@ -81,7 +81,7 @@ class SparkExecutor:
         """Run ``task`` on each part as a Spark task. Returns the results in order."""
         if not parts:
             return []
-        rows, along = task_rows(self.session, parts)
+        rows, along = make_task_rows(self.session, parts)
         with described_jobs(self.session, f"shiq index: {what}"):
             told = rows.mapInArrow(
                 partial(_run_tasks, task, along), "number bigint, body binary"
@@ -102,7 +102,7 @@ class SparkExecutor:
         shuffle, and run ``receive`` on those of each receiver. With ``answer``, the receivers reply
         by a second shuffle before that.
         """
-        rows, along = task_rows(self.session, senders)
+        rows, along = make_task_rows(self.session, senders)
         with described_jobs(self.session, f"shiq index: {what}"):
             rows = repartition_by_part(
                 rows.mapInArrow(partial(_send_columns, send, along, count), _MESSAGE_DDL), count
@@ -146,7 +146,7 @@ def _run_tasks(
     """Spark task: run ``task`` on each part of the data with an index in ``batches``. Yields
     pickled results, by index.
     """
-    for number, part in numbered_parts(parts, batches):
+    for number, part in unpickle_arguments(parts, batches):
         body = pickle.dumps(task(part))
         yield pa.record_batch(
             [pa.array([number], pa.int64()), pa.array([body], pa.binary())],
@@ -154,7 +154,9 @@ def _run_tasks(
         )
 
 
-def task_rows(session: SparkSession, parts: Sequence[object]) -> tuple[DataFrame, Sequence[bytes]]:
+def make_task_rows(
+    session: SparkSession, parts: Sequence[object]
+) -> tuple[DataFrame, Sequence[bytes]]:
     """Make a DataFrame with one row and one Spark task for each of ``parts`` (arguments of the
     tasks). Returns it, and the pickled parts for all tasks.
 
@@ -185,7 +187,7 @@ def repartition_by_part(rows: DataFrame, count: int) -> DataFrame:
     return split.sortWithinPartitions("part")
 
 
-def numbered_parts(
+def unpickle_arguments(
     along: Sequence[bytes], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[tuple[int, Any]]:
     """Unpickle the arguments of a Spark task from the rows that `task_rows` made. Yields pairs
@@ -207,7 +209,7 @@ def _send_columns(
     batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     """Spark task: run ``send`` on each sender's argument. Yields the messages to receivers as rows."""
-    for number, sender in numbered_parts(along, batches):
+    for number, sender in unpickle_arguments(along, batches):
         yield from _message_rows(number, send(sender), count)
 
 
@@ -217,7 +219,7 @@ def _answer_columns(
     batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     """Spark task: run ``answer`` on the messages to each receiver. Yields its replies as rows."""
-    for part, received in _columns_by_part(batches):
+    for part, received in _columns_by_receiver(batches):
         yield from _message_rows(part, answer(part, received), count)
 
 
@@ -241,11 +243,13 @@ def _receive_columns(
     receive: Callable[[int, IncomingColumns], R], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """Spark task: run ``receive`` on the messages to each receiver. Yields pickled results."""
-    for part, received in _columns_by_part(batches):
+    for part, received in _columns_by_receiver(batches):
         yield _record_batch(_RESULT_SCHEMA, [part, pickle.dumps(receive(part, received))])
 
 
-def _columns_by_part(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, IncomingColumns]]:
+def _columns_by_receiver(
+    batches: Iterator[pa.RecordBatch],
+) -> Iterator[tuple[int, IncomingColumns]]:
     """Decode rows of messages, sorted by receiver. Yields each receiver with its columns, by name
     and sender.
     """

@@ -83,7 +83,7 @@ class SparkReading:
     _ranges: list[tuple[int, int, Range]] = field(default_factory=list)
     _parts: dict[int, list[tuple[int, int, bytes]]] | None = None
 
-    def sources(self, given: Sequence[object]) -> list[object]:
+    def with_spark_readers(self, given: Sequence[object]) -> list[object]:
         """Replace the sources ``given`` by ones that Spark reads, where that is possible. Raises:
         InputError.
         """
@@ -102,7 +102,7 @@ class SparkReading:
         ):
             mapping = known.mapping and known.mapping.drop_tables()
             task = partial(read_frame, number=number, source=known.name, mapping=mapping)
-            self._frames.append(_columns_read(known).mapInArrow(task, DDL))
+            self._frames.append(_triple_input_columns(known).mapInArrow(task, DDL))
             return replace(known, parts=parts)
         if not can_be_cut(known) or not self._is_shared(known):
             return value
@@ -218,7 +218,7 @@ def triple_columns(source: TableSource) -> DataFrame:
     )
 
 
-def _columns_read(source: TableSource) -> DataFrame:
+def _triple_input_columns(source: TableSource) -> DataFrame:
     """Select the columns of a DataFrame from which its triples are made. Raises: InputError."""
     if source.mapping is None:
         return triple_columns(source)
@@ -281,7 +281,7 @@ def _parse_lines(files: Mapping[str, tuple[int, str, bool]], batches: Batches) -
             part = pack_range(replace(found, lines=lines))
         except InputError as error:
             part = TransferredRange(error=(error.message, error.remedy))
-        return part_row(source, block[1], number, part, size)
+        return encode_part_row(source, block[1], number, part, size)
 
     for batch in batches:
         for path, at, values in _rows_by_block(batch):
@@ -334,7 +334,7 @@ def _parse_ranges(ranges: Sequence[tuple[int, int, Range]], batches: Batches) ->
                 part = pack_range(asked.parse())
             except InputError as error:
                 part = TransferredRange(error=(error.message, error.remedy))
-            yield part_row(source, at, 0, part)
+            yield encode_part_row(source, at, 0, part)
 
 
 def read_frame(
@@ -357,19 +357,19 @@ def read_frame(
             block = RowBlock(range(1, batch.num_rows + 1), dict(zip(batch.schema.names, rows)))
             read_blocks(source, mapping, [block], found.triples, "", found.rejects)
         if len(found.triples) + found.rejects.total >= PART_ROWS:
-            yield part_row(number, at, i, _drop_lines(pack_range(found)))
+            yield encode_part_row(number, at, i, _drop_line_numbers(pack_range(found)))
             found, i = ParsedRange.empty(source), i + 1
-    yield part_row(number, at, i, _drop_lines(pack_range(found)))
+    yield encode_part_row(number, at, i, _drop_line_numbers(pack_range(found)))
 
 
-def _drop_lines(part: TransferredRange) -> TransferredRange:
+def _drop_line_numbers(part: TransferredRange) -> TransferredRange:
     """Remove line numbers from ``part``; rows of a DataFrame have none."""
     *terms, lines, graphs = part.columns
     rejected = [(message, 0, text, hint) for message, _, text, hint in part.rejected_lines]
     return replace(part, columns=(*terms, bytes(len(lines)), graphs), rejected_lines=rejected)
 
 
-def part_row(
+def encode_part_row(
     source: int, at: int, number: int, part: TransferredRange, size: int = 0
 ) -> pa.RecordBatch:
     """Encode a parsed part as a row of `DDL`. ``at``, ``number``: its position in the source;

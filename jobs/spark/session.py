@@ -463,7 +463,7 @@ class TaggedJobs:
         return sums
 
 
-class RoundFiles:
+class TemporaryTables:
     """Folder of temporary Parquet tables of one run, deleted by ``remove`` or with this object.
 
     A table that is written again under its name replaces the earlier one.
@@ -475,7 +475,7 @@ class RoundFiles:
         self.remove = weakref.finalize(self, _remove_folder, spark, folder)
 
     @property
-    def checkpoints(self) -> str:
+    def checkpoint_folder(self) -> str:
         """Folder for Spark's own checkpoints."""
         return f"{self.folder}/checkpoints"
 
@@ -492,9 +492,9 @@ class RoundFiles:
         return self.spark.read.schema(rows.schema).parquet(path)
 
 
-def round_files(
+def temporary_tables(
     spark: SparkSession, what: str = "the rounds of the engine 'graphframes'"
-) -> RoundFiles:
+) -> TemporaryTables:
     """Make a folder of temporary tables for one run. ``what``: their content, for messages.
 
     They lie below Spark's checkpoint folder, or on this machine where Spark runs on it alone.
@@ -507,7 +507,9 @@ def round_files(
             f"{what} need a folder that all executors share",
             "Set spark.checkpoint.dir to one, as hdfs:///tmp/shiq or a folder on NFS.",
         )
-    return RoundFiles(spark, f"{shared or tempfile.gettempdir()}/shiq-rounds-{uuid.uuid4().hex}")
+    return TemporaryTables(
+        spark, f"{shared or tempfile.gettempdir()}/shiq-rounds-{uuid.uuid4().hex}"
+    )
 
 
 def _remove_folder(spark: SparkSession, path: str) -> None:

@@ -259,7 +259,7 @@ def lake_changes(
                 "Build the store anew from the table.",
             )
         versions = VersionRange(session, known, kept[at], kept[end])
-        net, by_feed = ([], True) if at == end else versions.net_rows()
+        net, by_feed = ([], True) if at == end else versions.changed_rows()
         came, went = ([row for row in net if (row["n"] > 0) is sign] for sign in (True, False))
         gone = versions.absent_rows(went) if went else []
         is_iceberg = known.format == "iceberg"
@@ -399,13 +399,13 @@ class VersionRange:
     previous: int
     last: int
 
-    def net_rows(self) -> tuple[list[Any], bool]:
+    def changed_rows(self) -> tuple[list[Any], bool]:
         """Rows whose number differs between the two versions, with the difference ``n``.
 
         Also returns whether the table's change feed was used.
         """
         try:
-            found = _net_rows(self._feed_rows())
+            found = _sum_signed_rows(self._feed_rows())
             before = (
                 self.table.read_version(self.session, self.previous).count()
                 if self.previous != _NO_VERSION
@@ -425,7 +425,7 @@ class VersionRange:
             )
             for v, n in both
         ]
-        return _net_rows(
+        return _sum_signed_rows(
             reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), signed)
         ), False
 
@@ -506,7 +506,7 @@ def _text_rows(known: SessionTable, frame: DataFrame, *more: Column) -> DataFram
     )
 
 
-def _net_rows(signed: DataFrame) -> list[Any]:
+def _sum_signed_rows(signed: DataFrame) -> list[Any]:
     """Add up ``n`` by triple (`_TRIPLE_COLUMNS`). Returns the rows whose sum is not zero, each with
     the key of one of them.
     """

@@ -31,7 +31,7 @@ def add_left_out(
     Returns: the documents, and the manifest's facts about them: counts by kind, and how many are
     not recorded in full.
     """
-    files = _files(old.documents) if old else []
+    files = _left_out_files(old.documents) if old else []
     told = dict(old.facts.get(LEFT_OUT, {})) if old else {}
     counts, missing = Counter[str](told.get("counts", {})), told.get("unkept", 0)
     name, rows = f"{DOCUMENTS}/{LEFT_OUT}-{uuid.uuid4().hex}.jsonl.gz", 0
@@ -49,7 +49,7 @@ def add_left_out(
         files.append(describe_file(store, name, rows))
     if len(files) > _MOST_FILES:
         files = [_concatenate(store, files)]
-    return _documents(files), {
+    return _left_out_documents(files), {
         LEFT_OUT: {"counts": dict(sorted(counts.items())), "unkept": missing}
     } if files else {}
 
@@ -58,20 +58,23 @@ def compact_left_out(
     store: StoreLocation, documents: Mapping[str, DataFile]
 ) -> dict[str, DataFile]:
     """Join the documents of left-out statements into one. Returns all documents of the snapshot."""
-    files = _files(documents)
+    files = _left_out_files(documents)
     others = {name: file for name, file in documents.items() if file not in files}
-    return {**others, **_documents([_concatenate(store, files)] if len(files) > 1 else files)}
+    return {
+        **others,
+        **_left_out_documents([_concatenate(store, files)] if len(files) > 1 else files),
+    }
 
 
 def read_left_out(store: StoreLocation, documents: Mapping[str, DataFile]) -> Iterator[Leftover]:
     """Iterate over the left-out statements in ``documents``. Raises: StoreError for damaged files."""
-    for file in _files(documents):
+    for file in _left_out_files(documents):
         verify(store, file)
         with gzip.open(local_file(store, file.path)) as lines:
             yield from map(decode_leftover, lines)
 
 
-def _files(documents: Mapping[str, DataFile]) -> list[DataFile]:
+def _left_out_files(documents: Mapping[str, DataFile]) -> list[DataFile]:
     """Files of left-out statements among ``documents``, in the order in which they were written."""
     numbers = sorted(
         int(name.rpartition("-")[2]) for name in documents if name.startswith(f"{LEFT_OUT}-")
@@ -79,7 +82,7 @@ def _files(documents: Mapping[str, DataFile]) -> list[DataFile]:
     return [documents[f"{LEFT_OUT}-{number}"] for number in numbers]
 
 
-def _documents(files: Iterable[DataFile]) -> dict[str, DataFile]:
+def _left_out_documents(files: Iterable[DataFile]) -> dict[str, DataFile]:
     """Number ``files`` of left-out statements as documents of a manifest."""
     return {f"{LEFT_OUT}-{number}": file for number, file in enumerate(files)}
 

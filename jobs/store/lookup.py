@@ -53,7 +53,7 @@ def _crc(data: bytes | memoryview) -> bytes:
     return zlib.crc32(data).to_bytes(_WIDTH, "little")
 
 
-class Blocks:
+class VerifiedBlocks:
     """Memory-mapped file whose blocks of `BLOCK` bytes are verified by their digests when they are
     first read.
     """
@@ -90,7 +90,7 @@ class Blocks:
                 offset + int(places[0]) * width >> _SHIFT,
                 (offset + int(places[-1]) * width >> _SHIFT) + 1,
             )
-            if self._has_unseen(low, high, len(places)):
+            if self._has_unverified(low, high, len(places)):
                 self._verify_each(offset + places * width >> _SHIFT)
 
     def verify_spans(self, offset: int, start: Ints, end: Ints) -> None:
@@ -99,7 +99,7 @@ class Blocks:
         """
         if len(start):
             low, high = offset + int(start[0]) >> _SHIFT, (offset + int(end[-1]) - 1 >> _SHIFT) + 1
-            if self._has_unseen(low, high, len(start)):
+            if self._has_unverified(low, high, len(start)):
                 first, last = offset + start >> _SHIFT, offset + end - 1 >> _SHIFT
                 self._verify_each(concatenate_ranges(first, np.maximum(last + 1, first)))
 
@@ -107,7 +107,7 @@ class Blocks:
         """Verify every block."""
         self._verify_range(0, len(self._seen))
 
-    def _has_unseen(self, low: int, high: int, wanted: int) -> bool:
+    def _has_unverified(self, low: int, high: int, wanted: int) -> bool:
         """Decide whether blocks low … high-1 contain unverified ones that the caller must verify
         singly. If at least about half as many cells as blocks are ``wanted``, the blocks are
         verified here at once.
@@ -122,14 +122,14 @@ class Blocks:
     def _verify_each(self, blocks: Ints) -> None:
         """Verify those of the ascending block numbers ``blocks`` that have not been verified."""
         first = blocks[np.concatenate([[True], blocks[1:] != blocks[:-1]])]
-        self._verify(first[~self._is_seen[first]].tolist())
+        self._verify_blocks(first[~self._is_seen[first]].tolist())
 
     def _verify_range(self, low: int, high: int) -> None:
         """Verify those of the blocks low … high-1 that have not been verified."""
         if self._seen.find(0, low, high) >= 0:
-            self._verify([block for block in range(low, high) if not self._seen[block]])
+            self._verify_blocks([block for block in range(low, high) if not self._seen[block]])
 
-    def _verify(self, blocks: Sequence[int]) -> None:
+    def _verify_blocks(self, blocks: Sequence[int]) -> None:
         """Verify ``blocks`` by their digests and mark them as verified. Raises: StoreError for a
         damaged one.
         """
@@ -176,7 +176,7 @@ class LookupPart:
         return len(self.content) + len(self.digests)
 
 
-def lookup_part(columns: Mapping[str, Column]) -> LookupPart:
+def make_lookup_part(columns: Mapping[str, Column]) -> LookupPart:
     """Convert the rows in ``columns`` to look-up format."""
     batch = pa.RecordBatch.from_arrays(
         [_arrow_array(column) for column in columns.values()], names=list(columns)
@@ -231,7 +231,7 @@ class _ColumnLayout:
     ends: Ints | None = None
     letters: int = 0
 
-    def verify_run(self, blocks: Blocks, start: int, stop: int) -> None:
+    def verify_row_range(self, blocks: VerifiedBlocks, start: int, stop: int) -> None:
         """Verify the blocks with rows start … stop-1, at least one."""
         blocks.verify_span(
             self.offset + start * self.width,
@@ -242,7 +242,7 @@ class _ColumnLayout:
                 self.letters + int(self.ends[start]), self.letters + int(self.ends[stop])
             )
 
-    def verify(self, blocks: Blocks, rows: Ints) -> None:
+    def verify_rows(self, blocks: VerifiedBlocks, rows: Ints) -> None:
         """Verify the blocks with these ascending ``rows``."""
         blocks.verify_cells(self.offset, self.width, rows)
         if self.ends is not None:
@@ -261,7 +261,7 @@ class MappedFile:
 
     key: str
     columns: Mapping[str, Any]
-    blocks: Blocks
+    blocks: VerifiedBlocks
     layouts: Mapping[str, _ColumnLayout]
 
     @property
@@ -281,14 +281,14 @@ class MappedFile:
         """Rows whose key is in ``wanted`` (ascending, distinct), sorted by key."""
         if not len(self):
             return self.row_slice(0, 0)
-        _, low, high = self._runs(wanted)
+        _, low, high = self._key_runs(wanted)
         return self._take_rows(concatenate_ranges(low, high))
 
     def degrees(self, wanted: Ints) -> Ints:
         """Number of rows for each of ``wanted``."""
         found = np.zeros(len(wanted), np.int64)
         if len(self):
-            near, low, high = self._runs(wanted)
+            near, low, high = self._key_runs(wanted)
             found[near] = high - low
         return found
 
@@ -301,7 +301,7 @@ class MappedFile:
         """Rows start … stop-1."""
         return self._take_rows(np.arange(start, stop))
 
-    def _runs(self, wanted: Ints) -> tuple[slice, Ints, Ints]:
+    def _key_runs(self, wanted: Ints) -> tuple[slice, Ints, Ints]:
         """Locate the rows of each wanted key by binary search. Returns: the slice of ``wanted``
         between the file's first and last key, and for each of its keys the first row and the row
         after the last.
@@ -332,7 +332,7 @@ class MappedFile:
         for rows in (before, first, final, after):
             if (rows[1:] < rows[:-1]).any():
                 self._refuse_damaged()
-            key.verify(self.blocks, rows)
+            key.verify_rows(self.blocks, rows)
         is_bounded = (
             (low <= high)
             & ((low == 0) | (keys[before] < sought))
@@ -351,10 +351,10 @@ class MappedFile:
         if not 0 <= low <= high <= count:
             return False
         if high - low <= _FEW:
-            key.verify_run(self.blocks, max(low - 1, 0), min(high + 1, count))
+            key.verify_row_range(self.blocks, max(low - 1, 0), min(high + 1, count))
         else:
-            key.verify_run(self.blocks, low - 1 if low else 0, low + 1)
-            key.verify_run(self.blocks, high - 1, min(high + 1, count))
+            key.verify_row_range(self.blocks, low - 1 if low else 0, low + 1)
+            key.verify_row_range(self.blocks, high - 1, min(high + 1, count))
         is_bounded = (low == 0 or keys[low - 1] < sought) and (high == count or keys[high] > sought)
         return bool(
             is_bounded and (low == high or (keys[low] == sought and keys[high - 1] == sought))
@@ -368,19 +368,19 @@ class MappedFile:
     def _take_rows(self, rows: Ints) -> Columns:
         """Read these ``rows`` of all columns, verified."""
         if not self.blocks.is_verified and len(rows):
-            self._verify(self.blocks, rows)
+            self._verify_rows(self.blocks, rows)
         found = {name: take(column, rows) for name, column in self.columns.items()}
         return {
             n: column.astype(np.int64) if isinstance(column, np.ndarray) else column
             for n, column in found.items()
         }
 
-    def _verify(self, blocks: Blocks, rows: Ints) -> None:
+    def _verify_rows(self, blocks: VerifiedBlocks, rows: Ints) -> None:
         """Verify the blocks that hold these ascending ``rows``, in all columns."""
         first, stop = int(rows[0]), int(rows[-1]) + 1
         if stop - first > len(rows) > _FEW:
             for column in self.layouts.values():
-                column.verify(blocks, rows)
+                column.verify_rows(blocks, rows)
             return
         parts = (
             [(first, stop)]
@@ -389,7 +389,7 @@ class MappedFile:
         )
         for column in self.layouts.values():
             for start, end in parts:
-                column.verify_run(blocks, start, end)
+                column.verify_row_range(blocks, start, end)
 
 
 def map_lookup_file(store: StoreLocation, file: DataFile, key: str) -> MappedFile:
@@ -408,7 +408,7 @@ def map_lookup_file(store: StoreLocation, file: DataFile, key: str) -> MappedFil
             pages = mmap.mmap(
                 source.fileno(), file.lookup, access=mmap.ACCESS_READ, offset=file.lookup_at
             )
-        blocks = Blocks(path, pages, file.lookup_digest)
+        blocks = VerifiedBlocks(path, pages, file.lookup_digest)
         _verify_footer(blocks)
         content = pa.py_buffer(blocks.content)
         with pa.ipc.open_file(pa.BufferReader(content)) as reader:
@@ -424,11 +424,11 @@ def map_lookup_file(store: StoreLocation, file: DataFile, key: str) -> MappedFil
         return MappedFile(key, columns, blocks, {})
     lain = {name: _column_layout(array, content.address) for name, array in arrays.items()}
     blocks.verify_span(0, min(column.offset for column in lain.values()))
-    lain[key].verify(blocks, np.array([0, batch.num_rows - 1]))
+    lain[key].verify_rows(blocks, np.array([0, batch.num_rows - 1]))
     return MappedFile(key, columns, blocks, lain)
 
 
-def _verify_footer(blocks: Blocks) -> None:
+def _verify_footer(blocks: VerifiedBlocks) -> None:
     """Verify the footer, which locates the columns, and the beginning of the file."""
     size = len(blocks.content)
     blocks.verify_span(0, min(1, size))

@@ -194,15 +194,15 @@ def manifest_json(manifest: Manifest) -> dict[str, Any]:
         "certificate": manifest.certificate.to_dict() if manifest.certificate else None,
         "tables": {
             name: {
-                "files": [_file_json(file) for file in table.files],
+                "files": [_file_to_json(file) for file in table.files],
                 "ranges": table.ranges,
-                **({"removed": _file_json(table.removed)} if table.removed else {}),
+                **({"removed": _file_to_json(table.removed)} if table.removed else {}),
             }
             for name, table in manifest.tables.items()
         },
-        "documents": {name: _file_json(file) for name, file in manifest.documents.items()},
+        "documents": {name: _file_to_json(file) for name, file in manifest.documents.items()},
         "facts": dict(manifest.facts),
-        **({"before": _file_json(manifest.before)} if manifest.before else {}),
+        **({"before": _file_to_json(manifest.before)} if manifest.before else {}),
     }
 
 
@@ -230,7 +230,7 @@ def read_manifest(store: StoreLocation, *, older: bool = False) -> Manifest:
     """Read the manifest of ``store``. ``older``: accept older formats."""
     try:
         text, stamp = (
-            _local_text(store) if isinstance(store, Path) else store.read_with_stamp(MANIFEST)
+            _read_local_text(store) if isinstance(store, Path) else store.read_with_stamp(MANIFEST)
         )
         value = json.loads(text)
         if value["format"] != FORMAT:
@@ -274,7 +274,7 @@ def read_manifest(store: StoreLocation, *, older: bool = False) -> Manifest:
         ) from error
 
 
-def _local_text(store: Path) -> tuple[str, str]:
+def _read_local_text(store: Path) -> tuple[str, str]:
     """Read the manifest's text from a folder. Returns it and an empty version stamp."""
     file = store / MANIFEST
     if not store.exists():
@@ -321,7 +321,7 @@ def parse_manifest(value: Mapping[str, Any], stamp: str = "") -> Manifest:
     )
 
 
-def _file_json(file: DataFile) -> dict[str, Any]:
+def _file_to_json(file: DataFile) -> dict[str, Any]:
     """Convert the description of a file to JSON; fields with default values are left out."""
     return {
         field.name: value

@@ -164,7 +164,7 @@ class Store:
     @cached_property
     def tbox(self) -> owl.TBox:
         """TBox of the store."""
-        found = decode(self._document("tbox"))
+        found = decode(self._read_document("tbox"))
         if not isinstance(found, owl.TBox):
             raise StoreError(
                 f"{self.path}: the TBox is damaged",
@@ -176,12 +176,14 @@ class Store:
     @cached_property
     def term_labels(self) -> dict[str, str]:
         """Labels of the TBox's terms, by IRI; empty for a store without them."""
-        return dict(self._document(TERM_LABELS)) if TERM_LABELS in self.manifest.documents else {}
+        return (
+            dict(self._read_document(TERM_LABELS)) if TERM_LABELS in self.manifest.documents else {}
+        )
 
     @cached_property
     def leftovers(self) -> tuple[Leftover, ...]:
         """Statements that were not interpreted when the store was built or extended."""
-        return tuple(map(decode, self._document("leftovers")))
+        return tuple(map(decode, self._read_document("leftovers")))
 
     @cached_property
     def quarantine(self) -> tuple[QuarantinedAssertion, ...]:
@@ -190,7 +192,7 @@ class Store:
             return ()
         from shiq.inputs.reading import QuarantinedAssertion
 
-        return tuple(map(QuarantinedAssertion.from_dict, self._document(ASIDE)))
+        return tuple(map(QuarantinedAssertion.from_dict, self._read_document(ASIDE)))
 
     @property
     def tbox_leftovers(self) -> tuple[Leftover, ...]:
@@ -250,7 +252,7 @@ class Store:
     @cached_property
     def index_document(self) -> dict[str, Any]:
         """Index data outside the tables (`shiq.jobs.store.upkeep.build.index_document`)."""
-        found: dict[str, Any] = self._document("index")
+        found: dict[str, Any] = self._read_document("index")
         return found
 
     def table(self, name: str) -> ParquetTable:
@@ -276,19 +278,19 @@ class Store:
     @cached_property
     def classes(self) -> list[str]:
         """IRIs of the classes in assertions, by number."""
-        return self._names(KIND_CLASS)
+        return self._read_names(KIND_CLASS)
 
     @cached_property
     def object_properties(self) -> list[str]:
         """IRIs of the object properties in assertions, by number."""
-        return self._names(KIND_OBJECT_PROPERTY)
+        return self._read_names(KIND_OBJECT_PROPERTY)
 
     @cached_property
     def data_properties(self) -> list[str]:
         """IRIs of the data properties in assertions, by number."""
-        return self._names(KIND_DATA_PROPERTY)
+        return self._read_names(KIND_DATA_PROPERTY)
 
-    def _names(self, kind: int) -> list[str]:
+    def _read_names(self, kind: int) -> list[str]:
         """IRIs of the classes or properties of one ``kind``, by number."""
         rows = self.table("names").rows_of(np.array([kind], np.int64))
         names = [""] * len(rows["id"])
@@ -321,13 +323,15 @@ class Store:
         rows = self.table("individuals").rows_of(nodes)
         return [
             str(term)
-            for term in take(rows["term"], _positions(rows["node"], nodes, self.path)).to_pylist()
+            for term in take(
+                rows["term"], _find_positions(rows["node"], nodes, self.path)
+            ).to_pylist()
         ]
 
     def literals_of(self, literals: Ints) -> list[owl.Literal]:
         """Look up the literals with these ids."""
         rows = self.table("literals").rows_of(literals)
-        wanted = _positions(rows["literal"], literals, self.path)
+        wanted = _find_positions(rows["literal"], literals, self.path)
         parts = (
             take(rows[name], wanted).to_pylist() for name in ("lexical", "datatype", "language")
         )
@@ -356,7 +360,7 @@ class Store:
 
         Cost: one scan; the terms are held in memory, literals are not.
         """
-        terms = self._all_terms()
+        terms = self._read_all_terms()
         classes = [owl.Class(iri) for iri in self.classes]
         for rows in self.table("class_assertions").scan():
             for node, name in zip(rows["node"].tolist(), rows["class"].tolist()):
@@ -392,7 +396,7 @@ class Store:
                 yield make(terms[node], terms[neighbour])
         yield from complex_assertions(self.table("complex").all()).values()
 
-    def _all_terms(self) -> list[str]:
+    def _read_all_terms(self) -> list[str]:
         """Read the individuals by node; None for unused nodes."""
         rows = self.table("individuals").all()
         if not len(rows["node"]):
@@ -401,7 +405,7 @@ class Store:
         terms[rows["node"]] = rows["term"].to_pylist()
         return list(terms)
 
-    def _document(self, name: str) -> Any:
+    def _read_document(self, name: str) -> Any:
         """Read a JSON document of the snapshot."""
         return read_json(self.path, self.manifest.documents[name])
 
@@ -458,7 +462,7 @@ def complex_assertions(rows: Columns) -> dict[int, owl.Assertion]:
     return {ordinal: decode(json.loads(texts[ordinal])) for ordinal in sorted(texts)}
 
 
-def _positions(keys: Ints, wanted: Ints, store: StoreLocation) -> Ints:
+def _find_positions(keys: Ints, wanted: Ints, store: StoreLocation) -> Ints:
     """Position of each of ``wanted`` among the ascending ``keys``. Raises: StoreError if one is
     missing.
     """

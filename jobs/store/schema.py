@@ -14,7 +14,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from shiq.columns.arrays import Column, Columns, Ints, array_table, arrow_ints, arrow_texts
 from shiq.jobs.store.files import SHARED, TABLES, DataFile, describe_file, stage_file
-from shiq.jobs.store.lookup import LookupPart, aligned_offset, lookup_part, write_lookups
+from shiq.jobs.store.lookup import LookupPart, aligned_offset, make_lookup_part, write_lookups
 from shiq.jobs.store.manifest import TableVersion
 from shiq.remote.place import StoreLocation
 
@@ -36,7 +36,7 @@ _FEW_VALUES = (
 )
 
 
-def _schema(**columns: pa.DataType) -> pa.Schema:
+def _make_schema(**columns: pa.DataType) -> pa.Schema:
     """Make the Arrow schema of a table; no column has nulls."""
     return pa.schema([pa.field(name, kind, nullable=False) for name, kind in columns.items()])
 
@@ -44,25 +44,28 @@ def _schema(**columns: pa.DataType) -> pa.Schema:
 _NODE, _CODE, _TEXT = pa.int64(), pa.int32(), pa.string()
 
 SCHEMAS: dict[str, pa.Schema] = {
-    "individuals": _schema(node=_NODE, term=_TEXT),
-    "terms": _schema(hash=pa.int64(), node=_NODE),
-    "names": _schema(kind=_CODE, id=_CODE, iri=_TEXT),
-    "class_assertions": _schema(node=_NODE, **{"class": _CODE}),
-    "half_edges": _schema(node=_NODE, role=_CODE, neighbour=_NODE),
-    "data_assertions": _schema(node=_NODE, property=_CODE, literal=_NODE, hash=pa.int64()),
-    "literals": _schema(literal=_NODE, lexical=_TEXT, datatype=_TEXT, language=_TEXT),
-    "pairs": _schema(node=_NODE, kind=_CODE, neighbour=_NODE),
-    "complex": _schema(node=_NODE, ordinal=_NODE, value=_TEXT),
-    "elements": _schema(element=_NODE, label=_NODE),
-    "labels": _schema(label=_NODE, positive=_TEXT, negative=_TEXT),
-    **{name: _schema(member=_NODE, group=_NODE) for name in ("same", "equal", "merged")},
+    "individuals": _make_schema(node=_NODE, term=_TEXT),
+    "terms": _make_schema(hash=pa.int64(), node=_NODE),
+    "names": _make_schema(kind=_CODE, id=_CODE, iri=_TEXT),
+    "class_assertions": _make_schema(node=_NODE, **{"class": _CODE}),
+    "half_edges": _make_schema(node=_NODE, role=_CODE, neighbour=_NODE),
+    "data_assertions": _make_schema(node=_NODE, property=_CODE, literal=_NODE, hash=pa.int64()),
+    "literals": _make_schema(literal=_NODE, lexical=_TEXT, datatype=_TEXT, language=_TEXT),
+    "pairs": _make_schema(node=_NODE, kind=_CODE, neighbour=_NODE),
+    "complex": _make_schema(node=_NODE, ordinal=_NODE, value=_TEXT),
+    "elements": _make_schema(element=_NODE, label=_NODE),
+    "labels": _make_schema(label=_NODE, positive=_TEXT, negative=_TEXT),
+    **{name: _make_schema(member=_NODE, group=_NODE) for name in ("same", "equal", "merged")},
     **{
-        f"{name}_members": _schema(group=_NODE, member=_NODE)
+        f"{name}_members": _make_schema(group=_NODE, member=_NODE)
         for name in ("same", "equal", "merged")
     },
-    "completed": _schema(element=_NODE, label=_NODE),
-    **{name: _schema(member=_NODE, group=_NODE) for name in ("outside", "certified")},
-    **{f"{name}_members": _schema(group=_NODE, member=_NODE) for name in ("outside", "certified")},
+    "completed": _make_schema(element=_NODE, label=_NODE),
+    **{name: _make_schema(member=_NODE, group=_NODE) for name in ("outside", "certified")},
+    **{
+        f"{name}_members": _make_schema(group=_NODE, member=_NODE)
+        for name in ("outside", "certified")
+    },
 }
 
 #: The tables of the certified completion; a store has all of them or none.
@@ -122,7 +125,10 @@ def write_part(
     """Write ``columns`` (sorted) durably as one file of the table ``name``."""
     from concurrent.futures import ThreadPoolExecutor
 
-    schema, file = SCHEMAS[name], _data_file(f"{TABLES}/{name}/{file_name}", columns[key_of(name)])
+    schema, file = (
+        SCHEMAS[name],
+        _describe_data_file(f"{TABLES}/{name}/{file_name}", columns[key_of(name)]),
+    )
     with ThreadPoolExecutor(1) as beside:
         lookup = beside.submit(
             _write_lookup, store, file.path, {field.name: columns[field.name] for field in schema}
@@ -133,7 +139,7 @@ def write_part(
         return replace(_describe_written(store, file, data), **lookup.result())
 
 
-def _data_file(path: str, keys: Column) -> DataFile:
+def _describe_data_file(path: str, keys: Column) -> DataFile:
     """Describe a data file that is not written yet: path, number of rows, first and last key."""
     low, high = (int(keys[0]), int(keys[-1])) if len(keys) else (None, None)
     return DataFile(path, 0, len(keys), low=low, high=high)
@@ -145,7 +151,7 @@ def _write_lookup(store: StoreLocation, path: str, columns: Mapping[str, Column]
     """
     if not isinstance(store, Path):
         return {}
-    part = lookup_part(columns)
+    part = make_lookup_part(columns)
     write_lookups(store, path, [part])
     return {"lookup": part.size, "lookup_digest": part.digest}
 
@@ -191,7 +197,7 @@ class SharedFile:
         self._lookups: list[LookupPart] = []
         self._start = self._end = 0
 
-    def add(self, name: str, rows: Columns, *, is_removed: bool = False) -> list[DataFile]:
+    def add_rows(self, name: str, rows: Columns, *, is_removed: bool = False) -> list[DataFile]:
         """Add ``rows`` of the table ``name``; many rows get a file of their own. ``is_removed``:
         the rows are deleted ones. Returns the files that hold them.
         """
@@ -214,10 +220,10 @@ class SharedFile:
         # Made of values that are no arrays, any of these would import pandas where it is installed.
         schema = pa.schema([("table", _TEXT), ("removed", pa.bool_()), *fields])
         self._rows.append(pa.Table.from_arrays([*of, *arrays], schema=schema))
-        file = replace(_data_file(self._path, keys), start=self._start)
+        file = replace(_describe_data_file(self._path, keys), start=self._start)
         self._start += len(keys)
         if isinstance(self._store, Path):
-            part = lookup_part({column: columns[column] for column in names})
+            part = make_lookup_part({column: columns[column] for column in names})
             self._lookups.append(part)
             file = replace(
                 file,

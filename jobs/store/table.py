@@ -149,7 +149,7 @@ class ParquetTable:
         )
 
     @cached_property
-    def _bounds(self) -> tuple[tuple[DataFile, ...], Ints, Ints]:
+    def _key_bounds(self) -> tuple[tuple[DataFile, ...], Ints, Ints]:
         """Files that have rows, with their first and last keys."""
         files = tuple(file for file in self.version.files if file.rows)
         low = np.array([_INT64.min if file.low is None else file.low for file in files], np.int64)
@@ -160,7 +160,7 @@ class ParquetTable:
 
     def _files_with_keys(self, wanted: Ints) -> list[MappedFile | RowGroups]:
         """Open the files whose range of keys contains some of the keys ``wanted`` (ascending)."""
-        files, low, high = self._bounds
+        files, low, high = self._key_bounds
         if len(files) > _FEW:
             near = np.flatnonzero(
                 wanted.searchsorted(low, "left") < wanted.searchsorted(high, "right")
@@ -197,7 +197,7 @@ class ParquetTable:
             np.zeros(len(keys), np.int64),
         )
 
-    def small_rows(self, starts: Ints) -> Ints:
+    def estimate_small_rows(self, starts: Ints) -> Ints:
         """Estimate how many rows of the small files, which commits added, lie between each of the
         ascending keys ``starts`` and the next.
 
@@ -211,7 +211,7 @@ class ParquetTable:
 
     def rows_between(self, low: int, high: int) -> Columns:
         """Rows with low ≤ key < high, sorted by key."""
-        files, first, last = self._bounds
+        files, first, last = self._key_bounds
         near = np.flatnonzero((first < high) & (last >= low)).tolist()
         return self._drop_removed(
             self._merge_sorted([self._open_file(files[i]).rows_between(low, high) for i in near])
@@ -369,7 +369,7 @@ class RowGroups:
         }
         low = file.low if file.low is not None else _INT64.min
         high = file.high if file.high is not None else _INT64.max
-        bounds = [self._bounds(i, counts[i]) or (low, high) for i in self._groups]
+        bounds = [self._group_bounds(i, counts[i]) or (low, high) for i in self._groups]
         self._low, self._high = (
             np.array([bound[end] for bound in bounds], np.int64) for end in (0, 1)
         )
@@ -411,7 +411,7 @@ class RowGroups:
         found: Ints = np.searchsorted(self.row_slice(0, len(self))[self._key], keys)
         return found
 
-    def _bounds(self, i: int, count: int) -> tuple[int, int] | None:
+    def _group_bounds(self, i: int, count: int) -> tuple[int, int] | None:
         """First and last key of row group ``i``; None if unknown."""
         if self._cuts[i] != (0, count):
             return None

@@ -32,8 +32,8 @@ def verify_store(path: StoreLocation) -> VerifiedFiles:
     checked, whole = set[tuple[str, DataFile]](), set[str]()
     if not isinstance(path, Path):
         path.version_stamp(MANIFEST)
-    for manifest in _manifests(path, faults):
-        for name, file in _files(manifest):
+    for manifest in _kept_manifests(path, faults):
+        for name, file in _snapshot_files(manifest):
             if (name, file) in checked:
                 continue
             checked.add((name, file))
@@ -93,7 +93,7 @@ def verify_lookup(store: StoreLocation, file: DataFile, table: str) -> None:
         map_lookup_file(store, file, key_of(table)).blocks.verify_all()
 
 
-def _manifests(path: StoreLocation, faults: list[StoreError]) -> Iterator[Manifest]:
+def _kept_manifests(path: StoreLocation, faults: list[StoreError]) -> Iterator[Manifest]:
     """Iterate over the manifest and the kept older ones; an unreadable one is added to ``faults``."""
     try:
         yield from kept_manifests(path, read_manifest(path))
@@ -101,7 +101,7 @@ def _manifests(path: StoreLocation, faults: list[StoreError]) -> Iterator[Manife
         faults.append(error)
 
 
-def _files(manifest: Manifest) -> Iterator[tuple[str, DataFile]]:
+def _snapshot_files(manifest: Manifest) -> Iterator[tuple[str, DataFile]]:
     """Iterate over the files of a snapshot, each with the name of its table or document."""
     for name, table in manifest.tables.items():
         yield from ((name, file) for file in table.all_files)

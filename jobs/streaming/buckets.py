@@ -49,15 +49,15 @@ class BucketStates:
     buckets: int
     durable: bool = True
 
-    def _file(self, batch: int, bucket: int) -> Path:
+    def _state_file(self, batch: int, bucket: int) -> Path:
         """Path of the state of one bucket."""
         return (self.folder or Path()) / str(batch) / str(bucket)
 
-    def read(self, batch: int, bucket: int) -> bytes | None:
+    def read_state(self, batch: int, bucket: int) -> bytes | None:
         """Read the state of a bucket after ``batch``; None before the first batch. Raises:
         OperationalError if it is missing or damaged.
         """
-        file = self._file(batch, bucket)
+        file = self._state_file(batch, bucket)
         if batch < 0 or not (self.durable or (self.folder and file.exists())):
             return None
         try:
@@ -73,18 +73,18 @@ class BucketStates:
             )
         return data[4:]
 
-    def write(self, batch: int, bucket: int, state: bytes) -> None:
+    def write_state(self, batch: int, bucket: int, state: bytes) -> None:
         """Write the state of a bucket after ``batch``, in one step. Raises: OSError."""
         if self.folder is None:
             return
-        file = self._file(batch, bucket)
+        file = self._state_file(batch, bucket)
         file.parent.mkdir(parents=True, exist_ok=True)
         replace_file(file, zlib.crc32(state).to_bytes(4, "big") + state)
 
     def check_complete(self, batch: int) -> None:
         """Check that every bucket has a state of this batch. Raises: OperationalError."""
         for bucket in range(self.buckets):
-            self.read(batch, bucket)
+            self.read_state(batch, bucket)
 
     def remove_other_batches(self, batch: int) -> None:
         """Remove the states of all other batches."""
@@ -159,21 +159,21 @@ class BucketStep:
                 own[row[0]].append(row)
             for bucket, found in own.items():
                 tables = [
-                    self._used_rows(place, data)
+                    self._decode_used_rows(place, data)
                     for _, place, data in sorted(found, key=lambda row: self.chunk_ranks[row[1]])
                 ]
-                before = self.states.read(self.previous_batch, bucket)
+                before = self.states.read_state(self.previous_batch, bucket)
                 state = _open_state(self.system.value, bucket, before)
                 known = list(state.step(tables, self.stream_time))
                 after = state.to_bytes()
-                self.states.write(self.batch, bucket, after)
+                self.states.write_state(self.batch, bucket, after)
                 _CACHED_STATES[bucket] = self.system.value, after, state
                 if known:
                     yield json.dumps(known).encode()
 
         return step
 
-    def _used_rows(self, place: str, data: bytes) -> Columns:
+    def _decode_used_rows(self, place: str, data: bytes) -> Columns:
         """Decode the table that a chunk has for a bucket, without the records that were rejected.
         ``place``: sort key of the chunk.
         """
@@ -206,7 +206,7 @@ def final_rows_task(
 
     def last(bucket: int) -> bytes:
         skip_repeated_imports()
-        state = states.read(batch, bucket)
+        state = states.read_state(batch, bucket)
         rows = [] if state is None else system.value.open_state(bucket, state).finish(moment)
         return json.dumps(list(rows)).encode()
 

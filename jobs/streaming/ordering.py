@@ -44,10 +44,10 @@ class BatchRecords(Protocol):
     identified by its sort key ("place").
     """
 
-    def times(self) -> Mapping[str, pa.Table]:
+    def fetch_times(self) -> Mapping[str, pa.Table]:
         """Fetch the tables of event times of all chunks, by the chunk's sort key."""
 
-    def texts(self, lines: Mapping[str, Sequence[int]]) -> Mapping[tuple[str, int], str]:
+    def fetch_texts(self, lines: Mapping[str, Sequence[int]]) -> Mapping[tuple[str, int], str]:
         """Fetch the texts of records, by the chunk's sort key and the line within it."""
 
 
@@ -165,9 +165,9 @@ class EventOrderer:
 
         Returns: masks of the used records, numbers of the records, rejects, figures.
         """
-        times = records.times()
+        times = records.fetch_times()
         tables = [times[place] for place, _, _ in chunks]
-        columns = _BatchColumns.from_tables([head for _, head, _ in chunks], tables)
+        columns = _RecordColumns.from_tables([head for _, head, _ in chunks], tables)
         accepted = _accept_all_in_time(self.intake, columns)
         rejects = list[tuple[int, Reject]]()
         if accepted is None:
@@ -200,7 +200,7 @@ class EventOrderer:
         self,
         chunks: Sequence[_PlacedChunk],
         tables: Sequence[pa.Table],
-        columns: _BatchColumns,
+        columns: _RecordColumns,
         records: BatchRecords,
     ) -> tuple[npt.NDArray[np.bool_], list[tuple[int, Reject]]]:
         """Accept or reject records one by one, by time and id. Unlike `_accept_all_in_time` it
@@ -225,7 +225,7 @@ class EventOrderer:
                 if found["text"] is None:
                     wanted.setdefault(place, []).append(found["line"])
                     asked[rank] = place, found["line"]
-        texts = records.texts(wanted) if wanted else {}
+        texts = records.fetch_texts(wanted) if wanted else {}
         for at, (rank, (*said, _, t)) in enumerate(rejects):
             if rank in asked:
                 rejects[at] = rank, (*said, texts[asked[rank]], t)  # type: ignore[assignment]
@@ -266,7 +266,7 @@ def _span_if_all_in_time(clock: WatermarkTracker, heads: Sequence[ChunkHeader]) 
 
 
 @dataclass(frozen=True)
-class _BatchColumns:
+class _RecordColumns:
     """Times and sizes of all records of a batch, in stream order.
 
     chunk, row: chunk number of each record, and its row there
@@ -284,7 +284,7 @@ class _BatchColumns:
     is_without_ids: bool
 
     @staticmethod
-    def from_tables(heads: Sequence[ChunkHeader], tables: Sequence[pa.Table]) -> _BatchColumns:
+    def from_tables(heads: Sequence[ChunkHeader], tables: Sequence[pa.Table]) -> _RecordColumns:
         """Sort the records of all time ``tables`` into stream order."""
         sizes = [head.record_count for head in heads]
         number = np.repeat(np.arange(len(heads)), sizes)
@@ -299,7 +299,7 @@ class _BatchColumns:
             (row, number, topic, np.where(topic < 0, 0, _int_column(tables, "line")))
         )
         plain = all(head.is_without_ids for head in heads)
-        return _BatchColumns(
+        return _RecordColumns(
             number[order], row[order], order, t[order], _int_column(tables, "triples")[order], plain
         )
 
@@ -311,7 +311,7 @@ def _int_column(tables: Sequence[pa.Table], name: str) -> Ints:
 
 
 def _accept_all_in_time(
-    arrivals: EventIntake, columns: _BatchColumns
+    arrivals: EventIntake, columns: _RecordColumns
 ) -> npt.NDArray[np.bool_] | None:
     """Accept all records at once if none is late, too far ahead, or has an id or a problem.
     Otherwise return None and change nothing.

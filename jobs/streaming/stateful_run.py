@@ -516,25 +516,27 @@ class _BatchRecords:
     chunks: ShuffledChunks
     heads: Mapping[str, ChunkHeader]
 
-    def times(self) -> dict[str, pa.Table]:
+    def fetch_times(self) -> dict[str, pa.Table]:
         """Fetch the tables of event times of all chunks, by the chunk's sort key."""
         rows = self.query.run_job("order", self.number, lambda: self.chunks.rows_of_kind(TIMES))
         return {place: decode_table(data) for _, place, data in rows}
 
-    def texts(self, lines: Mapping[str, Sequence[int]]) -> dict[tuple[str, int], str]:
+    def fetch_texts(self, lines: Mapping[str, Sequence[int]]) -> dict[tuple[str, int], str]:
         """Fetch the texts of records, by the chunk's sort key and the line within it."""
-        found = self.query.run_job("read what is rejected", self.number, lambda: self._texts(lines))
+        found = self.query.run_job(
+            "read what is rejected", self.number, lambda: self._read_texts_again(lines)
+        )
         return {
             (place, line): text for place, texts in found.items() for line, text in texts.items()
         }
 
-    def _texts(self, lines: Mapping[str, Sequence[int]]) -> dict[str, dict[int, str]]:
+    def _read_texts_again(self, lines: Mapping[str, Sequence[int]]) -> dict[str, dict[int, str]]:
         """Read the texts of records again from topics or files, by the chunk's sort key and the
         line within it.
         """
         wanted = dict[tuple[int, ...], list[int]]()
         for place, some in lines.items():
-            wanted.setdefault(_unit_of_chunk(place, self.heads[place]), []).extend(
+            wanted.setdefault(_chunk_origin(place, self.heads[place]), []).extend(
                 line + self.heads[place].skipped_lines for line in some
             )
         if is_kafka(self.query.targets):
@@ -553,7 +555,7 @@ class _BatchRecords:
             }
         return {
             place: {
-                line: texts[(*_unit_of_chunk(place, head), line + head.skipped_lines)]
+                line: texts[(*_chunk_origin(place, head), line + head.skipped_lines)]
                 for line in some
             }
             for place, some in lines.items()
@@ -561,7 +563,7 @@ class _BatchRecords:
         }
 
 
-def _unit_of_chunk(place: str, head: ChunkHeader) -> tuple[int, ...]:
+def _chunk_origin(place: str, head: ChunkHeader) -> tuple[int, ...]:
     """Identify the origin of a chunk: (topic index, partition) of a topic, or the prefix of a file
     range's sort keys.
     """

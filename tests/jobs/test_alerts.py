@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from shiq.jobs.alerts import _message_payload, metrics_text
+from shiq.jobs.alerts import _alert_json, metrics_text
 from shiq.jobs.history import HistoryCause, HistoryRow
 from shiq.model import RDF
 from tests.command_line import Called, shiq
@@ -121,7 +121,7 @@ def test_labels_of_figures_are_escaped() -> None:
 def test_teams_gets_a_card_that_names_causes() -> None:
     causes = tuple(HistoryCause(str(i), "r", f"cause {i}", i) for i in range(5))
     row = HistoryRow("1", "2030-01-01T00:00:00Z", "gate", "inconsistent", "split", causes=causes)
-    text = _message_payload("x.logic.azure.com", row, "kg")["attachments"][0]["content"]["body"][0][
+    text = _alert_json("x.logic.azure.com", row, "kg")["attachments"][0]["content"]["body"][0][
         "text"
     ]
     assert "against kg: split, inconsistent" in text

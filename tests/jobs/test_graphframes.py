@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from shiq.jobs.graphframes.add_set import GraphFramesAddSet
-    from shiq.jobs.spark.session import RoundFiles
+    from shiq.jobs.spark.session import TemporaryTables
 
 NAMES = sorted(p.name for p in CASES.iterdir() if p.is_dir())
 
@@ -78,11 +78,11 @@ def calls(
 
 
 @pytest.fixture
-def files(spark: SparkSession) -> Iterator[RoundFiles]:
+def files(spark: SparkSession) -> Iterator[TemporaryTables]:
     """The files of a run."""
-    from shiq.jobs.spark.session import round_files
+    from shiq.jobs.spark.session import temporary_tables
 
-    made = round_files(spark)
+    made = temporary_tables(spark)
     yield made
     made.remove()
 
@@ -138,7 +138,7 @@ def test_the_master_is_the_one_that_is_named(
 FIRST, SECOND = np.array([1, 2, 5, 6, 7]), np.array([2, 3, 6, 5, 7])
 
 
-def test_right_components_pass(spark: SparkSession, calls: str, files: RoundFiles) -> None:
+def test_right_components_pass(spark: SparkSession, calls: str, files: TemporaryTables) -> None:
     from shiq.jobs.graphframes.messages import certify_components, graph_calls
     from shiq.jobs.graphframes.tables import driver_frame
 
@@ -156,7 +156,9 @@ def test_right_components_pass(spark: SparkSession, calls: str, files: RoundFile
 
 
 @pytest.mark.slow
-def test_components_of_random_graphs(spark: SparkSession, calls: str, files: RoundFiles) -> None:
+def test_components_of_random_graphs(
+    spark: SparkSession, calls: str, files: TemporaryTables
+) -> None:
     from shiq.abox_ops.elements.quotient import component_minima
     from shiq.jobs.graphframes.messages import graph_calls
     from shiq.jobs.graphframes.tables import driver_frame
@@ -338,7 +340,7 @@ def test_random_knowledge_bases_at_once(calls: str) -> None:
         two_classes_made_one(),
     ]
     found = equal_to_memory(side_by_side(cases, PREFIX))
-    assert found.insertions and found.size and not found.tables.names.isEmpty()
+    assert found.insertions and found.size and not found.tables.elements.isEmpty()
 
 
 @pytest.mark.slow

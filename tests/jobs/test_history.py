@@ -19,8 +19,8 @@ from shiq.jobs.history import (
     HistoryRow,
     compare_rows,
     fold_old_rows,
+    parse_row,
     read_history,
-    row_from,
     write_row,
 )
 from shiq.jobs.history_pages import write_pages
@@ -159,7 +159,7 @@ def test_the_command_writes_text_json_and_a_table(store: Path) -> None:
         "inconsistent",
     ]
     runs = json.loads((folder / "h.json").read_text("utf-8"))["runs"]
-    assert [row_from(run) for run in runs] == read_history(store)[0]
+    assert [parse_row(run) for run in runs] == read_history(store)[0]
     table = parquet.read_table(folder / "h.parquet").to_pylist()
     assert [(x["verdict"], len(x["new"])) for x in table] == [
         ("consistent", 0),

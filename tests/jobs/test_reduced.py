@@ -117,7 +117,7 @@ def test_hermit_over_the_files_of_random_batches(tmp_path: Path) -> None:
 def test_what_is_left_out_is_seen(
     planted: type, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = reduced._assertions
+    before = reduced._add_set_assertions
 
     def wrong(add_set: Any) -> Iterator[reduced.Part]:
         for assertions, individuals in before(add_set):

@@ -28,7 +28,7 @@ from shiq.jobs.reports.junit import junit
 from shiq.jobs.reports.markdown import markdown
 from shiq.jobs.reports.report import WITH_THE_BATCH, read_report
 from shiq.jobs.reports.sarif import PER_RULE, RESULTS, sarif
-from shiq.jobs.reports.tables import COLUMNS, tables
+from shiq.jobs.reports.tables import COLUMNS, parquet_tables
 from shiq.jobs.reports.write import FORMATS, answer_problems, schema
 
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
@@ -560,7 +560,8 @@ def test_many_contradictions_make_a_small_page_and_whole_tables() -> None:
     assert len(text) < 200_000
     assert "1,667 contradictions" in said and "1,662 more of this kind are not shown here" in said
     made = {
-        name: pq.read_table(io.BytesIO(data)).to_pylist() for name, data in tables(report).items()
+        name: pq.read_table(io.BytesIO(data)).to_pylist()
+        for name, data in parquet_tables(report).items()
     }
     assert len(made["conflicts"]) == 5000
     assert len(made["assertions"]) == 15000

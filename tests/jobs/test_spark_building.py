@@ -449,8 +449,8 @@ def test_many_parts_go_to_their_own_tasks_alone(
     """What each task is sent does not grow with the parts, and the store is the same."""
     monkeypatch.setattr(spark_executor, "MOST_BYTES_PER_TASK", 0)
     one_random(SparkExecutor(cast("SparkSession", session)), 11, tmp_path, monkeypatch)
-    rows, along = spark_executor.task_rows(cast("SparkSession", session), ["a", "b", "c"])
-    given = [*spark_executor.numbered_parts(along, iter(rows.toArrow().to_batches()))]
+    rows, along = spark_executor.make_task_rows(cast("SparkSession", session), ["a", "b", "c"])
+    given = [*spark_executor.unpickle_arguments(along, iter(rows.toArrow().to_batches()))]
     assert along == () and sorted(set(given)) == [(0, "a"), (1, "b"), (2, "c")]
 
 

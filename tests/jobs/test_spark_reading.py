@@ -378,7 +378,7 @@ def named(_: str) -> Iterator[None]:
 
 
 def read_on_spark(spark: SparkSession, sources: Sequence[object]) -> Reading:
-    return read_assertions(SparkReading(spark, named).sources(sources), KNOWN)
+    return read_assertions(SparkReading(spark, named).with_spark_readers(sources), KNOWN)
 
 
 @pytest.mark.spark
@@ -455,7 +455,7 @@ def test_lines_that_executors_do_not_see_are_missed(
     path = tmp_path / "a.nt"
     path.write_text("\n".join(LINES))
     made = SparkReading(spark, named)
-    (source,) = made.sources([str(path)])
+    (source,) = made.with_spark_readers([str(path)])
     path.write_text("\n".join(LINES[:-1]))
     with pytest.raises(InputError, match="executors see"):
         read_assertions([source], KNOWN)

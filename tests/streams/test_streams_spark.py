@@ -818,19 +818,21 @@ def test_states_of_buckets_are_read_as_written_or_not_at_all(tmp_path: Path) -> 
     from shiq.jobs.streaming.buckets import BucketStates
 
     states = BucketStates(tmp_path, 2)
-    assert states.read(-1, 0) is None
+    assert states.read_state(-1, 0) is None
     for batch in (0, 1):
         for bucket in range(2):
-            states.write(batch, bucket, bytes([batch, bucket]) * 9)
+            states.write_state(batch, bucket, bytes([batch, bucket]) * 9)
     states.check_complete(1)
     states.remove_other_batches(1)
-    assert [path.name for path in tmp_path.iterdir()] == ["1"] and states.read(1, 1) == b"\1\1" * 9
+    assert [path.name for path in tmp_path.iterdir()] == ["1"] and states.read_state(
+        1, 1
+    ) == b"\1\1" * 9
     file = tmp_path / "1" / "0"
     file.write_bytes(file.read_bytes()[:-1])
     for broken, said in ((0, "damaged"), (2, "cannot be read")):
         with pytest.raises(OperationalError, match=said):
             BucketStates(tmp_path, broken + 1).check_complete(1)
-        states.write(1, 0, b"")
+        states.write_state(1, 0, b"")
 
 
 # --- deaths ---------------------------------------------------------------------------------------

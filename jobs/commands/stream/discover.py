@@ -162,7 +162,7 @@ def discover(
         list(tbox),
         static=list(static) or None,
         vocabulary=vocabulary,
-        rules=_read_json(rules),
+        rules=_read_rules(rules),
         step=step,
         allow=feed.allow,
         catalog=catalog,
@@ -210,7 +210,7 @@ def discover(
     )
 
 
-def _read_json(file: str | None) -> Any:
+def _read_rules(file: str | None) -> Any:
     """Read the rules to evaluate from a JSON file; None without a file. Raises: InputError."""
     if file is None:
         return None

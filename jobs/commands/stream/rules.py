@@ -175,7 +175,7 @@ def _run_rules(feed: StreamArguments, asked: RulesOperator, python: str | None) 
         feed.start_run(settings, {} if is_on_spark else made) as run,
         shard_processes(1 if is_on_spark else asked.buckets) as opener,
     ):
-        stream = _make_stream(feed, run, asked, reader)
+        stream = _make_collector(feed, run, asked, reader)
         stream.write = run.outputs.make_text_writer("out")
         if is_on_spark and several and not feed.follow:
             # Sources that are not merged by time have no order that an event could be late in.
@@ -184,10 +184,10 @@ def _run_rules(feed: StreamArguments, asked: RulesOperator, python: str | None) 
             stream.make_readable = run.outputs.make_readable
         time = reader.record_time if several else None
         result: RulesResult = feed.drive(run, stream, time, opener)
-    return feed.finish(evaluated_text(result, verbose=feed.summary.verbose), result)
+    return feed.finish(evaluation_text(result, verbose=feed.summary.verbose), result)
 
 
-def _make_stream(
+def _make_collector(
     feed: StreamArguments, run: StreamRun, asked: RulesOperator, reader: RuleRecordReader
 ) -> RulesCollector:
     """Make the collector that evaluates the program ``asked`` on the records of ``run``; its output
@@ -217,12 +217,12 @@ class ShardProcess:
     opening: ShardStart | None
     seen_predicates: set[str] = field(default_factory=set)
 
-    def _send(self, *asked: Any) -> None:
+    def _send_call(self, *asked: Any) -> None:
         """Send a method call, with its arguments, to the child process."""
         self.worker.begin_task(pickle.dumps((run_in_shard, (self.opening, *asked))))
         self.opening = None
 
-    def _receive(self) -> Any:
+    def _receive_result(self) -> Any:
         """Receive the result and the error of the last call from the child process."""
         found, error, brought = pickle.loads(self.worker.receive_result())
         self.seen_predicates |= brought
@@ -232,27 +232,27 @@ class ShardProcess:
         """Send the records of one time point to the child process. Returns the derived rows, which
         are received when the iterator is read.
         """
-        self._send("step", parts, moment)
-        return self._rows()
+        self._send_call("step", parts, moment)
+        return self._receive_rows()
 
     def finish(self, moment: StreamTime) -> Iterator[Row]:
         """Tell the child process that the stream has ended. Returns the last rows."""
-        self._send("finish", moment)
-        return self._rows()
+        self._send_call("finish", moment)
+        return self._receive_rows()
 
-    def _rows(self) -> Iterator[Row]:
+    def _receive_rows(self) -> Iterator[Row]:
         """Receive the rows that the last call derived, and raise the error that ended it. Raises:
         OperationalError.
         """
-        rows, error = self._receive()
+        rows, error = self._receive_result()
         yield from rows
         if error is not None:
             raise OperationalError(*error)
 
     def to_bytes(self) -> bytes:
         """Serialise the shard's state for a checkpoint."""
-        self._send("to_bytes")
-        return b"".join(self._receive()[0])
+        self._send_call("to_bytes")
+        return b"".join(self._receive_result()[0])
 
 
 def run_in_shard(
@@ -324,7 +324,7 @@ def _print_proof(
             *settings, point=when, engine=make_evaluator(program, options)
         )
         asked = RulesOperator(program, options, evaluator=explaining)
-        stream = _make_stream(feed, run, asked, reader)
+        stream = _make_collector(feed, run, asked, reader)
         time = reader.record_time if len(feed.sources) > 1 else None
         result = run.feed_system(LocalRunner(stream), time=time)
     if explaining.model is None:
@@ -467,7 +467,7 @@ def program_text(program: Program) -> str:
     return "\n".join([*lines, "", str(program.key)])
 
 
-def evaluated_text(result: RulesResult, *, verbose: bool = False) -> str:
+def evaluation_text(result: RulesResult, *, verbose: bool = False) -> str:
     """Summary of an evaluation for the terminal, below its rows: leftovers and figures."""
     figures = result.statistics
     told = [pluralize(figures["points"], "point"), pluralize(figures["atoms"], "atom")]

@@ -146,7 +146,7 @@ def compact(path: StoreLocation) -> Store:
             verify(path, file)
         shared = SharedFile(path)
         tables = {
-            n: compact_table(store, n, _intact_table(store, n, version), shared)
+            n: compact_table(store, n, _choose_intact_copies(store, n, version), shared)
             for n, version in store.manifest.tables.items()
         }
         tables = shared.finish(tables)
@@ -251,7 +251,8 @@ def _write_tables(
     kept = [name for name in store.manifest.tables if name in added or name not in COMPLETION]
     shared = SharedFile(store.path)
     tables = {
-        name: _grown_table(store, name, added.get(name), removed.get(name), shared) for name in kept
+        name: _write_table_changes(store, name, added.get(name), removed.get(name), shared)
+        for name in kept
     }
     tables = _renew_ranges(store, shared.finish(tables))
     document = store.index_document | {
@@ -367,7 +368,7 @@ def _renew_ranges(store: Store, tables: Mapping[str, TableVersion]) -> dict[str,
     )
 
 
-def _grown_table(
+def _write_table_changes(
     store: Store, name: str, added: Columns | None, removed: Columns | None, shared: SharedFile
 ) -> TableVersion:
     """Write the rows that a commit adds to and removes from the table ``name`` into ``shared``.
@@ -386,29 +387,29 @@ def _grown_table(
     if removed is not None and len(removed[key_of(name)]):
         gone = concatenate([gone, {c: removed[c] for c in identity}], gone)
     if added is not None and len(added[key_of(name)]):
-        version = replace(version, files=(*version.files, *shared.add(name, added)))
+        version = replace(version, files=(*version.files, *shared.add_rows(name, added)))
     if len(gone[key_of(name)]) != before or (removed is not None and len(removed[key_of(name)])):
         version = replace(
-            version, removed=next(iter(shared.add(name, gone, is_removed=True)), None)
+            version, removed=next(iter(shared.add_rows(name, gone, is_removed=True)), None)
         )
     return version
 
 
-def _intact_table(store: Store, name: str, version: TableVersion) -> TableVersion:
+def _choose_intact_copies(store: Store, name: str, version: TableVersion) -> TableVersion:
     """Choose for each file of a table its undamaged copy, the data file or its look-up file.
     Returns the ``version`` of the table in which damaged copies are marked as unusable.
 
     Raises: StoreError if both copies of a file are damaged.
     """
-    removed = version.removed and _intact_file(store, name, version.removed)
+    removed = version.removed and _choose_intact_copy(store, name, version.removed)
     return replace(
         version,
-        files=tuple(_intact_file(store, name, file) for file in version.files),
+        files=tuple(_choose_intact_copy(store, name, file) for file in version.files),
         removed=removed,
     )
 
 
-def _intact_file(store: Store, name: str, file: DataFile) -> DataFile:
+def _choose_intact_copy(store: Store, name: str, file: DataFile) -> DataFile:
     """Choose the undamaged copy of a file, as `_intact_table` does for a table."""
     plain = replace(file, lookup=0, lookup_digest="")
     try:

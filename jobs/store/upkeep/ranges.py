@@ -75,7 +75,7 @@ def compact_table(
             not file.sha256 or bool(file.rows and not file.lookup and isinstance(store.path, Path))
             for file in renewal.ranges
         ]
-    return renewal.renew_ranges(due) if due.any() or renewal.small else version
+    return renewal.renew_ranges(due) if due.any() or renewal.small_files else version
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class _Renewal:
         return self.version.files[: self.version.ranges]
 
     @property
-    def small(self) -> tuple[DataFile, ...]:
+    def small_files(self) -> tuple[DataFile, ...]:
         """Small files that commits added; their keys may lie in any range."""
         return self.version.files[self.version.ranges :]
 
@@ -120,7 +120,7 @@ class _Renewal:
         return self.store.manifest.range_size or RANGE
 
     @property
-    def mean(self) -> int:
+    def mean_rows(self) -> int:
         """Mean number of rows in a range."""
         return max(self.width, sum(file.rows for file in self.ranges) // max(len(self.ranges), 1))
 
@@ -128,7 +128,7 @@ class _Renewal:
         """Estimated number of rows of each range that were added or removed."""
         removed = self.table.removed_rows[self.table.key]
         gone = np.diff(np.append(np.searchsorted(removed, self.starts), len(removed)))
-        came: Ints = self.table.small_rows(self.starts)
+        came: Ints = self.table.estimate_small_rows(self.starts)
         return came + gone
 
     def due_ranges(self) -> npt.NDArray[np.bool_]:
@@ -152,7 +152,7 @@ class _Renewal:
                 ranges += self.ranges[i : i + 1]
                 left.append((low, high))
         version = TableVersion(
-            (*ranges, *self._rewrite_small_files(self.small, left)), ranges=len(ranges)
+            (*ranges, *self._rewrite_small_files(self.small_files, left)), ranges=len(ranges)
         )
         removed = self.table.removed_rows
         if self.version.removed is None or not len(removed[self.table.key]):
@@ -165,14 +165,14 @@ class _Renewal:
         rows = {column: values[stays] for column, values in removed.items()}
         return replace(
             version,
-            removed=next(iter(self.shared_file.add(self.name, rows, is_removed=True)), None),
+            removed=next(iter(self.shared_file.add_rows(self.name, rows, is_removed=True)), None),
         )
 
     def join_small_files(self) -> TableVersion:
         """Join the latest small files into one. A file is included while it is at most twice as
         large as all later ones together.
         """
-        small = self.small
+        small = self.small_files
         if len(small) <= MOST_SMALL + len(self.ranges) // _RANGES_PER_SMALL:
             return self.version
         first, rows = len(small), 0
@@ -191,7 +191,7 @@ class _Renewal:
             width = int(spread(np.array([self.width]))[0])
             starts = np.arange(int(keys[0]) + width, int(keys[-1]) + 1, width)
         else:
-            starts = _even_starts(keys, -(-len(keys) // (2 * self.mean)))
+            starts = _even_starts(keys, -(-len(keys) // (2 * self.mean_rows)))
         return write_ranges(self.store.path, self.name, rows, starts)
 
     def _rewrite_small_files(
@@ -205,8 +205,8 @@ class _Renewal:
         for i, (low, high) in enumerate(spans):
             held.append(table.rows_between(low, high))
             count += len(held[-1][table.key])
-            if count and (count > _RANGES_PER_SMALL * self.mean or i + 1 == len(spans)):
-                found += self.shared_file.add(self.name, concatenate(held, held[0]))
+            if count and (count > _RANGES_PER_SMALL * self.mean_rows or i + 1 == len(spans)):
+                found += self.shared_file.add_rows(self.name, concatenate(held, held[0]))
                 held, count = [], 0
         return found
 
