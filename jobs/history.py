@@ -6,14 +6,7 @@ file. `shiq.jobs.history_pages` makes pages of it.
 
 >>> cause = HistoryCause("c1", "disjoint-classes", "both Cat and Dog", 2)
 >>> row = HistoryRow("20300101T000000Z-1", "2030-01-01T00:00:00Z", "check", verdict="inconsistent", causes=(cause,))
->>> row_from(row.to_dict()) == row
-True
->>> [(x.new, x.gone) for x in compare_rows([row, HistoryRow("2", "2030-01-02T00:00:00Z", "check")])]
-[(('c1',), ()), ((), ('c1',))]
-
->>> cause = HistoryCause("c1", "disjoint-classes", "both Cat and Dog", 2)
->>> row = HistoryRow("20300101T000000Z-1", "2030-01-01T00:00:00Z", "check", verdict="inconsistent", causes=(cause,))
->>> row_from(row.to_dict()) == row
+>>> parse_row(row.to_dict()) == row
 True
 >>> [(x.new, x.gone) for x in compare_rows([row, HistoryRow("2", "2030-01-02T00:00:00Z", "check")])]
 [(('c1',), ()), ((), ('c1',))]

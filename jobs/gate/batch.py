@@ -173,7 +173,7 @@ def _is_part_of_structure(predicate: str, value: str) -> bool:
 
 @lru_cache(1 << 14)
 def _is_part_of_structure_cached(predicate: str, value: str) -> bool:
-    """Compute `_is_for_graph`; cached by predicate, and by object for ``rdf:type``."""
+    """Compute `_is_part_of_structure`; cached by predicate, and by object for ``rdf:type``."""
     return is_for_graph(predicate[1:-1], value[1:-1] if value.startswith("<") else value)
 
 
@@ -222,7 +222,7 @@ class GateBatch:
 
     @cached_property
     def _lines_by_key(self) -> Mapping[tuple[int, Triple], Sequence[int]]:
-        """Indices of the lines that state each triple, by file and triple (`key_of`)."""
+        """Indices of the lines that state each triple, by file and triple (`triple_key`)."""
         found: dict[tuple[int, Triple], list[int]] = defaultdict(list)
         for i, line in enumerate(self.lines):
             if line.triple:
@@ -351,7 +351,7 @@ class GateBatch:
         )
 
     def conflict_with_source_positions(self, conflict: Conflict) -> Conflict:
-        """Replace the line numbers in one ``conflict``, as `with_rows` does for a result."""
+        """Replace the line numbers in one ``conflict``, as `with_source_positions` does for a result."""
 
         def move_place(place: Place) -> Place:
             lines = self._lines_at(place.source, place.line)

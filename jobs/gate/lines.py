@@ -261,7 +261,7 @@ def output_file_name(name: str) -> str:
     """Name of the output file for the input ``name``: uncompressed, N-Quads unless its syntax has
     lines.
 
-    >>> bare_name("in/tonight.nt.gz"), bare_name("tonight.ttl")
+    >>> output_file_name("in/tonight.nt.gz"), output_file_name("tonight.ttl")
     ('tonight.nt', 'tonight.nq')
     """
     if is_endpoint(name):
@@ -314,7 +314,7 @@ _SCOPED: Final = re.compile(r"(?:\A|(?<=> ))_:i\d+\.(\d+)\.")
 
 
 def read_result_triple(text: str) -> Triple | None:
-    """Parse an N-Triples line of a result; blank nodes get the names that `key_of` uses. Raises:
+    """Parse an N-Triples line of a result; blank nodes get the names that `triple_key` uses. Raises:
     SyntaxError, ValueError.
     """
     return read_triple(_SCOPED.sub("_:", text).encode())

@@ -161,7 +161,7 @@ def make_task_rows(
     tasks). Returns it, and the pickled parts for all tasks.
 
     If the parts are large, each row carries its own part instead, and the pickled parts are empty
-    (`numbered_parts`).
+    (`unpickle_arguments`).
     """
     count, pickled = len(parts), [pickle.dumps(part) for part in parts]
     if sum(map(len, pickled)) <= MOST_BYTES_PER_TASK:
@@ -190,7 +190,7 @@ def repartition_by_part(rows: DataFrame, count: int) -> DataFrame:
 def unpickle_arguments(
     along: Sequence[bytes], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[tuple[int, Any]]:
-    """Unpickle the arguments of a Spark task from the rows that `task_rows` made. Yields pairs
+    """Unpickle the arguments of a Spark task from the rows that `make_task_rows` made. Yields pairs
     (index, argument).
 
     along: the pickled arguments of all tasks; empty if each row has its own

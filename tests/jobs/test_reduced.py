@@ -124,7 +124,7 @@ def test_what_is_left_out_is_seen(
             yield [a for a in assertions if not isinstance(a, planted)], individuals
 
     assert not wrong_verdicts(iter([(name, of_case(name))]), tmp_path)
-    monkeypatch.setattr(reduced, "_assertions", wrong)
+    monkeypatch.setattr(reduced, "_add_set_assertions", wrong)
     assert wrong_verdicts(iter([(name, of_case(name))]), tmp_path, (".ofn",))
 
 

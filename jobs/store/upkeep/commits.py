@@ -410,7 +410,7 @@ def _choose_intact_copies(store: Store, name: str, version: TableVersion) -> Tab
 
 
 def _choose_intact_copy(store: Store, name: str, file: DataFile) -> DataFile:
-    """Choose the undamaged copy of a file, as `_intact_table` does for a table."""
+    """Choose the undamaged copy of a file, as `_choose_intact_copies` does for a table."""
     plain = replace(file, lookup=0, lookup_digest="")
     try:
         verify_lookup(store.path, file, name)
