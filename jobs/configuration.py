@@ -71,8 +71,8 @@ def read_defaults(
 def _command_defaults(
     file: Path, command: click.Command, table: Mapping[str, Any], name: str
 ) -> dict[str, Any]:
-    """Defaults of a command's options from its table in the file. Raises: UsageError for unknown
-    ones.
+    """Read the defaults of one command's options from its table in the configuration file. Raises:
+    UsageError for unknown ones.
     """
     options = {
         option.removeprefix("--"): param

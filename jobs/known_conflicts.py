@@ -38,7 +38,7 @@ from shiq.reasoner.structure import rename_individuals
 
 
 def _terms_of_assertion(assertion: owl.Assertion) -> tuple[str | owl.Literal, ...]:
-    """Individuals and literal of ``assertion``."""
+    """Individuals of ``assertion``, and its literal if it has one."""
     match assertion:
         case owl.DataPropertyAssertion(_, subject, value) | owl.NegativeDataPropertyAssertion(
             _, subject, value

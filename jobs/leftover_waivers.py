@@ -200,7 +200,9 @@ def parse_waivers(found: Mapping[str, Any], day: date, source: str = "known") ->
 
 
 def _parse_entry(place: str, found: object) -> LeftoverWaiver:
-    """Parse one waiver. Raises: UsageError."""
+    """Parse one waiver of the file. ``place``: the file and entry, for messages. Raises:
+    UsageError.
+    """
     if not isinstance(found, dict):
         raise UsageError(f"{place}: not a table", "Write [[known]], and its keys below.")
     refuse_unknown(place, found, _ENTRY_KEYS)

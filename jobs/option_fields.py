@@ -106,5 +106,5 @@ def default_value(owner: type, name: str) -> Any:
 
 
 def _field(owner: type, name: str) -> Any:
-    """Dataclass field of that name."""
+    """Find the field ``name`` of the dataclass ``owner``. Raises: KeyError."""
     return next(field for field in fields(owner) if field.name == name)

@@ -51,7 +51,7 @@ class _LintCommand:
     options: list[str]
 
     def text(self) -> str:
-        """Command line as text."""
+        """Format the command line as text."""
         return shlex.join(["shiq", "lint", *self.ontology, *self.options])
 
 

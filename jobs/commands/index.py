@@ -41,7 +41,7 @@ class _IndexCommand(GuardedCommand):
     """Command `shiq index`, whose option ``--replace`` takes a value only after ``=``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse ``--replace`` without a value."""
+        """Parse the command line; ``--replace`` without a value takes its default."""
         end = args.index("--") if "--" in args else len(args)
         given = [f"--replace={CHECKED}" if word == "--replace" else word for word in args[:end]]
         return super().parse_args(ctx, [*given, *args[end:]])

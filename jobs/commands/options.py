@@ -124,7 +124,7 @@ class WordList(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # of 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, ...]:
-        """Split a text at its commas."""
+        """Split a text at its commas into words."""
         return tuple(word.strip() for word in str(value).split(",") if word.strip())
 
 

@@ -105,7 +105,7 @@ class InputParameter(_LocationParameter):
 
 
 class OutputParameter(_LocationParameter):
-    """Parameter type for the name of an output.
+    """Parameter type for the name of a file, folder, table or address to write.
 
     kind: kind of the file or folder of that name.
     list_outputs: lists all outputs if there are more than one; the first has the given name.
@@ -144,7 +144,7 @@ class GuardedCommand(click.Command):
     """
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options under their headings."""
+        """Write the options to a help text, under their headings."""
         groups: dict[Heading, list[tuple[str, str]]] = {heading: [] for heading in Heading}
         for param in self.get_params(ctx):
             if record := param.get_help_record(ctx):
@@ -162,7 +162,7 @@ class GuardedCommand(click.Command):
         parent: click.Context | None = None,
         **how: Any,
     ) -> click.Context:
-        """Make the context of a call, with the defaults that a file gives."""
+        """Make Click's context of a call, with defaults from the configuration file."""
         asks_help = {"-h", "--help"} & set(args)
         if parent is not None and not how.get("resilient_parsing") and not asks_help:
             path, groups = [info_name or ""], [parent]

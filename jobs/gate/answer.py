@@ -199,12 +199,12 @@ class GateAnswer:
 
     @property
     def accepted(self) -> tuple[Line, ...]:
-        """Lines that are accepted."""
+        """Lines of the batch that are accepted."""
         return self.lines.accepted_lines
 
     @property
     def set_aside(self) -> tuple[SetAsideLine, ...]:
-        """Lines that are not accepted."""
+        """Lines in quarantine, which are not accepted."""
         return self.lines.set_aside_lines
 
     @property

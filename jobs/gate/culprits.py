@@ -263,6 +263,6 @@ def _ledger_triples(aside: QuarantinedAssertion) -> list[Triple]:
 
 
 def _individuals(triple: Triple) -> tuple[str, ...]:
-    """Individuals that a triple is about."""
+    """Individuals in a triple: its subject, and its object unless that is a class or literal."""
     s, p, o = triple
     return (s,) if o.startswith('"') or p.endswith("#type>") else (s, o)

@@ -168,7 +168,7 @@ class _FileTarget:
     path: Path
 
     def check(self, schema: pa.Schema) -> None:
-        """Accept any schema."""
+        """Accept any schema, since the file is replaced as a whole."""
 
     def write(
         self, tables: Callable[[], Iterator[pa.Table]], schema: pa.Schema, run: AppendRun
@@ -267,7 +267,7 @@ class TableOutputs:
         return pa.schema([*self.source.schema, *REASON_COLUMNS])
 
     def _accepted_rows(self, sides: RowDecisions) -> Iterator[pa.Table]:
-        """Iterate over the accepted rows."""
+        """Iterate over the accepted rows of the source table."""
         for numbers, rows in self.source:
             yield rows.filter(
                 pa.array([sides.reason_of(number) is None for number in numbers], pa.bool_())
@@ -304,7 +304,7 @@ class TableOutputs:
 
 
 def _append_reasons(rows: pa.Table, reasons: Sequence[RowReason]) -> pa.Table:
-    """Append `REASON_COLUMNS` to ``rows``."""
+    """Append the columns `REASON_COLUMNS` with these ``reasons`` to ``rows``."""
     told = reason_table(reasons)
     for field in REASON_COLUMNS:
         rows = rows.append_column(field, told.column(field.name))
@@ -462,7 +462,9 @@ _BY_FOLDER: Final = re.compile(r"\w+\.`(.+)`")
 
 
 def is_table_output(name: str) -> bool:
-    """Does the name denote a table?"""
+    """Decide whether the name of an output denotes a table (.delta, .parquet, .csv, .tsv,
+    table:NAME).
+    """
     return name.startswith(TABLE) or name.lower().endswith((DELTA, PARQUET, CSV, TSV))
 
 

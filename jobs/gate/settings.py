@@ -20,7 +20,7 @@ IDENTITIES: Final = ("allow", "warn", "block")
 
 @dataclass(frozen=True)
 class GateOptions:
-    """Treatment of the lines of a batch that contradict.
+    """Options of a gate: the treatment of a batch's lines that contradict the base.
 
     mode: "reject" or "split". Split sets aside lines that were not understood or not decided, and
         lines of conflicts.

@@ -166,7 +166,9 @@ def parse_policy(
 
 
 def _parse_waiver(place: str, found: object) -> Waiver:
-    """Parse one waiver. Raises: UsageError."""
+    """Parse one waiver of the policy's file. ``place``: the file and entry, for messages. Raises:
+    UsageError.
+    """
     if not isinstance(found, dict):
         raise UsageError(f"{place}: not a table", "Write [[waiver]], and its keys below.")
     refuse_unknown(place, found, _WAIVER_KEYS)
@@ -195,7 +197,9 @@ def _parse_waiver(place: str, found: object) -> Waiver:
 
 
 def _parse_triples(place: str, found: object) -> frozenset[Triple]:
-    """Parse the triples of a waiver. Raises: UsageError."""
+    """Parse the triples that a waiver is for. ``place``: the file and entry, for messages. Raises:
+    UsageError.
+    """
     texts = found.splitlines() if isinstance(found, str) else found
     if not isinstance(texts, list):
         raise UsageError(

@@ -117,7 +117,10 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
         decider: Decider,
         clock: Clock,
     ) -> tuple[Findings, Mapping[str, int], tuple[Leftover, ...]]:
-        """See `shiq.jobs.checking.base.DistributedEngine.check`."""
+        """Check a batch against ``base`` on Spark tables. Returns the findings, the count of
+        triples by how they were read, and the leftovers; see
+        `shiq.jobs.checking.base.DistributedEngine.check`.
+        """
         batch = read_batch_timed(base, insertions, deletions, options, clock)
         spark = open_session(options.master)
         with tuned_session(spark, len(self) + len(batch.insertions)):
@@ -230,8 +233,8 @@ def _make_worker_rules(
     calculus: NumberedCalculus,
     definitions: Definition7,
 ) -> WorkerRules:
-    """Serialise for Spark's workers what they need of the TBox: clauses, roles and Definitions 5 to
-    7, with the names that the numbers in the tables stand for.
+    """Collect for Spark's workers what they need of the TBox: clauses, roles and the rules of the
+    published procedure, with the names that the numbers in the tables stand for.
     """
     negated_roles = after.index.negated_roles | touched.negated_roles
     negated_properties = after.index.negated_properties | touched.negated_properties

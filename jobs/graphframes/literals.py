@@ -60,7 +60,8 @@ def arrow_column(work: Callable[..., str], *columns: Column) -> Column:
 
 @dataclass(frozen=True)
 class WorkerRules:
-    """Definitions 5 to 7 (THEORY) for one batch, in the form in which Spark's workers apply them.
+    """Rules of the published procedure (Definitions 5 to 7 in THEORY) for one batch, as Spark's
+    workers apply them: literals of assertions, and what becomes of a role assertion.
 
     roles, properties, classes: name of each number in the tables.
     token: key of these rules in the cache of a worker.

@@ -145,8 +145,8 @@ class CertificateError(OperationalError):
 def certify_reached(
     start: DataFrame, entered: DataFrame, dealt: DataFrame, wanted: DataFrame
 ) -> None:
-    """Certify that ``entered`` (id, round) has exactly the elements that role assertions reach from
-    ``start`` (id).
+    """Certify that ``entered`` (id, round) has exactly the elements that are reached from ``start``
+    (id) along role assertions.
 
     ``dealt`` are the edges whose outcome is known; ``wanted`` are all edges at elements that
     entered; none of these was left out. Exactly the start has round 0. Every other element got

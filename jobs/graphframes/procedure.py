@@ -95,8 +95,8 @@ def run_procedure(tables: UnionTables, changed: Ints, told: Ints) -> ProcedureTa
 def _run_rounds(
     tables: UnionTables, labels: tuple[DataFrame, DataFrame], told: Ints
 ) -> tuple[DataFrame, DataFrame]:
-    """Run rounds of messages until no element enters. Returns (id, round) of the elements that
-    entered, and the role assertions with their outcomes.
+    """Run rounds of messages along role assertions until the procedure reaches no further element.
+    Returns (id, round) of the elements reached, and the role assertions with their outcomes.
 
     Stops because an element enters once.
     """

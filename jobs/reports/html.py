@@ -159,7 +159,7 @@ def _head_figures(report: Report) -> list[tuple[str, str]]:
 
 
 def _generator_text(report: Report) -> str:
-    """Version and time of the report."""
+    """Text with the version of shiq that made the report, and the time."""
     about = report.request
     version = f"shiq {about['shiq']}" if about.get("shiq") else "shiq"
     return " ".join(filter(None, (version, str(about.get("made", "")))))

@@ -99,7 +99,7 @@ def _sample_lines(found: ReportedConflict, labels: Labels) -> list[str]:
 
 
 def _place_text(fact: StatedFact) -> str:
-    """Place of a fact, as text."""
+    """Text with the file and line where a fact was read."""
     return f" at {_code_span(str(fact.places[0]))}" if fact.places else ""
 
 

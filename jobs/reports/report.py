@@ -139,12 +139,12 @@ class Report:
 
     @property
     def causes(self) -> tuple[ConflictGroup, ...]:
-        """Conflicts grouped by pattern."""
+        """Conflicts grouped by their pattern (cause), most frequent first."""
         return self.explained_conflicts.groups
 
     @property
     def labels(self) -> Labels:
-        """Labels of terms in the conflicts."""
+        """Labels of the terms that occur in conflicts, for display."""
         return self.explained_conflicts.labels
 
     @property

@@ -188,7 +188,7 @@ def _select_conflicts(causes: Sequence[ConflictGroup]) -> dict[str, tuple[int, .
 
 
 def _cause_rule(group: ConflictGroup) -> dict[str, Any]:
-    """SARIF rule of a cause."""
+    """SARIF rule for a cause (pattern) of contradictions."""
     pattern = group.pattern
     rules = "\n".join(escape_invisible(x) for x in pattern.manchester)
     said = RULES.get(pattern.rule)
@@ -262,7 +262,7 @@ def _hash_texts(parts: Iterable[str]) -> str:
 
 
 def _suppression(found: ReportedConflict) -> dict[str, Any]:
-    """SARIF suppression of a tolerated contradiction."""
+    """SARIF suppression of a contradiction that a policy or ledger tolerates."""
     return {
         "kind": "external",
         "status": "accepted",
@@ -289,12 +289,12 @@ def _leftover_result(left: ReportedLeftover, index: int) -> dict[str, Any]:
 
 
 def _sarif_locations(facts: Iterable[StatedFact]) -> Iterable[dict[str, Any]]:
-    """SARIF locations of facts."""
+    """SARIF locations of the files and lines where facts were read."""
     return (_sarif_location(place, fact.text) for fact in facts for place in fact.places)
 
 
 def _sarif_location(place: FilePlace, text: str) -> dict[str, Any]:
-    """SARIF location of a place."""
+    """SARIF location of one file and line, with the fact's ``text``."""
     region = (
         {"region": {"startLine": place.line, "snippet": {"text": _message_text(text)}}}
         if place.line
@@ -315,7 +315,7 @@ def _uri_reference(source: str) -> str:
 
 
 def _notification(level: str, text: str) -> dict[str, Any]:
-    """SARIF notification with this text."""
+    """SARIF notification of a ``level`` ("note", "warning", "error")."""
     return {"level": level, "message": {"text": _message_text(text)}}
 
 

@@ -107,7 +107,7 @@ def _unescape(text: str) -> str:
 
 
 def _unescape_character(match: re.Match[str]) -> str:
-    """Character of one escape."""
+    """Decode one escape sequence of N-Triples."""
     code = match[1]
     if code[0] in "uU" and len(code) > 1:
         return chr(int(code[1:], 16))

@@ -78,7 +78,7 @@ def tone(report: Report) -> str:
 
 
 def headline(report: Report) -> str:
-    """Sentence with the answer."""
+    """Sentence that gives the answer of the command."""
     committed = report.result.get("committed", 0)
     if report.command == GATE:
         if (
@@ -337,7 +337,7 @@ def _steps_if_undetermined(report: Report) -> tuple[NextStep, ...]:
 
 
 def _steps_after_gate(report: Report) -> tuple[NextStep, ...]:
-    """Next steps after a gate."""
+    """Next steps for the user after a gate."""
     committed = report.result.get("committed", 0)
     if report.decision == "accepted":
         return (

@@ -45,8 +45,8 @@ def shape_digest(shape: Shape) -> str:
 def decide_rows(
     clauses: bytes, asking: ReasonerSettings, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Spark task: decide the modules in ``batches`` by a reasoner for ``clauses``. Yields rows with
-    the columns of `DDL`.
+    """Spark task: decide the modules in ``batches`` by a reasoner for ``clauses``. Yields for each
+    shape of modules a row with the verdict (`DDL`).
 
     Each row has a shape, the number of modules that have it, and one of them, pickled over the
     pickled ``clauses``.

@@ -476,7 +476,7 @@ class TemporaryTables:
 
     @property
     def checkpoint_folder(self) -> str:
-        """Folder for Spark's own checkpoints."""
+        """Folder for the checkpoints that Spark itself writes."""
         return f"{self.folder}/checkpoints"
 
     def write(self, name: str, rows: DataFrame) -> DataFrame:

@@ -155,7 +155,7 @@ class SessionTable:
 
     @property
     def description(self) -> str:
-        """Name and version, for reports."""
+        """Text with the format and version of the table, for reports."""
         if self.version is None:
             return "as it was when it was read; Spark has no version of it"
         return f"{'Delta version' if self.format == 'delta' else 'Iceberg snapshot'} {self.version}"

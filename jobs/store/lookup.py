@@ -77,7 +77,7 @@ class VerifiedBlocks:
         return not self._left
 
     def verify_span(self, start: int, end: int) -> None:
-        """Verify the bytes start … end-1."""
+        """Verify the blocks that contain the bytes start … end-1."""
         if start < end:
             self._verify_range(start >> _SHIFT, (end - 1 >> _SHIFT) + 1)
 
@@ -172,7 +172,7 @@ class LookupPart:
 
     @property
     def size(self) -> int:
-        """Bytes of content and digests."""
+        """Number of bytes of the content and its digests."""
         return len(self.content) + len(self.digests)
 
 
@@ -252,7 +252,7 @@ class _ColumnLayout:
 
 @dataclass(frozen=True, eq=False)
 class MappedFile:
-    """Look-up file mapped into memory.
+    """Look-up file mapped into memory: rows sorted by key, verified as they are read.
 
     columns: as stored, integers of 32 or 64 bits, large texts.
     blocks: verifies what is read.
@@ -298,7 +298,7 @@ class MappedFile:
         return self.row_slice(int(self.keys.searchsorted(low)), int(self.keys.searchsorted(high)))
 
     def row_slice(self, start: int, stop: int) -> Columns:
-        """Rows start … stop-1."""
+        """Read the rows start … stop-1."""
         return self._take_rows(np.arange(start, stop))
 
     def _key_runs(self, wanted: Ints) -> tuple[slice, Ints, Ints]:

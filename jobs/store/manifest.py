@@ -104,7 +104,7 @@ class Certificate:
 
     @staticmethod
     def from_dict(value: Mapping[str, Any]) -> Certificate:
-        """Parse the JSON of `to_dict`."""
+        """Parse the JSON that `to_dict` makes."""
         tuples = {name: tuple(value.get(name, ())) for name in ("leftovers", "allowed", "known")}
         return Certificate(**{**value, **tuples, "verdict": Verdict(value["verdict"])})
 
@@ -130,7 +130,7 @@ class TableVersion:
 
 @dataclass(frozen=True)
 class Manifest:
-    """Content of a snapshot.
+    """Manifest of one snapshot of a store: its tables, documents, counts and certificate.
 
     tables: by name.
     documents: TBox, leftovers and index, by name.

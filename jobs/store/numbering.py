@@ -151,8 +151,9 @@ def merge_ties(low: Ints, high: Ints, weight: Floats, count: int) -> tuple[Ints,
 
 
 def join_clusters(low: Ints, high: Ints, weight: Floats, size: Floats) -> tuple[Ints, Floats]:
-    """Merge each cluster with its closest neighbour (greatest weight for the product of sizes).
-    Returns the new cluster number by the old one, and the new sizes.
+    """Merge each cluster with its closest neighbour, where closeness is the weight of their link
+    divided by the product of their sizes. Returns the new cluster number by the old one, and the
+    new sizes.
     """
     count = len(size)
     here, there = np.concatenate([low, high]), np.concatenate([high, low])

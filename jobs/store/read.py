@@ -251,7 +251,7 @@ class Store:
 
     @cached_property
     def index_document(self) -> dict[str, Any]:
-        """Index data outside the tables (`shiq.jobs.store.upkeep.build.index_document`)."""
+        """Parts of the index that are in no table (`shiq.jobs.store.upkeep.build.index_document`)."""
         found: dict[str, Any] = self._read_document("index")
         return found
 
@@ -270,7 +270,7 @@ class Store:
         return np.array(self.manifest.facts["class_counts"], np.int64)
 
     def table_of(self, name: str, version: TableVersion) -> ParquetTable:
-        """Open a version of a table."""
+        """Open the given ``version`` of the table ``name``."""
         return ParquetTable(name, self.path, version, self.reads, self._decoded)
 
     # --- dictionaries -----------------------------------------------------------------------------

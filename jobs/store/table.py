@@ -268,7 +268,7 @@ class BlockReader(io.RawIOBase):
         return self._at
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Move to a position in bytes."""
+        """Move the reading position; returns it in bytes."""
         self._at = (
             offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._file.bytes}[whence]
         )
@@ -399,7 +399,7 @@ class RowGroups:
         )
 
     def row_slice(self, start: int, stop: int) -> Columns:
-        """Rows start … stop-1."""
+        """Read the rows start … stop-1."""
         first = max(int(np.searchsorted(self._begins, start, "right")) - 1, 0)
         last = int(np.searchsorted(self._begins, stop, "left"))
         rows = concatenate(list(self._decode_groups(self._groups[first:last])), self._empty)

@@ -346,7 +346,7 @@ def _previous_manifest(path: StoreLocation) -> Manifest | None:
 
 
 def write_document(store: StoreLocation, name: str, value: object) -> DataFile:
-    """Write a document of a snapshot."""
+    """Write ``value`` as a JSON document of a snapshot."""
     return write_json(store, DOCUMENTS, name, value)
 
 

@@ -119,7 +119,7 @@ class ChunkHeader:
 
     @staticmethod
     def from_bytes(data: bytes) -> ChunkHeader:
-        """Decode the JSON of `to_bytes`."""
+        """Decode a header from the JSON that `to_bytes` makes."""
         found = json.loads(data)
         return ChunkHeader(**{**found, "times": found["times"] and TimeSpan(*found["times"])})
 
@@ -134,7 +134,7 @@ def encode_table(table: pa.Table, options: pa.ipc.IpcWriteOptions | None = None)
 
 
 def decode_table(data: bytes) -> pa.Table:
-    """Decode the bytes of `encode_table`."""
+    """Decode a table from the bytes that `encode_table` makes."""
     return pa.ipc.open_stream(data).read_all()
 
 

@@ -89,7 +89,7 @@ class EventOrderer:
         return [self.intake.state(), self.line_counts]
 
     def restore(self, state: Any) -> None:
-        """Continue from the ``state`` of an earlier run."""
+        """Restore the intake from the ``state`` of an earlier run, to continue it."""
         found, self.line_counts = state
         self.intake.restore(found)
 

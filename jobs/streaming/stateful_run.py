@@ -123,8 +123,8 @@ _FIGURES_COLUMN: Final = "shiq_figures"
 
 
 def observe_figures(rows: DataFrame, name: str) -> DataFrame:
-    """Let Spark's progress reports of a stream show the metric ``name``, with the figures that
-    `report_figures` sets for each batch.
+    """Add figures to Spark's progress reports of a stream, as the metric ``name``; `report_figures`
+    sets them for each batch.
     """
     told = F.java_method(F.lit("org.slf4j.MDC"), F.lit("get"), F.lit(_FIGURES_PROPERTY))
     found = F.split(F.col(_FIGURES_COLUMN), ",")

@@ -123,7 +123,7 @@ _PULL_REASONS = {
 
 
 def _conflict_texts(result: Result, verbose: bool) -> list[str]:
-    """Texts about conflicts, by cause."""
+    """Lines about the conflicts, grouped by cause."""
     found = len(result.conflicts)
     if not found:
         return [f"{pluralize(result.more_conflicts, 'contradiction')}, not explained."]
@@ -327,7 +327,7 @@ def _sent_lines(evidence: Evidence) -> list[str]:
 
 
 def seconds_text(seconds: Mapping[str, float]) -> str:
-    """Seconds by stage, as text."""
+    """Text with the seconds that each stage took."""
     return ", ".join(f"{name} {spent:.1f} s" for name, spent in seconds.items())
 
 

@@ -99,7 +99,7 @@ class _Renewal:
 
     @cached_property
     def table(self) -> ParquetTable:
-        """The table, opened."""
+        """The version of the table, opened for reading."""
         return self.store.table_of(self.name, self.version)
 
     @cached_property
