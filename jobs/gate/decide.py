@@ -232,9 +232,7 @@ def _require_triples(names: Sequence[str], lines: Sequence[Line]) -> None:
 def _correct_lines(
     names: Sequence[str], lines: Sequence[Line], corrections: Sequence[tuple[Line, Line]]
 ) -> list[Line]:
-    """Replace the lines that have a correction. Raises: InputError if a line to correct is no
-    longer there.
-    """
+    """Replace lines by their corrections. Raises: InputError if a line to correct is gone."""
     corrected = {(old.file, old.number, old.raw): new for old, new in corrections}
     made = [corrected.pop((x.file, x.number, x.raw), x) for x in lines]
     for file, number, _ in corrected:
@@ -302,9 +300,7 @@ class _GateRun:
         return [i for i in range(len(self.batch.lines)) if i not in gone]
 
     def load_ledger(self, ledger: Iterable[QuarantinedAssertion], tbox_hash: str) -> None:
-        """Load the store's ledger. A line that repeats a ledger row which contradicts the TBox
-        alone is left out at once.
-        """
+        """Load the store's ledger; leave out lines that repeat what contradicts the TBox alone."""
         held = {}
         for row in ledger:
             for text in row.triples:
@@ -503,9 +499,7 @@ class _GateRun:
     # --- the answer -------------------------------------------------------------------------------
 
     def _accept_remaining(self, result: Result) -> GateAnswer:
-        """Accept the remaining lines, which ``result`` shows to be consistent, unless too many
-        lines are set aside.
-        """
+        """Accept the remaining lines, consistent by ``result``, unless too many are set aside."""
         if not self.quarantined_lines:
             return self._make_answer(
                 ACCEPTED, result, self.remaining_lines, {}, self.tolerated_lines, ""

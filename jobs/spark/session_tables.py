@@ -400,7 +400,8 @@ class VersionRange:
     last: int
 
     def changed_rows(self) -> tuple[list[Any], bool]:
-        """Rows whose number differs between the two versions, with the difference ``n``.
+        """Rows that occur more or less often in the last version than before, with the difference
+        ``n``.
 
         Also returns whether the table's change feed was used.
         """

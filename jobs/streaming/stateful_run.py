@@ -123,9 +123,7 @@ _FIGURES_COLUMN: Final = "shiq_figures"
 
 
 def observe_figures(rows: DataFrame, name: str) -> DataFrame:
-    """Add figures to Spark's progress reports of a stream, as the metric ``name``; `report_figures`
-    sets them for each batch.
-    """
+    """Add the metric ``name`` to Spark's progress reports; `report_figures` sets its figures."""
     told = F.java_method(F.lit("org.slf4j.MDC"), F.lit("get"), F.lit(_FIGURES_PROPERTY))
     found = F.split(F.col(_FIGURES_COLUMN), ",")
     metrics = [
@@ -322,8 +320,8 @@ class StatefulRun:
             raise
 
     def _plan_batch(self, follow: bool) -> bool:
-        """Choose the file ranges of the next batch. Returns whether there is input; the end of all
-        files ends the run.
+        """Choose the next batch's file ranges. Returns whether there is input; else the run may
+        end.
         """
         if is_kafka(self.targets):
             return True
@@ -370,8 +368,8 @@ class StatefulRun:
         return str(self.session.sparkContext.master).startswith("local")
 
     def _check_start(self) -> None:
-        """Check that the state of the operator can be kept and, after a restart, is complete.
-        Raises: UsageError, OperationalError.
+        """Check that the operator's state can be kept and is complete. Raises: UsageError,
+        OperationalError.
         """
         if self.run.checkpoint is None and self.system.is_stateful and not self._is_local:
             raise UsageError(
@@ -384,8 +382,8 @@ class StatefulRun:
     def _step_batch(
         self, frame: DataFrame, system: Broadcast[Any], number: int
     ) -> Mapping[str, int]:
-        """Process batch ``number`` from the driver: read it, order its records, advance the
-        buckets' states, collect rows. Returns its figures.
+        """Process batch ``number``: read, order, advance the buckets, collect rows. Returns its
+        figures.
         """
         chunks = shuffle_chunks(
             self._read_chunks(frame, system), self.system.buckets, self.task_count
@@ -439,9 +437,7 @@ class StatefulRun:
         return [row for rows in last for row in json.loads(rows)]
 
     def run_job(self, what: str, number: int, job: Callable[[], T]) -> T:
-        """Run a Spark job of a batch; repeat it if a Python worker answered too slowly. Raises:
-        OperationalError.
-        """
+        """Run a Spark job, again if a Python worker answered too slowly. Raises: OperationalError."""
         with described_jobs(self.session, f"{self.query_name}: batch {number}, {what}"):
             for attempt in range(ATTEMPTS):
                 try:
@@ -531,9 +527,7 @@ class _BatchRecords:
         }
 
     def _read_texts_again(self, lines: Mapping[str, Sequence[int]]) -> dict[str, dict[int, str]]:
-        """Read the texts of records again from topics or files, by the chunk's sort key and the
-        line within it.
-        """
+        """Read texts of records again, by the chunk's sort key and the line within it."""
         wanted = dict[tuple[int, ...], list[int]]()
         for place, some in lines.items():
             wanted.setdefault(_chunk_origin(place, self.heads[place]), []).extend(
@@ -564,9 +558,7 @@ class _BatchRecords:
 
 
 def _chunk_origin(place: str, head: ChunkHeader) -> tuple[int, ...]:
-    """Identify the origin of a chunk: (topic index, partition) of a topic, or the prefix of a file
-    range's sort keys.
-    """
+    """Origin of a chunk: (topic index, partition), or the prefix of a file range's sort keys."""
     found = json.loads(place)
     return (found[0], found[2]) if head.is_topic else tuple(found[:3])
 
