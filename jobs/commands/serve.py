@@ -90,7 +90,9 @@ def serve(
         start, stop = (
             _make_mcp_server(service)
             if mcp
-            else _make_web_server(service, host, port, secret, hosts, most_bytes, timeout + explain_seconds)
+            else _make_web_server(
+                service, host, port, secret, hosts, most_bytes, timeout + explain_seconds
+            )
         )
     except ImportError as error:
         raise missing_package(error) or error from error
