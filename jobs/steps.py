@@ -137,7 +137,7 @@ def _catalog_step(kind: str, leftovers: Sequence[Leftover], call: _LintCommand) 
 def _ontology_iris(folder: str) -> Iterator[str]:
     """Read the IRIs of the ontologies in the files of a folder."""
     # Loaded where an import is missing.
-    from shiq.inputs.sources import FileSource, source_of
+    from shiq.inputs.sources import FileSource, classify_input
     from shiq.rdf.headers import read_headers
 
     with suppress(OSError):
@@ -148,7 +148,7 @@ def _ontology_iris(folder: str) -> Iterator[str]:
                     and path.is_file()
                     and path.stat().st_size <= _MOST_BYTES
                 ):
-                    source = source_of(path)
+                    source = classify_input(path)
                     headers = (
                         read_headers(source).ontologies if isinstance(source, FileSource) else ()
                     )

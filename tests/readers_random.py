@@ -24,7 +24,7 @@ from xml.etree.ElementTree import ParseError, canonicalize
 import pyoxigraph as ox
 
 from shiq.errors import InputError
-from shiq.inputs.sources import FileSource, source_of
+from shiq.inputs.sources import FileSource, classify_input
 from shiq.model import RDF, XSD, Literal
 from shiq.rdf.triples import BLANK, Rejects, Triples, number_labels
 from shiq.rdf.turtle import read_turtle
@@ -181,7 +181,7 @@ def compare_xml(seed: int, folder: Path, explained: Counter[str]) -> Iterable[st
     sample = RdfXml(seed).sample()
     path = folder / "a.rdf"
     path.write_text(sample.text, encoding="utf-8")
-    quads, refused = ours(source_of(path))  # type: ignore[arg-type]
+    quads, refused = ours(classify_input(path))  # type: ignore[arg-type]
     mine = canonical(quads)
     if bool(refused) != bool(sample.illegal):
         yield f"seed {seed}: we refuse {refused}, and illegal is {sample.illegal!r}"
@@ -208,7 +208,7 @@ def compare_turtle(seed: int, folder: Path, explained: Counter[str]) -> Iterable
     assert sample.expected is not None
     path = folder / "a.ttl"
     path.write_text(sample.text, encoding="utf-8")
-    quads, refused = ours(source_of(path), turtle=True)  # type: ignore[arg-type]
+    quads, refused = ours(classify_input(path), turtle=True)  # type: ignore[arg-type]
     mine = canonical(quads)
     if sample.illegal:
         if not refused:

@@ -10,8 +10,8 @@ from functools import partial
 from shiq.answers.verdict import Leftover
 from shiq.errors import InputError
 from shiq.inputs.catalog import Catalog
-from shiq.inputs.reading import Reading, Spool, select_data_leftovers
-from shiq.inputs.sources import FileSource, TableKind, TableSource, source_of
+from shiq.inputs.reading import LeftoverSpool, Reading, select_data_leftovers
+from shiq.inputs.sources import FileSource, TableKind, TableSource, classify_input
 from shiq.jobs.building.chunks import (
     ChunkSummary,
     LeftOutFiles,
@@ -78,7 +78,7 @@ def read_sources(
 
     keeps_left_out: keep lines that are left out, for the store's quarantine. excluded: assertions to leave out.
     """
-    known = [source_of(source) for source in sources]
+    known = [classify_input(source) for source in sources]
     parts = [
         (s, f"a{i}")
         for i, s in enumerate(known)
@@ -120,7 +120,7 @@ def read_sources(
     lines, *of_chunks = _left_out_files(root, summaries, line_offsets(unplaced))
     left_out: list[Iterable[Leftover]] = [
         lines,
-        Spool(select_data_leftovers(rare.left_out)),
+        LeftoverSpool(select_data_leftovers(rare.left_out)),
         *of_chunks,
     ]
     assertions = [*ontology.abox, *rare.abox]
@@ -131,7 +131,7 @@ def read_sources(
         )
         ledger.update(told.ledger)
         leftovers += told.leftovers
-        left_out.append(Spool(select_data_leftovers(told.left_out)))
+        left_out.append(LeftoverSpool(select_data_leftovers(told.left_out)))
         assertions += told.abox
     abox = abox_of(assertions)
     if keeps_left_out:

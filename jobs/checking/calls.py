@@ -14,7 +14,7 @@ from shiq.answers.result import Result
 from shiq.answers.verdict import Leftover, Verdict
 from shiq.errors import UsageError
 from shiq.inputs.reading import Reading
-from shiq.inputs.sources import FileSource, Given, source_of
+from shiq.inputs.sources import FileSource, Given, classify_input
 from shiq.jobs.checking.answer import (
     MakeResult,
     make_result,
@@ -431,7 +431,7 @@ def bytes_of_lines(sources: Sequence[object]) -> int:
 
     total = 0
     for path, size in zip(paths, sizes):
-        source = source_of(path)
+        source = classify_input(path)
         if not isinstance(source, FileSource) or not can_be_cut(source):
             return 0
         total += size * (_UNPACKING_FACTOR if source.is_compressed else 1)

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 from shiq.answers.verdict import LEAVING_OUT, UNKNOWN_DATATYPE, Leftover, Verdict, is_blocking
 from shiq.errors import InputError, UsageError
 from shiq.inputs.reading import (
+    LeftoverSpool,
     Place,
     Reading,
-    Spool,
     no_leftover_places,
     no_positions,
     select_data_leftovers,
 )
-from shiq.inputs.sources import FileSource, TableSource, are_triples, source_of, triples_source
+from shiq.inputs.sources import FileSource, TableSource, are_triples, classify_input, triples_source
 from shiq.jobs.checking.base import DistributedWork, InputBatch, OpenBase
 from shiq.jobs.checking.options import (
     ASK_HERMIT,
@@ -85,7 +85,8 @@ def input_sources(given: object, options: Options, *, builds: bool = False) -> l
     builds: the sources are for a new store. Raises: InputError, UsageError, OperationalError.
     """
     sources = [
-        source_of(x) if isinstance(x, str) and is_endpoint(x) else x for x in list_sources(given)
+        classify_input(x) if isinstance(x, str) and is_endpoint(x) else x
+        for x in list_sources(given)
     ]
     if options.mapping is not None or options.terms != NTRIPLES_TERMS:
         # Loaded where a table is not one of triples.
@@ -217,7 +218,7 @@ def read_abox(
         )
     if scope == "a":
         # The columns of a base need not be held on to.
-        left_out = Spool(select_data_leftovers(reading.left_out)) if keeps_left_out else ()
+        left_out = LeftoverSpool(select_data_leftovers(reading.left_out)) if keeps_left_out else ()
         reading = replace(
             reading, places=no_positions, leftover_places=no_leftover_places, left_out=left_out
         )

@@ -16,7 +16,7 @@ from shiq.answers.result import Result
 from shiq.answers.verdict import Leftover, Verdict
 from shiq.deadline import DeadlineExceeded
 from shiq.errors import StoreError, fill_in_store
-from shiq.inputs.reading import Place, Spool, select_data_leftovers
+from shiq.inputs.reading import LeftoverSpool, Place, select_data_leftovers
 from shiq.inputs.sources import Given
 from shiq.jobs.checking.answer import run_in_time, with_note
 from shiq.jobs.checking.base import DistributedEngine, InputBatch, OpenBase, mark_allowed
@@ -279,7 +279,7 @@ class Session:
         from shiq.jobs.checking.certifying import make_certificate
 
         store = import_by_name(STORE)
-        left_out = Spool(select_data_leftovers(chain.from_iterable(batch.left_out)))
+        left_out = LeftoverSpool(select_data_leftovers(chain.from_iterable(batch.left_out)))
         opened, self._opened = self._store, None
         self._forget_answers()
         try:

@@ -14,7 +14,7 @@ import click
 import shiq
 from shiq.answers.verdict import EXIT_CODES, Verdict
 from shiq.errors import StoreError, UsageError
-from shiq.inputs.sources import TABLE, source_of
+from shiq.inputs.sources import TABLE, classify_input
 from shiq.jobs.checking.options import PUBLISHED, Options
 from shiq.jobs.commands.options import (
     KINDS_LISTED,
@@ -284,7 +284,7 @@ def _table_changes(
                 return None
             return lake_changes(table, on_spark, first, last, after=after)
     if table.startswith(TABLE):
-        source_of(table)
+        classify_input(table)
     from shiq.rdf.delta_changes import next_version
 
     if after is not None:

@@ -27,7 +27,7 @@ from shiq.answers.result import Result
 from shiq.answers.verdict import Verdict
 from shiq.api import Session, index, session_of
 from shiq.errors import UsageError
-from shiq.inputs.sources import TABLE, Given, TableKind, TableSource, source_of
+from shiq.inputs.sources import TABLE, Given, TableKind, TableSource, classify_input
 from shiq.jobs.checking.options import NTRIPLES_TERMS, Clock, options_from_settings
 from shiq.jobs.gate.answer import (
     BatchNotReadError,
@@ -504,7 +504,7 @@ def _load_frame(spark: SparkSession, name: str) -> DataFrame:
     try:
         if name.startswith(TABLE):
             return SessionTable.open_present(spark, name).frame
-        source = source_of(name)
+        source = classify_input(name)
         if not isinstance(source, TableSource) or source.kind not in (
             TableKind.PARQUET,
             TableKind.DELTA,

@@ -28,13 +28,13 @@ from shiq.inputs.sources import (
     TableKind,
     TableSource,
     TextInput,
+    classify_input,
     local_path_of,
-    source_of,
     table_kind,
     text_table_kind,
 )
 from shiq.model.ntriples import blank_term
-from shiq.rdf.load import load
+from shiq.rdf.load import load_sources
 from shiq.rdf.terms import RefusedTermError, refuse_new_terms
 from shiq.rdf.triples import term_text
 from shiq.remote.place import is_endpoint
@@ -78,10 +78,10 @@ def read_statements(
 
     Raises: InputError; UsageError for functional syntax and objects, which are no triples.
     """
-    source = source_of(value)
+    source = classify_input(value)
     if isinstance(source, ObjectSource):
         raise UsageError(f"a {source.name} is not read triple by triple", "Give a file or a table.")
-    loaded = load([value], "b", None, catalog)
+    loaded = load_sources([value], "b", None, catalog)
     if loaded.axioms or loaded.assertions or loaded.different_lists:
         raise UsageError(
             f"{source.name} is no RDF, and not read triple by triple", "Convert it to Turtle."
@@ -173,7 +173,7 @@ BatchSource: TypeAlias = "str | TableSource | FileSource"
 def batch_source(given: object) -> BatchSource:
     """Convert an input of a batch (path, source or text) to a source that the gate can read."""
     if isinstance(given, TextInput):
-        given = source_of(given)
+        given = classify_input(given)
     return given if isinstance(given, TableSource | FileSource) else str(given)
 
 
@@ -251,7 +251,7 @@ def _syntax_suffix(source: str | FileSource) -> str:
     """File suffix of a source's syntax, compression ignored. For standard input and documents in
     memory, the suffix of the syntax they were read with.
     """
-    known = source_of(source) if source == STDIN else source
+    known = classify_input(source) if source == STDIN else source
     if isinstance(known, FileSource):
         return next((end for end, syntax in EXTENSIONS.items() if syntax is known.format), ".xml")
     return Path(_PACKED.sub("", str(known))).suffix.lower()
@@ -345,7 +345,7 @@ def result_file_index(text: str) -> int:
 
 def _read_bytes(named: str | FileSource) -> bytes:
     """Read the content of a file, decompressed. Raises: InputError."""
-    source = source_of(named)
+    source = classify_input(named)
     if not isinstance(source, FileSource):
         raise InputError(f"{source.name}: not a file", "Name a file that can be read.")
     if source.is_compressed or source.content is not None:

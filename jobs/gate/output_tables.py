@@ -21,7 +21,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from shiq.errors import UsageError
 from shiq.files import open_replacement, report_write_errors
-from shiq.inputs.sources import TABLE, TableKind, TableSource, source_of
+from shiq.inputs.sources import TABLE, TableKind, TableSource, classify_input
 from shiq.jobs.gate.answer import REFUSED, WITH_THE_BATCH, GateAnswer, SetAsideLine
 from shiq.jobs.gate.appending import (
     AppendRun,
@@ -319,7 +319,7 @@ def open_table_outputs(
 
     Raises: UsageError unless there is exactly one table; OperationalError if columns do not fit.
     """
-    table = source_of(sources[0]) if len(sources) == 1 else None
+    table = classify_input(sources[0]) if len(sources) == 1 else None
     if not isinstance(table, TableSource):
         raise UsageError(
             "a side that is a table has the rows of a table, and --insert names no table, or more than one",

@@ -18,7 +18,7 @@ import pyoxigraph as ox
 from shiq.answers.verdict import drop_empty
 from shiq.errors import ShiqError
 from shiq.inputs.formats import AXIOM_FORMATS, LINE_FORMATS
-from shiq.inputs.sources import FileSource, TableSource, source_of
+from shiq.inputs.sources import FileSource, TableSource, classify_input
 from shiq.jobs.reports.statement_reader import NODE
 from shiq.model.ntriples import assertion_lines
 
@@ -131,7 +131,7 @@ def _readable_source(given: object) -> FileSource | TableSource | None:
     files.
     """
     try:
-        source = source_of(given)
+        source = classify_input(given)
     except ShiqError:
         return None
     return source if isinstance(source, (FileSource, TableSource)) else None

@@ -30,7 +30,7 @@ from pyspark.sql import functions as F
 
 from shiq.errors import InputError
 from shiq.inputs.formats import Format
-from shiq.inputs.sources import FileSource, TableKind, TableSource, source_of
+from shiq.inputs.sources import FileSource, TableKind, TableSource, classify_input
 from shiq.jobs.building.worker import skip_repeated_imports
 from shiq.jobs.spark.session import is_connect, task_count
 from shiq.rdf.lines import read_lines
@@ -93,7 +93,7 @@ class SparkReading:
         """Convert source ``value`` with index ``number`` to one whose parts Spark parses; unchanged
         if Spark cannot read it.
         """
-        known = source_of(value)
+        known = classify_input(value)
         parts = partial(self.parts, number)
         if (
             isinstance(known, TableSource)

@@ -25,7 +25,7 @@ from shiq.answers.verdict import (
 )
 from shiq.errors import ShiqError
 from shiq.inputs.reading import Place
-from shiq.inputs.sources import FileSource, source_of
+from shiq.inputs.sources import FileSource, classify_input
 from shiq.jobs.checking.options import is_unsliced_note
 from shiq.support import pluralize
 
@@ -378,7 +378,7 @@ def _read_declarations(file: str) -> Iterable[tuple[str, str]]:
     """Read the prefix declarations at the beginning of a file."""
     if file == "-" or not Path(file).is_file():
         return
-    source = source_of(file)
+    source = classify_input(file)
     if not isinstance(source, FileSource):
         return
     with source.open() as stream:

@@ -60,14 +60,14 @@ class BlankIndividual(str):
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ArgumentGroup:
     """Several arguments in parentheses without a keyword, as in HasKey."""
 
     members: tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Entity:
+class DeclaredEntity:
     """An entity (kind and IRI) inside a declaration, such as ``Class(:A)``."""
 
     kind: str
@@ -76,7 +76,7 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """An object property chain."""
+    """A chain of object properties, as the left side of an inclusion."""
 
     properties: tuple[m.ObjectPropertyExpression, ...]
 
@@ -102,8 +102,8 @@ class AnnotationAxiom:
 
 
 @dataclass(frozen=True, slots=True)
-class Import:
-    """An import declaration."""
+class ImportDeclaration:
+    """An import declaration, by the IRI that it imports."""
 
     iri: str
 
@@ -298,9 +298,9 @@ def annotation_value(value: object) -> object:
     raise RefusedConstruct(f"{_describe_argument(value)} where an annotation value is expected")
 
 
-def declared_entity(value: object) -> Entity:
+def declared_entity(value: object) -> DeclaredEntity:
     """Convert an argument to the entity inside a declaration. Raises: RefusedConstruct."""
-    if not isinstance(value, Entity):
+    if not isinstance(value, DeclaredEntity):
         raise RefusedConstruct(
             f"{_describe_argument(value)} where an entity such as Class(...) is expected"
         )
@@ -314,7 +314,7 @@ def list_check(member: Coercion) -> Coercion:
 
     def check_list(value: object) -> tuple[Any, ...]:
         """Check a list in parentheses. Raises: RefusedConstruct."""
-        if not isinstance(value, Group):
+        if not isinstance(value, ArgumentGroup):
             raise RefusedConstruct(
                 f"{_describe_argument(value)} where a list in parentheses is expected"
             )

@@ -15,9 +15,9 @@ from shiq.answers.verdict import Leftover
 from shiq.functional.arguments import (
     Annotation,
     AnnotationAxiom,
+    DeclaredEntity,
     DifferentMembers,
-    Entity,
-    Import,
+    ImportDeclaration,
     RefusedConstruct,
 )
 from shiq.model.walk import PROPERTIES, is_reserved, signature_of
@@ -130,7 +130,7 @@ class DocumentBuilder:
             case DifferentMembers(individuals):
                 self.ledger["assertion"] += 1
                 self._different_lists.append((line, individuals))
-            case Entity(kind, iri):
+            case DeclaredEntity(kind, iri):
                 self.ledger["declaration"] += 1
                 self._declared.get(kind, set()).add(iri)
                 if kind.endswith(" property"):
@@ -148,7 +148,7 @@ class DocumentBuilder:
             case Annotation(iri):
                 self.ledger["annotation"] += 1
                 self.use_property("annotation", iri, line)
-            case Import(iri):
+            case ImportDeclaration(iri):
                 self._imports.append(iri)
                 hint = "give the imported ontology as a source too"
                 refused = RefusedConstruct(

@@ -16,12 +16,12 @@ from shiq import model as m
 from shiq.functional.arguments import (
     Annotation,
     AnnotationAxiom,
+    ArgumentGroup,
     Chain,
     Coercion,
+    DeclaredEntity,
     DifferentMembers,
-    Entity,
-    Group,
-    Import,
+    ImportDeclaration,
     RefusedConstruct,
     annotation_property,
     annotation_subject,
@@ -209,7 +209,9 @@ def _data_assertion_rule(make: Callable[..., Any]) -> ConstructRule:
 
 def _entity_rule(kind: str) -> ConstructRule:
     """Make the rule of an entity of ``kind`` inside a declaration."""
-    return ConstructRule(lambda name: Entity(kind, name), (lambda value: entity_iri(value, kind),))
+    return ConstructRule(
+        lambda name: DeclaredEntity(kind, name), (lambda value: entity_iri(value, kind),)
+    )
 
 
 def _annotation_axiom_rule(*fixed: Coercion, properties: int = 1) -> ConstructRule:
@@ -274,7 +276,7 @@ CONSTRUCTS: dict[str, ConstructRule] = {
 }
 
 AXIOMS: dict[str, ConstructRule] = {
-    "Import": ConstructRule(Import, (plain_iri,)),
+    "Import": ConstructRule(ImportDeclaration, (plain_iri,)),
     "Declaration": _axiom_rule(lambda entity: entity, declared_entity),
     "SubClassOf": _axiom_rule(m.SubClassOf, class_expression, class_expression),
     "EquivalentClasses": _axiom_rule(m.EquivalentClasses, rest=class_expression),
@@ -334,7 +336,7 @@ def build_construct(keyword: str, arguments: Sequence[object], *, verbatim: bool
     Raises: RefusedConstruct.
     """
     if not keyword:
-        return Group(tuple(arguments))
+        return ArgumentGroup(tuple(arguments))
     return (CONSTRUCTS.get(keyword) or AXIOMS[keyword]).build(keyword, arguments, verbatim=verbatim)
 
 

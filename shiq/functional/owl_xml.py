@@ -20,14 +20,20 @@ from typing import Any
 from xml.parsers import expat
 
 from shiq.errors import InputError
-from shiq.functional.arguments import BlankIndividual, Group, KindedIri, RefusedConstruct, literal
+from shiq.functional.arguments import (
+    ArgumentGroup,
+    BlankIndividual,
+    KindedIri,
+    RefusedConstruct,
+    literal,
+)
 from shiq.functional.document import MAX_DEPTH, Document, DocumentBuilder, short_text
 from shiq.functional.grammar import AXIOMS, CONSTRUCTS, build_construct, unknown_construct
 from shiq.functional.tokens import BLANK_LABEL, IRI, LANGUAGE, Prefixes
 from shiq.inputs.formats import DeclarationCheck
 from shiq.model import OWL, RDF, XSD, Literal, ObjectInverseOf
-from shiq.rdf.terms import resolve
-from shiq.rdf.xml import line_from
+from shiq.rdf.terms import resolve_reference
+from shiq.rdf.xml import text_from_line
 from shiq.rdf.xml_grammar import SEPARATOR, XML, QualifiedName, parse_name
 
 # Names and literals of OWL/XML: prefixes, references resolved against xml:base, open elements.
@@ -94,7 +100,7 @@ class XmlNames:
         """
         text = reference.strip(BLANKS)
         try:
-            iri = resolve(base, text)
+            iri = resolve_reference(base, text)
         except ValueError as error:
             raise RefusedConstruct(f"{short_text(text)!r} is no IRI: {error}") from error
         if iri not in (text, base + text):
@@ -260,7 +266,7 @@ class _OwlXmlReader:
                     f"{self.source}, line {error.lineno}: not well-formed XML, and no axiom before it: {message}",
                     "Check the file; is it cut short, or something else than OWL/XML?",
                 ) from error
-            text = line_from(self.data, self.parser.ErrorByteIndex)
+            text = text_from_line(self.data, self.parser.ErrorByteIndex)
             self.builder.add_leftover(
                 RefusedConstruct(f"not well-formed XML: {message}"), error.lineno, text
             )
@@ -491,7 +497,7 @@ def _group_key_properties(arguments: list[object]) -> list[object]:
     properties: tuple[list[object], list[object]] = [], []
     for argument in arguments[first:]:
         properties[_stated_kind(argument) == "data property"].append(argument)
-    return [*arguments[:first], *(Group(tuple(group)) for group in properties)]
+    return [*arguments[:first], *(ArgumentGroup(tuple(group)) for group in properties)]
 
 
 def _stated_kind(value: object) -> str:

@@ -273,9 +273,9 @@ def _local_catalog_path(name: str) -> Path:
     """Return the local path of a catalog; remote ones are copied first. Raises: InputError."""
     if not is_address(name):
         return Path(name).absolute()
-    from shiq.remote.inputs import folder_copy, is_prefix, local_copy
+    from shiq.remote.inputs import folder_copy, is_remote_folder, local_copy
 
-    return folder_copy(name) if is_prefix(name) else local_copy(name)
+    return folder_copy(name) if is_remote_folder(name) else local_copy(name)
 
 
 def _read_catalog_file(name: str, path: Path) -> CatalogFile:

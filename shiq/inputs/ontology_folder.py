@@ -169,11 +169,11 @@ def _refuse_folder(error: OSError) -> None:
 def _headers_of_file(path: Path) -> FileHeaders:
     """Read the ontology headers of a file; none if it is in no format of ontologies."""
     # Loaded where a file is not noted.
-    from shiq.inputs.sources import FileSource, source_of
+    from shiq.inputs.sources import FileSource, classify_input
     from shiq.rdf.headers import FileHeaders, read_headers
 
     try:
-        source = source_of(path)
+        source = classify_input(path)
     except InputError:  # in no format that an ontology may have
         return FileHeaders()
     return (

@@ -138,7 +138,7 @@ def decode_leftover(line: bytes) -> Leftover:
     return Leftover(**dict(zip(_FIELDS, json.loads(line))))
 
 
-class Spool:
+class LeftoverSpool:
     """An append-only list of leftovers in bounded memory; a long one continues in a temporary file."""
 
     def __init__(self, leftovers: Iterable[Leftover] = ()) -> None:

@@ -232,7 +232,7 @@ _TABLES = (
 _OWN = ((TBox, ObjectKind.TBOX), (ABox, ObjectKind.ABOX), (Reading, ObjectKind.READING))
 
 
-def source_of(value: object) -> Source:
+def classify_input(value: object) -> Source:
     """Classify an input ``value`` as a file, document, graph or table.
 
     Raises: InputError, naming the file, if it is missing, unreadable or of no known format;
@@ -396,9 +396,7 @@ _TEXT_TABLES = {
 
 
 def text_table_kind(name: str) -> TableKind | None:
-    """Return the kind of text table that the extension of ``name`` denotes; None for any other
-    name.
-    """
+    """Return the kind of text table that the extension of ``name`` denotes, or None."""
     return _TEXT_TABLES.get(_format_extension(Path(name)))
 
 
@@ -594,6 +592,7 @@ class _LimitedReader(io.RawIOBase):
                 )
 
     def close(self) -> None:
+        """Close the file and its decompressor."""
         if not self.closed:
             self._stream.close()
             self._raw.close()

@@ -29,7 +29,7 @@ from shiq.model.roles import role_box, role_of
 from shiq.model.walk import entities
 from shiq.rdf.expressions import Expressions
 from shiq.rdf.graph import OpenPropertyError, UnmappedError, VocabularyGraph
-from shiq.rdf.name_kinds import DATA, OBJECT, Kinds
+from shiq.rdf.name_kinds import DATA, OBJECT, NameKinds
 from shiq.rdf.namespaces import IN_DOUBT
 from shiq.rdf.ontology_header import UNMET
 from shiq.rdf.triples import Term, numpy_view
@@ -349,7 +349,7 @@ def assumption_for_axiom(
     return ()
 
 
-def assumptions_against_rules(graph: VocabularyGraph, kinds: Kinds) -> tuple[owl.Axiom, ...]:
+def assumptions_against_rules(graph: VocabularyGraph, kinds: NameKinds) -> tuple[owl.Axiom, ...]:
     """Find axioms under which no SWRL rule of the graph fires: each makes one class or property of
     a rule body empty.
 
@@ -370,7 +370,9 @@ def assumptions_against_rules(graph: VocabularyGraph, kinds: Kinds) -> tuple[owl
     return tuple(found)
 
 
-def _axioms_emptying_body(graph: VocabularyGraph, kinds: Kinds, rule: str) -> Iterator[owl.Axiom]:
+def _axioms_emptying_body(
+    graph: VocabularyGraph, kinds: NameKinds, rule: str
+) -> Iterator[owl.Axiom]:
     """Yield the axioms that each make one class or property in the body of ``rule`` empty."""
 
     def value_of(node: Term, word: str) -> Term | None:

@@ -85,9 +85,9 @@ _LENGTH = len(_RESERVED)
 
 
 @dataclass
-class ResolvedRows:
-    """Rows of a source, sorted by the kind of assertion they are, with the leftovers (rows that
-    were not interpreted).
+class RowsByKind:
+    """Indexes of a source's rows by the kind of assertion (class, role, data, …), and the
+    leftovers: rows that were not interpreted.
     """
 
     classes: Rows
@@ -138,7 +138,7 @@ def sort_rows_by_kind(
     counted: int,
     vocabulary: VocabularyChoice | None = None,
     notes: bool = False,
-) -> ResolvedRows:
+) -> RowsByKind:
     """Classify all rows outside the vocabulary graph as class, role or data assertions, annotations
     or leftovers, by the kinds of their names.
 
@@ -221,7 +221,7 @@ def sort_rows_by_kind(
     bucket[beside & (bucket != _MISSPELT)] = _BESIDE
     bucket[built_in] = _TO_GRAPH  # counted with the other assertions that are values
     counts = np.bincount(bucket[:counted], minlength=len(_BUCKETS))
-    result = ResolvedRows(
+    result = RowsByKind(
         (kept & types).nonzero()[0],
         (kept & ~types & ~literal).nonzero()[0],
         (kept & ~types & literal).nonzero()[0],

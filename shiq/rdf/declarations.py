@@ -16,7 +16,7 @@ from shiq.rdf.name_kinds import (
     ANNOTATION,
     DATA,
     OBJECT,
-    Kinds,
+    NameKinds,
     NameProblem,
     PropertyUse,
     assign_known_kinds,
@@ -51,7 +51,7 @@ def determine_kinds(
     fixed: Signature | None = None,
     uses: Sequence[PropertyUse] = (),
     vocabulary: VocabularyChoice | None = None,
-) -> tuple[Kinds, list[NameProblem]]:
+) -> tuple[NameKinds, list[NameProblem]]:
     """Determine the kind (class, datatype, …) of every name: from ``base``, then from declarations,
     then from use.
 
@@ -78,7 +78,7 @@ def determine_kinds(
                 declared[subject][kind].append(i)
             elif value in CHARACTERISTICS:
                 characterised.add(subject)
-    kinds = Kinds(
+    kinds = NameKinds(
         set(base.classes),
         set(base.datatypes),
         set(base.object_properties - base.open_properties),
@@ -154,7 +154,7 @@ class _DeclarationReader:
     """
 
     graph: VocabularyGraph
-    kinds: Kinds
+    kinds: NameKinds
     base_signature: Signature | None
 
     def __call__(

@@ -15,7 +15,7 @@ from typing import Any, Final
 from shiq import model as owl
 from shiq.rdf.expression_loop import Build, ExpressionLoop, Key
 from shiq.rdf.graph import OpenPropertyError, UnmappedError, VocabularyGraph, read_list
-from shiq.rdf.name_kinds import DATA, OBJECT, Kinds
+from shiq.rdf.name_kinds import DATA, OBJECT, NameKinds
 from shiq.rdf.triples import Term, term_text
 from shiq.rdf.vocabulary import (
     CARDINALITIES,
@@ -86,7 +86,7 @@ _EMPTY: Final[Mapping[tuple[str, str], Any]] = {
 class Expressions:
     """Builder of the OWL expressions of one graph of triples. Each node is built once."""
 
-    def __init__(self, graph: VocabularyGraph, kinds: Kinds) -> None:
+    def __init__(self, graph: VocabularyGraph, kinds: NameKinds) -> None:
         self.loop = ExpressionLoop(self._value_of_name, self._construct)
         self._graph = graph
         self._kinds = kinds
@@ -349,7 +349,7 @@ class Expressions:
         return _CARDINALITIES[sort, CARDINALITIES[predicate]](number, property, filler)
 
     def _build_operands(self, sort: str, word: str, head: Term, triples: list[int]) -> Build:
-        """Build the intersection or union of the members of a list."""
+        """Build the intersection or union (``word``) of the members of the RDF list at ``head``."""
         members, operands = self._list_members(head, triples), []
         for member in (
             members if word == "intersectionOf" else _members_of_sort(self._kinds, sort, members)
@@ -426,7 +426,7 @@ class Expressions:
         return owl.DatatypeRestriction(datatype, tuple(facets))
 
 
-def _members_of_sort(kinds: Kinds, sort: str, members: list[Term]) -> list[Term]:
+def _members_of_sort(kinds: NameKinds, sort: str, members: list[Term]) -> list[Term]:
     """Select the members of a union that can be of ``sort`` (class expression or data range); all
     members if none can.
 

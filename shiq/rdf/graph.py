@@ -233,8 +233,8 @@ class MappedValue(Generic[V]):
 
 @dataclass(frozen=True)
 class AllDifferent:
-    """The individuals of an owl:AllDifferent node in order, with its main triple and the other
-    triples.
+    """The individuals of an owl:AllDifferent node in order, with the indexes of its rdf:type triple
+    (main) and its other triples.
     """
 
     individuals: tuple[str, ...]
@@ -258,7 +258,7 @@ class MappingFailure:
 
 
 @dataclass
-class GraphMapping:
+class MappingResult:
     """Result of mapping a graph of triples to OWL: axioms, assertions, and the triples that failed.
 
     annotations: triples without logical meaning

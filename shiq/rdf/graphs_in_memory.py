@@ -321,7 +321,7 @@ def ontologies_of(value: Any) -> list[Any]:
     return list(dict.fromkeys((value, *value.indirectly_imported_ontologies())))
 
 
-def iris_of(value: Any) -> list[str]:
+def ontology_iris_of(value: Any) -> list[str]:
     """Return the IRIs of the ontologies that owlready2 loaded or built, without those that it only
     mentions.
     """

@@ -147,6 +147,6 @@ def _headers_of_owl_xml(source: FileSource) -> Collection[OntologyHeader]:
 def _headers_of_document(source: FileSource) -> Collection[OntologyHeader]:
     """Return the header of a document that was parsed completely."""
     # This module is below the loader, which asks it for imports.
-    from shiq.rdf.load import load
+    from shiq.rdf.load import load_sources
 
-    return document_headers(load([source.path], "h", None).triples)
+    return document_headers(load_sources([source.path], "h", None).triples)

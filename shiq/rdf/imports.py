@@ -17,7 +17,7 @@ from shiq.errors import InputError
 from shiq.functional import axiom_text
 from shiq.functional.reader import read_document
 from shiq.inputs.limits import read_limits
-from shiq.inputs.sources import FileSource, source_of
+from shiq.inputs.sources import FileSource, classify_input
 from shiq.model import (
     Axiom,
     DataProperty,
@@ -29,7 +29,7 @@ from shiq.model import (
 from shiq.model.built_in import remove_built_in
 from shiq.model.walk import entities
 from shiq.rdf.loaded_sources import AssumedKinds, LoadedSources, StatedValue, add_assertions
-from shiq.rdf.name_kinds import DATA, OBJECT, Kinds
+from shiq.rdf.name_kinds import DATA, OBJECT, NameKinds
 from shiq.rdf.ontology_header import UNMET, ImportFailure, drop_empty_fragment
 from shiq.rdf.triples import Term, numpy_view
 from shiq.rdf.vocabulary import IMPORTS, LANGUAGE_DOCUMENTS
@@ -226,7 +226,7 @@ class ImportQueue:
         assert self._catalog is not None
         name = self._catalog.display_name(path)
         address = name if is_address(name) else ""
-        source = source_of(path if address else name)
+        source = classify_input(path if address else name)
         if not isinstance(source, FileSource):
             raise InputError(
                 f"{name}, which the catalog has for <{iri}>, is no ontology", "Correct the catalog."
@@ -296,7 +296,7 @@ def kinds_making_files_equal(
         data, none); empty for files with equal bytes. None if axioms, assertions or leftovers
         differ.
     """
-    sources = [source_of(name) for name in names]
+    sources = [classify_input(name) for name in names]
     if not all(isinstance(source, FileSource) for source in sources):
         return None
     try:
@@ -422,7 +422,7 @@ def _resolve_open_kinds(
 
 
 def table_differences(
-    table: VocabularyTable, source: str, here: Collection[Axiom], kinds: Kinds
+    table: VocabularyTable, source: str, here: Collection[Axiom], kinds: NameKinds
 ) -> Iterator[Leftover]:
     """Report the differences between a vocabulary's own document and the built-in table of it.
 
@@ -480,7 +480,7 @@ def _normalise_order(axiom: Axiom) -> object:
     )
 
 
-def drop_excluded_readings(loaded: LoadedSources, kinds: Kinds) -> Iterator[StatedValue[Axiom]]:
+def drop_excluded_readings(loaded: LoadedSources, kinds: NameKinds) -> Iterator[StatedValue[Axiom]]:
     """Yield the axioms of vocabulary tables, without readings (as object or data property) that the
     ontology's own use excludes.
     """

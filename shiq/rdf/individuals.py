@@ -9,13 +9,13 @@ from shiq.model.walk import MOST_DIFFERENT
 from shiq.rdf.expressions import Expressions
 from shiq.rdf.graph import (
     AllDifferent,
-    GraphMapping,
     MappedValue,
+    MappingResult,
     UnmappedError,
     VocabularyGraph,
     read_list,
 )
-from shiq.rdf.name_kinds import Kinds
+from shiq.rdf.name_kinds import NameKinds
 from shiq.rdf.namespaces import namespace_of
 from shiq.rdf.triples import Term, term_text
 from shiq.rdf.vocabulary import is_reserved
@@ -29,7 +29,7 @@ class IndividualMapper:
     def __init__(
         self,
         graph: VocabularyGraph,
-        kinds: Kinds,
+        kinds: NameKinds,
         expressions: Expressions,
         is_individual: Callable[[str], bool],
         whole: bool,
@@ -39,7 +39,7 @@ class IndividualMapper:
         self.expressions = expressions
         self.is_individual = is_individual
         self.is_complete = whole
-        self.result = GraphMapping()
+        self.result = MappingResult()
 
     def _list_members(self, node: str, *names: str) -> tuple[list[Term], list[int]]:
         """Return the members of the list at ``node`` under one of the properties ``names``, and all

@@ -365,7 +365,7 @@ class _JsonDocument:
     def _expand_definitions(
         self, context: dict[str, Any], within: tuple[str, ...]
     ) -> dict[str, Any]:
-        """Expand the definitions of a context. Raises: InputError."""
+        """Replace context references inside the term definitions of a context. Raises: InputError."""
         found = {}
         self.names.add_context(context)
         for key, value in context.items():
@@ -388,7 +388,7 @@ class _JsonDocument:
         return found
 
     def _expand_definition(self, key: str, value: Any, within: tuple[str, ...]) -> Any:
-        """Expand the definition of one term."""
+        """Replace context references inside the definition of the term ``key``."""
         self.defined_terms.add(key)
         parts = value if isinstance(value, dict) else {"@id": value}
         for part in ("@id", "@type", "@reverse"):

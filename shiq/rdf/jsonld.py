@@ -17,7 +17,7 @@ from shiq.errors import InputError
 from shiq.inputs.sources import FileSource
 from shiq.model import RDF, Literal
 from shiq.rdf.json_text import NOWHERE, TEXT, UNMAPPED, RewrittenJson, restore_texts, rewrite_json
-from shiq.rdf.lines import message_of
+from shiq.rdf.lines import parser_message
 from shiq.rdf.terms import RefusedTermError, literal_of
 from shiq.rdf.triples import Labels, Rejects, Term, Triples
 
@@ -53,7 +53,7 @@ def read_json(
             break
         except SyntaxError as error:
             errors += 1
-            rejects.add(message_of(error), error.lineno or 0)
+            rejects.add(parser_message(error), error.lineno or 0)
     else:
         rejects.add(f"over {_MOST_ERRORS} errors: the rest was not read")
     if errors and len(triples) == begun:

@@ -216,7 +216,7 @@ def cap_leftovers(leftovers: Iterable[Leftover]) -> Iterator[Leftover]:
 
 
 @dataclass(frozen=True, eq=False)
-class LeftoverRecords:
+class UnabridgedLeftovers:
     """Iterable of the unabridged leftovers of a reading, one for each line or triple; see
     `Reading.left_out`.
 

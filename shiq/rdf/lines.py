@@ -330,7 +330,7 @@ def _read_by_parser(
             add_quad(quad, number)
     except (SyntaxError, RefusedTermError) as error:
         shown = line.decode("utf-8", "backslashreplace")
-        message = _turtle_message(shown) or _bare_name_message(shown) or message_of(error)
+        message = _turtle_message(shown) or _bare_name_message(shown) or parser_message(error)
         rejects.add(message, number, shown)
         rejects.unsure += not _LOOKS_LIKE_TRIPLE.match(line)
 
@@ -377,6 +377,6 @@ def _bare_name_message(line: str) -> str:
 _PLACE = re.compile(r"^Parser error (?:at|between) line \d+.*?: ", re.DOTALL)
 
 
-def message_of(error: Exception) -> str:
+def parser_message(error: Exception) -> str:
     """Return the message of a parser's error, without the parser's own line numbers."""
     return _PLACE.sub("", error.msg if isinstance(error, SyntaxError) else str(error))

@@ -15,7 +15,14 @@ from shiq.answers.verdict import IN_DATA, Leftover
 from shiq.errors import InputError
 from shiq.inputs.formats import AXIOM_FORMATS, LINE_FORMATS, Format, decode_utf8
 from shiq.inputs.reading import Place, Reading
-from shiq.inputs.sources import FileSource, ObjectKind, ObjectSource, Source, TableSource, source_of
+from shiq.inputs.sources import (
+    FileSource,
+    ObjectKind,
+    ObjectSource,
+    Source,
+    TableSource,
+    classify_input,
+)
 from shiq.model.abox import ABox
 from shiq.model.walk import PROPERTIES
 from shiq.rdf.lines import read_lines, refuse_other_syntax
@@ -41,7 +48,7 @@ if TYPE_CHECKING:
 Progress: TypeAlias = Callable[[str, int], None]
 
 
-def load(
+def load_sources(
     sources: Sequence[object],
     scope: str,
     progress: Progress | None,
@@ -64,7 +71,7 @@ def load(
 
     Raises: InputError, UsageError.
     """
-    known = [source_of(source) for source in sources]
+    known = [classify_input(source) for source in sources]
     taken = {
         name
         for source in known
@@ -87,7 +94,7 @@ def load(
             from shiq.rdf.imports import ImportQueue
 
             imports = imports or ImportQueue(
-                loaded, catalog, read, given, load, follow, doubt=doubt
+                loaded, catalog, read, given, load_sources, follow, doubt=doubt
             )
             found = imports.next_file()
             if found is None:
@@ -330,9 +337,9 @@ def _load_object(source: ObjectSource, scope: str, loaded: LoadedSources) -> Non
                 read_oxigraph(source.value, name, triples, number_labels(scope), rejects)
             )
         case ObjectKind.OWLREADY:
-            from shiq.rdf.graphs_in_memory import iris_of, read_owlready
+            from shiq.rdf.graphs_in_memory import ontology_iris_of, read_owlready
 
-            loaded.imports.ontologies.update(iris_of(source.value))
+            loaded.imports.ontologies.update(ontology_iris_of(source.value))
             loaded.leftovers += read_owlready(
                 source.value, name, triples, keep_labels(scope), rejects, _reread_file
             )
@@ -350,7 +357,7 @@ def _load_object(source: ObjectSource, scope: str, loaded: LoadedSources) -> Non
 
 def _reread_file(path: str) -> tuple[Triples, Rejects]:
     """Read a file anew, to compare it with a graph in memory that was loaded from it."""
-    source = source_of(path)
+    source = classify_input(path)
     triples, rejects = Triples(), Rejects(path)
     triples.begin_source(path)
     if not isinstance(source, FileSource) or source.format in AXIOM_FORMATS:

@@ -11,7 +11,7 @@ from shiq import model as owl
 from shiq.answers.verdict import Leftover
 from shiq.inputs.reading import Place
 from shiq.rdf.abox_assembly import plain_triple
-from shiq.rdf.name_kinds import DATA, OBJECT, Kinds, PropertyUse
+from shiq.rdf.name_kinds import DATA, OBJECT, NameKinds, PropertyUse
 from shiq.rdf.ontology_header import ImportFailure, drop_empty_fragment
 from shiq.rdf.triples import Triples
 from shiq.rdf.vocabulary import (
@@ -46,7 +46,7 @@ class AssumedKinds:
     kinds: Mapping[str, Collection[str]]
     leftover: Leftover
 
-    def leftovers(self, kinds: Kinds, either: Collection[str]) -> Iterator[Leftover]:
+    def leftovers(self, kinds: NameKinds, either: Collection[str]) -> Iterator[Leftover]:
         """Report the properties that violate the assumption: those with a further kind, and those
         of open kind (``either``) that should have none.
         """

@@ -17,16 +17,16 @@ from shiq.model.walk import parts
 from shiq.rdf.expression_loop import Key
 from shiq.rdf.expressions import Expressions
 from shiq.rdf.graph import (
-    GraphMapping,
     MappedValue,
     MappingFailure,
+    MappingResult,
     OpenPropertyError,
     UnmappedError,
     VocabularyGraph,
     read_list,
 )
 from shiq.rdf.individuals import IndividualMapper
-from shiq.rdf.name_kinds import ANNOTATION, DATA, OBJECT, Kinds
+from shiq.rdf.name_kinds import ANNOTATION, DATA, OBJECT, NameKinds
 from shiq.rdf.triples import Term, term_text
 from shiq.rdf.vocabulary import (
     CHARACTERISTICS,
@@ -58,7 +58,7 @@ Choice = Mapping[str, str]
 class Mapper(Protocol):
     """Interface of a mapper that collects axioms or assertions for one choice of property kinds."""
 
-    def move_results(self, result: GraphMapping) -> None:
+    def move_results(self, result: MappingResult) -> None:
         """Move the axioms and assertions collected so far to ``result``."""
 
 
@@ -76,12 +76,12 @@ class OpenKindMapping(Generic[M]):
     """
 
     graph: VocabularyGraph
-    kinds: Kinds
-    make: Callable[[Kinds, Expressions], M]
+    kinds: NameKinds
+    make: Callable[[NameKinds, Expressions], M]
     properties: dict[str, list[int]] = field(default_factory=dict)
     _mappers: dict[tuple[tuple[str, str], ...], M] = field(default_factory=dict)
 
-    def map(self, main: int, handle: Callable[[M], None], result: GraphMapping) -> None:
+    def map(self, main: int, handle: Callable[[M], None], result: MappingResult) -> None:
         """Run ``handle`` on the axiom at triple ``main`` for every choice of kinds, and add the
         values of the choices that fit to ``result``.
 
@@ -110,7 +110,7 @@ class OpenKindMapping(Generic[M]):
             else:
                 allowed.append(mapper)
         for mapper in allowed:
-            mapper.move_results(result if too_many is None else GraphMapping())
+            mapper.move_results(result if too_many is None else MappingResult())
         if too_many is not None or not allowed:
             raise too_many or errors[0]
         for iri in mentioned:
@@ -151,12 +151,12 @@ _CHARACTERISTIC_AXIOMS: dict[str, Callable[[Any], owl.Axiom]] = {
 
 def map_graph(
     graph: VocabularyGraph,
-    kinds: Kinds,
+    kinds: NameKinds,
     expressions: Expressions,
     is_individual: Callable[[str], bool],
     *,
     whole: bool,
-) -> GraphMapping:
+) -> MappingResult:
     """Map all triples of ``graph`` that begin an axiom or assertion (main triples), in the order
     read.
 
@@ -210,9 +210,9 @@ def _apply_handler(handler: _Handler, main: int, mapper: _TripleMapper) -> None:
 class _TripleMapper(IndividualMapper):
     """Mapper of main triples to axioms and assertions, one method for each predicate."""
 
-    def move_results(self, result: GraphMapping) -> None:
+    def move_results(self, result: MappingResult) -> None:
         """Move the axioms and assertions of this mapper to ``result``, each with all its triples."""
-        mine, self.result = self.result, GraphMapping()
+        mine, self.result = self.result, MappingResult()
         result.axioms += map(self._with_triples, mine.axioms)
         result.assertions += map(self._with_triples, mine.assertions)
         result.annotations += mine.annotations

@@ -40,7 +40,7 @@ OBJECT, DATA, ANNOTATION = "object", "data", "annotation"
 
 
 @dataclass
-class Kinds:
+class NameKinds:
     """The names of an ontology by kind (class, datatype, object, data, annotation property),
     without built-in ones.
 
@@ -175,7 +175,7 @@ class Kinds:
         )
 
 
-def properties_by_kind(kinds: Kinds) -> tuple[tuple[str, set[str]], ...]:
+def properties_by_kind(kinds: NameKinds) -> tuple[tuple[str, set[str]], ...]:
     """Return the kinds object, data and annotation, each with its set of properties."""
     return (
         (OBJECT, kinds.object_properties),
@@ -184,8 +184,8 @@ def properties_by_kind(kinds: Kinds) -> tuple[tuple[str, set[str]], ...]:
     )
 
 
-def kinds_of(kinds: Kinds, iri: str) -> set[str]:
-    """Return the kinds under which a property is listed; empty for a property that is object and
+def kinds_of(kinds: NameKinds, iri: str) -> set[str]:
+    """Return the kinds (object, data, annotation) of a property; empty for one that is object and
     data property both.
     """
     return {kind for kind, names in properties_by_kind(kinds) if iri in names}
@@ -254,7 +254,7 @@ def used_as_classes(graph: VocabularyGraph) -> Iterator[str]:
                 yield value
 
 
-def infer_kinds(graph: VocabularyGraph, kinds: Kinds, *, mixed: bool) -> None:
+def infer_kinds(graph: VocabularyGraph, kinds: NameKinds, *, mixed: bool) -> None:
     """Give undeclared properties the kind that their use shows, also along inclusions, equivalences
     and disjointness.
 
@@ -298,7 +298,7 @@ def infer_kinds(graph: VocabularyGraph, kinds: Kinds, *, mixed: bool) -> None:
 
 
 def _add_mixed_kinds(
-    kinds: Kinds, evidence: dict[str, set[str]], above: dict[str, set[str]]
+    kinds: NameKinds, evidence: dict[str, set[str]], above: dict[str, set[str]]
 ) -> None:
     """Add kinds that axioms show to properties that already have another kind, and to their
     superproperties.
@@ -336,7 +336,7 @@ def _add_mixed_kinds(
 
 
 def _group_open_properties(
-    graph: VocabularyGraph, kinds: Kinds, alike: dict[str, set[str]]
+    graph: VocabularyGraph, kinds: NameKinds, alike: dict[str, set[str]]
 ) -> None:
     """Group the undecided properties that must have the same kind into components."""
     kinds.components.clear()
@@ -369,13 +369,13 @@ def _names_bearing_axioms(graph: VocabularyGraph) -> Iterator[str]:
             yield value
 
 
-def _has_no_kind(kinds: Kinds, iri: str) -> bool:
+def _has_no_kind(kinds: NameKinds, iri: str) -> bool:
     """Decide whether a property has no kind yet."""
     return not is_reserved(iri) and not kinds_of(kinds, iri) and iri not in kinds.punned_properties
 
 
 def _linked_open_properties(
-    kinds: Kinds, links: dict[str, set[str]], start: str
+    kinds: NameKinds, links: dict[str, set[str]], start: str
 ) -> tuple[str, ...]:
     """Return the properties of undecided kind that are linked with ``start``, directly or not, in
     order.
@@ -391,7 +391,7 @@ def _linked_open_properties(
 
 
 def assign_known_kinds(
-    graph: VocabularyGraph, kinds: Kinds, vocabulary: VocabularyChoice | None = None
+    graph: VocabularyGraph, kinds: NameKinds, vocabulary: VocabularyChoice | None = None
 ) -> bool:
     """Give names of well-known vocabularies the kind in the built-in table, unless a declaration or
     use shows one.
@@ -445,7 +445,7 @@ def _constrained_properties(graph: VocabularyGraph) -> Iterator[str]:
             yield value
 
 
-def _set_only_kind(kinds: Kinds, iri: str, found: set[str]) -> None:
+def _set_only_kind(kinds: NameKinds, iri: str, found: set[str]) -> None:
     """Add a property to the kind in ``found``; to the properties of two kinds if that has more than
     one.
     """
@@ -462,7 +462,7 @@ def _set_only_kind(kinds: Kinds, iri: str, found: set[str]) -> None:
 
 
 def _uses_that_show_kind(
-    graph: VocabularyGraph, kinds: Kinds, links: _PropertyLinks
+    graph: VocabularyGraph, kinds: NameKinds, links: _PropertyLinks
 ) -> Iterator[tuple[str, str]]:
     """Yield (property, kind) for every axiom that shows a kind, and fill ``links``."""
     for subject, predicate, value in zip(graph.subjects, graph.predicates, graph.objects):
@@ -512,7 +512,9 @@ def _uses_that_show_kind(
                     links.same_kind[group[0]].add(iri)
 
 
-def _kinds_shown_by_restriction(graph: VocabularyGraph, kinds: Kinds, node: str) -> Iterator[str]:
+def _kinds_shown_by_restriction(
+    graph: VocabularyGraph, kinds: NameKinds, node: str
+) -> Iterator[str]:
     """Yield the kinds that a restriction shows of its property."""
     if graph.find(node, OWL + "onClass") or graph.find(node, OWL + "hasSelf"):
         yield OBJECT
@@ -525,7 +527,7 @@ def _kinds_shown_by_restriction(graph: VocabularyGraph, kinds: Kinds, node: str)
             yield from _kind_by_filler(graph, kinds, filler)
 
 
-def _kind_by_filler(graph: VocabularyGraph, kinds: Kinds, node: Term) -> Iterator[str]:
+def _kind_by_filler(graph: VocabularyGraph, kinds: NameKinds, node: Term) -> Iterator[str]:
     """Yield the kinds of property that a filler ``node`` shows: a class, a data range, or a union
     of both.
 

@@ -108,8 +108,8 @@ def used_nodes(triples: Triples, graph: VocabularyGraph, rows: Flags) -> set[str
 def is_part_of_statement(
     graph: VocabularyGraph, group: Sequence[int], used: Collection[str], named: Collection[str]
 ) -> bool:
-    """Decide whether a list or class expression that no axiom uses (``group``) is a value in an
-    interpreted statement.
+    """Decide whether triples of a list or class expression (``group``), which no axiom uses, belong
+    to a statement of the data instead.
 
     Args:
     used: nodes that such statements lead to

@@ -20,7 +20,7 @@ from shiq.answers.verdict import IN_DATA, LIKE_OTHERS, Leftover
 from shiq.errors import InputError
 from shiq.model import Literal, Signature
 from shiq.rdf.bulk_assertions import (
-    ResolvedRows,
+    RowsByKind,
     axiom_rows,
     sort_rows_by_kind,
     typed_individuals,
@@ -136,7 +136,7 @@ def interpret_range(
     report: RangeReport,
     *,
     most_aside: int | None = None,
-) -> ResolvedRows:
+) -> RowsByKind:
     """Interpret the rows of a range as assertions, and add leftovers and counts to ``report``.
 
     Args:
@@ -175,7 +175,7 @@ def _ill_typed_leftover(triples: Triples, row: int) -> Leftover:
 LEFT_OUT = ("lines", "triples", "ill-typed")
 
 
-def leftover_records(parsed: ParsedRange, bulk: ResolvedRows) -> tuple[Iterator[Leftover], ...]:
+def leftover_records(parsed: ParsedRange, bulk: RowsByKind) -> tuple[Iterator[Leftover], ...]:
     """Yield the unabridged leftovers of an interpreted range by line, in the three parts
     `LEFT_OUT`.
 
@@ -310,7 +310,7 @@ def merge_leftovers(reports: Sequence[RangeReport]) -> list[Leftover]:
     return list(found.values())
 
 
-def separate_ill_typed(triples: Triples, bulk: ResolvedRows) -> None:
+def separate_ill_typed(triples: Triples, bulk: RowsByKind) -> None:
     """Move the data assertions with an ill-typed literal from the data rows of ``bulk`` to its list
     ``ill_typed``.
     """

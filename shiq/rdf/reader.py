@@ -16,17 +16,17 @@ from shiq.inputs.reading import Assumption, Place, Reading
 from shiq.model.abox import ABox
 from shiq.model.walk import OF_INDIVIDUALS, PROPERTIES, choose_labels, entities, signature_of
 from shiq.rdf.abox_assembly import AssertionPlaces, LeftoverRowPlaces, build_abox
-from shiq.rdf.bulk_assertions import ResolvedRows, axiom_rows, sort_rows_by_kind, typed_individuals
+from shiq.rdf.bulk_assertions import RowsByKind, axiom_rows, sort_rows_by_kind, typed_individuals
 from shiq.rdf.declarations import determine_kinds
-from shiq.rdf.graph import GraphMapping, OpenPropertyError, build_graph, unattached_groups
+from shiq.rdf.graph import MappingResult, OpenPropertyError, build_graph, unattached_groups
 from shiq.rdf.ledger import (
     Finding,
-    LeftoverRecords,
     ReadingLedger,
+    UnabridgedLeftovers,
     cap_leftovers,
     is_vacuous_expression,
 )
-from shiq.rdf.load import Progress, load
+from shiq.rdf.load import Progress, load_sources
 from shiq.rdf.loaded_sources import LoadedSources, StatedValue, account_imports, add_as_triple
 from shiq.rdf.ontology_header import check_imports, scan_header
 from shiq.rdf.triples import LITERAL, Triples, numpy_view
@@ -64,7 +64,7 @@ def read_ontology(
 
     Source: OWL 2 Mapping to RDF Graphs, section 3. Raises: InputError, UsageError.
     """
-    loaded = load(
+    loaded = load_sources(
         sources, scope, progress, catalog, follow=_read_file, vocabulary=vocabulary, doubt=doubt
     )
     reader = _SourceReader(loaded, closed=closed, doubt=doubt)
@@ -145,7 +145,7 @@ def read_assertions(
 
     Raises: InputError, UsageError.
     """
-    loaded = load(
+    loaded = load_sources(
         sources, scope, progress, catalog, ontologies, follow=_read_file, vocabulary=vocabulary
     )
     reader = _SourceReader(loaded, ontologies, fixed=signature)
@@ -205,8 +205,7 @@ def _read_file(name: str) -> Reading:
 
 
 class _SourceReader:
-    """Two-step reader of loaded sources: first the axioms; once the caller has sorted these, the
-    data.
+    """Reader of loaded sources in two steps: first axioms; once the caller has sorted these, data.
 
     fixed: of data, the signature of the TBox
     """
@@ -257,7 +256,7 @@ class _SourceReader:
             graph, triples, self.ontologies, loaded.imports.unmet
         )
         account_imports(loaded, self.ontologies)
-        self.mapping = GraphMapping()
+        self.mapping = MappingResult()
         if expressions is not None:
             from shiq.rdf.mapping import map_graph
 
@@ -489,12 +488,12 @@ class _SourceReader:
             places=places,
             assumptions=tuple(assumptions),
             leftover_places=LeftoverRowPlaces(self.triples, left),
-            left_out=LeftoverRecords(
+            left_out=UnabridgedLeftovers(
                 self.triples, left, self.loaded.full_leftovers, accounts, of_a
             ),
         )
 
-    def _record_unattached(self, bulk: ResolvedRows, axioms: Iterable[owl.Axiom]) -> None:
+    def _record_unattached(self, bulk: RowsByKind, axioms: Iterable[owl.Axiom]) -> None:
         """Report the lists and class expressions that nothing interpreted uses."""
         graph, groups = (
             self.graph,
@@ -534,7 +533,7 @@ class _SourceReader:
 
 
 def _built_in_assertions(
-    triples: Triples, bulk: ResolvedRows
+    triples: Triples, bulk: RowsByKind
 ) -> Iterator[StatedValue[owl.Assertion]]:
     """Yield the assertions on owl:topObjectProperty and the like as values, for `split_assertions`."""
     for row in bulk.built_in.tolist():
@@ -574,7 +573,7 @@ def _unknown_name_findings(
 
 def _make_abox(
     triples: Triples,
-    bulk: ResolvedRows,
+    bulk: RowsByKind,
     assertions: Iterable[owl.Assertion],
     apart: Iterable[Sequence[str]],
 ) -> ABox:

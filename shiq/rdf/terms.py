@@ -73,7 +73,7 @@ _PARTS = re.compile(r"(?:([^:/?#]+):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*")
 
 
-def resolve(base: str, reference: str) -> str:
+def resolve_reference(base: str, reference: str) -> str:
     """Resolve ``reference`` against the absolute IRI ``base`` (RFC 3986, section 5.2).
 
     An absolute reference is returned unchanged. The result may still be an illegal IRI.

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shiq.answers.verdict import CUT, LIKE_OTHERS, Leftover
-from shiq.inputs.reading import Spool
+from shiq.inputs.reading import LeftoverSpool
 from shiq.model import Literal
 
 #: Numbers of rows, and a flag for each row or term.
@@ -258,7 +258,7 @@ class Rejects:
     source: str
     total: int = 0
     examples: list[Leftover] = field(default_factory=list)
-    all_lines: Spool = field(default_factory=Spool)
+    all_lines: LeftoverSpool = field(default_factory=LeftoverSpool)
     unsure: int = 0  # of them, those that do not even look like a triple
 
     def add(self, message: str, line: int = 0, text: str = "", hint: str = "") -> None:

@@ -18,7 +18,7 @@ import pyoxigraph as ox
 from shiq.errors import InputError
 from shiq.inputs.formats import Format
 from shiq.inputs.sources import FileSource
-from shiq.rdf.lines import LONGEST_LINE, message_of, utf8_error
+from shiq.rdf.lines import LONGEST_LINE, parser_message, utf8_error
 from shiq.rdf.terms import RefusedTermError, quad_adder
 from shiq.rdf.triples import Labels, Rejects, Triples
 
@@ -251,7 +251,7 @@ def _apply_directive(
             raise SyntaxError("this is no directive")
     except SyntaxError as error:
         hint = "names with this prefix are undefined until it is declared again"
-        rejects.add(utf8_error(part) or message_of(error), line, text, hint)
+        rejects.add(utf8_error(part) or parser_message(error), line, text, hint)
         return meaning.drop_binding(part)
     return _NameContext(parser.base_iri, tuple(parser.prefixes.items()))
 
@@ -284,7 +284,7 @@ def _read_statements(
         except (SyntaxError, RefusedTermError) as error:
             at = (isinstance(error, SyntaxError) and error.lineno) or feed.line
             # One broken statement makes a parser complain at each of its remaining tokens.
-            message = (at == feed.line and utf8_error(feed.text)) or message_of(error)
+            message = (at == feed.line and utf8_error(feed.text)) or parser_message(error)
             sound = sound if found else len(triples)
             if (at, message) != last and at + shift >= behind:
                 found.append((message, at + shift, feed.text.decode("utf-8", "backslashreplace")))

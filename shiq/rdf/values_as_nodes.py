@@ -27,7 +27,7 @@ from shiq.rdf.triples import Triples, numpy_view
 from shiq.rdf.vocabulary import VALUE_LINK, VALUE_ROLE
 
 if TYPE_CHECKING:
-    from shiq.rdf.bulk_assertions import ResolvedRows
+    from shiq.rdf.bulk_assertions import RowsByKind
 
 _NODE = "urn:shiq:literal:"
 _VALUE = "urn:shiq:value:"
@@ -210,7 +210,7 @@ def literal_of(node: str) -> owl.Literal:
     return owl.Literal(lexical, datatype, language)
 
 
-def add_nodes(triples: Triples, bulk: ResolvedRows, known: owl.Signature) -> None:
+def add_nodes(triples: Triples, bulk: RowsByKind, known: owl.Signature) -> None:
     """Add role assertions from individuals to value nodes for the data assertions of ``bulk``.
     Values that cannot be decided become leftovers.
     """

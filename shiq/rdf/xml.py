@@ -25,7 +25,7 @@ _MARK = b"\xef\xbb\xbf"
 _FEED_BYTES = 1 << 16
 
 
-def line_from(data: bytes, at: int) -> str:
+def text_from_line(data: bytes, at: int) -> str:
     """Text from the line around byte ``at`` to the end."""
     return data[data.rfind(b"\n", 0, at) + 1 :].decode("utf-8", "backslashreplace")
 
@@ -79,7 +79,9 @@ def read_xml(
     except expat.ExpatError as error:
         message = expat.errors.messages.get(error.code, str(error))
         rejects.add(
-            f"not well-formed XML: {message}", error.lineno, line_from(data, parser.ErrorByteIndex)
+            f"not well-formed XML: {message}",
+            error.lineno,
+            text_from_line(data, parser.ErrorByteIndex),
         )
         if len(triples) == begun:
             raise InputError(
@@ -131,7 +133,7 @@ class _RdfXmlDocument:
     # --- elements ---
 
     def _start_element(self, tag: str, attributes: dict[str, str]) -> None:
-        """Handle a start tag."""
+        """Handle a start tag: pass it to the grammar, unless its top-level element is skipped."""
         if not self._depth:
             self._declarations.check()
             self.parser.StartNamespaceDeclHandler = None
@@ -144,7 +146,7 @@ class _RdfXmlDocument:
                 self._give_up_element(error)
 
     def _end_element(self, tag: str) -> None:
-        """Handle an end tag."""
+        """Handle an end tag: pass it to the grammar, unless its top-level element is skipped."""
         self._depth -= 1
         if not self._given_up:
             self._grammar.end()

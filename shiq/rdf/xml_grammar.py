@@ -16,7 +16,7 @@ from enum import Enum
 import pyoxigraph as ox
 
 from shiq.model import RDF, XSD, Literal
-from shiq.rdf.terms import resolve
+from shiq.rdf.terms import resolve_reference
 from shiq.rdf.triples import Labels, Term, Triples
 from shiq.rdf.vocabulary import FIRST, NIL, REST, TYPE
 
@@ -566,7 +566,7 @@ class RdfXmlGrammar:
         if known is not None and not reference.startswith("_:"):
             return reference
         try:
-            return self._check_iri(resolve(base, reference))
+            return self._check_iri(resolve_reference(base, reference))
         except ValueError as error:
             raise RefusedXmlError(f"{reference!r} is no IRI: {error}") from error
 

@@ -117,7 +117,7 @@ def inputs_at(address: str) -> list[str]:
         return [f"{address.rstrip('/')}/{name}" for name in names]
 
 
-def is_prefix(address: str) -> bool:
+def is_remote_folder(address: str) -> bool:
     """Decide whether ``address`` is a folder (key prefix) and not a file. Raises: InputError."""
     with _as_input_errors(address):
         place, name = _split_address(address)

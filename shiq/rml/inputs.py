@@ -17,7 +17,7 @@ from shiq.inputs.sources import (
     TABLE,
     TableKind,
     TableSource,
-    source_of,
+    classify_input,
     table_kind,
     text_table_kind,
 )
@@ -111,7 +111,7 @@ def read_table_heads(names: Sequence[str], folder: Path) -> list[TableHead]:
                 f"{name} is no table",
                 "Tables are CSV, TSV, JSON lines (.jsonl), Parquet and Delta.",
             )
-        columns = columns_of(table)
+        columns = table_columns(table)
         if columns is None:
             records = next(json_records(table, parse_record, Rejects(name)))[1]
             columns = list(
@@ -133,11 +133,11 @@ def _table_source(source: object) -> TableSource | None:
         name = os.fsdecode(os.fspath(source))
         if name.startswith(TABLE) or not (table_kind(name) or text_table_kind(name)):
             return None
-    known = source_of(source)
+    known = classify_input(source)
     return known if isinstance(known, TableSource) else None
 
 
-def columns_of(table: TableSource) -> list[str] | None:
+def table_columns(table: TableSource) -> list[str] | None:
     """Return the column names of a table; None for JSON lines, whose records differ. Raises:
     InputError.
     """
@@ -183,7 +183,7 @@ def _matching_source(
     base = [name for name in sources if Path(name).name == Path(table.name).name]
     if len(base) == 1:
         return base[0]
-    columns = columns_of(table)
+    columns = table_columns(table)
     if columns is not None and {*COLUMNS[:3]} <= {*columns}:
         return None
     if len(sources) == 1:
@@ -285,7 +285,7 @@ def _check_columns(table: TableSource, triples_map: TriplesMap, mapping: str | P
             f"{mapping} reads {table.name} as CSV, but it is JSON lines",
             "Say so in the mapping: jsonpath.",
         )
-    columns = columns_of(table)
+    columns = table_columns(table)
     for path, line in references_of(triples_map):
         if columns is not None and path[0] not in columns:
             raise _missing_column_error(f"{mapping}, line {line}", table, path[0], columns)
@@ -340,7 +340,7 @@ def _check_joins(
                 "Give it as an input, or put it there.",
             )
         if table is not None:
-            columns = columns_of(table)
+            columns = table_columns(table)
             references = [
                 parse_reference(reference, parent.source.form) for _, reference in join.conditions
             ]

@@ -49,7 +49,7 @@ class LogicalSource:
         )
 
 
-def folder_of(mapping: str) -> Path | str:
+def mapping_folder(mapping: str) -> Path | str:
     """Return the folder of the mapping file, against which its relative paths are resolved."""
     return mapping.rpartition("/")[0] if is_address(mapping) else Path(mapping).absolute().parent
 

@@ -16,14 +16,14 @@ from typing import Any, Final
 from shiq import model as owl
 from shiq.errors import UsageError
 from shiq.model.ntriples import literal_term as literal_text
-from shiq.rdf.load import load
+from shiq.rdf.load import load_sources
 from shiq.rml.model import (
     LogicalSource,
     MappingJoin,
     ReferencePath,
     TermMap,
     TriplesMap,
-    folder_of,
+    mapping_folder,
     parse_reference,
 )
 
@@ -73,7 +73,7 @@ def read_mapping(path: str | Path) -> dict[str, TriplesMap]:
         from shiq.rml.yarrrml import read_yarrrml
 
         return read_yarrrml(str(path))
-    loaded = load([path], "m", None)
+    loaded = load_sources([path], "m", None)
     if broken := next((x for x in loaded.leftovers if x.kind == "malformed"), None):
         raise UsageError(
             f"{path}, line {broken.line}: {broken.message}", "Mend the mapping; no data was read."
@@ -206,7 +206,7 @@ class _RmlReader:
         said = self._visit_node(node, "logical source")
         source, folder = (
             self._single_value(said, "source", "a logical source"),
-            folder_of(self.path),
+            mapping_folder(self.path),
         )
         given = str(self._single_value(said, "referenceFormulation", "a logical source") or "")
         form = _FORMULATIONS.get(_local_name(given))

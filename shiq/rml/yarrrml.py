@@ -22,8 +22,8 @@ from shiq.rml.model import (
     ReferencePath,
     TermMap,
     TriplesMap,
-    folder_of,
     is_resource,
+    mapping_folder,
     parse_reference,
 )
 
@@ -247,7 +247,7 @@ class _YarrrmlReader:
             )
         self.form = _FORMS[form.lower()]
         steps = self._read_reference(iterator, at) if iterator and self.form == "json" else ()
-        return LogicalSource(access, self.form, steps, "", folder_of(self.path))
+        return LogicalSource(access, self.form, steps, "", mapping_folder(self.path))
 
     def _predicate_object_pairs(self, node: Any) -> Iterator[tuple[TermMap, TermMap | MappingJoin]]:
         """Parse the predicates and objects of a triples map, as pairs."""

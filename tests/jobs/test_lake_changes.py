@@ -20,7 +20,7 @@ from shiq.api import index, open_store
 from shiq.errors import InputError
 from shiq.jobs.checking.options import Options
 from shiq.jobs.spark.session_tables import VersionRange, lake_changes
-from shiq.rdf.load import load
+from shiq.rdf.load import load_sources
 from tests.command_line import shiq as command
 from tests.tools.lake_jars import absent
 
@@ -88,7 +88,7 @@ def of_class(name: str, cls: str, graph: str | None = None) -> Row:
 
 
 def triples_of(source: object) -> set[Triple]:
-    found = load([source], "x", None).triples
+    found = load_sources([source], "x", None).triples
     return {
         tuple(found.terms[column[row]] for column in (found.subject, found.predicate, found.object))
         for row in range(len(found))

@@ -20,7 +20,7 @@ import shiq.jobs
 from shiq.errors import InputError
 from shiq.inputs.compression import Compression
 from shiq.inputs.reading import Reading
-from shiq.inputs.sources import FileSource, TableSource, source_of
+from shiq.inputs.sources import FileSource, TableSource, classify_input
 from shiq.jobs.spark import reading
 from shiq.jobs.spark.reading import SparkReading, decode_part, encode_part, read_frame
 from shiq.model import (
@@ -88,7 +88,7 @@ def read(*sources: tuple[str, Sequence[Range]]) -> Reading:
         return (decode_part(encode_part(pack_range(part.parse()))) for part in ranges)
 
     def source(name: str, ranges: Sequence[Range]) -> FileSource | TableSource:
-        known = source_of(name)
+        known = classify_input(name)
         assert isinstance(known, FileSource | TableSource)
         return replace(known, parts=lambda: parsed(ranges))
 
@@ -147,7 +147,7 @@ def test_what_a_task_complains_of_is_told(tmp_path: Path) -> None:
     (row,) = reading._parse_ranges(asked, iter([pa.RecordBatch.from_pydict({"id": [0]})]))
     part = decode_part(row.column(4)[0].as_py())
     assert part.error is not None and "broken gzip" in part.error[0]
-    source = source_of(str(path))
+    source = classify_input(str(path))
     assert isinstance(source, FileSource)
     with pytest.raises(InputError, match="broken gzip"):
         read_assertions([replace(source, parts=lambda: [part])], KNOWN)
@@ -212,7 +212,7 @@ def test_lines_by_spark_are_the_lines_of_the_file(
     while not path.exists() or path.stat().st_size < 4:
         path.write_bytes(random_lines(dice))
     monkeypatch.setattr(reading, "PART_BYTES", dice.choice([1, 200, 1 << 20]))
-    source, size = source_of(str(path)), path.stat().st_size
+    source, size = classify_input(str(path)), path.stat().st_size
     assert isinstance(source, FileSource) and reading.is_read_by_spark(source)
     cuts = sorted(dice.sample(range(1, size), min(size - 1, dice.randrange(4))))
     parts, seen = parts_by_spark(path, lines_by_spark(path, cuts, dice.choice([1, 3, 100])))
@@ -226,7 +226,7 @@ def test_lines_by_spark_are_the_lines_of_the_file(
 )
 def test_names_that_spark_reads_otherwise_go_by_ranges(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(LINES[0])
-    source = source_of(str(tmp_path / name))
+    source = classify_input(str(tmp_path / name))
     assert isinstance(source, FileSource) and not reading.is_read_by_spark(source)
 
 
@@ -256,7 +256,7 @@ def test_rows_that_are_no_triple(
         {name: pa.array([good[name]] * 6 + values, pa.string()) for name, values in columns.items()}
     )
     pq.write_table(table, tmp_path / "t.parquet", row_group_size=2)
-    source = source_of(str(tmp_path / "t.parquet"))
+    source = classify_input(str(tmp_path / "t.parquet"))
     assert isinstance(source, TableSource)
     ranges, _ = table_ranges(source, "", 2)
     assert len(ranges) == 4
@@ -287,7 +287,7 @@ def test_rows_of_a_frame_keep_their_keys(monkeypatch: pytest.MonkeyPatch) -> Non
     ]
     assert [row["number"] for row in rows] == [0, 1, 2]
     parts = [decode_part(row["body"]) for row in rows]
-    source = source_of(pa.Table.from_batches([whole]))
+    source = classify_input(pa.Table.from_batches([whole]))
     assert isinstance(source, TableSource)
     found = read_assertions([replace(source, parts=lambda: parts)], KNOWN)
     places = found.places(list(found.abox))
@@ -358,7 +358,7 @@ def test_ranges_give_what_reading_in_one_piece_gives(seed: int, tmp_path: Path) 
         }
         pq.write_table(pa.table(columns), folder / name, row_group_size=dice.randrange(1, 8))
     size = plain.stat().st_size
-    table, unpacked = source_of(str(folder)), source_of(str(packed))
+    table, unpacked = classify_input(str(folder)), classify_input(str(packed))
     assert isinstance(table, TableSource) and isinstance(unpacked, FileSource)
     cuts = sorted(dice.sample(range(size + 1), min(size, dice.randrange(6))))
     found = read(

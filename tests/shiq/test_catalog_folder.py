@@ -19,10 +19,10 @@ from shiq.errors import InputError
 from shiq.inputs import ontology_folder
 from shiq.inputs.catalog import Catalogs, read_catalog
 from shiq.inputs.reading import Reading
-from shiq.inputs.sources import FileSource, source_of
+from shiq.inputs.sources import FileSource, classify_input
 from shiq.rdf import read_ontology
 from shiq.rdf.headers import read_headers
-from shiq.rdf.load import load
+from shiq.rdf.load import load_sources
 from shiq.rdf.ontology_header import document_headers
 from tests.command_line import shiq
 from tests.rdf_helpers import PREFIXES, kinds, write
@@ -130,9 +130,9 @@ def test_headers_are_read_as_loading_reads_them(tmp_path: Path) -> None:
             f"{number}.{name}",
             text.replace(b"owl#Ontology", b"owl#\\u004Fntology") if name == "nt" else text,
         )
-        source = source_of(file)
+        source = classify_input(file)
         assert isinstance(source, FileSource)
-        expected = document_headers(load([file], "t", None).triples)
+        expected = document_headers(load_sources([file], "t", None).triples)
         assert set(read_headers(source).ontologies) == expected, text
         seen += bool(expected)
     assert seen > 100

@@ -18,7 +18,7 @@ from deltalake import DeltaTable, write_deltalake
 import shiq
 from shiq.errors import InputError
 from shiq.rdf import delta_changes
-from shiq.rdf.load import load
+from shiq.rdf.load import load_sources
 from tests.command_line import shiq as command
 
 FEED = {"delta.enableChangeDataFeed": "true"}
@@ -38,7 +38,7 @@ def of_class(name: str, cls: str) -> tuple[str, str, str]:
 
 
 def triples_of(source: object) -> set[tuple[Any, ...]]:
-    found = load([source], "x", None).triples
+    found = load_sources([source], "x", None).triples
     return {
         tuple(found.terms[column[row]] for column in (found.subject, found.predicate, found.object))
         for row in range(len(found))
@@ -95,7 +95,7 @@ def test_partitioned_tables_and_rows_without_a_term(tmp_path: Path) -> None:
     write_deltalake(path, broken.append_column("day", pa.array(["tu", "tu"])), mode="append")
     DeltaTable(path).delete("o = '<urn:C>'")
     taken = shiq.table_changes(path, 1)
-    loaded = load([taken.insertions], "x", None)
+    loaded = load_sources([taken.insertions], "x", None)
     assert len(loaded.leftovers) == 2 and {found.kind for found in loaded.leftovers} == {
         "malformed"
     }
@@ -459,7 +459,7 @@ def test_named_graphs_of_rows_are_kept(
     )
     DeltaTable(path).delete("graph = '<urn:h>'")
     taken = shiq.table_changes(path, 1)
-    loaded = load([taken.insertions], "x", None)
+    loaded = load_sources([taken.insertions], "x", None)
     assert (
         len(loaded.leftovers) == 1
         and "graph is not one N-Triples term" in loaded.leftovers[0].message
@@ -487,12 +487,12 @@ def test_rows_without_a_term_go_as_they_came_without_saying_anything(tmp_path: P
     write_deltalake(path, rows_of(of_class("a", "A"), *broken), configuration=FEED)
     DeltaTable(path).delete("s is null or p = '' or o is null or s = '<urn:a>'")
     taken = shiq.table_changes(path, 1)
-    loaded = load([taken.deletions], "x", None)
+    loaded = load_sources([taken.deletions], "x", None)
     assert not loaded.leftovers and triples_of(taken.deletions) == {("urn:a", TYPE[1:-1], "urn:A")}
     assert taken.void == 3 and "3 removed rows had no s, p or o" in str(taken)
     # What might have been read as something by another reader is told.
     DeltaTable(path).delete()
     taken = shiq.table_changes(path, 2)
     assert not taken.void and [
-        found.kind for found in load([taken.deletions], "x", None).leftovers
+        found.kind for found in load_sources([taken.deletions], "x", None).leftovers
     ] == ["malformed"]

@@ -18,7 +18,7 @@ import pytest
 
 import shiq as api
 from shiq.errors import InputError, UsageError
-from shiq.inputs.sources import FileSource, source_of
+from shiq.inputs.sources import FileSource, classify_input
 from shiq.remote import endpoint, inputs
 from tests.command_line import shiq
 from tests.sparql_server import Behave, Oxigraph, front, oxigraph, reply
@@ -53,7 +53,7 @@ def address(url: str, rest: str = "") -> str:
 
 
 def lines_of(name: str) -> list[str]:
-    source = source_of(name)
+    source = classify_input(name)
     assert isinstance(source, FileSource)
     return source.read().decode().splitlines()
 
@@ -438,5 +438,5 @@ def test_an_address_that_is_none_is_refused(
     monkeypatch.setenv("EMPTY", "")
     monkeypatch.setenv("LINES", "ann:s3\ncret")
     with pytest.raises((UsageError, InputError)) as raised:
-        source_of(f"sparql:{name}")
+        classify_input(f"sparql:{name}")
     assert what in str(raised.value) and "s3" not in str(raised.value)

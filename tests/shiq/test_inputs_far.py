@@ -19,7 +19,7 @@ from shiq import check_insertions
 from shiq.answers.verdict import Verdict
 from shiq.api import certify
 from shiq.errors import InputError
-from shiq.inputs.sources import TableSource, source_of
+from shiq.inputs.sources import TableSource, classify_input
 from shiq.model import RDF
 from shiq.rdf import read_ontology
 from shiq.remote import inputs
@@ -258,7 +258,7 @@ def test_a_table_below_a_prefix_is_one_input(far: Bucket, tmp_path: Path) -> Non
         obstore.put(far._objects, name, (tmp_path / "rows.parquet").read_bytes())
     obstore.put(far._objects, "table/_SUCCESS", b"")
     assert inputs_at(far / "table/") == [far / "table"]
-    source = source_of(far / "table")
+    source = classify_input(far / "table")
     assert isinstance(source, TableSource) and source.name == far / "table"
     base = ("--tbox", far / "onto/t.ttl", "--catalog", far / "parts")
     assert (
@@ -288,7 +288,7 @@ def test_an_address_stands_for_one_content_within_a_command(far: Bucket) -> None
         assert local_copy(far / "bad.nt") == first and first.read_text() == BAD
         obstore.put(far._objects, "bad.nt", GOOD.encode())
         with pytest.raises(InputError, match="was changed while it was read"):
-            source_of(far / "bad.nt")
+            classify_input(far / "bad.nt")
         with pytest.raises(InputError, match="was changed while it was read"), pin_inputs():
             local_copy(far / "bad.nt")
     assert local_copy(far / "bad.nt").read_text() == GOOD

@@ -18,7 +18,7 @@ from shiq.functional import read_document
 from shiq.functional.document import Document
 from shiq.functional.owl_xml import read_owl_xml
 from shiq.inputs.formats import Format
-from shiq.inputs.sources import FileSource, source_of
+from shiq.inputs.sources import FileSource, classify_input
 from shiq.model import OWL, RDF, XSD, Class, Literal, SubClassOf
 from shiq.rdf import read_ontology
 from shiq.rdf.headers import FileHeaders, read_headers
@@ -378,7 +378,7 @@ def test_files_are_known_by_what_they_hold(name: str, encoding: str, tmp_path: P
         + "</Ontology>"
     )
     path.write_bytes(text.encode(encoding))
-    source = source_of(path)
+    source = classify_input(path)
     assert isinstance(source, FileSource) and source.format is Format.OWLXML
     assert (
         SubClassOf(Class("http://e.org/o#é"), Class("http://e.org/o#B"))
@@ -394,7 +394,7 @@ def test_a_header_is_read_without_the_axioms(tmp_path: Path) -> None:
         + "<Import>http://e.org/p</Import><Annotation/><Declaration/>"
         + "no XML from here on <"
     )
-    source = source_of(path)
+    source = classify_input(path)
     assert isinstance(source, FileSource)
     assert read_headers(source) == FileHeaders(
         (OntologyHeader("http://e.org/o", "http://e.org/o/2"),)
@@ -404,7 +404,7 @@ def test_a_header_is_read_without_the_axioms(tmp_path: Path) -> None:
 def test_an_ontology_at_the_root_of_rdf_xml_is_rdf_xml(tmp_path: Path) -> None:
     path = tmp_path / "a.owl"
     path.write_text(f'<owl:Ontology xmlns:owl="{OWL}" xmlns:rdf="{RDF}" rdf:about="urn:o"/>')
-    source = source_of(path)
+    source = classify_input(path)
     assert isinstance(source, FileSource) and source.format is Format.RDFXML
     assert "urn:o" in read_ontology([path]).ontologies
 

@@ -13,7 +13,7 @@ import pytest
 from shiq.answers.verdict import KINDS, Leftover, Verdict
 from shiq.api import certify, check_insertions, index, open_store
 from shiq.inputs.reading import Reading
-from shiq.inputs.sources import FileSource, source_of
+from shiq.inputs.sources import FileSource, classify_input
 from shiq.model import (
     OWL,
     Class,
@@ -753,7 +753,7 @@ def test_what_ranges_leave_out_is_what_a_source_in_one_piece_does(
     known = Signature(
         object_properties=frozenset({"urn:likes"}), data_properties=frozenset({"urn:age"})
     )
-    source = source_of(file)
+    source = classify_input(file)
     assert isinstance(source, FileSource)
     before, found, judging = (
         0,

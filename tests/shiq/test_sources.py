@@ -11,7 +11,7 @@ import pytest
 
 from shiq.errors import InputError, UsageError
 from shiq.inputs.formats import Format
-from shiq.inputs.sources import FileSource, ObjectKind, ObjectSource, source_of
+from shiq.inputs.sources import FileSource, ObjectKind, ObjectSource, classify_input
 from shiq.model import TBox
 from tests.rdf_helpers import PREFIXES, write
 
@@ -23,7 +23,7 @@ XML = (
 
 
 def file_source(path: object) -> FileSource:
-    source = source_of(path)
+    source = classify_input(path)
     assert isinstance(source, FileSource)
     return source
 
@@ -88,7 +88,7 @@ def test_what_is_in_no_format_we_read_is_refused_by_name(
 ) -> None:
     path = write(tmp_path, name, content)
     with pytest.raises(InputError, match=words) as caught:
-        source_of(path)
+        classify_input(path)
     assert str(path) in caught.value.message
     assert caught.value.remedy
 
@@ -110,7 +110,7 @@ def test_syntaxes_that_another_tool_converts_are_refused_with_its_command(
     with pytest.raises(
         InputError, match=r"is in (OBO|Manchester syntax), which is not read here"
     ) as caught:
-        source_of(path)
+        classify_input(path)
     command = shlex.join(
         ["robot", "convert", "--input", str(path), "--output", str(tmp_path / target)]
     )
@@ -119,18 +119,18 @@ def test_syntaxes_that_another_tool_converts_are_refused_with_its_command(
 
 def test_missing_unreadable_and_odd_paths_are_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nothing\.nt does not exist"):
-        source_of(tmp_path / "nothing.nt")
+        classify_input(tmp_path / "nothing.nt")
     with pytest.raises(InputError, match="is a directory"):
-        source_of(tmp_path)
+        classify_input(tmp_path)
     with pytest.raises(InputError, match="nothing is fetched"):
-        source_of("http://example.org/o.owl")
+        classify_input("http://example.org/o.owl")
     with pytest.raises(InputError, match="cannot be read"):
-        source_of("a\0b.nt")
+        classify_input("a\0b.nt")
     if os.geteuid():
         path = write(tmp_path, "secret.nt", TRIPLE)
         path.chmod(0)
         with pytest.raises(InputError, match="may not be read"):
-            source_of(path)
+            classify_input(path)
 
 
 @pytest.mark.parametrize("damage", ["cut", "crc", "body"])
@@ -162,8 +162,8 @@ def test_a_pipe_is_read_once_and_kept(tmp_path: Path) -> None:
 
 
 def test_values_are_recognised_and_others_refused() -> None:
-    source = source_of(TBox())
+    source = classify_input(TBox())
     assert isinstance(source, ObjectSource)
     assert source.kind is ObjectKind.TBOX
     with pytest.raises(UsageError, match=r"builtins\.int is not a source"):
-        source_of(3)
+        classify_input(3)

@@ -21,7 +21,7 @@ from shiq import check_insertions, open_store
 from shiq.api import index
 from shiq.errors import InputError, UsageError
 from shiq.inputs.reading import Reading
-from shiq.inputs.sources import TableSource, source_of
+from shiq.inputs.sources import TableSource, classify_input
 from shiq.model import Class, ClassAssertion, DisjointClasses, ObjectProperty, Signature, TBox
 from shiq.rdf import read_assertions
 from shiq.rdf.source_ranges import table_ranges
@@ -252,7 +252,7 @@ def test_folders_that_say_different_things_of_a_column_are_refused(
     )
     with pytest.raises(InputError, match=told):
         read_assertions([bad], KNOWN)
-    source = source_of(bad)
+    source = classify_input(bad)
     assert isinstance(source, TableSource)
     with pytest.raises(InputError, match=told):
         table_ranges(source, "a", 10)

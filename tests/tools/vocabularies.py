@@ -27,7 +27,7 @@ from shiq.inputs.reading import Reading
 from shiq.model import RDF
 from shiq.model.walk import OF_INDIVIDUALS, entities
 from shiq.rdf import read_ontology
-from shiq.rdf.load import load
+from shiq.rdf.load import load_sources
 from shiq.rdf.triples import Triples
 from shiq.rdf.values_as_nodes import restore_data_properties
 from shiq.rdf.vocabulary import (
@@ -197,7 +197,7 @@ def make_table(name: str, path: Path) -> dict[str, Any]:
         patch.object(vocabularies, "_ONTOLOGIES", {}),
     ):
         reading = read_ontology([path])
-        plain = load([path], "t", None).triples
+        plain = load_sources([path], "t", None).triples
     first = source.namespaces[0]
     beyond = {first + term: text for term, text in source.beyond.items()}
     kinds = {
