@@ -22,11 +22,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
-from xml.sax.saxutils import escape, quoteattr
+
+import pyoxigraph as ox
 
 from shiq import model as owl
 from shiq.functional import parse_functional
 from shiq.model import RDF, XSD, Axiom
+from shiq.model.ntriples import assertion_lines, axiom_lines, declaration_line
 
 RDF_TYPE = f"<{RDF}type>"
 #: Called with the parts (departments and the like) written and the parts in all.
@@ -146,177 +148,27 @@ def draw_stratified(
         yield low + width * (stratum + rng.random())
 
 
-_CHARACTERISTICS: dict[type[owl.Axiom], str] = {
-    owl.AsymmetricObjectProperty: "AsymmetricProperty",
-    owl.FunctionalDataProperty: "FunctionalProperty",
-    owl.FunctionalObjectProperty: "FunctionalProperty",
-    owl.InverseFunctionalObjectProperty: "InverseFunctionalProperty",
-    owl.SymmetricObjectProperty: "SymmetricProperty",
-    owl.TransitiveObjectProperty: "TransitiveProperty",
-}
-
-
-def _reference_element(tag: str, iri: str) -> str:
-    """XML element with a reference to an IRI."""
-    return f"<{tag} rdf:resource={quoteattr(iri)}/>"
-
-
-def _number_element(tag: str, n: int) -> str:
-    """XML element with a non-negative integer."""
-    return f'<{tag} rdf:datatype="{owl.XSD}nonNegativeInteger">{n}</{tag}>'
-
-
-def _role_element(tag: str, role: owl.ObjectPropertyExpression) -> str:
-    """XML element with a role or an inverse role."""
-    if isinstance(role, owl.ObjectInverseOf):
-        return f"<{tag}><rdf:Description>{_reference_element('owl:inverseOf', role.property.iri)}</rdf:Description></{tag}>"
-    return _reference_element(tag, role.iri)
-
-
-def _collection_element(tag: str, members: Iterable[str]) -> str:
-    """XML element with an RDF list of members."""
-    return f'<{tag} rdf:parseType="Collection">{"".join(members)}</{tag}>'
-
-
-def _class_element(tag: str, expression: owl.ClassExpression) -> str:
-    """XML element with a class: a reference if it is named, else its definition."""
-    return (
-        _reference_element(tag, expression.iri)
-        if isinstance(expression, owl.Class)
-        else f"<{tag}>{_class_node(expression)}</{tag}>"
-    )
-
-
-def _restriction_element(role: owl.ObjectPropertyExpression, *parts: str) -> str:
-    """XML element of an OWL restriction on a role."""
-    return f"<owl:Restriction>{_role_element('owl:onProperty', role)}{''.join(parts)}</owl:Restriction>"
-
-
-def _class_node(expression: owl.ClassExpression) -> str:
-    """XML node that defines a class expression."""
-    match expression:
-        case owl.Class(iri):
-            return f"<owl:Class rdf:about={quoteattr(iri)}/>"
-        case owl.ObjectIntersectionOf(operands):
-            return f"<owl:Class>{_collection_element('owl:intersectionOf', map(_class_node, operands))}</owl:Class>"
-        case owl.ObjectUnionOf(operands):
-            return f"<owl:Class>{_collection_element('owl:unionOf', map(_class_node, operands))}</owl:Class>"
-        case owl.ObjectComplementOf(operand):
-            return f"<owl:Class>{_class_element('owl:complementOf', operand)}</owl:Class>"
-        case owl.ObjectSomeValuesFrom(role, filler):
-            return _restriction_element(role, _class_element("owl:someValuesFrom", filler))
-        case owl.ObjectAllValuesFrom(role, filler):
-            return _restriction_element(role, _class_element("owl:allValuesFrom", filler))
-        case owl.ObjectMinCardinality(n, role, owl.Class(iri)) if iri == owl.OWL + "Thing":
-            return _restriction_element(role, _number_element("owl:minCardinality", n))
-        case owl.ObjectMaxCardinality(n, role, owl.Class(iri)) if iri == owl.OWL + "Thing":
-            return _restriction_element(role, _number_element("owl:maxCardinality", n))
-        case owl.ObjectMaxCardinality(n, role, filler):
-            return _restriction_element(
-                role,
-                _number_element("owl:maxQualifiedCardinality", n),
-                _class_element("owl:onClass", filler),
-            )
-        case owl.ObjectMinCardinality(n, role, filler):
-            return _restriction_element(
-                role,
-                _number_element("owl:minQualifiedCardinality", n),
-                _class_element("owl:onClass", filler),
-            )
-        case owl.DataSomeValuesFrom(data, range):
-            return _restriction_element(
-                owl.ObjectProperty(data.iri), _data_range_element("owl:someValuesFrom", range)
-            )
-        case owl.DataAllValuesFrom(data, range):
-            return _restriction_element(
-                owl.ObjectProperty(data.iri), _data_range_element("owl:allValuesFrom", range)
-            )
-    raise TypeError(f"no RDF/XML for {expression!r}")
-
-
-def _data_range_element(tag: str, range: owl.DataRange) -> str:
-    """XML element with a datatype or a datatype restriction."""
-    match range:
-        case owl.Datatype(iri):
-            return _reference_element(tag, iri)
-        case owl.DatatypeRestriction(datatype, facets):
-            members = (
-                f"<rdf:Description>{_facet_element(facet.replace(owl.XSD, 'xsd:'), value)}</rdf:Description>"
-                for facet, value in facets
-            )
-            restrictions = _collection_element("owl:withRestrictions", members)
-            on = _reference_element("owl:onDatatype", datatype.iri)
-            return f"<{tag}><rdfs:Datatype>{on}{restrictions}</rdfs:Datatype></{tag}>"
-    raise TypeError(f"no RDF/XML for {range!r}")
-
-
-def _facet_element(tag: str, value: owl.Literal) -> str:
-    """XML element with the literal of a facet."""
-    return f"<{tag} rdf:datatype={quoteattr(value.datatype)}>{escape(value.lexical)}</{tag}>"
-
-
-def _axiom_element(axiom: owl.Axiom) -> tuple[str, str]:
-    """Subject IRI of an axiom and the XML element that states it; "" if the element is a node of
-    its own.
-    """
-    match axiom:
-        case owl.SubClassOf(owl.Class(iri), sup):
-            return iri, _class_element("rdfs:subClassOf", sup)
-        case owl.EquivalentClasses((owl.Class(iri), other)):
-            return iri, _class_element("owl:equivalentClass", other)
-        case owl.DisjointClasses(expressions):
-            members = _collection_element("owl:members", map(_class_node, expressions))
-            return "", f"<owl:AllDisjointClasses>{members}</owl:AllDisjointClasses>"
-        case owl.DisjointObjectProperties((owl.ObjectProperty(iri), other)):
-            return iri, _role_element("owl:propertyDisjointWith", other)
-        case owl.EquivalentObjectProperties((owl.ObjectProperty(iri), other)):
-            return iri, _role_element("owl:equivalentProperty", other)
-        case owl.SubObjectPropertyOf(owl.ObjectProperty(iri), sup):
-            return iri, _role_element("rdfs:subPropertyOf", sup)
-        case owl.InverseObjectProperties(owl.ObjectProperty(iri), second):
-            return iri, _role_element("owl:inverseOf", second)
-        case owl.ObjectPropertyDomain(owl.ObjectProperty(iri), cls):
-            return iri, _class_element("rdfs:domain", cls)
-        case owl.ObjectPropertyRange(owl.ObjectProperty(iri), cls):
-            return iri, _class_element("rdfs:range", cls)
-        case owl.DataPropertyDomain(data, cls):
-            return data.iri, _class_element("rdfs:domain", cls)
-        case owl.DataPropertyRange(data, range):
-            return data.iri, _data_range_element("rdfs:range", range)
-    characteristic = _CHARACTERISTICS.get(type(axiom))
-    property = getattr(axiom, "property", None)
-    if characteristic is None or property is None or isinstance(property, owl.ObjectInverseOf):
-        raise TypeError(f"no RDF/XML for {axiom!r}")
-    return property.iri, _reference_element("rdf:type", owl.OWL + characteristic)
-
-
 def tbox_as_rdfxml(
     tbox: owl.TBox, ontology: str, assertions: Iterable[owl.ClassAssertion] = ()
 ) -> str:
-    """Serialise a TBox with its declarations and some class assertions as an ontology in RDF/XML.
+    """Write ``tbox`` with its declarations as the ontology of that IRI, and the classes of some
+    individuals that come with it.
 
-    Raises: TypeError for an axiom or class that the generators do not use.
+    Raises: TypeError for an axiom that `shiq.model.ntriples.axiom_lines` does not write.
     """
-    said: dict[str, list[str]] = {}
-    for axiom in tbox.axioms:
-        subject, text = _axiom_element(axiom)
-        said.setdefault(subject, []).append(text)
-    for assertion in assertions:
-        said.setdefault(assertion.individual, []).append(
-            _class_element("rdf:type", assertion.expression)
-        )
-    entities = dict.fromkeys(tbox.signature.classes, "owl:Class")
-    entities |= dict.fromkeys(tbox.signature.object_properties, "owl:ObjectProperty")
-    entities |= dict.fromkeys(tbox.signature.data_properties, "owl:DatatypeProperty")
-    entities |= {iri: "rdf:Description" for iri in said if iri and iri not in entities}
-    lines = [
-        '<?xml version="1.0" encoding="UTF-8"?>',
-        f'<rdf:RDF xmlns:rdf="{owl.RDF}" xmlns:rdfs="{owl.RDFS}" xmlns:owl="{owl.OWL}" xmlns:xsd="{owl.XSD}">',
-        f"<owl:Ontology rdf:about={quoteattr(ontology)}/>",
-    ]
-    for iri, kind in sorted(entities.items(), key=lambda item: (item[1], item[0])):
-        lines.append(f"<{kind} rdf:about={quoteattr(iri)}>")
-        lines += (f"  {text}" for text in said.get(iri, ()))
-        lines.append(f"</{kind}>")
-    lines += said.get("", ())
-    return "\n".join([*lines, "</rdf:RDF>", ""])
+    names = {
+        "Class": tbox.signature.classes,
+        "ObjectProperty": tbox.signature.object_properties,
+        "DataProperty": tbox.signature.data_properties,
+    }
+    lines = [f"<{ontology}> {RDF_TYPE} <{owl.OWL}Ontology> ."]
+    lines += [declaration_line(kind, iri) for kind, iris in names.items() for iri in sorted(iris)]
+    lines += [line for axiom in tbox.axioms for line in axiom_lines(axiom)]
+    lines += [line for assertion in assertions for line in assertion_lines(assertion)]
+    # Triples of one subject together: the writer makes an element of each run.
+    triples = sorted(
+        ox.parse("\n".join(lines), format=ox.RdfFormat.N_TRIPLES), key=lambda t: str(t.subject)
+    )
+    prefixes = {"rdf": owl.RDF, "rdfs": owl.RDFS, "owl": owl.OWL, "xsd": owl.XSD}
+    document = ox.serialize(triples, format=ox.RdfFormat.RDF_XML, prefixes=prefixes)
+    return (document or b"").decode()

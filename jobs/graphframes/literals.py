@@ -118,7 +118,7 @@ class WorkerRules:
         An assertion with an object also gives itself, of the kind value, at its subject.
         """
         assertion = decode(json.loads(value))
-        terms, plain = [*individuals_of(assertion)], ComplexFacts([], [], [])
+        terms, plain = [*individuals_of(assertion)], ComplexFacts()
         for each in normalise(assertion, self.box).assertions:
             plain.add_assertion(each, terms.index(term), term, False, terms.index)
         found: list[dict[str, object]] = [

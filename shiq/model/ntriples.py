@@ -5,8 +5,6 @@
 
 Axioms and declarations as N-Triples, by the OWL 2 mapping to RDF graphs.
 
-Supported are the axioms that `shiq.model.clause_axioms` produces.
-
 >>> axiom_lines(owl.SubClassOf(owl.Class("urn:A"), owl.Class("urn:B")))
 ('<urn:A> <http://www.w3.org/2000/01/rdf-schema#subClassOf> <urn:B> .',)
 """
@@ -14,7 +12,7 @@ Supported are the axioms that `shiq.model.clause_axioms` produces.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from hashlib import sha256
 from typing import TypeAlias
@@ -201,6 +199,25 @@ class TripleWriter:
         )
         return self
 
+    def write_disjoint_classes(self, expressions: Iterable[owl.ClassExpression]) -> None:
+        """Add the triples of classes that are disjoint in pairs."""
+        members = self._list_node(map(self.write_expression, expressions))
+        self._new_node(("type", f"{owl.OWL}AllDisjointClasses"), ("members", members))
+
+    def write_node(
+        self,
+        value: owl.ClassExpression
+        | owl.DataRange
+        | owl.ObjectPropertyExpression
+        | owl.DataProperty,
+    ) -> _Open:
+        """Add the triples of a class, a datatype or a property, and return its node."""
+        if isinstance(value, owl.ObjectProperty | owl.ObjectInverseOf | owl.DataProperty):
+            return self.write_property(value)
+        if isinstance(value, owl.DataRange):
+            return self.write_range(value)
+        return self.write_expression(value)
+
     def write_expression(self, expression: owl.ClassExpression) -> _Open:
         """Add the triples of a class expression, and return its node."""
         match expression:
@@ -218,42 +235,24 @@ class TripleWriter:
                 return self._class_node("complementOf", self.write_expression(operand))
             case owl.ObjectOneOf(individuals):
                 return self._class_node("oneOf", self._list_node(individuals))
-            case owl.ObjectSomeValuesFrom(property, filler):
-                return self._restriction_node(
-                    property, ("someValuesFrom", self.write_expression(filler))
-                )
-            case owl.ObjectAllValuesFrom(property, filler):
-                return self._restriction_node(
-                    property, ("allValuesFrom", self.write_expression(filler))
-                )
-            case owl.ObjectHasValue(property, individual):
-                return self._restriction_node(property, ("hasValue", individual))
             case owl.ObjectHasSelf(property):
                 return self._restriction_node(
                     property, ("hasSelf", owl.Literal("true", f"{owl.XSD}boolean"))
                 )
-            case owl.ObjectMinCardinality(n, property, filler):
-                return self._object_cardinality("min", n, property, filler)
-            case owl.ObjectMaxCardinality(n, property, filler):
-                return self._object_cardinality("max", n, property, filler)
-            case owl.ObjectExactCardinality(n, property, filler):
-                return self._object_cardinality("", n, property, filler)
-            case owl.DataSomeValuesFrom(data_property, range):
-                return self._restriction_node(
-                    data_property, ("someValuesFrom", self.write_range(range))
-                )
-            case owl.DataAllValuesFrom(data_property, range):
-                return self._restriction_node(
-                    data_property, ("allValuesFrom", self.write_range(range))
-                )
-            case owl.DataHasValue(data_property, value):
-                return self._restriction_node(data_property, ("hasValue", value))
-            case owl.DataMinCardinality(n, data_property, range):
-                return self._data_cardinality("min", n, data_property, range)
-            case owl.DataMaxCardinality(n, data_property, range):
-                return self._data_cardinality("max", n, data_property, range)
-            case owl.DataExactCardinality(n, data_property, range):
-                return self._data_cardinality("", n, data_property, range)
+            case owl.ObjectSomeValuesFrom(on, filler) | owl.DataSomeValuesFrom(on, filler):
+                return self._restriction_node(on, ("someValuesFrom", self.write_node(filler)))
+            case owl.ObjectAllValuesFrom(on, filler) | owl.DataAllValuesFrom(on, filler):
+                return self._restriction_node(on, ("allValuesFrom", self.write_node(filler)))
+            case owl.ObjectHasValue(on, value) | owl.DataHasValue(on, value):
+                return self._restriction_node(on, ("hasValue", value))
+            case owl.ObjectMinCardinality(n, on, filler) | owl.DataMinCardinality(n, on, filler):
+                return self._cardinality_node("min", n, on, filler)
+            case owl.ObjectMaxCardinality(n, on, filler) | owl.DataMaxCardinality(n, on, filler):
+                return self._cardinality_node("max", n, on, filler)
+            case owl.ObjectExactCardinality(n, on, filler) | owl.DataExactCardinality(
+                n, on, filler
+            ):
+                return self._cardinality_node("", n, on, filler)
         raise TypeError(expression)
 
     def write_range(self, range: owl.DataRange) -> _Open:
@@ -312,26 +311,17 @@ class TripleWriter:
             ("type", f"{owl.OWL}Restriction"), ("onProperty", self.write_property(property)), *rest
         )
 
-    def _object_cardinality(
+    def _cardinality_node(
         self,
         bound: str,
         n: int,
-        property: owl.ObjectProperty | owl.ObjectInverseOf,
-        filler: owl.ClassExpression,
+        property: owl.ObjectProperty | owl.ObjectInverseOf | owl.DataProperty,
+        filler: owl.ClassExpression | owl.DataRange,
     ) -> _Open:
-        """Add the triples of a cardinality restriction on an object property, and return its blank
-        node.
-        """
-        qualifier = None if filler == owl.THING else ("onClass", self.write_expression(filler))
-        return self._restriction_node(property, *_cardinality_triples(bound, n, qualifier))
-
-    def _data_cardinality(
-        self, bound: str, n: int, property: owl.DataProperty, range: owl.DataRange
-    ) -> _Open:
-        """Add the triples of a cardinality restriction on a data property, and return its blank
-        node.
-        """
-        qualifier = None if range == owl.TOP_DATATYPE else ("onDataRange", self.write_range(range))
+        """Add the triples of a cardinality restriction, and return its blank node."""
+        on = "onClass" if isinstance(filler, owl.ClassExpression) else "onDataRange"
+        is_trivial = filler in (owl.THING, owl.TOP_DATATYPE)
+        qualifier = None if is_trivial else (on, self.write_node(filler))
         return self._restriction_node(property, *_cardinality_triples(bound, n, qualifier))
 
     def _list_node(self, members: Iterable[_Open]) -> _Open:
@@ -384,43 +374,54 @@ def declaration_line(kind: str, iri: str) -> str:
     return f"{iri_term(iri)} {_RDF_TYPE} <{_KINDS.get(kind, owl.OWL + name)}> ."
 
 
+#: The predicate between the two sides of an axiom.
+_PREDICATES: Mapping[type[owl.Axiom], str] = {
+    owl.SubClassOf: f"{owl.RDFS}subClassOf",
+    owl.EquivalentClasses: f"{owl.OWL}equivalentClass",
+    owl.SubObjectPropertyOf: f"{owl.RDFS}subPropertyOf",
+    owl.EquivalentObjectProperties: f"{owl.OWL}equivalentProperty",
+    owl.DisjointObjectProperties: f"{owl.OWL}propertyDisjointWith",
+    owl.InverseObjectProperties: f"{owl.OWL}inverseOf",
+    owl.ObjectPropertyDomain: f"{owl.RDFS}domain",
+    owl.ObjectPropertyRange: f"{owl.RDFS}range",
+    owl.SubDataPropertyOf: f"{owl.RDFS}subPropertyOf",
+    owl.EquivalentDataProperties: f"{owl.OWL}equivalentProperty",
+    owl.DisjointDataProperties: f"{owl.OWL}propertyDisjointWith",
+    owl.DataPropertyDomain: f"{owl.RDFS}domain",
+    owl.DataPropertyRange: f"{owl.RDFS}range",
+    owl.DatatypeDefinition: f"{owl.OWL}equivalentClass",
+}
+#: The class of properties that an axiom on one property puts it into.
+_CHARACTERISTICS: Mapping[type[owl.Axiom], str] = {
+    owl.FunctionalObjectProperty: "FunctionalProperty",
+    owl.InverseFunctionalObjectProperty: "InverseFunctionalProperty",
+    owl.SymmetricObjectProperty: "SymmetricProperty",
+    owl.AsymmetricObjectProperty: "AsymmetricProperty",
+    owl.IrreflexiveObjectProperty: "IrreflexiveProperty",
+    owl.TransitiveObjectProperty: "TransitiveProperty",
+    owl.ReflexiveObjectProperty: "ReflexiveProperty",
+    owl.FunctionalDataProperty: "FunctionalProperty",
+}
+
+
 def axiom_lines(axiom: owl.Axiom) -> tuple[str, ...]:
     """Write `axiom` as N-Triples lines.
 
     Blank nodes are named as in `shiq.model.ntriples.assertion_lines`.
 
-    Raises: TypeError for a kind of axiom that `shiq.model.clause_axioms` never produces.
+    Raises: TypeError for a kind of axiom, or a number of members, that is not written.
     """
-    graph = TripleWriter()
-    match axiom:
-        case owl.SubClassOf(sub, sup):
-            return graph.write_triple(
-                graph.write_expression(sub), f"{owl.RDFS}subClassOf", graph.write_expression(sup)
-            ).lines()
-        case owl.SubObjectPropertyOf(sub, sup):
-            return graph.write_triple(
-                graph.write_property(sub), f"{owl.RDFS}subPropertyOf", graph.write_property(sup)
-            ).lines()
-        case owl.SubDataPropertyOf(sub, sup):
-            return graph.write_triple(
-                graph.write_property(sub), f"{owl.RDFS}subPropertyOf", graph.write_property(sup)
-            ).lines()
-        case owl.DisjointObjectProperties((one, other)) | owl.DisjointDataProperties((one, other)):
-            return graph.write_triple(
-                graph.write_property(one),
-                f"{owl.OWL}propertyDisjointWith",
-                graph.write_property(other),
-            ).lines()
-        case owl.AsymmetricObjectProperty(property):
-            return graph.write_triple(
-                graph.write_property(property), f"{owl.RDF}type", f"{owl.OWL}AsymmetricProperty"
-            ).lines()
-        case owl.IrreflexiveObjectProperty(property):
-            return graph.write_triple(
-                graph.write_property(property), f"{owl.RDF}type", f"{owl.OWL}IrreflexiveProperty"
-            ).lines()
-        case owl.DatatypeDefinition(datatype, range):
-            return graph.write_triple(
-                datatype.iri, f"{owl.OWL}equivalentClass", graph.write_range(range)
-            ).lines()
-    raise TypeError(axiom)
+    graph, kind = TripleWriter(), type(axiom)
+    parts = [getattr(axiom, name) for name in axiom.__match_args__]
+    sides = parts[0] if isinstance(parts[0], tuple) else parts
+    if kind in _PREDICATES and len(sides) == 2:
+        first, second = map(graph.write_node, sides)
+        graph.write_triple(first, _PREDICATES[kind], second)
+    elif kind in _CHARACTERISTICS:
+        name = f"{owl.OWL}{_CHARACTERISTICS[kind]}"
+        graph.write_triple(graph.write_node(parts[0]), f"{owl.RDF}type", name)
+    elif isinstance(axiom, owl.DisjointClasses):
+        graph.write_disjoint_classes(axiom.expressions)
+    else:
+        raise TypeError(axiom)
+    return graph.lines()

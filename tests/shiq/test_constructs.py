@@ -251,20 +251,14 @@ SPLIT: dict[type, str] = {
     m.ObjectHasValue: "ObjectPropertyAssertion",
     m.ObjectHasSelf: "ObjectPropertyAssertion",
 }
-#: Those of which `shiq.model.clause_axioms` makes none; N-Triples of a TBox have the others alone.
-NOT_OF_CLAUSES = {
+#: Axioms that are not written as N-Triples: no generator and no pass makes one.
+UNWRITTEN = {
     kind: kind.__name__
-    for kind in get_args(m.Axiom)
-    if kind
-    not in (
-        m.SubClassOf,
-        m.SubObjectPropertyOf,
-        m.SubDataPropertyOf,
-        m.DisjointObjectProperties,
-        m.DisjointDataProperties,
-        m.AsymmetricObjectProperty,
-        m.IrreflexiveObjectProperty,
-        m.DatatypeDefinition,
+    for kind in (
+        m.DisjointUnion,
+        m.InverseFunctionalDataProperty,
+        m.SubObjectPropertyChain,
+        m.HasKey,
     )
 }
 OUTSIDE = {
@@ -281,7 +275,7 @@ Face = Callable[[Any], str]
 FACES: dict[Face, dict[type, str]] = {
     functional: {},
     owl_xml: {},
-    ntriples: {**SPLIT, **NOT_OF_CLAUSES},
+    ntriples: {**SPLIT, **UNWRITTEN},
     turtle: SPLIT,
     as_json_and_back: {},
     sent_to_java: {},
