@@ -15,12 +15,14 @@ Then the question takes two forms (`OutsideQuestion.weaker`).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from shiq import model as owl
 from shiq.abox_ops.elements.normal_assertions import normalise
+from shiq.answers.verdict import Verdict
+from shiq.errors import ReasonerError, UsageError
 from shiq.functional.writer import axiom_text
 from shiq.model.abox import individuals_of
 from shiq.model.built_in import BOTTOM, TOP, remove_built_in
@@ -31,6 +33,7 @@ from shiq.model.roles import RoleBox, role_of
 from shiq.model.walk import is_reserved, parts, rewrite_parts
 from shiq.rdf.values_as_nodes import inverse_functional_properties, properties_needing_values
 from shiq.rdf.vocabulary import LANGUAGE
+from shiq.reasoner.protocol import Answer
 from shiq.simplify.chains import eliminate_paths
 from shiq.simplify.desugar import ROLE_AXIOMS, desugar
 from shiq.simplify.inclusion import PREFIX, Context
@@ -86,6 +89,29 @@ def write_question(
             axiom for axiom in axioms if not isinstance(axiom, owl.InverseFunctionalDataProperty)
         ]
     return _QuestionWriter(axioms).write(assertions)
+
+
+def ask_question(
+    axioms: Sequence[owl.Axiom],
+    assertions: Iterable[owl.Assertion],
+    ask: Callable[[Sequence[owl.Axiom], Sequence[owl.Assertion]], Answer],
+) -> Answer:
+    """Decide whether (T, A) is consistent by a reasoner that ``ask`` calls: once, or twice where
+    the question has two forms.
+    """
+    try:
+        put = write_question(axioms, assertions)
+        answer = ask(put.axioms, put.assertions)
+        if put.weaker is not None and answer.verdict is Verdict.INCONSISTENT:
+            answer = ask(put.weaker, put.assertions)
+            if answer.verdict is Verdict.CONSISTENT:
+                return Answer(
+                    Verdict.UNDETERMINED,
+                    "a contradiction rests on a key with a blank node for its value",
+                )
+        return answer
+    except (IrregularRolesError, UsageError, ReasonerError) as obstacle:
+        return Answer(Verdict.UNDETERMINED, " ".join(str(obstacle).split()))
 
 
 class _QuestionWriter:

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from shiq import model as owl
 from shiq.abox_ops.modules.from_scratch import ScratchQuestion
-from shiq.abox_ops.outside_question import write_question
+from shiq.abox_ops.outside_question import ask_question, write_question
 from shiq.answers.verdict import Verdict
 from shiq.errors import ReasonerError, UsageError
 from shiq.model.clause import ClausalTBox
@@ -78,19 +78,11 @@ class Reasoners:
                 Verdict.UNDETERMINED,
                 "it lies outside SHIQ(D), and only `own` is to be asked; `auto` asks HermiT",
             )
-        try:
-            put = write_question(axioms, assertions)
-            answer = self._ask_hermit(put.axioms, put.assertions, left)
-            if put.weaker is not None and answer.verdict is Verdict.INCONSISTENT:
-                answer = self._ask_hermit(put.weaker, put.assertions, self.seconds_left(deadline))
-                if answer.verdict is Verdict.CONSISTENT:
-                    return Answer(
-                        Verdict.UNDETERMINED,
-                        "a contradiction rests on a key with a blank node for its value",
-                    )
-            return answer
-        except (IrregularRolesError, UsageError, ReasonerError) as obstacle:
-            return Answer(Verdict.UNDETERMINED, " ".join(str(obstacle).split()))
+        return ask_question(
+            axioms,
+            assertions,
+            lambda put, facts: self._ask_hermit(put, facts, self.seconds_left(deadline)),
+        )
 
     def prepare_question(
         self, axioms: Sequence[owl.Axiom], assertions: Sequence[owl.Assertion]

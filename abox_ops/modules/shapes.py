@@ -9,6 +9,7 @@ TBox can distinguish.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -65,17 +66,13 @@ class Shapes:
         """Compute the shape from a canonical order of the module's nodes."""
         data = self._data_by_node(module)
         order = _canonical_node_order(module, data)
-        place = node_positions(order)
+        found = _in_order(module, order)
         return (
-            tuple(module.positive[n] for n in order),
-            tuple(module.negative[n] for n in order),
-            tuple(sorted((place[a], r, place[b]) for a, r, b in module.edges)),
-            tuple(sorted((place[a], r, place[b]) for a, r, b in module.negative_edges)),
-            tuple(
-                sorted(
-                    (min(place[a], place[b]), max(place[a], place[b])) for a, b in module.different
-                )
-            ),
+            found.positive,
+            found.negative,
+            found.edges,
+            found.negative_edges,
+            found.different,
             tuple(data[n] for n in order),
         )
 
@@ -88,19 +85,12 @@ class Shapes:
         place = node_positions(order)
         if len(order) == 1:
             return module, order
-        return Module(
-            tuple(module.positive[n] for n in order),
-            tuple(module.negative[n] for n in order),
-            tuple(sorted((place[a], role, place[b]) for a, role, b in module.edges)),
-            tuple(sorted((place[a], role, place[b]) for a, role, b in module.negative_edges)),
-            tuple(
-                sorted(
-                    (min(place[a], place[b]), max(place[a], place[b])) for a, b in module.different
-                )
-            ),
-            tuple(sorted(((place[a], p, value) for a, p, value in module.data), key=repr)),
-            tuple(sorted(((place[a], p, value) for a, p, value in module.negative_data), key=repr)),
-        ), order
+        data, negative_data = (
+            tuple(sorted(((place[a], p, value) for a, p, value in rows), key=repr))
+            for rows in (module.data, module.negative_data)
+        )
+        found = replace(_in_order(module, order), data=data, negative_data=negative_data)
+        return found, order
 
     def _data_by_node(self, module: Module) -> list[Hashable]:
         """For each node, a key of its (negative) data: each literal is replaced by a token for what
@@ -149,6 +139,19 @@ class Shapes:
         return self._tokens.get_or_make(
             literal, lambda: self._data_theory.cell_key(literal, self._ranges)
         )
+
+
+def _in_order(module: Module, order: Sequence[int]) -> Module:
+    """``module`` without its data, and with its nodes in ``order``."""
+    place = node_positions(order)
+    different = (sorted((place[a], place[b])) for a, b in module.different)
+    return Module(
+        tuple(module.positive[n] for n in order),
+        tuple(module.negative[n] for n in order),
+        tuple(sorted((place[a], role, place[b]) for a, role, b in module.edges)),
+        tuple(sorted((place[a], role, place[b]) for a, role, b in module.negative_edges)),
+        tuple(sorted((a, b) for a, b in different)),
+    )
 
 
 def _canonical_node_order(module: Module, data: list[Hashable]) -> list[int]:

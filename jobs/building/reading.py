@@ -26,7 +26,7 @@ from shiq.jobs.checking.inputs import drop_ill_typed
 from shiq.model import Assertion, Signature, TBox
 from shiq.model.abox import ABox, abox_of
 from shiq.rdf import read_assertions
-from shiq.rdf.ledger import Finding, cap_leftovers
+from shiq.rdf.ledger import cap_leftovers
 from shiq.rdf.loaded_sources import LoadedSources
 from shiq.rdf.ontology_header import document_iris
 from shiq.rdf.range_reports import (
@@ -41,7 +41,7 @@ from shiq.rdf.range_reports import (
     refuse_if_no_triples,
     with_source_lines,
 )
-from shiq.rdf.reader import _own_axiom_test, _SourceReader
+from shiq.rdf.reader import _SourceReader, foreign_axiom_findings
 from shiq.rdf.source_ranges import can_be_cut
 
 _JUDGINGS = 4
@@ -282,17 +282,6 @@ class _DriverReader(_SourceReader):
     def reading(self) -> Reading:
         """Interpret the rare triples; see `read_assertions`."""
         axioms = self.ontology.tbox.axioms
-        own = _own_axiom_test(axioms, self.ontology.leftovers)
-        findings: dict[object, list[Finding]] = {
-            axiom: [
-                (
-                    "tbox-axiom",
-                    f"{type(axiom).__name__}: an axiom among assertions",
-                    "give its file with the TBox",
-                )
-            ]
-            for axiom in self.axioms()
-            if not own(axiom)
-        }
-        self.ledger.record_values(self.loaded.axioms, self.mapping.axioms, "axiom", findings)  # type: ignore[arg-type]
+        findings = foreign_axiom_findings(self.axioms(), axioms, self.ontology.leftovers)
+        self.ledger.record_values(self.loaded.axioms, self.mapping.axioms, "axiom", findings)
         return self.read_data(TBox(), self.known_signature(), list(axioms))

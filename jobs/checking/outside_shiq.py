@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 from shiq.abox_ops.conflicts.subset_search import SubsetSearch
 from shiq.abox_ops.modules.decide import Decider
-from shiq.abox_ops.outside_question import write_question
+from shiq.abox_ops.outside_question import ask_question, write_question
 from shiq.answers.result import Conflict
 from shiq.answers.verdict import UNKNOWN_DATATYPE, Leftover, Verdict, is_blocking
-from shiq.errors import ReasonerError, UsageError
+from shiq.errors import UsageError
 from shiq.jobs.checking.base import Explanation, Findings, InputBatch, OpenBase
 from shiq.jobs.checking.inputs import (
     OUT_OF_REACH_KIND,
@@ -328,25 +328,11 @@ class _FullQuestion:
         left = self.deadline - time.monotonic()
         if left <= 0:
             return Answer(Verdict.UNDETERMINED, "no answer within the time limit")
-        try:
-            put = write_question(axioms, assertions)
-            hermit = self._open_hermit()
-            answer = self._ask_hermit(hermit, put.axioms, put.assertions)
-            if put.weaker is not None and answer.verdict is Verdict.INCONSISTENT:
-                answer = self._ask_hermit(hermit, put.weaker, put.assertions)
-                if answer.verdict is Verdict.CONSISTENT:
-                    return Answer(
-                        Verdict.UNDETERMINED,
-                        "a contradiction rests on a key with a blank node for its value",
-                    )
-            return answer
-        except (IrregularRolesError, UsageError, ReasonerError) as obstacle:
-            return Answer(Verdict.UNDETERMINED, " ".join(str(obstacle).split()))
+        return ask_question(axioms, assertions, self._ask_hermit)
 
-    def _ask_hermit(
-        self, hermit: HermitReasoner, axioms: Sequence[Axiom], assertions: Sequence[Assertion]
-    ) -> Answer:
+    def _ask_hermit(self, axioms: Sequence[Axiom], assertions: Sequence[Assertion]) -> Answer:
         """Send one question to HermiT, within the time left."""
+        hermit = self._open_hermit()
         return hermit.decide_consistency(
             axioms, assertions, max(0.01, self.deadline - time.monotonic()), is_normal=True
         )

@@ -30,7 +30,7 @@ def files_below(root: Path, log: str = "") -> Iterator[tuple[Path, bool]]:
     a folder that is a table with a log of its own.
     """
     real = root.resolve()
-    for where, folders, names in os.walk(root, onerror=_refuse_folder):
+    for where, folders, names in os.walk(root, onerror=refuse_folder):
         here = Path(where)
         if log and here == root:
             folders.remove(log)
@@ -78,7 +78,7 @@ def is_ignored_in_table(name: str) -> bool:
     return name.startswith(".") or (name.startswith("_") and "=" not in name)
 
 
-def _refuse_folder(error: OSError) -> None:
+def refuse_folder(error: OSError) -> None:
     """Refuse a folder that cannot be listed. Raises: InputError."""
     raise InputError(
         f"{error.filename} cannot be listed: {error.strerror}",

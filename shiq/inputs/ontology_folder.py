@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shiq.errors import InputError
-from shiq.inputs.folders import user_cache
+from shiq.inputs.folders import refuse_folder, user_cache
 from shiq.inputs.formats import ONTOLOGY_EXTENSIONS
 from shiq.inputs.limits import read_limits
 from shiq.remote.place import is_address
@@ -138,7 +138,7 @@ class OntologyFolder:
         A link counts if it leads to a file below.
         """
         count = 0
-        for where, folders, names in os.walk(self.root, onerror=_refuse_folder):
+        for where, folders, names in os.walk(self.root, onerror=refuse_folder):
             folders[:] = sorted(name for name in folders if not name.startswith("."))
             for name in sorted(names):
                 path = Path(where, name)
@@ -156,14 +156,6 @@ class OntologyFolder:
                         f"{self.name} has over {_MOST_FILES:,} files",
                         "Is it the right folder for --catalog?",
                     )
-
-
-def _refuse_folder(error: OSError) -> None:
-    """Refuse a folder that cannot be listed. Raises: InputError."""
-    raise InputError(
-        f"{error.filename} cannot be listed: {error.strerror}",
-        "Check its permissions, and the disk it is on.",
-    )
 
 
 def _headers_of_file(path: Path) -> FileHeaders:

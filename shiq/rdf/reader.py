@@ -149,8 +149,20 @@ def read_assertions(
         sources, scope, progress, catalog, ontologies, follow=_read_file, vocabulary=vocabulary
     )
     reader = _SourceReader(loaded, ontologies, fixed=signature)
-    own = _own_axiom_test(axioms, beside)
-    findings: dict[owl.Axiom | owl.Assertion, list[Finding]] = {
+    findings = foreign_axiom_findings(reader.axioms(), axioms, beside)
+    reader.ledger.record_values(loaded.axioms, reader.mapping.axioms, "axiom", findings)
+    return reader.read_data(owl.TBox(), reader.kinds.data_signature(signature), list(axioms))
+
+
+def foreign_axiom_findings(
+    found: Iterable[owl.Axiom], axioms: Collection[owl.Axiom], beside: Collection[Leftover]
+) -> dict[owl.Axiom | owl.Assertion, list[Finding]]:
+    """The findings for axioms that were ``found`` among assertions and are not the TBox's own.
+
+    axioms, beside: axioms and leftovers of the TBox.
+    """
+    is_own = _own_axiom_test(axioms, beside)
+    return {
         axiom: [
             (
                 "tbox-axiom",
@@ -158,11 +170,9 @@ def read_assertions(
                 "give its file with the TBox",
             )
         ]
-        for axiom in reader.axioms()
-        if not own(axiom)
+        for axiom in found
+        if not is_own(axiom)
     }
-    reader.ledger.record_values(loaded.axioms, reader.mapping.axioms, "axiom", findings)
-    return reader.read_data(owl.TBox(), reader.kinds.data_signature(signature), list(axioms))
 
 
 def _own_axiom_test(
