@@ -20,6 +20,7 @@ from shiq.columns.arrays import (
     Table,
     array_table,
     distinct_with_inverse,
+    follow_pointers,
     group_minimum,
     insertion_points,
     is_in,
@@ -192,11 +193,7 @@ def component_minima(count: int, first: Ints, second: Ints) -> Ints:
             return least
         first, second = a[open_], b[open_]
         np.minimum.at(least, np.maximum(first, second), np.minimum(first, second))
-        while True:
-            further = least[least]
-            if np.array_equal(further, least):
-                break
-            least = further
+        least = follow_pointers(least)
 
 
 def regroup_after_deletion(

@@ -12,6 +12,7 @@ from shiq.columns.arrays import (
     Ints,
     arrow_texts,
     distinct_with_inverse,
+    follow_pointers,
     group_minimum,
     numpy_ints,
 )
@@ -164,10 +165,5 @@ def join_clusters(low: Ints, high: Ints, weight: Floats, size: Floats) -> tuple[
     target[here[order][first]] = there[order][first]
     mutual = (target[target] == np.arange(count)) & (target > np.arange(count))
     target[mutual] = np.flatnonzero(mutual)
-    while True:
-        further = target[target]
-        if np.array_equal(further, target):
-            break
-        target = further
-    joined = np.unique(target, return_inverse=True)[1].astype(np.int64)
+    joined = np.unique(follow_pointers(target), return_inverse=True)[1].astype(np.int64)
     return joined, np.bincount(joined, size).astype(np.float64)

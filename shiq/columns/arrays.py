@@ -459,6 +459,15 @@ def group_minimum(group: Ints, values: Ints, count: int) -> Ints:
     return found
 
 
+def follow_pointers(target: Ints) -> Ints:
+    """The end of the chain i, target[i], target[target[i]], … for each i. No chain may be a circle
+    of several.
+    """
+    while not np.array_equal(further := target[target], target):
+        target = further
+    return target
+
+
 def is_in(values: Ints, among: Ints) -> npt.NDArray[np.bool_]:
     """Return a boolean mask: True for the ``values`` that occur in ``among``."""
     if not len(values) or not len(among):
