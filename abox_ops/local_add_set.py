@@ -147,8 +147,8 @@ class LocalAddSet(AddSetModules):
     def kept_assertions(self) -> Iterator[owl.Assertion]:
         """Iterate over the assertions of A ∪ A⁺ that are kept, then the remedies, each once."""
         # Loaded where somebody looks at the assertions: few do.
-        from shiq.abox_ops.elements.quotient import Partition
         from shiq.abox_ops.modules.components import Closure, KeptAssertions, kept_assertions
+        from shiq.partition import Partition
 
         found, graph = self.columns, self.columns.graph
         others = np.array([e for e, _, _ in found.remedies], np.int64)

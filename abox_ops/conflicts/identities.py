@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from shiq.abox_ops.elements.quotient import Partition
 from shiq.abox_ops.labels.label_calculus import CompiledClause, LabelCalculus
 from shiq.model import Assertion, Axiom, ObjectPropertyAssertion, SameIndividual
 from shiq.model.clause import ClausalTBox
 from shiq.model.roles import Role, role_of
+from shiq.partition import Partition
 
 #: The individuals of one element of A ∪ A⁺, by the elements of A (and fresh individuals) that it
 #: was made of.

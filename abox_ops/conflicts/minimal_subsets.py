@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from shiq import model as owl
-from shiq.abox_ops.elements.quotient import Partition
 from shiq.model import Assertion
 from shiq.model.abox import individuals_of
+from shiq.partition import Partition
 from shiq.support import bits
 
 V = TypeVar("V")

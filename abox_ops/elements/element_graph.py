@@ -12,10 +12,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from shiq import model as owl
-from shiq.abox_ops.elements.quotient import Partition
 from shiq.abox_ops.labels.label_calculus import EMPTY, Label, contradiction_label, join
 from shiq.model.clause import ClausalTBox
 from shiq.model.roles import Role, role_of
+from shiq.partition import Partition
 
 
 @dataclass

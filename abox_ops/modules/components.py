@@ -12,11 +12,11 @@ from typing import Any
 from shiq import model as owl
 from shiq.abox_ops.elements.element_graph import ElementGraph
 from shiq.abox_ops.elements.normal_assertions import normalise
-from shiq.abox_ops.elements.quotient import Partition
 from shiq.abox_ops.engine import NamedModule
 from shiq.abox_ops.labels.label_calculus import EMPTY, Label
 from shiq.model import Literal
 from shiq.model.roles import Role, RoleBox, role_of
+from shiq.partition import Partition
 from shiq.reasoner.protocol import Module
 
 

@@ -21,6 +21,7 @@ from shiq.datatypes.values import DataValue, IllTyped
 from shiq.model import OWL, TOP_DATATYPE, DataRange, Literal
 from shiq.model.clause import DataAtLeast, DataAtMost
 from shiq.model.roles import RoleBox
+from shiq.partition import Partition
 
 TOP: Final = OWL + "topDataProperty"
 BOTTOM: Final = OWL + "bottomDataProperty"
@@ -150,31 +151,22 @@ class SatisfiabilityProblem:
             p for ps in self.forbidden.values() for p in ps
         }
         limited |= {p for pair in self.disjoint for p in pair}
-        leader: dict[str, str] = {}
-
-        def find_leader(property: str) -> str:
-            """The leader of a property's part."""
-            while (up := leader.setdefault(property, property)) != property:
-                property = up
-            return property
-
-        for first, *others in [
-            *self.disjoint,
-            *((n.property, *(self.superproperties(n.property) & limited)) for n in self.at_least),
-        ]:
-            for other in others:
-                leader[find_leader(other)] = find_leader(first)
+        groups = Partition[str]()
+        for pair in self.disjoint:
+            groups.union(*pair)
+        for need in self.at_least:
+            groups.union_all((need.property, *(self.superproperties(need.property) & limited)))
         needs, limits, values, negative = (defaultdict[str, list[Any]](list) for _ in range(4))
         for need in self.at_least:
-            needs[find_leader(need.property)].append(need)
+            needs[groups.find(need.property)].append(need)
         for limit in self.at_most:
-            limits[find_leader(limit.property)].append(limit)
+            limits[groups.find(limit.property)].append(limit)
         noticed = {p for label in self.labels.values() for p in label}
         for property, literal in self.values:
-            for key in {find_leader(p) for p in self.superproperties(property) & noticed}:
+            for key in {groups.find(p) for p in self.superproperties(property) & noticed}:
                 values[key].append((property, literal))
         for property, literal in self.negative:
-            negative[find_leader(property)].append((property, literal))
+            negative[groups.find(property)].append((property, literal))
         return [
             (needs[key], limits[key], values[key], negative[key])
             for key in dict.fromkeys((*needs, *values))

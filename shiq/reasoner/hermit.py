@@ -25,6 +25,7 @@ from shiq.model.clause import ClausalTBox
 from shiq.model.clause_axioms import clause_axioms, module_assertions, numbered_names
 from shiq.model.roles import role_box
 from shiq.model.walk import is_reserved, parts
+from shiq.partition import Partition
 from shiq.reasoner.data_proxies import (
     OpaqueData,
     OpaqueReading,
@@ -70,20 +71,13 @@ def is_one_reading_enough(
     ``theory`` has them opaque; axioms and assertions are as for
     `shiq.reasoner.data_proxies.approximate_opaque`.
     """
-    above: dict[str, str] = {}
-
-    def find_root(iri: str) -> str:
-        """The representative of a property's group."""
-        while (next_ := above.setdefault(iri, iri)) != iri:
-            iri = next_
-        return iri
-
+    groups = Partition[str]()
     asked: list[tuple[str, str, bool]] = []
     present: set[str] = set()
     for value in (*axioms, *assertions):
         match value:
             case owl.SubDataPropertyOf(owl.DataProperty(sub), owl.DataProperty(sup)):
-                above[find_root(sub)] = find_root(sup)
+                groups.union(sub, sup)
                 asked += [(sub, _NO_RANGE, False), (sup, _NO_RANGE, False)]
             case owl.DataPropertyAssertion(owl.DataProperty(iri), _, literal):
                 asked.append(
@@ -107,10 +101,10 @@ def is_one_reading_enough(
         return False
     names: dict[str, set[str]] = defaultdict(set)
     for iri, name, _ in asked:
-        names[find_root(iri)].add(name)
+        names[groups.find(iri)].add(name)
     doubtful = [
         names[group] - {_NO_RANGE}
-        for group in {find_root(iri) for iri, _, opaque in asked if opaque}
+        for group in {groups.find(iri) for iri, _, opaque in asked if opaque}
     ]
     return all(len(found) == 1 and found <= present for found in doubtful)
 

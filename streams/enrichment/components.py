@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from shiq.abox_ops.elements.quotient import Partition
 from shiq.answers.verdict import Verdict
+from shiq.partition import Partition
 from shiq.rml.model import TYPE, is_resource
 from shiq.streams.enrichment.answers import EnrichedEvent
 from shiq.streams.enrichment.cache import CacheEntry

@@ -10,7 +10,6 @@ import pytest
 from shiq.abox_ops.conflicts.minimal_subsets import minimal_sublist
 from shiq.abox_ops.elements.element_graph import ElementGraph
 from shiq.abox_ops.elements.normal_assertions import collect_definitions, normalise
-from shiq.abox_ops.elements.quotient import Partition
 from shiq.abox_ops.labels.irrelevance import Irrelevance, Needs
 from shiq.abox_ops.labels.label_calculus import EMPTY, Label, LabelCalculus, clashes
 from shiq.abox_ops.modules import shapes as shapes_
@@ -33,6 +32,7 @@ from shiq.model import (
     TBox,
 )
 from shiq.model.roles import Role, role_box
+from shiq.partition import Partition
 from shiq.reasoner.protocol import Module
 from shiq.simplify import SimplifiedTBox, simplify
 from shiq.support import bits

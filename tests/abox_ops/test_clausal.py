@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from shiq.abox_ops.elements.quotient import Partition
 from shiq.abox_ops.local_engine import LocalKnowledgeBase
 from shiq.answers.verdict import Verdict
 from shiq.api import check_insertions
@@ -19,6 +18,7 @@ from shiq.functional import parse_functional
 from shiq.jobs.evaluation.evaluate.data import draw_random_batch, read_triples
 from shiq.model.abox import abox_of, individuals_of
 from shiq.model.roles import Role
+from shiq.partition import Partition
 from shiq.rdf import read_assertions, read_ontology
 from tests.abox_ops.test_golden import check, expected
 from tests.spec.border import Border

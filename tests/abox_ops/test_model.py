@@ -12,7 +12,6 @@ import pytest
 from click.testing import CliRunner
 
 from shiq import check_insertions
-from shiq.abox_ops.elements.quotient import Partition
 from shiq.abox_ops.labels.label_calculus import Label, join
 from shiq.abox_ops.modules.components import KeptAssertions
 from shiq.answers.result import Result
@@ -21,6 +20,7 @@ from shiq.functional import parse_functional
 from shiq.model import Assertion, TBox
 from shiq.model.abox import abox_of
 from shiq.model.roles import Role
+from shiq.partition import Partition
 from shiq.reasoner.hermit import HermitReasoner
 from tests.abox_ops.test_golden import NAMES, check, expected
 from tests.spec.border import Border

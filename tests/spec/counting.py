@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from shiq.abox_ops.elements.element_graph import ElementGraph
-from shiq.abox_ops.elements.quotient import Partition
 from shiq.abox_ops.labels.irrelevance import Needs
 from shiq.abox_ops.labels.label_calculus import CompiledClause, Label, LabelCalculus
 from shiq.model.clause import AtLeast
 from shiq.model.roles import Role
+from shiq.partition import Partition
 
 
 @dataclass

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import fields, replace
 
 from shiq.abox_ops.elements.element_graph import ElementGraph
-from shiq.abox_ops.elements.quotient import Partition
 from shiq.model import Assertion
 from shiq.model.clause import ClausalTBox
 from shiq.model.roles import Role
+from shiq.partition import Partition
 
 _SETS = ("half_edges", "negative_edges", "data", "negative_data", "different")
 

@@ -11,7 +11,6 @@ from functools import cached_property
 from shiq.abox_ops.elements.base import StoredSnapshot
 from shiq.abox_ops.elements.element_graph import ElementGraph
 from shiq.abox_ops.elements.normal_assertions import collect_vocabulary, definition_name, normalise
-from shiq.abox_ops.elements.quotient import Partition
 from shiq.abox_ops.engine import CRITERIA, NO_WIDENING, Inquiry, NamedModule, WideningFigures
 from shiq.abox_ops.labels.data_restrictions import DataRestrictions
 from shiq.abox_ops.labels.irrelevance import Needs
@@ -25,6 +24,7 @@ from shiq.model import Assertion, Class, SubClassOf, TBox
 from shiq.model.abox import ABox, abox_of, individuals_of
 from shiq.model.clause import ClausalTBox
 from shiq.model.roles import RoleBox, role_box
+from shiq.partition import Partition
 from shiq.reasoner.protocol import Answer
 from shiq.simplify import SimplifiedTBox, simplify
 from tests.spec.certificate import certify_model
