@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import wraps
 from importlib import import_module
-from typing import Any, TypeGuard, TypeVar, overload
+from typing import Any, TypeGuard, TypeVar, cast, overload
 
 V_co = TypeVar("V_co", covariant=True)
+M = TypeVar("M", bound=Callable[..., Any])
 
 
 class LazySequence(Sequence[V_co]):
@@ -39,6 +41,31 @@ class LazySequence(Sequence[V_co]):
         if self._made is None:
             self._made = self._make()
         return self._made
+
+
+def cached_method(method: M) -> M:
+    """Decorator: remember what a method returned, by its (positional, hashable) arguments, as long
+    as its object lives.
+
+    >>> class Squares:
+    ...     @cached_method
+    ...     def square(self, n: int) -> list[int]:
+    ...         return [n * n]
+    >>> squares = Squares()
+    >>> squares.square(3) is squares.square(3), Squares().square(3) is squares.square(3)
+    (True, False)
+    """
+    attribute = f"_cache_of_{method.__name__}"
+
+    @wraps(method)
+    def call(self: object, *arguments: object) -> object:
+        """Return what is remembered, or what the method gives."""
+        cache: dict[tuple[object, ...], object] = self.__dict__.setdefault(attribute, {})
+        if arguments not in cache:
+            cache[arguments] = method(self, *arguments)
+        return cache[arguments]
+
+    return cast(M, call)
 
 
 def import_on_access(module: str, homes: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:

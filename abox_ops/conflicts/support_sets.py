@@ -27,7 +27,7 @@ from shiq.model.abox import individuals_of
 from shiq.model.clause import ClausalTBox
 from shiq.model.roles import Role, role_of
 from shiq.reasoner.protocol import Module
-from shiq.support import bits
+from shiq.support import bits, cached_method
 
 
 class SupportSets:
@@ -38,8 +38,6 @@ class SupportSets:
     def __init__(self, space: LabelCalculus, add_set: AddSet) -> None:
         self.space, self.add_set = space, add_set
         self._assertions_about: dict[str, tuple[Assertion, ...]] = {}
-        self._half_edges_of: dict[str, tuple[tuple[Role, str], ...]] = {}
-        self._labels: dict[str, Label] = {}
         self._told_labels: dict[str, Label] = {}
         self._merges = any(c.n for c in space.m_type)
         self._link_counts: Counter[str] = Counter()
@@ -219,12 +217,10 @@ class SupportSets:
                 if other not in inside and self._link_counts[other] > 1
             )
 
+    @cached_method
     def _cached_half_edges(self, individual: str) -> tuple[tuple[Role, str], ...]:
         """The half edges at ``individual``, cached."""
-        found = self._half_edges_of.get(individual)
-        if found is None:
-            found = self._half_edges_of[individual] = tuple(self._read_half_edges(individual))
-        return found
+        return tuple(self._read_half_edges(individual))
 
     def _read_half_edges(self, individual: str) -> Iterator[tuple[Role, str]]:
         """Yield (role, neighbour) for each role assertion about ``individual``, the role as seen
@@ -238,15 +234,9 @@ class SupportSets:
                 if assertion.object == individual:
                     yield role.inverse, assertion.subject
 
+    @cached_method
     def _asserted_label_of(self, individual: str) -> Label:
         """The literals asserted of ``individual`` alone, cached."""
-        found = self._labels.get(individual)
-        if found is None:
-            found = self._labels[individual] = self._compute_asserted_label(individual)
-        return found
-
-    def _compute_asserted_label(self, individual: str) -> Label:
-        """Compute the literals asserted of ``individual`` alone."""
         graph = ElementGraph(self.space.tbox)
         label = EMPTY
         for assertion in self.assertions_about(individual):

@@ -20,7 +20,7 @@ from shiq.abox_ops.labels.label_numbers import Bools, LabelMemo
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.columns.arrays import NONE, Ints, distinct_pairs, is_row_in, unique
 from shiq.model.clause import AtLeast
-from shiq.support import bits
+from shiq.support import bits, cached_method
 
 
 class CountedLabels(NamedTuple):
@@ -361,7 +361,6 @@ class LabelBits:
         self._positive = np.zeros((0, len(self._column)), np.bool_)
         self._negative = np.zeros((0, len(self._column)), np.bool_)
         self._answers_by_row: dict[tuple[str, object], Bools] = {}
-        self._needs_by_clause: dict[int, tuple[tuple[AtLeast, ...], tuple[AtLeast, ...]]] = {}
         needs = calculus.needs
         self._heads: dict[AtLeast, list[tuple[int, int, int]]] = {}
         for i, body, names in needs.heads:
@@ -471,17 +470,15 @@ class LabelBits:
         """The ≥k R.D with R ⊑* S, S being the role of ``clause``: their witnesses are S-neighbours."""
         return self._split_needs_by_direction(clause)[1]
 
+    @cached_method
     def _split_needs_by_direction(
         self, clause: CompiledClause
     ) -> tuple[tuple[AtLeast, ...], tuple[AtLeast, ...]]:
         """Select the ≥-atoms whose witnesses have their parent as S-neighbour, and those whose
         witnesses are S-neighbours; S is the clause's role.
         """
-        found = self._needs_by_clause.get(clause.index)
-        if found is None:
-            below = self.calculus.roles_below(clause)
-            found = self._needs_by_clause[clause.index] = (
-                tuple(a for a in self.at_least_atoms if a.role.inverse in below),
-                tuple(a for a in self.at_least_atoms if a.role in below),
-            )
-        return found
+        below = self.calculus.roles_below(clause)
+        return (
+            tuple(a for a in self.at_least_atoms if a.role.inverse in below),
+            tuple(a for a in self.at_least_atoms if a.role in below),
+        )

@@ -26,7 +26,7 @@ from typing import NamedTuple
 from shiq.abox_ops.labels.label_calculus import CompiledClause, Label, LabelCalculus
 from shiq.model.clause import AtLeast, ClausalTBox, Clause
 from shiq.model.roles import Role, RoleBox
-from shiq.support import bits
+from shiq.support import bits, cached_method
 
 
 @dataclass
@@ -36,7 +36,6 @@ class Needs:
     space: LabelCalculus
 
     def __post_init__(self) -> None:
-        self._needs_memo: dict[Label, tuple[AtLeast, ...]] = {}
         names = sum(1 << i for i, a in enumerate(self.space.tbox.atoms) if isinstance(a, str))
         self.heads: list[tuple[int, int, int]] = []
         at_least = sum(1 << i for i in self.space.at_least)
@@ -44,18 +43,16 @@ class Needs:
             for i in bits(c.head & at_least):
                 self.heads.append((i, c.body, c.head & names))
 
+    @cached_method
     def possible_needs(self, label: Label) -> tuple[AtLeast, ...]:
         """The at-least restrictions that are told at ``label``, or in the head of a clause that no
         class name in ``label`` satisfies.
         """
-        found = self._needs_memo.get(label)
-        if found is None:
-            positive, negative = label
-            ids = {
-                i for i, body, names in self.heads if not body & negative and not names & positive
-            } | {i for i in self.space.at_least if positive >> i & 1}
-            found = self._needs_memo[label] = tuple(self.space.at_least[i] for i in sorted(ids))
-        return found
+        positive, negative = label
+        ids = {
+            i for i, body, names in self.heads if not body & negative and not names & positive
+        } | {i for i in self.space.at_least if positive >> i & 1}
+        return tuple(self.space.at_least[i] for i in sorted(ids))
 
 
 def witness_survives(

@@ -14,7 +14,7 @@ from functools import cached_property
 from shiq.abox_ops.labels.label_calculus import Label, LabelCalculus, clashes, join
 from shiq.model.clause import AtLeast
 from shiq.model.roles import Role
-from shiq.support import bits
+from shiq.support import bits, cached_method
 
 #: How deep witnesses of witnesses are looked at.
 DEPTH = 2
@@ -37,24 +37,16 @@ class LabelGuesses:
         self._masks = {
             i: self._atoms_at_first_end(need.role) for i, need in self.space.at_least.items()
         }
-        self._guess_memo: dict[tuple[Label, int], Label] = {}
         self._close_memo: dict[tuple[Label, int], Label] = {}
         self._send_memo: dict[tuple[int, int, int, int], Label] = {}
 
+    @cached_method
     def guess_model_label(self, label: Label, triggers: int = 0) -> Label:
         """Complete ``label`` with a guess for every name, as far as unit propagation allows. Atoms
         in ``triggers`` are tried as true first.
 
         The result contains the closed ``label``, and clashes only if that does.
         """
-        key = (label, triggers)
-        found = self._guess_memo.get(key)
-        if found is None:
-            found = self._guess_memo[key] = self._guess(label, triggers)
-        return found
-
-    def _guess(self, label: Label, triggers: int) -> Label:
-        """Guess a complete label: names in ``triggers`` are tried as true, the others as false."""
         closed = self.space.close(label)
         label = self._close_with_witnesses(label, DEPTH)
         if clashes(label):

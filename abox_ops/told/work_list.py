@@ -18,6 +18,7 @@ from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.told.element_cache import ElementCache, HalfEdge
 from shiq.columns.arrays import Ints, unique
+from shiq.support import cached_method
 
 
 class WorkList:
@@ -55,7 +56,6 @@ class WorkList:
         self.has_stopped = self.has_clash = False
         self._root: dict[int, int] = {}
         self._send_memo: dict[tuple[int, int, int], tuple[int, int]] = {}
-        self._bounds_memo: dict[int, list[tuple[frozenset[int], int]]] = {}
         roles = range(len(calculus.roles))
         self._bounds = [
             (
@@ -153,19 +153,17 @@ class WorkList:
                 self._merge_parts(ends)
                 centre = self.representative_of(centre)
 
+    @cached_method
     def _bounds_in_force(self, label: int) -> list[tuple[frozenset[int], int]]:
         """List, for each ≤1 S.C in force at a label, the ids of the roles below S, and the bitmask
         of C.
         """
-        found = self._bounds_memo.get(label)
-        if found is None:
-            positive, negative = self.calculus.table.labels[label]
-            found = self._bounds_memo[label] = [
-                (below, filler)
-                for c, below, filler in self._bounds
-                if not (c.body & ~positive or c.head & ~negative)
-            ]
-        return found
+        positive, negative = self.calculus.table.labels[label]
+        return [
+            (below, filler)
+            for c, below, filler in self._bounds
+            if not (c.body & ~positive or c.head & ~negative)
+        ]
 
     def _merge_parts(self, keys: set[int]) -> None:
         """Merge the elements ``keys`` into the one with the most role assertions."""

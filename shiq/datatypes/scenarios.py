@@ -24,6 +24,7 @@ from shiq.datatypes.ranges import (
 )
 from shiq.datatypes.values import OPAQUE, DataValue, TrivialSet, ValueSet
 from shiq.model import Datatype
+from shiq.support import cached_method
 
 # Partition the value space into cells: within a cell values are interchangeable.
 #
@@ -272,7 +273,6 @@ class CellPartition:
         )
         self.sets = tuple(dict.fromkeys(leaf for leaf in found if isinstance(leaf, KnownRange)))
         self._split: dict[frozenset[KnownRange], list[Cell]] = {}
-        self._signatures: dict[Cell, tuple[int, ...]] = {}
 
     def cells(self, formulas: Iterable[Formula]) -> Sequence[Cell]:
         """Return the cells of this partition, split further by the value sets in more range
@@ -288,20 +288,17 @@ class CellPartition:
             self._split[more] = partition_into_cells([*self.sets, *more])
         return self._split[more]
 
+    @cached_method
     def possible_masks(self, cell: Cell) -> tuple[int, ...]:
         """Return which combinations of formulas can hold at an unnamed value of a cell, as bit
         masks.
 
         There is one for each choice of the unknown sets that contain the value.
         """
-        found = self._signatures.get(cell)
-        if found is None:
-            masks = {
-                self._mask_of_true(leaf_truth_in_cell(cell, inside))
-                for inside in subsets(self.unknown)
-            }
-            found = self._signatures[cell] = tuple(sorted(masks))
-        return found
+        masks = {
+            self._mask_of_true(leaf_truth_in_cell(cell, inside)) for inside in subsets(self.unknown)
+        }
+        return tuple(sorted(masks))
 
     def formula_mask(self, element: ScenarioValue) -> int | None:
         """Return which formulas hold at a scenario value, as a bit mask; None if one is undecided."""

@@ -30,6 +30,7 @@ from shiq.streams.discovery.columns import (
     count_row_bits,
     drop_empty_rows,
 )
+from shiq.support import cached_method
 
 # For whom a body holds, and when: joint bindings as semi-joins on bits.
 #
@@ -58,9 +59,7 @@ class BodyExtensions:
         self.columns, self.words, self.cached_size, self.tag = columns, words, kept, tag
         self._snapshot_mask = None if among is None else among[words]
         self._joined_classes: tuple[Sequence[str], Ints, Ints, Bits] | None = None
-        self._classes: dict[str, Extension] = {}
         self._branches: dict[tuple[str, bool, BodyTree], Extension] = {}
-        self._edges: dict[tuple[str, bool], RootEdges] = {}
         self._counterexamples: dict[tuple[BodyTree, str], Extension] = {}
 
     def body_extension(self, tree: BodyTree) -> Extension:
@@ -74,14 +73,12 @@ class BodyExtensions:
             found = intersect_extensions(found, part)
         return found
 
+    @cached_method
     def class_extension(self, name: str) -> Extension:
         """Extension of a class."""
-        found = self._classes.get(name)
-        if found is None:
-            found = self.columns.class_extension(name, self.words)
-            if self._snapshot_mask is not None:
-                found = drop_empty_rows(found.rows, found.bits & self._snapshot_mask)
-            self._classes[name] = found
+        found = self.columns.class_extension(name, self.words)
+        if self._snapshot_mask is not None:
+            found = drop_empty_rows(found.rows, found.bits & self._snapshot_mask)
         return found
 
     def intersect_with_classes(
@@ -127,16 +124,12 @@ class BodyExtensions:
                 self._branches[key] = found
         return found
 
+    @cached_method
     def role_edges(self, role: str, inverse: bool) -> RootEdges:
         """Edges of a role, sorted by the individual at the root."""
-        found = self._edges.get((role, inverse))
-        if found is None:
-            found = self.columns.role_edges(role, inverse, self.words)
-            if self._snapshot_mask is not None:
-                found = RootEdges(
-                    found.root_ends, found.other_ends, found.bits & self._snapshot_mask
-                )
-            self._edges[role, inverse] = found
+        found = self.columns.role_edges(role, inverse, self.words)
+        if self._snapshot_mask is not None:
+            found = found._replace(bits=found.bits & self._snapshot_mask)
         return found
 
     def _compute_branch(self, role: str, inverse: bool, below: BodyTree) -> Extension:

@@ -37,6 +37,7 @@ from shiq.streams.discovery.atomsets import (
 )
 from shiq.streams.discovery.snapshots import MinerKnowledge
 from shiq.streams.front.checkpoint import hash_texts
+from shiq.support import cached_method
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,10 +244,8 @@ class BodyTheory:
 
     closure: Closure
     vocabulary: tuple[str, ...]
-    _facts: dict[Atoms, AtomIndex] = field(default_factory=dict)
     _least_spelling: dict[Atoms, Atoms] = field(default_factory=dict)
     _classes: tuple[str, ...] | None = None
-    _classes_by_place: dict[tuple[BodyTree, int], frozenset[str]] = field(default_factory=dict)
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -263,12 +262,10 @@ class BodyTheory:
             self._classes = tuple(kept)
         return self._classes
 
+    @cached_method
     def entailed_facts(self, atoms: Atoms) -> AtomIndex:
         """Index of the atoms that ``atoms`` entail."""
-        found = self._facts.get(atoms)
-        if found is None:
-            found = self._facts[atoms] = AtomIndex((*self.closure(atoms), *atoms))
-        return found
+        return AtomIndex((*self.closure(atoms), *atoms))
 
     def entails(self, body: Atoms, other: Atoms) -> bool:
         """Whether ``body`` entails ``other``: each individual bound to ?x0 by the first is by the
@@ -280,15 +277,11 @@ class BodyTheory:
         """Classes that T entails for the root of a body."""
         return self.classes_at(tree, 0)
 
+    @cached_method
     def classes_at(self, tree: BodyTree, place: int) -> frozenset[str]:
         """Classes that T entails for the variable with index ``place``."""
-        found = self._classes_by_place.get((tree, place))
-        if found is None:
-            own, facts = variable_name(place), self.entailed_facts(tree_to_atoms(tree))
-            found = self._classes_by_place[tree, place] = frozenset(
-                atom[0] for atom in facts.atoms if atom[1:] == (own,)
-            )
-        return found
+        own, facts = variable_name(place), self.entailed_facts(tree_to_atoms(tree))
+        return frozenset(atom[0] for atom in facts.atoms if atom[1:] == (own,))
 
     def select_minimal_spellings(
         self, trees: Iterable[BodyTree], extension: Callable[[BodyTree], object]
