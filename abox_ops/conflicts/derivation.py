@@ -28,7 +28,7 @@ from shiq.abox_ops.labels.label_calculus import (
     join,
 )
 from shiq.model.roles import Role, role_of
-from shiq.support import bits
+from shiq.support import bits, cached_method
 
 #: A literal of an end of a link: which end (0 or 1), whether it is positive, its atom.
 Literal: TypeAlias = tuple[int, bool, int]
@@ -80,9 +80,6 @@ class ToldDerivation:
     _growths_of: dict[str, list[int]] = field(default_factory=dict)
     _clashes: dict[str, int] = field(default_factory=dict)
     _sources: dict[tuple[Label, Label, Label | None], Label] = field(default_factory=dict)
-    _premises: dict[tuple[Role, Label, Label, Label, int], tuple[Label, Label]] = field(
-        default_factory=dict
-    )
 
     def add_assertions(self, assertions: Iterable[owl.Assertion]) -> None:
         """Add ``assertions`` and derive what follows. Assertions added earlier are preferred as
@@ -280,6 +277,7 @@ class ToldDerivation:
             )
         return found
 
+    @cached_method
     def _smallest_premises(
         self, role: Role | None, labels: tuple[Label, Label], received: Label, side: int
     ) -> tuple[Label, Label]:
@@ -288,27 +286,23 @@ class ToldDerivation:
         """
         if role is None:
             return (EMPTY, received) if side == 0 else (received, EMPTY)
-        key = role, *labels, received, side
-        found = self._premises.get(key)
-        if found is None:
 
-            def suffices(part: list[Literal]) -> bool:
-                """Decide whether the role assertion sends all of ``received`` for these parts of
-                the labels.
-                """
-                sent = self.space.send(
-                    role, _label_from_literals(part, 0), _label_from_literals(part, 1)
-                )[side]
-                return _label_difference(received, sent) == EMPTY
+        def suffices(part: list[Literal]) -> bool:
+            """Decide whether the role assertion sends all of ``received`` for these parts of
+            the labels.
+            """
+            sent = self.space.send(
+                role, _label_from_literals(part, 0), _label_from_literals(part, 1)
+            )[side]
+            return _label_difference(received, sent) == EMPTY
 
-            part = _minimal_literals(
-                [*_literals_of_label(0, labels[0]), *_literals_of_label(1, labels[1])], suffices
-            )
-            found = self._premises[key] = (
-                _label_from_literals(part, 0),
-                _label_from_literals(part, 1),
-            )
-        return found
+        part = _minimal_literals(
+            [*_literals_of_label(0, labels[0]), *_literals_of_label(1, labels[1])], suffices
+        )
+        return (
+            _label_from_literals(part, 0),
+            _label_from_literals(part, 1),
+        )
 
 
 def has_told_clash(data: DataRestrictions, assertions: Iterable[owl.Assertion]) -> bool:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from shiq.abox_ops.labels.label_calculus import EMPTY, Label, LabelCalculus, join
 from shiq.model import Literal
 from shiq.model.clause import DataAtLeast, DataAtMost
+from shiq.support import cached_method
 
 if TYPE_CHECKING:
     from shiq.datatypes import DataTheory
@@ -50,8 +51,6 @@ class DataRestrictions:
                     (c.head & ~low, c.body)
                 )
                 mask ^= low
-        self._refuted_memo: dict[tuple[str, Literal], Label] = {}
-        self._in_force: dict[tuple[int, Label], bool] = {}
 
     @cached_property
     def theory(self) -> DataTheory:
@@ -66,13 +65,12 @@ class DataRestrictions:
         """
         label = EMPTY
         for value in values:
-            found = self._refuted_memo.get(value)
-            if found is None:
-                found = self._refuted_memo[value] = self._refuted_by_value(*value)
+            found = self._refuted_by_value(*value)
             if found is not EMPTY:
                 label = join(label, found)
         return label
 
+    @cached_method
     def _refuted_by_value(self, property: str, literal: Literal) -> Label:
         """Compute the literals that one asserted value refutes."""
         if self.theory.is_ill_typed(literal):
@@ -83,6 +81,7 @@ class DataRestrictions:
                 negative |= 1 << i
         return (0, negative) if negative else EMPTY
 
+    @cached_method
     def is_in_force(self, atom: int, label: Label) -> bool:
         """Decide whether the data restriction ``atom`` may have to hold at an element with
         ``label``.
@@ -90,15 +89,10 @@ class DataRestrictions:
         It does if it is told, or if some clause with it in the head is not satisfied by another
         literal of the centre. (A value that refutes it satisfies no clause.)
         """
-        key = (atom, label)
-        found = self._in_force.get(key)
-        if found is None:
-            found = bool(label[0] >> atom & 1) or any(
-                not (others & label[0] or body & label[1])
-                for others, body in self._clauses_with.get(atom, ())
-            )
-            self._in_force[key] = found
-        return found
+        return bool(label[0] >> atom & 1) or any(
+            not (others & label[0] or body & label[1])
+            for others, body in self._clauses_with.get(atom, ())
+        )
 
     def is_decided(
         self,

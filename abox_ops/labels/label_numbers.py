@@ -30,6 +30,7 @@ from shiq.columns.arrays import (
     unique,
 )
 from shiq.model.roles import Role
+from shiq.support import cached_method
 
 Bools = npt.NDArray[np.bool_]
 
@@ -259,11 +260,6 @@ class RolePropagation:
 
     def __post_init__(self) -> None:
         self.irrelevance = Irrelevance(self.table.space)
-        self._send_memo: dict[tuple[int, int, int], tuple[int, int]] = {}
-        self._undecided_memo: dict[
-            tuple[int, int, int], tuple[tuple[CompiledClause, bool], ...]
-        ] = {}
-        self._unmet_memo: dict[tuple[int, int, int], int] = {}
         self._masks: list[int] = []
 
     def send_one(self, role: int, subject: int, object: int) -> tuple[int, int]:
@@ -320,54 +316,45 @@ class RolePropagation:
             self.irrelevance.open_clauses(roles[r], labels[a], labels[b]) for r, a, b in combination
         ], inverse
 
+    @cached_method
     def undecided_clauses(
         self, role: int, label: int, other: int
     ) -> tuple[tuple[CompiledClause, bool], ...]:
         """Find the clauses on a role assertion that neither label satisfies, each with whether the
         first end is its branch.
         """
-        key = (role, label, other)
-        found = self._undecided_memo.get(key)
-        if found is None:
-            labels, named, undecided = (
-                self.table.labels,
-                self.roles()[role],
-                self.irrelevance.undecided_clauses,
-            )
-            found = self._undecided_memo[key] = (
-                *((c, False) for c in undecided(named, labels[label], labels[other])),
-                *((c, True) for c in undecided(named.inverse, labels[other], labels[label])),
-            )
-        return found
+        labels, named, undecided = (
+            self.table.labels,
+            self.roles()[role],
+            self.irrelevance.undecided_clauses,
+        )
+        return (
+            *((c, False) for c in undecided(named, labels[label], labels[other])),
+            *((c, True) for c in undecided(named.inverse, labels[other], labels[label])),
+        )
 
+    @cached_method
     def unmet_heads(self, role: int, label: int, other: int) -> int:
         """Collect the head atoms at the first end of the undecided u-type clauses: the ≥-atoms if
         there are any, else all.
 
         Returns a label.
         """
-        key = (role, label, other)
-        found = self._unmet_memo.get(key)
-        if found is None:
-            space, mask = self.table.space, 0
-            needs = sum(1 << i for i in space.at_least)
-            for c, at_branch in self.undecided_clauses(role, label, other):
-                if not c.n and not at_branch:
-                    mask |= c.head & needs or c.head & ~space.data_mask
-                elif not c.n and not c.head & needs:
-                    mask |= c.branch_head
-            found = self._unmet_memo[key] = self.table.id((mask, 0))
-        return found
+        space, mask = self.table.space, 0
+        needs = sum(1 << i for i in space.at_least)
+        for c, at_branch in self.undecided_clauses(role, label, other):
+            if not c.n and not at_branch:
+                mask |= c.head & needs or c.head & ~space.data_mask
+            elif not c.n and not c.head & needs:
+                mask |= c.branch_head
+        return self.table.id((mask, 0))
 
+    @cached_method
     def _send_cached(self, role: int, subject: int, object: int) -> tuple[int, int]:
         """The labels that one role assertion sends, cached."""
-        key = (role, subject, object)
-        found = self._send_memo.get(key)
-        if found is None:
-            labels = self.table.labels
-            sent = self.table.space.send(self.roles()[role], labels[subject], labels[object])
-            found = self._send_memo[key] = (self.table.id(sent.subject), self.table.id(sent.object))
-        return found
+        labels = self.table.labels
+        sent = self.table.space.send(self.roles()[role], labels[subject], labels[object])
+        return self.table.id(sent.subject), self.table.id(sent.object)
 
 
 def distinct_rows(*columns: Ints) -> tuple[list[tuple[int, ...]], Ints]:

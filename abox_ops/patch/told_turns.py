@@ -15,6 +15,7 @@ from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.modules.add_set import clause_code
 from shiq.columns.arrays import NONE, Ints, is_row_in, unique
 from shiq.model.roles import Role
+from shiq.support import cached_method
 
 if TYPE_CHECKING:
     from shiq.abox_ops.patch.inside_region import PatchRegion
@@ -83,7 +84,6 @@ class ToldTurns:
         self._calculus, self._all_plain = calculus, all_plain
         self._label = NONE
         self._was_inside = self._was_new = np.zeros(0, np.bool_)
-        self._codes: dict[tuple[int, int, int, int], int] = {}
         self._exceeds_memo: dict[tuple[int, int], bool] = {}
 
     def take_turn(self, region: PatchRegion) -> tuple[Ints, Ints, Ints]:
@@ -195,25 +195,22 @@ class ToldTurns:
         keys, inverse = distinct_rows(role, here, before, there)
         return np.array([self.asking_code(*key) for key in keys], np.int64)[inverse]
 
+    @cached_method
     def asking_code(self, role: int, inside: int, before: int, outside: int) -> int:
         """The code of the clause that requires the far end of a role assertion to enter the region
         I; 0 if there is none.
 
         Arguments are numbers of the arguments of `asking_clause`.
         """
-        key = (role, inside, before, outside)
-        found = self._codes.get(key)
-        if found is None:
-            calculus = self._calculus
-            labels = calculus.table.labels
-            stood = None if before == NEW else labels[before]
-            clause = asking_clause(
-                calculus.space,
-                calculus.roles[role],
-                labels[inside],
-                labels[outside],
-                stood,
-                all_plain=self._all_plain,
-            )
-            found = self._codes[key] = 0 if clause is None else clause_code(clause)
-        return found
+        calculus = self._calculus
+        labels = calculus.table.labels
+        stood = None if before == NEW else labels[before]
+        clause = asking_clause(
+            calculus.space,
+            calculus.roles[role],
+            labels[inside],
+            labels[outside],
+            stood,
+            all_plain=self._all_plain,
+        )
+        return 0 if clause is None else clause_code(clause)

@@ -44,6 +44,7 @@ from shiq.jobs.store.schema import IDENTITY, SCHEMAS, key_of
 from shiq.remote.copies import BLOCK
 from shiq.remote.place import StoreLocation, local_file
 from shiq.remote.remote import Remote
+from shiq.support import cached_method
 
 #: Up to so many files are asked each for itself: to find out which ones costs more.
 _FEW = 4
@@ -123,17 +124,10 @@ class ParquetTable:
             else rows
         )
 
-    @cached_property
-    def _open_files(self) -> dict[DataFile, MappedFile | RowGroups]:
-        """Cache of the opened files."""
-        return {}
-
+    @cached_method
     def _open_file(self, file: DataFile) -> MappedFile | RowGroups:
-        """Open a file of the table with all columns, or return it from the cache."""
-        found = self._open_files.get(file)
-        if found is None:
-            found = self._open_files[file] = self._open_columns(file, tuple(self._empty))
-        return found
+        """Open a file of the table with all columns, or return the open one."""
+        return self._open_columns(file, tuple(self._empty))
 
     def _open_columns(self, file: DataFile, columns: Sequence[str]) -> MappedFile | RowGroups:
         """Open some ``columns`` of a file: its look-up file if it has one, else its row groups."""
