@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -161,24 +161,6 @@ def foreign_axiom_findings(
 
     axioms, beside: axioms and leftovers of the TBox.
     """
-    is_own = _own_axiom_test(axioms, beside)
-    return {
-        axiom: [
-            (
-                "tbox-axiom",
-                f"{type(axiom).__name__}: an axiom among assertions",
-                "give its file with the TBox",
-            )
-        ]
-        for axiom in found
-        if not is_own(axiom)
-    }
-
-
-def _own_axiom_test(
-    axioms: Collection[owl.Axiom], beside: Collection[Leftover]
-) -> Callable[[owl.Axiom], bool]:
-    """Make the test whether an axiom in the data is also in the TBox, or in a leftover of it."""
     known: set[owl.Axiom | owl.Assertion] = set()
 
     def is_own(axiom: owl.Axiom) -> bool:
@@ -191,7 +173,12 @@ def _own_axiom_test(
         inside, reported = split_axioms([axiom])
         return bool(known) and not reported and known.issuperset(inside)
 
-    return is_own
+    hint = "give its file with the TBox"
+    return {
+        axiom: [("tbox-axiom", f"{type(axiom).__name__}: an axiom among assertions", hint)]
+        for axiom in found
+        if not is_own(axiom)
+    }
 
 
 def _findings_by_value(
