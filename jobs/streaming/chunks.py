@@ -225,7 +225,7 @@ def encode_chunks(
             events.append(event)
             problems.append(problem)
         used = [
-            event if event is not None and system.limits.contains(event.t) else None
+            event if event is not None and system.limits.contains_time(event.t) else None
             for event in events
         ]
         split = system.partition_events(used)

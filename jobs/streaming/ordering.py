@@ -34,7 +34,7 @@ class _RejectCapture(RejectLog):
         super().__init__()
         self.rejects: list[tuple[str, str, int, str, str]] = []
 
-    def add(self, kind: str, source: str, line: int, reason: str, text: str) -> None:
+    def add_reject(self, kind: str, source: str, line: int, reason: str, text: str) -> None:
         """Keep a rejected record."""
         self.rejects.append((kind, source, line, reason, text))
 

@@ -139,15 +139,15 @@ class StoreObserver:  # a `EventObserver`
         self.content = dict(content)
 
 
-def make_store_conflict_rows(c: int, result: Result) -> list[Row]:
-    """Make output rows for the conflicts between a window that ends at ``c`` and the store.
+def make_store_conflict_rows(time: int, result: Result) -> list[Row]:
+    """Make output rows for the conflicts between a window that ends at ``time`` and the store.
 
     Their member ``store`` lists the store's assertions in the conflict.
     """
     rows = []
     for conflict in result.conflicts if result.verdict is Verdict.INCONSISTENT else ():
         who = min(conflict.insertions or conflict.base, default="").split(" ", 1)[0].strip("<>")
-        at = {"individual": who, "from": c, "to": c, "conflict": sorted(conflict.insertions)}
+        at = {"individual": who, "from": time, "to": time, "conflict": sorted(conflict.insertions)}
         rows.append(
             {**at, "store": sorted(conflict.base), "axioms": list(conflict.axioms), "final": True}
         )
@@ -232,7 +232,7 @@ def run_consistency(
         result = run.feed_system(LocalRunner(watch), follow=asked.follow)
     else:
         result = drive(run, watch)
-    outputs.write("verdicts", result.verdicts)
+    outputs.write_rows("verdicts", result.verdicts)
     return result
 
 

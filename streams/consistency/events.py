@@ -79,11 +79,11 @@ class IndividualIds:
         self.names += new
         return list(map(self.numbers.__getitem__, wanted))
 
-    def keep_ids(self, numbers: Ints) -> dict[int, int]:
+    def keep_ids(self, ids: Ints) -> dict[int, int]:
         """Keep only the names with these ids (ascending), under new ids without gaps; return new
         ids by old ones.
         """
-        kept = numbers.tolist()
+        kept = ids.tolist()
         self.replace_names([self.names[n] for n in kept])
         return {old: new for new, old in enumerate(kept)}
 
@@ -100,9 +100,9 @@ class IndividualIds:
         text = column.tobytes().decode("utf-8", "surrogatepass")
         self.replace_names(text.split("\n") if text else [])
 
-    def pair_names(self, number: int) -> tuple[str, str | None]:
+    def pair_names(self, id: int) -> tuple[str, str | None]:
         """Names of the two individuals of a pair, given by id; for an individual its name and None."""
-        first, between, second = self.names[number].partition(_PAIR_SEPARATOR)
+        first, between, second = self.names[id].partition(_PAIR_SEPARATOR)
         return first, second if between else None
 
 
@@ -122,11 +122,11 @@ class TripleEncoder:
     _limits: dict[str, list[DataAtMost]] = field(default_factory=dict)
     _all_texts_possible: dict[str, bool] = field(default_factory=dict)
 
-    def encode(
+    def encode_statements(
         self, texts: Sequence[str], times: Ints, on_unusable: RejectCallback
     ) -> EventColumns:
         """Encode N-Triples statements with their times as columns; report the unusable ones to
-        ``tell``.
+        ``on_unusable``.
         """
         triples = read_statements(
             texts, lambda at, why: on_unusable(at, "malformed", why, texts[at])
@@ -302,7 +302,7 @@ class _BatchTriples:
 
     def _encode_class(self, term_index: int, rows: Ints) -> list[EventColumns]:
         """Encode those class assertions among ``rows`` whose class is the term with index
-        ``number``.
+        ``term_index``.
         """
         iri, rows = str(self.triples.terms[term_index]), rows[self.value[rows] == term_index]
         if self.triples.kinds[term_index] != IRI:

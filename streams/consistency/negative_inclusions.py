@@ -292,7 +292,7 @@ class RootMasks:
 
     @cached_property
     def label_indexes(self) -> dict[str, int]:
-        """Index of each label in ``labels``."""
+        """Index of each label in the sorted tuple ``labels``."""
         return {label: number for number, label in enumerate(self.labels)}
 
     @cached_property
@@ -321,7 +321,7 @@ class RootMasks:
 
 
 def build_masks(view: DLLiteView, roots: Sequence[Negative]) -> RootMasks:
-    """Build the bit masks of ``roots`` and of ⊥."""
+    """Build the bit masks of ``roots`` (most general negative inclusions) and of ⊥."""
     roots = (*roots, UNSATISFIABLE)
     below = {label: view.descendants(label) for root in roots for label in root}
     labels = tuple(
@@ -344,8 +344,8 @@ def _build_matrices(
     labels: tuple[str, ...],
     below: dict[str, frozenset[str]],
 ) -> RootMatrices:
-    """Build bit matrices for roots of at most ``number`` labels; a root with fewer repeats its last
-    one.
+    """Build bit matrices for ``roots`` with at most ``max_labels`` labels each; a shorter root
+    repeats its last label.
     """
     numbers = {label: n for n, label in enumerate(labels)}
     words = tuple(

@@ -126,14 +126,14 @@ class ConsistencyOperator:
             unused.add(place)
             refused.append((int(owner[place]), kind, reason, text))
 
-        columns, names = encoder.encode(texts, owner, note_reject), encoder.names.names
+        columns, names = encoder.encode_statements(texts, owner, note_reject), encoder.names.names
         seen = (
             self._make_observer_columns(events, unused, columns, names)
             if self.shows_events
             else None
         )
         parts = {
-            bucket: _pack_bucket_columns(own, times)
+            bucket: _pack_columns(own, times)
             for bucket, own in self._split_by_bucket(columns, names)
         }
         return PartitionedEvents(
@@ -186,7 +186,7 @@ class ConsistencyOperator:
             rows = np.flatnonzero(assign_buckets(names, self.buckets)[key] == bucket)
             who, which = np.unique(key[rows], return_inverse=True)
             found.names.replace_names([names[n] for n in who.tolist()])
-            found.partition.add_static(which.astype(np.int64), label[rows])
+            found.partition.add_static_assertions(which.astype(np.int64), label[rows])
         else:
             document, columns = unpack_state(state)
             found.names.load_names(columns.pop("names"))
@@ -201,7 +201,7 @@ class ConsistencyOperator:
         return found
 
 
-def _pack_bucket_columns(content: tuple[EventColumns, Sequence[str]], times: Ints) -> Columns:
+def _pack_columns(content: tuple[EventColumns, Sequence[str]], times: Ints) -> Columns:
     """Pack the columns of a bucket into the compact types in which they are sent."""
     columns, names = content
     return {
@@ -248,12 +248,14 @@ class ConsistencyState:
                 for columns in zip(*((key, part["label"], part["t"]) for key, part in taken))
             )
             self.partition.add_assertions(key, label, time)
-        rows = self.rows.final_rows(self.partition.remove_ended(moment.watermark or 0))
+        rows = self.rows.make_final_rows(
+            self.partition.remove_ended_assertions(moment.watermark or 0)
+        )
         if self.operator.follow and moment.newest is not None:
             found = self.partition.find_live_violations()
             now = (found.start <= moment.newest) & (found.end >= moment.newest)
             self.inconsistent_count = len(np.unique(found.key[now]))
-            rows = [*rows, *self.rows.new_conflict_rows(found, moment.first or 0, moment.newest)]
+            rows = [*rows, *self.rows.make_opening_rows(found, moment.first or 0, moment.newest)]
         self.live_names = None
         key = self.partition.live_individual_ids()
         if len(self.names.names) > 2 * len(live := key[find_run_starts(key)]) + _SPARE_NAMES:
@@ -275,8 +277,8 @@ class ConsistencyState:
         if first is None or last is None:
             return []
         start, end = np.maximum(found.start, first), np.minimum(found.end, last)
-        within = Violations(found.key, found.conflict, start, end).select(start <= end)
-        return self.rows.final_rows(within)
+        within = Violations(found.key, found.conflict, start, end).select_rows(start <= end)
+        return self.rows.make_final_rows(within)
 
     def to_bytes(self) -> bytes:
         """Serialise the live assertions, the names of individuals and the reported open conflicts."""
@@ -397,7 +399,7 @@ class ConsistencyCollector:
         self.counts["tuples"] = encoder.tuples
         names = list(encoder.names.names)
         self.static = StaticAssertions(encoder.representatives, names, columns.key, columns.label)
-        self.partition.add_static(columns.key, columns.label)
+        self.partition.add_static_assertions(columns.key, columns.label)
         if self.observers:
             self.names = encoder.names
         for one in self.observers:
@@ -409,7 +411,7 @@ class ConsistencyCollector:
 
     def operator(self, *, in_tasks: bool = False) -> ConsistencyOperator:
         """Operator with the static assertions, to run in this process or in cluster tasks."""
-        limits = self.intake.limits(self.settings.start, self.settings.end)
+        limits = self.intake.make_limits(self.settings.start, self.settings.end)
         how = self.settings.follow, bool(self.observers), BUCKETS_IN_TASKS if in_tasks else 1
         return ConsistencyOperator(self.plan, self.static, limits, *how)
 

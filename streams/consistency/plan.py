@@ -143,7 +143,7 @@ class StreamPlan:
 
     @property
     def lanes(self) -> int:
-        """Number of 64-bit words for one bit per root."""
+        """Number of 64-bit words in a bit mask with one bit per most general negative inclusion."""
         return -(-len(self.all_roots) // 64)
 
     @property
@@ -292,7 +292,7 @@ def plan(
     elif cut == "auto":
         chosen = find_cheapest_cut(seen, groups, by_label, most_cached)
     else:
-        chosen = _check_cut(cut, len(groups))
+        chosen = _parse_cut(cut, len(groups))
     complete = find_minimal_contradictions(
         seen, (root for group in groups for root in group), seen.vocabulary
     )
@@ -361,7 +361,7 @@ def _check_settings(window: int, strategy: str, grouping: str, assume: Sequence[
             raise UsageError(f"{name!r} cannot be assumed", f"Known: {', '.join(ASSUMPTIONS)}.")
 
 
-def _check_cut(cut: Cut | str, groups: int) -> Cut:
+def _parse_cut(cut: Cut | str, groups: int) -> Cut:
     """Validate a cut of a pipeline of ``groups`` groups into bolts, and return it as a tuple.
     Raises: UsageError.
     """

@@ -30,7 +30,7 @@ class Spans(NamedTuple):
     start: Ints
     end: Ints
 
-    def select(self, rows: Ints | Flags) -> Spans:
+    def select_rows(self, rows: Ints | Flags) -> Spans:
         """Periods with these row indexes or flags."""
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows
         return Spans(self.code[rows], self.start[rows], self.end[rows])

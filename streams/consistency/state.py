@@ -245,7 +245,7 @@ class StreamPartition:
         self.strategy.process_assertions(key, label, time, last_live_time(time, self.window))
         self._add_spans(make_live_spans(self.masks.encode_codes(key, label), time, self.window))
 
-    def add_static(self, key: Ints, label: Ints) -> None:
+    def add_static_assertions(self, key: Ints, label: Ints) -> None:
         """Add assertions that are live at all times: individual ids and label indexes."""
         begin, end = np.full(len(key), BEGINNING, np.int64), np.full(len(key), END, np.int64)
         self.strategy.process_assertions(key, label, begin, end)
@@ -266,7 +266,7 @@ class StreamPartition:
         self.max_rows = max(self.max_rows, len(self.spans.code))
         self.max_bytes = max(self.max_bytes, sum(column.nbytes for column in self.spans))
 
-    def remove_ended(self, watermark: int) -> Violations:
+    def remove_ended_assertions(self, watermark: int) -> Violations:
         """Remove the assertions that cannot meet an event from ``watermark`` on; return the
         violations that became final.
         """
@@ -275,9 +275,9 @@ class StreamPartition:
         if not ended.any():
             return concatenate_violations([])
         found = self._find_violations(self._spans_of_individuals(ended))
-        self.spans = self.spans.select(~ended)
+        self.spans = self.spans.select_rows(~ended)
         self.strategy.drop_spans_before(before)
-        return found.select(found.end < before)
+        return found.select_rows(found.end < before)
 
     def finish(self) -> Violations:
         """Return all remaining violations, and forget the assertions."""
@@ -288,7 +288,7 @@ class StreamPartition:
         """All live periods of the individuals of whom one period is flagged in ``ended``."""
         starts = find_run_starts(key := self.live_individual_ids())
         touched = np.logical_or.reduceat(ended, starts)
-        return self.spans.select(np.repeat(touched, np.diff(np.append(starts, len(key)))))
+        return self.spans.select_rows(np.repeat(touched, np.diff(np.append(starts, len(key)))))
 
     def _find_violations(self, spans: Spans) -> Violations:
         """Find the violations among live periods: select suspects by the strategy, then check them
@@ -300,7 +300,7 @@ class StreamPartition:
         starts = find_run_starts(key)
         suspected = self.strategy.flag_suspects(key, label, starts)
         return self.finder.find_violations(
-            spans.select(np.repeat(suspected, np.diff(np.append(starts, len(key)))))
+            spans.select_rows(np.repeat(suspected, np.diff(np.append(starts, len(key)))))
         )
 
     def find_live_violations(self) -> Violations:

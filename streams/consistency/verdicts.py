@@ -53,9 +53,9 @@ class VerdictTimeline:
         else:
             _count_span_ends(self.doubt_changes, [(t, t + self.window)])
 
-    def record_undecided_check(self, c: int) -> None:
-        """Put the verdict in doubt at the time ``c``, whose check stayed undecided."""
-        _count_span_ends(self.doubt_changes, [(c, c)])
+    def record_undecided_check(self, t: int) -> None:
+        """Put the verdict in doubt at the time ``t``, whose check stayed undecided."""
+        _count_span_ends(self.doubt_changes, [(t, t)])
 
     def add_conflict_rows(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Add the periods of final conflict rows."""
@@ -272,7 +272,7 @@ class QuarantineObserver:  # a `EventObserver`
         return None
 
     def observe_rejected(self, text: str) -> None:
-        """Send a record that is not used to quarantine."""
+        """Send the text of a rejected record to quarantine."""
         self.write_quarantined([text])
 
     def advance_watermark(self, upto: int) -> tuple[Sequence[Row], Sequence[int]]:
@@ -302,7 +302,7 @@ class QuarantineObserver:  # a `EventObserver`
         times = np.array([event.t for event in accepted for _ in event.codes], np.int64)
         codes = np.array([code for event in accepted for code in event.codes], np.int64)
         self.spans = join_spans([self.spans, make_live_spans(codes, times, self.window)])
-        self.spans = self.spans.select(self.spans.end > upto)
+        self.spans = self.spans.select_rows(self.spans.end > upto)
         return (), ()
 
     def _suspect_individuals(self, ready: list[WaitingEvent]) -> set[int]:
@@ -324,22 +324,24 @@ class QuarantineObserver:  # a `EventObserver`
             )
         )
 
-    def _accept_if_consistent(self, event: WaitingEvent, known: dict[int, dict[int, int]]) -> bool:
-        """Whether an event contradicts no accepted one; if so, add its labels to ``known``: last
-        live time by individual and label.
+    def _accept_if_consistent(
+        self, event: WaitingEvent, live_labels: dict[int, dict[int, int]]
+    ) -> bool:
+        """Whether an event contradicts no accepted one; if so, add its labels to ``live_labels``:
+        last live time by individual and label.
         """
         brought: dict[int, list[int]] = {}
         key, label = self.masks.decode_codes(np.array(event.codes, np.int64))
         for x, n in zip(key.tolist(), label.tolist()):
-            if x in known:
+            if x in live_labels:
                 brought.setdefault(x, []).append(n)
         for x, labels in brought.items():
-            older = [n for n, end in known[x].items() if end >= event.t]
+            older = [n for n, end in live_labels[x].items() if end >= event.t]
             if (self._violated_roots([*older, *labels]) & ~self._violated_roots(older)).any():
                 return False
         for x, labels in brought.items():
             for n in labels:
-                known[x][n] = max(event.t + self.window, known[x].get(n, -1))
+                live_labels[x][n] = max(event.t + self.window, live_labels[x].get(n, -1))
         return True
 
     def _violated_roots(self, labels: list[int]) -> Words:

@@ -33,14 +33,14 @@ class Violations(NamedTuple):
     start: Ints
     end: Ints
 
-    def select(self, rows: Flags) -> Violations:
+    def select_rows(self, rows: Flags) -> Violations:
         """Violations with a true flag."""
         places = np.flatnonzero(rows)
         return Violations(*(column[places] for column in self))
 
 
 def concatenate_violations(parts: list[Violations]) -> Violations:
-    """Concatenate tables of violations."""
+    """Concatenate tables of violations, column by column."""
     return (
         Violations(*map(np.concatenate, zip(*parts)))
         if parts
@@ -82,7 +82,7 @@ class ViolationFinder:
             spans.start[alone],
             spans.end[alone],
         )
-        rest = spans.select(~alone)
+        rest = spans.select_rows(~alone)
         wide = [self._find_wide_violations(rest)] if self.masks.wide_roots else []
         return concatenate_violations([own, *self._find_pair_violations(rest), *wide])
 
@@ -97,7 +97,7 @@ class ViolationFinder:
         left, right = self.masks.narrow_matrices.bit_matrices
         run = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(key))))
         meant: Flags = np.any((left | right)[:, label] & hits[:, run], axis=0)
-        spans, key, label = spans.select(meant), key[meant], label[meant]
+        spans, key, label = spans.select_rows(meant), key[meant], label[meant]
         starts = find_run_starts(key)
         begin = np.repeat(starts, np.diff(np.append(starts, len(key))))
         before = np.cumsum(np.arange(len(key)) - begin)
@@ -113,7 +113,7 @@ class ViolationFinder:
             apart = ((left[:, a] & right[:, b]) | (right[:, a] & left[:, b])).any(axis=0) & (
                 start <= end
             )
-            yield Violations(key[first], a * number + b, start, end).select(apart)
+            yield Violations(key[first], a * number + b, start, end).select_rows(apart)
 
     def _find_wide_violations(self, spans: Spans) -> Violations:
         """Find the violations of conflicts between three or more labels, individual by individual."""
@@ -192,9 +192,9 @@ class ViolationRowMaker:
     open_starts: dict[str, list[int]] = field(default_factory=dict)
     _conflicts: dict[int, tuple[list[str], list[str]]] = field(default_factory=dict)
 
-    def final_rows(self, found: Violations) -> list[Row]:
-        """Output rows of violations that cannot change any more."""
-        rows = self._make_rows(found, True)
+    def make_final_rows(self, found: Violations) -> list[Row]:
+        """Make output rows of violations that cannot change any more."""
+        rows = self._make_conflict_rows(found, True)
         for row in rows if self.open_starts else ():
             who = _make_conflict_key(row)
             left = [
@@ -206,34 +206,36 @@ class ViolationRowMaker:
                 self.open_starts[who] = left
         return rows
 
-    def new_conflict_rows(self, found: Violations, first: int, newest: int) -> list[Row]:
-        """Output rows of violations that have not been reported yet and may still grow.
+    def make_opening_rows(self, found: Violations, first: int, newest: int) -> list[Row]:
+        """Make output rows of violations that have not been reported yet and may still grow.
 
         first, newest: first and newest time of the stream.
         """
         static = found._replace(start=np.maximum(found.start, first))
         rows = []
-        for row in self._make_rows(static, False):
+        for row in self._make_conflict_rows(static, False):
             told = self.open_starts.setdefault(_make_conflict_key(row), [])
             if not any(row["from"] <= start <= row["to"] for start in told):
                 told.append(row["from"])
                 rows.append(row | {"to": min(row["to"], newest + self.plan.window)})
         return rows
 
-    def _make_rows(self, found: Violations, final: bool) -> list[Row]:
-        """Output rows of violations, sorted."""
+    def _make_conflict_rows(self, found: Violations, final: bool) -> list[Row]:
+        """Make output rows of violations, sorted."""
         if self.end is not None:
             found = found._replace(end=np.minimum(found.end, self.end))
         return sorted(
             (
-                self._make_row(*values, final=final)
+                self._make_conflict_row(*values, final=final)
                 for values in zip(*(column.tolist() for column in found))
             ),
             key=conflict_row_sort_key,
         )
 
-    def _make_row(self, key: int, conflict_id: int, start: int, end: int, *, final: bool) -> Row:
-        """Output row of one violation. ``key``: individual id; ``number``: conflict id."""
+    def _make_conflict_row(
+        self, key: int, conflict_id: int, start: int, end: int, *, final: bool
+    ) -> Row:
+        """Make the output row of one violation. ``key``: individual id."""
         if conflict_id not in self._conflicts:
             conflict = self.finder.conflict_labels(conflict_id)
             self._conflicts[conflict_id] = (

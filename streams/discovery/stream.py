@@ -160,7 +160,7 @@ class DiscoveryCollector:
 
     def operator(self, *, in_tasks: bool = False) -> SnapshotOperator:
         """Operator for this process, or for tasks with precomputed static entailments."""
-        knowledge, limits = self.windows.knowledge, self.intake.limits()
+        knowledge, limits = self.windows.knowledge, self.intake.make_limits()
         if not in_tasks:
             return SnapshotOperator(self.ontology.signature, limits)
         if self.windows.origin_snapshots:

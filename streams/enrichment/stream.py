@@ -152,7 +152,7 @@ class EnrichmentCollector:
     def operator(self, *, in_tasks: bool = False) -> Operator:
         """Operator for this process, or for tasks with all that they need of the enricher."""
         if not in_tasks:
-            limits = self.intake.limits()
+            limits = self.intake.make_limits()
             return LiveOperator(self.enricher, limits, measures_time=self.rows.timings)
         if self.records.form in ("csv", "jsonld"):
             raise UsageError(

@@ -53,7 +53,7 @@ class CheckpointTimer:
     points: int = 0
     started_at: float = field(default_factory=time.monotonic)
 
-    def is_due(self, points: int = 1) -> bool:
+    def is_due_after(self, points: int = 1) -> bool:
         """Count ``points`` more time points; return whether a checkpoint is due."""
         self.points += points
         return (
@@ -195,7 +195,7 @@ class Checkpoint:
 
 @contextmanager
 def open_checkpoint(path: Path, settings: Mapping[str, str]) -> Iterator[Checkpoint]:
-    """Open a checkpoint directory as its only writer. Raises: OperationalError."""
+    """Open a checkpoint directory; other writers are locked out. Raises: OperationalError."""
     with report_write_errors(path):
         path.mkdir(parents=True, exist_ok=True)
     with hold_write_lock(path):

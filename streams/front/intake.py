@@ -106,7 +106,9 @@ class WatermarkTracker:
 
     @property
     def watermark(self) -> int | None:
-        """Time before which every event is late; None while there is no such time."""
+        """Time before which every event is late; None before the first event, and if no event is
+        late.
+        """
         return None if self.newest is None or self.lateness is None else self.newest - self.lateness
 
     def explain_reject(self, t: int, kind: str) -> str:
@@ -142,11 +144,11 @@ class EventLimits:
     step: int = 1
 
     def read_event(self, record: Record) -> Event:
-        """Parse a record as an event, with its time divided by ``step``. Raises: EventError."""
+        """Parse a record as an event, whose time is divided by ``step``. Raises: EventError."""
         found = self.parse(record, self.unit)
         return found if self.step == 1 else found._replace(t=found.t // self.step)
 
-    def contains(self, t: int) -> bool:
+    def contains_time(self, t: int) -> bool:
         """Whether the time ``t`` lies between ``start`` and ``end`` of the stream."""
         return (self.start is None or self.start <= t) and (self.end is None or t <= self.end)
 
@@ -216,11 +218,11 @@ class EventIntake:
     def reject(self, kind: str, record: Record, reason: str, t: int | None) -> None:
         """Log a record as rejected and call the callbacks for rejects."""
         self.before_reject()
-        self.rejects.add(kind, record.source, record.line, reason, record.text)
+        self.rejects.add_reject(kind, record.source, record.line, reason, record.text)
         self.on_reject(kind, t)
 
-    def limits(self, start: int | None = None, end: int | None = None) -> EventLimits:
-        """Acceptance rules of this intake, for tasks that read records themselves."""
+    def make_limits(self, start: int | None = None, end: int | None = None) -> EventLimits:
+        """Make the acceptance rules of this intake, for cluster tasks that read records themselves."""
         lateness, ahead = self.tracker.lateness, self.tracker.max_ahead
         return EventLimits(self.unit, lateness, ahead, self.window, start, end, step=self.step)
 
@@ -294,7 +296,7 @@ class RejectLog:
     counts: Counter[str] = field(default_factory=Counter)
     samples: list[Leftover] = field(default_factory=list)
 
-    def add(self, kind: str, source: str, line: int, reason: str, text: str) -> None:
+    def add_reject(self, kind: str, source: str, line: int, reason: str, text: str) -> None:
         """Log one rejected record, with its kind, source, line, reason and text."""
         self.counts[kind] += 1
         if self.counts[kind] <= _MOST_SAMPLES:

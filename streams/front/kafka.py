@@ -62,13 +62,13 @@ LATEST: Final = -1
 
 @dataclass(frozen=True)
 class KafkaOptions:
-    """Options of Kafka sources by key. Secrets are left out of its text form."""
+    """Options of Kafka sources by key; secrets are left out of their text form."""
 
     settings: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def checkpoint_settings(self) -> dict[str, str]:
-        """Options that change output rows, as settings of a checkpoint."""
+        """Options that change output rows; a checkpoint made with other ones is refused."""
         return {
             f"--source-option {key}": self.settings[key]
             for key in (_STARTING_OFFSETS, "kafka.isolation.level")
@@ -106,8 +106,8 @@ class KafkaOptions:
             ) from None
 
     def librdkafka_settings(self) -> dict[str, str]:
-        """Settings for librdkafka, the client of the local engine. Raises: UsageError for
-        Spark-only keys.
+        """Settings for librdkafka, Kafka's C client, which the local engine uses. Raises:
+        UsageError for Spark-only keys.
         """
         found = self._client_settings()
         idle = next((key for key in self.settings if key in _SPARK_KEYS), None)
@@ -130,7 +130,7 @@ class KafkaOptions:
         return {**found, _USER: login["username"], _PASSWORD: login["password"]}
 
     def spark_options(self, topic: str) -> dict[str, str]:
-        """Options for Spark's reader of ``topic``.
+        """Options for Spark's Kafka reader of ``topic``.
 
         Raises: UsageError for settings that Java's client does not have.
         """
@@ -213,7 +213,7 @@ def _normalise_key(given: str) -> str:
 
 
 def _jaas_config(mechanism: str, user: str, password: str) -> str:
-    """Build the JAAS login configuration of Java's client."""
+    """Build the JAAS login configuration of Kafka's Java client."""
     if mechanism != "PLAIN" and not mechanism.startswith("SCRAM-"):
         raise UsageError(
             f"kafka.{_USER} and kafka.{_PASSWORD} are for the mechanisms PLAIN and SCRAM",

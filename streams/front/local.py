@@ -99,7 +99,7 @@ class LocalRunner(Generic[R_co]):
         """
         points = self.intake.points
         for event in self.intake.read_events(record):
-            if event is None or not self.limits.contains(event.t):
+            if event is None or not self.limits.contains_time(event.t):
                 self._out_of_limits += event is not None
                 if self.operator.shows_events:
                     self.collector.observe_rejected(record.source_text)  # type: ignore[attr-defined]
@@ -132,7 +132,7 @@ class LocalRunner(Generic[R_co]):
         split = self.operator.partition_events(waiting)
         for place, kind, reason, text in split.rejects:
             record = records[place]
-            self.intake.rejects.add(kind, record.source, record.line, reason, text)
+            self.intake.rejects.add_reject(kind, record.source, record.line, reason, text)
             self.intake.on_reject(kind, waiting[place].t)
         counts = {"events": len(waiting), "triples": self._triples, "outside": self._out_of_limits}
         self._triples = self._out_of_limits = 0

@@ -129,7 +129,7 @@ class BatchReport:
         for name in counts.keys() & self.counts.keys():
             counts[name] += self.counts[name]
         for kind, source, line, reason, text, t in self.rejects:
-            intake.rejects.add(kind, source, line, reason, text)
+            intake.rejects.add_reject(kind, source, line, reason, text)
             intake.on_reject(kind, t)
 
 
@@ -180,7 +180,7 @@ class StreamAnswer:
 
     @property
     def exit_code(self) -> int:
-        """Exit code of the verdict."""
+        """Exit code of the command for the verdict."""
         return EXIT_CODES[self.verdict]
 
     def to_dict(self) -> dict[str, Any]:

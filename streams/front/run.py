@@ -146,10 +146,10 @@ class StreamSystem(Protocol[R_co]):
         """Process a record; return whether the stream's time advanced."""
 
     def flush(self) -> None:
-        """Process buffered records now."""
+        """Process the buffered records now."""
 
     def state(self) -> bytes:
-        """State to continue from, after `flush`; without pickle
+        """State to continue from, taken after `flush`; without pickle
         (`shiq.streams.front.checkpoint.pack_state`).
         """
 
@@ -166,14 +166,14 @@ class Outputs:
 
     sinks: Mapping[str, Sink]
 
-    def write(self, name: str, rows: Iterable[Any]) -> None:
+    def write_rows(self, name: str, rows: Iterable[Any]) -> None:
         """Write rows, each any JSON value, to the output of the option ``name``."""
         if name in self.sinks:
             self.sinks[name].write([serialise_row(row) for row in rows])
 
     def make_writer(self, name: str) -> Callable[[Iterable[Any]], None]:
         """Make a function that writes rows to the output of the option ``name``."""
-        return partial(self.write, name)
+        return partial(self.write_rows, name)
 
     def make_text_writer(self, name: str) -> Callable[[Sequence[str]], None]:
         """Make a function that writes rows that are JSON texts already (as `RejectLog` needs it)."""
@@ -229,7 +229,7 @@ class StreamRun:
                 if follow:
                     self.status.update(record is not None)
                 # Rather behind a point than within it, whose rows would wait.
-                is_due = pace.is_due(went) and (went or pace.is_overdue)
+                is_due = pace.is_due_after(went) and (went or pace.is_overdue)
                 if looks and changed and (is_due or record is None):
                     self._save_checkpoint(system)
                     pace.restart()

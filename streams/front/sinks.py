@@ -24,7 +24,7 @@ class Sink(Protocol):
     """Interface of an output file, table or topic for rows, each a JSON object as text."""
 
     def write(self, rows: Sequence[str]) -> None:
-        """Write ``rows``. Raises: OperationalError."""
+        """Write ``rows`` to the output, perhaps buffered. Raises: OperationalError."""
 
     def flush(self) -> Any:
         """Make all rows durable; return the write offset, which `open_sink` takes as ``length``.
@@ -33,7 +33,7 @@ class Sink(Protocol):
         """
 
     def close(self) -> None:
-        """Close the sink. Raises: OperationalError."""
+        """Close the output. Raises: OperationalError."""
 
 
 def open_sink(target: str, length: Any = None) -> Sink:
@@ -67,19 +67,19 @@ class StdoutSink:
         self.row_count = 0
 
     def write(self, rows: Sequence[str]) -> None:
-        """Print ``rows``."""
+        """Print ``rows`` to standard output."""
         for row in rows:
             sys.stdout.write(row + "\n")
         self.row_count += len(rows)
         sys.stdout.flush()
 
     def flush(self) -> int:
-        """Flush stdout and return the number of rows."""
+        """Flush standard output and return the number of rows written."""
         sys.stdout.flush()
         return self.row_count
 
     def close(self) -> None:
-        """Flush stdout, which stays open."""
+        """Flush standard output, which stays open."""
         sys.stdout.flush()
 
 
@@ -108,7 +108,7 @@ class LinesFileSink:
         self.file.seek(length)
 
     def write(self, rows: Sequence[str]) -> None:
-        """Append ``rows``. Raises: OperationalError."""
+        """Append ``rows`` to the file. Raises: OperationalError."""
         data = "".join(row + "\n" for row in rows).encode("utf-8", "backslashreplace")
         with _explain_write_errors(self.path):
             self.file.write(data)

@@ -134,7 +134,7 @@ class LinesFileSource:
 
     @property
     def name(self) -> str:
-        """Path of the file."""
+        """Path of the source file."""
         return str(self.path)
 
     @property
@@ -147,7 +147,7 @@ class LinesFileSource:
         self.line, self.byte = at["line"], at["byte"]
 
     def read(self, follow: bool) -> Iterator[Record]:
-        """Yield the lines after ``position``; with ``follow`` wait for more."""
+        """Yield the lines of the file after ``position``; with ``follow`` wait for more."""
         with open(self.path, "rb") as stream:
             packing = compression_of(stream.read(MAGIC_BYTES))
         if packing is None:
@@ -194,7 +194,7 @@ class FolderSource:
 
     @property
     def name(self) -> str:
-        """Path of the folder."""
+        """Path of the source folder."""
         return str(self.path)
 
     def read(self, follow: bool) -> Iterator[Record]:
@@ -239,7 +239,7 @@ class FolderSource:
 
 @dataclass
 class StdinSource:
-    """Source that reads standard input. A resumed run reads only what comes then."""
+    """Source that reads standard input; a resumed run reads only what is sent to it then."""
 
     name: str = "-"
     position: int = 0
@@ -290,7 +290,7 @@ class EventTableSource:
     position: int = 0
 
     def read(self, follow: bool) -> Iterator[Record]:
-        """Yield the rows after ``position``."""
+        """Yield the table rows after ``position`` as records."""
         from shiq.streams.front.tables import read_event_rows
 
         kind = table_kind(self.name)

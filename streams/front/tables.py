@@ -107,7 +107,7 @@ class ParquetSink:
         self.path, self.rows = path, list[str]()
 
     def write(self, rows: Sequence[str]) -> None:
-        """Buffer ``rows``."""
+        """Buffer ``rows`` for the file, which is written at the end."""
         self.rows += rows
 
     def flush(self) -> int:
@@ -115,7 +115,7 @@ class ParquetSink:
         return 0
 
     def close(self) -> None:
-        """Write the file. Raises: OperationalError."""
+        """Write the Parquet file. Raises: OperationalError."""
         import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
         with report_write_errors(self.path):
@@ -140,7 +140,7 @@ class DeltaSink:
             ).delete()  # rows of another run, or behind the checkpoint
 
     def write(self, rows: Sequence[str]) -> None:
-        """Buffer ``rows``."""
+        """Buffer ``rows`` for the next commit."""
         self.rows += rows
 
     def flush(self) -> int:
@@ -160,5 +160,5 @@ class DeltaSink:
         return DeltaTable(place).version() + 1 if self.has_rows else 0
 
     def close(self) -> None:
-        """Commit the buffered rows. Raises: OperationalError."""
+        """Commit the buffered rows to the table. Raises: OperationalError."""
         self.flush()

@@ -32,7 +32,7 @@ from shiq.streams.rules.model import (
     compact_predicate,
     has_countable_derivations,
 )
-from shiq.streams.rules.operators import Functions, PointBudget, StepContext
+from shiq.streams.rules.operators import Functions, PointBudget, StepExecutor
 from shiq.streams.rules.plan import (
     Conjunct,
     Planner,
@@ -151,7 +151,7 @@ def restore_histories(
 
 def _recode_constants(column: Ints, saved_codes: Ints, new_codes: Ints) -> Ints:
     """Replace the constant codes in a saved column by this engine's codes for the same constants,
-    in place. ``codes``, ``new``: the saved codes, ascending, and their replacements.
+    in place. ``saved_codes``, ``new_codes``: the saved codes, ascending, and their replacements.
     """
     texts = np.flatnonzero(column >= FIRST_CODE)
     column[texts] = new_codes[np.searchsorted(saved_codes, column[texts])]
@@ -161,7 +161,7 @@ def _recode_constants(column: Ints, saved_codes: Ints, new_codes: Ints) -> Ints:
 def _restore_history(
     predicate: PredicateState, columns: list[Ints], arrays: Any, index: int
 ) -> None:
-    """Restore the past rows of one predicate from the arrays of a serialised state; ``place`` is
+    """Restore the past rows of one predicate from the arrays of a serialised state; ``index`` is
     its index in the state.
     """
     numbers = predicate.relation.add_rows(columns)[arrays[f"{index}.rows"]]
@@ -189,7 +189,7 @@ class Engine:
         self.program = checked
         self.complete_windows = complete_windows
         self.dictionary = ConstantDictionary()
-        self.context = StepContext(self.dictionary, functions, PointBudget(max_atoms))
+        self.context = StepExecutor(self.dictionary, functions, PointBudget(max_atoms))
         self.predicates: dict[str, PredicateState] = {}
         self.origin: int | None = None
         self.point = -1
@@ -229,10 +229,10 @@ class Engine:
         predicate.touched_rows.append(predicate.facts)
 
     def _find_or_make_view(
-        self, literal: WindowedLiteral, operator: str, count: int, counted: bool
+        self, literal: WindowedLiteral, operator: str, count: int, reads_count: bool
     ) -> WindowView:
         """View of the rows for which a streaming literal is true, shared by literals with equal
-        predicate, window, operator and count. ``counted``: whether rules read the window count
+        predicate, window, operator and count. ``reads_count``: whether rules read the window count
         itself.
         """
         predicate = self.find_or_add_predicate(literal.atom.predicate)
@@ -242,10 +242,10 @@ class Engine:
             counter = predicate.counters[window.intervals] = WindowCounter(
                 predicate.relation, window, self.complete_windows
             )
-        key = window.intervals, operator, count, counted
+        key = window.intervals, operator, count, reads_count
         view = predicate.views.get(key)
         if view is None:
-            view = predicate.views[key] = WindowView(counter, operator, count, counted)
+            view = predicate.views[key] = WindowView(counter, operator, count, reads_count)
         return view
 
     def _convert_to_conjuncts(self, body: Iterable[Literal], fresh: str = "#") -> list[Conjunct]:
@@ -335,7 +335,7 @@ class Engine:
             relation = predicate.relation
             relation.gained_rows = relation.lost_rows = NO_ROWS
             for counter in predicate.counters.values():
-                counter.advance(predicate.history, before, self.point)
+                counter.move_window(predicate.history, before, self.point)
             if not predicate.supports:
                 self._changed_views += predicate.update_true_rows()
         for rules, recursion in self.strata:

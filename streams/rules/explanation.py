@@ -144,7 +144,7 @@ class ExplainingEvaluator(NaiveEvaluator):
     model: NaiveModel | None = None
     origins: dict[tuple[str, Row], tuple[int, StreamRule, Binding]] = field(default_factory=dict)
 
-    def step(self, t: int, rows: Mapping[str, Any], heard: Any = None) -> NaiveModel:
+    def step(self, t: int, rows: Mapping[str, Any], on_derived: Any = None) -> NaiveModel:
         """Evaluate the time point ``t``; record the derivations if it is the one to explain."""
         if t > self.point:
             return NaiveModel(t, {}, {})
@@ -180,7 +180,7 @@ class ExplainingEvaluator(NaiveEvaluator):
             return Derivation(text, self.point, "input")
         fact = program.parsed_program.facts.get(f"{name.partition('#')[0]}/{arity}", {}).get(row)
         if fact is not None:
-            return Derivation(text, self.point, "fact", fact[0].position(fact[1]))
+            return Derivation(text, self.point, "fact", fact[0].position_at(fact[1]))
         number, rule, binding = self.origins[predicate, row]
         step = _PointEvaluation(
             self,
@@ -208,12 +208,12 @@ class ExplainingEvaluator(NaiveEvaluator):
         rank: int,
     ) -> DerivationReason:
         """Evidence that a body literal of ``rule`` is true under the variable values ``binding``.
-        ``number``: rank of the derived atom in the order of derivation.
+        ``rank``: rank of the derived atom in the order of derivation.
         """
 
         def ground_term(term: Term) -> Term:
             """Constant for a term's value, or the term if it has none."""
-            value = step.term_value(term, binding)
+            value = step.evaluate_term(term, binding)
             return term if value is None else Constant(value)
 
         if isinstance(literal, ComparisonLiteral):
@@ -242,7 +242,7 @@ class ExplainingEvaluator(NaiveEvaluator):
             )
             guards = tuple((relation, ground_term(term)) for relation, term in literal.guards)
             return DerivationReason(str(replace(literal, guards=guards)), tuples=tuple(tuples))
-        row = step.ground_row(literal.atom.arguments, binding) or ()
+        row = step.evaluate_row(literal.atom.arguments, binding) or ()
         atom = Atom(literal.atom.name, tuple(map(Constant, row)))
         count = None if literal.count is None else ground_term(literal.count)
         text, predicate = str(replace(literal, atom=atom, count=count)), atom.predicate

@@ -24,14 +24,14 @@ from shiq.streams.rules.model import (
     find_derived_rows,
     flag_derived_rows,
 )
-from shiq.streams.rules.operators import StepContext
+from shiq.streams.rules.operators import StepExecutor
 from shiq.streams.rules.plan import SIGN, Bindings, JoinPlan, StreamingPattern, make_seed_bindings
 from shiq.streams.rules.relations import NO_ROWS, Flags, distinct_row_indexes
 from shiq.streams.rules.windows import WindowView
 from shiq.streams.rules.worklist import MOST_NARROW_ROWS, Worklist
 
 
-def update_derivation_counts(context: StepContext, rule: MaintainedRule) -> None:
+def update_derivation_counts(context: StepExecutor, rule: MaintainedRule) -> None:
     """Update the number of derivations of each head of a rule by the rows that its body literals
     gained and lost.
 
@@ -72,7 +72,7 @@ def update_derivation_counts(context: StepContext, rule: MaintainedRule) -> None
 
 
 def derive_distinct_heads(
-    context: StepContext, rule: MaintainedRule, plan: JoinPlan, start: Bindings
+    context: StepExecutor, rule: MaintainedRule, plan: JoinPlan, start: Bindings
 ) -> tuple[Ints, Bindings]:
     """Derive the heads that a join plan finds from the rows ``start``: distinct row numbers, and
     one rule instance for each.
@@ -83,14 +83,14 @@ def derive_distinct_heads(
     for columns, part in find_rule_instances(context, rule, plan, start, once=True):
         example = distinct_row_indexes(columns)
         more = rule.head.relation.add_rows([column[example] for column in columns])
-        part = part.select(example, frozenset(part.columns))
+        part = part.select_rows(example, frozenset(part.columns))
         if not len(heads):
             heads, found = more, part
             continue
         new = ~is_in(more, heads)
         heads, found = (
             np.concatenate([heads, more[new]]),
-            found.concatenate(part.filter(new, frozenset(part.columns))),
+            found.append_rows(part.filter_rows(new, frozenset(part.columns))),
         )
         context.budget.check_derived_atoms(len(heads), rule.rule)
     context.budget.check_derived_atoms(len(heads), rule.rule)
@@ -98,7 +98,7 @@ def derive_distinct_heads(
 
 
 def find_rule_instances(
-    context: StepContext, rule: MaintainedRule, plan: JoinPlan, start: Bindings, once: bool = False
+    context: StepExecutor, rule: MaintainedRule, plan: JoinPlan, start: Bindings, once: bool = False
 ) -> Iterator[tuple[list[Ints], Bindings]]:
     """Run a join plan from the rows ``start``; yield head columns and variable bindings of the rule
     instances, batch by batch.
@@ -110,14 +110,14 @@ def find_rule_instances(
         if valid is not None:
             columns, found = (
                 [column[valid] for column in columns],
-                found.filter(valid, frozenset(found.columns)),
+                found.filter_rows(valid, frozenset(found.columns)),
             )
         if found.count:
             yield columns or [np.zeros(found.count, np.int64)], found
 
 
 def derive_all_heads(
-    context: StepContext, rule: MaintainedRule, point: int
+    context: StepExecutor, rule: MaintainedRule, point: int
 ) -> tuple[Ints, Bindings]:
     """Evaluate a rule from scratch at this time point: distinct head rows, and one rule instance
     for each.
@@ -140,7 +140,7 @@ def derive_all_heads(
     )
 
 
-def reevaluate_rule(context: StepContext, rule: MaintainedRule, point: int) -> None:
+def reevaluate_rule(context: StepExecutor, rule: MaintainedRule, point: int) -> None:
     """Evaluate a rule from scratch, and update the derivation counts of the heads that it derived
     before and derives now.
     """
@@ -240,7 +240,7 @@ class RecursiveStratum:
             if pattern.is_positive
         ]
 
-    def evaluate(self, context: StepContext, point: int) -> list[WindowView]:
+    def evaluate(self, context: StepExecutor, point: int) -> list[WindowView]:
         """Compute the stratum's least fixpoint at this time point, unless nothing that it reads
         changed; return the window views that gained or lost rows.
         """
@@ -261,7 +261,7 @@ class RecursiveStratum:
 
     # --- from nothing -----------------------------------------------------------------------------
 
-    def _evaluate_from_scratch(self, context: StepContext, point: int) -> list[WindowView]:
+    def _evaluate_from_scratch(self, context: StepExecutor, point: int) -> list[WindowView]:
         """Compute the stratum's least fixpoint from input and facts alone; return the window views
         that gained or lost rows.
         """
@@ -301,7 +301,7 @@ class RecursiveStratum:
         return list(self._record_view_changes(masks))
 
     def _run_semi_naive_rounds(
-        self, context: StepContext, fresh: dict[str, Ints], rules: Sequence[MaintainedRule]
+        self, context: StepExecutor, fresh: dict[str, Ints], rules: Sequence[MaintainedRule]
     ) -> None:
         """Add the ``fresh`` rows and derive all their consequences, by semi-naive rounds.
         ``fresh``: new row numbers by predicate.
@@ -334,7 +334,7 @@ class RecursiveStratum:
 
     def _derive_from_rows(
         self,
-        context: StepContext,
+        context: StepExecutor,
         rule: MaintainedRule,
         i: int,
         pattern: StreamingPattern,
@@ -357,7 +357,7 @@ class RecursiveStratum:
 
     def _record_heads(
         self,
-        context: StepContext,
+        context: StepExecutor,
         rule: MaintainedRule,
         found: tuple[Ints, Bindings],
         fresh: dict[str, Ints],
@@ -397,7 +397,7 @@ class RecursiveStratum:
 
     # --- from what changed ------------------------------------------------------------------------
 
-    def _update_fixpoint(self, context: StepContext) -> list[WindowView]:
+    def _update_fixpoint(self, context: StepExecutor) -> list[WindowView]:
         """Update the least fixpoint by the changes of this time point: delete, derive again, then
         add new rows.
         """
@@ -461,7 +461,7 @@ class RecursiveStratum:
             )
         return list(self._record_view_changes({}))
 
-    def _heads_lost_by_negation(self, context: StepContext) -> Iterator[tuple[str, Ints]]:
+    def _heads_lost_by_negation(self, context: StepExecutor) -> Iterator[tuple[str, Ints]]:
         """Yield, by predicate, the heads whose stored derivation relies on a negative literal that
         became false.
         """

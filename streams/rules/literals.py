@@ -105,7 +105,7 @@ def _apply_operator(tokens: TokenCursor, operator: RuleToken, left: Term, right:
 def _read_factor(tokens: TokenCursor) -> Term:
     """Parse a constant, a variable, @now, or a term in parentheses."""
     token = tokens.take_token()
-    place = tokens.text.position(token.offset)
+    place = tokens.text.position_at(token.offset)
     if token.kind == INTEGER:
         return Constant(_parse_integer(token), place)
     if token.kind == VARIABLE:
@@ -172,7 +172,7 @@ def read_term_or_interval(tokens: TokenCursor) -> Term:
     if bounds[1] - bounds[0] >= MOST_IN_INTERVAL:
         raise TokenFault(token, f"an interval has no more than {MOST_IN_INTERVAL:,} numbers")
     interval = Variable(
-        f"{bounds[0]}..{bounds[1]}#{len(tokens.intervals)}", tokens.text.position(token.offset)
+        f"{bounds[0]}..{bounds[1]}#{len(tokens.intervals)}", tokens.text.position_at(token.offset)
     )
     tokens.intervals.append(interval)
     return interval
@@ -269,7 +269,7 @@ def read_duration(tokens: TokenCursor, end: str) -> tuple[int, str]:
 
 
 def _parse_integer(token: RuleToken, sign: int = 1) -> int:
-    """Convert an integer token; refuse values beyond 64 bits."""
+    """Convert an integer token to int, with its ``sign``. Raises: TokenFault beyond 64 bits."""
     number = int(token.text) if len(token.text) <= 20 else INTEGER_LIMIT * 2
     if not -INTEGER_LIMIT <= sign * number < INTEGER_LIMIT:
         shown = (
@@ -307,11 +307,11 @@ def read_atom(tokens: TokenCursor) -> Atom:
     if tokens.accept("("):
         arguments = read_terms(tokens, ")")
         tokens.take_token()
-    return Atom(token.text, arguments, tokens.text.position(token.offset))
+    return Atom(token.text, arguments, tokens.text.position_at(token.offset))
 
 
 def read_body(tokens: TokenCursor) -> tuple[Literal, ...]:
-    """Parse the literals of a rule body."""
+    """Parse the literals of a rule body up to the final dot."""
     found = [read_literal(tokens)]
     while tokens.accept(","):
         found.append(read_literal(tokens))
@@ -364,12 +364,12 @@ def read_literal(tokens: TokenCursor) -> Literal:
     right = read_term_or_interval(tokens)
     if tokens.peek().text in RELATIONS:
         raise TokenFault(tokens.peek(), "a comparison has two sides; write two comparisons")
-    return ComparisonLiteral(left, relation, right, negated, tokens.text.position(begun.offset))
+    return ComparisonLiteral(left, relation, right, negated, tokens.text.position_at(begun.offset))
 
 
 def _read_windowed_literal(tokens: TokenCursor, negated: bool, begun: RuleToken) -> WindowedLiteral:
     """Parse an atom with its counting operator ("at least 2") and window."""
-    place = tokens.text.position(begun.offset)
+    place = tokens.text.position_at(begun.offset)
     atom = read_atom(tokens)
     if tokens.peek().text in RELATIONS:
         raise TokenFault(
@@ -399,7 +399,7 @@ def _read_windowed_literal(tokens: TokenCursor, negated: bool, begun: RuleToken)
 
 def _read_operator_count(tokens: TokenCursor, minimum: int, operator: str) -> Term:
     """Parse the count of an operator, as the 2 of "at least 2". Raises: TokenFault for an integer
-    below ``least``.
+    below ``minimum``.
     """
     token = tokens.peek()
     found = read_term(tokens)
@@ -412,7 +412,7 @@ def _read_operator_count(tokens: TokenCursor, minimum: int, operator: str) -> Te
 
 def _read_function_call(tokens: TokenCursor, negated: bool) -> FunctionCall:
     """Parse a call of a Python function: &name(inputs; outputs)."""
-    place = tokens.text.position(tokens.take_token().offset)
+    place = tokens.text.position_at(tokens.take_token().offset)
     name = tokens.take_token()
     if name.kind != NAME:
         raise TokenFault(name, f"expected the name of a function, found {name}")
@@ -454,7 +454,11 @@ def _read_aggregate(
             "an aggregate is compared with something; write X = before it, or = X behind it",
         )
     return Aggregate(
-        token.text[1:], tuple(elements), tuple(guards), negated, tokens.text.position(begun.offset)
+        token.text[1:],
+        tuple(elements),
+        tuple(guards),
+        negated,
+        tokens.text.position_at(begun.offset),
     )
 
 

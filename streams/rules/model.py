@@ -108,8 +108,8 @@ class Evaluator(Protocol):
         """Serialise everything that the evaluation of later time points depends on."""
 
     def restore(self, state: bytes) -> None:
-        """Continue from the `state` of another evaluator. Raises: OperationalError if it is not
-        one.
+        """Continue from the `state` that another evaluator saved. Raises: OperationalError if it is
+        not one.
         """
 
 
@@ -134,7 +134,7 @@ class Model:
 
     @cached_property
     def atoms(self) -> list[str]:
-        """All atoms of the model as sorted texts: input, facts and derived atoms."""
+        """All true atoms as sorted texts: input, facts and derived atoms."""
         return self._shown_texts(self.point.predicates(), False)
 
     @cached_property
@@ -185,15 +185,15 @@ class PointRows:
     text_lists: dict[bool, list[str]] = field(default_factory=dict)
 
     @cached_property
-    def all_rows(self) -> list[Row]:
-        """All true rows."""
+    def true_rows(self) -> list[Row]:
+        """All rows of the predicate that are true at the time point."""
         return self._decode_rows(self.held_numbers)
 
     @cached_property
     def derived_rows(self) -> list[Row]:
-        """Rows that rules with a body derive."""
+        """True rows that rules with a body derive; the others are input or facts."""
         return (
-            self.all_rows
+            self.true_rows
             if self.derived_numbers is self.held_numbers
             else self._decode_rows(self.derived_numbers)
         )
@@ -259,10 +259,12 @@ class ColumnModel:
     def rows(self, predicate: str, derived: bool = False) -> Sequence[Row]:
         """Rows of a predicate, without duplicates; ``derived``: only heads of rules with a body."""
         found = self.rows_by_predicate.get(predicate)
-        return () if found is None else found.derived_rows if derived else found.all_rows
+        return () if found is None else found.derived_rows if derived else found.true_rows
 
     def texts(self, predicate: str, derived: bool = False) -> Sequence[str]:
-        """Atoms of a predicate as texts."""
+        """Atoms of a predicate as texts such as ``p(a,1)``; ``derived``: only heads of rules with a
+        body.
+        """
         found = self.rows_by_predicate.get(predicate)
         return () if found is None else found.atom_texts(predicate.rpartition("/")[0], derived)
 
@@ -460,7 +462,7 @@ def compact_predicate(predicate: PredicateState) -> None:
     alive = relation.row_arrays["holds"][: relation.size].copy()
     for rows in (predicate.facts, predicate.input_rows, *history.rows, *predicate.touched_rows):
         alive[rows] = True
-    renumber = relation.compact(alive)
+    renumber = relation.compact_rows(alive)
     predicate.facts, predicate.input_rows = (
         renumber(predicate.facts),
         renumber(predicate.input_rows),

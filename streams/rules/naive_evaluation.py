@@ -65,7 +65,9 @@ class NaiveModel:
         return list((self.derived_atoms if derived else self.atoms).get(predicate, ()))
 
     def texts(self, predicate: str, derived: bool = False) -> Sequence[str]:
-        """Atoms of a predicate as texts."""
+        """Atoms of a predicate as texts such as ``p(a,1)``; ``derived``: only heads of rules with a
+        body.
+        """
         return [
             atom_text(predicate.rpartition("/")[0], row) for row in self.rows(predicate, derived)
         ]
@@ -140,7 +142,7 @@ class NaiveEvaluator:
             del self.points[past]
 
     def state(self) -> bytes:
-        """Serialise the persistent atoms as JSON."""
+        """Serialise the atoms that windows of later time points see, as JSON."""
         points = {
             t: {predicate: sorted(rows, key=_row_sort_key) for predicate, rows in p.items()}
             for t, p in self.points.items()
@@ -148,7 +150,7 @@ class NaiveEvaluator:
         return json.dumps({"first": self.first_point, "points": points}).encode()
 
     def restore(self, state: bytes) -> None:
-        """Continue from the `state` of another evaluator. Raises: OperationalError."""
+        """Continue from the `state` that another evaluator saved. Raises: OperationalError."""
         try:
             found = json.loads(state)
             self.first_point = found["first"]
@@ -188,7 +190,7 @@ class _PointEvaluation:
         try:
             bindings = self.match_body(rule, rule.body, {}, outer)
             found = (
-                (self.ground_row(rule.head.arguments, binding), binding) for binding in bindings
+                (self.evaluate_row(rule.head.arguments, binding), binding) for binding in bindings
             )
             return [(row, binding) for row, binding in found if row is not None]
         except IntegerOverflow as error:
@@ -222,7 +224,7 @@ class _PointEvaluation:
 
     # --- terms
 
-    def term_value(self, term: Term, binding: Binding) -> Value | None:
+    def evaluate_term(self, term: Term, binding: Binding) -> Value | None:
         """Value of a term under ``binding``; None if its arithmetic is undefined."""
         if isinstance(term, Constant):
             return term.value
@@ -231,31 +233,33 @@ class _PointEvaluation:
         if isinstance(term, CurrentTime):
             return term.value_at(self.t)
         left, right = (
-            self.term_value(term.left_operand, binding),
-            self.term_value(term.right_operand, binding),
+            self.evaluate_term(term.left_operand, binding),
+            self.evaluate_term(term.right_operand, binding),
         )
         return (
             None if left is None or right is None else apply_arithmetic(term.operator, left, right)
         )
 
-    def ground_row(self, terms: Iterable[Term], binding: Binding) -> Row | None:
+    def evaluate_row(self, terms: Iterable[Term], binding: Binding) -> Row | None:
         """Values of terms under ``binding``; None if the arithmetic of one is undefined."""
         found: list[Value] = []
         for term in terms:
-            value = self.term_value(term, binding)
+            value = self.evaluate_term(term, binding)
             if value is None:
                 return None
             found.append(value)
         return tuple(found)
 
     def match_row(self, terms: Sequence[Term], row: Row, binding: Binding) -> Binding | None:
-        """Extend ``binding`` so that ``terms`` evaluate to ``row``; None if that is impossible."""
+        """Extend ``binding`` so that the argument ``terms`` have the values of ``row``; None if
+        that is impossible.
+        """
         found = dict(binding)
         for term, value in zip(terms, row):
             if isinstance(term, Variable) and found.setdefault(term.name, value) != value:
                 return None
         for term, value in zip(terms, row):
-            if not isinstance(term, Variable) and self.term_value(term, found) != value:
+            if not isinstance(term, Variable) and self.evaluate_term(term, found) != value:
                 return None
         return found
 
@@ -285,7 +289,7 @@ class _PointEvaluation:
         points, terms = self.window_points(literal), literal.atom.arguments
         seen = [point.get(literal.atom.predicate, set()) for point in points]
         if literal.is_negated or (literal.operator == AT_MOST and not literal.binds):
-            row = self.ground_row(terms, binding)
+            row = self.evaluate_row(terms, binding)
             if row is not None and self.is_count_satisfied(
                 literal, sum(row in rows for rows in seen), len(points), binding
             ):
@@ -316,7 +320,7 @@ class _PointEvaluation:
                 m == n > 0 and (n == size or not self.run.complete_windows)
             ) != literal.is_negated
         assert literal.count is not None
-        c = self.term_value(literal.count, binding)
+        c = self.evaluate_term(literal.count, binding)
         if c is None:
             return False
         if literal.operator == AT_MOST:
@@ -335,13 +339,13 @@ class _PointEvaluation:
             (literal.right_term, literal.left_term),
         ):
             if isinstance(term, Variable) and term.name not in binding:
-                value = self.term_value(other, binding)
+                value = self.evaluate_term(other, binding)
                 if value is not None:
                     yield {**binding, term.name: value}
                 return
         left, right = (
-            self.term_value(literal.left_term, binding),
-            self.term_value(literal.right_term, binding),
+            self.evaluate_term(literal.left_term, binding),
+            self.evaluate_term(literal.right_term, binding),
         )
         if (
             left is not None
@@ -356,7 +360,7 @@ class _PointEvaluation:
         """Yield the extension of ``binding`` that makes a call of a Python function true, if there
         is one.
         """
-        inputs = self.ground_row(literal.inputs, binding)
+        inputs = self.evaluate_row(literal.inputs, binding)
         if inputs is None:
             return
         asked = (literal.function, inputs, len(literal.outputs))
@@ -380,7 +384,7 @@ class _PointEvaluation:
         tuples: set[Row] = set()
         for element in literal.elements:
             for found in self.match_body(rule, element.body, inner, outer):
-                row = self.ground_row(element.terms, found)
+                row = self.evaluate_row(element.terms, found)
                 if row is not None:
                     tuples.add(row)
         return tuples
@@ -396,7 +400,7 @@ class _PointEvaluation:
         for relation, term in literal.guards:
             if isinstance(term, Variable) and relation == "=" and not literal.is_negated:
                 found.setdefault(term.name, value)
-        sides = [(relation, self.term_value(term, found)) for relation, term in literal.guards]
+        sides = [(relation, self.evaluate_term(term, found)) for relation, term in literal.guards]
         if any(side is None for _, side in sides):
             return
         if (

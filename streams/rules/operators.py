@@ -171,9 +171,9 @@ class PointBudget:
     derived_count: int = 0
     remaining_rows: int = 0
 
-    def begin_point(self, now: int) -> None:
-        """Reset the budget for the time point ``now``."""
-        self.time, self.derived_count, self.remaining_rows = now, 0, self._max_joined_rows
+    def begin_point(self, time: int) -> None:
+        """Reset the budget for the point with this ``time``."""
+        self.time, self.derived_count, self.remaining_rows = time, 0, self._max_joined_rows
 
     @property
     def _max_joined_rows(self) -> int:
@@ -261,7 +261,7 @@ _ROWS_PER_PART: Final = 1 << 20
 
 
 @dataclass
-class StepContext:
+class StepExecutor:
     """Executor of join-plan steps: runs them on tables of variable bindings."""
 
     dictionary: ConstantDictionary
@@ -269,9 +269,9 @@ class StepContext:
     budget: PointBudget
     results: dict[tuple[str, int, Row], Row | None] = field(default_factory=dict)
 
-    def begin_point(self, now: int) -> None:
-        """Reset budget and cached function results for the time point ``now``."""
-        self.budget.begin_point(now)
+    def begin_point(self, time: int) -> None:
+        """Reset budget and cached function results for the point with this ``time``."""
+        self.budget.begin_point(time)
         self.results.clear()
 
     def run_steps(
@@ -287,12 +287,12 @@ class StepContext:
                 return
             found = self._try_step(step, bindings, rule)
             if found is None:
-                for part in bindings.split_parts():
+                for part in bindings.split_into_parts():
                     yield from self.run_steps(steps[place:], part, rule, once)
                 return
             bindings = found
             if once and bindings.count > _MANY_ROWS and isinstance(step, JoinStep):
-                bindings = bindings.distinct()
+                bindings = bindings.drop_duplicates()
         if bindings.count:
             yield bindings
 
@@ -386,11 +386,11 @@ class StepContext:
     def _filter_by_window_count(self, step: JoinStep, bindings: Bindings, m: Ints) -> Bindings:
         """Keep bindings whose window count ``m`` passes the literal's test, or bind it."""
         if step.count:
-            return Bindings({**bindings.columns, step.count: m}, bindings.count).filter(
+            return Bindings({**bindings.columns, step.count: m}, bindings.count).filter_rows(
                 None, step.keep
             )
         assert step.pattern.threshold is not None
-        return bindings.filter(
+        return bindings.filter_rows(
             self._flag_satisfied_counts(step.pattern.threshold, m, bindings), step.keep
         )
 
@@ -404,7 +404,7 @@ class StepContext:
         known = rows >= 0
         if pattern.threshold is not None:
             m = np.where(known, view.counter.point_counts(rows), 0)
-            return bindings.filter(
+            return bindings.filter_rows(
                 self._flag_satisfied_counts(pattern.threshold, m, bindings), step.keep
             )
         found: Flags = known & (
@@ -412,7 +412,7 @@ class StepContext:
         )
         if pattern.trace in step.keep:
             bindings = Bindings({**bindings.columns, pattern.trace: rows}, bindings.count)
-        return bindings.filter(found if pattern.is_positive else ~found, step.keep)
+        return bindings.filter_rows(found if pattern.is_positive else ~found, step.keep)
 
     def _flag_satisfied_counts(
         self, threshold: CountThreshold, m: Ints, bindings: Bindings
@@ -479,12 +479,12 @@ class StepContext:
         if step.bound_variable is not None:
             return Bindings(
                 {**bindings.columns, step.bound_variable: right}, bindings.count
-            ).filter(valid, step.keep)
+            ).filter_rows(valid, step.keep)
         left, has = self.evaluate_term(asked.left_term, bindings)
         fits = self.dictionary.compare_columns(left, asked.relation, right)
         valid = and_flags(valid, has)
         fits = ~fits if asked.is_negated else fits
-        return bindings.filter(fits if valid is None else fits & valid, step.keep)
+        return bindings.filter_rows(fits if valid is None else fits & valid, step.keep)
 
     # --- functions --------------------------------------------------------------------------------
 
@@ -494,7 +494,7 @@ class StepContext:
         columns, valid = self.evaluate_terms(external.inputs, bindings)
         if valid is not None:
             bindings, columns = (
-                bindings.filter(valid, frozenset(bindings.columns)),
+                bindings.filter_rows(valid, frozenset(bindings.columns)),
                 [column[valid] for column in columns],
             )
         groups, inverse = distinct_rows(columns, bindings.count)
@@ -532,7 +532,7 @@ class StepContext:
             if has is not None:
                 true &= has
         kept = ~true if external.is_negated else true
-        return Bindings({**bindings.columns, **gained}, bindings.count).filter(kept, step.keep)
+        return Bindings({**bindings.columns, **gained}, bindings.count).filter_rows(kept, step.keep)
 
     def _cached_function_result(self, step: CallStep, inputs: Row, rule: StreamRule) -> Row | None:
         """Outputs of a Python function for ``inputs``, called once per time point."""
@@ -596,4 +596,4 @@ class StepContext:
             fits &= self.dictionary.compare_columns(result, relation, wanted)
             valid = and_flags(valid, has)
         fits = (~fits if step.aggregate.is_negated else fits) & has_value[inverse]
-        return after.filter(fits if valid is None else fits & valid, step.keep)
+        return after.filter_rows(fits if valid is None else fits & valid, step.keep)

@@ -81,7 +81,7 @@ class StreamingPattern:
 
     @property
     def variable_names(self) -> set[str]:
-        """Names of the variables among the arguments."""
+        """Names of the literal's argument variables."""
         return {source for source in self.arguments if isinstance(source, str)}
 
 
@@ -263,9 +263,6 @@ class Planner:
         """Order all conjuncts but ``seed`` greedily into a join plan.
 
         bound: variables that are bound at the start.
-
-        bound: variables that are bound at the start.
-
         delta: patterns after the seed are read as they were before this point.
         measured: among joins with equally many bound arguments, prefer fewer rows per binding.
         """
@@ -513,20 +510,20 @@ class Bindings:
             else np.full(self.count, source, np.int64)
         )
 
-    def select(self, rows: Ints, keep: frozenset[str]) -> Bindings:
+    def select_rows(self, rows: Ints, keep: frozenset[str]) -> Bindings:
         """Rows with these indexes, with only the columns ``keep``."""
         return Bindings(
             {name: column[rows] for name, column in self.columns.items() if name in keep}, len(rows)
         )
 
-    def split_parts(self) -> Iterator[Bindings]:
+    def split_into_parts(self) -> Iterator[Bindings]:
         """Yield the table in at most eight consecutive parts."""
         size = -(-self.count // 8)
         for first in range(0, self.count, size):
             columns = {name: column[first : first + size] for name, column in self.columns.items()}
             yield Bindings(columns, min(size, self.count - first))
 
-    def concatenate(self, other: Bindings) -> Bindings:
+    def append_rows(self, other: Bindings) -> Bindings:
         """Append the rows of ``other``, which has the same variables."""
         columns = {
             name: np.concatenate([column, other.columns[name]])
@@ -534,7 +531,7 @@ class Bindings:
         }
         return Bindings(columns, self.count + other.count)
 
-    def distinct(self) -> Bindings:
+    def drop_duplicates(self) -> Bindings:
         """Drop rows with equal variable values."""
         columns = [column for name, column in self.columns.items() if not name.startswith(TRACE)]
         example = distinct_row_indexes(columns) if columns else np.zeros(1, np.int64)
@@ -542,13 +539,13 @@ class Bindings:
             {name: column[example] for name, column in self.columns.items()}, len(example)
         )
 
-    def filter(self, flags: Flags | None, keep: frozenset[str]) -> Bindings:
+    def filter_rows(self, flags: Flags | None, keep: frozenset[str]) -> Bindings:
         """Rows with a true flag, with only the columns ``keep``; None keeps all rows."""
         if flags is None or flags.all():
             return Bindings(
                 {name: column for name, column in self.columns.items() if name in keep}, self.count
             )
-        return self.select(flags.nonzero()[0], keep)
+        return self.select_rows(flags.nonzero()[0], keep)
 
 
 def distinct_rows(columns: Sequence[Ints], count: int) -> tuple[list[Ints], Ints]:

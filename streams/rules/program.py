@@ -117,7 +117,7 @@ class Program:
     def _from_texts(
         cls, texts: Iterable[tuple[str, str]], functions: Functions, unit: str, at_most_binds: bool
     ) -> Program:
-        """Parse and check a program of several texts."""
+        """Parse and check the program that several texts form, each with its file name."""
         if unit not in UNITS:
             raise UsageError(f"unknown unit {unit!r}", f"The units are {', '.join(UNITS)}.")
         found = read_programs(texts, unit)
@@ -163,7 +163,9 @@ class Program:
 
     @cached_property
     def splitting(self) -> DependencyGraphs:
-        """Dependency graph, component graph and macro-nodes of the program."""
+        """Dependency graph, component graph and macro-nodes (groups of predicates that are
+        evaluated together) of the program.
+        """
         return build_dependency_graphs(self.checked_program.rules)
 
     @cached_property
@@ -353,7 +355,7 @@ def _needs_present_atom(literal: WindowedLiteral) -> bool:
 
 def _atoms_needing_key(rule: StreamRule, fact_predicates: Set[str]) -> list[Atom]:
     """Head and streaming atoms of a rule that need a key position: all but those of predicates
-    defined by facts alone (``apart``).
+    defined by facts alone (``fact_predicates``).
     """
     return [
         rule.head,

@@ -103,7 +103,7 @@ def _read_definitions(
             name, term = read_constant_definition(tokens)
         except TokenFault:
             continue
-        found.append((name.text, term, text.position(name.offset)))
+        found.append((name.text, term, text.position_at(name.offset)))
     return found
 
 
@@ -135,7 +135,9 @@ class ParsedProgram:
 
 
 def read_programs(texts: Iterable[tuple[str, str]], unit: str) -> ParsedProgram:
-    """Parse several texts, each with its file name, as one program; faults are in ``problems``."""
+    """Parse several program texts, each with its file name, as one program; syntax errors are in
+    its ``problems``.
+    """
     found, parts = ParsedProgram(), [make_program_text(text, file) for text, file in texts]
     found.constants = read_constants(parts, unit)
     for text in parts:
@@ -188,7 +190,7 @@ class _StatementReader:
         """
         if fault.token.kind != WRONG:
             self.tokens.problems.append(
-                ProgramProblem(self.tokens.text.position(fault.token.offset), fault.message)
+                ProgramProblem(self.tokens.text.position_at(fault.token.offset), fault.message)
             )
         before = self.tokens.text.text[: fault.token.offset].rpartition("\n")[2]
         if fault.expected == "." and not before.strip() and fault.token.kind in (NAME, HASH):
@@ -272,7 +274,7 @@ class _StatementReader:
         row = tuple(argument.value for argument in head.arguments if isinstance(argument, Constant))
         if body or temporary or frequency is not None or len(row) < len(head.arguments):
             number = len(self.program.rules)
-            place = self.tokens.text.position(begun.offset)
+            place = self.tokens.text.position_at(begun.offset)
             self.program.rules.append(StreamRule(head, body, temporary, frequency, number, place))
         else:
             self.program.facts.setdefault(head.predicate, {}).setdefault(
@@ -314,7 +316,7 @@ class _StatementReader:
         known = self.program.constants.get(name.text)
         if known is None:
             raise TokenFault(name, f"#const {name.text} is defined by itself")
-        if known[1] != self.tokens.text.position(name.offset):
+        if known[1] != self.tokens.text.position_at(name.offset):
             raise TokenFault(
                 name,
                 f"#const {name.text} is defined twice, before in {known[1].file}, line {known[1].line}; keep one",
@@ -398,7 +400,7 @@ class _StatementReader:
 
     def _read_rdf_directive(self) -> None:
         """Parse an #rdf directive, which maps a predicate to a class or property."""
-        place = self.tokens.text.position(self.tokens.take_token().offset)
+        place = self.tokens.text.position_at(self.tokens.take_token().offset)
         name = self.tokens.take_token()
         if name.kind != NAME:
             raise TokenFault(

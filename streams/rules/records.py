@@ -224,7 +224,9 @@ def _unescape_character(found: re.Match[str]) -> str:
 
 
 def _scale_number(number: str, scale: int | None) -> str:
-    """Multiply a decimal number by ``scale``. Raises: AtomError if the result is no integer."""
+    """Multiply a decimal number, as text, by the ``scale`` of an #rdf directive. Raises: AtomError
+    if the result is no integer.
+    """
     with localcontext() as exact:
         exact.prec = 200
         exact.traps[Inexact] = True
@@ -242,7 +244,7 @@ def _scale_number(number: str, scale: int | None) -> str:
 
 
 def _parse_64_bit_integer(number: str) -> int:
-    """Parse an integer; refuse values beyond 64 bits."""
+    """Parse the text of an integer. Raises: AtomError beyond 64 bits."""
     found = int(number) if len(number) <= 40 else INTEGER_LIMIT
     if not -INTEGER_LIMIT <= found < INTEGER_LIMIT:
         raise AtomError(f"the integer {number[:40]} is beyond 64 bits")
@@ -267,7 +269,7 @@ class RuleRecordReader:
 
     @staticmethod
     def for_texts(unit: str = "sec") -> RuleRecordReader:
-        """Make a reader for programs without #rdf."""
+        """Make a record reader for programs without #rdf directives."""
         return RuleRecordReader(TripleMapping((), unit), unit)
 
     def read_events(self, record: Record) -> Iterator[Event]:
@@ -313,8 +315,8 @@ class RuleRecordReader:
             return None
 
     def _class_atoms(self, types: Any) -> tuple[str, ...]:
-        """Atoms for the classes of individuals in a row of `shiq stream enrich`. ``types``: lists
-        of class IRIs by individual.
+        """Atoms for the classes of individuals in an output row of ``shiq stream enrich``.
+        ``types``: class IRIs by individual.
         """
         if not isinstance(types, dict) or not all(
             isinstance(classes, list) for classes in types.values()
@@ -366,7 +368,7 @@ def _parse_row(text: str) -> dict[str, Any] | None:
 
 
 def _span_atoms(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Atoms for an output row of `shiq stream check`: a verdict, or a final conflict of an
+    """Atoms for an output row of ``shiq stream consistency``: a verdict, or a final conflict of an
     individual.
     """
     if "verdict" in row:

@@ -144,7 +144,7 @@ class RowIndex:
         self._runs: list[SortedRun] = []
         self._base = self._covered = 0
 
-    def sorted_runs(self, relation: Relation) -> list[SortedRun]:
+    def update_runs(self, relation: Relation) -> list[SortedRun]:
         """Add the relation's new rows to the index and return its sorted runs."""
         size = relation.size
         if size > self._covered:
@@ -194,7 +194,7 @@ class Relation:
         self.add_row_array("holds", np.bool_)
 
     def add_row_array(self, name: Hashable, dtype: Any) -> None:
-        """Add an array with one entry of type ``kind`` per row, initially zero, to ``row_arrays``."""
+        """Add an array with one entry of type ``dtype`` per row, initially zero, to ``row_arrays``."""
         if name not in self.row_arrays:
             self.row_arrays[name] = np.zeros(len(self.columns[0]), dtype)
 
@@ -208,13 +208,13 @@ class Relation:
     def find_matches(
         self, positions: tuple[int, ...], keys: Columns, max_matches: int
     ) -> tuple[Ints, Ints]:
-        """Look up the rows that match each of the ``wanted`` keys at the columns ``positions``.
+        """Look up the rows that match each of ``keys`` at the columns ``positions``.
 
         Returns: indexes of keys, and the row numbers that match them.
         Raises: TooManyRows if there are more than ``max_matches``.
         """
         which, rows = [], []
-        for run in self.row_index(positions).sorted_runs(self):
+        for run in self.row_index(positions).update_runs(self):
             low, high = run.find_ranges(keys)
             lengths = high - low
             total = int(lengths.sum())
@@ -241,13 +241,13 @@ class Relation:
         if not positions or not self.size:
             return float(self.size)
         return self.size / sum(
-            len(unique(run.keys)) for run in self.row_index(positions).sorted_runs(self)
+            len(unique(run.keys)) for run in self.row_index(positions).update_runs(self)
         )
 
     def find_row_numbers(self, rows: Columns) -> Ints:
         """Row number of each given row; -1 for unknown rows."""
         if self.size and len(rows[0]):
-            runs = self._rows.sorted_runs(self)
+            runs = self._rows.update_runs(self)
             if len(runs) == 1 and runs[0].starts is not None:
                 return runs[0].find_row_numbers(rows)
         found = np.full(len(rows[0]), -1, np.int64)
@@ -322,7 +322,7 @@ class Relation:
         """Columns of the rows with these row numbers."""
         return [column[rows] for column in self.columns]
 
-    def compact(self, alive: Flags) -> Callable[[Ints], Ints]:
+    def compact_rows(self, alive: Flags) -> Callable[[Ints], Ints]:
         """Drop the rows that are not flagged in ``alive``; return a function from old to new row
         numbers.
         """
@@ -427,7 +427,9 @@ class ConstantDictionary:
         return numbers
 
     def decode_numbers(self, codes: Ints) -> tuple[Ints, Flags | None]:
-        """Integers behind ``codes``, and flags of the codes that are integers (None: all)."""
+        """Integers that ``codes`` stand for, and flags of the codes that stand for integers (None:
+        all).
+        """
         if not len(codes) or int(codes.max()) < FIRST_CODE:
             return codes, None
         is_number = codes < FIRST_CODE
@@ -465,10 +467,10 @@ class ConstantDictionary:
         """Constants with these integer codes."""
         return decode_codes(self.values, codes)
 
-    def free_unused(self, used: Iterable[Ints]) -> None:
-        """Free all codes that occur in none of the ``used`` columns."""
+    def free_unused(self, used_columns: Iterable[Ints]) -> None:
+        """Free all codes that occur in none of ``used_columns``."""
         kept = np.zeros(len(self.values), np.bool_)
-        for column in used:
+        for column in used_columns:
             kept[unique(column[column >= FIRST_CODE] - FIRST_CODE)] = True
         # What was handed out before keeps the old list.
         self.values = [value if alive else None for value, alive in zip(self.values, kept.tolist())]

@@ -194,7 +194,7 @@ def order_rule_body(
     """
     outer = global_variables(rule)
     order, stuck, known = order_literals(rule.body, set(), outer)
-    while at_most_binds and (binding := _find_binding_literal(stuck)) is not None:
+    while at_most_binds and (binding := _find_bindable_literal(stuck)) is not None:
         marked = [
             replace(binding, binds=True) if literal is binding else literal
             for literal in (*order, *stuck)
@@ -222,7 +222,7 @@ def order_rule_body(
     return replace(rule, body=tuple(done))
 
 
-def _find_binding_literal(stuck: Iterable[Literal]) -> WindowedLiteral | None:
+def _find_bindable_literal(stuck: Iterable[Literal]) -> WindowedLiteral | None:
     """First "at most" literal among ``stuck`` that could bind its variables; None if there is none."""
     return next(
         (
@@ -271,7 +271,8 @@ def _report_unsafe_variables(
     problems: list[ProgramProblem],
     bindable: Set[str] = frozenset(),
 ) -> None:
-    """Add a problem for each of the ``unsafe`` variables at its first occurrence among ``places``.
+    """Add a problem for each of the ``unsafe`` variables at its first occurrence among
+    ``occurrences``.
 
     bindable: variables that "at most" would bind with the option --at-most-binds.
     """
@@ -478,7 +479,7 @@ def _may_be_equal(
     right_bounds: Mapping[str, Sequence[Bound]],
 ) -> bool:
     """Whether two arguments of atoms may be equal, given the constants that they are or are
-    compared with. ``bounds``, ``others``: comparisons by variable.
+    compared with. ``left_bounds``, ``right_bounds``: comparisons by variable.
     """
     if isinstance(left, Constant) and isinstance(right, Constant):
         return left.value == right.value

@@ -186,7 +186,7 @@ class RuleSession:
                 raise UsageError(f"atoms {atoms!r:.80}", "Atoms are texts.")
         if kind := self.tracker.classify(t):
             reason = self.tracker.explain_reject(t, kind)
-            self.rejects.add(kind, source, line, reason, text or _describe_reject(t, atoms))
+            self.rejects.add_reject(kind, source, line, reason, text or _format_reject(t, atoms))
             return
         ended = self._add_to_point(self._open_points.setdefault(t, {}), atoms, source, line)
         watermark = self.tracker.watermark or 0
@@ -204,7 +204,7 @@ class RuleSession:
                     point[predicate] = columns
                 self.atoms += len(columns[0])
             return False
-        read = self._read_atoms(atoms, source, line)
+        read = self._parse_atoms(atoms, source, line)
         for predicate, row in read:
             rows = point.get(predicate)
             if type(rows) is not list:
@@ -213,7 +213,7 @@ class RuleSession:
         self.atoms += len(read)
         return END_OF_POINT in atoms
 
-    def _read_atoms(self, atoms: Iterable[str], source: str, line: int) -> list[tuple[str, Row]]:
+    def _parse_atoms(self, atoms: Iterable[str], source: str, line: int) -> list[tuple[str, Row]]:
         """Parse texts of atoms as (predicate, row); malformed ones go to the reject log."""
         try:
             return list(map(read_atom, atoms))
@@ -224,7 +224,9 @@ class RuleSession:
                 try:
                     found.append(read_atom(text))
                 except AtomError as error:
-                    self.rejects.add(MALFORMED, source, line, str(error), escape_surrogates(text))
+                    self.rejects.add_reject(
+                        MALFORMED, source, line, str(error), escape_surrogates(text)
+                    )
         return found
 
     def finish(self) -> list[Model]:
@@ -268,7 +270,7 @@ class RuleSession:
     # --- kept on disk
 
     def state(self) -> bytes:
-        """Serialise everything that later models depend on."""
+        """Serialise everything that the models of later time points depend on."""
         points = {
             t: {name: copy_as_rows(rows) for name, rows in point.items()}
             for t, point in self._open_points.items()
@@ -287,7 +289,7 @@ class RuleSession:
         )
 
     def restore(self, state: bytes) -> None:
-        """Continue from the ``state`` of another session. Raises: OperationalError."""
+        """Continue from the ``state`` that another session saved. Raises: OperationalError."""
         told, _, rest = state.partition(b"\n")
         try:
             found = json.loads(told)
@@ -320,7 +322,7 @@ class RuleSession:
 
 
 def _parse_time(t: Any) -> int:
-    """Convert a time to int, or raise UsageError."""
+    """Convert the time of pushed rows to int. Raises: UsageError."""
     try:
         return index(t)
     except TypeError:
@@ -332,7 +334,7 @@ def escape_surrogates(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _describe_reject(t: int, atoms: Atoms) -> str:
+def _format_reject(t: int, atoms: Atoms) -> str:
     """Text of rejected input for the reject log: its time and atoms."""
     return escape_surrogates(
         f"{t} {', '.join(atoms) if isinstance(atoms, Mapping) else '; '.join(map(str, atoms))}"

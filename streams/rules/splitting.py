@@ -259,7 +259,9 @@ class DependencyGraphs:
         ]
 
     def macro_nodes_of(self, order: Iterable[int]) -> tuple[tuple[int, ...], ...]:
-        """Group an order of components into macro-nodes: maximal runs without a separated pair."""
+        """Group an order of components into macro-nodes: maximal runs of components that contain no
+        separated pair.
+        """
         found: list[tuple[int, ...]] = []
         for node in order:
             if found and not any((before, node) in self.separated_pairs for before in found[-1]):
@@ -270,7 +272,9 @@ class DependencyGraphs:
 
     @cached_property
     def macro_nodes(self) -> tuple[tuple[int, ...], ...]:
-        """Macro-nodes, for a topological order that makes each as long as possible."""
+        """Macro-nodes (groups of components that are evaluated together), for a topological order
+        that makes each as long as possible.
+        """
         done: list[int] = []
         run: list[int] = []
         while len(done) < len(self.members):

@@ -165,13 +165,15 @@ class RulesState:
                     before = max(before or 0, t + 1)
                 else:
                     self.session.add_atom(t, atom)
-        return iter(()) if before is None else self._model_rows(before, moment)
+        return iter(()) if before is None else self._evaluate_points(before, moment)
 
     def finish(self, moment: StreamTime) -> Iterator[Row]:
         """Yield the output rows of all remaining time points."""
-        return iter(()) if moment.newest is None else self._model_rows(moment.newest + 1, moment)
+        return (
+            iter(()) if moment.newest is None else self._evaluate_points(moment.newest + 1, moment)
+        )
 
-    def _model_rows(self, before: int, moment: StreamTime) -> Iterator[Row]:
+    def _evaluate_points(self, before: int, moment: StreamTime) -> Iterator[Row]:
         """Evaluate the time points before ``before`` and yield an output row for each model."""
         derived = self.operator.shown_atoms == "derived"
         for model in self.session.close_points(before, moment.first):
@@ -269,7 +271,7 @@ class RulesCollector:
         """Operator that evaluates the program in this process, or in cluster tasks, which get the
         functions as text.
         """
-        limits = self.intake.limits()
+        limits = self.intake.make_limits()
         if not in_tasks:
             return replace(self.base_operator, limits=limits)
         program = replace(self.base_operator.program, functions={})
@@ -306,7 +308,7 @@ class RulesCollector:
         if self._states:
             self.intake.tracker.closed_until = row["t"]
         for atom in row.get("unwritable", ()):
-            self.intake.rejects.add(UNWRITABLE, f"point {row['t']}", 0, NO_NODE_REASON, atom)
+            self.intake.rejects.add_reject(UNWRITABLE, f"point {row['t']}", 0, NO_NODE_REASON, atom)
         self._rows += row["atoms"] if self.base_operator.quads else [serialise_row(row)]
         if len(self._rows) >= _MOST_BUFFERED_ROWS:
             self.flush()

@@ -79,7 +79,7 @@ class EvaluationError(OperationalError):
 
 
 def make_too_many_atoms_error(rule: StreamRule, t: int, max_atoms: int) -> EvaluationError:
-    """Make the error for a time point that derives more than ``most`` atoms."""
+    """Make the error for a time point that derives more than ``max_atoms`` atoms."""
     return EvaluationError(
         rule,
         f"more than {max_atoms:,} atoms are derived at t = {t} (--max-atoms {max_atoms})",

@@ -76,7 +76,7 @@ class ProgramText:
     text: str
     starts: tuple[int, ...]
 
-    def position(self, offset: int) -> Position:
+    def position_at(self, offset: int) -> Position:
         """Line and column of an offset in the text."""
         line = bisect_right(self.starts, offset)
         return Position(self.file, line, offset - self.starts[line - 1] + 1)
@@ -98,7 +98,7 @@ class Lexer:
         self._before = ""
 
     def next_token(self) -> RuleToken:
-        """Read the next token; of kind END at the end."""
+        """Read and return the next token; at the end of the text one of kind END."""
         source = self.text.text
         while self.offset < len(source):
             found = (
@@ -140,7 +140,7 @@ class Lexer:
             )
             said = f"{shown} does not belong here; names are of a-z, A-Z, 0-9 and _, all else stands in a string"
         self._before = NAME
-        self.problems.append(ProgramProblem(self.text.position(offset), said))
+        self.problems.append(ProgramProblem(self.text.position_at(offset), said))
         return RuleToken(WRONG, source[offset : self.offset], offset)
 
 

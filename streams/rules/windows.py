@@ -48,7 +48,7 @@ class History:
         del self.points[:gone], self.rows[:gone]
 
     def rows_between(self, after: int, until: int) -> list[Ints]:
-        """Rows of each stored time point after ``after`` and up to ``to``."""
+        """Rows of each stored time point after ``after`` and up to ``until``."""
         return self.rows[bisect_right(self.points, after) : bisect_right(self.points, until)]
 
 
@@ -76,7 +76,7 @@ class WindowCounter:
         self.name = ("past", self.window.intervals)
         self.relation.add_row_array(self.name, np.int64)
 
-    def advance(self, history: History, before: int, point: int) -> None:
+    def move_window(self, history: History, before: int, point: int) -> None:
         """Move the window from the time point ``before`` (-1: none) to ``point``, and update the
         counts.
         """
@@ -301,7 +301,7 @@ class WindowView:
         self._set_changes(np.flatnonzero(now & ~before), np.flatnonzero(before & ~now))
 
     def _set_changes(self, gained: Ints, lost: Ints) -> None:
-        """Record the rows that were gained (``came``) and lost (``went``) at this time point."""
+        """Record the rows that were gained (``gained``) and lost (``lost``) at this time point."""
         self.gained_rows, self.lost_rows = gained, lost
         moved = self.relation.row_arrays[self.changed_array]
         moved[gained] = moved[lost] = True

@@ -18,7 +18,7 @@ import numpy as np
 
 from shiq.columns.arrays import Ints
 from shiq.streams.rules.model import MaintainedRule, PredicateState
-from shiq.streams.rules.operators import StepContext
+from shiq.streams.rules.operators import StepExecutor
 from shiq.streams.rules.plan import CheckStep, CompareStep, JoinStep, Source, Step, StreamingPattern
 from shiq.streams.rules.relations import ConstantDictionary, Relation
 from shiq.streams.rules.syntax import (
@@ -101,7 +101,7 @@ class Worklist:
 
     def __init__(
         self,
-        context: StepContext,
+        context: StepExecutor,
         heads: Mapping[str, PredicateState],
         rules: Sequence[MaintainedRule],
         own: set[WindowView],

@@ -24,7 +24,7 @@ from shiq.streams.rules.evaluation import Engine
 from shiq.streams.rules.fixpoint import RecursiveStratum, update_derivation_counts
 from shiq.streams.rules.model import MaintainedRule
 from shiq.streams.rules.naive_evaluation import NaiveEvaluator
-from shiq.streams.rules.operators import StepContext
+from shiq.streams.rules.operators import StepExecutor
 from shiq.streams.rules.relations import (
     FIRST_CODE,
     NO_ROWS,
@@ -83,7 +83,7 @@ def _staying(counter: WindowCounter, came: list[Any], went: list[Any]) -> Any:
     return _moved(counter, came, [])
 
 
-def _positive_only(context: StepContext, rule: MaintainedRule) -> None:
+def _positive_only(context: StepExecutor, rule: MaintainedRule) -> None:
     kept = rule.patterns
     rule.__dict__["patterns"] = [(i, pattern) for i, pattern in kept if pattern.is_positive]
     update_derivation_counts(context, rule)

@@ -209,8 +209,8 @@ def test_rejects_are_counted_shown_and_written(tmp_path: Path) -> None:
     sink = LinesFileSink(tmp_path / "rejects.jsonl")
     rejects = RejectLog(sink.write)
     for line in range(50):
-        rejects.add(LATE, "s", line, "too late", "text")
-    rejects.add(MALFORMED, "s", 99, "no JSON", "\udc80")
+        rejects.add_reject(LATE, "s", line, "too late", "text")
+    rejects.add_reject(MALFORMED, "s", 99, "no JSON", "\udc80")
     sink.flush()
     rows = [json.loads(row) for row in (tmp_path / "rejects.jsonl").read_text().splitlines()]
     assert len(rows) == 51
@@ -293,7 +293,7 @@ def test_a_checkpoint_is_one_step_of_one_run(tmp_path: Path) -> None:
 
 def test_a_checkpoint_is_due_each_hundred_points() -> None:
     pace = CheckpointTimer()
-    assert [pace.is_due() for _ in range(POINTS_PER_CHECKPOINT)] == [False] * (
+    assert [pace.is_due_after() for _ in range(POINTS_PER_CHECKPOINT)] == [False] * (
         POINTS_PER_CHECKPOINT - 1
     ) + [True]
 
@@ -530,7 +530,7 @@ def test_a_run_says_how_it_goes(is_moving: bool, want: str) -> None:
     status.update(5000)
     assert len(told) == 1, "it is not due again"
     clock.classify(1_800_000_000)
-    rejects.add("late", "f", 1, "so", "text")
+    rejects.add_reject("late", "f", 1, "so", "text")
     seconds[0] += LINE_SECONDS
     status.update()
     assert told[1] == want.format(

@@ -90,7 +90,7 @@ def test_rows_before_the_first_checkpoint_are_not_sent_again(address: str, tmp_p
         ) as run:
             assert run.saved_content is None  # it is killed before it can save one
             for name in ("out", "beside"):
-                run.outputs.write(name, rows[:many])
+                run.outputs.write_rows(name, rows[:many])
     assert _times(target)[0] == list(range(20))
     assert len(out.read_text().splitlines()) == 20
 

@@ -93,7 +93,7 @@ def _short(time: Any, window: int) -> Any:
 
 def _first_copy(code: Any, time: Any, window: int) -> Any:
     found = _LIVE(code, time, window)
-    return found.select(
+    return found.select_rows(
         np.concatenate(([True], found.code[1:] != found.code[:-1]))[: len(found.code)]
     )
 
@@ -481,7 +481,10 @@ def test_a_partition_goes_on_where_another_one_stopped(strategy: str) -> None:
         for part in np.array_split(np.arange(300), 10):
             partition.add_assertions(key[part], label[part], time[part])
             found += zip(
-                *(column.tolist() for column in partition.remove_ended(int(time[part[-1]])))
+                *(
+                    column.tolist()
+                    for column in partition.remove_ended_assertions(int(time[part[-1]]))
+                )
             )
             if restarts:
                 held, partition = partition.spans, state.StreamPartition(watched)

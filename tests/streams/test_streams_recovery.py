@@ -77,7 +77,7 @@ def watched(
                 return take(record)
 
             runner.process = taken  # type: ignore[method-assign]
-        run.outputs.write("verdicts", run.feed_system(runner).verdicts)
+        run.outputs.write_rows("verdicts", run.feed_system(runner).verdicts)
 
 
 def undisturbed(found: StreamPlan, folder: Path, end: int | None, batch: int) -> list[list[str]]:

@@ -572,7 +572,7 @@ def _obvious(
         if event is not None and (limits.start or 0) <= event.t <= (limits.end or event.t):
             used.append(event.t)
             if event.triples:
-                arrivals.rejects.add("malformed", "f", number, "so", "text")
+                arrivals.rejects.add_reject("malformed", "f", number, "so", "text")
     return used, told, arrivals
 
 

@@ -330,7 +330,7 @@ def _sustained_rate_rows(
             at = (place[0] + np.arange(count)) % many
             laps = (place[0] + np.arange(count)) // many * (int(time[-1]) + 1)
             partition.add_assertions(key[at], label[at], time[at] + laps)
-            partition.remove_ended(int((time[at] + laps)[-1]))
+            partition.remove_ended_assertions(int((time[at] + laps)[-1]))
             place[0] += count
 
         found = 60 * find_sustained_rate(take, min(0.5, 2 * settings.size))

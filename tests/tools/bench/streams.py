@@ -68,7 +68,7 @@ def columns_to_spans(
     for begin in range(0, len(stream[0]), batch):
         key, label, time = (column[begin : begin + batch] for column in stream)
         partition.add_assertions(key, label, time)
-        partition.remove_ended(int(time[-1]))
+        partition.remove_ended_assertions(int(time[-1]))
     partition.finish()
     return partition
 
@@ -203,7 +203,7 @@ def _state(repeat: Repeat, watched: StreamPlan) -> None:
     for begin in range(0, len(stream[0]), 500):
         key, label, time = (column[begin : begin + 500] for column in stream)
         partition.add_assertions(key, label, time)
-        partition.remove_ended(int(time[-1]))
+        partition.remove_ended_assertions(int(time[-1]))
         sizes.append(float(sum(column.nbytes for column in partition.spans)))
         held.append(sizes[-1] / max(1, len(np.unique(partition.spans.code))))
     tenth = len(sizes) // 10
