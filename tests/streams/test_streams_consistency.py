@@ -102,7 +102,7 @@ def _dropped(parts: Any) -> Any:
     """What is known of a code already stays as it is."""
     if len(parts) == 1:
         return parts[0]
-    return _JOINED([parts[0], parts[1].select(~np.isin(parts[1].code, parts[0].code))])
+    return _JOINED([parts[0], parts[1].select_rows(~np.isin(parts[1].code, parts[0].code))])
 
 
 def _direct(view: Any, label: str, wanted: frozenset[str]) -> tuple[str, ...]:
