@@ -1,5 +1,5 @@
 """Eliminate property chains, Self and reflexive roles: reduce a TBox with them to one of SHIQ(D)
-(THEORY, "Chains and loops as clauses").
+(THEORY, "Chains and loops").
 
 ∀ on roles above chains is eliminated over the automaton of S (`shiq.model.role_words`): L₁ ⊑ ∀S.L₂
 becomes L₁ ⊑ Q_i, Q_p ⊑ ∀R.Q_q for p –R→ q, and Q_f ⊑ L₂. A model of the result extends to one of

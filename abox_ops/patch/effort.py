@@ -131,10 +131,11 @@ class EffortColumns:
             self._rows[:, elements] = np.maximum(self._rows[:, elements], _effort_rows([effort]))
 
     def pass_to_neighbours(self, source: Ints, target: Ints, *, deeper: bool) -> None:
-        """Raise the effort of each ``target``, an element that enters the region I, to the one that
-        its neighbour ``source`` passes on.
+        """Raise the effort of each ``target``, an element that enters the region I, to the effort
+        of its neighbour ``source`` over a role assertion.
 
-        ``deeper``: by a border rule.
+        deeper: whether a border rule brought the element in; then its depth is one more than its
+        neighbour's.
         """
         if not len(source):
             return

@@ -136,8 +136,7 @@ class ToldPlusWorkList:
 
 
 def settle_told(region: PatchRegion, to_clash: bool, certain: InconsistencyCallback) -> bool:
-    """Bring into the region I the elements that told literals of A ∪ A⁺ require, until they require
-    no more.
+    """Widen the region I by the elements that told literals of A ∪ A⁺ require, up to a fixpoint.
 
     Writes ``is_active``, ``is_inside``, ``is_plain``, ``effort``, ``pulled_in`` and the labels of
     the graph.

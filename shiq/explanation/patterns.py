@@ -241,7 +241,7 @@ def _reprove_from(proof: Proof, facts: Sequence[Fact]) -> Proof:
 
 
 def _facts_at_cause(proof: Proof) -> list[Fact]:
-    """Select the facts of a proof from which its cause starts.
+    """Select the facts that name the cause of a conflict, which groups equal conflicts.
 
     These are named classes one inclusion away from the contradiction, or given by a domain or
     range; else the assertions themselves.

@@ -293,7 +293,9 @@ def _property_kinds_in(known: Signature, iri: str) -> set[str]:
 
 
 def _is_used_in_axioms(graph: VocabularyGraph, iri: str) -> bool:
-    """Decide whether the graph uses a property in more than declarations and as a superproperty."""
+    """Decide whether the graph uses a property other than in its declarations and as a
+    superproperty.
+    """
     return any(
         (subject == iri and not (predicate == TYPE and value in DECLARATIONS))
         or (value == iri and predicate != RDFS + "subPropertyOf")

@@ -233,9 +233,10 @@ _RESTRICTING = (OWL + "someValuesFrom", OWL + "allValuesFrom")
 
 @dataclass(frozen=True)
 class _PropertyLinks:
-    """Pairs of properties that axioms link, by the effect on their kind.
+    """Pairs of properties that an axiom links, by what it says of their kind (object or data
+    property).
 
-    same_kind: properties that must have the kind of the key
+    same_kind: properties that have the kind of the key
     superproperties: properties that include the key
     """
 

@@ -334,10 +334,10 @@ def read_transferred(
     rejects: Rejects,
     progress: Callable[[str, int], None] | None = None,
 ) -> None:
-    """Add the ranges ``parts`` of one source, in order, to ``triples``. Malformed lines are
-    recorded in ``rejects``.
+    """Add byte ranges of one source, which other processes parsed, to ``triples``, in their order.
+    Malformed lines are recorded in ``rejects``.
 
-    Raises: InputError if a part has an ``error``.
+    Raises: InputError if a range has an ``error``.
     """
     before, begun = 0, len(triples)
     for part in parts:

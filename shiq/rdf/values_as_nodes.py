@@ -299,8 +299,8 @@ def restore_data_properties(values: Iterable[V]) -> tuple[V, ...]:
 
 
 def _restore_data_property(value: Any) -> Any:
-    """Replace the value role in one axiom or assertion by its data property; None for the link of a
-    value node.
+    """Undo the rewriting of an axiom or assertion: its value role becomes the data property again.
+    None for an assertion that links a value node to its value, which has no original.
     """
     match value:
         case owl.ObjectPropertyAssertion(owl.ObjectProperty(iri), subject, node) if iri.startswith(
