@@ -215,4 +215,7 @@ class LayeredKnowledgeBase(ModelKnowledgeBase, Protocol):
     def with_accepted(self, add_set: AddSet) -> ModelKnowledgeBase | None:
         """Put an accepted batch on top: return the knowledge base of (T, A ∪ A⁺) for the criterion
         `model`; None where that needs a commit.
+
+        ``add_set`` came of `decide_by_patch` by this, and all its answers are consistent. None
+        where a deletion came first, or where a layer costs as much as checking A ∪ A⁺ anew.
         """

@@ -129,6 +129,9 @@ class PathClauses:
     ) -> Iterator[Inclusion]:
         """Yield the inclusions that replace a ∀-restriction on a non-simple role in an inclusion.
         Raises: IrregularRolesError.
+
+        If L₁ is ⊤, so is Q_i. The definitions of states are conservative for all chains, so they
+        have no origins.
         """
         others = tuple(d for d in inclusion.disjuncts if d is not restriction)
         filler = disjuncts(restriction.filler)

@@ -108,6 +108,9 @@ def properties_of_part(
 ) -> tuple[str, ...]:
     """Select the properties S with S ⊑* R or S ⊑* R⁻ for a restricted role R (the u-part or
     m-part), in order.
+
+    With the roles of the universals this gives the u-part, with those of the ≤ restrictions the
+    m-part (Definition 5; THEORY, "Part-of").
     """
     below = {s.iri for role in restricted for s in roles.subroles(role)}
     return tuple(sorted(below.intersection(properties)))

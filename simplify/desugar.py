@@ -42,6 +42,11 @@ ROLE_AXIOMS = (
 def desugar(axioms: Sequence[owl.Axiom], context: Context) -> list[Inclusion]:
     """Translate axioms to class inclusions over few constructors, each with the index of its axiom,
     in order.
+
+    Only an exact cardinality with a complex filler needs a fresh name (Q ≡ filler); otherwise the
+    filler would double at each level of nesting.
+
+    Raises: UsageError for a construct outside SHIQ(D).
     """
     rewrite = _Desugarer(context)
     inclusions: list[Inclusion] = []

@@ -229,13 +229,19 @@ _RESERVED = re.compile(
 
 
 def is_reserved(name: str) -> bool:
-    """Decide whether a class name has the form of the fresh names that the passes make."""
+    """Decide whether a class name has the form of the fresh names that the passes make.
+
+    Other names that begin with `PREFIX` are free for callers.
+    """
     return _RESERVED.fullmatch(name) is not None
 
 
 class FreshNames:
     """Generator of fresh names ``urn:shiq:fresh:<label>:<n>``: one for each key, numbered in the
     order of first use.
+
+    Names in ``taken`` are skipped. Later keys never change earlier names, so axioms added at the
+    end leave the names of the front unchanged.
 
     >>> names = FreshNames("demo")
     >>> names.name("a filler"), names.name("another"), names.name("a filler")
@@ -255,7 +261,12 @@ class FreshNames:
         return made, True
 
     def literal(self, key: Hashable, positive: bool) -> tuple[owl.ClassExpression, bool]:
-        """Return (the name for `key`, negated unless `positive`; whether it is new)."""
+        """Return (the name for `key`, negated unless `positive`; whether it is new).
+
+        The caller defines the literal L by L ⊑ D. If `positive`, L is a name Q (Q ⊑ D), else ¬Q (¬D
+        ⊑ Q). Choose the negative one if D has no positive literal; this keeps Horn inclusions Horn
+        (Motik, Shearer, Horrocks 2009, section 4.1).
+        """
         name, is_new = self.name((key, positive))
         return (owl.Class(name) if positive else owl.ObjectComplementOf(owl.Class(name))), is_new
 

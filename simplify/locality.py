@@ -47,7 +47,11 @@ class ReachableAxioms:
 def select_reachable_axioms(
     axioms: Sequence[owl.Axiom], vocabulary: Iterable[str]
 ) -> ReachableAxioms:
-    """Select the axioms that can constrain data over `vocabulary` (IRIs of classes and properties)."""
+    """Select the axioms that can constrain data over `vocabulary` (IRIs of classes and properties).
+
+    All other axioms hold once all other names are empty, for every domain. So a model of the
+    selected axioms and the data, with other names emptied, is a model of all axioms.
+    """
     names = set(vocabulary)
     inside: set[int] = set()
     open_ = list(range(len(axioms)))

@@ -65,7 +65,11 @@ def contract_loops(inclusions: Sequence[Inclusion], context: Context) -> list[In
 
 
 def _role_axioms_on_loops(context: Context) -> Iterator[Inclusion]:
-    """Yield the consequences of role axioms for elements x with R(x, x)."""
+    """Yield the consequences of role axioms for elements x with R(x, x).
+
+    ℓ_R ⊑ ℓ_S for R below S or its inverse, ℓ_R ⊑ ⊥ below irreflexive and asymmetric roles, ℓ_R ⊓
+    ℓ_S ⊑ ⊥ for disjoint roles.
+    """
     roles, about = context.roles, context.role_origins.constraint_origins
     for iri in roles.loop_properties:
         above, no_loop = roles.loops_above(iri), complement_of(loop_class(iri))
@@ -149,6 +153,8 @@ class Loops:
     def inexpressible_reason(self, inclusions: Iterable[Inclusion]) -> str:
         """Explain why class names cannot express the loops R(x, x) of these inclusions; "" if they
         can.
+
+        An at-most restriction may count them, or disjoint roles may see them.
         """
         concerned = frozenset(role for iri in self.properties for role in self.roles_above(iri))
         if any(concerned & {*pair} for pair in self.roles.disjoint):

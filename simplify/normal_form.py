@@ -207,6 +207,8 @@ class _ConceptNaming:
     ) -> owl.ClassExpression:
         """Return a literal L with L ⊑ `concept`: its only literal, or a fresh name with a
         definition.
+
+        positive: the sign of L; by default the one that keeps Horn inclusions Horn.
         """
         sign = any(map(_is_positive, concept)) if positive is None else positive
         if len(concept) == 1 and len(concept[0]) == 1 and is_literal(concept[0][0]):
@@ -254,7 +256,10 @@ def _simplified_conjunction(disjunctions: Iterable[Disjunction]) -> list[Disjunc
 
 
 def is_tautology(disjunction: Disjunction) -> bool:
-    """Decide whether two disjuncts together hold of everything, such as A and ¬A."""
+    """Decide whether two disjuncts together hold of everything, such as A and ¬A.
+
+    Such pairs are A ⊔ ¬A, ≥n R.C ⊔ ≤m R.C with m ≥ n - 1, and ∃R.C ⊔ ∀R.¬C.
+    """
     if len(disjunction) < 2:
         return False
     if any(isinstance(d, owl.ObjectComplementOf) and d.operand in disjunction for d in disjunction):

@@ -92,6 +92,8 @@ def _make_path_clauses(context: Context, paths: RolePaths) -> PathClauses:
 def transitive_subroles(role: Role, roles: RoleBox) -> list[tuple[Role, tuple[Role, ...]]]:
     """Return the greatest transitive roles below `role`, one of each set of equivalent roles, with
     that set.
+
+    A ∀ along a role holds along all roles below it, so smaller roles add nothing.
     """
     below = roles.subroles(role) & roles.transitive
     found: list[tuple[Role, tuple[Role, ...]]] = []

@@ -140,6 +140,8 @@ class QuestionBudget:
     def begin(self, *, is_told: bool) -> None:
         """Start the count for one conflict. ``is_told``: told literals alone show it, so no hard
         question is allowed.
+
+        No question may be hard where told literals alone show the conflict.
         """
         self.assertions_left = max(LEAST, min(MOST, self.total_assertions_left))
         self.hard_left = 0 if is_told else HARD

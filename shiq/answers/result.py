@@ -280,6 +280,8 @@ class Result:
     def without(self) -> dict[str, Any]:
         """Return the axioms and assertions that a CONSISTENT verdict ignores because their kind was
         allowed.
+
+        Returns: their number, and ``kinds``: kind → amount; empty if there are none.
         """
         if self.verdict is not Verdict.CONSISTENT:
             return {}

@@ -272,7 +272,10 @@ def _zone_minutes(zone: str | None) -> int | None:
 
 
 def read_duration(kind: str, lexical: str) -> Duration:
-    """Convert the lexical form of a duration to (months, seconds)."""
+    """Convert the lexical form of a duration to (months, seconds).
+
+    kind: "months" or "seconds" for the subtypes with only these fields, "" for xsd:duration.
+    """
     parts = _DURATION.fullmatch(lexical)
     if not parts or (kind == "months" and "T" in lexical) or (kind == "months" and parts[4]):
         raise LexicalError

@@ -48,7 +48,10 @@ class UndecidedPatternError(Exception):
 
 
 def read_pattern(pattern: str) -> Regex:
-    """Parse the XSD regular expression `pattern`. Only characters that XML allows match."""
+    """Parse the XSD regular expression `pattern`. Only characters that XML allows match.
+
+    Raises: PatternError if it is malformed, UndecidedPatternError if it is not supported.
+    """
     if len(pattern) > _LONGEST:
         raise UndecidedPatternError(f"the pattern is longer than {_LONGEST} characters")
     reader = _PatternReader(pattern)

@@ -60,7 +60,10 @@ def union(*sets: Ranges) -> Ranges:
 
 
 def complement(ranges: Ranges) -> Ranges:
-    """Return all code points outside a set, including separators and surrogates."""
+    """Return all code points outside a set, including separators and surrogates.
+
+    Intersect with `CHAR` to get the characters that strings may have.
+    """
     result, low = [], 0
     for first, last in ranges:
         if low < first:

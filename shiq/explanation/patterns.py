@@ -448,7 +448,11 @@ def _impossibility_title(proof: Proof, labels: Labels) -> str:
 
 
 def distinguish_titles(patterns: Sequence[Pattern]) -> list[Pattern]:
-    """Make the titles of patterns distinct by suffixes; order and ids are kept."""
+    """Make the titles of patterns distinct by suffixes; order and ids are kept.
+
+    A title gets what only this pattern has: names, the number of facts, a clause of its sentence;
+        finally its id. The result does not depend on the order.
+    """
     by_id = {p.id: p for p in reversed(patterns)}
     ids = sorted(by_id)
     found = {id: by_id[id].title for id in ids}

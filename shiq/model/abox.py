@@ -31,7 +31,11 @@ V = TypeVar("V", bound=Hashable)
 
 
 class Interner(Generic[V]):
-    """A table that maps hashable values to dense integer ids, in the order first seen."""
+    """A table that maps hashable values to dense integer ids, in the order first seen.
+
+    values: `values[i]` is the value with id i.
+    ids: value → id.
+    """
 
     __slots__ = ("ids", "values")
 
@@ -65,7 +69,10 @@ def _empty_column() -> array[int]:
 
 
 class Pairs(Sequence[tuple[int, int]]):
-    """A sequence of pairs of ids, stored as two parallel integer columns."""
+    """A sequence of pairs of ids, stored as two parallel integer columns.
+
+    Columns, because an AllDifferent of 2,000 individuals is two million pairs.
+    """
 
     __slots__ = ("first", "second")
 
@@ -136,7 +143,10 @@ _NO_DATA_ROWS = DataRows(_NO_IDS, _NO_IDS, _NO_IDS)
 
 @dataclass
 class ABoxBuilder:
-    """Builder of an `ABox`: collects assertions, each once, in the order first added."""
+    """Builder of an `ABox`: collects assertions, each once, in the order first added.
+
+    same, different: pairs of individual ids. complex: assertions kept as model values.
+    """
 
     individuals: Interner[str] = field(default_factory=Interner)
     classes: Interner[str] = field(default_factory=Interner)

@@ -46,6 +46,8 @@ def empty_property_axiom(property: owl.ObjectPropertyExpression | owl.DataProper
 def remove_built_in(axiom: owl.Axiom) -> tuple[owl.Axiom, ...]:
     """Rewrite an axiom to equivalent axioms without universal and empty properties; it stays as it
     is where that is not possible.
+
+    Returns: nothing for a tautology; the axiom itself if no such property occurs in it.
     """
     if not uses_built_in(axiom):
         return (axiom,)
@@ -55,6 +57,8 @@ def remove_built_in(axiom: owl.Axiom) -> tuple[owl.Axiom, ...]:
 def remove_built_in_from_assertion(assertion: owl.Assertion) -> tuple[owl.Assertion, ...]:
     """Rewrite an assertion to equivalent assertions without universal and empty properties, where
     possible.
+
+    Returns: nothing for a tautology; the assertion itself if no such property occurs in it.
     """
     if not uses_built_in(assertion):
         return (assertion,)

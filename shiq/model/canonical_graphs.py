@@ -192,6 +192,9 @@ class _ColouredGraph:
     ) -> list[list[int]]:
         """Split `nodes` into components that can be ordered independently of each other, given
         their refined `colour`.
+
+        An arc connects two nodes, unless its label connects all nodes of one colour with all of the
+        other.
         """
         inside = set(nodes)
         ties = [(kind, a, b) for a in nodes for kind, b in self.around[a] if b in inside and a != b]

@@ -44,6 +44,8 @@ class AtLeast:
     def is_loop(self) -> bool:
         """Decide whether this atom says that an element is its own role neighbour (THEORY, "Chains
         and loops").
+
+        An element with a loop satisfies it without another witness.
         """
         return (
             self.filler is not None

@@ -369,7 +369,10 @@ _KINDS = {"Datatype": owl.RDFS + "Datatype"}
 
 
 def declaration_line(kind: str, iri: str) -> str:
-    """Write the declaration of a class, property or datatype as an N-Triples line."""
+    """Write the declaration of a class, property or datatype as an N-Triples line.
+
+    kind: Class, ObjectProperty, DataProperty, Datatype or NamedIndividual.
+    """
     name = "DatatypeProperty" if kind == "DataProperty" else kind
     return f"{iri_term(iri)} {_RDF_TYPE} <{_KINDS.get(kind, owl.OWL + name)}> ."
 

@@ -533,7 +533,10 @@ class _DataChecks:
         self._theory = DataTheory(definitions)
 
     def find_range_fault(self, value: owl.Axiom | owl.Assertion) -> Finding | None:
-        """Report a malformed data range in an axiom or assertion; None if there is none."""
+        """Report a malformed data range in an axiom or assertion; None if there is none.
+
+        Reasons: an ill-typed literal, an illegal facet, a cyclic definition.
+        """
         if isinstance(value, owl.DataPropertyAssertion | owl.NegativeDataPropertyAssertion):
             return None
         from shiq.datatypes import IllTyped

@@ -175,6 +175,12 @@ def irregular_chains(
 ) -> dict[owl.Axiom, str]:
     """Select property chains to drop so that the others satisfy the global restrictions of OWL 2
     DL: chain → reason.
+
+    Returns: each dropped chain with its violation. The rest is regular, with automata of bounded
+        size, and no role in ``simple`` is implied by a chain. Chains that violate a restriction
+        together are all dropped.
+
+    Stops because each round drops a chain.
     """
     found: dict[owl.Axiom, str] = {}
     while chains := [

@@ -176,6 +176,11 @@ def choose_labels(
 ) -> dict[str, str]:
     """Choose one readable label for each term of `signature` that has any; ``found``: (IRI,
     property, label).
+
+    English is preferred, then no language, then others. Ties are broken by the annotation property,
+    then alphabetically.
+
+    found: (IRI, annotation property, label).
     """
     terms = (
         signature.classes

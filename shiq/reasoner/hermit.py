@@ -415,6 +415,8 @@ class HermitReasoner:
     ) -> None:
         """Decide the modules of ``lot`` by one question; if they are inconsistent together, by its
         halves. Fill in ``answers``.
+
+        ``known_inconsistent``: a larger lot is inconsistent, and its other half is not.
         """
         if not lot:
             return

@@ -167,6 +167,12 @@ class Jvm:
         of them.
 
         bases: parsed once and cached in the JVM.
+
+        After ``timeout`` seconds the JVM is killed. Any interruption (Ctrl-C) kills it too, because
+        its next answer would belong to the wrong question.
+
+        Raises: JvmExpired, JvmDied, JavaException; MisreadOntology if the OWL API holds other counts of
+            axioms or names than were sent.
         """
         with self._lock:
             deadline = None if timeout is None else time.monotonic() + timeout

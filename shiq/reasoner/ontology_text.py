@@ -54,7 +54,13 @@ class OntologyText:
 
 
 def write_ontology_text(values: Sequence[owl.Axiom | owl.Assertion]) -> OntologyText:
-    """Write ``values``, made sendable by `make_sendable`, in functional syntax, one a line."""
+    """Write ``values``, made sendable by `make_sendable`, in functional syntax, one a line.
+
+    No declarations: the syntax tells kinds by position.
+
+    Raises Unsendable for an IRI that the syntax cannot write, or that HermiT reserves for its
+    own names (``internal:…``).
+    """
     used = entity_kinds(values)
     for kind, iri in sorted(used):
         if iri.startswith("internal:"):
@@ -85,6 +91,8 @@ def _all_different(individuals: Sequence[str]) -> str:
 def cover_by_cliques(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
     """Cover the pairs of a graph by groups whose members are all pairwise connected, for few lists
     of different individuals.
+
+    Stops because each group covers the pair that it begins with, and no earlier group did.
     """
     near: dict[str, dict[str, None]] = {}
     for a, b in pairs:
@@ -110,6 +118,9 @@ def make_sendable(
 ) -> tuple[list[owl.Axiom], list[owl.Assertion]]:
     """Rewrite axioms and assertions so that a parser which drops repeated or trivial operands
     cannot change their meaning.
+
+    Blank nodes get names; trivial axioms and repetitions are left out. HermiT refuses blank nodes
+    in several kinds of assertions; for consistency they are names like any other.
     """
     sent_axioms = [
         a
