@@ -7,9 +7,9 @@ understood").
 >>> A, p = owl.Class("urn:A"), owl.ObjectProperty("urn:p")
 >>> restriction = owl.ObjectExactCardinality(1, p, owl.THING)
 >>> is_simple = make_simplicity_test([owl.TransitiveObjectProperty(p)])
->>> assumption_for(owl.SubClassOf(A, restriction), is_simple)
+>>> assumption_for_axiom(owl.SubClassOf(A, restriction), is_simple)
 (SubClassOf(sub=Class(iri='urn:A'), sup=Class(iri='http://www.w3.org/2002/07/owl#Nothing')),)
->>> assumption_for(owl.EquivalentClasses((A, restriction)), is_simple)
+>>> assumption_for_axiom(owl.EquivalentClasses((A, restriction)), is_simple)
 ()
 """
 

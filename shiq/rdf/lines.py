@@ -100,7 +100,7 @@ def read_statements(texts: Sequence[str], tell: Callable[[int, str], None]) -> T
     no statement; `Triples.line` is index + 1.
 
     >>> wrong = []
-    >>> read_texts(["<urn:s> <urn:p> <urn:o> .", "no triple", ""], lambda *told: wrong.append(told[0])).line
+    >>> read_statements(["<urn:s> <urn:p> <urn:o> .", "no triple", ""], lambda *told: wrong.append(told[0])).line
     array('I', [1])
     >>> wrong
     [1, 2]

@@ -4,9 +4,9 @@ schema hints.
 To OWL, a statement of one is a plain assertion. No axiom speaks of its terms, so it cannot
 matter (THEORY, "Languages beside OWL").
 
->>> LANGUAGES[language_of("http://www.w3.org/ns/shacl#path")].name, language_of("https://schema.org/name")
+>>> LANGUAGES[language_index("http://www.w3.org/ns/shacl#path")].name, language_index("https://schema.org/name")
 ('SHACL', -1)
->>> LANGUAGES[language_of("https://schema.org/domainIncludes")].name
+>>> LANGUAGES[language_index("https://schema.org/domainIncludes")].name
 'schema.org'
 """
 

@@ -161,7 +161,7 @@ class VocabularyChoice:
 def choose_tables(names: Sequence[str]) -> VocabularyChoice:
     """Parse the names of vocabulary tables, or "none" alone, into a choice. Raises: UsageError.
 
-    >>> choose(["skos"]).imports, choose(["none"]).kind_of("http://xmlns.com/foaf/0.1/name")
+    >>> choose_tables(["skos"]).ontology_iris, choose_tables(["none"]).kind_of("http://xmlns.com/foaf/0.1/name")
     (('http://www.w3.org/2004/02/skos/core',), '')
     """
     for name in names:
