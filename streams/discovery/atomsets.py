@@ -35,7 +35,7 @@ class BodyTree(NamedTuple):
     branches: tuple[tuple[str, bool, Any], ...] = ()
 
 
-def term_text(individual: str) -> str:
+def individual_to_term(individual: str) -> str:
     """Text of an individual as a term: IRIs in angle brackets, blank nodes and variables as they
     are.
     """
@@ -43,13 +43,13 @@ def term_text(individual: str) -> str:
 
 
 def strip_brackets(text: str) -> str:
-    """IRI in the text of an individual or role."""
+    """IRI in the text of an individual or role, without angle brackets."""
     return text[1:-1] if text.startswith("<") else text
 
 
-def variable_name(number: int) -> str:
+def variable_name(index: int) -> str:
     """Name of the variable with this index: ?x0, ?x1, …"""
-    return f"?x{number}"
+    return f"?x{index}"
 
 
 @lru_cache(1 << 16)
@@ -96,32 +96,30 @@ def variable_count(tree: BodyTree) -> int:
     return 1 + sum(variable_count(below) for _, _, below in tree.branches)
 
 
-def add_class(tree: BodyTree, place: int, name: str) -> BodyTree:
-    """Add a class at the variable with index ``place``."""
-    if place == 0:
+def add_class(tree: BodyTree, index: int, name: str) -> BodyTree:
+    """Add a class atom at the variable ?x``index``."""
+    if index == 0:
         return BodyTree(tuple(sorted((*tree.classes, name))), tree.branches)
-    return _change_subtree(tree, place, lambda below, at: add_class(below, at, name))
+    return _change_subtree(tree, index, lambda below, at: add_class(below, at, name))
 
 
-def add_branch(tree: BodyTree, place: int, role: str, inverse: bool) -> BodyTree:
-    """Add a variable connected by ``role`` to the variable with index ``place``."""
-    if place == 0:
+def add_branch(tree: BodyTree, index: int, role: str, inverse: bool) -> BodyTree:
+    """Add a variable that is connected by ``role`` to the variable ?x``index``."""
+    if index == 0:
         return BodyTree(tree.classes, tuple(sorted((*tree.branches, (role, inverse, BodyTree())))))
-    return _change_subtree(tree, place, lambda below, at: add_branch(below, at, role, inverse))
+    return _change_subtree(tree, index, lambda below, at: add_branch(below, at, role, inverse))
 
 
-def _change_subtree(tree: BodyTree, place: int, change: Any) -> BodyTree:
-    """Copy of a body in which ``change`` was applied to the subtree at the variable with index
-    ``place``.
-    """
+def _change_subtree(tree: BodyTree, index: int, change: Any) -> BodyTree:
+    """Copy of a body in which ``change`` was applied to the subtree at the variable ?x``index``."""
     branches = list(tree.branches)
-    place -= 1
+    index -= 1
     for i, (role, inverse, below) in enumerate(branches):
-        if place < variable_count(below):
-            branches[i] = (role, inverse, change(below, place))
+        if index < variable_count(below):
+            branches[i] = (role, inverse, change(below, index))
             return BodyTree(tree.classes, tuple(sorted(branches)))
-        place -= variable_count(below)
-    raise IndexError(place)
+        index -= variable_count(below)
+    raise IndexError(index)
 
 
 @lru_cache(1 << 17)

@@ -205,9 +205,9 @@ class SnapshotColumns:
         some = bits.any(axis=1)
         return RootEdges(near[some], far[some], bits[some])
 
-    def atom_bits(self, numbers: Ints) -> Bits:
+    def atom_bits(self, rows: Ints) -> Bits:
         """Bits of the snapshots that entail these atoms, a row for each."""
-        return self._bits[numbers]
+        return self._bits[rows]
 
     def _sorted_atoms_of_name(self, name: str, inverse: bool | None) -> tuple[Ints, Ints, Ints]:
         """Row indexes and both ends of the atoms with a class or role name, sorted by the end at

@@ -75,7 +75,9 @@ class BodyExtensions:
 
     @cached_method
     def class_extension(self, name: str) -> Extension:
-        """Extension of a class."""
+        """Extension of a class: its individuals, with the bits of the snapshots in which they are
+        members.
+        """
         found = self.columns.class_extension(name, self.words)
         if self._snapshot_mask is not None:
             found = drop_empty_rows(found.rows, found.bits & self._snapshot_mask)
@@ -84,11 +86,7 @@ class BodyExtensions:
     def intersect_with_classes(
         self, extension: Extension, names: Sequence[str]
     ) -> tuple[Bits, Ints]:
-        """Intersect an extension with each class.
-
-        Returns: by class, the bits of snapshots with a common individual, and the number of common
-        individuals by word.
-        """
+        """Snapshot bits and number of pairs of the intersection of an extension with each class."""
         if self._joined_classes is None or self._joined_classes[0] != names:
             each = [self.class_extension(self.tag + name) for name in names]
             of = np.repeat(np.arange(len(names)), [len(one.rows) for one in each])
@@ -133,7 +131,7 @@ class BodyExtensions:
         return found
 
     def _compute_branch(self, role: str, inverse: bool, below: BodyTree) -> Extension:
-        """Compute the extension of a branch."""
+        """Compute the extension of a branch without the cache."""
         near, far, bits = self.role_edges(role, inverse)
         if below != BodyTree():
             other = self.body_extension(below)
@@ -172,7 +170,7 @@ def _find_positions(values: Ints, ordered: Ints) -> tuple[Ints, Ints]:
 
 
 def intersect_extensions(first: Extension, second: Extension) -> Extension:
-    """Intersection of two extensions."""
+    """Intersect two extensions: the individuals in both, with the snapshot bits that both have."""
     hit, place = _find_positions(first.rows, second.rows)
     return drop_empty_rows(first.rows[hit], first.bits[hit] & second.bits[place])
 
@@ -294,63 +292,68 @@ class BodyCounter:
             self._recount_body(tree, found, self._words, old)
         return found
 
-    def _recount_body(self, tree: BodyTree, found: BodyCounts, words: Ints, first: int) -> None:
-        """Count a body again in the given 64-bit words, jointly with its heads from row ``first``
+    def _recount_body(
+        self, tree: BodyTree, counts: BodyCounts, words: Ints, first_row: int
+    ) -> None:
+        """Count a body again in the given 64-bit words, jointly with its heads from row ``first_row``
         of the counts on.
         """
         support = self.extensions(words)
         extension = support.body_extension(tree)
-        found.body[words] = np.bitwise_or.reduce(extension.bits, axis=0)
-        found.pairs[words] = count_bits(extension.bits).sum(axis=0)
-        found.support = int(count_bits(found.body).sum())
-        if len(found.heads) > first:
+        counts.body[words] = np.bitwise_or.reduce(extension.bits, axis=0)
+        counts.pairs[words] = count_bits(extension.bits).sum(axis=0)
+        counts.support = int(count_bits(counts.body).sum())
+        if len(counts.heads) > first_row:
             joint, pairs = support.intersect_with_classes(extension, tuple(self._numbers))
-            rows = [self._numbers[head] for head in list(found.heads)[first:]]
-            found.joint[first:, words], found.joint_pairs[first:, words] = joint[rows], pairs[rows]
-            found.joint_support[first:] = count_row_bits(found.joint[first:]).tolist()
+            rows = [self._numbers[head] for head in list(counts.heads)[first_row:]]
+            counts.joint[first_row:, words], counts.joint_pairs[first_row:, words] = (
+                joint[rows],
+                pairs[rows],
+            )
+            counts.joint_support[first_row:] = count_row_bits(counts.joint[first_row:]).tolist()
 
-    def max_count_change(self, found: BodyCounts) -> int:
+    def max_count_change(self, counts: BodyCounts) -> int:
         """Upper bound of the change of a count since it was made: one for each new snapshot."""
-        return self.columns.version - found.version
+        return self.columns.version - counts.version
 
-    def counts_if_frequent(self, tree: BodyTree, least: int) -> BodyCounts | None:
-        """Counts of a body if at least ``least`` snapshots bind it, else None; old counts if these
+    def counts_if_frequent(self, tree: BodyTree, min_count: int) -> BodyCounts | None:
+        """Counts of a body if at least ``min_count`` snapshots bind it, else None; old counts if these
         decide it.
         """
         found = self.counts_by_body.get(tree)
         self._requested.add(tree)
-        if found is None or abs(found.support - least + 0.5) < self.max_count_change(found):
+        if found is None or abs(found.support - min_count + 0.5) < self.max_count_change(found):
             found = self.counts(tree)
-        return found if found.support >= least else None
+        return found if found.support >= min_count else None
 
     def frequent_heads(
-        self, tree: BodyTree, found: BodyCounts, heads: Iterable[str], least: int
+        self, tree: BodyTree, counts: BodyCounts, heads: Iterable[str], min_count: int
     ) -> list[str]:
-        """Select the heads that hold together with a body in at least ``least`` snapshots."""
-        heads, rows, slack = list(heads), found.heads, self.max_count_change(found)
+        """Select the heads that hold together with a body in at least ``min_count`` snapshots."""
+        heads, rows, slack = list(heads), counts.heads, self.max_count_change(counts)
         if any(
-            head not in rows or abs(found.joint_support[rows[head]] - least + 0.5) < slack
+            head not in rows or abs(counts.joint_support[rows[head]] - min_count + 0.5) < slack
             for head in heads
         ):
             self.counts(tree, heads)
-        return [head for head in heads if found.joint_support[rows[head]] >= least]
+        return [head for head in heads if counts.joint_support[rows[head]] >= min_count]
 
     def confident_rules(
-        self, tree: BodyTree, found: BodyCounts, heads: Iterable[str], limits: MiningLimits
+        self, tree: BodyTree, counts: BodyCounts, heads: Iterable[str], limits: MiningLimits
     ) -> list[MinedRule]:
         """Make the rules of a body with those ``heads`` that reach the minimal confidence."""
-        slack = self.max_count_change(found)
-        times, least = found.joint_support, max(found.support - slack, 1)
+        slack = self.max_count_change(counts)
+        times, least = counts.joint_support, max(counts.support - slack, 1)
         maybe = [
-            head for head in heads if limits.is_confident(times[found.heads[head]] + slack, least)
+            head for head in heads if limits.is_confident(times[counts.heads[head]] + slack, least)
         ]
         if not maybe:
             return []
         self.counts(tree)
         return [
-            found.mined_rule(tree, head)
+            counts.mined_rule(tree, head)
             for head in maybe
-            if limits.is_confident(times[found.heads[head]], found.support)
+            if limits.is_confident(times[counts.heads[head]], counts.support)
         ]
 
     def extensions(self, words: Ints) -> BodyExtensions:
@@ -442,7 +445,7 @@ class SnapshotBindings:
         return self._sort_by_text(set.intersection(*classes, *branches))
 
     def _branch_members(self, branch: Branch) -> set[int]:
-        """Individuals with a role edge into a branch."""
+        """Individuals with a role edge that satisfies a branch of a body."""
         if branch not in self._branch_starts:
             near, below = self._role_ends(*branch[:2]), self._filler_members(branch[2])
             self._branch_starts[branch] = {
@@ -462,7 +465,7 @@ class SnapshotBindings:
         return ends if below is None else [y for y in ends if y in below]
 
     def _class_members(self, name: str) -> set[int]:
-        """Individuals in a class."""
+        """Individuals of a class in this snapshot."""
         if name not in self._classes:
             rows, bits = self._columns.class_extension(name, self._words)
             self._classes[name] = set(rows[(bits[:, 0] & self._bit) != 0].tolist())
@@ -479,6 +482,6 @@ class SnapshotBindings:
             self._edges[role, inverse] = {x: self._sort_by_text(ends) for x, ends in edges.items()}
         return self._edges[role, inverse]
 
-    def _sort_by_text(self, numbers: Iterable[int]) -> list[int]:
+    def _sort_by_text(self, individuals: Iterable[int]) -> list[int]:
         """Sort individuals by text."""
-        return sorted(numbers, key=self._columns.individuals.__getitem__)
+        return sorted(individuals, key=self._columns.individuals.__getitem__)

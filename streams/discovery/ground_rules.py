@@ -124,7 +124,7 @@ def mine_ground_rules(
 
 
 def _find_frequent_items(
-    columns: SnapshotColumns, theory: BodyTheory, least: int
+    columns: SnapshotColumns, theory: BodyTheory, min_count: int
 ) -> tuple[list[Atom], Bits]:
     """Find the frequent class assertions that T ∪ A does not entail, by individual and class, with
     their bits.
@@ -132,7 +132,7 @@ def _find_frequent_items(
     names = set(theory.classes)
     numbers = [i for i in columns.class_assertion_rows().tolist() if columns.atoms[i][0] in names]
     bits = columns.atom_bits(np.array(numbers, np.int64))
-    often = np.flatnonzero(count_row_bits(bits) >= least)
+    often = np.flatnonzero(count_row_bits(bits) >= min_count)
     order = sorted(often.tolist(), key=lambda i: columns.atoms[numbers[i]][::-1])
     return [columns.atoms[numbers[i]] for i in order], bits[order]
 
@@ -194,20 +194,20 @@ def _find_frequent_itemsets(
 
 
 def _join_itemset_pairs(
-    bits: Bits, starts: Ints, low: int, least: int, *, keep: bool
+    bits: Bits, starts: Ints, first_pair: int, min_count: int, *, keep: bool
 ) -> tuple[Ints, Ints, Ints, Bits]:
-    """Join pairs of itemsets from pair number ``low`` on; return frequent pairs with support and
+    """Join pairs of itemsets from pair number ``first_pair`` on; return frequent pairs with support and
     bits.
 
     starts: number of the first pair of each set.
     keep: whether bits are needed.
     """
-    numbers = np.arange(low, min(low + _PAIRS_AT_ONCE, int(starts[-1])))
+    numbers = np.arange(first_pair, min(first_pair + _PAIRS_AT_ONCE, int(starts[-1])))
     first = np.searchsorted(starts, numbers, side="right") - 1
     second = first + 1 + numbers - starts[first]
     joint = bits[first] & bits[second]
     support = count_row_bits(joint)
-    often = np.flatnonzero(support >= least)
+    often = np.flatnonzero(support >= min_count)
     return first[often], second[often], support[often], joint[often] if keep else joint[:0]
 
 
@@ -258,13 +258,13 @@ class ClassConjunctions:
         self.is_least: npt.NDArray[np.bool_] = np.ones(len(groups), bool)
         self._first_equivalent: dict[tuple[int, frozenset[str]], int] = {}
 
-    def extend_conjunctions(self, said: Ints, items: Ints) -> Ints:
-        """Numbers of the conjunctions ``said``, each extended by the class of an item; new ones are
+    def extend_conjunctions(self, conjunctions: Ints, items: Ints) -> Ints:
+        """Numbers of the conjunctions ``conjunctions``, each extended by the class of an item; new ones are
         added.
         """
         place = self._class_place[items]
-        found = self._extended_statements[said, place]
-        codes = np.unique((said * self._places + place)[found < 0])
+        found = self._extended_statements[conjunctions, place]
+        codes = np.unique((conjunctions * self._places + place)[found < 0])
         if not len(codes):
             return found
         parts, places = np.divmod(codes, self._places)
@@ -277,7 +277,7 @@ class ClassConjunctions:
         )
         self._entailed_classes = np.concatenate([self._entailed_classes, np.array(heads, bool)])
         self.is_least = np.concatenate([self.is_least, np.array(least, bool)])
-        return self._extended_statements[said, place]
+        return self._extended_statements[conjunctions, place]
 
     def _add_conjunction(self, before: int, place: int) -> tuple[list[bool], bool]:
         """Number a conjunction; return which classes T entails from it, and whether it is the

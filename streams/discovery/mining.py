@@ -82,8 +82,8 @@ def mine_rules(
     )
 
 
-def select_best_rules(rules: Iterable[MinedRule], most: int) -> tuple[MinedRule, ...]:
-    """Select the ``most`` best rules, by confidence over bindings, then support, then text."""
+def select_best_rules(rules: Iterable[MinedRule], max_count: int) -> tuple[MinedRule, ...]:
+    """Select the ``max_count`` best rules, by confidence over bindings, then support, then text."""
 
     def sort_key(rule: MinedRule) -> tuple[float, int, str, str]:
         """Sort key: confidence over bindings, support, text."""
@@ -94,16 +94,16 @@ def select_best_rules(rules: Iterable[MinedRule], most: int) -> tuple[MinedRule,
             rule.head,
         )
 
-    return tuple(sorted(rules, key=sort_key)[:most])
+    return tuple(sorted(rules, key=sort_key)[:max_count])
 
 
 def mine_bodies(
-    counter: BodyCounter, theory: BodyTheory, limits: MiningLimits, least: int
+    counter: BodyCounter, theory: BodyTheory, limits: MiningLimits, min_count: int
 ) -> MinedBodies:
-    """Find the bodies that bind in at least ``least`` snapshots; old counts are used if these
+    """Find the bodies that bind in at least ``min_count`` snapshots; old counts are used if these
     decide it.
     """
-    frequent, stopped = _find_frequent_bodies(counter, theory, limits, least)
+    frequent, stopped = _find_frequent_bodies(counter, theory, limits, min_count)
 
     def counted_extension(tree: BodyTree) -> object:
         """Bytes that are equal for bodies with equal extensions."""
@@ -120,7 +120,7 @@ def mine_bodies(
 
 
 def _find_frequent_bodies(
-    counter: BodyCounter, theory: BodyTheory, limits: MiningLimits, least: int
+    counter: BodyCounter, theory: BodyTheory, limits: MiningLimits, min_count: int
 ) -> tuple[FrequentBodies, bool]:
     """Find frequent bodies without redundant atoms, and for each its frequent heads that T does not
     entail.
@@ -138,7 +138,7 @@ def _find_frequent_bodies(
         ]
     for atoms in range(1, limits.max_atoms + 1):
         for tree in level:
-            counts = counter.counts_if_frequent(tree, least)
+            counts = counter.counts_if_frequent(tree, min_count)
             if counts is None:
                 continue
             below = (
@@ -147,7 +147,10 @@ def _find_frequent_bodies(
                 else [frozenset(theory.classes)]
             )
             heads = below[0].intersection(*below[1:]) - theory.root_classes(tree)
-            found[tree] = counts, frozenset(counter.frequent_heads(tree, counts, heads, least))
+            found[tree] = (
+                counts,
+                frozenset(counter.frequent_heads(tree, counts, heads, min_count)),
+            )
             if len(found) > 10 * limits.max_rules:
                 return found, True
         if atoms < limits.max_atoms:
@@ -251,20 +254,20 @@ def mine_window(
 
 
 def find_first_instances(
-    rule: MinedRule, window: Mapping[int, AtomIndex | None], most: int, tag: str = ""
+    rule: MinedRule, window: Mapping[int, AtomIndex | None], max_count: int, tag: str = ""
 ) -> list[tuple[int, dict[str, str]]]:
     """First bindings of a rule, ordered by snapshot and then by the texts of ?x0, ?x1, …"""
     found: list[tuple[int, dict[str, str]]] = []
     atoms = (*tree_to_atoms(rule.body), (tag + rule.head, ROOT_VARIABLE))
     for index, facts in sorted(window.items()):
-        if len(found) < most and facts is not None:
+        if len(found) < max_count and facts is not None:
             found += [
                 (index, dict(each))
                 for each in sorted(
                     sorted(binding.items()) for binding in find_bindings(atoms, facts)
                 )
             ]
-    return found[:most]
+    return found[:max_count]
 
 
 def _index_snapshots(
@@ -328,7 +331,7 @@ def _count_pairs(extent: SnapshotExtent) -> int:
 def _extend_body(
     tree: BodyTree, classes: Sequence[str], roles: Sequence[str], variables: int
 ) -> Iterable[BodyTree]:
-    """Yield the bodies with one atom more."""
+    """Yield the bodies that have one class or role atom more than a body."""
     for place in range(variable_count(tree)):
         yield from (
             add_class(tree, place, name) for name in classes if name not in _classes_at(tree, place)
@@ -341,15 +344,16 @@ def _extend_body(
             )
 
 
-def _classes_at(tree: BodyTree, place: int) -> tuple[str, ...]:
-    """Classes that a body states at the variable with index ``place``."""
-    own = f"?x{place}"
+def _classes_at(tree: BodyTree, index: int) -> tuple[str, ...]:
+    """Classes that a body states at the variable ?x``index``."""
+    own = f"?x{index}"
     return tuple(atom[0] for atom in tree_to_atoms(tree) if atom[1:] == (own,))
 
 
 @dataclass(frozen=True)
 class SlideGate:
-    """Measures of a slide (similarity, rarity) that decide whether new rules are searched for.
+    """Similarity and rarity of a slide, which decide whether the next window is searched for new
+    rules.
 
     similarity: Φ(Δ⁻,Δ⁺). rarity: ϱ₁(Δ⁺). kept_similarity: Φ(S,Δ⁺). None means undefined.
     """
@@ -420,7 +424,7 @@ def find_rules_by_a2(
 
 @dataclass
 class CarriedRules:
-    """Rules carried from window to window by algorithm A3, with their counts.
+    """Rules and their counts, carried from window to window by algorithm A3.
 
     last_reported: rules of the last report.
     """
@@ -443,15 +447,15 @@ class CarriedRules:
         limits: MiningLimits,
         window: int,
         gate: SlideGate | None,
-        acts: bool,
+        is_searching: bool,
         stayed: Bits,
         arrived: Bits,
         occurrences: Collection[int],
     ) -> MinedRules:
-        """Rules of the next window by algorithm A3.
+        """Compute the rules of the next window by algorithm A3, from those of the window before.
 
         gate: None for the first window, which is mined from scratch.
-        acts: whether the gate is open.
+        is_searching: whether the gate is open.
         """
         if self.last_reported is None or gate is None:
             self.last_reported = mine_rules(counter, theory, limits, window)
@@ -459,7 +463,7 @@ class CarriedRules:
                 counter, [(rule.body, rule.head) for rule in self.last_reported.rules]
             )
             return self.last_reported
-        if not acts:
+        if not is_searching:
             return self.last_reported
         self._update_counts(counter, list(self.rules))
         came = BodyCounter(counter.columns, arrived)

@@ -85,7 +85,7 @@ class MinerOntology:
         )
 
     def knowledge(self) -> MinerKnowledge:
-        """Reasoner over T and A."""
+        """Reasoner over ontology T and static data A."""
         return MinerKnowledge(
             self.tbox,
             self.static,
@@ -101,7 +101,7 @@ def open_ontology(
     catalog: Catalogs | None = None,
     allow: Collection[str] = (),
 ) -> MinerOntology:
-    """Read T and A, each a source or a list of sources.
+    """Read ontology T and static data A, each a source or a list of sources, and the vocabulary.
 
     vocabulary: a file or list of class expressions; by default all named classes.
     allow: with "outside-shiq", axioms and assertions outside SHIQ(D) are left out.
@@ -130,7 +130,7 @@ def open_ontology(
         assertions += [*more, *(owl.ClassAssertion(owl.THING, name) for name in named)]
     classes = _named_classes(whole) if vocabulary is None else _read_expressions(vocabulary)
     if vocabulary is not None:
-        _refuse_unknown(classes, whole.signature, signature_of(assertions))
+        _refuse_unknown_names(classes, whole.signature, signature_of(assertions))
     return MinerOntology(
         whole,
         tuple(dict.fromkeys(assertions)),
@@ -168,9 +168,9 @@ def parse_ontology(text: str, place: str) -> tuple[owl.TBox, tuple[owl.Assertion
     return _add_axioms(reading.tbox, axioms), (*reading.abox, *assertions)
 
 
-def _as_list(given: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     """Wrap a single value in a list."""
-    return list(given) if isinstance(given, list | tuple) else [given]
+    return list(value) if isinstance(value, list | tuple) else [value]
 
 
 def _named_classes(tbox: owl.TBox) -> list[owl.ClassExpression]:
@@ -199,8 +199,10 @@ def _read_expressions(given: Any) -> list[owl.ClassExpression]:
     return list(found)
 
 
-def _refuse_unknown(classes: Iterable[owl.ClassExpression], *known: owl.Signature) -> None:
-    """Raise UsageError for a class or property that no signature contains, with the nearest name."""
+def _refuse_unknown_names(classes: Iterable[owl.ClassExpression], *known: owl.Signature) -> None:
+    """Raise UsageError for a class or property that neither T nor A contains, with the nearest
+    known name.
+    """
     asked = signature_of(classes)
     for kind, title in (
         ("classes", "class"),
@@ -278,9 +280,9 @@ class BodyTheory:
         return self.classes_at(tree, 0)
 
     @cached_method
-    def classes_at(self, tree: BodyTree, place: int) -> frozenset[str]:
-        """Classes that T entails for the variable with index ``place``."""
-        own, facts = variable_name(place), self.entailed_facts(tree_to_atoms(tree))
+    def classes_at(self, tree: BodyTree, index: int) -> frozenset[str]:
+        """Classes that T entails for the variable ?x``index``."""
+        own, facts = variable_name(index), self.entailed_facts(tree_to_atoms(tree))
         return frozenset(atom[0] for atom in facts.atoms if atom[1:] == (own,))
 
     def select_minimal_spellings(
@@ -349,26 +351,26 @@ class AssertionReader:
     cache: dict[str, owl.Assertion | TripleRefusal | None] = field(default_factory=dict)
 
     def read(
-        self, texts: Sequence[str], tell: Callable[[str, str, str], None]
+        self, texts: Sequence[str], report: Callable[[str, str, str], None]
     ) -> list[owl.Assertion]:
-        """Read N-Triples statements; ``tell`` gets kind, reason and text of each unused one."""
+        """Read N-Triples statements; ``report`` gets kind, reason and text of each unused one."""
         known = self.cache
         new = [text for text in dict.fromkeys(texts) if text not in known]
         if new:
             if len(known) > _MOST_TEXTS:
                 known.clear()
                 new = list(dict.fromkeys(texts))
-            self._read_new(new)
+            self._parse_new_texts(new)
         found = []
         for text in texts:
             value = known[text]
             if isinstance(value, TripleRefusal):
-                tell(value.kind, str(value), text)
+                report(value.kind, str(value), text)
             elif value is not None:
                 found.append(value)
         return found
 
-    def _read_new(self, texts: Sequence[str]) -> None:
+    def _parse_new_texts(self, texts: Sequence[str]) -> None:
         """Parse texts that are not cached."""
 
         def cache_refusal(at: int, reason: str) -> None:
@@ -414,7 +416,7 @@ class AssertionReader:
     def _make_class_assertion(
         self, name: str, kind: int, subject: str
     ) -> owl.Assertion | TripleRefusal | None:
-        """Convert a class assertion."""
+        """Convert an rdf:type triple to a class assertion, or to a refusal."""
         if kind == IRI and (name in self.signature.classes or name == owl.NOTHING.iri):
             return owl.ClassAssertion(owl.Class(name), subject)
         if name in (owl.THING.iri, owl.OWL + "NamedIndividual"):

@@ -165,7 +165,9 @@ class WindowReport:
                 if self.changed_assertions is not None
                 else {}
             ),
-            "similarity": to_float(self.changes.similarity) if self.changes is not None else None,
+            "similarity": fraction_to_float(self.changes.similarity)
+            if self.changes is not None
+            else None,
             "rarity": {
                 "distinct": sum(self.by_count.values()),
                 "by_count": {str(e): n for e, n in self.by_count.items()},
@@ -188,7 +190,7 @@ class WindowReport:
         return make_rules_table([each.to_dict() for each in self.findings])
 
 
-def to_float(share: Fraction | None) -> float | None:
+def fraction_to_float(share: Fraction | None) -> float | None:
     """Convert a fraction for JSON."""
     return None if share is None else float(share)
 

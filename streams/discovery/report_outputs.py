@@ -251,14 +251,14 @@ def rules_to_program(
 
 
 def _find_defining_atoms(
-    expression: owl.ClassExpression, own: str, numbers: Iterator[int]
+    expression: owl.ClassExpression, variable: str, numbers: Iterator[int]
 ) -> list[Atom] | None:
     """Atoms whose truth means membership in a class expression; None if atoms cannot express it."""
     match expression:
         case owl.Class(name):
-            return [] if expression == owl.THING else [(f"<{name}>", own)]
+            return [] if expression == owl.THING else [(f"<{name}>", variable)]
         case owl.ObjectIntersectionOf(operands):
-            parts = [_find_defining_atoms(operand, own, numbers) for operand in operands]
+            parts = [_find_defining_atoms(operand, variable, numbers) for operand in operands]
             return (
                 None
                 if any(part is None for part in parts)
@@ -267,7 +267,7 @@ def _find_defining_atoms(
         case owl.ObjectSomeValuesFrom(role, filler):
             other = f"?x{next(numbers)}"
             below = _find_defining_atoms(filler, other, numbers)
-            ends = (other, own) if isinstance(role, owl.ObjectInverseOf) else (own, other)
+            ends = (other, variable) if isinstance(role, owl.ObjectInverseOf) else (variable, other)
             named = role.property if isinstance(role, owl.ObjectInverseOf) else role
             return None if below is None else [(f"<{named.iri}>", *ends), *below]
     return None
@@ -285,10 +285,10 @@ def body_to_concept(tree: BodyTree, knowledge: MinerKnowledge) -> owl.ClassExpre
     return parts[0] if len(parts) == 1 else owl.ObjectIntersectionOf(tuple(parts))
 
 
-def rule_to_axiom(found: RuleFinding, knowledge: MinerKnowledge) -> owl.SubClassOf:
+def rule_to_axiom(rule: RuleFinding, knowledge: MinerKnowledge) -> owl.SubClassOf:
     """Convert a rule to a SubClassOf axiom."""
     return owl.SubClassOf(
-        body_to_concept(found.rule.body, knowledge), knowledge.vocabulary[found.rule.head]
+        body_to_concept(rule.rule.body, knowledge), knowledge.vocabulary[rule.rule.head]
     )
 
 

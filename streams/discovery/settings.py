@@ -32,7 +32,8 @@ class TrackedRule:
 
 @dataclass(frozen=True)
 class GateSettings:
-    """Settings for the slides at which the method inkd searches for rules.
+    """Settings of method inkd: at which slides it searches for new rules, and which assertions
+    count as rare.
 
     eps: the set E of algorithm A2; empty for 1 to the window's size.
     """

@@ -28,13 +28,17 @@ from shiq.abox_ops.entailment.premises import Types
 from shiq.answers.verdict import Leftover, Verdict
 from shiq.errors import OperationalError, UsageError
 from shiq.functional.writer import axiom_text
-from shiq.streams.discovery.atomsets import Atom, Atoms, atoms_to_text, strip_brackets, term_text
+from shiq.streams.discovery.atomsets import (
+    Atom,
+    Atoms,
+    atoms_to_text,
+    individual_to_term,
+    strip_brackets,
+)
 
 
 class Changes(NamedTuple):
-    """Numbers of assertions that two windows entail: only the second (new), only the first
-    (obsolete), and both.
-    """
+    """Numbers of assertions that only the second window entails, only the first, and both."""
 
     new: int
     obsolete: int
@@ -164,7 +168,7 @@ class SnapshotStore:
             known = self._texts[index] = self.versions[index], zlib.compress(whole, 1)
         return known[1]
 
-    def drop_before(self, before: int) -> None:
+    def drop_snapshots_before(self, before: int) -> None:
         """Drop the snapshots before an index."""
         gone = [index for index in self.assertions if index < before]
         for index in gone:
@@ -222,14 +226,14 @@ class SnapshotStore:
     def inconsistent_and_undecided(
         self, window: Iterable[int]
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Inconsistent and undecided snapshots of a window."""
+        """Indexes of a window's inconsistent snapshots, and of its undecided ones."""
         out = [index for index in window if self.entailed_atoms(index) is None]
         return tuple(i for i in out if i not in self._undecided_snapshots), tuple(
             i for i in out if i in self._undecided_snapshots
         )
 
     def consistent_snapshots(self, window: Iterable[int]) -> list[int]:
-        """Consistent snapshots of a window."""
+        """Indexes of the consistent snapshots of a window."""
         return [index for index in window if self.entailed_atoms(index) is not None]
 
     def entailed_by_union(self, window: range) -> frozenset[Atom] | None:
@@ -267,7 +271,7 @@ class SnapshotStore:
     def _count_values(
         self, basis: str, window: Sequence[int], values: Callable[[int], Iterable[Any] | None]
     ) -> Iterable[Any]:
-        """Distinct values of a window's snapshots, by a counter that is kept for each ``basis``."""
+        """Distinct values of a window's snapshots, from the counter of this ``basis``."""
         return self._tallies.setdefault((basis, len(window)), ValueCounter(values)).slide_to(window)
 
     def entailed_by_each(self, window: Sequence[int]) -> list[frozenset[Atom]]:
@@ -338,13 +342,13 @@ class LeftSideRewriter:
     axioms: list[owl.Axiom] = field(default_factory=list)
     _names: dict[owl.ClassExpression, owl.Class] = field(default_factory=dict)
 
-    def rewrite(self, given: Iterable[owl.Axiom]) -> list[owl.Axiom]:
+    def rewrite(self, axioms: Iterable[owl.Axiom]) -> list[owl.Axiom]:
         """Rewrite axioms and add the definitions of new names."""
-        found = [axiom for each in given for axiom in self._rewrite_axiom(each)]
+        found = [axiom for each in axioms for axiom in self._rewrite_axiom(each)]
         return [*found, *self.axioms]
 
     def _rewrite_axiom(self, axiom: owl.Axiom) -> Iterator[owl.Axiom]:
-        """Rewrite one axiom."""
+        """Yield the axioms that replace an axiom."""
         match axiom:
             case owl.SubClassOf(sub, sup):
                 yield owl.SubClassOf(self.rewrite_left_side(sub), sup)
@@ -380,7 +384,7 @@ _CLASS_PREFIX = "urn:discovery:v"
 
 
 class UndecidedEntailmentError(OperationalError):
-    """Error: an entailment is undecided. A snapshot with this error is left out and reported."""
+    """Error: it is undecided what a snapshot entails. The snapshot is left out and reported."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(
@@ -430,10 +434,8 @@ class MinerKnowledge:
         return None if found is None else frozenset(self._added_atoms(found, {}))
 
     def entailed_atoms(self, assertions: Iterable[owl.Assertion]) -> frozenset[Atom] | None:
-        """Atoms that T, A and assertions entail besides those of T and A alone; None if
+        """Atoms that follow from T, A and assertions, but not from T and A alone; None if
         inconsistent.
-
-        Raises: UndecidedEntailmentError.
         """
         base = self.static_entailments
         found = (
@@ -451,8 +453,8 @@ class MinerKnowledge:
             if len(atom) == 2 or atom not in base
         )
 
-    def closure(self, atoms: Atoms) -> frozenset[Atom]:
-        """Atoms that T alone entails from ``atoms`` with variables as individuals; none if
+    def tbox_closure(self, atoms: Atoms) -> frozenset[Atom]:
+        """Atoms that T alone entails from ``atoms``, with variables as individuals; none if
         inconsistent.
         """
         try:
@@ -505,9 +507,7 @@ class MinerKnowledge:
 
     @cached_property
     def _horn_axioms(self) -> list[owl.Axiom]:
-        """Axioms of T, and definitions of the names for classes of V, rewritten so that they stay
-        Horn.
-        """
+        """Axioms of T and definitions of the names for classes of V, rewritten to stay Horn."""
         defined = [
             owl.SubClassOf(c, owl.Class(name))
             for name, c in zip(self._class_texts_by_name, self.classes)
@@ -565,31 +565,31 @@ class MinerKnowledge:
 
     @cached_property
     def _static_entailment(self) -> Entailment:
-        """Entailment of T and A."""
+        """Entailments of ontology T and static data A together."""
         return self._static_entailer.base_entailment()
 
-    def _added_atoms(self, found: Entailment, before: Types) -> Iterator[Atom]:
+    def _added_atoms(self, entailment: Entailment, before: Types) -> Iterator[Atom]:
         """Yield the atoms of an entailment, except class assertions that are in ``before``."""
         names, new = self._class_texts_by_name, self._new_texts
-        for types in (found.types, found.static_types):
+        for types in (entailment.types, entailment.static_types):
             for individual, classes in types.items():
                 key = classes, before.get(individual, _NO_CLASSES)
                 if key not in new:
                     new[key] = tuple(names[name] for name in sorted(key[0] - key[1]))
                 if new[key]:
-                    own = term_text(individual)
+                    own = individual_to_term(individual)
                     for text in new[key]:
                         yield text, own
-        for pairs in (found.pairs, found.static_pairs):
+        for pairs in (entailment.pairs, entailment.static_pairs):
             for role, first, second in pairs:
-                yield f"<{role}>", term_text(first), term_text(second)
+                yield f"<{role}>", individual_to_term(first), individual_to_term(second)
 
 
 _NO_CLASSES: frozenset[str] = frozenset()
 
 
-def _require_decided(found: Entailment) -> Entailment | None:
+def _require_decided(entailment: Entailment) -> Entailment | None:
     """Return a consistent entailment; None if inconsistent. Raises: UndecidedEntailmentError."""
-    if found.verdict is Verdict.UNDETERMINED:
-        raise UndecidedEntailmentError(found.reason)
-    return None if found.verdict is Verdict.INCONSISTENT else found
+    if entailment.verdict is Verdict.UNDETERMINED:
+        raise UndecidedEntailmentError(entailment.reason)
+    return None if entailment.verdict is Verdict.INCONSISTENT else entailment

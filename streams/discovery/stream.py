@@ -74,7 +74,8 @@ _TIME_PATTERN = re.compile(rb'\s*\{\s*"t"\s*:\s*(\d+)\s*[,}]')
 
 @dataclass(frozen=True)
 class MiningResult(StreamAnswer):
-    """Result of a mined stream.
+    """Result of mining a stream: the reports of its windows, and what was not understood or
+    decided.
 
     windows: all reports as JSON, or only the last.
     inconsistent_snapshots: the first inconsistent snapshots.
@@ -150,7 +151,7 @@ class DiscoveryCollector:
             return None
 
     def _measure_disorder(self, source: Source) -> int:
-        """Largest distance of a record's time behind the newest one before it."""
+        """Largest distance by which a record's time lies behind the newest time before it."""
         newest = most = 0
         for record in source.read(False):
             t = self._record_time(record)
@@ -542,7 +543,7 @@ def load_miner(directory: str | PathLike[str]) -> RuleMiner:
 
 
 def _carried_to_json(carried: CarriedRules) -> Any:
-    """Convert carried rules to JSON."""
+    """Convert the rules that are carried between windows to JSON."""
     rules = [
         [
             tree,
@@ -570,25 +571,25 @@ def _carried_to_json(carried: CarriedRules) -> Any:
     }
 
 
-def _carried_from_json(found: Mapping[str, Any]) -> CarriedRules:
-    """Parse the JSON of carried rules."""
+def _carried_from_json(value: Mapping[str, Any]) -> CarriedRules:
+    """Parse the JSON of rules that are carried between windows."""
     carried = CarriedRules()
-    for tree, head, n, d, *texts in found["rules"]:
+    for tree, head, n, d, *texts in value["rules"]:
         key = _tree_from_json(tree), head
         carried.rules[key] = n, d
         carried.bits[key] = tuple(np.frombuffer(bytes.fromhex(text), np.uint64) for text in texts)  # type: ignore[assignment]
-    told = tuple(MinedRule(_tree_from_json(tree), *rest) for tree, *rest in found["reported"])
-    carried.last_reported = MinedRules(told, found["by_tbox"], found["stopped"])
+    told = tuple(MinedRule(_tree_from_json(tree), *rest) for tree, *rest in value["reported"])
+    carried.last_reported = MinedRules(told, value["by_tbox"], value["stopped"])
     carried.findings = [
         RuleFinding(rule, lift, refuted, [(i, binding) for i, binding in instances], *more)
-        for rule, (lift, refuted, instances, *more) in zip(told, found["shown"])
+        for rule, (lift, refuted, instances, *more) in zip(told, value["shown"])
     ]
     return carried
 
 
-def _tree_from_json(found: Any) -> BodyTree:
+def _tree_from_json(value: Any) -> BodyTree:
     """Parse the JSON of a rule body."""
-    classes, branches = found
+    classes, branches = value
     return BodyTree(
         tuple(classes),
         tuple((role, inverse, _tree_from_json(below)) for role, inverse, below in branches),

@@ -40,7 +40,12 @@ from shiq.streams.discovery.mining import (
     mine_window,
 )
 from shiq.streams.discovery.ontology import BodyTheory, MinerOntology
-from shiq.streams.discovery.report import GroundRuleFinding, RuleFinding, WindowReport, to_float
+from shiq.streams.discovery.report import (
+    GroundRuleFinding,
+    RuleFinding,
+    WindowReport,
+    fraction_to_float,
+)
 from shiq.streams.discovery.settings import MinerSettings, TrackedRule, source_path
 from shiq.streams.discovery.snapshots import (
     SnapshotStore,
@@ -185,7 +190,7 @@ class WindowMiner:
             SnapshotStore(self.knowledge) for _ in range(2 * self.settings.needs_origins)
         )
         self._tag = HEAD_TAG if self.origin_snapshots else ""
-        self.theory = BodyTheory(self.knowledge.closure, tuple(ontology.classes))
+        self.theory = BodyTheory(self.knowledge.tbox_closure, tuple(ontology.classes))
         self.first_index: int | None = None
         self.newest_index: int | None = None
         self.carried_rules: dict[int, CarriedRules] = {}
@@ -269,7 +274,7 @@ class WindowMiner:
         if settings.method == "scratch":
             for each in (snapshots, *self.origin_snapshots):
                 each.forget_entailments(window)
-            self.theory = BodyTheory(self.knowledge.closure, self.theory.vocabulary)
+            self.theory = BodyTheory(self.knowledge.tbox_closure, self.theory.vocabulary)
         with self._measure_seconds("entailing"):
             inconsistent, undecided = snapshots.inconsistent_and_undecided(window)
             open_ = {
@@ -317,7 +322,7 @@ class WindowMiner:
         )
         self.seconds = dict.fromkeys(self.seconds, 0.0)
         for each in (snapshots, *self.origin_snapshots):
-            each.drop_before(end + 1 - size - 2 * slide)
+            each.drop_snapshots_before(end + 1 - size - 2 * slide)
         return report
 
     def _select_reported(
@@ -344,11 +349,11 @@ class WindowMiner:
         return sorted(told, key=lambda each: each.surprise, reverse=True)
 
     @contextmanager
-    def _measure_seconds(self, what: str) -> Iterator[None]:
+    def _measure_seconds(self, activity: str) -> Iterator[None]:
         """Context manager that adds its duration to an activity's seconds."""
         begun = perf_counter()
         yield
-        self.seconds[what] += perf_counter() - begun
+        self.seconds[activity] += perf_counter() - begun
 
     def _compute_gate_measures(self, before: range, window: range) -> SlideGate:
         """Compute the similarity and rarity of a slide, by which new rules are searched for or not."""
@@ -507,9 +512,9 @@ class WindowMiner:
         if gate is None:
             return found, None
         return found, {
-            "similarity": to_float(gate.similarity),
-            "rarity": to_float(gate.rarity),
-            "kept_similarity": to_float(gate.kept_similarity),
+            "similarity": fraction_to_float(gate.similarity),
+            "rarity": fraction_to_float(gate.rarity),
+            "kept_similarity": fraction_to_float(gate.kept_similarity),
             "acted": acts,
         }
 

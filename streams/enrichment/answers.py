@@ -56,7 +56,7 @@ class EnrichedEvent(NamedTuple):
 
     @property
     def static_types(self) -> dict[str, frozenset[str]]:
-        """Types that the event adds to static individuals that it does not mention."""
+        """New types, because of the event, of static individuals that the event does not mention."""
         return dict(self.entry.static_types)
 
     def with_reason(self, reason: str) -> EnrichedEvent:
@@ -92,18 +92,18 @@ class EnrichmentCounts:
     )
 
 
-def make_entry(found: Entailment, keyed: EventKey) -> CacheEntry:
+def make_entry(entailment: Entailment, keyed: EventKey) -> CacheEntry:
     """Make a cache entry of entailed types: individuals by position in the key, or by name if the
     event has no key.
     """
-    if found.verdict is not Verdict.CONSISTENT:
-        return CacheEntry(found.verdict, reason=found.reason)
+    if entailment.verdict is not Verdict.CONSISTENT:
+        return CacheEntry(entailment.verdict, reason=entailment.reason)
     places: Mapping[Any, int] = (
         {name: i for i, name in enumerate(keyed.order)} if keyed.key is not None else {}
     )
     at: list[frozenset[str] | None] = [None] * len(places)
     named: dict[str, frozenset[str]] = {}
-    for one, types in found.types.items():
+    for one, types in entailment.types.items():
         place = places.get(token_of(one))
         if place is None:
             named[name_in_answer(one)] = types
@@ -111,9 +111,11 @@ def make_entry(found: Entailment, keyed: EventKey) -> CacheEntry:
             at[place] = types
     touches, changes = (
         None if some is None else frozenset(one for one in some if token_of(one) not in places)
-        for some in (found.touches, found.changes)
+        for some in (entailment.touches, entailment.changes)
     )
-    return CacheEntry(found.verdict, tuple(at), named, dict(found.static_types), touches, changes)
+    return CacheEntry(
+        entailment.verdict, tuple(at), named, dict(entailment.static_types), touches, changes
+    )
 
 
 # Rows of answers: one JSON object an event.
@@ -124,17 +126,17 @@ _TYPE_SET_TEXTS: dict[frozenset[str], str] = {}
 _MOST_TYPE_SET_TEXTS = 100_000
 
 
-def serialise_row(found: EnrichedEvent, line: int, t: int | None, identifier: str | None) -> str:
+def serialise_row(answer: EnrichedEvent, line: int, t: int | None, identifier: str | None) -> str:
     """Serialise the output row of an event."""
-    return join_row(line, found.hit, *split_row(found, t, identifier))
+    return join_row(line, answer.hit, *split_row(answer, t, identifier))
 
 
-def split_row(found: EnrichedEvent, t: int | None, identifier: str | None) -> tuple[str, str]:
+def split_row(answer: EnrichedEvent, t: int | None, identifier: str | None) -> tuple[str, str]:
     """The two parts of an output row between which `join_row` puts line number and hit."""
-    entry = found.entry
+    entry = answer.entry
     name = "null" if identifier is None else _quoted(identifier)
     first = f'"t": {"null" if t is None else t}, "id": {name}, "verdict": "{entry.verdict.value}"'
-    return first, f'{serialise_types(found)}, "reason": {_quoted(entry.reason)}}}'
+    return first, f'{serialise_types(answer)}, "reason": {_quoted(entry.reason)}}}'
 
 
 def join_row(line: int, hit: bool, first: str, second: str) -> str:
@@ -142,20 +144,20 @@ def join_row(line: int, hit: bool, first: str, second: str) -> str:
     return f'{{"line": {line}, {first}, "hit": {"true" if hit else "false"}, {second}'
 
 
-def add_member(row: str, name: str, value: str) -> str:
-    """Add a member at the end of a row."""
+def add_row_member(row: str, name: str, value: str) -> str:
+    """Insert a member at the end of the JSON object in an output row."""
     return f'{row[:-1]}, "{name}": {value}}}'
 
 
-def serialise_types(found: EnrichedEvent) -> str:
+def serialise_types(answer: EnrichedEvent) -> str:
     """Serialise the types of a row, sorted by individual."""
-    return f'"types": {_serialise_types(found.types)}, "static_types": {_serialise_types(found.entry.static_types)}'
+    return f'"types": {_serialise_types(answer.types)}, "static_types": {_serialise_types(answer.entry.static_types)}'
 
 
-def has_type(found: EnrichedEvent, only: Collection[str]) -> bool:
-    """Whether some individual of an answer has one of the classes ``only``."""
-    types = (*found.types.values(), *found.entry.static_types.values())
-    return any(not names.isdisjoint(only) for names in types)
+def has_type(answer: EnrichedEvent, classes: Collection[str]) -> bool:
+    """Whether some individual of an answer has one of the classes ``classes``."""
+    types = (*answer.types.values(), *answer.entry.static_types.values())
+    return any(not names.isdisjoint(classes) for names in types)
 
 
 def _serialise_types(types: Mapping[str, frozenset[str]]) -> str:

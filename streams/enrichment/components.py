@@ -51,7 +51,7 @@ class WindowEvent:
 
     @classmethod
     def from_lines(cls, given: Iterable[str]) -> WindowEvent:
-        """Make the event of N-Triples lines."""
+        """Make a window event of N-Triples lines; its blank nodes are renamed to be unique."""
         given, number = tuple(given), next(_EVENT_NUMBERS)
         labels = {label: f"w{number}.{label}" for label in sorted(find_labels(given))}
         lines = tuple(rename_blank_nodes(line, labels) for line in given) if labels else given
@@ -142,10 +142,10 @@ def _group_by_shared_individuals(events: Sequence[WindowEvent]) -> list[_Group]:
 
 
 def _join_dependent_groups(
-    groups: Sequence[_Group], found: Sequence[EnrichedEvent]
+    groups: Sequence[_Group], answers: Sequence[EnrichedEvent]
 ) -> list[_Group]:
     """Join groups of events if one depends on a static individual whose types another one changes."""
-    entries = [each.entry for each in found]
+    entries = [each.entry for each in answers]
     if len(groups) > 1 and any(entry.touches is None or entry.changes is None for entry in entries):
         return [tuple(number for group in groups for number in group)]
     changing: dict[str, list[int]] = {}
@@ -163,11 +163,10 @@ def _join_dependent_groups(
 
 
 def _combine_answers(
-    found: Sequence[EnrichedEvent], events: Sequence[WindowEvent], asked: Iterable[EnrichedEvent]
+    answers: Sequence[EnrichedEvent], events: Sequence[WindowEvent], asked: Iterable[EnrichedEvent]
 ) -> EnrichedEvent:
-    """Combine the answers of all components; a hit if all ``asked`` are.
-
-    Blank nodes are renamed as in `join_events`.
+    """Combine the answers of all components; the result is a cache hit if all ``asked`` answers
+    are.
     """
     named = make_labels_distinct([event.labels for event in events])
     own = (
@@ -176,9 +175,11 @@ def _combine_answers(
         for label, own in event.labels.items()
     )
     names = {f"_:{one}": f"_:{name}" for one, name in own}
-    types = {names.get(one, one): classes for each in found for one, classes in each.types.items()}
-    static = {one: classes for each in found for one, classes in each.static_types.items()}
-    first = found[0].entry if found else CacheEntry(Verdict.CONSISTENT)
+    types = {
+        names.get(one, one): classes for each in answers for one, classes in each.types.items()
+    }
+    static = {one: classes for each in answers for one, classes in each.static_types.items()}
+    first = answers[0].entry if answers else CacheEntry(Verdict.CONSISTENT)
     lines = LazySequence(
         sum(len(event.given_lines) for event in events),
         lambda: [
@@ -224,8 +225,12 @@ class EventWindows:
         if self.next_end is None or (c < self.next_end and not self.is_any_decided):
             self.next_end = c
 
-    def take_ended_windows(self, watermark: int) -> Iterator[tuple[int, list[TimedWindowEvent]]]:
-        """Yield the windows that end before the watermark: last time point and events, by line."""
+    def take_windows_ended_before(
+        self, watermark: int
+    ) -> Iterator[tuple[int, list[TimedWindowEvent]]]:
+        """Yield the windows that end before the watermark, each with its last time point and its
+        events by line.
+        """
         while self.next_end is not None and self.next_end < watermark:
             yield self._take_next_window()
 

@@ -113,7 +113,7 @@ class SlowReasoningLog:
                 )
 
     def close(self) -> None:
-        """Stop the thread; may be called twice."""
+        """Stop the thread that prints; may be called twice."""
         self._stop_event.set()
         if self._thread is not None:
             self._thread.join()
@@ -167,12 +167,12 @@ class Enricher:
 
     @property
     def knowledge(self) -> StaticKnowledge:
-        """Ontology and current static data."""
+        """Ontology and current static data, as the reasoner uses them."""
         return self.reader.knowledge
 
     @property
     def keys(self) -> KeyMaker:
-        """Maker of event keys."""
+        """Maker of event keys for the current static data."""
         return self.reader.keys
 
     def enrich(self, event: Any) -> EnrichedEvent:
@@ -186,28 +186,30 @@ class Enricher:
         return self.count_answer(found)
 
     def answer(self, asked: EventQuestion | EnrichedEvent, reader: EventReader) -> EnrichedEvent:
-        """Answer a question of ``reader`` and count it."""
+        """Answer the question about an event, and count the outcome."""
         begun = perf_counter()
         found = self._answer(asked, reader)
         self.counts.seconds["keys"] += perf_counter() - begun
         return self.count_answer(found)
 
-    def _answer(self, asked: EventQuestion | EnrichedEvent, reader: EventReader) -> EnrichedEvent:
-        """Answer a question of ``reader`` from the cache or by reasoning."""
-        if type(asked) is EnrichedEvent:
-            return asked
-        assert type(asked) is EventQuestion
-        key, order = asked.event_key
+    def _answer(
+        self, question: EventQuestion | EnrichedEvent, reader: EventReader
+    ) -> EnrichedEvent:
+        """Answer the question about an event, from the cache or by reasoning."""
+        if type(question) is EnrichedEvent:
+            return question
+        assert type(question) is EventQuestion
+        key, order = question.event_key
         found = None if key is None else self.entries.find(key)
         if found is not None:
-            return EnrichedEvent(found, order, True, asked.lines)
+            return EnrichedEvent(found, order, True, question.lines)
         begun = perf_counter()
         self.counts.bypassed += key is None
-        entry = self._reason_and_cache(asked, reader)
+        entry = self._reason_and_cache(question, reader)
         spent, seconds = perf_counter() - begun, self.counts.seconds
         seconds["deciding"] += spent
         seconds["keys"] -= spent
-        return EnrichedEvent(entry, order, False, asked.lines)
+        return EnrichedEvent(entry, order, False, question.lines)
 
     def enrich_window(self, events: Iterable[Any]) -> EnrichedEvent:
         """Enrich the union of ``events``; for successive windows of a stream use
@@ -240,28 +242,26 @@ class Enricher:
         counts.inconsistent += verdict is Verdict.INCONSISTENT
         return found
 
-    def _reason_and_cache(self, asked: EventQuestion, reader: EventReader) -> CacheEntry:
+    def _reason_and_cache(self, question: EventQuestion, reader: EventReader) -> CacheEntry:
         """Entry of an event by reasoning; cached unless the static data changed since its key was
         made.
         """
-        entry = asked.entry
+        entry = question.entry
         if entry is None:
             with self.slow_log:
                 entry = make_entry(
-                    self.realizer.entailed_types(asked.assertions()), asked.event_key
+                    self.realizer.entailed_types(question.assertions()), question.event_key
                 )
         with self._lock:
-            if asked.event_key.key is not None and reader is self.reader:
-                self.entries.store(asked.event_key.key, entry)
+            if question.event_key.key is not None and reader is self.reader:
+                self.entries.store(question.event_key.key, entry)
         return entry
 
     def explain(
         self, asked: EventQuestion, found: EnrichedEvent, classes: Iterable[str]
     ) -> list[dict[str, object]]:
-        """Explain the types of an answer that are in ``classes``: one minimal justification each.
-
-        Returns: one dict per type as in a row; without assertions and axioms if it cannot be
-        decided again.
+        """Explain why individuals of an answer have types in ``classes``: one minimal justification
+        for each.
         """
         begun = perf_counter()
         types, assertions = {**found.types, **found.static_types}, asked.assertions()
@@ -411,7 +411,7 @@ class StaticFolder:
             self._apply_file(enricher, name)
 
     def _apply_file(self, enricher: Enricher, name: str) -> None:
-        """Insert or delete the assertions of a file."""
+        """Insert the assertions of a file into the static data, or delete them."""
         file = self.path / name
         packed = file.suffix.lower() in SUFFIXES
         is_deleted = Path(file.stem if packed else name).stem.lower().endswith(DELETION_SUFFIX)
@@ -433,7 +433,7 @@ def _hash_file(file: Path) -> str:
 
 @dataclass(frozen=True)
 class EnricherSettings:
-    """Settings of an enricher: its cache, raw records and the reasoner. See `open_enricher`."""
+    """Settings of an enricher: cache, mapping for raw records, and reasoner. See `open_enricher`."""
 
     policy: str = option("lru", "Entry to evict first.", choices=tuple(POLICIES))
     capacity: int | str | None = option(
@@ -513,7 +513,7 @@ def open_enricher(
 
 
 def _open_entries_file(path: Path, digest: str) -> EntriesFile:
-    """Open a file or Delta table of entries."""
+    """Open a file or Delta table of cache entries."""
     if path.suffix != ".delta":
         return EntriesFile(path, digest)
     from shiq.streams.enrichment.entries_table import EntriesTable

@@ -150,7 +150,9 @@ class EntriesFile:
         return [(parse_key(key), parse_entry(entry)) for key, entry, _ in rows]
 
     def read_rows(self) -> tuple[Collection[str], list[EntryRow]]:
-        """Read the digests that made the file, and its rows by key."""
+        """Read the digests of the ontology and data that the file was made for, and its rows by
+        key.
+        """
         with closing(sqlite3.connect(self.path)) as file:
             if file.execute("pragma quick_check").fetchone() != ("ok",):
                 raise ValueError("its pages do not fit together")

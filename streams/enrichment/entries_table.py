@@ -46,7 +46,9 @@ class EntriesTable(EntriesFile):
         return any(all(name.encode() in log for name in _TABLE_SCHEMA.names) for log in logs)
 
     def read_rows(self) -> tuple[Collection[str], list[EntryRow]]:
-        """Read the digests that made the table, and its rows by key."""
+        """Read the digests of the ontology and data that the table was made for, and its rows by
+        key.
+        """
         if not (self.path / _LOG_FOLDER).is_dir():
             return [self.digest], []
         table = DeltaTable(str(self.path.absolute()))

@@ -93,7 +93,7 @@ MOST_NODES: Final = 2_000
 
 
 class EventKey(NamedTuple):
-    """Key of an event, with the order of its individuals in the key.
+    """Key of an event, and the event's individuals in the order that the key gives them.
 
     key: None if the event is too symmetric for a key.
     order: at each position the individual's token or the value.
@@ -334,7 +334,7 @@ class KeyMaker:
         ):
             raise UnkeyableEventError
         literal = parse_literal(object) if self._literals is None else self._literals[object]
-        if not self.regions.is_value(literal):
+        if not self.regions.has_value(literal):
             raise IllTypedError(f"{literal_text(literal)} is no value of its datatype")
         if kind is PredicateKind.DROPPED:
             return ""

@@ -143,12 +143,12 @@ class StaticKnowledge:
             if insertions is not None
             else Reading()
         )
-        gone = frozenset((*removed.abox, *_outside_assertions(removed)))
+        gone = frozenset((*removed.abox, *_assertions_in_leftovers(removed)))
         static = dict.fromkeys(
             (
                 *(a for a in self.static if a not in gone),
-                *_allowed_assertions(added.abox, self.allow),
-                *_outside_assertions(added),
+                *_without_allowed_ill_typed(added.abox, self.allow),
+                *_assertions_in_leftovers(added),
             )
         )
         told = tuple(x for x in (*added.leftovers, *removed.leftovers) if not x.values)
@@ -209,7 +209,7 @@ def read_knowledge(
         else tuple(value for value in said if isinstance(value, owl.Axiom))
     )
     assertions = (
-        *_allowed_assertions(given.abox, allowed),
+        *_without_allowed_ill_typed(given.abox, allowed),
         *(value for value in said if not isinstance(value, owl.Axiom)),
     )
     told = tuple(x for x in leftovers if x.kind != "outside-shiq" or not x.values)
@@ -224,13 +224,13 @@ def read_knowledge(
     )
 
 
-def _allowed_assertions(abox: ABox, allow: frozenset[str]) -> Iterable[owl.Assertion]:
-    """Assertions without ill-typed literals if these are allowed."""
+def _without_allowed_ill_typed(abox: ABox, allow: frozenset[str]) -> Iterable[owl.Assertion]:
+    """Assertions of an ABox; those with ill-typed literals are left out if ``allow`` permits it."""
     return drop_ill_typed(abox)[0] if "ill-typed" in allow else abox
 
 
-def _outside_assertions(reading: Reading) -> list[owl.Assertion]:
-    """Assertions among the leftovers of a reading."""
+def _assertions_in_leftovers(reading: Reading) -> list[owl.Assertion]:
+    """Assertions that a reader left over, but that the reasoner can use."""
     return [
         value for x in reading.leftovers for value in x.values if not isinstance(value, owl.Axiom)
     ]
@@ -319,8 +319,8 @@ class EventReasoner:
     def change_knowledge(
         self, before: StaticKnowledge, middle: StaticKnowledge, after: StaticKnowledge
     ) -> frozenset[str] | None:
-        """Continue with the static data of ``after``; return the individuals that the change
-        affects, None for all.
+        """Continue with the static data of ``after``; return the individuals affected by the
+        change, None for all.
 
         middle: knowledge with only the assertions that ``before`` and ``after`` share.
         Returns: None if any individual may be affected. Entries about other individuals stay true

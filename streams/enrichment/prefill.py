@@ -239,17 +239,17 @@ class SampleRecords:
         return prod(map(len, self._choices.values()))
 
     def decide_each(
-        self, most: int, take: Callable[[Sequence[Statement]], Verdict | None]
+        self, max_count: int, decide: Callable[[Sequence[Statement]], Verdict | None]
     ) -> PrefillCounts:
-        """Call ``take`` with the statements of each record, until it decided ``most`` of them."""
+        """Call ``decide`` with the statements of each record, until it decided ``max_count`` of them."""
         verdicts: Counter[Verdict] = Counter()
         tried = 0
         for record in self:
-            if verdicts.total() >= most:
+            if verdicts.total() >= max_count:
                 break
             tried += 1
             try:
-                verdict = take(self.program.statements(record))
+                verdict = decide(self.program.statements(record))
             except MissingValueError:
                 continue
             verdicts.update(() if verdict is None else (verdict,))
@@ -316,20 +316,20 @@ class SampleRecords:
         return sorted(token[1:-1] for token in self.keys.fixed_tokens if token[:1] == "<")
 
     def _add_sample_values(
-        self, base: ReferencePath, term: TermMap, found: Iterable[Sequence[Any]]
+        self, base: ReferencePath, term: TermMap, samples: Iterable[Sequence[Any]]
     ) -> None:
         """Add sample values for the references of a term map."""
         paths = _reference_paths(base, term)
         for path in paths:
             self._choices.setdefault(path, {})
-        for values in found:
+        for values in samples:
             for path, value in zip(paths, values):
                 self._choices[path].setdefault(value)
 
     def _sample_literal_values(
-        self, term: TermMap, predicate: str, most: int
+        self, term: TermMap, predicate: str, max_count: int
     ) -> Iterator[Sequence[Any]]:
-        """Yield one sample value for each value region, or ``most`` of each if values are counted."""
+        """Yield one sample value for each value region, or ``max_count`` of each if values are counted."""
         if len(_reference_paths((), term)) != 1:
             yield from _match_references(term, self._constant_texts, [""])
             return
@@ -354,7 +354,9 @@ class SampleRecords:
                     said.atom if isinstance(said, CountedValue) else str(said), set()
                 )
                 told = said.value if isinstance(said, CountedValue) else token
-                if told not in here and len(here) < (most if isinstance(said, CountedValue) else 1):
+                if told not in here and len(here) < (
+                    max_count if isinstance(said, CountedValue) else 1
+                ):
                     here.add(told)
                     yield (value,)
 
@@ -397,17 +399,17 @@ def _json_values(text: str) -> Iterator[Any]:
         yield text == "true"
 
 
-def _set_value(held: Any, path: ReferencePath, value: Any) -> Any:
+def _set_value(record: Any, path: ReferencePath, value: Any) -> Any:
     """Copy of a record with ``value`` at ``path``."""
     if not path:
         return value
     step, rest = path[0], path[1:]
     if isinstance(step, str):
-        made = dict(held) if isinstance(held, Mapping) else {}
+        made = dict(record) if isinstance(record, Mapping) else {}
         made[step] = _set_value(made.get(step), rest, value)
         return made
     place = step or 0
-    members = list(held) if isinstance(held, list) else []
+    members = list(record) if isinstance(record, list) else []
     members += [None] * (place + 1 - len(members))
     members[place] = _set_value(members[place], rest, value)
     return members

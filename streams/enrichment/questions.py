@@ -196,7 +196,9 @@ class RecordReader:
 
     @classmethod
     def for_reader(cls, reader: EventReader, unit: str, *, jsonld: bool = False) -> RecordReader:
-        """Make a record reader for what ``reader`` takes; ``jsonld``: records are JSON-LD."""
+        """Make the record reader that fits an event reader: for raw records with a mapping,
+        JSON-LD, or triples.
+        """
         return cls(
             unit,
             "jsonld"
@@ -315,7 +317,7 @@ class MappedRecordKeys:
 
     @property
     def statement_count(self) -> int:
-        """Number of statements that a record gives."""
+        """Number of statements that the mapping makes of a record."""
         return len(self._pattern)
 
     def _add_map(self, triples_map: TriplesMap, program: MappingProgram) -> bool:
@@ -406,9 +408,9 @@ class MappedRecordKeys:
         ]
 
 
-def _resolve_token(place: int | str, tokens: Sequence[str]) -> str:
-    """Token in the slot with index ``place``, or ``place`` itself if it is a constant."""
-    return tokens[place] if isinstance(place, int) else place
+def _resolve_token(slot: int | str, tokens: Sequence[str]) -> str:
+    """Token in the slot with index ``slot``, or ``slot`` itself if it is a constant."""
+    return tokens[slot] if isinstance(slot, int) else slot
 
 
 def _make_token_function(

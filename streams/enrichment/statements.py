@@ -106,7 +106,9 @@ class Vocabulary:
         return PredicateKind.ROLE if self._is_exact else PredicateKind.DROPPED
 
     def _data_kind(self, iri: str) -> PredicateKind:
-        """Kind of a data property."""
+        """Kind of a data property: its values are counted, only distinguished, or without
+        influence.
+        """
         if self._is_exact or self._regions.is_value_counted(iri):
             return PredicateKind.COUNTED
         return (
@@ -276,7 +278,7 @@ class ValueRegions:
         """Formulas of the data ranges that the ontology uses."""
         return [self.theory.range_formula(range) for range in self.ranges]
 
-    def is_value(self, literal: owl.Literal) -> bool:
+    def has_value(self, literal: owl.Literal) -> bool:
         """Whether a literal has a value."""
         plain = _CERTAIN_FORMS.get(literal.datatype)
         if plain is not None and plain.fullmatch(literal.lexical):

@@ -23,7 +23,7 @@ from shiq.rml.program import MappingProgram
 from shiq.streams.enrichment.answers import (
     EnrichedEvent,
     EnrichmentCounts,
-    add_member,
+    add_row_member,
     has_type,
     make_entry,
     serialise_row,
@@ -150,7 +150,9 @@ class EnrichmentCollector:
         )
 
     def operator(self, *, in_tasks: bool = False) -> Operator:
-        """Operator for this process, or for tasks with all that they need of the enricher."""
+        """Operator that makes the questions: in this process, or in Spark tasks with all that they
+        need.
+        """
         if not in_tasks:
             limits = self.intake.make_limits()
             return LiveOperator(self.enricher, limits, measures_time=self.rows.timings)
@@ -195,7 +197,9 @@ class EnrichmentCollector:
                     line, *_parse_task_answer(given, key, entries), self.enricher.reader
                 )
         if self.windows is not None and report.stream_time.watermark is not None:
-            self._write_windows(self.windows.take_ended_windows(report.stream_time.watermark))
+            self._write_windows(
+                self.windows.take_windows_ended_before(report.stream_time.watermark)
+            )
         report.counts["hits"] = counts.hits - hits
         if begun - self._last_shown >= self.max_wait_seconds:
             self.show_rows()
@@ -215,34 +219,38 @@ class EnrichmentCollector:
         return found
 
     def _save_entries(self) -> None:
-        """Write the entries of the previous batch to the file of entries.
-
-        Its checkpoint is saved by now. So a replayed batch does not find its own entries.
-        """
+        """Write the cache entries of the previous batch to the file of entries."""
         made, self._unsaved_entries = self._unsaved_entries, []
         if made and self.enricher.file is not None:
             self.enricher.file.save(made)
 
     def _write_answer(
-        self, line: int, raw: RecordEvent, asked: AskedQuestion, reader: Any, spent: float = 0.0
+        self,
+        line: int,
+        raw: RecordEvent,
+        question: AskedQuestion,
+        reader: Any,
+        key_seconds: float = 0.0,
     ) -> None:
-        """Answer an event and write its row; ``spent``: seconds spent on its key."""
+        """Answer an event and write its row; ``key_seconds``: seconds spent on its key."""
         begun = perf_counter()
         found = (
             self.enricher.undetermined_answer(f"line {line}: {raw.problem}")
-            if asked is None
-            else self.enricher.answer(asked, reader)
+            if question is None
+            else self.enricher.answer(question, reader)
         )
-        spent += perf_counter() - begun
+        key_seconds += perf_counter() - begun
         if self.rows.only and not has_type(found, self.rows.only):
             return
         if found.reason.startswith("triple "):
             found = found.with_reason(f"line {line}, {found.reason}")
         row = serialise_row(found, line, raw.t, raw.id)
-        if self.rows.explain and type(asked) is EventQuestion:
-            reasons = self.enricher.explain(asked, found, self.rows.explain)
-            row = add_member(row, "explanations", json.dumps(reasons, ensure_ascii=False))
-        self.add_row(add_member(row, "seconds", f"{spent:.6f}") if self.rows.timings else row)
+        if self.rows.explain and type(question) is EventQuestion:
+            reasons = self.enricher.explain(question, found, self.rows.explain)
+            row = add_row_member(row, "explanations", json.dumps(reasons, ensure_ascii=False))
+        self.add_row(
+            add_row_member(row, "seconds", f"{key_seconds:.6f}") if self.rows.timings else row
+        )
 
     def _write_windows(self, windows: Iterable[tuple[int, list[TimedWindowEvent]]]) -> None:
         """Enrich windows and write their rows."""
@@ -259,7 +267,7 @@ class EnrichmentCollector:
                 span = f"[{c - self.windows.width}, {c}]"
                 row = f'{{"window": {span}, "lines": {lines}, {told}}}'
                 self.add_row(
-                    add_member(row, "seconds", f"{spent:.6f}") if self.rows.timings else row
+                    add_row_member(row, "seconds", f"{spent:.6f}") if self.rows.timings else row
                 )
 
     def add_row(self, row: str) -> None:
@@ -374,7 +382,8 @@ AskedQuestion = EventQuestion | EnrichedEvent | None
 def make_questions(
     events: Iterable[Event | None], reader: EventReader, spent: list[float] | None = None
 ) -> tuple[list[AskedQuestion], list[RejectedEvent]]:
-    """Make the question of each event (None for malformed records), and list the malformed records.
+    """Make the question of each event (None stands for a malformed record), and list the malformed
+    records.
 
     spent: receives the seconds of each.
     """
@@ -450,7 +459,7 @@ class KeyOperator:
 
     @cached_property
     def event_reasoner(self) -> EventReasoner:
-        """Reasoner of this worker, whose processes stay warm."""
+        """Reasoner of this Spark worker, whose processes stay warm between batches."""
         found = EventReasoner(self.knowledge, *self.reasoner_settings)
         finalize(self, found.close)
         return found
@@ -470,7 +479,7 @@ class KeyOperator:
                 if key is not None:
                     numbers[key] = code
                 if isinstance(one, EventQuestion):
-                    part = parts.setdefault(self.bucket_number(texts[-1]), {"event": [], "key": []})
+                    part = parts.setdefault(self.bucket_index(texts[-1]), {"event": [], "key": []})
                     part["event"].append(place)
                     part["key"].append(texts[-1])
                     part.setdefault("lines", []).append([*one.lines])
@@ -481,8 +490,8 @@ class KeyOperator:
         shown = {"key": CodedTexts(np.array(codes, np.int32), texts), "given": given}
         return PartitionedEvents(parts, refused, collector_columns=shown)
 
-    def bucket_number(self, text: str) -> int:
-        """Bucket of a key's text."""
+    def bucket_index(self, text: str) -> int:
+        """Index of the bucket that keeps the entry of a key, given as text."""
         return zlib.crc32(text.encode("utf-8", "surrogatepass")) % self.buckets
 
     def open_state(self, bucket: int, state: bytes | None) -> KeyState:
@@ -493,7 +502,7 @@ class KeyOperator:
             else {
                 key: text
                 for key, text in self.initial_entries.items()
-                if self.bucket_number(key) == bucket
+                if self.bucket_index(key) == bucket
             }
         )
         return KeyState(known, self.capacity // self.buckets, self.make_entry_by_reasoning)
@@ -506,12 +515,14 @@ class KeyOperator:
         return serialise_entry(found), self.event_reasoner.calls - before
 
 
-def _serialise_question(asked: AskedQuestion) -> str:
-    """Text for a question: its key, the lines of an event without key, an answer, or ""."""
-    if isinstance(asked, EventQuestion):
-        key = asked.event_key.key
-        return LINES_PREFIX + json.dumps([*asked.lines]) if key is None else serialise_key(key)
-    return "" if asked is None else ANSWER_PREFIX + serialise_entry(asked.entry)
+def _serialise_question(question: AskedQuestion) -> str:
+    """Text of a question for the collector: its key, the lines of an event without key, an answer,
+    or "".
+    """
+    if isinstance(question, EventQuestion):
+        key = question.event_key.key
+        return LINES_PREFIX + json.dumps([*question.lines]) if key is None else serialise_key(key)
+    return "" if question is None else ANSWER_PREFIX + serialise_entry(question.entry)
 
 
 @dataclass

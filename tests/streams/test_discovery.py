@@ -160,7 +160,7 @@ def filled(stream: dict[int, Any], window: tuple[int, ...]) -> tuple[BodyCounter
         columns.store_snapshot(i, knowledge.entailed_atoms(stream[i]))
     from shiq.streams.discovery.ontology import BodyTheory
 
-    return BodyCounter(columns), BodyTheory(knowledge.closure, tuple(ontology.classes))
+    return BodyCounter(columns), BodyTheory(knowledge.tbox_closure, tuple(ontology.classes))
 
 
 def place(index: int) -> Any:

@@ -74,7 +74,7 @@ def expected_rules(
     for i in window:
         found = knowledge.entailed_atoms(stream.get(i, ()))
         snapshots.append(None if found is None else AtomIndex(base | found))
-    theory = BodyTheory(knowledge.closure, tuple(ontology.classes))
+    theory = BodyTheory(knowledge.tbox_closure, tuple(ontology.classes))
     limits = MiningLimits(
         Fraction(1, 2), Fraction(1, 2), OPTIONS["max_atoms"], OPTIONS["max_variables"]
     )
@@ -214,7 +214,7 @@ def rules_across(
     counted by its bindings in every spelling.
     """
     knowledge = ontology.knowledge()
-    theory = BodyTheory(knowledge.closure, tuple(ontology.classes))
+    theory = BodyTheory(knowledge.tbox_closure, tuple(ontology.classes))
     base = knowledge.static_entailments or frozenset()
     bodies: list[AtomIndex | None] = []
     heads: list[set[Any]] = []
@@ -295,7 +295,7 @@ def ground_expected(
     from itertools import combinations
 
     knowledge = ontology.knowledge()
-    theory = BodyTheory(knowledge.closure, tuple(ontology.classes))
+    theory = BodyTheory(knowledge.tbox_closure, tuple(ontology.classes))
     held = [knowledge.entailed_atoms(stream.get(i, ())) for i in window]
     each = [
         frozenset()

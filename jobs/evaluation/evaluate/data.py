@@ -165,19 +165,19 @@ def draw_random_batch(
     )
 
 
-def slice_bounds(triples: int, slices: int, number: int) -> tuple[int, int]:
-    """Start and stop index of slice ``number`` (from 0), of ``slices`` equal slices of so many
+def slice_bounds(triples: int, slices: int, index: int) -> tuple[int, int]:
+    """Start and stop index of slice ``index`` (from 0), of ``slices`` equal slices of so many
     triples.
 
     >>> [slice_bounds(10, 3, i) for i in range(3)]
     [(0, 3), (3, 6), (6, 10)]
     """
-    return triples * number // slices, triples * (number + 1) // slices
+    return triples * index // slices, triples * (index + 1) // slices
 
 
-def _draw_indexes(rng: np.random.RandomState, n: int, many: int) -> Ints:
-    """Draw ``many`` random indexes below ``n``."""
-    return (rng.random_sample(many) * n).astype(np.int64)
+def _draw_indexes(rng: np.random.RandomState, n: int, count: int) -> Ints:
+    """Draw ``count`` random indexes below ``n``."""
+    return (rng.random_sample(count) * n).astype(np.int64)
 
 
 def _contains(ordered: Ints, keys: Ints) -> Ints:
@@ -290,34 +290,44 @@ def datasets(
         )
 
 
-def _lubm_datasets(number: int, data: Path | None, seed: int, folder: Path) -> Iterator[Dataset]:
-    """Yield LUBM with ``number`` universities, then its generated variant with disjointness and
+def _lubm_datasets(
+    universities: int, data: Path | None, seed: int, folder: Path
+) -> Iterator[Dataset]:
+    """Yield LUBM with ``universities`` universities, then its generated variant with disjointness and
     planted faults.
     """
     from shiq.jobs.evaluation.lubm.generate import generate_lubm_data
 
-    found = _find_files(data, "univ-bench.owl", f"L{number}.nt.gz")
+    found = _find_files(data, "univ-bench.owl", f"L{universities}.nt.gz")
     origin = "original data"
     if found is None:
-        plain = folder / f"lubm-{number}"
-        generate_lubm_data(number, seed, plain)
+        plain = folder / f"lubm-{universities}"
+        generate_lubm_data(universities, seed, plain)
         found, origin = (plain / "tbox.owl", plain / "abox.nt.gz"), f"generated, seed {seed}"
-    about = f"LUBM with {_count_universities(number)} ({origin}), its whole TBox: {_NO_NEGATION}"
-    name = f"LUBM-{number}"
-    yield Dataset(
-        name, "lubm", about, found[0], found[1:], universities=number, expected_verdict="consistent"
+    about = (
+        f"LUBM with {_count_universities(universities)} ({origin}), its whole TBox: {_NO_NEGATION}"
     )
-    clean, faulty = (folder / f"lubm-{number}-{name}" for name in ("clean", "faulty"))
-    generate_lubm_data(number, seed, clean, faults=0)
-    generate_lubm_data(number, seed, faulty, faults=FAULTS)
+    name = f"LUBM-{universities}"
     yield Dataset(
-        f"LUBM-{number} with disjointness",
+        name,
         "lubm",
-        f"LUBM with {_count_universities(number)} (generated, seed {seed}); the TBox has disjoint classes, (inverse) functional "
-        "roles and number restrictions besides, so that data can contradict it",
+        about,
+        found[0],
+        found[1:],
+        universities=universities,
+        expected_verdict="consistent",
+    )
+    clean, faulty = (folder / f"lubm-{universities}-{name}" for name in ("clean", "faulty"))
+    generate_lubm_data(universities, seed, clean, faults=0)
+    generate_lubm_data(universities, seed, faulty, faults=FAULTS)
+    yield Dataset(
+        f"LUBM-{universities} with disjointness",
+        "lubm",
+        f"LUBM with {_count_universities(universities)} (generated, seed {seed}); the TBox has "
+        "disjoint classes, (inverse) functional roles and number restrictions besides, so that data can contradict it",
         clean / "tbox.owl",
         (clean / "abox.nt.gz",),
-        universities=number,
+        universities=universities,
         given_batches=(
             GivenBatch("5 % consistent", clean / "insert.nt", "consistent"),
             GivenBatch(f"5 % with {FAULTS} faults", faulty / "insert.nt", "inconsistent"),
@@ -325,39 +335,41 @@ def _lubm_datasets(number: int, data: Path | None, seed: int, folder: Path) -> I
     )
 
 
-def _uobm_datasets(number: int, data: Path | None, seed: int, folder: Path) -> Iterator[Dataset]:
-    """Yield UOBM with ``number`` universities, without nominals and, if the user has it, with its
+def _uobm_datasets(
+    universities: int, data: Path | None, seed: int, folder: Path
+) -> Iterator[Dataset]:
+    """Yield UOBM with ``universities`` universities, without nominals and, if the user has it, with its
     whole TBox.
     """
-    found = _find_files(data, "univ-bench-dl.owl", f"U{number}.nt.gz")
+    found = _find_files(data, "univ-bench-dl.owl", f"U{universities}.nt.gz")
     origin = "original data"
     if found is None:
         from shiq.jobs.evaluation.uobm.generate import generate_uobm_data
 
-        made = folder / f"uobm-{number}"
-        generate_uobm_data(number, seed, made)
+        made = folder / f"uobm-{universities}"
+        generate_uobm_data(universities, seed, made)
         found, origin = (made / "tbox.owl", made / "abox.nt.gz"), f"generated, seed {seed}"
-    about = f"UOBM with {_count_universities(number)} ({origin})"
+    about = f"UOBM with {_count_universities(universities)} ({origin})"
     # The original generator writes a class that the TBox does not know.
     yield Dataset(
-        f"UOBM-{number}",
+        f"UOBM-{universities}",
         "uobm",
         f"{about}, the TBox without nominals, as in the published evaluation",
         found[0],
         found[1:],
         ("undeclared",),
-        number,
+        universities,
     )
     whole = _find_files(data, "univ-bench-dl.nominals.owl")
     if whole is not None:
         yield Dataset(
-            f"UOBM-{number} whole",
+            f"UOBM-{universities} whole",
             "uobm",
             f"{about}, the whole TBox: its nominals lie outside SHIQ(D), so we say `undetermined` unless the rest contradicts",
             whole[0],
             found[1:],
             ("undeclared",),
-            number,
+            universities,
         )
 
 
@@ -389,9 +401,9 @@ def _npd_datasets(data: Path) -> Iterator[Dataset]:
         raise UsageError(f"{data} has no NPD data", f"It should hold {wanted}.")
 
 
-def _count_universities(number: int) -> str:
+def _count_universities(count: int) -> str:
     """Text such as "1 university" or "5 universities"."""
-    return f"{number} universit{'y' if number == 1 else 'ies'}"
+    return f"{count} universit{'y' if count == 1 else 'ies'}"
 
 
 def _find_files(data: Path | None, *names: str) -> tuple[Path, ...] | None:

@@ -139,7 +139,7 @@ class Run:
         return f"{self.criterion} ({self.used})" if self.used else str(self.criterion)
 
     def to_dict(self) -> dict[str, Any]:
-        """Convert to JSON."""
+        """JSON value of the run."""
         own = {name: value for name, value in vars(self).items() if name not in _PARTS}
         return {**own, **vars(self.sizes), **self.cost.to_dict()}
 
@@ -270,7 +270,7 @@ class Comparison:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Convert to JSON."""
+        """JSON value of the comparison."""
         return {
             "dataset": self.dataset,
             "batch": self.batch,

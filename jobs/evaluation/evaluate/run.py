@@ -391,9 +391,9 @@ class _Evaluation:
         )
         return True, f"a conflict of {size}, which HermiT confirms by itself"
 
-    def _report_progress(self, dataset: Dataset, batch: BatchFile, what: str) -> None:
+    def _report_progress(self, dataset: Dataset, batch: BatchFile, activity: str) -> None:
         """Report the current activity on a data set and batch."""
-        self.progress(f"{dataset.name}, {batch.name}: {what}", len(self.runs), 0)
+        self.progress(f"{dataset.name}, {batch.name}: {activity}", len(self.runs), 0)
 
 
 def credited_verdict(verdict: str, unread: int, allowed: Sequence[str]) -> str:

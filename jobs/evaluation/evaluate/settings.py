@@ -135,15 +135,15 @@ class PaperSettings(EvaluationSettings):
         if len(self.accuracy) not in (0, 2):
             raise UsageError("--accuracy compares two files", "Give it twice.")
 
-    def experiment_size(self, usual: float, full: float, least: int = 1) -> int:
+    def experiment_size(self, usual: float, full: float, minimum: int = 1) -> int:
         """Size of an experiment: the paper's (``full``) with --full, else ``usual`` times --size,
-        at least ``least``.
+        at least ``minimum``.
 
         >>> quick, whole = PaperSettings(size=0.5), PaperSettings(full=True)
         >>> quick.experiment_size(100, 1000), whole.experiment_size(100, 1000)
         (50, 1000)
         """
-        return int(full) if self.full else max(least, round(usual * self.size))
+        return int(full) if self.full else max(minimum, round(usual * self.size))
 
     def data_folder(self, name: str) -> Path | None:
         """Folder of the user's copy of the data set ``name``; None if there is none."""

@@ -93,26 +93,26 @@ class BatchSampler:
         self._fresh = 0
 
     def draw_insertions(
-        self, made: Department, reserved: frozenset[str], planted: list[str]
+        self, department: Department, reserved: frozenset[str], planted: list[str]
     ) -> list[str]:
         """Draw the batch's lines for a department, with the ``planted`` ones at random positions
         among them.
 
         No line is about ``reserved`` individuals, occurs in the data or occurs twice.
         """
-        self._owed += FRACTION * len(made.lines)
+        self._owed += FRACTION * len(department.lines)
         wanted = int(self._owed)
         self._owed -= wanted
-        have = set(made.lines)
+        have = set(department.lines)
         pools: dict[str, list[str]] = {}
         lines: list[str] = []
         drawn: set[int] = set()
-        while len(lines) < wanted and len(drawn) < len(made.lines):
-            i = draw_below(self._rng, len(made.lines))
+        while len(lines) < wanted and len(drawn) < len(department.lines):
+            i = draw_below(self._rng, len(department.lines))
             if i in drawn:
                 continue
             drawn.add(i)
-            line = self._draw_insertion(made, i, reserved, have, pools)
+            line = self._draw_insertion(department, i, reserved, have, pools)
             if line:
                 have.add(line)
                 lines.append(line)
@@ -120,23 +120,27 @@ class BatchSampler:
 
     def _draw_insertion(
         self,
-        made: Department,
-        i: int,
+        department: Department,
+        line_index: int,
         reserved: frozenset[str],
-        have: set[str],
+        known_lines: set[str],
         pools: dict[str, list[str]],
     ) -> str:
-        """Draw an insertion by varying line ``i`` of a department; "" if none is possible."""
-        subject, role, object = made.lines[i][:-3].split(" ", 2)
+        """Draw an insertion by varying a line of a department; "" if none is possible.
+
+        line_index: the line; known_lines: lines that must not occur again; pools: fresh individuals
+        by kind
+        """
+        subject, role, object = department.lines[line_index][:-3].split(" ", 2)
         if subject in reserved or object in reserved:
             return ""
         kind = kind_of_individual(subject)
         fresh = self._rng.random() < FRESH
         for _ in range(_ATTEMPTS):
             filler = self._exchange_object(kind, role, object, fresh)
-            who = self._choose_fresh_individual(made, kind, role, pools) if fresh else subject
+            who = self._choose_fresh_individual(department, kind, role, pools) if fresh else subject
             line = f"{who} {role} {filler} .\n"
-            if filler and line not in have:
+            if filler and line not in known_lines:
                 return line
         return ""
 
@@ -157,7 +161,7 @@ class BatchSampler:
         return other if other != object else ""
 
     def _choose_fresh_individual(
-        self, made: Department, kind: str, role: str, pools: dict[str, list[str]]
+        self, department: Department, kind: str, role: str, pools: dict[str, list[str]]
     ) -> str:
         """Choose a fresh individual of a kind: half of the time one that the batch mentions
         already.
@@ -167,7 +171,7 @@ class BatchSampler:
         if pool and not counted and self._rng.random() < 0.5:
             return pool[draw_below(self._rng, len(pool))]
         self._fresh += 1
-        term = f"{made.term[:-1]}/Inserted{kind}{self._fresh}>"
+        term = f"{department.term[:-1]}/Inserted{kind}{self._fresh}>"
         if not counted:
             pool.append(term)
         return term
@@ -210,8 +214,8 @@ class _ExhaustedError(Exception):
 class _UnusedIndividuals:
     """Individuals of a department that no planted fault uses yet, and fresh ones."""
 
-    def __init__(self, made: Department, rng: random.Random) -> None:
-        self.made = made
+    def __init__(self, department: Department, rng: random.Random) -> None:
+        self.made = department
         self.taken: set[str] = set()
         self._rng = rng
         self._fresh = 0
@@ -326,11 +330,13 @@ class FaultPlanter:
         self._faults = faults
         self._done = 0
 
-    def plant_faults(self, made: Department) -> tuple[tuple[PlantedFault, ...], frozenset[str]]:
+    def plant_faults(
+        self, department: Department
+    ) -> tuple[tuple[PlantedFault, ...], frozenset[str]]:
         """Faults of the next department, and its individuals that other insertions must not
         mention.
         """
-        cast = _UnusedIndividuals(made, self._rng)
+        cast = _UnusedIndividuals(department, self._rng)
         first = self._numbers[self._done]
         self._done += 1
         faults = tuple(
@@ -339,20 +345,20 @@ class FaultPlanter:
         return faults, frozenset(cast.taken)
 
 
-def _make_fault(number: int, cast: _UnusedIndividuals) -> PlantedFault:
-    """Make fault number ``number``: of the form whose turn it is, or the next one with enough
+def _make_fault(index: int, individuals: _UnusedIndividuals) -> PlantedFault:
+    """Make the fault with this index: of the form whose turn it is, or the next one with enough
     individuals left.
     """
     kinds = list(FORMS)
-    kind = kinds[number % len(kinds)]
+    kind = kinds[index % len(kinds)]
     forms = list(FORMS[kind].items())
-    turn = number // len(kinds) % len(forms)
+    turn = index // len(kinds) % len(forms)
     for name, form in forms[turn:] + forms[:turn]:
         try:
-            return PlantedFault(kind, name, tuple(_instantiate_form(form, cast)))
+            return PlantedFault(kind, name, tuple(_instantiate_form(form, individuals)))
         except _ExhaustedError:
             continue
     raise UsageError(
-        f"{cast.made.term} has no room for another fault of the kind {kind}",
+        f"{individuals.made.term} has no room for another fault of the kind {kind}",
         "Ask for fewer faults.",
     )

@@ -281,10 +281,10 @@ def _add_faculty(
     return shared
 
 
-def _add_undergraduates(made: Department, host: str, draws: DepartmentDraws, many: int) -> None:
-    """Add ``many`` undergraduates with their courses and advisors."""
+def _add_undergraduates(made: Department, host: str, draws: DepartmentDraws, count: int) -> None:
+    """Add ``count`` undergraduates with their courses and advisors."""
     rng, lines = draws.rng, made.lines
-    for i in range(many):
+    for i in range(count):
         student = _add_student(made, host, f"UndergraduateStudent{i}", "UndergraduateStudent")
         made.undergraduates.append(student)
         lines += (
@@ -302,15 +302,15 @@ def _add_graduates(
     host: str,
     draws: DepartmentDraws,
     universities: DegreeUniversities,
-    many: int,
+    count: int,
     publications: list[str],
 ) -> None:
-    """Add ``many`` graduate students with courses, advisors, posts and publications."""
+    """Add ``count`` graduate students with courses, advisors, posts and publications."""
     rng, lines = draws.rng, made.lines
-    teaching = min(round(next(draws.teaching_assistants) * many), len(made.courses))
-    research = round(next(draws.research_assistants) * many)
+    teaching = min(round(next(draws.teaching_assistants) * count), len(made.courses))
+    research = round(next(draws.research_assistants) * count)
     assisted = sample_distinct(rng, made.courses, teaching)
-    for i, place in enumerate(shuffle(rng, list(range(many)))):
+    for i, place in enumerate(shuffle(rng, list(range(count)))):
         student = _add_student(made, host, f"GraduateStudent{i}", "GraduateStudent")
         made.graduates.append(student)
         lines += (

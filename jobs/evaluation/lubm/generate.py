@@ -147,11 +147,11 @@ class _BatchFiles:
         self._faults.write("[")
         stack.callback(self._close_fault_list)
 
-    def write_department(self, made: Department) -> None:
+    def write_department(self, department: Department) -> None:
         """Write the insertions, culprits and faults of a department."""
-        faults, reserved = self._planting.plant_faults(made)
+        faults, reserved = self._planting.plant_faults(department)
         planted = [line for fault in faults for line in fault.insertions]
-        lines = self._batch.draw_insertions(made, reserved, planted)
+        lines = self._batch.draw_insertions(department, reserved, planted)
         places = {line: self.lines + i for i, line in enumerate(lines, 1)}
         self.lines += len(lines)
         self.culprits += len(planted)

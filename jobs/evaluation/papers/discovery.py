@@ -21,7 +21,7 @@ from shiq.jobs.evaluation.papers.page import (
     NotMeasured,
     Paper,
     PaperRow,
-    Say,
+    ReportActivity,
 )
 from shiq.jobs.evaluation.peers import miners
 from shiq.jobs.evaluation.peers.install import MINERS, environment_python
@@ -122,16 +122,17 @@ def _read_rules_by_window(file: Path) -> dict[tuple[int, ...], frozenset[str]]:
 
 
 def _compare_by_window(
-    one: Mapping[tuple[int, ...], frozenset[str]], other: Mapping[tuple[int, ...], frozenset[str]]
+    first: Mapping[tuple[int, ...], frozenset[str]],
+    second: Mapping[tuple[int, ...], frozenset[str]],
 ) -> Iterator[PaperRow]:
     """Compare the rules of two runs, window by window, as rows of the page."""
-    for window in sorted({*one, *other}):
+    for window in sorted({*first, *second}):
         axis = f"window {'–'.join(map(str, window))}"
-        if window not in one or window not in other:
-            which = "second" if window in one else "first"
+        if window not in first or window not in second:
+            which = "second" if window in first else "first"
             yield PaperRow("Two runs", axis, "", why=f"The {which} run does not have this window.")
             continue
-        a, b = one[window], other[window]
+        a, b = first[window], second[window]
         why = "Ours: rules that both runs have, of those of either."
         yield PaperRow("Two runs", f"{axis}: accuracy", "", None, round(accuracy(a, b), 4), why=why)
         why = "Ours: of the first run."
@@ -194,7 +195,7 @@ class _MinedCity:
         return "names.ofn"
 
 
-def redo_experiments(settings: PaperSettings, say: Say) -> Iterator[PaperRow]:
+def redo_experiments(settings: PaperSettings, say: ReportActivity) -> Iterator[PaperRow]:
     """Yield the rows of Table 2 and Fig. 5 to 8, or those that compare two runs (--accuracy)."""
     if settings.accuracy:
         yield from _compare_by_window(*map(_read_rules_by_window, settings.accuracy))

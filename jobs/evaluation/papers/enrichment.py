@@ -13,7 +13,7 @@ from shiq.abox_ops.entailment import Entailer, Premises
 from shiq.errors import OperationalError, ShiqError
 from shiq.jobs.evaluation.evaluate.settings import PaperSettings
 from shiq.jobs.evaluation.generation import tbox_as_rdfxml
-from shiq.jobs.evaluation.papers.page import PLOT_ONLY, Paper, PaperRow, Say
+from shiq.jobs.evaluation.papers.page import PLOT_ONLY, Paper, PaperRow, ReportActivity
 from shiq.jobs.evaluation.peers.drivers import (
     PeerEventAnswer,
     PeerLauncher,
@@ -233,7 +233,7 @@ def _static_types(knowledge: StaticKnowledge) -> set[tuple[str, str]]:
     return {(one, name) for one, names in types.items() for name in names}
 
 
-def redo_experiments(settings: PaperSettings, say: Say) -> Iterator[PaperRow]:
+def redo_experiments(settings: PaperSettings, say: ReportActivity) -> Iterator[PaperRow]:
     """Yield the rows of Tables 1 to 4 and Fig. 11 to 14."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -405,7 +405,7 @@ def group_by_class(types: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
     return found
 
 
-def _traffic_rows(settings: PaperSettings, folder: Path, say: Say) -> Iterator[PaperRow]:
+def _traffic_rows(settings: PaperSettings, folder: Path, say: ReportActivity) -> Iterator[PaperRow]:
     """Rows of Tables 2 and 3: traffic observations, by number of intersections."""
     for place, published in enumerate(_scaled_sizes(settings, _INTERSECTIONS)):
         say(f"{published} intersections")

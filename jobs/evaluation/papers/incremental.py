@@ -34,7 +34,7 @@ from shiq.jobs.evaluation.papers.page import (
     NotMeasured,
     Paper,
     PaperRow,
-    Say,
+    ReportActivity,
 )
 from shiq.jobs.evaluation.peers.drivers import PeerQuestion, ask_peer
 from shiq.model import OWL, RDF, Assertion
@@ -65,7 +65,7 @@ _CPU: Final = (
 _INEQUALITIES: Final = 100
 
 
-def redo_experiments(settings: PaperSettings, say: Say) -> Iterator[PaperRow]:
+def redo_experiments(settings: PaperSettings, say: ReportActivity) -> Iterator[PaperRow]:
     """Yield the rows of Table 1 and Fig. 1 to 4."""
     with tempfile.TemporaryDirectory() as folder:
         for family, figure in (("lubm", "Fig. 1"), ("uobm", "Fig. 2"), ("npd", "Fig. 3")):
@@ -80,7 +80,7 @@ def redo_experiments(settings: PaperSettings, say: Say) -> Iterator[PaperRow]:
 
 
 def _make_experiments(
-    family: str, settings: PaperSettings, folder: Path, say: Say
+    family: str, settings: PaperSettings, folder: Path, say: ReportActivity
 ) -> Iterator[_BatchExperiment]:
     """Yield an experiment for each data set: L1, …; U1, …; N1 to N8, which are eighths of NPD."""
     sizes = (1, 5, 10) if settings.full else (1,)

@@ -34,7 +34,7 @@ MEASURED = ("s", "ms", "µs", "×", "tuples/min", "points/s", "MiB")
 PLOT_ONLY = "The paper shows this in a plot; its text has no numbers."
 
 #: Called with what is being done.
-Say = Callable[[str], None]
+ReportActivity = Callable[[str], None]
 
 
 class NotMeasured(Exception):
@@ -78,10 +78,10 @@ class Paper:
     name: str
     citation: str
     peers: tuple[str, ...]
-    redo_experiments: Callable[[PaperSettings, Say], Iterator[PaperRow]]
+    redo_experiments: Callable[[PaperSettings, ReportActivity], Iterator[PaperRow]]
 
 
-def evaluate_paper(paper: Paper, settings: PaperSettings, say: Say) -> dict[str, Any]:
+def evaluate_paper(paper: Paper, settings: PaperSettings, say: ReportActivity) -> dict[str, Any]:
     """Redo the experiments of a paper and return the page as a JSON document.
 
     Raises: UsageError for a system that the paper's experiments do not know.
@@ -322,30 +322,30 @@ def compute_latencies(service: Sequence[float], period: float) -> list[float]:
     return found
 
 
-def find_sustained_rate(take: Callable[[int], object], seconds: float) -> float:
-    """Find the highest rate, in tuples a second, that ``take`` keeps up with on one core.
+def find_sustained_rate(process: Callable[[int], object], seconds: float) -> float:
+    """Find the highest rate, in tuples a second, that ``process`` keeps up with on one core.
 
-    take: processes this number of tuples.
+    process: processes this number of tuples.
     Each rate is tried for ``seconds`` of CPU time, in twenty batches. It is sustained if the tuples
     that arrive in these seconds are processed in them.
     """
-    take(500)
+    process(500)
     low, high = 0.0, 1_000.0
-    while high < 1e9 and _keeps_up(take, high, seconds):
+    while high < 1e9 and _keeps_up(process, high, seconds):
         low, high = high, 2 * high
     for _ in range(5):
         rate = (low + high) / 2
-        low, high = (rate, high) if _keeps_up(take, rate, seconds) else (low, rate)
+        low, high = (rate, high) if _keeps_up(process, rate, seconds) else (low, rate)
     return low
 
 
-def _keeps_up(take: Callable[[int], object], rate: float, seconds: float) -> bool:
-    """Whether ``take`` processes the tuples of some ``seconds`` at this rate within these seconds
+def _keeps_up(process: Callable[[int], object], rate: float, seconds: float) -> bool:
+    """Whether ``process`` processes the tuples of some ``seconds`` at this rate within these seconds
     of CPU time.
     """
     begun = time.process_time()
     for _ in range(20):
-        take(max(1, round(rate * seconds / 20)))
+        process(max(1, round(rate * seconds / 20)))
         if time.process_time() - begun > seconds:
             return False
     return True

@@ -23,7 +23,7 @@ from shiq.jobs.evaluation.papers.page import (
     NotMeasured,
     Paper,
     PaperRow,
-    Say,
+    ReportActivity,
     compute_latencies,
 )
 from shiq.jobs.evaluation.streams.rules import (
@@ -54,7 +54,7 @@ System: TypeAlias = Callable[[GeneratedRules, tuple[str, ...], bool], Iterator[E
 
 
 def evaluate_incrementally(
-    stream: GeneratedRules, asked: tuple[str, ...], texts: bool
+    stream: GeneratedRules, predicates: tuple[str, ...], texts: bool
 ) -> Iterator[EvaluatedPoint]:
     """Evaluate a stream by shiq, point by point, incrementally."""
     begun = _read_clocks()
@@ -67,14 +67,14 @@ def evaluate_incrementally(
             derived: Any = model.derived
             point = _measure_point(begun, [])
             names = Counter(atom.partition("(")[0] for atom in derived)
-            yield point._replace(atom_counts=[names[name] for name in _bare_names(asked)])
+            yield point._replace(atom_counts=[names[name] for name in _bare_names(predicates)])
         else:
-            columns = [model.columns(predicate) for predicate in asked]
+            columns = [model.columns(predicate) for predicate in predicates]
             yield _measure_point(begun, [len(found[0]) for found in columns])
 
 
 def evaluate_from_scratch(
-    stream: GeneratedRules, asked: tuple[str, ...], texts: bool
+    stream: GeneratedRules, predicates: tuple[str, ...], texts: bool
 ) -> Iterator[EvaluatedPoint]:
     """Evaluate each point of a stream by shiq from scratch, on the content of the windows, as
     clingo does.
@@ -95,7 +95,7 @@ def evaluate_from_scratch(
         begun = _read_clocks()
         session = program.session()
         (model,) = [*session.push(0, rows), *session.finish()]
-        columns = [model.columns(predicate) for predicate in asked]
+        columns = [model.columns(predicate) for predicate in predicates]
         point = _measure_point(begun, [len(found[0]) for found in columns])
         past.add_point({name: {*model.columns(f"{name}/1")[0].tolist()} for name in past.points})
         yield point
@@ -106,10 +106,10 @@ def _read_clocks() -> tuple[float, float]:
     return time.process_time(), time.perf_counter()
 
 
-def _measure_point(begun: tuple[float, float], found: list[int]) -> EvaluatedPoint:
+def _measure_point(begun: tuple[float, float], atom_counts: list[int]) -> EvaluatedPoint:
     """Evaluation of a point that began at these times and ends now."""
     cpu, wall = _read_clocks()
-    return EvaluatedPoint(1000 * (cpu - begun[0]), 1000 * (wall - begun[1]), found)
+    return EvaluatedPoint(1000 * (cpu - begun[0]), 1000 * (wall - begun[1]), atom_counts)
 
 
 def _bare_name(predicate: str) -> str:
@@ -117,9 +117,9 @@ def _bare_name(predicate: str) -> str:
     return predicate.rpartition("/")[0]
 
 
-def _bare_names(asked: Sequence[str]) -> list[str]:
+def _bare_names(predicates: Sequence[str]) -> list[str]:
     """Names of predicates without their arities."""
-    return [_bare_name(predicate) for predicate in asked]
+    return [_bare_name(predicate) for predicate in predicates]
 
 
 # --- clingo ---------------------------------------------------------------------------------------
@@ -172,24 +172,24 @@ class _RecentIndividuals:
         self.points = {name: deque[set[int]](maxlen=many) for name, many in lengths.items()}
 
     def individuals_at_all_points(
-        self, held: Counter[tuple[str, tuple[int, ...]]]
+        self, content: Counter[tuple[str, tuple[int, ...]]]
     ) -> dict[str, set[int]]:
         """Individuals that were present at all remembered points, by predicate."""
-        known = {row[0] for _, row in held}
+        known = {row[0] for _, row in content}
         return {name: known.intersection(*points) for name, points in self.points.items()}
 
     def add_point(self, found: Mapping[str, set[int]]) -> None:
-        """Add the individuals of a point, by predicate."""
+        """Add the individuals of the next time point, by predicate."""
         for name, points in self.points.items():
             points.append(found[name])
 
 
 def evaluate_clingo_from_scratch(
-    stream: GeneratedRules, asked: tuple[str, ...], texts: bool
+    stream: GeneratedRules, predicates: tuple[str, ...], texts: bool
 ) -> Iterator[EvaluatedPoint]:
     """Evaluate each point of a stream by clingo from scratch."""
     clingo, past = _import_clingo(), _RecentIndividuals(stream.rules)
-    shown = [*asked, *(f"{name}/1" for name in past.points)]
+    shown = [*predicates, *(f"{name}/1" for name in past.points)]
     rules = _rewrite_windows(stream.rules) + "".join(f"#show {name}.\n" for name in shown)
     yield EvaluatedPoint(0.0, 0.0, [])
     for held in window_contents(stream):
@@ -212,17 +212,17 @@ def evaluate_clingo_from_scratch(
                 for one in past.points
             }
         )
-        yield point._replace(atom_counts=[number[name] for name in _bare_names(asked)])
+        yield point._replace(atom_counts=[number[name] for name in _bare_names(predicates)])
 
 
 def evaluate_clingo_once(
-    stream: GeneratedRules, asked: tuple[str, ...], texts: bool
+    stream: GeneratedRules, predicates: tuple[str, ...], texts: bool
 ) -> Iterator[EvaluatedPoint]:
     """Evaluate the photovoltaic grid by clingo, grounded once; the panels that deliver enough are
     external atoms.
     """
     clingo = _import_clingo()
-    text = _rewrite_windows(stream.rules) + "".join(f"#show {name}.\n" for name in asked)
+    text = _rewrite_windows(stream.rules) + "".join(f"#show {name}.\n" for name in predicates)
     text = (
         text.replace("energyDelivered_(P,W,_), energyThreshold(Et), W >= Et", "enough(P)")
         + "#external enough(P) : link(P,_), P != cea.\n#external enough(P) : link(_,P).\n"
@@ -241,7 +241,7 @@ def evaluate_clingo_once(
         symbols = _solve_for_shown_atoms(control, texts)
         point = _measure_point(begun, [])
         enough, number = now, Counter(name for name, _ in symbols)
-        yield point._replace(atom_counts=[number[name] for name in _bare_names(asked)])
+        yield point._replace(atom_counts=[number[name] for name in _bare_names(predicates)])
 
 
 def _import_clingo() -> Any:
@@ -338,7 +338,7 @@ _SIMULATED: Final = (
 )
 
 
-def redo_experiments(settings: PaperSettings, say: Say) -> Iterator[PaperRow]:
+def redo_experiments(settings: PaperSettings, say: ReportActivity) -> Iterator[PaperRow]:
     """Yield the rows of Fig. 3 and 4."""
     points = settings.experiment_size(60, 60, 8)
     for experiment in _make_experiments(settings, points):
@@ -347,9 +347,9 @@ def redo_experiments(settings: PaperSettings, say: Say) -> Iterator[PaperRow]:
     yield from _grid_link_rows(settings)
 
 
-def _scaled_sizes(settings: PaperSettings, whole: Sequence[int]) -> Sequence[int]:
+def _scaled_sizes(settings: PaperSettings, sizes: Sequence[int]) -> Sequence[int]:
     """Sizes of the paper; fewer of them if the experiments are scaled down."""
-    return whole[: settings.experiment_size(len(whole), len(whole))]
+    return sizes[: settings.experiment_size(len(sizes), len(sizes))]
 
 
 def _make_experiments(settings: PaperSettings, points: int) -> Iterator[_StreamExperiment]:

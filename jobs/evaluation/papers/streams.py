@@ -24,7 +24,7 @@ from shiq.jobs.evaluation.papers.page import (
     PLOT_ONLY,
     Paper,
     PaperRow,
-    Say,
+    ReportActivity,
     find_sustained_rate,
 )
 from shiq.streams.consistency import StreamPlan, plan
@@ -45,19 +45,19 @@ TIMES: Final = 3
 
 
 def draw_tuples(
-    watched: StreamPlan, number: int, seed: int, people: int, per_point: int
+    watched: StreamPlan, count: int, seed: int, people: int, per_point: int
 ) -> tuple[Ints, Ints, Ints]:
-    """Draw a random stream of ``number`` tuples: arrays of their individuals, labels and times."""
+    """Draw a random stream of ``count`` tuples: arrays of their individuals, labels and times."""
     draw, found = np.random.default_rng(seed), build_masks(watched.view, watched.all_roots)
     labels = [
         found.label_indexes[label]
         for label in sorted(watched.view.vocabulary - watched.view.auxiliary_labels)
         if label in found.label_indexes
     ]
-    time = np.arange(number) // per_point
+    time = np.arange(count) // per_point
     return (
-        draw.integers(0, people, number),
-        np.array(labels)[draw.integers(0, len(labels), number)],
+        draw.integers(0, people, count),
+        np.array(labels)[draw.integers(0, len(labels), count)],
         time,
     )
 
@@ -100,15 +100,15 @@ class BoltRun:
 
     @property
     def total_task_seconds(self) -> float:
-        """CPU seconds of all tasks, if each bolt has equally many: number of bolts × the busiest
-        bolt.
+        """CPU seconds of all tasks if each bolt has equally many tasks: number of bolts × those of
+        the busiest bolt.
         """
         return len(self.spent) * max(self.spent)
 
     @property
     def total_task_evaluations(self) -> int:
-        """Evaluations of all tasks, if each bolt has equally many: number of bolts × the busiest
-        bolt.
+        """Evaluations of all tasks if each bolt has equally many tasks: number of bolts × those of
+        the busiest bolt.
         """
         return len(self.spent) * max(self.evaluated)
 
@@ -144,7 +144,7 @@ _STAND_IN: Final = (
 _NO_NPD: Final = "NPD has no generator: --data names a copy (data/npd/README.md)."
 
 
-def redo_experiments(settings: PaperSettings, say: Say) -> Iterator[PaperRow]:
+def redo_experiments(settings: PaperSettings, say: ReportActivity) -> Iterator[PaperRow]:
     """Yield the rows of Fig. 5 and 6, and of the sizes in section 5."""
     with tempfile.TemporaryDirectory() as folder:
         for name, watched in _make_plans(settings, Path(folder)).items():

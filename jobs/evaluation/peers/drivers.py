@@ -71,9 +71,9 @@ class PeerVerdicts:
     trouble: str = ""
 
 
-def java_class_path(found: InstalledReasoner) -> str:
+def java_class_path(peer: InstalledReasoner) -> str:
     """Class path of a reasoner in Java: its driver and its jars."""
-    return os.pathsep.join([str(DRIVER), str(Path(__file__).parent), *found.jars])
+    return os.pathsep.join([str(DRIVER), str(Path(__file__).parent), *peer.jars])
 
 
 def make_command(found: InstalledReasoner, question: PeerQuestion, heap: str) -> list[str]:
@@ -98,9 +98,9 @@ def make_command(found: InstalledReasoner, question: PeerQuestion, heap: str) ->
     ]
 
 
-def read_verdicts(found: InstalledReasoner, run: MeterReading) -> PeerVerdicts:
+def read_verdicts(peer: InstalledReasoner, run: MeterReading) -> PeerVerdicts:
     """Read the verdicts in the output of a reasoner's run."""
-    return _read_java_output(run) if found.peer.is_java else _read_konclude_output(run)
+    return _read_java_output(run) if peer.peer.is_java else _read_konclude_output(run)
 
 
 def _read_java_output(run: MeterReading) -> PeerVerdicts:
@@ -177,7 +177,7 @@ class PeerCheck:
 
 
 def ask_peer(
-    found: InstalledReasoner,
+    peer: InstalledReasoner,
     question: PeerQuestion,
     ontology: Callable[[], Reading],
     limit: float,
@@ -190,15 +190,15 @@ def ask_peer(
     """
     folder, left_out = question.document.parent, 0
     folder.mkdir(parents=True, exist_ok=True)
-    if not found.peer.is_java:
+    if not peer.peer.is_java:
         left_out = write_peer_document(
             question.document, ontology(), (question.base, question.batch)
         )
-    used = run_metered(make_command(found, question, heap), limit, folder)
+    used = run_metered(make_command(peer, question, heap), limit, folder)
     question.document.unlink(missing_ok=True)
-    verdicts, seconds, cpu_seconds = read_verdicts(found, used), used.wall_seconds, used.cpu_seconds
+    verdicts, seconds, cpu_seconds = read_verdicts(peer, used), used.wall_seconds, used.cpu_seconds
     is_answered = not used.is_expired and not verdicts.trouble
-    if is_answered and found.peer.engine == INCREMENTAL:
+    if is_answered and peer.peer.engine == INCREMENTAL:
         seconds, cpu_seconds = (
             sum(times[stage] for stage in ("reading the batch", "step"))
             for times in (verdicts.seconds, verdicts.cpu_seconds)
@@ -315,12 +315,12 @@ def ask_java_peer(
     return answers
 
 
-def ask_konclude(whole: Path, run: PeerLauncher) -> PeerEventAnswer:
+def ask_konclude(document: Path, run: PeerLauncher) -> PeerEventAnswer:
     """Let Konclude compute the types of all individuals in a document. Raises: OperationalError."""
     konclude, out = require_peer("konclude"), run.folder / "types.xml"
     used = run.run_command(
         "Konclude",
-        [konclude.program, "realization", "-w", "2", "-i", str(whole), "-o", str(out)],
+        [konclude.program, "realization", "-w", "2", "-i", str(document), "-o", str(out)],
     )
     types = set()
     for assertion in ET.parse(out).getroot().iter(f"{_OWL_XML}ClassAssertion"):

@@ -153,9 +153,9 @@ class City:
         """Index of a road's district."""
         return road * self.districts // self.roads
 
-    def bus_route(self, number: int) -> list[int]:
+    def bus_route(self, line: int) -> list[int]:
         """Roads of a bus line, in order."""
-        begun = number * self.roads // self.lines
+        begun = line * self.roads // self.lines
         return [(begun + i) % self.roads for i in range(min(20, self.roads))]
 
     def static_lines(self) -> Iterator[Line]:

@@ -115,11 +115,11 @@ def _disjoint_names(axiom: DisjointClasses) -> list[str]:
 
 
 def _draw_fault(
-    draw: random.Random, number: int, disjoint: list[list[str]], last: int
+    draw: random.Random, index: int, disjoint: list[list[str]], last: int
 ) -> StreamFault:
     """Draw a contradiction: two disjoint classes of a fresh individual, and times up to ``last``."""
     classes = tuple(draw.sample(draw.choice(disjoint), 2))
     first = draw.randint(0, max(0, last - MOST_APART))
     return StreamFault(
-        f"urn:shiq:fault#{number}", classes, (first, min(last, first + draw.randint(0, MOST_APART)))
+        f"urn:shiq:fault#{index}", classes, (first, min(last, first + draw.randint(0, MOST_APART)))
     )

@@ -65,7 +65,7 @@ def _type_suffixes(*names: str) -> dict[str, str]:
 
 
 def _predicate_texts(*names: str) -> tuple[str, ...]:
-    """N-Triples texts of properties, with blanks around."""
+    """N-Triples terms of properties, with a blank before and after."""
     return tuple(f" <{NAMESPACE}{name}> " for name in names)
 
 
@@ -164,8 +164,8 @@ class PublicationDraws(NamedTuple):
 
 
 class CourseDraws(NamedTuple):
-    """Random draws for students and staff: number of courses; and advisors, posts and aliases, if
-    the draw is 1.
+    """Random draws about courses and posts: how many courses a student takes; whether a person has
+    an advisor, post or alias (1: yes).
     """
 
     undergraduate: Iterator[int]
@@ -278,18 +278,23 @@ class UobmGenerator:
         )
 
     def _add_person(
-        self, person: str, kind: str, place: Workplace, circle: tuple[int, int], lines: list[str]
+        self,
+        person: str,
+        kind: str,
+        workplace: Workplace,
+        friend_kinds: tuple[int, int],
+        lines: list[str],
     ) -> None:
         """Add the lines of a person: classes, names and personal links.
 
-        circle: range of the kinds of people that its friends mostly are of
+        friend_kinds: range of the kinds of people that its friends mostly are of
         """
         lines += (person + _TYPE[kind], person + next(self._people.gender))
         self._add_names(person, lines)
-        self._add_personal_links(person, place, circle, lines)
+        self._add_personal_links(person, workplace, friend_kinds, lines)
 
     def _add_personal_links(
-        self, person: str, place: Workplace, circle: tuple[int, int], lines: list[str]
+        self, person: str, workplace: Workplace, friend_kinds: tuple[int, int], lines: list[str]
     ) -> None:
         """Add the lines with home town, friends, interests and fan classes of a person."""
         if many := next(self._people.home_town):
@@ -297,7 +302,7 @@ class UobmGenerator:
                 f"{person}{_HOME_TOWN}{other} .\n"
                 for other in self._world.draw_people(person, many)
             )
-        self._add_friends(person, place, circle, lines)
+        self._add_friends(person, workplace, friend_kinds, lines)
         if many := next(self._people.interests):
             lines += (
                 person + next(self._people.liking) + interest
@@ -310,10 +315,12 @@ class UobmGenerator:
             lines += (person + cls for cls in found)
 
     def _add_friends(
-        self, person: str, place: Workplace, circle: tuple[int, int], lines: list[str]
+        self, person: str, workplace: Workplace, friend_kinds: tuple[int, int], lines: list[str]
     ) -> None:
         """Add the lines with random friends of a person."""
-        friends = self._world.draw_friends(place, person, circle, next(self._people.friends))
+        friends = self._world.draw_friends(
+            workplace, person, friend_kinds, next(self._people.friends)
+        )
         lines += (f"{person}{_FRIEND}{other} .\n" for other in friends)
 
     def _choose_university(self) -> str:
@@ -324,7 +331,7 @@ class UobmGenerator:
         self,
         plan: DepartmentPlan,
         term: str,
-        place: Workplace,
+        workplace: Workplace,
         faculty: Iterable[list[str]],
         lines: list[str],
     ) -> None:
@@ -338,7 +345,7 @@ class UobmGenerator:
         aliases = 0
         for rank, members in zip(profile.FACULTY, faculty):
             for i, person in enumerate(members):
-                self._add_person(person, rank, place, PROFESSORS, lines)
+                self._add_person(person, rank, workplace, PROFESSORS, lines)
                 if rank == "FullProfessor" and i == head:
                     lines.append(f"{person}{_HEAD_OF}{term} .\n")
                 works = next(self._courses.working) == 1
@@ -364,7 +371,7 @@ class UobmGenerator:
                         alias = f"{term[:-1]}/SameIndividual{aliases}>"
                         aliases += 1
                         lines += (f"{course}{_TAUGHT_BY}{alias} .\n", alias + _TYPE["Person"])
-                        self._add_friends(alias, place, PROFESSORS, lines)
+                        self._add_friends(alias, workplace, PROFESSORS, lines)
 
     def _choose_course(self, plan: DepartmentPlan, graduate: bool) -> str:
         """Term of a random course, mostly of this department."""
@@ -377,7 +384,7 @@ class UobmGenerator:
         self,
         plan: DepartmentPlan,
         term: str,
-        place: Workplace,
+        workplace: Workplace,
         undergraduates: list[str],
         graduates: list[str],
         lines: list[str],
@@ -385,14 +392,14 @@ class UobmGenerator:
         """Add the lines of a department's students with courses, advisors and posts."""
         rng = self._rng
         enrolled = f"{_ENROLLED}{term} .\n"
-        first_advisor, advisors = place.starts[PROFESSORS[0]], sum(plan.faculty)
+        first_advisor, advisors = workplace.starts[PROFESSORS[0]], sum(plan.faculty)
         assisted = iter(sample_distinct(rng, range(sum(plan.courses)), plan.teaching_assistants))
         assistants = {*sample_distinct(rng, graduates, plan.teaching_assistants)}
         researchers = {*sample_distinct(rng, graduates, plan.research_assistants)}
         for graduate, students in ((False, undergraduates), (True, graduates)):
             takes = self._courses.graduate if graduate else self._courses.undergraduate
             for student in students:
-                self._add_person(student, KINDS[graduate], place, STUDENTS, lines)
+                self._add_person(student, KINDS[graduate], workplace, STUDENTS, lines)
                 lines += (student + enrolled, student + _MAJORS[draw_below(rng, len(_MAJORS))])
                 many = next(takes)
                 courses: dict[str, None] = {}
@@ -403,7 +410,7 @@ class UobmGenerator:
                 lines += (f"{student}{_TAKES}{course} .\n" for course in courses)
                 if graduate or next(self._courses.advised_share) == 1:
                     lines.append(
-                        f"{student}{_ADVISED}{place.person_term(first_advisor + draw_below(rng, advisors))} .\n"
+                        f"{student}{_ADVISED}{workplace.person_term(first_advisor + draw_below(rng, advisors))} .\n"
                     )
                 if graduate:
                     lines.append(f"{student}{_UNDERGRADUATE_DEGREE}{self._choose_university()} .\n")

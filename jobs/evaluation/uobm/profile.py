@@ -321,14 +321,14 @@ class UobmWorkplaces:
             self._make_workplace
         )
 
-    def _make_workplace(self, university: int, number: int) -> Workplace:
-        """Make a workplace of a university: the department with this number, or after the last one
+    def _make_workplace(self, university: int, index: int) -> Workplace:
+        """Make a workplace of a university: the department with this index, or after the last one
         the women's college.
         """
         plan = self._plans[university]
         return (
-            department_workplace(plan.departments[number])
-            if number < len(plan.departments)
+            department_workplace(plan.departments[index])
+            if index < len(plan.departments)
             else women_college_workplace(plan)
         )
 
@@ -346,37 +346,37 @@ class UobmWorkplaces:
         return departments[int(self._random() * len(departments))]
 
     def draw_friends(
-        self, place: Workplace, person: str, circle: tuple[int, int], many: int
+        self, workplace: Workplace, person: str, kinds: tuple[int, int], count: int
     ) -> dict[str, None]:
-        """Draw ``many`` friends of a person, half of them from other workplaces, most of them of
-        the kinds ``circle``.
+        """Draw ``count`` friends of a person, half of them from any workplace, most of them of the
+        given kinds.
 
-        circle: first kind, and the one after the last
+        kinds: first kind of people, and the one after the last
         Returns: terms in the order drawn
         """
         found: dict[str, None] = {}
-        while len(found) < many:
-            where = self.choose_workplace() if self._random() < FRIENDS_ANYWHERE else place
-            first, end = circle if self._random() < IN_CIRCLE else EVERYBODY
+        while len(found) < count:
+            where = self.choose_workplace() if self._random() < FRIENDS_ANYWHERE else workplace
+            first, end = kinds if self._random() < IN_CIRCLE else EVERYBODY
             self._draw_person(where, first, end, person, found)
         return found
 
-    def draw_people(self, person: str, many: int) -> dict[str, None]:
-        """Draw ``many`` other people from all workplaces, such as people of the same home town."""
+    def draw_people(self, person: str, count: int) -> dict[str, None]:
+        """Draw ``count`` other people from all workplaces, such as people of the same home town."""
         found: dict[str, None] = {}
-        while len(found) < many:
+        while len(found) < count:
             self._draw_person(self.choose_workplace(), 0, len(KINDS), person, found)
         return found
 
     def _draw_person(
-        self, where: Workplace, first: int, end: int, person: str, found: dict[str, None]
+        self, workplace: Workplace, first: int, end: int, person: str, found: dict[str, None]
     ) -> None:
         """Draw a person of a workplace, of the kinds from ``first`` to before ``end``, and add its
         term to ``found``.
         """
-        low, high = where.starts[first], where.starts[end]
+        low, high = workplace.starts[first], workplace.starts[end]
         if low == high:  # no faculty in a women's college: the friend is drawn again
             return
-        other = where.person_term(low + int(self._random() * (high - low)))
+        other = workplace.person_term(low + int(self._random() * (high - low)))
         if other != person:
             found[other] = None
