@@ -295,20 +295,16 @@ def _nothing_along_words(self: PathClauses, *given: object) -> Iterator[Inclusio
     return iter(())
 
 
-def _loops_of_no_pair(
-    self: tables.Tables,
-) -> tuple[dict[int, int], tuple[tuple[int, int], ...], int]:
-    return _LOOPS(self)[0], (), 0
+def _loops_of_no_pair(self: tables.Tables) -> tables.LoopEffects:
+    return tables.LoopEffects(_LOOPS(self).roles, (), 0)
 
 
 def _is_no_loop(self: AtLeast) -> bool:
     return False
 
 
-def _loops_bring_nothing(
-    self: tables.Tables,
-) -> tuple[dict[int, int], tuple[tuple[int, int], ...], int]:
-    return {}, (), 0
+def _loops_bring_nothing(self: tables.Tables) -> tables.LoopEffects:
+    return tables.LoopEffects({}, (), 0)
 
 
 NAIVE: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str]] = {
