@@ -287,8 +287,8 @@ class _ConflictSearch:
 
     @cached_property
     def empty_base(self) -> KnowledgeBase:
-        """Knowledge base with the TBox and without assertions, of which others are checked as
-        batches.
+        """Knowledge base of the TBox without assertions; assertion sets are checked as batches
+        against it.
         """
         found: KnowledgeBase = import_engine("local").build(self.ontology.tbox, ABox())
         return found

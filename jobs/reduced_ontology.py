@@ -383,8 +383,8 @@ def _term_batches(lines: Iterator[str]) -> Iterator[list[list[str]]]:
 
 
 def _write_distributed(target: Path, ending: str, head: Iterator[str], lines: Any) -> None:
-    """Write a table by Spark's executors; a text file here, from the lines that executors make,
-    partition by partition.
+    """Write a table by Spark's executors, or a text file on this machine from the lines that they
+    send.
     """
     if not ENDINGS[ending]:
         _write_local(target, ending, chain(head, (row.line for row in lines.toLocalIterator())))

@@ -44,8 +44,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _report_files(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKind]]:
-    # Loaded where a report is asked for.
     """List the files that ``--report NAME`` writes, for the check of outputs against inputs."""
+    # Loaded where a report is asked for.
     from shiq.jobs.reports.write import FOLDER, read_target
 
     target = read_target(name)

@@ -120,8 +120,8 @@ def _make_web_server(
     most_bytes: int,
     question_seconds: float,
 ) -> tuple[Callable[[], Any], Callable[[], None]]:
-    # Loaded where it is asked for.
     """Make the HTTP server of ``service``. Returns the functions that run it and that stop it."""
+    # Loaded where it is asked for.
     import uvicorn
 
     from shiq.jobs.serving.web import BODY_SECONDS, LOOPBACK, make_app
@@ -146,10 +146,10 @@ def _make_web_server(
 
 
 def _make_mcp_server(service: Service) -> tuple[Callable[[], Any], Callable[[], None]]:
-    # Loaded where it is asked for.
     """Make the server of the Model Context Protocol. Returns the functions that run it and that
     stop it.
     """
+    # Loaded where it is asked for.
     from shiq.jobs.serving.tools import make_server
 
     return make_server(service).run, service.stop

@@ -101,12 +101,16 @@ class UnionTables:
 
     @cached_property
     def old_elements(self) -> DataFrame:
-        """Table (node, element) of the nodes that equalities of the base alone unite with others."""
+        """Table (node, element): the element (class of equal nodes) of each node that equalities of
+        the base alone unite with others.
+        """
         return self._unite_nodes("old", self.equality_pairs.filter("NOT inserted"))
 
     @cached_property
     def elements(self) -> DataFrame:
-        """Table (node, element) of the nodes that equalities of base and batch unite with others."""
+        """Table (node, element): the element (class of equal nodes) of each node that equalities of
+        base and batch unite with others.
+        """
         brings = (self.view.inserted_tables["pairs"].columns["kind"] == SAME).any()
         return self._unite_nodes("new", self.equality_pairs) if brings else self.old_elements
 

@@ -285,7 +285,7 @@ class MappedFile:
         return self._take_rows(concatenate_ranges(low, high))
 
     def degrees(self, wanted: Ints) -> Ints:
-        """Number of rows for each of ``wanted``."""
+        """Number of rows for each of the keys ``wanted``."""
         found = np.zeros(len(wanted), np.int64)
         if len(self):
             near, low, high = self._key_runs(wanted)

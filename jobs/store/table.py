@@ -378,7 +378,7 @@ class RowGroups:
         )
 
     def degrees(self, wanted: Ints) -> Ints:
-        """Number of rows for each of ``wanted``."""
+        """Number of rows for each of the keys ``wanted``."""
         found = np.zeros(len(wanted), np.int64)
         for rows in self._decode_groups(self._candidate_groups(wanted)):
             found += run_lengths(rows[self._key], wanted)

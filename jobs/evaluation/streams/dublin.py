@@ -423,8 +423,8 @@ def generate_city(recipe: DublinRecipe, out: Path) -> dict[str, int]:
 
 
 def _open_gzip(path: Path) -> gzip.GzipFile:
-    # The same bytes for the same city.
     """Open a gzipped file for writing; the same content gives the same bytes."""
+    # The same bytes for the same city.
     return gzip.GzipFile(str(path), "wb", compresslevel=1, mtime=0)
 
 
