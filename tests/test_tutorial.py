@@ -38,7 +38,7 @@ def commands(text: str) -> list[tuple[list[str], list[str]]]:
 def test_the_tutorial_leads_from_two_tables_to_a_conflict_with_its_row(tmp_path: Path) -> None:
     folder = shutil.copytree(ROOT / "examples" / "machines-and-sensors", tmp_path / "tutorial")
     (install, _), *rest = commands((ROOT / "docs" / "TUTORIAL.md").read_text(encoding="utf-8"))
-    assert install == ["pip", "install", "shiq[yarrrml]"] and len(rest) == 4
+    assert install == ["pip", "install", ".[yarrrml]"] and len(rest) == 4
     for (program, *words), shown in rest:
         assert program == "shiq" and shown
         called = (

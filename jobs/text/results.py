@@ -152,7 +152,7 @@ def _repair_texts(plan: RepairPlan | None, verbose: bool) -> list[str]:
     smallest = " and no fewer would do" if plan.is_smallest else ""
     lines = [
         "",
-        f"{'the base alone is ' if plan.is_for_base else ''}consistent with "
+        f"{'the base alone ' if plan.is_for_base else ''}would be consistent with "
         f"{pluralize(len(plan.changes), 'change')} (checked{smallest}):",
     ]
     for change in plan.changes if verbose else plan.changes[:SHOWN]:
