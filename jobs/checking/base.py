@@ -35,8 +35,7 @@ class OpenBase:
     assertions: lists A; None if this process cannot.
     vocabulary: classes and properties of A, or a superset.
     reach: cache of the parts of T that data can reach (`shiq.jobs.checking.outside_shiq`); shared
-    while
-        T and A are the same.
+        while T and A are the same.
     store: path of the store, else empty.
     """
 

@@ -223,8 +223,8 @@ _LIMIT: Final = re.compile(r"(\d+)|(\d+(?:\.\d+)?)%")
 
 @dataclass(frozen=True, slots=True)
 class QuarantineLimit:
-    """Upper bound of the quarantine: ``most`` assertions, or ``most`` per cent of the batch if
-    ``is_share``.
+    """Upper bound of the quarantine: ``maximum`` assertions, or ``maximum`` per cent of the batch
+    if ``is_share``.
     """
 
     maximum: Decimal

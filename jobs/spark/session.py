@@ -166,10 +166,8 @@ def task_count(session: SparkSession) -> int:
     """Number of tasks that gives at least one to every core that ``session`` may get.
 
     The setting `TASKS_SETTING`, else Spark's default parallelism. If the user has not set that, it
-    counts
-    the
-    cores that have registered by now, and at least `_cores_allowed`. Raises: UsageError where
-    `TASKS_SETTING` is no such number.
+    counts the cores that have registered by now, and at least `_cores_allowed`. Raises: UsageError
+    where `TASKS_SETTING` is no such number.
     """
     asked = _setting(session, TASKS_SETTING)
     if asked is not None:

@@ -129,8 +129,7 @@ class Evidence:
     run: identity of the question about this store and batch (engine ``spark``).
     fail_on: kinds that block although they are informative otherwise.
     sent: for HermiT, the questions of this process, and axioms sent and parsed; it is asked only
-        while
-        these are equal.
+        while these are equal.
     notes: other facts about the answer, for example an accepted licence.
     disagreements: of an audit (`shiq.abox_ops.modules.decide.Disagreement`).
     undecided_modules: modules that no reasoner decided (engines of this process).

@@ -370,8 +370,7 @@ def values_of_facet(datatype: str, facet: str, literal: owl.Literal) -> ValueSet
 
     datatype: one of `TYPES`.
     literal: the facet's value, of the same space. XSD sometimes asks for the datatype itself, but
-        the
-        order is that of the space.
+        the order is that of the space.
 
     Raises: FacetError, UndecidedFacetError.
     """

@@ -63,14 +63,14 @@ class StoreObserver:  # a `EventObserver`
     _last: tuple[frozenset[str], Result] | None = None
 
     def start(self, static: Spans) -> None:
-        """Do nothing: the store contains the static assertions."""
+        """Ignore ``static``: the store contains the static assertions already."""
 
     def observe(self, text: str, event: ObservedEvent) -> None:
         """Remember the triples of an event for the windows that contain it."""
         self.content.setdefault(event.t, []).extend(event.triples)
 
     def observe_rejected(self, text: str) -> None:
-        """Do nothing: a rejected record is in no window."""
+        """Do nothing: a rejected record belongs to no window."""
 
     def needed_individuals(self) -> Ints:
         """Return an empty array: the observer refers to no individuals by id."""
@@ -80,8 +80,8 @@ class StoreObserver:  # a `EventObserver`
         """Do nothing: the observer refers to no individuals by id."""
 
     def advance_watermark(self, upto: int) -> tuple[Sequence[Row], Sequence[int]]:
-        """Check the windows that end by ``upto``; return output rows of conflicts, and the times
-        whose check stayed undetermined.
+        """Check the windows that end at ``upto`` or before. Return output rows of their conflicts
+        with the store, and the end times of the windows whose check stayed undetermined.
         """
         rows, unsure = list[Row](), list[int]()
         for c, result in self._check_due_windows(upto if self.end is None else min(upto, self.end)):
@@ -116,8 +116,8 @@ class StoreObserver:  # a `EventObserver`
                 yield c, self._check_window(held)
 
     def _check_window(self, triples: frozenset[str]) -> Result:
-        """Check the triples of a window together with the store; the same triples are not checked
-        twice in a row.
+        """Check the triples of a window together with the store; if they are those of the last
+        call, its result is returned again.
         """
         if self._last is None or self._last[0] != triples:
             begun = perf_counter()
@@ -207,8 +207,8 @@ def run_consistency(
     heard: Callable[[list[Row]], None] | None = None,
     drive: Callable[[StreamRun, ConsistencyCollector], StreamResult] | None = None,
 ) -> StreamResult:
-    """Check the stream of ``run`` and write the outputs ``out``, ``verdicts``, ``accepted`` and
-    ``quarantine``.
+    """Check the stream of ``run`` and write its outputs: conflicts (``out``), ``verdicts``, and the
+    texts of ``accepted`` and ``quarantine`` events.
 
     checks: session of a store for checking windows, and the period of these checks.
     drive: runner that feeds the collector, if not this process.

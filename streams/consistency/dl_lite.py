@@ -35,29 +35,33 @@ EXISTS, INVERSE, PAIR, LOOP, OUT_OF_RANGE = "∃", "⁻", "→", "↺", "!"
 
 
 def role_label(role: Role) -> str:
-    """Text label for the pairs of individuals in a role. A label stands for a basic concept or role
-    in this package.
+    """Label of a role: the text that stands for its pairs of individuals. In this package, a label
+    is the text that stands for a basic concept or role.
     """
     return PAIR + role.iri + INVERSE * role.is_inverse
 
 
 def existential_label(role: Role) -> str:
-    """Text label for the concept ∃R: individuals with a successor by ``role``."""
+    """Label of the concept ∃R for the role R: the text that stands for the individuals with an
+    R-successor.
+    """
     return EXISTS + role.iri + INVERSE * role.is_inverse
 
 
 def loop_label(iri: str) -> str:
-    """Text label for the individuals that an object property links to themselves."""
+    """Label of the individuals that the object property ``iri`` links to themselves."""
     return LOOP + iri
 
 
 def out_of_range_label(iri: str) -> str:
-    """Text label for the individuals with a value outside the ranges of a data property."""
+    """Label of the individuals that have a value outside the ranges of the data property ``iri``."""
     return OUT_OF_RANGE + iri
 
 
 def display_label(label: str) -> str:
-    """Label as output rows show it: for an auxiliary label, the asserted one that it stems from."""
+    """Label as output rows show it. A pair or loop label becomes the property's IRI, an
+    out-of-range label the label ∃ of its data property.
+    """
     return (
         EXISTS + label[1:]
         if label[0] == OUT_OF_RANGE
@@ -152,8 +156,8 @@ class DLLiteView:
 
     @cached_property
     def existential_pairs(self) -> tuple[tuple[str, str], ...]:
-        """Label pairs (∃R, ∃R⁻) of all roles, with the auxiliary roles that stand for qualified
-        existentials.
+        """Label pairs (∃R, ∃R⁻) of all object properties, including the auxiliary ones that replace
+        qualified existentials.
         """
         known = self.vocabulary.union(*self.positive, *self.negative)
         inverses = {
@@ -298,7 +302,7 @@ class _ViewBuilder:
         self.negative.setdefault(frozenset(labels), frozenset(origins))
 
     def mark_unsupported(self, origins: Origins | set[int], reason: str) -> None:
-        """Record axioms, given by index, as outside DL-Lite, with the reason."""
+        """Record that axioms, given by index, are outside DL-Lite, and the ``reason``."""
         for index in origins:
             self.unsupported_axioms.setdefault(index, reason)
 

@@ -101,7 +101,9 @@ class IndividualIds:
         self.replace_names(text.split("\n") if text else [])
 
     def pair_names(self, id: int) -> tuple[str, str | None]:
-        """Names of the two individuals of a pair, given by id; for an individual its name and None."""
+        """Names of the two individuals in the pair with this id. For the id of a single individual:
+        its name and None.
+        """
         first, between, second = self.names[id].partition(_PAIR_SEPARATOR)
         return first, second if between else None
 
@@ -154,8 +156,8 @@ class TripleEncoder:
         return self.names.find_or_assign_id(self.representatives.get(name, name))
 
     def encode_label(self, label: str, key: Ints, time: Ints) -> list[EventColumns]:
-        """Columns that assert ``label`` of each individual or pair in ``key``; empty if the label
-        occurs in no conflict.
+        """Columns that assert ``label`` of the individuals or pairs ``key`` (ids) at ``time``.
+        Empty if the label can be in no conflict.
         """
         self.tuples += len(key)
         number = self.masks.label_indexes.get(label)
@@ -191,7 +193,7 @@ class TripleEncoder:
         return parts
 
     def is_possible_value(self, iri: str, literal: owl.Literal) -> bool | None:
-        """Whether a literal lies in the range of the data property ``iri``; None if that is
+        """Whether a literal lies in the ranges of the data property ``iri``; None if that is
         undecided.
         """
         theory = self.view.theory
@@ -226,8 +228,8 @@ def concatenate_columns(parts: Sequence[EventColumns]) -> EventColumns:
 
 @dataclass(frozen=True)
 class _BatchTriples:
-    """Parsed triples of one batch of events, and their encoding predicate by predicate. ``rows``
-    are indexes of triples.
+    """Parsed triples of one batch of events, and their encoding predicate by predicate. In all
+    methods, ``rows`` are indexes of triples in the batch.
 
     numbers: individual's number by term; -1 if not looked up yet.
     """
@@ -284,12 +286,16 @@ class _BatchTriples:
         return []
 
     def _reject_rows(self, rows: Ints, reason: str, kind: str = "malformed") -> None:
-        """Report the triples ``rows`` as rejected, with a reason."""
+        """Report the triples ``rows`` as rejected, with a reason and the ``kind`` of reject, such
+        as "undeclared".
+        """
         for row in rows.tolist():
             self.reject(row, kind, reason)
 
     def _find_or_assign_ids(self, ids: Ints) -> Ints:
-        """Ids of individuals, given by term index; each is looked up once per batch."""
+        """Ids of the individuals with these term indexes; each name is looked up only once per
+        batch.
+        """
         new = np.unique(ids[self.numbers[ids] < 0])
         names, same = (
             [str(self.triples.terms[i]) for i in new.tolist()],
@@ -378,8 +384,8 @@ class RandomEvents:
     position: int = 0
 
     def read(self, follow: bool) -> Iterator[Record]:
-        """Yield the random events after ``position``; if followed, without end, one time point per
-        second.
+        """Yield the random events after ``position``. With ``follow`` the stream does not end and
+        yields one time point per second.
         """
         first, done = divmod(self.position, self.number)
         begun = time.monotonic() - first

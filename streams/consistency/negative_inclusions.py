@@ -43,8 +43,8 @@ class UnfoldingError(Exception):
 
 
 def close_negative_inclusions(view: DLLiteView) -> dict[Negative, Origins]:
-    """Close the negative inclusions of the TBox under its Horn rules and under empty roles; each
-    with the indexes of its axioms.
+    """Close the negative inclusions of the TBox under its Horn rules and under empty roles. Return
+    them with the indexes of the axioms behind each.
 
     Results of rules that another one covers are left out. Raises: UnfoldingError.
     """
@@ -113,8 +113,8 @@ def find_refuting_negative(
 def negative_covers(
     view: DLLiteView, upper: Negative, lower: Negative, *, loosely: bool = False
 ) -> bool:
-    """Whether the contradiction of the labels ``lower`` follows from that of ``upper``, as each
-    label is subsumed. ``loosely``: ``lower`` may have further labels.
+    """Whether the contradiction between the labels ``lower`` follows from that between ``upper``,
+    since ``upper`` subsumes labels of ``lower``. ``loosely``: ``lower`` may have further labels.
     """
     above = [view.ancestors(label) for label in lower]
     return all(any(label in a for a in above) for label in upper) and (
@@ -170,8 +170,8 @@ def _is_below(view: DLLiteView, lower: Negative, upper: Negative) -> bool:
 
 
 def group_as_in_paper(view: DLLiteView, negatives: Group) -> tuple[Group, ...]:
-    """Order negative inclusions in groups by the paper's algorithm: each group has those with none
-    below them and no label in common with the rest.
+    """Order negative inclusions into groups by the paper's algorithm. A group takes those that have
+    no remaining one below them and share no label with the remaining ones.
 
     A remainder without such negatives is the last group.
     """
@@ -233,14 +233,13 @@ class RootMatrices:
     negative inclusions) at once.
 
     bit_matrices: each an array (block of 64 roots, label) of bits: whether the label is subsumed by
-    the
-    root's label at the position.
+        the root's label at the position.
     """
 
     bit_matrices: tuple[Words, ...]
 
     def violated_roots(self, label: Ints, starts: Ints) -> Words:
-        """Bits of the roots that the labels of each individual violate together.
+        """For each individual, the bits of the roots that its labels violate together.
 
         label: labels of the individuals, one run per individual; starts: index of each run's first
         label.
@@ -283,7 +282,7 @@ class RootMasks:
         return len(self.labels).bit_length()
 
     def encode_codes(self, key: Ints, label: Ints) -> Ints:
-        """Combine individual ids and label indexes into one integer code per row."""
+        """Combine individual ids ``key`` and label indexes into one integer code per row."""
         return key << self._label_bits | label
 
     def decode_codes(self, code: Ints) -> tuple[Ints, Ints]:

@@ -143,7 +143,7 @@ class ConsistencyOperator:
     def _split_by_bucket(
         self, columns: EventColumns, names: Sequence[str]
     ) -> Iterator[tuple[int, tuple[EventColumns, Sequence[str]]]]:
-        """Yield each bucket with its columns and the names of only its individuals."""
+        """Yield the index of each bucket with its columns and the names of its own individuals."""
         if self.buckets == 1 or not len(columns.key):
             yield 0, (columns, names)
             return
@@ -230,8 +230,8 @@ class ConsistencyState:
         self.live_names: set[str] | None = None
 
     def step(self, parts: Sequence[Columns], moment: StreamTime) -> list[Row]:
-        """Add assertions; return output rows of conflicts that are final, and of those that begin
-        if the stream is followed.
+        """Add the assertions of a batch. Return output rows of the conflicts that became final and,
+        in a followed stream, of those that begin.
         """
         taken = [
             (
@@ -306,8 +306,8 @@ BUCKETS_IN_TASKS = 32
 
 @dataclass(frozen=True)
 class ConsistencySettings:
-    """Settings of a check: start and end of the stream, batch size, accepted leftovers, and whether
-    sources are followed.
+    """Settings of a check: start and end of the stream, batch size, accepted kinds of leftovers,
+    and whether the run waits for new events.
     """
 
     start: int | None = option(
@@ -421,7 +421,9 @@ class ConsistencyCollector:
         return self.settings.batch
 
     def _record_reject(self, kind: str, t: int | None) -> None:
-        """Make the verdict undetermined at the times at which a rejected event could be live."""
+        """Make the verdict undetermined at the times at which a rejected event could be live,
+        unless its kind is allowed.
+        """
         if kind not in self.settings.allow:
             self.verdicts.record_unused_event(t)
 
@@ -563,5 +565,7 @@ class ConsistencyCollector:
         self.counts = {"tuples": document.get("tuples", 0), **document["counts"]}
 
     def legacy_bucket_states(self, state: bytes) -> list[bytes]:
-        """State of the only bucket in a checkpoint of older versions, which had no buckets."""
+        """Bucket states in a collector's ``state`` that an older version without buckets saved: a
+        list of one.
+        """
         return [state]

@@ -133,12 +133,12 @@ class StreamPlan:
 
     @property
     def roots(self) -> tuple[Labels, ...]:
-        """Most general negative inclusions, as displayed."""
+        """Most general negative inclusions, with labels as users see them."""
         return tuple(map(display_labels, self.all_roots))
 
     @property
     def groups(self) -> tuple[tuple[Labels, ...], ...]:
-        """Groups of most general negative inclusions, as displayed."""
+        """Groups of most general negative inclusions, with labels as users see them."""
         return tuple(tuple(map(display_labels, group)) for group in self.root_groups)
 
     @property
@@ -148,7 +148,7 @@ class StreamPlan:
 
     @property
     def positive(self) -> tuple[Labels, ...]:
-        """Positive inclusions (sublabel, superlabel), as displayed."""
+        """Positive inclusions (sublabel, superlabel), with labels as users see them."""
         special = self.view.auxiliary_labels
         return tuple(
             sorted(
@@ -160,7 +160,7 @@ class StreamPlan:
 
     @property
     def negative(self) -> tuple[Labels, ...]:
-        """Negative inclusions that the TBox states, as displayed."""
+        """Negative inclusions that the TBox states, with labels as users see them."""
         return tuple(sorted(map(display_labels, self.view.negative)))
 
     @property
@@ -170,7 +170,7 @@ class StreamPlan:
 
     @cached_property
     def unsatisfiable(self) -> Labels:
-        """Unsatisfiable labels, as displayed."""
+        """Unsatisfiable labels, as users see them."""
         labels = self.view.vocabulary - self.view.auxiliary_labels
         return tuple(
             sorted(
@@ -246,7 +246,9 @@ _BOLT_FIELDS = ("groups", "conjunctions", "inferences", "expected_evaluations")
 
 
 def display_labels(labels: Negative) -> Labels:
-    """Labels of a negative inclusion as displayed: sorted, and (B, B) for the single label B."""
+    """Labels of a negative inclusion as users see them, sorted; the label of a single one is
+    repeated.
+    """
     ordered = tuple(sorted(map(display_label, labels)))
     return ordered * 2 if len(ordered) == 1 else ordered
 
@@ -347,7 +349,7 @@ def _close_negative_inclusions(
 
 
 def _check_settings(window: int, strategy: str, grouping: str, assume: Sequence[str]) -> None:
-    """Raise UsageError for unknown or malformed settings of a plan."""
+    """Raise UsageError for an unknown strategy, grouping or assumption, or a malformed window."""
     if isinstance(window, bool) or not isinstance(window, int) or not 0 <= window < 1 << 61:
         raise UsageError(f"{window!r} is no length of a window", "Give a whole number from 0 on.")
     for what, value, known in (

@@ -60,11 +60,13 @@ class SuspectStrategy:
     max_cached_spans: int = 0
 
     def process_assertions(self, key: Ints, label: Ints, start: Ints, end: Ints) -> None:
-        """Take arriving assertions: individual ids, label indexes, and first and last live time."""
+        """Process arriving assertions, given by individual ids, label indexes, and the first and
+        last times at which they are live.
+        """
 
     def flag_suspects(self, key: Ints, label: Ints, starts: Ints) -> Flags:
-        """Flag the individuals whose labels may contradict. ``key``, ``label``: one run of rows per
-        individual.
+        """Flag the individuals whose labels may contradict. ``key``, ``label``: individual ids and
+        label indexes; the rows of an individual are adjacent.
 
         starts: index of each run's first row in ``key`` and ``label``.
         """
@@ -74,8 +76,8 @@ class SuspectStrategy:
         """Drop stored periods that ended before the time ``before``."""
 
     def renumber(self, numbers: Mapping[int, int]) -> None:
-        """Replace the ids of individuals by new ones; those that are missing from ``numbers`` are
-        gone.
+        """Replace the ids of individuals. ``numbers``: new ids by old ones; individuals that it
+        lacks are forgotten.
         """
 
 
@@ -86,7 +88,9 @@ class MaskStrategy(SuspectStrategy):
     masks: RootMasks
 
     def flag_suspects(self, key: Ints, label: Ints, starts: Ints) -> Flags:
-        """Flag the individuals whose labels violate a root (most general negative inclusion)."""
+        """Flag the individuals whose labels, taken together at all times, violate a root (most
+        general negative inclusion).
+        """
         self.evaluations += len(label)
         return self.masks.flag_suspects(label, starts)
 
@@ -178,11 +182,13 @@ class BoltStrategy(SuspectStrategy):
         )
 
     def flag_suspects(self, key: Ints, label: Ints, starts: Ints) -> Flags:
-        """Flag the individuals for which some bolt found a contradiction."""
+        """Flag the individuals for which some bolt has found a contradiction so far."""
         return np.fromiter((x in self._suspects for x in key[starts].tolist()), bool, len(starts))
 
     def drop_spans_before(self, before: int) -> None:
-        """Drop stored periods that ended before the time ``before``; does so once per window."""
+        """Drop stored periods that ended before the time ``before``, at most once per window
+        length.
+        """
         if before - self._dropped_before <= self._window:
             return  # once a window is enough
         self._dropped_before = before
@@ -202,8 +208,8 @@ class BoltStrategy(SuspectStrategy):
             )
 
     def renumber(self, numbers: Mapping[int, int]) -> None:
-        """Replace the ids of individuals by new ones; those that are missing from ``numbers`` are
-        gone.
+        """Replace the ids of individuals. ``numbers``: new ids by old ones; individuals that it
+        lacks are forgotten.
         """
         self._suspects = {numbers[x] for x in self._suspects if x in numbers}
         for stage in self.stages:
@@ -224,7 +230,9 @@ def _find_partners(bolt: Bolt) -> dict[str, tuple[tuple[str, ...], ...]]:
 def make_strategy(
     name: str, masks: RootMasks, bolts: Sequence[Bolt], window: int
 ) -> SuspectStrategy:
-    """Make the strategy with this name: masks or bolts."""
+    """Make the strategy ``name``: "mask" tests by bit masks, every other name by a pipeline of
+    bolts.
+    """
     return MaskStrategy(masks) if name == "mask" else BoltStrategy(masks.labels, bolts, window)
 
 
@@ -267,8 +275,8 @@ class StreamPartition:
         self.max_bytes = max(self.max_bytes, sum(column.nbytes for column in self.spans))
 
     def remove_ended_assertions(self, watermark: int) -> Violations:
-        """Remove the assertions that cannot meet an event from ``watermark`` on; return the
-        violations that became final.
+        """Remove the assertions that can no longer be live together with a new event, since all new
+        times are ``watermark`` or later. Return the violations that became final.
         """
         before = watermark - 1
         ended = self.spans.end < before
@@ -285,7 +293,7 @@ class StreamPartition:
         return found
 
     def _spans_of_individuals(self, ended: Flags) -> Spans:
-        """All live periods of the individuals of whom one period is flagged in ``ended``."""
+        """All live periods of those individuals that have a period flagged in ``ended``."""
         starts = find_run_starts(key := self.live_individual_ids())
         touched = np.logical_or.reduceat(ended, starts)
         return self.spans.select_rows(np.repeat(touched, np.diff(np.append(starts, len(key)))))
@@ -308,7 +316,7 @@ class StreamPartition:
         return self._find_violations(self.spans)
 
     def live_individual_ids(self) -> Ints:
-        """Id of the individual of each live period."""
+        """Ids of the individuals, one for each live period."""
         return self.masks.decode_codes(self.spans.code)[0]
 
     def renumber(self, numbers: Mapping[int, int]) -> None:

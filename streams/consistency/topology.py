@@ -50,7 +50,8 @@ class Bolt:
 
 
 def build_bolts(view: DLLiteView, groups: Sequence[Group], cut: Cut) -> tuple[Bolt, ...]:
-    """Build the pipeline for a cut: one bolt for each run of groups between two places of ``cut``.
+    """Build the pipeline for a cut: each bolt tests the consecutive groups between two entries of
+    ``cut``.
 
     The first bolt also tests for ⊥ and for impossible data values.
     """
@@ -88,7 +89,9 @@ def count_displayed_tests(view: DLLiteView, tests: Iterable[Negative]) -> int:
 
 
 def lift_label(view: DLLiteView, label: str, wanted: frozenset[str]) -> tuple[str, ...]:
-    """Most specific labels among ``wanted`` that subsume ``label``; of equivalent ones the first."""
+    """Most specific labels among ``wanted`` that subsume ``label``; of equivalent labels only the
+    alphabetically first.
+    """
     above = view.ancestors(label) & wanted
 
     def is_most_specific(upper: str) -> bool:
@@ -118,8 +121,8 @@ MOST_GROUPS = 8
 
 @dataclass(frozen=True)
 class PipelineCost:
-    """Estimated cost of a pipeline per time unit: by bolt the evaluations and the arriving and
-    cached tuples; in all the forwarded tuples.
+    """Estimated cost of a pipeline per time unit: evaluations, arriving and cached tuples of each
+    bolt, and forwarded tuples of all bolts together.
     """
 
     evaluations: tuple[float, ...]
@@ -129,8 +132,8 @@ class PipelineCost:
 
     @property
     def total(self) -> float:
-        """Total cost if each bolt gets the same number of tasks: bolts × the busiest bolt, and the
-        forwarding.
+        """Total cost if each bolt gets the same number of tasks: the busiest bolt's cost times the
+        number of bolts, plus the forwarding.
         """
         busiest = max(
             e + ARRIVAL * n + CACHING * c
@@ -140,7 +143,9 @@ class PipelineCost:
 
 
 def estimate_label_rates(view: DLLiteView, rates: Mapping[str, float] | None) -> dict[str, float]:
-    """Expected assertions per time unit of each label; 1 for all if ``rates`` (by IRI) are unknown."""
+    """Expected assertions per time unit of each label, from ``rates`` (by IRI); without ``rates`` 1
+    for every label.
+    """
     counted = view.vocabulary - view.auxiliary_labels
     if rates is None:
         return dict.fromkeys(counted, 1.0)
@@ -187,8 +192,7 @@ def find_cheapest_cut(
     """Find the cut of the groups into bolts with the lowest estimated cost.
 
     max_cached_tuples: bound for cached tuples per time unit; without a cut below it, the one that
-    caches
-    least.
+        caches least.
     """
     costs = {
         cut: estimate_pipeline_cost(build_bolts(view, groups, cut), rates)

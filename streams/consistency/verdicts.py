@@ -28,7 +28,7 @@ Span: TypeAlias = tuple[int, int]
 @dataclass
 class VerdictTimeline:
     """Timeline of the verdict: periods in which individuals are inconsistent, and periods in which
-    it is in doubt.
+    the verdict is in doubt (undetermined).
 
     The verdict is in doubt while an event that was not used could be live (``window`` points more).
     Spans of an individual are joined while more may come; afterwards only their ends are counted.
@@ -45,8 +45,8 @@ class VerdictTimeline:
     spans: dict[str, list[Span]] = field(default_factory=dict)
 
     def record_unused_event(self, t: int | None) -> None:
-        """Put the verdict in doubt while an unused event with the time ``t`` could be live; always
-        if its time is unknown.
+        """Put the verdict in doubt while an unused event with the time ``t`` could be live; at all
+        times if ``t`` is None (unknown).
         """
         if t is None:
             self.is_always_undetermined = True
@@ -64,8 +64,8 @@ class VerdictTimeline:
                 self.spans.setdefault(name, []).append((row["from"], row["to"]))
 
     def finish_spans(self, live: Container[str] = ()) -> None:
-        """Join and count the inconsistent periods of individuals that are not ``live``: no more can
-        come.
+        """Join and count the inconsistent periods of all individuals that are not ``live``, since
+        those can get no further periods.
         """
         for name in [name for name in self.spans if name not in live]:
             _count_span_ends(self.inconsistency_changes, _join_spans(sorted(self.spans.pop(name))))
@@ -136,7 +136,7 @@ def _join_spans(spans: Sequence[Span]) -> list[Span]:
 
 
 def _count_span_ends(changes: Counter[int], spans: Iterable[Span]) -> None:
-    """Add periods to ``changes``: +1 at each start, -1 after each end."""
+    """Add periods to ``changes``, by time: +1 at each start, -1 after each end."""
     for start, end in spans:
         changes[start] += 1
         changes[end + 1] -= 1
@@ -160,7 +160,8 @@ class StreamResult(StreamAnswer):
 
 @dataclass(frozen=True)
 class ObservedEvent:
-    """Event as observers see it: its usable triples, also as codes of individual and label.
+    """Event as observers see it: its usable triples, as texts and as integer codes (individual and
+    label).
 
     triples: its usable triples.
     codes: assertions of the triples, as codes of `RootMasks`.
@@ -174,18 +175,18 @@ class ObservedEvent:
 
 
 class EventObserver(Protocol):
-    """Interface of an observer, which sees each used event and the advance of the watermark."""
+    """Interface of an observer, which receives each used event and each advance of the watermark."""
 
     name: str
 
     def start(self, static: Spans) -> None:
-        """Take the assertions that hold at all times, before the first event."""
+        """Receive the assertions that hold at all times; called once, before the first event."""
 
     def observe(self, text: str, event: ObservedEvent) -> None:
-        """Take a used event; ``text`` is its record."""
+        """Receive an event that the check uses; ``text`` is its record."""
 
     def observe_rejected(self, text: str) -> None:
-        """Take the text of a record that is not used."""
+        """Receive the text of a record that the check does not use."""
 
     def advance_watermark(self, upto: int) -> tuple[Sequence[Row], Sequence[int]]:
         """Process all events up to the time ``upto``; return final output rows, and times whose
@@ -196,8 +197,8 @@ class EventObserver(Protocol):
         """Ids of the individuals that the observer still refers to."""
 
     def renumber(self, numbers: Mapping[int, int]) -> None:
-        """Replace the ids of individuals by new ones; those that are missing from ``numbers`` are
-        gone.
+        """Replace the ids of individuals. ``numbers``: new ids by old ones; individuals that it
+        lacks are forgotten.
         """
 
     def state(self) -> Any:
@@ -227,7 +228,8 @@ def make_observed_events(
 
 @dataclass(frozen=True)
 class WaitingEvent:
-    """Event in the queue of the quarantine, not accepted or refused yet.
+    """Event in the queue of the quarantine: whether it is accepted or quarantined is not decided
+    yet.
 
     number: position in order of arrival.
     codes: its assertions.
@@ -258,7 +260,7 @@ class QuarantineObserver:  # a `EventObserver`
     name: str = "sides"
 
     def start(self, static: Spans) -> None:
-        """Take the assertions that hold at all times as accepted."""
+        """Accept the assertions that hold at all times."""
         self.spans = static
 
     def observe(self, text: str, event: ObservedEvent) -> None:
@@ -363,8 +365,8 @@ class QuarantineObserver:  # a `EventObserver`
         return np.unique(self.masks.decode_codes(self._live_codes(self.waiting))[0])
 
     def renumber(self, numbers: Mapping[int, int]) -> None:
-        """Replace the ids of individuals by new ones; those that are missing from ``numbers`` are
-        gone.
+        """Replace the ids of individuals. ``numbers``: new ids by old ones; individuals that it
+        lacks are forgotten.
         """
 
         def renumber_codes(code: Ints) -> Ints:

@@ -207,7 +207,7 @@ class ViolationRowMaker:
         return rows
 
     def make_opening_rows(self, found: Violations, first: int, newest: int) -> list[Row]:
-        """Make output rows of violations that have not been reported yet and may still grow.
+        """Output rows of violations that were not reported before and may still get longer.
 
         first, newest: first and newest time of the stream.
         """
@@ -221,7 +221,9 @@ class ViolationRowMaker:
         return rows
 
     def _make_conflict_rows(self, found: Violations, final: bool) -> list[Row]:
-        """Make output rows of violations, sorted."""
+        """Output rows of violations, sorted by time, then names. ``final``: whether they can no
+        longer change.
+        """
         if self.end is not None:
             found = found._replace(end=np.minimum(found.end, self.end))
         return sorted(
@@ -235,7 +237,9 @@ class ViolationRowMaker:
     def _make_conflict_row(
         self, key: int, conflict_id: int, start: int, end: int, *, final: bool
     ) -> Row:
-        """Make the output row of one violation. ``key``: individual id."""
+        """Output row of one violation. ``key``: individual id; ``conflict_id``: index of its labels
+        in the finder.
+        """
         if conflict_id not in self._conflicts:
             conflict = self.finder.conflict_labels(conflict_id)
             self._conflicts[conflict_id] = (
@@ -260,7 +264,9 @@ class ViolationRowMaker:
 
 
 def _make_conflict_key(row: Row) -> str:
-    """Key of an output row's individuals and labels in ``open_starts``."""
+    """Key of an output row in `ViolationRowMaker.open_starts`: its individuals and contradicting
+    labels.
+    """
     return "\0".join((row["individual"], row.get("other", ""), *row["conflict"]))
 
 

@@ -124,7 +124,7 @@ def _change_subtree(tree: BodyTree, index: int, change: Any) -> BodyTree:
 
 @lru_cache(1 << 17)
 def smaller_bodies(tree: BodyTree) -> tuple[BodyTree, ...]:
-    """Bodies with one atom less: without a class atom, or without a role atom to a variable that
+    """Bodies with one atom less: without one class atom, or without a role atom to a variable that
     has no other atom.
     """
     return tuple(_remove_one_atom(tree))
@@ -132,8 +132,8 @@ def smaller_bodies(tree: BodyTree) -> tuple[BodyTree, ...]:
 
 @lru_cache(1 << 17)
 def sub_bodies(tree: BodyTree) -> tuple[BodyTree, ...]:
-    """Smaller bodies, and the subtrees at other variables; each binds in every snapshot where the
-    body does.
+    """Smaller bodies, and the subtrees at other variables. Each of them binds in every snapshot in
+    which the body binds.
     """
     return (
         *smaller_bodies(tree),

@@ -33,8 +33,8 @@ def tag_atom(tag: str, atom: Atom) -> Atom:
 
 
 class Extension(NamedTuple):
-    """Extension of a class or body: individuals, ascending, each with the bits of the snapshots
-    where it is a member.
+    """Extension of a class or body: ids of individuals, ascending, each with the bits of the
+    snapshots in which it is a member.
     """
 
     rows: Ints
@@ -42,8 +42,8 @@ class Extension(NamedTuple):
 
 
 class RootEdges(NamedTuple):
-    """Edges of a role, sorted by the individual at the root of a body: root end, other end, bits of
-    snapshots.
+    """Edges of a role as columns, sorted by the first: individual at the root of a body, individual
+    at the other end, bits of the snapshots with this edge.
     """
 
     root_ends: Ints
@@ -68,7 +68,9 @@ def count_row_bits(bits: Bits) -> Any:
 
 
 def drop_empty_rows(rows: Ints, bits: Bits) -> Extension:
-    """Make an extension of the individuals that have a set bit."""
+    """Make an extension of the individuals ``rows`` with the snapshot ``bits``, without those that
+    have no set bit.
+    """
     some = bits.any(axis=1)
     return Extension(rows, bits) if some.all() else Extension(rows[some], bits[some])
 
@@ -125,8 +127,8 @@ class SnapshotColumns:
         return number
 
     def store_snapshot(self, index: int, atoms: Iterable[Atom] | None) -> None:
-        """Store the atoms that snapshot ``index`` entails besides static ones; None: it is
-        inconsistent.
+        """Store the atoms that snapshot ``index`` entails besides static ones; None if it is
+        inconsistent or undecided.
         """
         place = index % self.size
         word, bit = place >> 6, np.uint64(1 << (place & 63))
@@ -150,7 +152,9 @@ class SnapshotColumns:
         return mask
 
     def changed_words(self, version: int) -> Ints:
-        """Indexes of the 64-bit words of columns that changed after ``version``."""
+        """Indexes of the 64-bit words of columns that changed after version ``version`` of the
+        matrix.
+        """
         return np.flatnonzero(self.word_versions > version)
 
     def _drop_dead_atoms(self) -> None:
@@ -192,13 +196,15 @@ class SnapshotColumns:
         return sorted(self._atoms_by_name)
 
     def class_extension(self, name: str, words: Ints) -> Extension:
-        """Extension of a class in the given 64-bit words of columns."""
+        """Individuals of a class with the bits of snapshots in which they are members, only for the
+        given 64-bit words of columns.
+        """
         numbers, near, _ = self._sorted_atoms_of_name(name, None)
         return drop_empty_rows(near, self._bits[numbers[:, None], words])
 
     def role_edges(self, name: str, inverse: bool, words: Ints) -> RootEdges:
-        """Edges of a role in the given 64-bit words of columns; with ``inverse`` seen from its
-        objects.
+        """Edges of a role with the bits of their snapshots, only for the given 64-bit words of
+        columns. With ``inverse`` the object is the root end.
         """
         numbers, near, far = self._sorted_atoms_of_name(name, inverse)
         bits = self._bits[numbers[:, None], words]
@@ -210,8 +216,8 @@ class SnapshotColumns:
         return self._bits[rows]
 
     def _sorted_atoms_of_name(self, name: str, inverse: bool | None) -> tuple[Ints, Ints, Ints]:
-        """Row indexes and both ends of the atoms with a class or role name, sorted by the end at
-        the root.
+        """Row indexes, root ends and other ends of the atoms with a class or role name, sorted by
+        root end (with ``inverse`` the object).
         """
         said = self._atoms_by_name.get(name, [])
         known = self._sorted_ends.get((name, inverse))

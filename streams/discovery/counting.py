@@ -41,7 +41,8 @@ from shiq.support import cached_method
 
 
 class BodyExtensions:
-    """Extensions of rule bodies in some 64-bit words of the snapshot columns, computed once each.
+    """Extensions (individuals with the bits of snapshots) of rule bodies in some 64-bit words of
+    the snapshot columns, computed once each.
 
     among: bits of the only snapshots that count; None for all.
     kept: largest number of atoms of a branch whose extension is cached.
@@ -63,7 +64,9 @@ class BodyExtensions:
         self._counterexamples: dict[tuple[BodyTree, str], Extension] = {}
 
     def body_extension(self, tree: BodyTree) -> Extension:
-        """Extension of a body with at least one atom."""
+        """Individuals to which the root of a body with at least one atom can be bound, each with
+        the bits of the snapshots in which it can.
+        """
         parts = [self.branch_extension(*branch) for branch in tree.branches] + [
             self.class_extension(name) for name in tree.classes
         ]
@@ -113,7 +116,9 @@ class BodyExtensions:
         return joint, pairs
 
     def branch_extension(self, role: str, inverse: bool, below: BodyTree) -> Extension:
-        """Extension of a branch: individuals with a role edge to a member of the body ``below``."""
+        """Individuals with a ``role`` edge to a member of the body ``below``, each with the bits of
+        the snapshots in which that holds.
+        """
         key = (role, inverse, below)
         found = self._branches.get(key)
         if found is None:
@@ -124,7 +129,9 @@ class BodyExtensions:
 
     @cached_method
     def role_edges(self, role: str, inverse: bool) -> RootEdges:
-        """Edges of a role, sorted by the individual at the root."""
+        """Edges of a role with the bits of their snapshots, sorted by the individual at the root
+        end.
+        """
         found = self.columns.role_edges(role, inverse, self.words)
         if self._snapshot_mask is not None:
             found = found._replace(bits=found.bits & self._snapshot_mask)
@@ -143,8 +150,8 @@ class BodyExtensions:
         return drop_empty_rows(near[starts], np.bitwise_or.reduceat(bits, starts, axis=0))
 
     def counterexamples(self, tree: BodyTree, name: str, bit: np.uint64) -> list[str]:
-        """Individuals in a body but not in a class, in the snapshot of ``bit`` (only one word may
-        be loaded).
+        """Individuals in a body but not in the class ``name``, in the snapshot whose bit is
+        ``bit``. Only one word of columns may be loaded.
         """
         found = self._counterexamples.get((tree, name))
         if found is None:
@@ -160,7 +167,9 @@ class BodyExtensions:
 
 
 def _find_positions(values: Ints, ordered: Ints) -> tuple[Ints, Ints]:
-    """Indexes of those ``values`` that occur in ``ordered`` (ascending), and their positions there."""
+    """Indexes of those ``values`` that occur in ``ordered`` (ascending), and their positions in
+    ``ordered``.
+    """
     if not len(ordered) or not len(values):
         return np.empty(0, np.int64), np.empty(0, np.int64)
     place = np.searchsorted(ordered, values)
@@ -313,12 +322,14 @@ class BodyCounter:
             counts.joint_support[first_row:] = count_row_bits(counts.joint[first_row:]).tolist()
 
     def max_count_change(self, counts: BodyCounts) -> int:
-        """Upper bound of the change of a count since it was made: one for each new snapshot."""
+        """Upper bound of the difference between a count in ``found`` and the current one: the
+        number of snapshots stored since it was made.
+        """
         return self.columns.version - counts.version
 
     def counts_if_frequent(self, tree: BodyTree, min_count: int) -> BodyCounts | None:
-        """Counts of a body if at least ``min_count`` snapshots bind it, else None; old counts if these
-        decide it.
+        """Counts of a body if at least ``min_count`` snapshots bind it, else None. The counts may
+        be outdated where they suffice to decide that.
         """
         found = self.counts_by_body.get(tree)
         self._requested.add(tree)
@@ -329,7 +340,9 @@ class BodyCounter:
     def frequent_heads(
         self, tree: BodyTree, counts: BodyCounts, heads: Iterable[str], min_count: int
     ) -> list[str]:
-        """Select the heads that hold together with a body in at least ``min_count`` snapshots."""
+        """Select the heads that hold together with a body in at least ``min_count`` snapshots;
+        outdated counts are used where they suffice.
+        """
         heads, rows, slack = list(heads), counts.heads, self.max_count_change(counts)
         if any(
             head not in rows or abs(counts.joint_support[rows[head]] - min_count + 0.5) < slack
@@ -369,7 +382,7 @@ class BodyCounter:
         return self._extensions[key]
 
     def drop_unused(self) -> None:
-        """Drop counts that were not requested since the last call."""
+        """Drop the counts of bodies that were not requested since the last call of this method."""
         self.counts_by_body = {
             tree: counts for tree, counts in self.counts_by_body.items() if tree in self._requested
         }
@@ -454,13 +467,17 @@ class SnapshotBindings:
         return self._branch_starts[branch]
 
     def _filler_members(self, tree: BodyTree) -> set[int] | None:
-        """Individuals that the variable below a role edge can be bound to; None if any."""
+        """Individuals to which the variable at the root of ``tree``, below a role edge, can be
+        bound; None if it has no atom, so that any individual fits.
+        """
         if tree not in self._bodies:
             self._bodies[tree] = set(self._body_members(tree))
         return self._bodies[tree]
 
     def _branch_ends(self, x: int, role: str, inverse: bool, tree: BodyTree) -> Iterable[int]:
-        """Individuals to which a branch's role edge leads from ``x``, if they satisfy the subtree."""
+        """Individuals to which the role edge of a branch leads from ``x`` and that satisfy the
+        branch's subtree ``tree``.
+        """
         ends, below = self._role_ends(role, inverse).get(x, ()), self._filler_members(tree)
         return ends if below is None else [y for y in ends if y in below]
 
@@ -472,7 +489,7 @@ class SnapshotBindings:
         return self._classes[name]
 
     def _role_ends(self, role: str, inverse: bool) -> dict[int, list[int]]:
-        """Ends of a role by start, sorted by text."""
+        """By individual, the individuals to which a role leads from it, sorted by text."""
         if (role, inverse) not in self._edges:
             near, far, bits = self._columns.role_edges(role, inverse, self._words)
             here = (bits[:, 0] & self._bit) != 0
@@ -483,5 +500,5 @@ class SnapshotBindings:
         return self._edges[role, inverse]
 
     def _sort_by_text(self, individuals: Iterable[int]) -> list[int]:
-        """Sort individuals by text."""
+        """Sort individuals, given by id, by their texts."""
         return sorted(individuals, key=self._columns.individuals.__getitem__)

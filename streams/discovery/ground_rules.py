@@ -126,8 +126,8 @@ def mine_ground_rules(
 def _find_frequent_items(
     columns: SnapshotColumns, theory: BodyTheory, min_count: int
 ) -> tuple[list[Atom], Bits]:
-    """Find the frequent class assertions that T ∪ A does not entail, by individual and class, with
-    their bits.
+    """Find the frequent class assertions that the ontology T with the static data A does not
+    entail, by individual and class, with their snapshot bits.
     """
     names = set(theory.classes)
     numbers = [i for i in columns.class_assertion_rows().tolist() if columns.atoms[i][0] in names]
@@ -140,7 +140,8 @@ def _find_frequent_items(
 def _find_frequent_itemsets(
     bits: Bits, statements: ClassConjunctions, limits: MiningLimits, window: int
 ) -> tuple[list[FrequentItemsets], bool]:
-    """Find the frequent itemsets by size, and whether there are too many to continue.
+    """Find the frequent itemsets by size. Also return whether the search stopped because they are
+    too many.
 
     A set is extended by the last items of later sets with the same parent.
     """
@@ -214,7 +215,8 @@ def _join_itemset_pairs(
 def _find_subset_rows(
     before: Sequence[Ints], smaller: FrequentItemsets, sets: FrequentItemsets, items: int
 ) -> list[Ints]:
-    """Rows in ``smaller`` of each itemset without one item, for each position of the item.
+    """For each position of an itemset, the rows in ``smaller`` of the itemsets without the item at
+    that position.
 
     before: the same for the next smaller size.
     """
@@ -280,8 +282,8 @@ class ClassConjunctions:
         return self._extended_statements[conjunctions, place]
 
     def _add_conjunction(self, before: int, place: int) -> tuple[list[bool], bool]:
-        """Number a conjunction; return which classes T entails from it, and whether it is the
-        minimal spelling.
+        """Add the conjunction ``before`` extended by the class with index ``place``. Return flags
+        of the classes that T entails from it, and whether it is the minimal spelling.
         """
         group, said = self._statements[before]
         number, classes = len(self._statements), self._classes[group]

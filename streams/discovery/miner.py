@@ -98,8 +98,8 @@ class RuleMiner:
         )
 
     def partial_fit(self, index: int, sources: Any, stream: str = "") -> WindowReport | None:
-        """Add assertions to snapshot ``index``; return the report of the window that is due, or
-        None.
+        """Add assertions to snapshot ``index``. Return the report of the window that ends there (of
+        the newest window for an older index), or None if no window is due.
 
         sources: a list, as `check_insertions` takes it; [] gives an empty snapshot.
         stream: origin of the assertions, as named in ``body_sources`` and ``head_sources``.

@@ -39,7 +39,7 @@ FrequentBodies: TypeAlias = dict[BodyTree, tuple[BodyCounts, frozenset[str]]]
 
 @dataclass(frozen=True)
 class MinedRules:
-    """Mined rules of a window; rules that T alone entails are only counted.
+    """Mined rules of a window; rules that the ontology T alone entails are counted, but not listed.
 
     is_truncated: whether there are more rules or bodies than the limit.
     """
@@ -100,8 +100,8 @@ def select_best_rules(rules: Iterable[MinedRule], max_count: int) -> tuple[Mined
 def mine_bodies(
     counter: BodyCounter, theory: BodyTheory, limits: MiningLimits, min_count: int
 ) -> MinedBodies:
-    """Find the bodies that bind in at least ``min_count`` snapshots; old counts are used if these
-    decide it.
+    """Find the bodies that bind in at least ``min_count`` snapshots; outdated counts are used where
+    they suffice to decide that.
     """
     frequent, stopped = _find_frequent_bodies(counter, theory, limits, min_count)
 
@@ -123,7 +123,7 @@ def _find_frequent_bodies(
     counter: BodyCounter, theory: BodyTheory, limits: MiningLimits, min_count: int
 ) -> tuple[FrequentBodies, bool]:
     """Find frequent bodies without redundant atoms, and for each its frequent heads that T does not
-    entail.
+    entail. Also return whether the search stopped because there are too many.
     """
     found: FrequentBodies = {}
     level = [BodyTree((name,)) for name in theory.classes]
@@ -256,7 +256,9 @@ def mine_window(
 def find_first_instances(
     rule: MinedRule, window: Mapping[int, AtomIndex | None], max_count: int, tag: str = ""
 ) -> list[tuple[int, dict[str, str]]]:
-    """First bindings of a rule, ordered by snapshot and then by the texts of ?x0, ?x1, …"""
+    """First ``max_count`` bindings of a rule in a window, ordered by snapshot and then by the texts
+    of ?x0, ?x1, …
+    """
     found: list[tuple[int, dict[str, str]]] = []
     atoms = (*tree_to_atoms(rule.body), (tag + rule.head, ROOT_VARIABLE))
     for index, facts in sorted(window.items()):
@@ -363,7 +365,8 @@ class SlideGate:
     kept_similarity: Fraction | None
 
     def is_open(self, gate: str, max_similarity: Fraction, min_rarity: Fraction) -> bool:
-        """Whether new rules are searched for at this slide.
+        """Whether algorithm A3 searches for new rules at this slide. ``gate``: one of "printed",
+        "prose" and "off".
 
         ``printed``: if Φ < Φmin and ϱ₁ > ϱmin; ``prose``: if Φ < Φmin and 1 - ϱ₁ > ϱmin; ``off``:
         always. An undefined measure leaves the gate open.
@@ -516,7 +519,9 @@ class CarriedRules:
             self.rules[key], self.bits[key] = counts, (joint, body)
 
     def _mined_rule(self, counter: BodyCounter, key: tuple[BodyTree, str]) -> MinedRule:
-        """Rule carried from the window before, with its current counts."""
+        """Make the mined rule, with its current counts, of a rule that was carried from the window
+        before.
+        """
         counts = counter.counts(key[0], [key[1]])
         return counts.mined_rule(*key)
 

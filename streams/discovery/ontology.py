@@ -42,7 +42,7 @@ from shiq.support import cached_method
 
 @dataclass(frozen=True, eq=False)
 class MinerOntology:
-    """Ontology T, static data A and vocabulary V of a miner.
+    """Ontology T, static data A and vocabulary V (classes that rules may use) of a miner.
 
     tbox: all of T, with axioms outside SHIQ(D).
     static: the assertions A.
@@ -58,17 +58,19 @@ class MinerOntology:
 
     @property
     def signature(self) -> owl.Signature:
-        """Signature of T."""
+        """Signature of the ontology T."""
         return self.tbox.signature
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """Roles of T as texts."""
+        """Object properties of the ontology T, as texts."""
         return tuple(f"<{iri}>" for iri in sorted(self.signature.object_properties))
 
     @property
     def spellings(self) -> dict[str, str]:
-        """Class expressions of the vocabulary by accepted spelling: IRIs with or without brackets."""
+        """Text of each class of the vocabulary, by every spelling that users may write: IRIs with
+        or without brackets.
+        """
         return {
             **{text.strip("<>"): text for text in self.classes if text.startswith("<")},
             **{text: text for text in self.classes},
@@ -76,7 +78,7 @@ class MinerOntology:
 
     @property
     def fingerprint(self) -> str:
-        """Short hash of T, A and V, by which saved miners are compared."""
+        """Short hash of ontology, static data and vocabulary, by which saved miners are compared."""
         texts = {axiom_text(axiom) for axiom in self.tbox.axioms}
         return hash_texts(
             texts
@@ -160,8 +162,8 @@ def _add_axioms(tbox: owl.TBox, axioms: Sequence[owl.Axiom]) -> owl.TBox:
 
 
 def parse_ontology(text: str, place: str) -> tuple[owl.TBox, tuple[owl.Assertion, ...]]:
-    """Parse axioms and assertions in functional syntax, also those outside SHIQ(D); ``place``: for
-    messages.
+    """Parse axioms and assertions in functional syntax, also those outside SHIQ(D). ``place``: name
+    of the source in messages.
     """
     reading = parse_functional(text, place, "a")
     axioms, assertions = _select_outside_shiq(reading.leftovers)
@@ -200,8 +202,8 @@ def _read_expressions(given: Any) -> list[owl.ClassExpression]:
 
 
 def _refuse_unknown_names(classes: Iterable[owl.ClassExpression], *known: owl.Signature) -> None:
-    """Raise UsageError for a class or property that neither T nor A contains, with the nearest
-    known name.
+    """Raise UsageError if ``classes`` mention a class or property that is in none of the signatures
+    ``known``; the message suggests the nearest name.
     """
     asked = signature_of(classes)
     for kind, title in (
@@ -239,7 +241,7 @@ Closure = Callable[[Atoms], Iterable[Atom]]
 
 @dataclass
 class BodyTheory:
-    """Entailment between rule bodies by T alone, with caches.
+    """Entailment between rule bodies by the ontology T alone, with caches.
 
     closure: entailments of atoms.
     """
@@ -266,29 +268,30 @@ class BodyTheory:
 
     @cached_method
     def entailed_facts(self, atoms: Atoms) -> AtomIndex:
-        """Index of the atoms that ``atoms`` entail."""
+        """Index of the atoms that T entails from ``atoms``."""
         return AtomIndex((*self.closure(atoms), *atoms))
 
     def entails(self, body: Atoms, other: Atoms) -> bool:
-        """Whether ``body`` entails ``other``: each individual bound to ?x0 by the first is by the
-        second.
+        """Whether ``body`` entails ``other`` under T: each individual to which ``body`` can bind
+        ?x0 is also one for ``other``.
         """
         return has_binding(other, self.entailed_facts(body), {ROOT_VARIABLE: ROOT_VARIABLE})
 
     def root_classes(self, tree: BodyTree) -> frozenset[str]:
-        """Classes that T entails for the root of a body."""
+        """Classes of the vocabulary that T entails for the individual at the root of a body."""
         return self.classes_at(tree, 0)
 
     @cached_method
     def classes_at(self, tree: BodyTree, index: int) -> frozenset[str]:
-        """Classes that T entails for the variable ?x``index``."""
+        """Classes of the vocabulary that T entails for the variable ?x``index``."""
         own, facts = variable_name(index), self.entailed_facts(tree_to_atoms(tree))
         return frozenset(atom[0] for atom in facts.atoms if atom[1:] == (own,))
 
     def select_minimal_spellings(
         self, trees: Iterable[BodyTree], extension: Callable[[BodyTree], object]
     ) -> list[BodyTree]:
-        """Select the minimal spelling of equivalent bodies.
+        """Select from ``trees`` one of each set of equivalent bodies: the one with fewest atoms,
+        then with the smallest text.
 
         Bodies with different extensions are known not to be equivalent. All smaller spellings must
         be among ``trees``.
@@ -334,15 +337,16 @@ _MOST_TEXTS = 2_000_000
 
 
 class TripleRefusal(str):
-    """Reason why a triple was not used; ``kind`` is one of `shiq.answers.verdict.KINDS`."""
+    """Reason why a triple was not used. ``kind``: one of `shiq.answers.verdict.KINDS`, such as
+    "malformed" or "undeclared".
+    """
 
     kind = "malformed"
 
 
 @dataclass
 class AssertionReader:
-    """Reader of N-Triples as assertions over a ``signature``, which caches texts while snapshots
-    have them.
+    """Reader of N-Triples as assertions over a ``signature``, with a cache of parsed texts.
 
     cache: by text, the assertion or refusal; None for an annotation.
     """
@@ -382,7 +386,9 @@ class AssertionReader:
             self.cache[texts[line - 1]] = self._make_assertion(triples, row)
 
     def _make_assertion(self, triples: Triples, row: int) -> owl.Assertion | TripleRefusal | None:
-        """Convert a triple to an assertion or refusal; None for an annotation."""
+        """Convert a triple to an assertion, or to a refusal if it is not usable; None for an
+        annotation.
+        """
         subject, predicate = (
             str(triples.terms[triples.subject[row]]),
             str(triples.terms[triples.predicate[row]]),
@@ -431,7 +437,7 @@ class AssertionReader:
 
 
 def _make_refusal(reason: str, kind: str = "malformed") -> TripleRefusal:
-    """Make a refusal of this kind."""
+    """Make a refusal with this ``reason`` and ``kind`` ("malformed", "undeclared", "tbox-axiom")."""
     found = TripleRefusal(reason)
     found.kind = kind
     return found

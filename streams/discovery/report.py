@@ -43,7 +43,9 @@ class RuleFinding:
 
     @property
     def surprise(self) -> tuple[float, float]:
-        """Sort key of reports: lift, then share of cases."""
+        """Sort key of reports: lift, then the share of the body's cases (pairs of snapshot and
+        individual) that have the head.
+        """
         return self.lift, self.rule.binding_support / self.rule.binding_body
 
     def to_dict(self) -> dict[str, Any]:
@@ -86,7 +88,7 @@ class GroundRuleFinding:
 
     @property
     def surprise(self) -> tuple[float, float]:
-        """Sort key of reports: lift, then share of cases."""
+        """Sort key of reports: lift, then the share of the body's snapshots that have the head."""
         n, d = self.rule.support, self.rule.body_support
         return n * self.window / (d * self.rule.head_support), n / d
 
@@ -191,7 +193,7 @@ class WindowReport:
 
 
 def fraction_to_float(share: Fraction | None) -> float | None:
-    """Convert a fraction for JSON."""
+    """Convert a fraction to a float for JSON; None stays None."""
     return None if share is None else float(share)
 
 

@@ -57,7 +57,9 @@ class ReportOutputs:
         self._entailments: dict[int, list[str]] = {}
 
     def deliver(self, report: WindowReport) -> None:
-        """Write one report as a row and note the entailments of its window."""
+        """Write one report as a row, and remember the entailments of its window for the output of
+        entailments.
+        """
         self.rows([report.to_dict()])
         self.last_report = report
         if self.entailments is not None:
@@ -67,7 +69,7 @@ class ReportOutputs:
                 self._entailments[index] = sorted(atoms_to_text([atom]) for atom in found)
 
     def finish(self, result: MiningResult) -> list[str]:
-        """Write the files; return lines for the user about exported rules."""
+        """Write the files at the end of the run. Return lines for the user about exported rules."""
         if self.entailments is not None:
             self._write_entailments(self.entailments)
         if self.folder is not None:
@@ -198,7 +200,7 @@ class _PredicateNames:
 
 
 def _term_to_argument(text: str) -> str:
-    """Term in the syntax of stream rules."""
+    """Convert a term of an atom to an argument in the syntax of stream rules."""
     return (
         text[1:].upper() if text.startswith("?") else f'"{text}"' if text.startswith("_:") else text
     )
@@ -253,7 +255,9 @@ def rules_to_program(
 def _find_defining_atoms(
     expression: owl.ClassExpression, variable: str, numbers: Iterator[int]
 ) -> list[Atom] | None:
-    """Atoms whose truth means membership in a class expression; None if atoms cannot express it."""
+    """Atoms that are true exactly if ``variable`` is a member of a class expression; None if atoms
+    cannot express it.
+    """
     match expression:
         case owl.Class(name):
             return [] if expression == owl.THING else [(f"<{name}>", variable)]
@@ -309,7 +313,7 @@ class RuleExport:
     contradicting_rules: Sequence[str] = ()
 
     def counts(self) -> dict[str, int]:
-        """Counts as in ``statistics.export`` of the JSON document."""
+        """Numbers of exported and omitted rules, as in ``statistics.export`` of the JSON document."""
         return {
             "rules": len(self.rules),
             "refuted": self.refuted_count,
@@ -319,7 +323,9 @@ class RuleExport:
         }
 
     def summary_lines(self, share: float) -> list[str]:
-        """Summary for the user; ``share``: minimal share of cases."""
+        """Lines that tell the user how many rules were exported and why others were not; ``share``:
+        minimal share of cases.
+        """
         told = (
             (self.weak_count, f"held in less than {100 * share:g} % of the cases (--min-share)"),
             (self.refuted_count, "a snapshot contradicts"),
@@ -337,8 +343,8 @@ class RuleExport:
 
 
 def select_exported(miner: RuleMiner, report: WindowReport | None) -> RuleExport:
-    """Select unrefuted rules with a sufficient share that are jointly consistent with each
-    snapshot.
+    """Select the rules that no snapshot refutes and that reach the minimal share of cases. The
+    weakest are dropped until the rest is consistent with each snapshot.
     """
     if report is None:
         return RuleExport()

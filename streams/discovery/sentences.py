@@ -127,7 +127,7 @@ def _term_name(term: str, labels: Mapping[str, str]) -> str:
 
 
 def _describe_instance(rule: Mapping[str, Any], labels: Mapping[str, str]) -> str:
-    """Example of a rule in words."""
+    """Words for the first example instance of a rule."""
     if not rule["instances"]:
         return ""
     first = rule["instances"][0]
@@ -179,7 +179,7 @@ def render_rules_page(
 def _list_rules_by_conclusion(
     rules: Sequence[Mapping[str, Any]], labels: Mapping[str, str]
 ) -> Iterator[str]:
-    """Yield the most informative rules under headings of their conclusions."""
+    """Yield lines of Markdown: the most informative rules, under headings of their conclusions."""
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for rule in rules:
         # A variable that need not differ from x would make it one of these for nothing.

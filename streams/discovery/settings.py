@@ -24,7 +24,9 @@ GATES = ("printed", "prose", "off")
 
 @dataclass(frozen=True)
 class TrackedRule:
-    """Rule of --rules that is counted whether or not it holds: any two sets of atoms."""
+    """Rule of the option --rules, which is counted whether or not it holds; body and head are any
+    sets of atoms.
+    """
 
     body: tuple[Atom, ...]
     head: tuple[Atom, ...]
@@ -50,11 +52,13 @@ class GateSettings:
 
     @property
     def thresholds(self) -> tuple[Fraction, Fraction]:
-        """Thresholds Φmin and ϱmin as fractions."""
+        """Thresholds of the gate as fractions: maximal similarity Φmin and minimal rarity ϱmin."""
         return Fraction(str(self.max_similarity)), Fraction(str(self.min_rarity))
 
     def occurrences(self, window: int) -> range | frozenset[int]:
-        """Set E of algorithm A2: in how many snapshots of a window a rare assertion may hold."""
+        """Set E of algorithm A2: the numbers of snapshots of a window in which a rare assertion may
+        hold.
+        """
         return self.eps or range(1, window + 1)
 
 
@@ -173,7 +177,7 @@ class MinerSettings:
 
     @property
     def needs_origins(self) -> bool:
-        """Whether rules depend on the stream that an assertion came from (--from, --to)."""
+        """Whether rules depend on the stream that an assertion came from (options --from and --to)."""
         return bool(self.body_sources or self.head_sources)
 
     @property

@@ -46,7 +46,7 @@ class Changes(NamedTuple):
 
     @property
     def similarity(self) -> Fraction | None:
-        """Similarity Φ of the windows; None if they entail nothing."""
+        """Similarity Φ of two windows: share of entailments in both; None if they entail nothing."""
         basis = sum(self)
         return Fraction(self.invariant, basis) if basis else None
 
@@ -57,13 +57,13 @@ def count_changes(before: Set[Hashable], after: Set[Hashable]) -> Changes:
 
 
 def count_by_frequency(snapshots: Iterable[Collection[Hashable]]) -> dict[int, int]:
-    """Count assertions by the number of snapshots that entail them."""
+    """By number of snapshots, count the assertions that exactly so many snapshots entail."""
     times = Counter(assertion for entailed in snapshots for assertion in entailed)
     return dict(sorted(Counter(times.values()).items()))
 
 
 def compute_rarity(snapshots: Iterable[Collection[Hashable]], e: int) -> Fraction | None:
-    """Rarity ϱ_e: share of assertions that exactly e snapshots entail; None if none entails any."""
+    """Rarity ϱ_e: share of assertions that exactly e snapshots entail; None if there are none."""
     by_count = count_by_frequency(snapshots)
     distinct = sum(by_count.values())
     return Fraction(by_count.get(e, 0), distinct) if distinct else None
@@ -75,8 +75,8 @@ Assertions = tuple[owl.Assertion, ...]
 
 @dataclass
 class ValueCounter:
-    """Multiset of the values in a window's snapshots; a slide only counts the snapshots that came
-    and left.
+    """Multiset of the values in a window's snapshots. A slide of the window only counts the
+    snapshots that came and left.
 
     values: gives the values of a snapshot.
     """
@@ -187,7 +187,8 @@ class SnapshotStore:
                 self._interned_values = {value: value for value in live}
 
     def entailed_atoms(self, index: int) -> Atoms | None:
-        """Atoms that T, A and a snapshot entail, without those of T and A alone.
+        """Atoms that the ontology T, the static data A and a snapshot entail together, without
+        those that T and A entail alone.
 
         Returns: None if it is inconsistent or undecided; () for a missing snapshot.
         """
@@ -203,7 +204,7 @@ class SnapshotStore:
     def set_entailed(
         self, index: int, entailed: Iterable[Atom] | None, undecided: str | None = None
     ) -> None:
-        """Store the entailments of a snapshot; ``undecided``: why they are unknown."""
+        """Store a snapshot's entailments; None if inconsistent, or undecided for that reason."""
         same = self._interned_values
         if undecided is not None:
             self._undecided_snapshots.add(index)
@@ -233,7 +234,7 @@ class SnapshotStore:
         )
 
     def consistent_snapshots(self, window: Iterable[int]) -> list[int]:
-        """Indexes of the consistent snapshots of a window."""
+        """Indexes of the snapshots of a window that are consistent and not undecided."""
         return [index for index in window if self.entailed_atoms(index) is not None]
 
     def entailed_by_union(self, window: range) -> frozenset[Atom] | None:
@@ -256,7 +257,7 @@ class SnapshotStore:
         return self._window_entailments[key]
 
     def _assertions_if_consistent(self, index: int) -> Assertions | None:
-        """Assertions of a snapshot; None if it is inconsistent."""
+        """Assertions of a snapshot; None if it is inconsistent or undecided."""
         return None if self.entailed_atoms(index) is None else self.assertions.get(index)
 
     def entailed_by_some(self, window: range) -> frozenset[Atom]:
@@ -275,7 +276,7 @@ class SnapshotStore:
         return self._tallies.setdefault((basis, len(window)), ValueCounter(values)).slide_to(window)
 
     def entailed_by_each(self, window: Sequence[int]) -> list[frozenset[Atom]]:
-        """Class assertions that each consistent snapshot of a window entails."""
+        """Sets of the class assertions that each consistent snapshot of a window entails, in order."""
         return [
             _select_class_atoms(found)
             for found in map(self.entailed_atoms, window)
@@ -283,8 +284,8 @@ class SnapshotStore:
         ]
 
     def comparable_entailments(self, *windows: range) -> tuple[list[frozenset[Atom]], str]:
-        """Class assertions entailed by each window, and their common basis: unions or single
-        snapshots.
+        """Class assertions that each window entails, and the basis that all share: "union" (of its
+        snapshots) or "snapshots" (some snapshot entails them).
 
         The basis is "union", or "snapshots" (entailed by some snapshot) if a union is inconsistent.
         """
@@ -296,12 +297,12 @@ class SnapshotStore:
         return [self.entailed_by_some(window) for window in windows], "snapshots"
 
     def window_changes(self, before: range, after: range) -> tuple[Changes, str]:
-        """Changes between two windows, and their basis (see `comparable_entailments`)."""
+        """Changes between two windows, and their basis: "union" or "snapshots"."""
         (first, second), basis = self.comparable_entailments(before, after)
         return count_changes(first, second), basis
 
     def changed_assertions(self, before: range, after: range) -> dict[str, list[str]]:
-        """Assertions that are ``new`` and ``obsolete`` between two windows, as texts."""
+        """Assertions that only ``after`` entails (``new``) or only ``before`` (``obsolete``)."""
         (first, second), _ = self.comparable_entailments(before, after)
         return {
             "new": sorted(atoms_to_text([atom]) for atom in second - first),
@@ -310,12 +311,12 @@ class SnapshotStore:
 
 
 def _window_ends(window: range) -> tuple[int, int]:
-    """First and last index of a window."""
+    """First and last snapshot index of a window."""
     return (window[0], window[-1]) if window else (0, -1)
 
 
 def _select_class_atoms(atoms: Iterable[Atom]) -> frozenset[Atom]:
-    """Select the class atoms."""
+    """Select the class atoms among ``atoms``."""
     return frozenset(atom for atom in atoms if len(atom) == 2)
 
 
@@ -343,7 +344,7 @@ class LeftSideRewriter:
     _names: dict[owl.ClassExpression, owl.Class] = field(default_factory=dict)
 
     def rewrite(self, axioms: Iterable[owl.Axiom]) -> list[owl.Axiom]:
-        """Rewrite axioms and add the definitions of new names."""
+        """Rewrite axioms; append the axioms that define the new names."""
         found = [axiom for each in axioms for axiom in self._rewrite_axiom(each)]
         return [*found, *self.axioms]
 
@@ -361,7 +362,7 @@ class LeftSideRewriter:
                 yield axiom
 
     def rewrite_left_side(self, expression: owl.ClassExpression) -> owl.ClassExpression:
-        """Replace restrictions inside a conjunction or restriction by names."""
+        """Replace conjunctions and restrictions inside the left side of an inclusion by names."""
         match expression:
             case owl.ObjectIntersectionOf(operands):
                 return owl.ObjectIntersectionOf(tuple(map(self._name_restriction, operands)))
@@ -370,7 +371,7 @@ class LeftSideRewriter:
         return expression
 
     def _name_restriction(self, expression: owl.ClassExpression) -> owl.ClassExpression:
-        """Name a conjunction or restriction; leave other expressions."""
+        """Name for a conjunction or existential restriction; other expressions stay."""
         if not isinstance(expression, owl.ObjectIntersectionOf | owl.ObjectSomeValuesFrom):
             return expression
         found = self._names.get(expression)
@@ -415,11 +416,11 @@ class MinerKnowledge:
 
     @cached_property
     def vocabulary(self) -> dict[str, owl.ClassExpression]:
-        """Vocabulary V by text."""
+        """Class expressions of the miner's vocabulary V, by text."""
         return {axiom_text(c): c for c in self.classes}
 
     def leftovers(self) -> list[Leftover]:
-        """Leftovers for everything that was undecided."""
+        """Leftovers (kind "undecided"), one for each question that the reasoner did not decide."""
         return [
             Leftover("undecided", f"{what}: {reason}")
             for what, reason in self.undecided_reasons.items()
@@ -427,8 +428,8 @@ class MinerKnowledge:
 
     @cached_property
     def static_entailments(self) -> frozenset[Atom] | None:
-        """Atoms that T and A entail; None if they are inconsistent. Raises:
-        UndecidedEntailmentError.
+        """Atoms that the ontology T and the static data A entail; None if they are inconsistent.
+        Raises: UndecidedEntailmentError.
         """
         found = _require_decided(self._static_entailment)
         return None if found is None else frozenset(self._added_atoms(found, {}))
@@ -454,8 +455,8 @@ class MinerKnowledge:
         )
 
     def tbox_closure(self, atoms: Atoms) -> frozenset[Atom]:
-        """Atoms that T alone entails from ``atoms``, with variables as individuals; none if
-        inconsistent.
+        """Atoms that T alone entails from ``atoms``, with variables as individuals; empty if
+        inconsistent or undecided.
         """
         try:
             found = _require_decided(
@@ -495,7 +496,7 @@ class MinerKnowledge:
         )
 
     def with_axioms(self, axioms: Sequence[owl.Axiom]) -> MinerKnowledge:
-        """Copy with more axioms in T."""
+        """Copy of this reasoner with more axioms in the ontology T."""
         return MinerKnowledge(
             replace(self.tbox, axioms=(*self.tbox.axioms, *axioms)),
             self.static,
@@ -507,7 +508,7 @@ class MinerKnowledge:
 
     @cached_property
     def _horn_axioms(self) -> list[owl.Axiom]:
-        """Axioms of T and definitions of the names for classes of V, rewritten to stay Horn."""
+        """Axioms of T, and definitions of names for the vocabulary's classes, kept Horn."""
         defined = [
             owl.SubClassOf(c, owl.Class(name))
             for name, c in zip(self._class_texts_by_name, self.classes)
@@ -522,12 +523,12 @@ class MinerKnowledge:
 
     @cached_property
     def _class_texts_by_name(self) -> dict[str, str]:
-        """Text of each class of V by the name that stands for it."""
+        """Text of each class of the vocabulary V, by the name that stands for it in the reasoner."""
         return {f"{_CLASS_PREFIX}:{i}": text for i, text in enumerate(self.vocabulary)}
 
     @cached_property
     def _assertion_names(self) -> dict[owl.ClassExpression, owl.Class]:
-        """Names that replace complex classes of V in assertions."""
+        """By complex class of the vocabulary V, the name that replaces it in assertions."""
         complex_ = [c for c in self.classes if not isinstance(c, owl.Class)]
         return {c: owl.Class(f"{_CLASS_PREFIX}:asserted:{i}") for i, c in enumerate(complex_)}
 
@@ -542,7 +543,7 @@ class MinerKnowledge:
         return self._make_entailer(())
 
     def _make_entailer(self, static: Sequence[owl.Assertion]) -> Entailer:
-        """Make an entailment engine for the classes and roles."""
+        """Make an entailment engine over T and ``static``, for the vocabulary and all roles."""
         premises = Premises.build(self._horn_axioms, self._name_complex_classes(static))
         return Entailer(
             premises,
@@ -552,7 +553,7 @@ class MinerKnowledge:
         )
 
     def _name_complex_classes(self, assertions: Iterable[owl.Assertion]) -> list[owl.Assertion]:
-        """Replace complex classes of V in assertions by their names."""
+        """Replace the vocabulary's complex classes in assertions by the names for them."""
         names = self._assertion_names
         return [
             owl.ClassAssertion(names[a.expression], a.individual)
@@ -589,7 +590,7 @@ _NO_CLASSES: frozenset[str] = frozenset()
 
 
 def _require_decided(entailment: Entailment) -> Entailment | None:
-    """Return a consistent entailment; None if inconsistent. Raises: UndecidedEntailmentError."""
+    """Return an entailment; None if it is inconsistent. Raises: UndecidedEntailmentError."""
     if entailment.verdict is Verdict.UNDETERMINED:
         raise UndecidedEntailmentError(entailment.reason)
     return None if entailment.verdict is Verdict.INCONSISTENT else entailment

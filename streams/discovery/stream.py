@@ -160,7 +160,9 @@ class DiscoveryCollector:
         return most
 
     def operator(self, *, in_tasks: bool = False) -> SnapshotOperator:
-        """Operator for this process, or for tasks with precomputed static entailments."""
+        """Operator to run in this process or, with ``in_tasks``, in Spark tasks, with precomputed
+        static entailments.
+        """
         knowledge, limits = self.windows.knowledge, self.intake.make_limits()
         if not in_tasks:
             return SnapshotOperator(self.ontology.signature, limits)
@@ -295,7 +297,7 @@ class DiscoveryCollector:
         self.windows.knowledge.undecided_reasons |= document["undecided"]
 
     def legacy_bucket_states(self, state: bytes) -> list[bytes]:
-        """Empty state of the only bucket: old versions had none."""
+        """Bucket states for a checkpoint of versions without buckets: one empty state."""
         return [b""]
 
 
@@ -370,7 +372,9 @@ class SnapshotState:
     texts: SnapshotTexts = field(default_factory=dict)
 
     def step(self, parts: Sequence[Columns], moment: StreamTime) -> list[Row]:
-        """Add triples to snapshots; return a row for each group of 64 snapshots with a change."""
+        """Add triples to snapshots. Return a row for each group of 64 snapshots with a change, or
+        one row of all triples if tasks compute no entailments.
+        """
         if self.operator.knowledge is None:
             each = (zip(part["t"].tolist(), part["texts"], part["source"]) for part in parts)
             return [{"told": [row for part in each for row in part]}]
@@ -416,7 +420,7 @@ class SnapshotState:
         return {"told": told, "out": out, "columns": list(columns.items())}
 
     def finish(self, moment: StreamTime) -> Iterable[Row]:
-        """Return no rows: all were returned before."""
+        """Return no rows: `step` has returned all of them."""
         return ()
 
     def to_bytes(self) -> bytes:

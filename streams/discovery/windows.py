@@ -83,7 +83,8 @@ def count_refutations_in(
     lacking_in: Callable[[int], CounterexampleFunction],
     window: Iterable[int],
 ) -> list[int | None]:
-    """Count the snapshots of a window that refute each rule; undecided cases become leftovers.
+    """Count the snapshots of a window that refute each rule; None for a rule with an undecided
+    snapshot, which becomes a leftover.
 
     lacking_in: makes the function from a rule to its counterexamples in a snapshot
     """
@@ -119,7 +120,8 @@ def count_refutations(
     rules: Sequence[MinedRule],
     snapshots: Iterable[tuple[CounterexampleFunction, ConsistencyQuestion]],
 ) -> list[int | None]:
-    """Count the snapshots that refute each rule; None if some snapshot is undecided.
+    """Count the snapshots that refute each rule; None for a rule for which some snapshot is
+    undecided.
 
     A snapshot refutes a rule if the head is impossible for an individual of the body. Each comes
     with functions for individuals outside the head and for consistency. If all missing heads are
@@ -163,7 +165,9 @@ def count_refutations(
 def _are_all_possible(
     atoms: Sequence[Atom], possible: Callable[[Sequence[Atom]], bool], known: dict[Atom, bool]
 ) -> bool:
-    """Whether each atom alone is possible, tested by halving the set."""
+    """Whether each of the ``atoms`` is possible. All are tested together first; if that fails, in
+    two halves.
+    """
     if any(known.get(atom) is False for atom in atoms):
         return False
     if possible(atoms):
@@ -350,13 +354,15 @@ class WindowMiner:
 
     @contextmanager
     def _measure_seconds(self, activity: str) -> Iterator[None]:
-        """Context manager that adds its duration to an activity's seconds."""
+        """Context manager that adds its duration to the seconds of ``activity``."""
         begun = perf_counter()
         yield
         self.seconds[activity] += perf_counter() - begun
 
     def _compute_gate_measures(self, before: range, window: range) -> SlideGate:
-        """Compute the similarity and rarity of a slide, by which new rules are searched for or not."""
+        """Compute the similarity and rarity of a slide, by which the gate decides whether new rules
+        are searched for.
+        """
         slide = self.settings.slide
         left, stayed, arrived = (
             before[:slide],
@@ -382,8 +388,8 @@ class WindowMiner:
                 self._place_states[index % self.columns.size] = state
 
     def _column_atoms(self, index: int) -> Iterable[Atom] | None:
-        """Atoms of a snapshot for rule bodies, and tagged copies for heads; None if inconsistent or
-        undecided.
+        """Atoms of a snapshot for the columns; None if it is inconsistent or undecided. With
+        origins: atoms for bodies, and tagged copies for heads.
         """
         found = self.snapshots.entailed_atoms(index)
         if found is None or not self.origin_snapshots:
@@ -487,7 +493,9 @@ class WindowMiner:
     def _mine_incrementally(
         self, window: range, gate: SlideGate | None
     ) -> tuple[MinedRules, dict[str, Any] | None]:
-        """Mine by algorithm A3 from the rules carried to the window before."""
+        """Mine by algorithm A3 from the rules carried from the window before. Also return the JSON
+        value of the gate.
+        """
         settings, end = self.settings, window[-1]
         older = max((at for at in self.carried_rules if at < end), default=None)
         carried = CarriedRules() if older is None else self.carried_rules[older].copy()
@@ -578,7 +586,9 @@ class WindowMiner:
         return found[:most]
 
     def _first_snapshots(self, places: Bits, window: range) -> list[int]:
-        """Indexes of the first snapshots of a window that have a set bit in ``places``."""
+        """Indexes of the first few snapshots of a window, in order, that have a set bit in
+        ``places``.
+        """
         at = np.flatnonzero(np.unpackbits(places.astype("<u8").view(np.uint8), bitorder="little"))
         indices = (at - window[0]) % self.columns.size + window[0]
         return np.sort(indices)[: self.settings.report.instances].tolist()  # type: ignore[no-any-return]

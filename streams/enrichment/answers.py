@@ -42,7 +42,7 @@ class EnrichedEvent(NamedTuple):
 
     @property
     def types(self) -> dict[str, frozenset[str]]:
-        """Types of each individual of the event, with asserted ones; empty unless the event is
+        """Asserted and entailed types of each individual of the event; empty unless the event is
         consistent.
         """
         if self.entry.verdict is not Verdict.CONSISTENT:
@@ -56,7 +56,9 @@ class EnrichedEvent(NamedTuple):
 
     @property
     def static_types(self) -> dict[str, frozenset[str]]:
-        """New types, because of the event, of static individuals that the event does not mention."""
+        """Entailed types that static individuals, which the event does not mention, gain by the
+        event.
+        """
         return dict(self.entry.static_types)
 
     def with_reason(self, reason: str) -> EnrichedEvent:
@@ -93,8 +95,8 @@ class EnrichmentCounts:
 
 
 def make_entry(entailment: Entailment, keyed: EventKey) -> CacheEntry:
-    """Make a cache entry of entailed types: individuals by position in the key, or by name if the
-    event has no key.
+    """Make a cache entry of the types that reasoning found. They stand by position in the event's
+    key, or by name if it has no key.
     """
     if entailment.verdict is not Verdict.CONSISTENT:
         return CacheEntry(entailment.verdict, reason=entailment.reason)
@@ -132,7 +134,9 @@ def serialise_row(answer: EnrichedEvent, line: int, t: int | None, identifier: s
 
 
 def split_row(answer: EnrichedEvent, t: int | None, identifier: str | None) -> tuple[str, str]:
-    """The two parts of an output row between which `join_row` puts line number and hit."""
+    """Two parts of an output row, to which `join_row` adds the line number and whether it was a
+    cache hit.
+    """
     entry = answer.entry
     name = "null" if identifier is None else _quoted(identifier)
     first = f'"t": {"null" if t is None else t}, "id": {name}, "verdict": "{entry.verdict.value}"'
@@ -145,12 +149,12 @@ def join_row(line: int, hit: bool, first: str, second: str) -> str:
 
 
 def add_row_member(row: str, name: str, value: str) -> str:
-    """Insert a member at the end of the JSON object in an output row."""
+    """Add the member ``name`` with the JSON text ``value`` at the end of a serialised row."""
     return f'{row[:-1]}, "{name}": {value}}}'
 
 
 def serialise_types(answer: EnrichedEvent) -> str:
-    """Serialise the types of a row, sorted by individual."""
+    """Serialise the members ``types`` and ``static_types`` of an output row, sorted by individual."""
     return f'"types": {_serialise_types(answer.types)}, "static_types": {_serialise_types(answer.entry.static_types)}'
 
 
@@ -172,7 +176,7 @@ def _serialise_types(types: Mapping[str, frozenset[str]]) -> str:
 
 
 def _serialise_type_set(types: frozenset[str]) -> str:
-    """Serialise a set of types; cached."""
+    """Serialise a set of types; the texts are cached."""
     found = _TYPE_SET_TEXTS.get(types)
     if found is None:
         if len(_TYPE_SET_TEXTS) >= _MOST_TYPE_SET_TEXTS:

@@ -39,7 +39,8 @@ LONGEST_INTERVAL: Final = 64 * SAMPLE_WINDOW
 
 
 class InsertionSampler:
-    """Sampler that decides which new entries a full cache inserts, by its share of hits.
+    """Sampler that decides which new entries a full cache inserts: all, or few of them while the
+    share of hits is low.
 
     interval: length in look-ups of the last interval with sampling; 0 if there was none or hits
     came back.
@@ -55,7 +56,7 @@ class InsertionSampler:
         self._hits = self._offer_count = 0
 
     def count_lookup(self, is_hit: bool) -> None:
-        """Count a look-up as hit or miss, and begin or end sampling accordingly."""
+        """Count a look-up as hit or miss; the last one of a sampling interval ends it."""
         recent = self._recent
         if self.remaining:
             self.remaining -= 1
@@ -69,7 +70,9 @@ class InsertionSampler:
         self._hits += is_hit
 
     def admit_entry(self) -> bool:
-        """Decide whether a full cache inserts the next new entry."""
+        """Decide whether a full cache inserts the next new entry; begin an interval of sampling if
+        recent look-ups rarely hit.
+        """
         if not self.remaining and len(self._recent) == SAMPLE_WINDOW:
             if self._hits >= LEAST_HIT_SHARE * SAMPLE_WINDOW:
                 self.interval = 0
@@ -159,7 +162,9 @@ class EntryCache(Cache[Key, CacheEntry]):
         return key in self._values
 
     def store(self, key: Key, entry: CacheEntry) -> None:
-        """Insert a decided entry, unless the cache is full and the sampler refuses it."""
+        """Insert an entry, unless it is undetermined or too large, or the cache is full and the
+        sampler refuses it.
+        """
         if entry.verdict is Verdict.UNDETERMINED or not self.capacity:
             return
         size = estimate_entry_bytes(key, entry)
@@ -169,7 +174,7 @@ class EntryCache(Cache[Key, CacheEntry]):
             self._insert(key, entry, size)
 
     def _is_full(self, size: int) -> bool:
-        """Whether inserting ``size`` bytes evicts an entry."""
+        """Whether inserting an entry of ``size`` bytes would evict another one."""
         return len(self._values) >= self.capacity or (
             self.most_bytes is not None and self.bytes + size > self.most_bytes
         )
@@ -197,7 +202,8 @@ class EntryCache(Cache[Key, CacheEntry]):
     def restore(
         self, state: dict[str, Any] | list[Any], entries: Iterable[tuple[Key, CacheEntry]]
     ) -> None:
-        """Continue from the state and ``entries`` of another cache, in its order.
+        """Continue from the state and the ``entries`` of another cache, which are inserted in the
+        given order.
 
         A list is the state of versions that could switch caching off; it is read as switched on.
         """
@@ -222,7 +228,7 @@ class EntryCache(Cache[Key, CacheEntry]):
 
 
 def estimate_entry_bytes(key: Key, entry: CacheEntry) -> int:
-    """Estimate the bytes of an entry and its key, without texts and sets that entries share."""
+    """Estimate the bytes of an entry and its key, without the texts and sets that entries share."""
     nodes, edges, of_fixed = key
     parts: list[Any] = [
         key,

@@ -114,7 +114,7 @@ class WindowAnswerer:
 
 
 def _find_mentioned_tokens(lines: Sequence[str]) -> frozenset[str] | None:
-    """Tokens of the individuals in N-Triples lines; None if a line is unusual."""
+    """Tokens of the individuals in N-Triples lines; None if a line needs the full RDF reader."""
     try:
         statements = split_lines(lines)
     except UnkeyableEventError:
@@ -228,8 +228,8 @@ class EventWindows:
     def take_windows_ended_before(
         self, watermark: int
     ) -> Iterator[tuple[int, list[TimedWindowEvent]]]:
-        """Yield the windows that end before the watermark, each with its last time point and its
-        events by line.
+        """Yield the windows that end before the watermark, each as its last time point and its
+        events in order of lines.
         """
         while self.next_end is not None and self.next_end < watermark:
             yield self._take_next_window()

@@ -103,7 +103,7 @@ class SlowReasoningLog:
         self._reasoning_since = None
 
     def _print_while_slow(self) -> None:
-        """Thread: print a line whenever reasoning takes long."""
+        """Body of the thread: print a line each time that reasoning takes long."""
         while not self._stop_event.wait(self._seconds_until_line / 8):
             begun, now = self._reasoning_since, time.monotonic()
             if begun is not None and now - self._last_line >= self._seconds_until_line:
@@ -243,8 +243,8 @@ class Enricher:
         return found
 
     def _reason_and_cache(self, question: EventQuestion, reader: EventReader) -> CacheEntry:
-        """Entry of an event by reasoning; cached unless the static data changed since its key was
-        made.
+        """Find the entry of an event by reasoning, unless the question has one. It is cached unless
+        the static data changed since its key was made.
         """
         entry = question.entry
         if entry is None:
@@ -377,7 +377,8 @@ DELETION_SUFFIX: Final = ".delete"
 
 @dataclass
 class StaticFolder:
-    """Folder whose new files are updates of the static data, applied between events by name.
+    """Folder whose new files are updates of the static data. They are applied between events, in
+    order of their names.
 
     file_hashes: hashes of the applied files by name.
     report: called with a line for each file.
@@ -388,7 +389,7 @@ class StaticFolder:
     file_hashes: dict[str, str] = field(default_factory=dict)
 
     def apply_new_files(self, enricher: Enricher) -> None:
-        """Apply new files. Raises: InputError."""
+        """Apply the files that were not applied yet, in order of name. Raises: InputError."""
         try:
             names = [entry.name for entry in os.scandir(self.path) if entry.is_file()]
         except OSError as error:
@@ -411,7 +412,9 @@ class StaticFolder:
             self._apply_file(enricher, name)
 
     def _apply_file(self, enricher: Enricher, name: str) -> None:
-        """Insert the assertions of a file into the static data, or delete them."""
+        """Insert the assertions of a file into the static data, or delete them if its name ends
+        with ".delete".
+        """
         file = self.path / name
         packed = file.suffix.lower() in SUFFIXES
         is_deleted = Path(file.stem if packed else name).stem.lower().endswith(DELETION_SUFFIX)

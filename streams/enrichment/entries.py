@@ -91,7 +91,8 @@ EntryRow = tuple[str, str, str]
 
 
 class EntriesFile:
-    """SQLite file of cache entries, valid for ``digest`` and this version of the program.
+    """SQLite file of cache entries, valid for one ``digest`` of ontology and static data, and for
+    this version of the program.
 
     note: why the file was replaced, or "".
     Raises: UsageError if another file is there.
@@ -141,7 +142,9 @@ class EntriesFile:
     def _check_rows(
         self, made: Collection[str], rows: Sequence[EntryRow]
     ) -> list[tuple[Key, CacheEntry]]:
-        """Verify digest and hashes of rows and parse them."""
+        """Check that the digests ``made``, from which the file was made, are this file's digest,
+        and the hashes of its rows. Return the parsed rows; none if outdated.
+        """
         if {*made} != {self.digest}:
             self.note = f"{self.path} is of another ontology, other static data or another version: it is begun anew"
             return []
@@ -162,13 +165,15 @@ class EntriesFile:
             ).fetchall()
 
     def _hash_row(self, key: str, entry: str) -> str:
-        """Hash of a row, which depends on the file's digest."""
+        """Hash of a row and the file's digest."""
         return hashlib.sha256(
             "\n".join((self.digest, key, entry)).encode("utf-8", "surrogatepass")
         ).hexdigest()
 
     def save(self, entries: Iterable[tuple[Key, CacheEntry]]) -> None:
-        """Add new entries in one transaction. Raises: OperationalError."""
+        """Append the entries that the file does not contain yet, in one transaction. Raises:
+        OperationalError.
+        """
         new = {key: entry for key, entry in entries if key not in self._saved_keys}
         texts = ((serialise_key(key), serialise_entry(entry)) for key, entry in new.items())
         with report_write_errors(self.path):
@@ -190,7 +195,7 @@ class EntriesFile:
             self.path.unlink()
 
     def reset(self, digest: str) -> None:
-        """Delete the file and continue with another digest, since the static data changed."""
+        """Delete the file and continue with another ``digest``, since the static data changed."""
         self.digest, self._saved_keys = f"{digest} {shiq.__version__} {SCHEMA_VERSION}", set()
         self.remove()
 

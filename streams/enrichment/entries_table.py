@@ -33,8 +33,8 @@ class EntriesTable(EntriesFile):
     errors = (DeltaError, OSError, pa.ArrowException, ValueError, TypeError)
 
     def is_entries_file(self) -> bool:
-        """Whether a file of the table's log contains the expected columns
-        (`EntriesFile.is_entries_file`).
+        """Whether the folder is empty or its Delta log has the columns of cache entries (as
+        `EntriesFile.is_entries_file`).
         """
         if not self.path.is_dir() or not any(self.path.iterdir()):
             return self.path.is_dir()
@@ -74,7 +74,7 @@ class EntriesTable(EntriesFile):
             )
 
     def remove(self) -> None:
-        """Delete the log and the files that it refers to. Raises: OSError."""
+        """Delete the table's log and the data files that it refers to. Raises: OSError."""
         if (self.path / _LOG_FOLDER).is_dir():
             own = _find_referenced_files(self.path / _LOG_FOLDER)
             shutil.rmtree(self.path / _LOG_FOLDER)

@@ -118,7 +118,7 @@ class _ContextReader:
 
 
 def _find_scoped_contexts(definition: Any) -> list[Any]:
-    """Scoped context of a term definition, in a list."""
+    """Scoped context of a term definition, as a list of one; [] if it has none."""
     return (
         [definition["@context"]]
         if isinstance(definition, dict) and "@context" in definition
@@ -129,7 +129,9 @@ def _find_scoped_contexts(definition: Any) -> list[Any]:
 def _resolve_keyword(
     term: str, own: Mapping[str, Any], terms: Terms, within: tuple[str, ...]
 ) -> str:
-    """Keyword that ``term`` is an alias of, looked up in its ``own`` context first; "" if none."""
+    """Keyword of which ``term`` is an alias, looked up in its ``own`` context first; "" if it is no
+    alias.
+    """
     if term not in own or term in within:
         return terms[term].keyword if term in terms and term not in own else ""
     meant = own[term].get("@id") if isinstance(own[term], dict) else own[term]

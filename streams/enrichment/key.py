@@ -58,7 +58,7 @@ def assertion_to_tokens(assertion: owl.Assertion) -> Statement:
 
 
 def find_individuals(assertion: owl.Assertion) -> list[str]:
-    """Individuals that occur in the class expression of an assertion."""
+    """Individuals that occur in the class expression of a class assertion."""
     if not isinstance(assertion, owl.ClassAssertion):
         return []
     return [part for part in parts(assertion.expression) if isinstance(part, str)]
@@ -70,7 +70,9 @@ def normalise_expression(expression: owl.ClassExpression) -> str:
 
 
 def _sort_operands(part: Any) -> Any:
-    """Sort the operands of an intersection, a union or an enumeration."""
+    """Sort the operands if ``part`` is an intersection, a union or an enumeration; return anything
+    else unchanged.
+    """
     match part:
         case owl.ObjectIntersectionOf(operands) | owl.ObjectUnionOf(operands):
             members = {axiom_text(member): member for member in operands}
@@ -139,14 +141,18 @@ class IllTypedError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class CountedValue:
-    """Data value that the ontology may count; ``atom``: the text that distinguishes it in keys."""
+    """Value of a data property whose values the ontology may count; ``atom``: the text that
+    distinguishes it in keys.
+    """
 
     value: DataValue
     atom: str
 
 
 class _StatementMarker:
-    """Marker that a statement links two individuals, or is irrelevant for the ontology."""
+    """Marker in place of a key text: the statement links two individuals (`_LINK`), or has no
+    influence on types (`_IGNORED`).
+    """
 
 
 _LINK, _IGNORED = _StatementMarker(), _StatementMarker()
@@ -214,8 +220,8 @@ class KeyMaker:
             keys._literals = None
 
     def _find_key_by_pattern(self, statements: Sequence[Statement]) -> EventKey:
-        """Key of statements, cached by their pattern: own individuals replaced by order of
-        occurrence.
+        """Key of statements, cached by their pattern: the statements with the event's own
+        individuals replaced by order of occurrence.
         """
         known, fixed, seen = self._known_statements, self.fixed_tokens, dict[Any, int]()
         pattern: list[Any] = []
@@ -281,7 +287,9 @@ class KeyMaker:
         return make_canonical_key(nodes, edges, tuple(sorted(set(of_fixed))))
 
     def _add_node(self, nodes: dict[Any, list[str]], name: str) -> list[str]:
-        """Add an individual and return the list of its statements. Raises: UnkeyableEventError."""
+        """Add an individual to ``nodes`` and return the list for its statements' texts. Raises:
+        UnkeyableEventError.
+        """
         if self._literals is None and not is_resource(name):
             raise UnkeyableEventError
         # Keys of T speak of individuals that have IRIs.
@@ -291,7 +299,9 @@ class KeyMaker:
     def normalise_statement(
         self, predicate: str, object: str
     ) -> str | CountedValue | _StatementMarker:
-        """Text of a predicate and object in keys, a counted value, or a marker.
+        """Normalise a predicate with its object for keys. Returns a text for types, values and
+        static individuals; `CountedValue` if the ontology may count the value; `_LINK` for a link
+        to another individual; `_IGNORED` for annotations.
 
         Raises: UnkeyableEventError, IllTypedError.
         """
@@ -327,7 +337,9 @@ class KeyMaker:
     def _normalise_value(
         self, kind: PredicateKind, predicate: str, object: str
     ) -> str | CountedValue:
-        """Text of a data property with a value in keys, or the value if it may be counted."""
+        """Normalise a data property with its value for keys. Returns a text ("" if it never
+        influences types), or `CountedValue` if the ontology may count the value.
+        """
         is_negative = predicate[:1] == "¬"
         if kind is PredicateKind.EQUALITY or (
             not is_negative and self.vocabulary.has_literal_values(predicate) is False
@@ -356,7 +368,9 @@ class KeyMaker:
         object: str,
         said: str | CountedValue | _StatementMarker,
     ) -> None:
-        """Add a link between two individuals of the event, or between one and a static individual."""
+        """Add a link between two individuals, or between an individual and a counted value, to the
+        parts of the key.
+        """
         target: Any = object
         if isinstance(said, CountedValue):
             target = said.value

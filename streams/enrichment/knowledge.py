@@ -80,7 +80,9 @@ class StaticKnowledge:
 
     @cached_property
     def fixed_individuals(self) -> frozenset[str]:
-        """The set K: individuals of B and T, which keep their names in keys (docs/ENRICHMENT.md)."""
+        """Individuals of the static assertions B and the ontology T (the set K of
+        docs/ENRICHMENT.md), which keep their names in keys.
+        """
         named = {i for assertion in self.static for i in individuals_of(assertion)}
         named.update(
             part
@@ -97,7 +99,7 @@ class StaticKnowledge:
 
     @cached_property
     def classes(self) -> frozenset[str]:
-        """Classes that occur in T or B."""
+        """Classes that occur in the ontology T or in the static assertions B."""
         asserted = (
             part.iri
             for value in (*self.outside_axioms, *self.static)
@@ -108,12 +110,12 @@ class StaticKnowledge:
 
     @cached_property
     def has_keys(self) -> bool:
-        """Whether T has HasKey axioms."""
+        """Whether the ontology T has HasKey axioms."""
         return any(isinstance(axiom, owl.HasKey) for axiom in self.axioms)
 
     @cached_property
     def digest(self) -> str:
-        """Hash of T, B and the allowed kinds of leftovers."""
+        """Hash of the ontology T, the static assertions B and the allowed kinds of leftovers."""
         lines = sorted(line for assertion in self.static for line in assertion_lines(assertion))
         found = hashlib.sha256()
         for text in (*map(axiom_text, self.axioms), *lines, *sorted(self.allow)):
@@ -121,14 +123,14 @@ class StaticKnowledge:
         return found.hexdigest()
 
     def with_lines(self, lines: Iterable[str]) -> StaticKnowledge:
-        """Copy with more N-Triples lines in B."""
+        """Copy with more N-Triples lines in the static assertions B."""
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "static.nt"
             file.write_text("\n".join(lines) + "\n", encoding="utf-8", errors="surrogatepass")
             return self.update(file, None) if lines else self
 
     def update(self, insertions: object, deletions: object) -> StaticKnowledge:
-        """Copy with B changed by ``deletions`` and then ``insertions``.
+        """Copy with the static assertions B changed by ``deletions`` and then ``insertions``.
 
         Each is given as `shiq.check_insertions` takes it. Raises: InputError.
         """
@@ -173,7 +175,7 @@ def is_simple(assertion: owl.Assertion) -> bool:
 def read_knowledge(
     tbox: object, static: object, allow: Iterable[str] = (), catalog: Catalogs | None = None
 ) -> StaticKnowledge:
-    """Read T and B, each as `shiq.check_insertions` takes it.
+    """Read the ontology T and the static assertions B, each as `shiq.check_insertions` takes it.
 
     static: may be a `Session`; its TBox is used if ``tbox`` is None.
     Raises: InputError, UsageError.
@@ -225,7 +227,9 @@ def read_knowledge(
 
 
 def _without_allowed_ill_typed(abox: ABox, allow: frozenset[str]) -> Iterable[owl.Assertion]:
-    """Assertions of an ABox; those with ill-typed literals are left out if ``allow`` permits it."""
+    """Assertions of ``abox``; those with ill-typed literals are dropped if ``allow`` contains
+    "ill-typed".
+    """
     return drop_ill_typed(abox)[0] if "ill-typed" in allow else abox
 
 
@@ -303,7 +307,7 @@ class EventReasoner:
 
     @property
     def calls(self) -> int:
-        """Number of reasoner calls."""
+        """Number of reasoner calls so far."""
         return self.earlier_calls + self._reasoners.question_count
 
     @property
@@ -319,8 +323,8 @@ class EventReasoner:
     def change_knowledge(
         self, before: StaticKnowledge, middle: StaticKnowledge, after: StaticKnowledge
     ) -> frozenset[str] | None:
-        """Continue with the static data of ``after``; return the individuals affected by the
-        change, None for all.
+        """Continue with the static data of ``after``. Return the individuals that the change may
+        affect; None if it may affect any.
 
         middle: knowledge with only the assertions that ``before`` and ``after`` share.
         Returns: None if any individual may be affected. Entries about other individuals stay true
@@ -337,7 +341,9 @@ class EventReasoner:
         return unite_or_any(changed)
 
     def require_consistent(self) -> None:
-        """Raise InputError if (T, B) is inconsistent, since then everything is entailed."""
+        """Raise InputError if the ontology T and the static data B contradict, since then
+        everything is entailed.
+        """
         if self._entailer.is_consistent(self._next_deadline()).verdict is Verdict.INCONSISTENT:
             raise InputError(
                 "the ontology and its static data contradict each other",
@@ -345,7 +351,9 @@ class EventReasoner:
             )
 
     def entailed_types(self, assertions: Sequence[owl.Assertion]) -> Entailment:
-        """Types that (T, B) and the event entail for the event's individuals."""
+        """Types that the ontology T, the static data B and the event's ``assertions`` entail for
+        the event's individuals.
+        """
         if self.knowledge.obstacle:
             return Entailment(Verdict.UNDETERMINED, reason=self.knowledge.obstacle)
         deadline = self._next_deadline()
@@ -405,7 +413,7 @@ class EventReasoner:
         return TypeJustification(tuple(own), tuple(static), tuple(axioms), is_minimal=not is_open)
 
     def _next_deadline(self) -> float | None:
-        """Time at which reasoning about the next event is cut off."""
+        """Time at which reasoning about the next event is cut off; None without a time limit."""
         return None if self.timeout is None else time.monotonic() + self.timeout
 
     def close(self) -> None:

@@ -241,7 +241,9 @@ class SampleRecords:
     def decide_each(
         self, max_count: int, decide: Callable[[Sequence[Statement]], Verdict | None]
     ) -> PrefillCounts:
-        """Call ``decide`` with the statements of each record, until it decided ``max_count`` of them."""
+        """Call ``decide`` with the statements of each sample record, until ``max_count`` of the
+        calls returned a verdict.
+        """
         verdicts: Counter[Verdict] = Counter()
         tried = 0
         for record in self:
@@ -266,7 +268,9 @@ class SampleRecords:
 
     @cached_property
     def _constant_texts(self) -> frozenset[str]:
-        """Texts of the literals in T, and of counted literals in B."""
+        """Texts of the literals in the ontology T, and of those in the static data B whose values
+        may be counted.
+        """
         known, counts = self.knowledge, self.keys.regions.is_value_counted
         found = {
             part.lexical
@@ -308,8 +312,8 @@ class SampleRecords:
             )
 
     def _distinguished_names(self, predicate: str) -> list[str]:
-        """IRIs that keys distinguish as objects of a predicate: used classes, or static
-        individuals.
+        """IRIs that keys distinguish as objects of a predicate: for rdf:type the used classes, else
+        the static individuals.
         """
         if predicate in (TYPE, "predicate"):
             return sorted(self.knowledge.used_names)
@@ -329,7 +333,9 @@ class SampleRecords:
     def _sample_literal_values(
         self, term: TermMap, predicate: str, max_count: int
     ) -> Iterator[Sequence[Any]]:
-        """Yield one sample value for each value region, or ``max_count`` of each if values are counted."""
+        """Yield one sample value for each region of values that the ontology cannot distinguish;
+        ``max_count`` for each if it may count the values.
+        """
         if len(_reference_paths((), term)) != 1:
             yield from _match_references(term, self._constant_texts, [""])
             return

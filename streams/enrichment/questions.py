@@ -62,7 +62,8 @@ class EventReader:
         self.record_keys = None if program is None else MappedRecordKeys(program, self.keys)
 
     def make_question(self, event: Any) -> EventQuestion | EnrichedEvent:
-        """Make the question of an event: N-Triples lines, an `ABox`, an rdflib Graph, or a dict.
+        """Make the question of an event (N-Triples lines, an `ABox`, an rdflib Graph, or a dict).
+        Return an undetermined or inconsistent answer if that is known at once.
 
         A dict is JSON-LD, or a raw record if there is a mapping.
         """
@@ -143,7 +144,9 @@ class EventReader:
     def _make_ill_typed_question(
         self, lines: Sequence[str], reason: str, assertions: Sequence[owl.Assertion] | None = None
     ) -> EventQuestion | EnrichedEvent:
-        """Make the question of an event with an ill-typed literal: inconsistent, unless allowed."""
+        """Answer "inconsistent" for an event with an ill-typed literal. If such literals are
+        allowed, make the question of its other assertions.
+        """
         if "ill-typed" not in self.knowledge.allow:
             return EnrichedEvent(CacheEntry(Verdict.INCONSISTENT, reason=reason), (), False, lines)
         from shiq.jobs.checking.inputs import drop_ill_typed
@@ -321,7 +324,9 @@ class MappedRecordKeys:
         return len(self._pattern)
 
     def _add_map(self, triples_map: TriplesMap, program: MappingProgram) -> bool:
-        """Add a triples map; return whether each record gives one statement for each of its parts."""
+        """Add a triples map. Return whether it gives exactly one statement per record for each
+        predicate and class, which fast keys need.
+        """
         if any(
             step is None for step in triples_map.source.iterator[1:]
         ) or triples_map.source.iterator not in ((), (None,)):
@@ -346,7 +351,9 @@ class MappedRecordKeys:
     def _add_term(
         self, term: TermMap | MappingJoin, program: MappingProgram, predicate: str
     ) -> int | str:
-        """Add a term map; return the index of its slot, or its constant term."""
+        """Add a term map. Return the index of its slot in records' tokens, or its term if that is
+        constant.
+        """
         if isinstance(term, TermMap) and term.constant:
             if term.kind == "IRI":
                 self._constants.setdefault(term.constant, -1 - len(self._constants))
@@ -359,7 +366,9 @@ class MappedRecordKeys:
         return len(self._slots) - 1
 
     def find_record_key(self, record: Any) -> tuple[EventKey, list[str]] | None:
-        """Key and tokens of a record; None unless each reference has exactly one value."""
+        """Key and tokens of a record; None if a reference has no value or several, so that the
+        general reader is needed.
+        """
         try:
             tokens = [slot.make(record) for slot in self._slots]
         except (LookupError, TypeError):

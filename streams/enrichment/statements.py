@@ -48,11 +48,13 @@ _LITERAL_PATTERN = re.compile(
 
 
 class UnkeyableEventError(Exception):
-    """Signal that an event is not made of simple lines and needs the RDF reader."""
+    """Signal that an event has other than simple N-Triples lines and needs the full RDF reader."""
 
 
 class PredicateKind(IntEnum):
-    """Kind of a predicate for the ontology; `DROPPED` predicates never influence entailed types."""
+    """Kind of a predicate for the ontology: type, role, data, counted data, equality, dropped or
+    annotation. `DROPPED` predicates never influence entailed types.
+    """
 
     TYPE = 0
     ROLE = 1
@@ -266,7 +268,9 @@ class ValueRegions:
         return cls(theory, tuple(sorted(ranges, key=axiom_text)), counting, named, counts_all)
 
     def region_of(self, literal: owl.Literal) -> str:
-        """Region of a literal as a text of bits; the literal itself if it is undecided."""
+        """Region of a literal as a text of bits, one per data range; the literal itself if a data
+        range leaves it undecided.
+        """
         value = self.value_of(literal)
         row = [contains_value(formula, value) for formula in self._formulas]
         return (
@@ -279,7 +283,7 @@ class ValueRegions:
         return [self.theory.range_formula(range) for range in self.ranges]
 
     def has_value(self, literal: owl.Literal) -> bool:
-        """Whether a literal has a value."""
+        """Whether a literal has a value, so that it is not ill-typed."""
         plain = _CERTAIN_FORMS.get(literal.datatype)
         if plain is not None and plain.fullmatch(literal.lexical):
             return True
@@ -290,13 +294,17 @@ class ValueRegions:
         return self.counts_all or property in self.counted_properties
 
     def value_of(self, literal: owl.Literal) -> DataValue:
-        """Value of a literal; unknown datatypes give equal values only for equal literals."""
+        """Value of a literal. Literals of unknown datatypes have equal values only if they are
+        equal.
+        """
         value = self.theory.value(literal)
         assert isinstance(value, DataValue)
         return value
 
     def name_of(self, literal: owl.Literal) -> str:
-        """Name of a literal's value if keys identify the value exactly, else ""."""
+        """Name of a literal's value if keys must identify exactly this value (named by the
+        ontology, or opaque), else "".
+        """
         value = self.value_of(literal)
         return (
             f"{value.space} {value.key!r}" if value in self.named_values or value.is_opaque else ""

@@ -70,8 +70,8 @@ class RecordIntake(EventIntake):
     has_times: bool = False
 
     def read_events(self, record: Record) -> tuple[Event | None, ...]:
-        """Parse the events of a record. Each counts as a time point, after which a checkpoint may
-        be saved.
+        """Parse the event of a record: () for a CSV header, (None,) if it is rejected. Each record
+        but a header counts as a time point, after which a checkpoint may be saved.
         """
         if self.reader.read_header(record):
             return ()
@@ -171,7 +171,7 @@ class EnrichmentCollector:
         )
 
     def observe_rejected(self, text: str) -> None:
-        """Do nothing: a rejected record is in no window."""
+        """Do nothing: a rejected record belongs to no window."""
 
     def collect(self, report: BatchReport, rows: Iterable[Row]) -> None:
         """Answer the events of a batch and write their rows, or the rows of ended windows.
@@ -327,11 +327,15 @@ class EnrichmentCollector:
             self.windows.restore(found, counts.events > 0)
 
     def legacy_bucket_states(self, state: bytes) -> list[bytes]:
-        """Empty state of the only bucket: old versions had none."""
+        """Bucket states for a checkpoint of an older version, which had no buckets: a list of one
+        empty state.
+        """
         return [b""]
 
     def legacy_lines(self, state: bytes) -> dict[str, int]:
-        """Number of lines read of each file, in a Spark checkpoint of versions without order."""
+        """Number of lines read of each file, from a Spark checkpoint of older versions, which did
+        not keep the order of events.
+        """
         found: dict[str, int] = json.loads(state)["lines"]
         return found
 
@@ -360,7 +364,9 @@ class EnrichmentCollector:
 def _parse_task_answer(
     given: str, text: str, entries: Mapping[str, CacheEntry]
 ) -> tuple[RecordEvent, AskedQuestion]:
-    """Combine what a task sent about an event with the entry of its key."""
+    """Rebuild the record and the question of an event from the texts that a task sent about it and
+    the entry of its key.
+    """
     t, name, problem, names = json.loads(given)
     raw = RecordEvent(t, name, None, problem)
     if not text:
@@ -465,8 +471,8 @@ class KeyOperator:
         return found
 
     def partition_events(self, events: Sequence[Event | None]) -> PartitionedEvents:
-        """Split keys by bucket, each with the lines of one event; the collector gets each event's
-        key.
+        """Split the distinct keys of events by bucket, each with the lines of one of its events.
+        The collector gets each event's key.
         """
         asked, refused = make_questions(events, self.reader)
         codes, texts, given = list[int](), list[str](), list[str]()
@@ -516,8 +522,8 @@ class KeyOperator:
 
 
 def _serialise_question(question: AskedQuestion) -> str:
-    """Text of a question for the collector: its key, the lines of an event without key, an answer,
-    or "".
+    """Serialise a question as text for the collector: its key, or its lines if it has no key; an
+    answer that is known already; "" for None.
     """
     if isinstance(question, EventQuestion):
         key = question.event_key.key
@@ -538,7 +544,9 @@ class KeyState:
     make_entry: Callable[[Sequence[str]], tuple[str, int]]
 
     def step(self, parts: Sequence[Columns], moment: StreamTime) -> list[Row]:
-        """Rows with the entry of each key; ``calls``: its reasoner calls, None if it was cached."""
+        """Answer the keys of a batch. Return one row per key with its entry and the number of
+        reasoner ``calls`` (None if the entry was cached).
+        """
         rows: dict[str, Row] = {}
         for part in parts:
             for text, lines in zip(part["key"], part["lines"]):
@@ -552,7 +560,7 @@ class KeyState:
         return list(rows.values())
 
     def finish(self, moment: StreamTime) -> Iterable[Row]:
-        """Return no rows: all were returned before."""
+        """Return no rows: `step` has returned all of them."""
         return ()
 
     def to_bytes(self) -> bytes:

@@ -63,7 +63,7 @@ class CheckpointTimer:
 
     @property
     def is_overdue(self) -> bool:
-        """Whether more than twice the interval in seconds has passed."""
+        """Whether more than twice the interval in seconds has passed since the last checkpoint."""
         return time.monotonic() - self.started_at >= 2 * SECONDS_PER_CHECKPOINT
 
     def restart(self) -> None:

@@ -38,7 +38,9 @@ class RecentIds:
     times: dict[str, int] = field(default_factory=dict)
 
     def is_known(self, name: str | None, t: int, span: int) -> bool:
-        """Whether an event with this identifier came at most ``span`` time units before ``t``."""
+        """Whether an event with the identifier ``name`` was accepted whose time is at least ``t`` -
+        ``span``.
+        """
         before = None if name is None else self.times.get(name)
         return before is not None and t - before <= span
 
@@ -87,8 +89,8 @@ class WatermarkTracker:
     closed_until: int | None = None
 
     def classify(self, t: int) -> str:
-        """Decide about an event with the time ``t``: return "" to accept it, or the kind of its
-        rejection.
+        """Classify an event with the time ``t``: return "" to accept it, or the kind of its
+        rejection, "late" or "ahead".
 
         An accepted event may advance the newest time. The first event is always accepted.
         """
@@ -216,7 +218,9 @@ class EventIntake:
         return event
 
     def reject(self, kind: str, record: Record, reason: str, t: int | None) -> None:
-        """Log a record as rejected and call the callbacks for rejects."""
+        """Log a record as rejected, with its ``kind`` and ``reason``, and call the callbacks for
+        rejects.
+        """
         self.before_reject()
         self.rejects.add_reject(kind, record.source, record.line, reason, record.text)
         self.on_reject(kind, t)

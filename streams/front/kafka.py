@@ -88,7 +88,7 @@ class KafkaOptions:
 
     def starting_offsets(self, topic: str) -> int | dict[int, int]:
         """Offset at which to begin reading ``topic``, or such offsets by partition; `EARLIEST` and
-        `LATEST` stand for its ends.
+        `LATEST` stand for the beginning and end.
 
         Raises: UsageError.
         """
@@ -501,8 +501,8 @@ class KafkaSink:
             self.end_offsets[end] = max(self.end_offsets.get(end, 0), message.offset() + 1)
 
     def flush(self) -> dict[str, Any]:
-        """Wait until all rows are delivered; return row count, run id and end offsets for the
-        checkpoint. Raises: OperationalError.
+        """Wait until all rows are delivered. Return the number of rows so far, run id and end
+        offsets for the checkpoint. Raises: OperationalError.
         """
         if self.producer.flush(_BROKER_TIMEOUT) or self.failures:
             why = self.failures[0] if self.failures else "the broker does not answer"
@@ -515,7 +515,9 @@ class KafkaSink:
 
 
 def _fetch_offset_range(kafka: Any, consumer: Any, topic: str, partition: int) -> tuple[int, int]:
-    """First and next offset of a partition; retried while a new topic has no leader."""
+    """First offset of a partition, and the offset of its next message; retried while a new topic
+    has no leader.
+    """
     end = time.monotonic() + _BROKER_TIMEOUT
     while True:
         try:

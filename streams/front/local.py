@@ -55,7 +55,9 @@ class LocalCollector(Collector[R_co], Protocol[R_co]):
         """Write the buffered output rows."""
 
     def legacy_bucket_states(self, state: bytes) -> list[bytes]:
-        """Split the state in a checkpoint of older versions into a state per bucket."""
+        """Convert the state in a checkpoint of an older version, without buckets, to a list with
+        the state of each bucket.
+        """
 
 
 #: Gives the state of a bucket of an operator, at the beginning or as it was saved.
@@ -205,7 +207,9 @@ def _yield_rows_before_errors(steps: Iterable[Iterable[Row]]) -> Iterator[Row]:
 
 
 def _make_collector_columns(split: PartitionedEvents, records: list[Record]) -> Columns:
-    """Columns about each event that the collector sees: line, text if needed, and ``used``."""
+    """Columns about each event that the collector sees: line, text if needed, and ``used`` (always
+    true in this process).
+    """
     lines, is_used = [record.line for record in records], [True] * len(records)
     texts = {"text": [record.source_text for record in records]} if split.includes_text else {}
     return {**(split.collector_columns or {}), "line": lines, **texts, "used": is_used}

@@ -36,7 +36,7 @@ class CodedTexts(NamedTuple):
 
 @dataclass(frozen=True)
 class PartitionedEvents:
-    """Chunk of events, encoded and split by bucket.
+    """Chunk of events, encoded as columns and split by bucket (partition of the operator's state).
 
     parts: columns by bucket; the column ``event`` is the event's index in the chunk.
     rejects: events that were not used completely.
@@ -76,7 +76,7 @@ class Operator(Protocol):
 
     @property
     def limits(self) -> EventLimits:
-        """Acceptance rules for the operator's events."""
+        """Rules by which records are accepted as events of this operator."""
 
     @property
     def buckets(self) -> int:
@@ -88,7 +88,7 @@ class Operator(Protocol):
 
     @property
     def is_stateful(self) -> bool:
-        """Whether output rows depend on the states of buckets; otherwise a state may be lost."""
+        """Whether output rows depend on the states of buckets. If not, a lost state does no harm."""
 
     def partition_events(self, events: Sequence[Event | None]) -> PartitionedEvents:
         """Encode a chunk of events and split it by bucket; None stands for a record that is not
@@ -193,8 +193,8 @@ class StreamAnswer:
 
 
 def stream_verdict(contradicted: bool, is_open: bool) -> Verdict:
-    """Verdict of a stream: inconsistent if something contradicts, else undetermined if something
-    stayed undecided, else consistent.
+    """Verdict of a stream: inconsistent if ``contradicted``; else undetermined if ``is_open``
+    (something stayed undecided); else consistent.
     """
     return (
         Verdict.INCONSISTENT

@@ -27,7 +27,8 @@ class Sink(Protocol):
         """Write ``rows`` to the output, perhaps buffered. Raises: OperationalError."""
 
     def flush(self) -> Any:
-        """Make all rows durable; return the write offset, which `open_sink` takes as ``length``.
+        """Make all rows durable; return the write offset, which a later `open_sink` takes as
+        ``length``.
 
         Raises: OperationalError.
         """
@@ -74,7 +75,7 @@ class StdoutSink:
         sys.stdout.flush()
 
     def flush(self) -> int:
-        """Flush standard output and return the number of rows written."""
+        """Flush stdout; return the number of rows printed since the sink was opened."""
         sys.stdout.flush()
         return self.row_count
 
@@ -95,8 +96,8 @@ class LinesFileSink:
                 self._truncate(length)
 
     def _truncate(self, length: int) -> None:
-        """Truncate the file to the ``length`` in bytes of the checkpoint. Raises: OperationalError
-        if it is shorter.
+        """Truncate the file to the ``length`` in bytes that the checkpoint has. Raises:
+        OperationalError if it is shorter.
         """
         has = os.fstat(self.file.fileno()).st_size
         if has < length:

@@ -161,7 +161,9 @@ class LinesFileSource:
                 yield record
 
     def _read_unpacked(self, follow: bool) -> Iterator[Record]:
-        """Yield the lines of a file that is not compressed, from a byte position on."""
+        """Yield the lines of a file that is not compressed, from the byte position of the source
+        on.
+        """
 
         def wait_for_more() -> bool:
             """Wait a moment if the file is followed; return whether it is."""
@@ -405,7 +407,9 @@ class MergedInput:
             push_next(at)
 
     def _read_followed(self) -> Iterator[Record | None]:
-        """Yield records of all sources as they come, each source read by a thread of its own."""
+        """Yield records of all sources as they come, and None if none came for a while; each source
+        is read by a thread of its own.
+        """
         arrived: Queue[_QueuedRecord | BaseException | None] = Queue(_QUEUE_SIZE)
         stopped = threading.Event()
 

@@ -144,7 +144,9 @@ class DeltaSink:
         self.rows += rows
 
     def flush(self) -> int:
-        """Commit the buffered rows and return the number of commits. Raises: OperationalError."""
+        """Commit the buffered rows; return the number of commits of the table so far. Raises:
+        OperationalError.
+        """
         from deltalake import DeltaTable, write_deltalake
 
         place = str(self.path.absolute())

@@ -250,7 +250,7 @@ class Engine:
 
     def _convert_to_conjuncts(self, body: Iterable[Literal], fresh: str = "#") -> list[Conjunct]:
         """Convert the literals of a rule body to join conjuncts over this engine's window views and
-        constant codes.
+        constant codes. ``fresh``: prefix of new variables.
         """
         return make_conjuncts(body, self._find_or_make_view, self._constant_code, fresh)
 
@@ -378,7 +378,9 @@ class Engine:
         ]
 
     def _find_or_add_input_rows(self, predicate: PredicateState, rows: Any) -> Ints:
-        """Row numbers of input rows in the predicate's relation; unknown rows are added to it."""
+        """Row numbers of input rows in the predicate's relation; rows that it does not contain are
+        added.
+        """
         if _is_tuple_of_columns(rows) or len(rows) > 50_000:
             return predicate.relation.add_rows_with_duplicates(self._encode_rows(rows, predicate))
         number = predicate.row_numbers
@@ -409,7 +411,7 @@ class Engine:
         ]
 
     def _charge_derived_atoms(self, rules: Sequence[MaintainedRule], derived_before: int) -> None:
-        """Charge the atoms that a stratum derives to the time point's budget. Raises:
+        """Charge the atoms that a stratum derives to the limit of this time point. Raises:
         EvaluationError if they are too many.
 
         derived_before: atoms that earlier strata derived at this point.

@@ -74,8 +74,8 @@ def update_derivation_counts(context: StepExecutor, rule: MaintainedRule) -> Non
 def derive_distinct_heads(
     context: StepExecutor, rule: MaintainedRule, plan: JoinPlan, start: Bindings
 ) -> tuple[Ints, Bindings]:
-    """Derive the heads that a join plan finds from the rows ``start``: distinct row numbers, and
-    one rule instance for each.
+    """Derive the heads that a join plan finds from the rows ``start``. Return their distinct row
+    numbers, and one rule instance for each.
 
     Raises: EvaluationError if they are too many.
     """
@@ -362,8 +362,8 @@ class RecursiveStratum:
         found: tuple[Ints, Bindings],
         fresh: dict[str, Ints],
     ) -> None:
-        """Record derived heads with the rows that derived them; add heads that were not true yet to
-        ``fresh``.
+        """Record derived heads together with the rows that derived them; add the heads that were
+        not true yet to ``fresh``.
         """
         heads, instances = found
         if not len(heads):

@@ -62,8 +62,8 @@ def read_term(tokens: TokenCursor) -> Term:
 
 
 def _count_operator(tokens: TokenCursor, token: RuleToken) -> None:
-    """Count one more operator or parenthesis of the current term. Raises: TokenFault above the
-    limit.
+    """Count one more operator or parenthesis of the current term. Raises: TokenFault if the term
+    has too many.
     """
     tokens.operators += 1
     if tokens.operators > _MOST_OPERATORS:
@@ -153,7 +153,9 @@ def _make_anonymous_name(tokens: TokenCursor) -> str:
 
 
 def read_term_or_interval(tokens: TokenCursor) -> Term:
-    """Parse a term, or an interval low..high: it becomes a variable in ``tokens.intervals``."""
+    """Parse a term, or an interval low..high: a new variable, also added to ``tokens.intervals``,
+    stands for it.
+    """
     token = tokens.peek()
     low = read_term(tokens)
     if not tokens.accept(".."):

@@ -302,7 +302,7 @@ class PredicateState:
     row_view: PointRows | None = None
 
     def support_array_name(self, rule: StreamRule) -> tuple[str, bool, bool]:
-        """Name of the row array with the derivation counts by rules of this rule's kind (temporary
+        """Name of the row array that counts the derivations by rules of this rule's kind (temporary
         or not, with or without body).
         """
         name = "support", rule.is_temporary, bool(rule.body)
@@ -405,8 +405,8 @@ class MaintainedRule:
         )
 
     def cached_plan(self, seed: int | None, delta: bool = False) -> JoinPlan:
-        """Join plan that begins with the rows of body literal ``seed``, made once. ``delta``: later
-        literals are read as before this time point.
+        """Join plan that begins with the rows of body literal ``seed``, made once. ``delta``:
+        literals after the seed are read as before this time point.
         """
         key = seed, delta
         if key not in self.plans:
@@ -424,7 +424,7 @@ class MaintainedRule:
 
 
 def has_countable_derivations(body: Sequence[Conjunct]) -> bool:
-    """Whether the derivations of a rule body can be counted incrementally.
+    """Whether the engine can count the derivations of a rule body incrementally, by changes.
 
     Required: only comparisons and streaming literals, at least one of them positive, and no
     negative literal with a varying count.
@@ -455,8 +455,8 @@ def flag_derived_rows(predicate: PredicateState, rows: Ints) -> Flags:
 
 
 def compact_predicate(predicate: PredicateState) -> None:
-    """Drop the rows of a predicate that nothing uses: they are not true, no input or facts, and in
-    no window.
+    """Drop the rows of a predicate that nothing uses: they are neither true nor input nor facts,
+    and in no window.
     """
     relation, history = predicate.relation, predicate.history
     alive = relation.row_arrays["holds"][: relation.size].copy()

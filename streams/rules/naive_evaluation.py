@@ -308,8 +308,8 @@ class _PointEvaluation:
     def is_count_satisfied(
         self, literal: WindowedLiteral, m: int, n: int, binding: Binding
     ) -> bool:
-        """Whether an atom that is true at ``m`` of ``n`` observed time points satisfies a literal's
-        counting operator (docs/RULES.md, section 2).
+        """Whether an atom that is true at ``m`` of the window's ``n`` observed time points
+        satisfies a literal's counting operator (docs/RULES.md, section 2).
 
         m: number of window points with the atom.
         n: number of observed window points.

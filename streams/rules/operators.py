@@ -181,7 +181,7 @@ class PointBudget:
         return max(_JOINED_PER_ATOM * self.max_derived_atoms, _LEAST_JOINED)
 
     def charge_joined_rows(self, rows: int, rule: StreamRule) -> None:
-        """Charge rows that a join produced to the budget. Raises: EvaluationError."""
+        """Charge joined rows to the budget. Raises: EvaluationError if they are too many."""
         self.remaining_rows -= rows
         if self.remaining_rows < 0:
             raise self.make_join_error(rule)
@@ -297,7 +297,7 @@ class StepExecutor:
             yield bindings
 
     def _try_step(self, step: Step, bindings: Bindings, rule: StreamRule) -> Bindings | None:
-        """Run a plan step; None if its result is too large and bindings must be split."""
+        """Run a plan step; None if its result is too large, so that the bindings must be split."""
         try:
             return self._run_step(step, bindings, rule)
         except IntegerOverflow as error:
@@ -310,14 +310,14 @@ class StepExecutor:
     def evaluate_heads(
         self, rule: StreamRule, bindings: Bindings
     ) -> tuple[list[Ints], Flags | None]:
-        """Head columns by binding, flags of those with a head. Raises: EvaluationError."""
+        """Head columns; flags of bindings with a head (None: all). Raises: EvaluationError."""
         try:
             return self.evaluate_terms(rule.head.arguments, bindings)
         except IntegerOverflow as error:
             raise EvaluationError(rule, str(error), "Use smaller numbers.") from error
 
     def _run_step(self, step: Step, bindings: Bindings, rule: StreamRule) -> Bindings:
-        """Run one plan step on variable bindings, by its kind."""
+        """Run one plan step (join, check, comparison, call or aggregate) on variable bindings."""
         if isinstance(step, JoinStep):
             return self._run_join(step, bindings, rule)
         if isinstance(step, CheckStep):
@@ -384,7 +384,7 @@ class StepExecutor:
         )
 
     def _filter_by_window_count(self, step: JoinStep, bindings: Bindings, m: Ints) -> Bindings:
-        """Keep bindings whose window count ``m`` passes the literal's test, or bind it."""
+        """Keep bindings whose window count ``m`` passes the test; a variable is bound to it."""
         if step.count:
             return Bindings({**bindings.columns, step.count: m}, bindings.count).filter_rows(
                 None, step.keep
@@ -395,7 +395,7 @@ class StepExecutor:
         )
 
     def _run_check(self, step: CheckStep, bindings: Bindings) -> Bindings:
-        """Keep bindings by whether their row is in a window view, or by its window count."""
+        """Keep bindings whose row is in a window view (negated: is not), or by its count."""
         pattern = step.pattern
         view = pattern.view
         rows = view.relation.find_row_numbers(
@@ -438,7 +438,7 @@ class StepExecutor:
     # --- terms and comparisons --------------------------------------------------------------------
 
     def evaluate_term(self, term: Term, bindings: Bindings) -> tuple[Ints, Flags | None]:
-        """Codes of a term's value by binding; flags of bindings for which it has one.
+        """Codes of a term's value by binding; flags of bindings with a value (None: all).
 
         Raises: IntegerOverflow.
         """
@@ -473,7 +473,7 @@ class StepExecutor:
         return found, valid
 
     def _run_comparison(self, step: CompareStep, bindings: Bindings) -> Bindings:
-        """Keep the bindings that satisfy a comparison, or bind its unbound variable."""
+        """Keep bindings that satisfy a comparison; or bind its variable if one is unbound."""
         asked = step.comparison
         right, valid = self.evaluate_term(asked.right_term, bindings)
         if step.bound_variable is not None:
@@ -545,7 +545,7 @@ class StepExecutor:
     def evaluate_terms(
         self, terms: Sequence[Term], bindings: Bindings
     ) -> tuple[list[Ints], Flags | None]:
-        """Codes of several terms by binding; flags of bindings for which all have one."""
+        """Codes of several terms by binding; flags of bindings with all values (None: all)."""
         columns, valid = [], None
         for term in terms:
             codes, has = self.evaluate_term(term, bindings)
@@ -556,7 +556,7 @@ class StepExecutor:
     # --- aggregates -------------------------------------------------------------------------------
 
     def _run_aggregate(self, step: AggregateStep, bindings: Bindings, rule: StreamRule) -> Bindings:
-        """Compute an aggregate for each distinct binding; test its value or bind it."""
+        """Compute an aggregate for each distinct binding; test its value, or bind a variable."""
         shared, inverse = distinct_rows(
             [bindings.columns[name] for name in step.shared_variables], bindings.count
         )

@@ -112,7 +112,7 @@ class JoinStep:
 
 @dataclass(frozen=True, eq=False)
 class CheckStep:
-    """Plan step that keeps bindings by whether their row is in a window view, or by its count."""
+    """Plan step that keeps bindings whose row is in a window view (or is not), or by its count."""
 
     pattern: StreamingPattern
     reads_before: bool
@@ -121,7 +121,7 @@ class CheckStep:
 
 @dataclass(frozen=True, eq=False)
 class CompareStep:
-    """Plan step that tests a comparison, or binds its unbound variable ``bound_variable``."""
+    """Plan step that tests a comparison or, if given, binds its variable ``bound_variable``."""
 
     comparison: ComparisonLiteral
     bound_variable: str | None = None
@@ -130,7 +130,7 @@ class CompareStep:
 
 @dataclass(frozen=True, eq=False)
 class CallStep:
-    """Plan step that calls a Python function; ``new``: output variables that it binds."""
+    """Plan step that calls a Python function; ``new``: output variables that the step binds."""
 
     external: FunctionCall
     new: frozenset[str]
@@ -300,7 +300,7 @@ class Planner:
         return JoinPlan(seed, tuple(reversed(trimmed)), frozenset(needed))
 
     def _choose_next_conjunct(self, left: Sequence[int], known: set[str], measured: bool) -> int:
-        """Index of the conjunct in ``left`` to join next; ``known``: bound variables."""
+        """Index of the conjunct to join next, one of ``left``; ``known``: bound variables."""
         ready = [
             (
                 *self._join_priority(self.body[i], known),
@@ -314,7 +314,7 @@ class Planner:
         return chosen
 
     def _mean_matching_rows(self, conjunct: Conjunct, known: set[str]) -> float:
-        """Mean number of a literal's rows per binding of the variables ``known``."""
+        """Mean number of a literal's rows that match one binding of the variables ``known``."""
         if not isinstance(conjunct, StreamingPattern):
             return 0.0
         return conjunct.view.relation.mean_rows_per_key(
@@ -322,7 +322,7 @@ class Planner:
         )
 
     def _join_priority(self, conjunct: Conjunct, known: set[str]) -> tuple[int, int]:
-        """Priority of a conjunct in the join order: smallest first, 9 cannot run yet."""
+        """Priority of a conjunct in the join order, smallest first; (9, …) cannot run yet."""
         if isinstance(conjunct, ComparisonLiteral):
             return (0 if _is_comparison_ready(conjunct, known) else 9), 0
         if isinstance(conjunct, StreamingPattern):
@@ -385,7 +385,9 @@ class Planner:
 
 
 def _is_comparison_ready(comparison: ComparisonLiteral, known: set[str]) -> bool:
-    """Whether a comparison of bound variables (``known``) can be tested, or can bind one."""
+    """Whether a comparison can run once the variables ``known`` are bound: all its variables are
+    among them, or it gives the remaining one its value.
+    """
     return (
         names_of_variables(comparison.left_term, comparison.right_term) <= known
         or _variable_bound_by_comparison(comparison, known) is not None
@@ -393,7 +395,7 @@ def _is_comparison_ready(comparison: ComparisonLiteral, known: set[str]) -> bool
 
 
 def _variable_bound_by_comparison(comparison: ComparisonLiteral, known: set[str]) -> str | None:
-    """Unbound variable to which an equation over bound ones gives a value, or None."""
+    """Unbound variable (not in ``known``) to which an equation gives a value; None if none."""
     if comparison.relation == "=" and not comparison.is_negated:
         for one, other in (
             (comparison.left_term, comparison.right_term),
@@ -409,7 +411,7 @@ def _variable_bound_by_comparison(comparison: ComparisonLiteral, known: set[str]
 
 
 def _variables_bound_by_aggregate(aggregate: Aggregate, known: set[str]) -> frozenset[str]:
-    """Unbound variables that an aggregate's equality guards bind to its value."""
+    """Variables outside ``known`` that the equality guards of an aggregate bind to its value."""
     equal = [
         term for relation, term in aggregate.guards if relation == "=" and not aggregate.is_negated
     ]
@@ -503,7 +505,7 @@ class Bindings:
     count: int
 
     def column_for(self, source: Source) -> Ints:
-        """Column of a variable, or a constant column for a constant's code."""
+        """Column of a variable; for a constant's code, a column that repeats it."""
         return (
             self.columns[source]
             if isinstance(source, str)
@@ -561,7 +563,7 @@ def distinct_rows(columns: Sequence[Ints], count: int) -> tuple[list[Ints], Ints
 def make_seed_bindings(
     pattern: StreamingPattern, rows: Ints, keep: frozenset[str], lost_count: int = 0
 ) -> Bindings:
-    """Variable bindings with which a join plan begins; the first ``lost_count`` rows were lost."""
+    """Bindings of ``rows`` with which a join plan begins; the first ``lost_count`` were lost."""
     view, relation = pattern.view, pattern.view.relation
     more: dict[str, Ints] = {}
     if pattern.trace in keep:

@@ -136,7 +136,8 @@ class Program:
         return max(self.checked_program.horizons.values(), default=0)
 
     def undefined_predicates(self, brought: Set[str]) -> list[str]:
-        """Warnings, a sentence each, about body predicates without rules, facts or input.
+        """Warnings, a sentence each, about body predicates without rules, facts or input
+        (``brought``: predicates that had input).
 
         brought: the predicates that the input had.
         """

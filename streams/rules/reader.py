@@ -213,7 +213,7 @@ class _StatementReader:
             self.tokens.take_token()
 
     def _is_unconsumed(self, token: RuleToken) -> bool:
-        """Whether a token is still in the lookahead."""
+        """Whether a token is still in the lookahead, so that it was not consumed yet."""
         return any(waiting.offset == token.offset for waiting in self.tokens.lookahead)
 
     # --- statements

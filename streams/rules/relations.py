@@ -54,7 +54,8 @@ _HASH_FACTOR: Final = np.int64(-7046029254386353131)
 
 @dataclass(frozen=True)
 class SortedRun:
-    """Row numbers of a relation sorted by the key of some columns, for binary or table look-up.
+    """Row numbers of a relation sorted by the key of some columns. Keys are found by binary search
+    or in a table.
 
     pack: minimum and width of each column, for exact keys; values out of range get the width, which
     no row has. Without it, keys are hashes and matches must be compared.
@@ -77,15 +78,17 @@ class SortedRun:
 
     @cached_property
     def _row_number_by_key(self) -> Ints:
-        """Table from packed key to row number, -1 if there is none; for keys of all columns."""
+        """Table from packed key to row number, -1 if there is none; only if the run's key consists
+        of all columns.
+        """
         assert self.starts is not None
         row = np.full(len(self.starts) - 1, -1, np.int64)
         row[self.keys] = self.rows
         return row
 
     def find_row_numbers(self, columns: Columns) -> Ints:
-        """Row number of each row of ``columns``, -1 for rows that are not in the run; for keys of
-        all columns.
+        """Row number of each row of ``columns``, -1 for rows that are not in the run; only if the
+        run's key consists of all columns.
         """
         assert self.pack is not None
         found: Ints = self._row_number_by_key[_pack_keys(columns, self.pack)]
@@ -268,7 +271,9 @@ class Relation:
         return there.nonzero()[0]
 
     def add_rows_with_duplicates(self, rows: Columns) -> Ints:
-        """Add rows, which may contain duplicates, unless known; return their row numbers."""
+        """Add those of ``rows`` that the relation does not contain yet; return the row number of
+        each of ``rows``, which may contain duplicates.
+        """
         found = self.find_row_numbers(rows)
         new = (found < 0).nonzero()[0]
         if len(new):
@@ -278,7 +283,9 @@ class Relation:
         return found
 
     def add_rows(self, rows: Columns) -> Ints:
-        """Add rows without duplicates, unless known, and return their row numbers."""
+        """Add those of ``rows`` that the relation does not contain yet; return the row number of
+        each of ``rows``. The caller ensures that these are distinct.
+        """
         found = self.find_row_numbers(rows)
         new = (found < 0).nonzero()[0]
         if len(new):
@@ -291,8 +298,8 @@ class Relation:
         return found
 
     def mark_rows_true(self, rows: Ints) -> None:
-        """Mark ``rows`` as true at the current time point. Arrays that `held_rows` returned before
-        stay unchanged: new entries are written behind them.
+        """Mark ``rows``, which are not true yet, as true at the current time point. Arrays that
+        `held_rows` returned before stay unchanged: new entries are written behind them.
         """
         self.row_arrays["holds"][rows] = True
         before, size = len(self.held_rows), len(self.held_rows) + len(rows)
@@ -377,7 +384,9 @@ class ConstantDictionary:
         return len(self._code)
 
     def find_or_assign_code(self, value: Value) -> int:
-        """Integer code of a constant; a new constant gets one."""
+        """Integer code of a constant; a new constant gets one. Integers that are not too large are
+        their own codes.
+        """
         if not isinstance(value, str) and -FIRST_CODE <= value < FIRST_CODE:
             return int(value)
         found = self._code.get(value)
@@ -441,8 +450,8 @@ class ConstantDictionary:
         return codes, None if is_number.all() else is_number
 
     def rank_constants(self, *columns: Ints) -> tuple[Ints, ...]:
-        """Integers that compare as the constants of all ``columns`` do
-        (`syntax.constant_sort_key`).
+        """Convert columns of codes to columns of integers that compare as the constants do, across
+        all ``columns`` (`syntax.constant_sort_key`).
         """
         if all(not len(column) or int(column.max()) < FIRST_CODE for column in columns):
             return columns

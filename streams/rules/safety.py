@@ -223,7 +223,9 @@ def order_rule_body(
 
 
 def _find_bindable_literal(stuck: Iterable[Literal]) -> WindowedLiteral | None:
-    """First "at most" literal among ``stuck`` that could bind its variables; None if there is none."""
+    """First "at most" literal among ``stuck`` (literals that cannot be evaluated) that could bind
+    its variables; None if there is none.
+    """
     return next(
         (
             literal
@@ -355,8 +357,8 @@ def _constant_bounds(body: Iterable[Literal]) -> dict[str, list[Bound]]:
 def project_anonymous_variables(
     rules: Iterable[StreamRule], at_most_binds: bool, problems: list[ProgramProblem]
 ) -> list[StreamRule]:
-    """Replace each literal with ``_`` under ``not`` or "at most" by one over a new predicate that
-    lacks those arguments.
+    """Replace each literal that contains ``_`` under ``not`` or "at most" by one over a new
+    predicate without those arguments.
 
     at_most_binds: leave "at most" unchanged, since it ranges over atoms.
     """

@@ -156,7 +156,9 @@ class RuleSession:
 
     @property
     def last_closed(self) -> int | None:
-        """Last time point that was evaluated; earlier times are late."""
+        """Last time point that was evaluated, None if there is none yet; input for it or earlier
+        times is late.
+        """
         return self.tracker.closed_until
 
     def push(self, t: int, atoms: Atoms = (), source: str = "push", line: int = 0) -> list[Model]:

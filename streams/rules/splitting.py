@@ -218,7 +218,9 @@ class DependencyGraphs:
 
     @cached_property
     def precedes(self) -> frozenset[tuple[int, int]]:
-        """The relation ≺: pairs of components with a path that has an arc labelled "<"."""
+        """Relation ≺ between components: pairs (i, j) with a path from i to j that has an arc
+        labelled "<" (a literal with a window).
+        """
         return frozenset(self._paths_through({arc for arc, label in self.graph.items() if label}))
 
     @cached_property

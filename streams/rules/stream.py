@@ -90,7 +90,9 @@ class RulesOperator:
         return TripleMapping(self.program.checked_program.mappings, self.program.unit)
 
     def partition_events(self, events: Sequence[Event | None]) -> PartitionedEvents:
-        """Split the atoms of events by bucket. The atom "" only makes a time a time point."""
+        """Split the atoms of events by bucket. An event's atom "" only says that there is a time
+        point at its time.
+        """
         key, every = (self.program.key.key or {}) if self.buckets > 1 else {}, range(self.buckets)
         found: list[list[tuple[int, int, Any]]] = [[] for _ in every]
         refused, atoms, before = list[RejectedEvent](), 0, self.mapping.unmapped_count

@@ -168,7 +168,8 @@ def compare_constants(left: Value, relation: str, right: Value) -> bool:
 
 
 def apply_arithmetic(operator: str, left: Value, right: Value) -> int | None:
-    r"""Result of an arithmetic operator; None if it has none. Raises: IntegerOverflow.
+    r"""Result of an arithmetic operator; None if an operand is no integer, or for division by 0.
+    Raises: IntegerOverflow.
 
     >>> apply_arithmetic("/", -7, 2), apply_arithmetic("\\", -7, 2), apply_arithmetic("/", 7, 0), apply_arithmetic("+", 1, "a")
     (-3, -1, None, None)
@@ -233,7 +234,9 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """Term that is a variable; each ``_`` is renamed to its own, an interval to ``1..3#0``."""
+    """Term that is a variable. Each ``_`` gets a name of its own, such as ``_1``; an interval
+    becomes a variable with a name such as ``1..3#0``.
+    """
 
     name: str
     position: Position = field(default=_NO_POSITION, compare=False, repr=False)
@@ -452,7 +455,9 @@ class FunctionCall:
 
 
 def is_user_predicate(predicate: str) -> bool:
-    """Whether programs can name ``predicate``; rewriting adds others (`safety`)."""
+    """Whether a program can contain the name ``predicate``; rewriting (`safety`) adds predicates
+    with other names.
+    """
     return "#" not in predicate and ".." not in predicate
 
 
@@ -581,7 +586,9 @@ class CheckedProgram:
 
 
 def streaming_literals(body: Iterable[Literal]) -> list[tuple[WindowedLiteral, bool]]:
-    """Streaming literals of a body and of its aggregates, each with whether it is harmless."""
+    """Streaming literals of a body and of its aggregates, each with whether it is harmless: more
+    atoms never make it false.
+    """
     found: list[tuple[WindowedLiteral, bool]] = []
     for literal in body:
         if isinstance(literal, WindowedLiteral):

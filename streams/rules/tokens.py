@@ -180,7 +180,7 @@ class TokenCursor:
         self.operators = self.anonymous = 0
 
     def begin_statement(self) -> None:
-        """Reset the variables and intervals of the statement before."""
+        """Reset the anonymous variables and intervals before a new statement."""
         self.anonymous = 0
         self.intervals = []
 

@@ -28,7 +28,7 @@ CURRENT_POINT: Final = Window(((0, 0),), "now")
 
 @dataclass
 class History:
-    """Rows of past time points that some window still reaches, of one predicate; time points
+    """Past rows of one predicate by time point, as far as some window still reaches; time points
     without rows are left out.
     """
 
@@ -43,7 +43,7 @@ class History:
             self.rows.append(rows)
 
     def drop_unobserved(self, point: int) -> None:
-        """Drop the time points that no window reaches after ``point``."""
+        """Drop the time points that no window reaches any more after ``point``."""
         gone = bisect_right(self.points, point - self.horizon - 1)
         del self.points[:gone], self.rows[:gone]
 
@@ -98,7 +98,9 @@ class WindowCounter:
         self.is_longer, self.observed_points = longer != self.observed_points, longer
 
     def count_from_history(self, history: History, point: int) -> None:
-        """Count all rows from scratch after `restore`; views are updated at the next time point."""
+        """Count all rows from scratch, after the engine's `restore`; views are updated at the next
+        time point.
+        """
         past = self.relation.row_arrays[self.name]
         for low, high in self.past_intervals:
             for rows in history.rows_between(point - high - 1, point - low):
@@ -197,7 +199,9 @@ class WindowView:
         return bool(len(self.gained_rows) or len(self.lost_rows))
 
     def previous_counts(self, rows: Ints) -> Ints:
-        """Window count of each of ``rows`` before this time point; only if ``keeps_counts``."""
+        """Window count of each of ``rows`` at the previous time point; stored only if
+        ``keeps_counts``.
+        """
         return self.relation.row_arrays["was", self.name][rows]  # type: ignore[no-any-return]
 
     def truth_flags(self) -> Flags:
@@ -206,7 +210,9 @@ class WindowView:
 
     @property
     def is_true_for_all_rows(self) -> bool:
-        """Whether the literal is true for all rows of the relation, as for facts."""
+        """Whether the literal is known to be true for all rows of the relation, as for facts;
+        always False for literals with a window over the past.
+        """
         return self.is_current_point and len(self.relation.held_rows) == self.relation.size
 
     def true_rows(self) -> Ints:
@@ -216,7 +222,7 @@ class WindowView:
         return np.flatnonzero(self.truth_flags()[: self.relation.size])
 
     def previously_true_rows(self) -> Ints:
-        """Row numbers for which the literal was true before this time point."""
+        """Row numbers for which the literal was true at the previous time point."""
         rows = self.true_rows()
         if not len(self.gained_rows) and not len(self.lost_rows):
             return rows
@@ -225,7 +231,7 @@ class WindowView:
         )
 
     def flag_previously_true(self, rows: Ints) -> Flags:
-        """Flags of ``rows``: whether the literal was true before this time point."""
+        """Flag those of ``rows`` for which the literal was true at the previous time point."""
         if self.keeps_counts:
             return self.previous_counts(rows) > 0
         found: Flags = self.truth_flags()[rows]
@@ -248,8 +254,8 @@ class WindowView:
             self.gained_rows = self.lost_rows = NO_ROWS
 
     def retest_rows(self, changed: Ints) -> None:
-        """Test the literal again for the rows whose count ``changed``, or for all if the number of
-        observed time points did; record gains and losses.
+        """Test the literal again for the rows ``changed``, whose counts changed, and record gains
+        and losses. "always" is tested for all rows if the number of observed time points changed.
         """
         if self.is_current_point:
             self._set_changes(self.relation.gained_rows, self.relation.lost_rows)
@@ -275,8 +281,8 @@ class WindowView:
             )
 
     def add_new_rows(self, rows: Ints) -> Ints:
-        """Test the literal for rows that became true within a fixpoint; return those for which it
-        becomes true.
+        """Test the literal for rows that became true within a fixpoint; return those for which the
+        literal becomes true.
         """
         if not self.counter.is_now:
             return NO_ROWS

@@ -61,8 +61,8 @@ class RowLookup:
 
 @dataclass(eq=False)
 class HeadReasons:
-    """Heads that a rule was the first to derive, with the body rows that derived each, as row
-    numbers.
+    """Heads that one rule was the first to derive, each with the row numbers of the body rows that
+    derived it.
     """
 
     rule: MaintainedRule
@@ -286,7 +286,7 @@ class Worklist:
 
     def _compile_check(self, step: CheckStep, go: Continuation) -> Continuation:
         """Compile a check step to a function that calls ``go`` if the assigned row is in the window
-        view, or is not.
+        view (for a negated literal: if not).
         """
         members, trace, positive = (
             self._view_rows(step.pattern.view),
@@ -305,8 +305,8 @@ class Worklist:
         return check_row
 
     def _compile_comparison(self, step: CompareStep, go: Continuation) -> Continuation:
-        """Compile a comparison step to a function that calls ``go`` if the comparison is true, or
-        binds its variable.
+        """Compile a comparison step to a function that binds its unbound variable, if any, and
+        calls ``go`` if the comparison is true.
         """
         asked, gives = step.comparison, step.bound_variable
         left, right = _compile_term(asked.left_term), _compile_term(asked.right_term)
