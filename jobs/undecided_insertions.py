@@ -16,13 +16,15 @@ from shiq.model.ntriples import assertion_lines
 
 @runtime_checkable
 class HasAddSet(Protocol):
-    """Protocol: A_add of a result whose add set is in this process."""
+    """Protocol: a result whose A_add (the assertions that its check read) is in this process's
+    memory, not in Spark.
+    """
 
     add_set: AddSet
 
 
 def undecided_insertions(result: Result) -> Iterator[list[tuple[tuple[str, ...], str]]]:
-    """Find the insertions that may have left modules undetermined. Yields lists of (N-Triples
+    """Find the insertions because of which modules may be undetermined. Yields lists of (N-Triples
     lines, reason), the likeliest first.
     """
     if not result.evidence.undecided_modules or not isinstance(result.a_add, HasAddSet):
@@ -47,7 +49,9 @@ def undecided_insertions(result: Result) -> Iterator[list[tuple[tuple[str, ...],
 
 
 def tested_ranges(tbox: ClausalTBox) -> dict[str, list[DataRange]]:
-    """Data ranges that the clauses of ``tbox`` compare values with, by data property."""
+    """Data ranges with which the clauses of ``tbox`` compare the values of a property, by data
+    property.
+    """
     ranges: dict[str, list[DataRange]] = {}
     for atom in tbox.atoms:
         if isinstance(atom, DataAtMost):
@@ -59,8 +63,8 @@ def tested_ranges(tbox: ClausalTBox) -> dict[str, list[DataRange]]:
 def open_values(
     tbox: ClausalTBox, assertions: Iterable[Assertion]
 ) -> Sequence[DataPropertyAssertion]:
-    """Select the data ``assertions`` for which it is open whether the value is in a range of the
-    property.
+    """Select the data ``assertions`` for which the reasoner may be unable to say whether the value
+    lies in a range that the property is tested for.
     """
     theory, ranges = DataTheory(tbox.definitions, tbox.roles), tested_ranges(tbox)
     return [

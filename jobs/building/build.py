@@ -106,8 +106,8 @@ class BuildSettings:
 
 @dataclass
 class BuiltStore:
-    """Report on a store that was built: account of the reading, index, figures of the certificate,
-    and counts.
+    """Report on a store that was built: how its input was read, the index, the figures of the
+    certificate, and counts of assertions.
 
     kept_assertions: number of assertions in the modules of the certificate
     is_completed: whether the store holds a certified model
@@ -317,7 +317,7 @@ class _StoreBuild:
         return built
 
     def _delete_tables(self, tables: Mapping[str, Sequence[DataFile]]) -> None:
-        """Delete the files of ``tables`` from the store."""
+        """Delete the files of ``tables`` (files by table name) from the store."""
         for file in (file for files in tables.values() for file in files):
             for path in (file.path, *([lookup_path(file.path)] if file.lookup else [])):
                 remove_file(self.rebuild.path, path)
@@ -325,8 +325,8 @@ class _StoreBuild:
     def _choose_numbering(
         self, ranges: Ranges, dictionary: Dictionary, chunks: Sequence[NumberedChunk]
     ) -> Ranges:
-        """Keep the numbering of individuals by name, or renumber by clusters where that brings
-        neighbours nearer together (see `local_rank`).
+        """Choose the ranks of individuals: keep the order by name, or renumber by clusters if then
+        more role assertions have ends with near ranks (see `local_rank`).
         """
         hubs = merge_edges(self.executor, ranges, chunks)
         near = measure_nearness(self.executor, ranges, hubs)
@@ -339,15 +339,15 @@ class _StoreBuild:
     def _store_key(
         self, tables: Mapping[str, Sequence[DataFile]], counts: AssertionCounts
     ) -> StoreKey:
-        """Make the key by which tasks open the tables written so far."""
+        """Make the key by which tasks open the tables that this build has written so far."""
         versions = {name: table_of_files(files) for name, files in tables.items()}
         return StoreKey(str(self.rebuild.path), self.rebuild.unfinished_manifest(versions, counts))
 
     def _write_driver_tables(
         self, tables: Mapping[str, Columns], ranges: Ranges
     ) -> dict[str, list[DataFile]]:
-        """Write the tables that the driver holds in memory, one file each; empty tables get no
-        file.
+        """Write the tables that the driver holds in memory to the store, one file each; empty
+        tables get no file. Returns the files by table name.
         """
         found = {}
         for name, columns in tables.items():
@@ -358,8 +358,8 @@ class _StoreBuild:
 
 
 class _DriverAssertions:
-    """Assertions that are few and stay on the driver, by rank of their individuals: equalities,
-    inequalities, complex ones.
+    """The few assertions of a build that stay in the driver's memory, by rank of their individuals:
+    equalities, inequalities and complex assertions.
     """
 
     def __init__(self, abox: ABox, dictionary: Dictionary, ranges: Ranges, roles: RoleBox) -> None:
@@ -411,11 +411,11 @@ class _DriverAssertions:
         return found
 
     def negated_names(self) -> tuple[frozenset[Role], frozenset[str]]:
-        """The roles and data properties of negative property assertions."""
+        """The roles and the data properties that occur in negative property assertions."""
         return negative_vocabulary(self.complex, self.roles)
 
     def tables(self) -> dict[str, Columns]:
-        """The columns of these assertions' tables, by table name."""
+        """The columns of the tables for these assertions, by table name."""
         named = np.concatenate([self.same, self.different])
         kind = np.repeat(
             np.array([SAME, DIFFERENT], np.int64), [len(self.same), len(self.different)]
@@ -471,12 +471,12 @@ def _require_shared_folder(executor: Executor, store: Path, mark: Scratch) -> No
 
 
 def _is_visible_to_worker(mark: Scratch) -> tuple[str, bool]:
-    """Task: host name of the worker, and whether it sees the file ``mark``."""
+    """Task: return the host name of the worker, and whether it sees the driver's file ``mark``."""
     return socket.gethostname(), mark.path().exists()
 
 
 def look_up_ranks(ranges: Ranges, dictionary: Dictionary, terms: list[str]) -> list[int]:
-    """Look up the rank of each individual in the numbering that was chosen."""
+    """Look up the rank of each individual in ``terms``, in the numbering that the build has chosen."""
     found = dictionary.ranks_of(terms)
     if not ranges.is_renumbered:
         return found
@@ -485,7 +485,7 @@ def look_up_ranks(ranges: Ranges, dictionary: Dictionary, terms: list[str]) -> l
 
 
 def _index_document(indexed: IndexedStore, labels: Sequence[Label]) -> dict[str, object]:
-    """Make the JSON document with the part of the index that is no table; equals
+    """Make the JSON document with the parts of the index that are in no table; it equals that of
     `shiq.jobs.store.upkeep.build.index_document`.
     """
     rules = indexed.rules
@@ -504,7 +504,7 @@ def _partition_by_id(told: ToldState) -> StoredPartition:
 
 
 def _assertion_counts(written: Sequence[WrittenTables], rare: _DriverAssertions) -> AssertionCounts:
-    """Sum up the numbers of assertions that all ranges have written."""
+    """Sum up the numbers of assertions that the tasks of all id ranges have written."""
     classes = [sum(column) for column in zip(*(w.class_counts for w in written))]
     class_assertions, roles, data = (
         sum(classes),
@@ -523,7 +523,7 @@ def _assertion_counts(written: Sequence[WrittenTables], rare: _DriverAssertions)
 def _vocabulary_additions(
     names: Mapping[int, Sequence[str]], counts: AssertionCounts, rare: _DriverAssertions
 ) -> Extra:
-    """Collect the names and definitions that A adds to the TBox, in the order of
+    """Collect the names and definitions that the assertions A add to the TBox, in the order of
     `shiq.abox_ops.index.index.build_index`.
     """
     by_node = rare.tables()["complex"]["ordinal"].tolist()

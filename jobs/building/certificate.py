@@ -1,4 +1,5 @@
-"""Certify A by itself: decide every module of A under T, once for each shape.
+"""Certify A by itself: decide every module of A under T, only once for modules of the same shape
+(equal up to renaming).
 
 All of A is inserted into nothing (THEORY, "Modules" and "Beyond SHIQ(D), at no loss"). Most
 elements keep no role assertion and no data: their module is their label, and ranges only count
@@ -45,7 +46,8 @@ from shiq.model.roles import RoleBox
 
 @dataclass
 class CertificateFigures:
-    """Figures of the certificate of A, for the build's result.
+    """Figures of the certificate of A (counts by verdict, contradictory individuals), for the
+    build's result.
 
     contradictory: individuals of inconsistent elements and modules, at most as many as asked for
     clashes: elements that told literals refute
@@ -71,7 +73,9 @@ class CertificateFigures:
 def consistent_figures(
     modules: int, shapes: int, kept: int, drawn: DrawnShapes | None
 ) -> CertificateFigures:
-    """Make the figures for a certificate in which all ``modules`` are consistent."""
+    """Make the figures of a certificate in which all ``modules`` are consistent. ``kept``:
+    assertions in modules; ``drawn``: shapes for the audit.
+    """
     verdicts = Counter({Verdict.CONSISTENT.value: modules})
     return CertificateFigures(
         verdicts=verdicts, modules=modules, shapes=shapes, kept_assertions=kept, audit_sample=drawn
@@ -155,8 +159,8 @@ def _individuals_of_shapes(
     has_components: bool,
     limit: int,
 ) -> list[tuple[str, ...]]:
-    """Find the individuals of modules that have one of the shapes ``shapes``, module by module, at
-    most ``limit`` modules.
+    """Find the individuals of the modules that have one of ``shapes``, at most ``limit`` modules.
+    Returns one tuple of individuals for each module.
     """
     wanted = frozenset(shape.key for shape in shapes)
     labels = frozenset(shape.label for shape in shapes if shape.label is not None)
@@ -190,8 +194,8 @@ def _individuals_of_shapes(
 
 @dataclass(frozen=True)
 class _RangeSurvey:
-    """Survey of the elements of one range before modules are made: labels of isolated elements,
-    contradictory elements, counts of undecided ones.
+    """Survey of the elements of one id range before modules are made: labels of isolated elements,
+    contradictory elements, and the number with undecided assertions.
     """
 
     labels: Counter[Label]
@@ -204,8 +208,8 @@ class _RangeSurvey:
 def _open_assertions(
     base: StoreBase, index: Index, roles: RoleBox, elements: Ints
 ) -> tuple[OpenAssertions, Ints]:
-    """Make the test for undecided assertions around ``elements``, by told labels. Returns also the
-    elements' numbers in its graph.
+    """Make the test for assertions around ``elements`` that told labels leave undecided. Returns
+    also the elements' numbers in the graph of that test.
     """
     whole = view_without_batch(base)
     graph = Graph(whole, roles, index.base_elements(index.merge_classes))
@@ -229,7 +233,7 @@ def _survey_range(
     limit: int,
     labels: frozenset[Label | None] = frozenset(),
 ) -> _RangeSurvey:
-    """Task: survey the elements of range ``i``, and write those with undecided assertions to a
+    """Task: survey the elements of id range ``i``, and write those with undecided assertions to a
     file.
 
     An element is open if its module is more than its label; kept role assertions are written with
@@ -279,7 +283,7 @@ def _survey_range(
 
 
 def _element_terms(graph: Graph, base: StoreBase, elements: Ints) -> list[tuple[str, ...]]:
-    """The individuals of each of ``elements``, sorted."""
+    """The names of the individuals that each of ``elements`` consists of, sorted."""
     element, node = graph.nodes_of(elements)
     found: dict[int, list[str]] = {}
     for e, term in zip(element.tolist(), base.terms_of(node)):
@@ -288,8 +292,8 @@ def _element_terms(graph: Graph, base: StoreBase, elements: Ints) -> list[tuple[
 
 
 def _kept_modules(members: Ints, *, indexed: IndexedStore) -> AddSetModules:
-    """Make the modules of the nodes ``members``, with the assertions that told labels do not
-    decide.
+    """Make the modules of the nodes ``members``, from the assertions that told labels leave
+    undecided.
     """
     base, index, roles = indexed.open_cached()
     told, seen = _open_assertions(base, index, roles, members)
@@ -299,9 +303,7 @@ def _kept_modules(members: Ints, *, indexed: IndexedStore) -> AddSetModules:
 
 
 def _kept_add_set(tests: OpenAssertions, elements: Ints) -> AddSetColumns:
-    """Make A_add of the elements ``elements``: the role and data assertions that told labels do not
-    decide.
-    """
+    """Collect A_add of ``elements``: the role and data assertions that told labels leave undecided."""
     graph, table = tests.graph, tests.calculus.table
     clash = table.clashes(graph.label[elements])
     rest = flags(len(graph), elements[~clash])

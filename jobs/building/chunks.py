@@ -1,5 +1,5 @@
-"""Read files and tables as chunks of assertions, one for each range of a source
-(`shiq.rdf.source_ranges`), each with its own numbering.
+"""Read files and tables as chunks: the assertions of one range of a source
+(`shiq.rdf.source_ranges`), with individuals numbered within the chunk.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ from shiq.rdf.triples import MOST_SHOWN
 
 
 def write_left_out(parts: Sequence[Iterator[Leftover]], folder: Scratch) -> tuple[str, ...]:
-    """Write the leftovers of a chunk to files below ``folder``, one file for each part of
-    `LEFT_OUT`.
+    """Write the leftovers of a chunk to files below ``folder``, one file for each of the three
+    kinds in `LEFT_OUT` (lines, triples, ill-typed).
 
     parts: leftovers, in the order of `LEFT_OUT`. Returns the names of the parts that have some.
     """
@@ -60,7 +60,8 @@ def write_left_out(parts: Sequence[Iterator[Leftover]], folder: Scratch) -> tupl
 
 @dataclass(frozen=True)
 class LeftOutFiles:
-    """Leftovers of one kind of all chunks, read from their files; may be iterated several times.
+    """Leftovers of one kind (a member of `LEFT_OUT`) of all chunks, read from their files; may be
+    iterated several times.
 
     chunks: folder of each chunk that has such lines, in order, and the lines of its source before
         it
@@ -77,7 +78,7 @@ class LeftOutFiles:
 
 
 def _left_out_file(folder: Scratch, part: str) -> Scratch:
-    """The file with the leftovers ``part`` (one of `LEFT_OUT`) of a chunk."""
+    """The file with the leftovers of kind ``part`` (a member of `LEFT_OUT`) of one chunk."""
     return folder / f"left-out-{part}"
 
 
@@ -90,8 +91,8 @@ SAMPLED_TERMS = 200
 
 @dataclass
 class ChunkSummary:
-    """Summary of a chunk for the driver: names by kind, number of individuals, and samples of
-    these.
+    """Summary of a chunk for the driver: names by kind (class, object or data property), number of
+    individuals, and a sample of individuals.
     """
 
     names: dict[int, list[str]] = field(default_factory=dict)
@@ -109,7 +110,8 @@ def cut_ranges(
     scratch: Scratch,
     size: int = CHUNK_BYTES,
 ) -> tuple[list[Range | RangeFile], dict[str, tuple[Leftover, ...]]]:
-    """Cut ``sources`` into ranges of about ``size`` bytes.
+    """Cut ``sources`` (files and tables) into ranges of about ``size`` bytes, which tasks read as
+    chunks.
 
     sources: each with the scope of its blank nodes. Returns the ranges; and by scope, the leftovers
     for files of tables that are not read. Raises: InputError for a broken archive, and for a table
@@ -199,8 +201,8 @@ def read_chunk(
     root: Scratch,
     excluded: Collection[Assertion] = (),
 ) -> tuple[RangeReport, ChunkSummary]:
-    """Task: read a range of a source; write its assertions, less the ``excluded`` ones, and its
-    leftovers.
+    """Task: read one range of a source into a chunk on disk: its assertions, less the ``excluded``
+    ones, and its leftovers.
 
     Returns the report of the range and a summary for the driver.
     """
@@ -232,7 +234,7 @@ def exclude_assertions(abox: ABox, excluded: Collection[Assertion]) -> ABox:
 
 
 def chunk_folder(root: Scratch, chunk: int) -> Scratch:
-    """The folder with the files of a chunk."""
+    """The folder with the files of the chunk of this number."""
     return root / chunk
 
 

@@ -91,8 +91,8 @@ def clustered_ranks(ranges: Ranges, ranks: Ints) -> Ints:
 
 @dataclass(frozen=True)
 class _ClusterLevel:
-    """One level of the hierarchical clustering: clusters 0 … count-1, stored in parts of ``width``
-    clusters.
+    """One level of the hierarchical clustering of individuals: clusters 0 … count-1, stored in
+    parts of ``width`` clusters each.
 
     Below ``folder``, ``I/links`` has here, there and weight of part I, and ``I/sizes`` the sizes.
     """
@@ -111,12 +111,12 @@ class _ClusterLevel:
         return self.folder / self.number
 
     def bounds(self, i: int) -> tuple[int, int]:
-        """The first cluster of part ``i``, and the one after its last."""
+        """The first cluster of part ``i`` of the level, and the one after its last."""
         return i * self.width, min((i + 1) * self.width, self.count)
 
     def messages_by_part(self, name: str, rows: Columns, key: str) -> Iterator[OutgoingColumns]:
-        """Split ``rows``, sorted by the cluster in column ``key``, into messages to the parts that
-        hold those clusters.
+        """Split ``rows``, sorted by the cluster number in column ``key``, into messages to the
+        parts that hold those clusters.
         """
         return ((i, name, part) for i, part in split_rows(rows, rows[key], self.width))
 
@@ -132,13 +132,13 @@ class _ClusterLevel:
         receive: Callable[[int, Callable[[Ints], Ints]], R],
         what: str,
     ) -> list[R]:
-        """Look up values of clusters that other parts of the level hold, as `exchange.look_up`
-        does.
+        """Look up values of clusters that other parts of the level hold, by two shuffles as
+        `exchange.look_up` does.
         """
         return look_up(executor, ask, column, self.width, receive, len(self), f"clustering: {what}")
 
     def read_column(self, i: int, name: str) -> Ints:
-        """Read the only column in the file ``name`` of part ``i``."""
+        """Read the only column in the file ``name`` of part ``i`` of the level."""
         found: Ints
         (found,) = load_columns(self.level_folder / i / name).values()
         return found
@@ -192,7 +192,9 @@ def _write_clustered_ranks(
 def _make_first_level(
     executor: Executor, ranges: Ranges, dictionary: Dictionary, folder: Scratch
 ) -> _ClusterLevel:
-    """Make level 0, in which every individual is a cluster, in the order of their hashes."""
+    """Make level 0, in which every individual is a cluster by itself, in the order of the hashes of
+    their names.
+    """
     count = range(len(ranges))
     executor.run(
         partial(_write_hashes, ranges=ranges, dictionary=dictionary), count, "clustering: hashes"
@@ -215,7 +217,7 @@ def _make_first_level(
 
 
 def _write_hashes(i: int, *, ranges: Ranges, dictionary: Dictionary) -> None:
-    """Task: write the hash of each term of range ``i``, sorted."""
+    """Task: write the hash of each term of id range ``i``, sorted."""
     low, high = ranges.bounds(i)
     hashes = term_key(dictionary.terms_of(low, high).to_pylist())
     order = np.argsort(hashes, kind="stable")
@@ -223,14 +225,16 @@ def _write_hashes(i: int, *, ranges: Ranges, dictionary: Dictionary) -> None:
 
 
 def _sort_hashes(i: int, received: IncomingColumns, *, ranges: Ranges) -> int:
-    """Task: sort the ``i``-th interval of hashes. Returns how many it has."""
+    """Task: sort the hashes received for the ``i``-th interval of hash values. Returns their
+    number.
+    """
     node = merge_hash_rows(received)["node"]
     save_columns(ranges.folder(i) / "hashed", {"node": node})
     return len(node)
 
 
 def _send_positions(task: tuple[int, int], *, ranges: Ranges) -> Iterator[OutgoingColumns]:
-    """Task: send each node its position in level 0, to the range of the node."""
+    """Task: send to each individual's id range the position of the individual in level 0."""
     i, first = task
     node = load_columns(ranges.folder(i) / "hashed")["node"]
     order = np.argsort(node)
@@ -241,7 +245,7 @@ def _send_positions(task: tuple[int, int], *, ranges: Ranges) -> Iterator[Outgoi
 
 
 def _receive_positions(i: int, received: IncomingColumns, *, ranges: Ranges) -> None:
-    """Task: write the level-0 positions of the nodes of range ``i``."""
+    """Task: write the positions in level 0 of the individuals of id range ``i``."""
     rows = concatenate_rows(columns_from_senders(received, "places"), ("node", "place"))
     save_columns(
         ranges.scratch / "clusters" / "start" / i / "place",
@@ -250,13 +254,13 @@ def _receive_positions(i: int, received: IncomingColumns, *, ranges: Ranges) -> 
 
 
 def _first_level_positions(i: int, *, ranges: Ranges) -> Ints:
-    """Read the position in level 0 of each individual of range ``i``."""
+    """Read the position in level 0 of each individual of id range ``i``."""
     found: Ints = load_columns(ranges.scratch / "clusters" / "start" / i / "place")["place"]
     return found
 
 
 def _half_edge_targets(i: int, *, ranges: Ranges) -> Ints:
-    """Read the neighbours in the half edges of range ``i``."""
+    """Read the neighbour of each half edge (one direction of a role assertion) of id range ``i``."""
     found: Ints = load_columns(ranges.folder(i) / "half_edges")["neighbour"]
     return found
 
@@ -276,12 +280,14 @@ def _write_first_links(i: int, position_of: Callable[[Ints], Ints], *, ranges: R
 
 
 def _write_links(folder: Scratch, here: Ints, there: Ints, weight: Ints) -> None:
-    """Write links between clusters, summed and sorted, to be sent to the parts of the next level."""
+    """Write the links between clusters, with summed weights and sorted, so that they can be sent to
+    the parts of the next level.
+    """
     save_columns(folder / "loose", _bundle_links(here, there, weight))
 
 
 def _bundle_links(here: Ints, there: Ints, weight: Ints) -> Columns:
-    """Sum the weights of links with the same two ends."""
+    """Merge links (``here``, ``there``) with the same two ends and add their weights."""
     order = np.lexsort((there, here))
     here, there, weight = here[order], there[order], weight[order]
     first = np.ones(len(here), np.bool_)
@@ -343,14 +349,16 @@ def _join_level(executor: Executor, level: _ClusterLevel) -> tuple[_ClusterLevel
 
 
 def _linked_clusters(i: int, *, level: _ClusterLevel) -> Ints:
-    """Read the clusters to which the clusters of part ``i`` are linked, one entry for each link."""
+    """Read the clusters to which the clusters of part ``i`` of the level are linked, one entry for
+    each link.
+    """
     found: Ints = load_columns(level.level_folder / i / "links")["there"]
     return found
 
 
 def _choose_neighbours(i: int, size_of: Callable[[Ints], Ints], *, level: _ClusterLevel) -> None:
-    """Task: choose the closest neighbour of each cluster of part ``i``; without links the cluster
-    itself.
+    """Task: choose the closest neighbour of each cluster of part ``i`` of the level; without links
+    the cluster itself.
     """
     low, high = level.bounds(i)
     links = load_columns(level.level_folder / i / "links")
@@ -367,8 +375,8 @@ def _choose_neighbours(i: int, size_of: Callable[[Ints], Ints], *, level: _Clust
 
 
 def _follow_choices(i: int, target_of: Callable[[Ints], Ints], *, level: _ClusterLevel) -> int:
-    """Task: start to follow the choices of the clusters of part ``i`` to their ends. Returns the
-    number of clusters that are ends.
+    """Task: begin to follow the chains in which each cluster of part ``i`` of the level chose a
+    neighbour. Returns the number of clusters at which chains end.
 
     Choices form no cycles except pairs; the lesser of a pair is an end.
     """
@@ -380,8 +388,8 @@ def _follow_choices(i: int, target_of: Callable[[Ints], Ints], *, level: _Cluste
 
 
 def _double_steps(i: int, end_of: Callable[[Ints], Ints], *, level: _ClusterLevel, n: int) -> bool:
-    """Task: double the number of choices followed from each cluster of part ``i``. Returns whether
-    any end changed.
+    """Task: double the number of choices followed from each cluster of part ``i`` of the level.
+    Returns True if that has changed the end of any chain.
     """
     before = level.read_column(i, f"ends-{n}")
     end = end_of(before)
@@ -390,8 +398,8 @@ def _double_steps(i: int, end_of: Callable[[Ints], Ints], *, level: _ClusterLeve
 
 
 def _number_roots(task: tuple[int, int], *, level: _ClusterLevel) -> None:
-    """Task: number the ends of choices in a part consecutively; they are the clusters of the next
-    level.
+    """Task: number consecutively the clusters of a part at which chains of choices end; they become
+    the clusters of the next level.
 
     task: the part, and the first number.
     """
@@ -403,12 +411,16 @@ def _number_roots(task: tuple[int, int], *, level: _ClusterLevel) -> None:
 def _write_parents(
     i: int, number_of: Callable[[Ints], Ints], *, level: _ClusterLevel, ends: Callable[[int], Ints]
 ) -> None:
-    """Task: write the cluster of the next level that contains each cluster of part ``i``."""
+    """Task: write the cluster of the next level that contains each cluster of part ``i`` of the
+    level.
+    """
     save_columns(level.level_folder / i / "parents", {"parent": number_of(ends(i))})
 
 
 def _renumber_links(i: int, parent_of: Callable[[Ints], Ints], *, level: _ClusterLevel) -> None:
-    """Task: write links and sizes of part ``i`` with the cluster numbers of the next level."""
+    """Task: write links and sizes of part ``i`` of the level with the cluster numbers of the next
+    level.
+    """
     folder = level.level_folder / i
     low, high = level.bounds(i)
     parent, links = level.read_column(i, "parents"), load_columns(folder / "links")
@@ -440,8 +452,8 @@ def _send_links(folder: Scratch, *, level: _ClusterLevel) -> Iterator[OutgoingCo
 
 
 def _receive_links(i: int, received: IncomingColumns, *, level: _ClusterLevel) -> int:
-    """Task: write the links, children and sizes of the clusters of part ``i``. Returns the number
-    of links.
+    """Task: write the links, children and sizes of the clusters of part ``i`` of the level. Returns
+    the number of links.
     """
     low, high = level.bounds(i)
     names = ("here", "there", "weight")
@@ -471,7 +483,8 @@ def _receive_links(i: int, received: IncomingColumns, *, level: _ClusterLevel) -
 
 
 def _cluster_rest_in_one_task(level: _ClusterLevel, *, rounds: int) -> None:
-    """Task: do all further rounds of clustering in memory, as `clustered_rank` does.
+    """Task: do all remaining rounds of clustering in memory, as `clustered_rank` does, once the
+    level is small.
 
     Writes the first rank of each cluster of ``level``.
     """
@@ -499,14 +512,16 @@ def _cluster_rest_in_one_task(level: _ClusterLevel, *, rounds: int) -> None:
 def _send_first_ranks(
     i: int, *, lower: _ClusterLevel, upper: _ClusterLevel
 ) -> Iterator[OutgoingColumns]:
-    """Task: send each child cluster the first rank of its individuals."""
+    """Task: send to each child cluster (of the level below) the rank of its first individual."""
     rows = load_columns(upper.level_folder / i / "offsets")
     begin = upper.read_column(i, "begins")[rows["parent"] - upper.bounds(i)[0]] + rows["offset"]
     return lower.messages_by_part("begins", {"child": rows["child"], "begin": begin}, "child")
 
 
 def _receive_first_ranks(i: int, received: IncomingColumns, *, lower: _ClusterLevel) -> None:
-    """Task: write the first rank of each cluster of part ``i`` of the lower level."""
+    """Task: write the rank of the first individual of each cluster of part ``i`` of the lower
+    level.
+    """
     rows = concatenate_rows(columns_from_senders(received, "begins"), ("child", "begin"))
     save_columns(
         lower.level_folder / i / "begins", {"begin": rows["begin"][np.argsort(rows["child"])]}
@@ -514,7 +529,7 @@ def _receive_first_ranks(i: int, received: IncomingColumns, *, lower: _ClusterLe
 
 
 def _write_new_ranks(i: int, begin_of: Callable[[Ints], Ints], *, ranges: Ranges) -> None:
-    """Task: write the clustered rank of the individuals of range ``i``."""
+    """Task: write the clustered rank of the individuals of id range ``i``."""
     save_columns(
         ranges.scratch / "clusters" / "new" / i / "rank",
         {"rank": begin_of(_first_level_positions(i, ranges=ranges))},
@@ -522,7 +537,7 @@ def _write_new_ranks(i: int, begin_of: Callable[[Ints], Ints], *, ranges: Ranges
 
 
 def _send_ranks(i: int, *, ranges: Ranges) -> Iterator[OutgoingColumns]:
-    """Task: send the old rank of each individual to the range of its new rank."""
+    """Task: send the old rank of each individual to the id range of its new rank."""
     rank = load_columns(ranges.scratch / "clusters" / "new" / i / "rank")["rank"]
     old = np.arange(*ranges.bounds(i), dtype=np.int64)
     order = np.argsort(rank)
@@ -531,7 +546,7 @@ def _send_ranks(i: int, *, ranges: Ranges) -> Iterator[OutgoingColumns]:
 
 
 def _receive_old_ranks(i: int, received: IncomingColumns, *, ranges: Ranges) -> None:
-    """Task: write the dictionary rank of each individual, by its new rank in range ``i``."""
+    """Task: write the dictionary rank of each individual, by its new rank in id range ``i``."""
     rows = concatenate_rows(columns_from_senders(received, "old"), ("new", "old"))
     save_columns(
         ranges.scratch / "clusters" / "old" / i / "old",

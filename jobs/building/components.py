@@ -1,5 +1,5 @@
-"""Join kept assertions of all ranges into components, collect their modules by shape, and decide
-each shape.
+"""Join the assertions that the certificate keeps into connected components over all id ranges,
+collect the components' modules by shape, and decide each shape once.
 
 See THEORY, "Modules". Most elements keep no role assertion and no data: their module is their
 label, and ranges only count labels. The others are *open*. They are joined into components,
@@ -47,8 +47,8 @@ from shiq.reasoner.protocol import Module
 
 
 def write_open_elements(ranges: Ranges, i: int, elements: Ints, source: Ints, target: Ints) -> None:
-    """Write the elements (by id) of range ``i`` with undecided assertions, and the role assertions
-    kept at them.
+    """Write the elements (by id) of id range ``i`` that have undecided assertions, and the role
+    assertions kept at them.
     """
     save_columns(ranges.folder(i) / "open", {"node": np.sort(rank_of(elements))})
     save_columns(ranges.folder(i) / "kept", {"source": rank_of(source), "target": rank_of(target)})
@@ -91,12 +91,14 @@ def join_components(executor: Executor, ranges: Ranges) -> None:
 
 
 def _write_initial_names(i: int, *, ranges: Ranges) -> Scratch:
-    """Task: name the component of each element written for range ``i`` after the element itself."""
+    """Task: give each undecided element of id range ``i`` its own number as the name of its
+    component. Returns the file of names.
+    """
     return _save_names(ranges, i, 0, np.asarray(load_columns(ranges.folder(i) / "open")["node"]))
 
 
 def _save_names(ranges: Ranges, i: int, turn: int, names: Ints) -> Scratch:
-    """Write the component names of range ``i`` after round ``turn``. Returns the file."""
+    """Write the component names of id range ``i`` after round ``turn``. Returns the file."""
     path = ranges.folder(i) / f"component-{turn}"
     save_columns(path, {"name": names})
     return path
@@ -105,7 +107,7 @@ def _save_names(ranges: Ranges, i: int, turn: int, names: Ints) -> Scratch:
 def _spread_least_names(
     i: int, *, ranges: Ranges, names: Sequence[Scratch], turn: int
 ) -> tuple[int, Scratch | None, set[int]]:
-    """Task: give each element written for range ``i`` the least component name among its
+    """Task: give each undecided element of id range ``i`` the least component name among its
     neighbours.
 
     Returns the range, the file of new names if any changed, and the ranges of neighbours.
@@ -139,8 +141,8 @@ def _spread_least_names(
 
 
 def _send_components(named: tuple[int, Scratch], *, ranges: Ranges) -> Iterator[OutgoingColumns]:
-    """Task: sort the undecided elements of a range by component, and send each to the range of the
-    component's name.
+    """Task: sort the undecided elements of an id range by component, and send each to the id range
+    of the component's name.
     """
     i, names = named
     name, node = load_columns(names)["name"], load_columns(ranges.folder(i) / "open")["node"]
@@ -152,7 +154,7 @@ def _send_components(named: tuple[int, Scratch], *, ranges: Ranges) -> Iterator[
 
 
 def _receive_components(i: int, received: IncomingColumns, *, ranges: Ranges) -> None:
-    """Task: write the elements of the components whose name is an element of range ``i``."""
+    """Task: write the members of the components that are named after an element of id range ``i``."""
     save_columns(
         ranges.folder(i) / "members",
         concatenate_rows(columns_from_senders(received, "members"), ("name", "node")),
@@ -164,7 +166,8 @@ def _receive_components(i: int, received: IncomingColumns, *, ranges: Ranges) ->
 
 @dataclass(frozen=True)
 class ModuleShape:
-    """A shape, the number of modules that have it, and one of these modules.
+    """A shape (the form of a module up to renaming), the number of modules that have it, and one of
+    these modules.
 
     digest: of the shape. count, size: number of modules, and elements of each
     label: if the module is only a label. path: else the file of the module
@@ -178,7 +181,9 @@ class ModuleShape:
 
     @property
     def key(self) -> str | Label:
-        """The digest that identifies the shape; the label of a module that is only a label."""
+        """The digest that identifies the shape; for a module that is only the label of one element,
+        that label.
+        """
         return self.digest if self.label is None else self.label
 
     def add_modules(self, count: int) -> ModuleShape:
@@ -203,8 +208,8 @@ class ModuleShape:
 
 @dataclass(frozen=True)
 class ComponentModules:
-    """Modules of some components: how many are only a label, by label, and the shapes of the
-    others.
+    """Modules of some components: the number of modules that are only the label of one element, by
+    label, and the shapes of the others.
     """
 
     labels: Counter[Label]
@@ -218,7 +223,7 @@ KeptModules = Callable[[Ints], AddSetModules]
 def compute_module_shapes(
     i: int, *, ranges: Ranges, build: str, found: KeptModules
 ) -> ComponentModules:
-    """Task: compute the shapes of the modules whose component is named by an element of range
+    """Task: compute the shapes of the modules whose component is named by an element of id range
     ``i``.
 
     build: identifies the clauses, for caching
@@ -239,15 +244,17 @@ def compute_module_shapes(
 
 
 def make_label_shapes(labels: Counter[Label]) -> list[ModuleShape]:
-    """Make the shapes of modules that are only a label."""
+    """Make the shapes of modules that consist only of the label of one element; ``labels`` counts
+    these modules.
+    """
     return [ModuleShape("", n, 1, label=label) for label, n in labels.items()]
 
 
 def collect_shapes(
     executor: Executor, ranges: Ranges, build: str, found: KeptModules, labels: Counter[Label]
 ) -> list[ModuleShape]:
-    """Collect the shapes of the modules of all components, over all ranges. Labels of modules that
-    are only a label are added to ``labels``.
+    """Collect the shapes of the modules of all components, over all id ranges. Labels of modules
+    that are only a label are added to ``labels``.
     """
     shapes: dict[str, ModuleShape] = {}
     task = partial(compute_module_shapes, ranges=ranges, build=build, found=found)
@@ -268,8 +275,8 @@ def members_of_modules(
     wanted: frozenset[str | Label],
     limit: int | None = None,
 ) -> list[tuple[str, ...]]:
-    """Task: find the individuals of modules of range ``i`` whose shape or label is ``wanted``; at
-    most ``limit`` modules.
+    """Task: find the individuals of the modules of id range ``i`` whose shape digest or label is in
+    ``wanted``; at most ``limit`` modules.
     """
     chosen = (m for m, name in _named_modules(i, ranges, build, found) if name in wanted)
     return [
@@ -280,8 +287,8 @@ def members_of_modules(
 def _named_modules(
     i: int, ranges: Ranges, build: str, found: KeptModules
 ) -> Iterator[tuple[NamedModule, str | Label]]:
-    """Yield the modules of range ``i``, each with the digest of its shape; with its label if it is
-    only a label.
+    """Yield the modules of id range ``i``, each with the digest of its shape, or with its label if
+    it is only the label of one element.
     """
     members = load_columns(ranges.folder(i) / "members")["node"]
     if not len(members):
@@ -347,7 +354,9 @@ def decide_shapes(
 def _decide_some_shapes(
     shapes: Sequence[ModuleShape], *, indexed: IndexedStore, asking: ReasonerSettings
 ) -> list[tuple[str, str]]:
-    """Task: decide modules by a new reasoner. Returns verdict and reason of each."""
+    """Task: decide the modules of ``shapes`` by a new reasoner. Returns the verdict and reason for
+    each.
+    """
     tbox = indexed.rules.calculus().tbox
     asked = create_reasoner(asking.reasoner, heap=asking.heap)
     try:

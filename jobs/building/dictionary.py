@@ -32,7 +32,9 @@ PART = 1 << 18
 
 @dataclass(frozen=True)
 class Dictionary:
-    """The sorted names of all individuals, split into parts; the position of a name is its rank."""
+    """The sorted names of all individuals, split into parts on disk; the position of a name is the
+    individual's rank.
+    """
 
     scratch: Scratch
     root: Scratch
@@ -72,7 +74,7 @@ def make_dictionary(
     chunks: Sequence[int],
     summaries: Sequence[ChunkSummary],
 ) -> Dictionary:
-    """Make the dictionary of the individuals in ``chunks``."""
+    """Make the dictionary (sorted names and ranks) of the individuals in ``chunks``, in tasks."""
     samples = sorted((term for s in summaries for term in s.samples), key=str.encode)
     count = max(1, -(-sum(s.terms for s in summaries) // PART))
     bounds = sorted(
@@ -86,7 +88,7 @@ def make_dictionary(
 
 
 def _part_folder(scratch: Scratch, i: int) -> Scratch:
-    """The folder of one part of the dictionary."""
+    """The folder of part ``i`` of the dictionary."""
     return scratch / "terms" / i
 
 
@@ -146,8 +148,8 @@ def _first_not_less(terms: pa.Array, term: str) -> int:
 
 
 def collect_names(summaries: Sequence[ChunkSummary]) -> dict[int, list[str]]:
-    """Collect the names of classes, object and data properties that occur in an assertion, by kind,
-    sorted.
+    """Collect the names of classes, object properties and data properties that occur in an
+    assertion, by kind, sorted.
     """
     kinds = (KIND_CLASS, KIND_OBJECT_PROPERTY, KIND_DATA_PROPERTY)
     return {
@@ -156,7 +158,9 @@ def collect_names(summaries: Sequence[ChunkSummary]) -> dict[int, list[str]]:
 
 
 def name_indices(summary: ChunkSummary, names: Mapping[int, Sequence[str]]) -> dict[int, Ints]:
-    """Look up the index in ``names`` of each name of a chunk, by kind."""
+    """Look up the index in ``names`` of each name of a chunk. Names are grouped by kind: class,
+    object or data property.
+    """
     found = {}
     for kind, known in names.items():
         place = {name: i for i, name in enumerate(known)}
@@ -174,7 +178,7 @@ def rank_chunks(
     order: str,
     new: Callable[[Ints], Ints] | None = None,
 ) -> None:
-    """Write the rank of each individual of each chunk, to the subfolder ``order`` of the chunk's
+    """Write the rank of each individual of each chunk to the subfolder ``order`` of the chunk's
     folder.
 
     new: gives other ranks for those of the dictionary
@@ -201,7 +205,9 @@ def _send_ranks(
 
 
 def _write_ranks(chunk: int, received: IncomingColumns, *, root: Scratch, order: str) -> None:
-    """Task: write the rank of each individual of a chunk, by its number in the chunk."""
+    """Task: write the ranks of the individuals of a chunk, in the order of their numbers within the
+    chunk.
+    """
     local = load_columns(chunk_folder(root, chunk) / "terms")["local"]
     rank = np.empty(len(local), np.int64)
     rank[local] = concatenate_rows(columns_from_senders(received, "ranks"), ("rank",))["rank"]

@@ -52,8 +52,8 @@ class Executor(Protocol):
         what: str,
         answer: Callable[[int, IncomingColumns], Iterable[OutgoingColumns]] | None = None,
     ) -> list[R]:
-        """Let every sender produce columns for numbered parts, and every part receive the columns
-        sent to it (a shuffle).
+        """Shuffle: let every sender produce columns for numbered parts, then let every part receive
+        the columns sent to it.
 
         send: gives the columns of one part by receiver.
         receive: called for each of ``count`` parts with what arrived.
@@ -66,7 +66,9 @@ class Executor(Protocol):
     def cut_table(
         self, source: TableSource, scope: str, scratch: Scratch
     ) -> list[RangeFile] | None:
-        """Cut a table that only the executor can read; None for any other table."""
+        """Cut a table that only this executor (such as Spark) can read into files of its rows; None
+        for any other table.
+        """
 
 
 def look_up(
@@ -78,7 +80,9 @@ def look_up(
     count: int,
     what: str,
 ) -> list[R]:
-    """Look up values at ids that other parts hold, by two shuffles: the ids out, the values back."""
+    """Look up values at ids that other parts hold, by two shuffles: one sends the ids, the other
+    sends the values back.
+    """
     asking, answering, taking = (
         partial(_send_ids, ask, width),
         partial(_send_values, column, width),
@@ -96,7 +100,7 @@ def _send_ids(ask: Callable[[int], Ints], width: int, i: int) -> Iterator[Outgoi
 def _send_values(
     column: Callable[[int], Ints], width: int, i: int, received: IncomingColumns
 ) -> Iterator[OutgoingColumns]:
-    """Task of `look_up`: answer each part that asked with the values at its ids."""
+    """Task of `look_up`: send each part that asked the values at its ids."""
     own = column(i)
     for asker, rows in received.get("ids", ()):
         yield asker, "values", {"id": rows["id"], "value": own[rows["id"] - i * width]}
@@ -126,7 +130,9 @@ def decode_columns(body: pa.Buffer) -> dict[str, Any]:
 def split_rows(
     columns: Mapping[str, Any], key: Ints, width: int
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Split rows with an ascending ``key`` into blocks of ``width`` keys. Yields (block, its rows)."""
+    """Split rows with an ascending ``key`` into blocks of ``width`` key values. Yields (block
+    number, its rows).
+    """
     owner, first = np.unique(key // width, return_index=True)
     for i, low, high in zip(owner.tolist(), first.tolist(), [*first[1:].tolist(), len(key)]):
         yield i, {name: column[low:high] for name, column in columns.items()}
@@ -158,13 +164,13 @@ class Scratch:
 
 @dataclass(frozen=True)
 class RangeFile:
-    """A range of a source that a task has written to a file."""
+    """A range of a source whose lines a task has written to a file of its own."""
 
     range: Range
     file: Scratch
 
     def local_range(self) -> Range:
-        """The range, reading from the file's path on this machine."""
+        """The range as a source range that reads from the file's path on this machine."""
         path = str(self.file.path())
         if isinstance(self.range, ByteRange):
             return replace(self.range, path=path)

@@ -68,11 +68,13 @@ class ProcessExecutor:
 
     @property
     def least_tasks(self) -> int:
-        """Number of worker processes, at least 1."""
+        """Number of worker processes, at least 1: that many tasks keep all of them busy."""
         return max(1, self._processes)
 
     def share_access(self, place: StoreLocation) -> None:
-        """Put the files of exchanges beside the store at ``place``, where there is room for them."""
+        """Choose the folder for the files of exchanges: beside the store at ``place``, where there
+        is room for them.
+        """
         # Where the store is, there is room for what is as large as it is.
         self._folder = place / BUILDING if isinstance(place, Path) else None
 
@@ -140,7 +142,7 @@ class ProcessExecutor:
 
 @dataclass(frozen=True)
 class _PartMessage:
-    """Columns sent from one part to another, as a byte range of a file."""
+    """Columns that one task sent to one part, as a byte range of a file."""
 
     part: int
     sender: int
@@ -285,7 +287,7 @@ class Worker:
         self._results.close()
 
     def _lost_worker_error(self) -> OperationalError:
-        """Make the error for a worker process that ended unasked."""
+        """Make the error for a worker process that ended although it was not asked to."""
         code = self._process.wait()
         how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
         return OperationalError(
@@ -324,7 +326,7 @@ def run_worker() -> None:
 def _queue_tasks(
     given: Connection, tasks: queue.SimpleQueue[bytes | None], is_busy: threading.Event
 ) -> None:
-    """Move the tasks that arrive to a queue.
+    """Thread: move the tasks that arrive at ``given`` to the queue ``tasks``.
 
     When the input ends, the parent is gone: this process exits at once, even from a running task.
     """

@@ -44,7 +44,9 @@ _MOST_NAMED = 100_000
 
 @dataclass(frozen=True)
 class _AddSetCounts:
-    """Sizes of A_add of a build, in place of an add set; the assertions are not held in memory."""
+    """Sizes of A_add (the assertions that the certificate had to read) of a build. Stands in for an
+    add set whose assertions are not in memory.
+    """
 
     insertions: int
     size: int
@@ -57,7 +59,7 @@ class _AddSetCounts:
 
 @dataclass
 class _RepairState:
-    """State of ``--repair`` over several builds: the assertions that go into quarantine.
+    """State of option ``--repair`` over several builds: the assertions that go into quarantine.
 
     surroundings: assertions near contradictory or undecided modules; repair judges these
     exclusions: assertions that the next build leaves out
@@ -72,7 +74,7 @@ class _RepairState:
     quarantine: tuple[QuarantinedAssertion, ...] | None = None
 
     def repair_again(self, built: BuiltStore) -> bool:
-        """Put more conflicting assertions into quarantine after a build. Returns whether the store
+        """Put more conflicting assertions into quarantine after a build. Returns True if the store
         must be built again without them.
 
         Ends because ``surroundings`` grows within A.
@@ -193,7 +195,8 @@ def index(
 
 
 def index_locally(request: BuildRequest) -> Result | None:
-    """Build and certify a store in processes of this machine.
+    """Build and certify a store in worker processes of this machine; None if the base does not
+    allow that.
 
     Returns None, and stores nothing, unless ranges certify the base by a model and nothing of it
     lies outside SHIQ(D). Other bases need all assertions in one process.
@@ -236,8 +239,8 @@ def open_knowledge_base(built: BuiltStore, ontology: Reading) -> LocalKnowledgeB
 
 
 def audit_sampled_shapes(built: BuiltStore, options: Options) -> Audit | None:
-    """Decide the sampled shapes of ``built`` again by a second reasoner; None if no audit is asked
-    for.
+    """Decide the shapes of modules that were sampled for an audit again, by a second reasoner; None
+    if no audit was asked for.
     """
     if built.certificate_figures.audit_sample is None:
         return None
@@ -274,7 +277,7 @@ def explain_base(
     groups: Sequence[tuple[str, ...]],
     options: Options,
 ) -> Result:
-    """Search for the conflicts of an inconsistent base around ``groups`` of individuals, and add
+    """Search for the conflicts of an inconsistent base among the individuals of ``groups``, and add
     them to ``result``.
 
     Conflicts of a part of A are conflicts of A.

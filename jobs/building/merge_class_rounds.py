@@ -1,5 +1,5 @@
-"""Compute the merge classes of A (THEORY, "Irrelevant role assertions") by tasks over ranges, round
-by round.
+"""Compute the merge classes of A (elements that restrictions may make equal; THEORY, "Irrelevant
+role assertions") by rounds of tasks over id ranges.
 
 Ranges report pairs of elements that an overfull element may merge, and the driver unites them.
 Then the range of its least element asks each class that grew.
@@ -34,8 +34,8 @@ from shiq.simplify import simplify
 
 @dataclass(frozen=True)
 class IndexedStore:
-    """A store whose told labels are on disk but that is not published yet; tasks open it by this
-    value.
+    """A store whose tables of told labels are written but that is not published yet; tasks open it
+    by this value.
     """
 
     store: StoreKey
@@ -45,11 +45,11 @@ class IndexedStore:
     negated_properties: frozenset[str] = frozenset()
 
     def open_cached(self) -> tuple[StoreBase, Index, RoleBox]:
-        """Open base, index and roles; each worker process caches them."""
+        """Open the base, its index and its roles; each worker process keeps them in a cache."""
         return cached_value("index", (self.rules.build, self.stage), self._open)
 
     def _open(self) -> tuple[StoreBase, Index, RoleBox]:
-        """Open base, index and roles from the tables written so far."""
+        """Open the base, its index and its roles from the tables that the build has written so far."""
         store = Store(parse_location(self.store.path), self.store.manifest)
         base = StoreBase(store)
         simplified = simplify(self.rules.tbox, self.rules.extra)
@@ -71,12 +71,12 @@ class IndexedStore:
 
 
 def _open_grouping(store: Store, name: str) -> StoredPartition:
-    """Read the stored partition ``name`` (its two tables)."""
+    """Open the stored partition ``name`` of a store's elements; it has two tables."""
     return StoredPartition(store.table(name), store.table(f"{name}_members"))
 
 
 def range_elements(base: StoreBase, ranges: Ranges, i: int) -> Ints:
-    """List the elements whose least node is in range ``i``."""
+    """List the elements whose least node is in id range ``i``."""
     store = base.store
     if not isinstance(store, Store):
         raise TypeError(store)
@@ -95,8 +95,8 @@ MergePairs = tuple[Ints, Ints]
 
 
 def merge_classes(executor: Executor, ranges: Ranges, indexed: IndexedStore) -> StoredPartition:
-    """Compute the merge classes of several elements (THEORY, "Irrelevant role assertions"), in
-    rounds of tasks over ranges.
+    """Compute the merge classes that have several elements (THEORY, "Irrelevant role assertions"),
+    by rounds of tasks over id ranges.
     """
     if not indexed.rules.calculus().space.m_type:
         return make_partition(NONE, NONE)
@@ -116,7 +116,8 @@ def unite_pairs_by_rounds(
     ask: Callable[[Scratch, list[Ints]], list[MergePairs]],
     name: Callable[[int], str],
 ) -> Scratch | None:
-    """Unite elements into merge classes by pairs, round by round, until no class asks for more.
+    """Unite elements into merge classes, starting from pairs, round by round, until no class
+    requires further pairs to be united.
 
     Classes that grew are asked again. Stops because classes only grow together.
 
@@ -149,7 +150,9 @@ def load_classes(path: Scratch | None) -> StoredPartition:
 
 
 def grown_classes(before: StoredPartition, now: StoredPartition) -> Ints:
-    """Find the names of the classes of ``now`` that have other members than in ``before``."""
+    """Find the classes, by name (least element), of ``now`` that have other members than in
+    ``before``.
+    """
     old, new = (dict(next(iter(classes.by_member.scan()))) for classes in (before, now))
     come, _ = row_changes(old, new)
     gone = row_changes(new, old)[0]
@@ -168,8 +171,8 @@ def _unite_pairs(classes: StoredPartition, first: Ints, second: Ints) -> StoredP
 
 
 def _element_merge_pairs(i: int, *, ranges: Ranges, indexed: IndexedStore) -> MergePairs:
-    """Task: pairs of elements that must share a merge class because of a single element of range
-    ``i``.
+    """Task: find the pairs of elements that must share a merge class because of the restrictions at
+    a single element of id range ``i``.
     """
     return _merge_pairs(
         range_elements(indexed.open_cached()[0], ranges, i), indexed, make_partition(NONE, NONE)
@@ -177,15 +180,15 @@ def _element_merge_pairs(i: int, *, ranges: Ranges, indexed: IndexedStore) -> Me
 
 
 def _class_merge_pairs(names: Ints, *, indexed: IndexedStore, classes: Scratch) -> MergePairs:
-    """Task: pairs of elements that must share a merge class because of the ``classes`` with these
-    names.
+    """Task: find the pairs of elements that must share a merge class because of the merge classes
+    in ``names``.
     """
     return _merge_pairs(names, indexed, load_classes(classes))
 
 
 def _merge_pairs(elements: Ints, indexed: IndexedStore, classes: StoredPartition) -> MergePairs:
-    """Find pairs of elements that must share a merge class, for ``elements`` under the present
-    ``classes``.
+    """Find the pairs of elements that must share a merge class because of ``elements``, given the
+    present ``classes``.
     """
     base, index, roles = indexed.open_cached()
     graph = Graph(view_without_batch(base), roles, index.base_elements(classes))
@@ -198,6 +201,6 @@ def _merge_pairs(elements: Ints, indexed: IndexedStore, classes: StoredPartition
 
 
 def grouping_tables(name: str, found: StoredPartition) -> dict[str, Columns]:
-    """Make the columns of a partition's two tables, by member and by group."""
+    """Make the columns of the two tables of a partition: one sorted by member, one by group."""
     by_member, by_group = (next(iter(table.scan())) for table in (found.by_member, found.by_group))
     return {name: by_member, f"{name}_members": by_group}

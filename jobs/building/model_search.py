@@ -80,7 +80,7 @@ class CertifiedModelFigures:
 def certify_by_model(
     executor: Executor, ranges: Ranges, indexed: IndexedStore, asking: ReasonerSettings
 ) -> CertifiedModelFigures | None:
-    """Search for a certified model of the built store, range by range.
+    """Search for a certified model of the built store, by ranges of ids.
 
     Returns its figures, or None if there is none. Assumes consistent told labels.
     """
@@ -88,7 +88,7 @@ def certify_by_model(
 
 
 class _ModelSearch:
-    """Search for one certified model, run from the driver in rounds of tasks over ranges.
+    """Search for one certified model, run from the driver in rounds of tasks over id ranges.
 
     ``_certified``: outcome of each range. ``_found``: the state that tasks get.
     """
@@ -103,8 +103,8 @@ class _ModelSearch:
         self._turn = 0
 
     def run(self) -> CertifiedModelFigures | None:
-        """Run rounds until all modules are consistent. Returns None if time is over or no model is
-        found.
+        """Run rounds of certification until all modules are consistent. Returns None if the time is
+        over or no model is found.
 
         Stops because every round drops the assumptions of at least one element.
         """
@@ -146,8 +146,8 @@ class _ModelSearch:
     # --- labels, merge classes and what is kept ---------------------------------------------------
 
     def _certify_until_stable(self, changed_files: Mapping[int, Sequence[Scratch]]) -> None:
-        """Certify ranges again until none has read labels that changed later; then unite merge
-        classes.
+        """Certify id ranges again until none has read a label that changed afterwards; then unite
+        merge classes.
 
         changed_files: by range of the elements, the files of those whose assumptions were dropped.
         """
@@ -169,8 +169,8 @@ class _ModelSearch:
     def _ranges_that_read(
         self, changed_files: Mapping[int, Sequence[Scratch]]
     ) -> dict[int, list[Scratch]]:
-        """Select the ranges that may have read the changed elements of ``changed_files``, each with the
-        files of these.
+        """Select the id ranges that may have read the elements in ``changed_files``. Returns for
+        each range the files with these elements.
 
         changed_files: by range of the elements. Ranges without an outcome are always selected.
         """
@@ -183,8 +183,8 @@ class _ModelSearch:
         return found
 
     def _certify_ranges(self, changed_files: Mapping[int, Sequence[Scratch]]) -> dict[int, Scratch]:
-        """Certify again the ranges in ``changed_files``, given for each the files of changed elements that
-        it may have read. Returns, by range, the file of elements whose label changed.
+        """Certify again the id ranges in ``changed_files`` (by range, the files of changed elements
+        that it may have read). Returns, by range, the file of elements whose label has changed now.
         """
         self._turn += 1
         parts = []
@@ -213,8 +213,8 @@ class _ModelSearch:
         return changed
 
     def _changed_classes(self, before: Scratch | None) -> list[Scratch]:
-        """Write the elements whose merge class changed since the file ``before``. Returns a list
-        with that file; empty without changes.
+        """Write the elements whose merge class differs from that in the file ``before``. Returns a
+        list with the new file; empty without differences.
         """
         if before == self._found.classes:
             return []
@@ -232,7 +232,7 @@ class _ModelSearch:
         return [path]
 
     def _unite_merge_classes(self) -> None:
-        """Unite merge classes by rounds, starting with the pairs that single elements require."""
+        """Unite merge classes round by round, starting with the pairs that single elements require."""
 
         def ask(classes: Scratch, parts: list[Ints]) -> list[MergePairs]:
             self._found = replace(self._found, classes=classes)
@@ -246,12 +246,10 @@ class _ModelSearch:
     # --- after a failure --------------------------------------------------------------------------
 
     def _drop_assumptions(self, failed: Sequence[ModuleShape]) -> dict[int, list[Scratch]]:
-        """Drop the assumptions about the elements of modules that have one of the shapes
-        ``failed``. Returns, by range, the files of these elements.
+        """Drop what the model assumes of the elements of modules with one of the shapes ``failed``.
 
-        Modules that fail again also drop those of elements around them. Returns files of the
-        elements,
-        by range.
+        Modules that fail again also drop those of elements around them. Returns, by id range, files
+        of the elements.
         """
         wanted = frozenset(shape.key for shape in failed)
         self._turn += 1

@@ -55,15 +55,15 @@ class ModelSearchState:
     is_joined: bool = False
 
     def are_plain(self, keys: Ints) -> Bools:
-        """Decide whether each element, by key, is plain: nothing is assumed of it."""
+        """Decide for each element, by key, whether the search has dropped all assumptions about it."""
         found: Bools = np.zeros(len(keys), np.bool_)
         for path in self.assumption_free:
             found |= is_in(keys, load_columns(path)["element"])
         return found
 
     def turns_of(self, keys: Ints) -> tuple[Ints, Ints]:
-        """For each element, by key: how often modules of it failed, and how many elements these had
-        in all.
+        """Effort spent on each element, by key: how often a module with it failed, and the number
+        of elements of these modules.
         """
         turns, elements = np.zeros((2, len(keys)), np.int64)
         for rows in map(load_columns, self.efforts):
@@ -74,8 +74,8 @@ class ModelSearchState:
         return turns, elements
 
     def labels_of(self, keys: Ints, calculus: NumberedCalculus) -> tuple[Ints, Ints]:
-        """Find the elements whose label is not the completed told one: their positions in ``keys``,
-        and their label ids.
+        """Find the elements whose label in the model differs from the completed told label. Returns
+        their positions in ``keys``, and their label ids.
         """
         at, labels = [NONE], [NONE]
         owner = rank_of(keys) // self.ranges.width
@@ -98,7 +98,7 @@ class ModelSearchState:
 
 @dataclass(frozen=True)
 class RangeOutcome:
-    """Outcome of the task that certifies one range, for the driver.
+    """Result of the task that certifies one id range, for the driver.
 
     read_ranges: ranges of the elements that were read
     read_elements: file of these elements
@@ -123,7 +123,7 @@ class RangeOutcome:
 
 @dataclass(frozen=True)
 class FailureRecord:
-    """Files that a range writes about its modules that failed.
+    """Files about the failed modules of one id range.
 
     assumption_free: elements that lose their assumptions
     owners: ranges of these elements
@@ -139,15 +139,15 @@ class FailureRecord:
 
 
 def _range_certifier(indexed: IndexedStore, found: ModelSearchState) -> RangeCertifier:
-    """Make the certifier of ranges under the assumptions in ``found``."""
+    """Make the certifier of id ranges under the assumptions in ``found``."""
     base, index, roles = indexed.open_cached()
     return RangeCertifier(index, base, roles, found, found.partition())
 
 
 @dataclass(frozen=True)
 class RangeTask:
-    """Arguments of a task that certifies range ``i``: needed if one of the ``read_elements`` is in
-    the ``changed_files``, or for the first time.
+    """Arguments of a task that certifies id range ``i``. It does nothing if the range was certified
+    before and none of the ``read_elements`` is in the ``changed_files``.
 
     deviating: file of the range's own deviating labels before
     """
@@ -161,7 +161,7 @@ class RangeTask:
 def certify_range(
     part: RangeTask, *, ranges: Ranges, indexed: IndexedStore, found: ModelSearchState, turn: int
 ) -> RangeOutcome | None:
-    """Task: certify a range. Returns None if nothing that it had read has changed."""
+    """Task: certify an id range. Returns None if no element that it had read has changed since."""
     i = part.i
     if part.read_elements is not None and not has_read(part.read_elements, part.changed_files):
         return None
@@ -236,7 +236,9 @@ def _read_labels(path: Scratch, calculus: NumberedCalculus) -> Columns:
 def class_merge_pairs(
     names: Ints, *, indexed: IndexedStore, found: ModelSearchState
 ) -> tuple[Ints, Ints]:
-    """Task: find pairs of elements that must share a class because of the merge classes ``names``."""
+    """Task: find pairs of elements that must share a merge class because of the merge classes in
+    ``names``.
+    """
     return _range_certifier(indexed, found).find_merges(names)
 
 
@@ -256,8 +258,8 @@ def drop_assumptions(
     wanted: frozenset[str | Label],
     turn: int,
 ) -> FailureRecord | None:
-    """Task: drop the assumptions about elements in the ``wanted`` modules of range ``i``, given by
-    shape or label.
+    """Task: drop what the model assumes of the elements in those modules of id range ``i`` whose
+    shape or label is in ``wanted``.
 
     Returns None where these elements have no assumptions.
     """
@@ -290,7 +292,7 @@ def drop_assumptions(
 def write_model_range(
     i: int, *, found: ModelSearchState, label_ids: Mapping[Label, int]
 ) -> dict[str, DataFile]:
-    """Task: write range ``i`` of the certified model's tables `completed`, `certified` and
+    """Task: write id range ``i`` of the certified model's tables `completed`, `certified` and
     `certified_members`.
 
     label_ids: stored number of each label
@@ -312,8 +314,8 @@ def write_model_range(
 
 
 def linked_module_tables(i: int, ranges: Ranges) -> dict[str, Columns]:
-    """Make the rows of the module tables for modules of several elements: by element of range
-    ``i``, and by module named there.
+    """Make the rows of the two module tables, for modules of several elements: one sorted by
+    element of id range ``i``, one by module that is named after such an element.
     """
     kept = load_columns(ranges.folder(i) / "kept")
     linked = unique(kept["source"][kept["source"] != kept["target"]])

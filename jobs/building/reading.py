@@ -50,7 +50,7 @@ _JUDGINGS = 4
 @dataclass(frozen=True)
 class ChunkedInput:
     """The input of a build after reading: chunks on disk below ``root``, a summary of each, and the
-    rare triples that the driver interprets.
+    rare triples (axioms, declarations, equalities) that the driver interprets.
 
     left_out: lines that were left out, part by part
     """
@@ -163,7 +163,8 @@ def _is_splittable(source: object) -> bool:
 def _left_out_files(
     root: Scratch, summaries: Sequence[ChunkSummary], before: Sequence[int]
 ) -> list[LeftOutFiles]:
-    """Collect the files with leftovers of all chunks, part by part of `LEFT_OUT`.
+    """Collect the leftovers of all chunks, as one `LeftOutFiles` for each of the three kinds in
+    `LEFT_OUT` (lines, triples, ill-typed).
 
     before: number of lines of its source before each chunk
     """
@@ -180,8 +181,8 @@ def _left_out_files(
 def _may_change_reading(
     before: VocabularyContext, now: VocabularyContext, reports: Sequence[RangeReport]
 ) -> bool:
-    """Decide whether chunks that were read under the context ``before`` must be read again under
-    ``now``, since it may interpret them otherwise.
+    """Decide whether chunks that were read under the vocabulary ``before`` must be read again,
+    since the vocabulary ``now`` may interpret their triples otherwise.
 
     Ontologies, declarations and names of individuals matter where a property is unknown. Nodes of
     axioms, and kinds of properties, matter everywhere.
@@ -208,7 +209,9 @@ def _load_rare_triples(
     reports: Sequence[RangeReport],
     passed_over: Mapping[str, Sequence[Leftover]],
 ) -> LoadedSources:
-    """Load the rare triples as if they were all of the input, with the errors of single lines."""
+    """Load the rare triples of all chunks as if they were the whole input, together with errors
+    about single lines.
+    """
     loaded = LoadedSources()
     by_source: dict[str, list[RangeReport]] = {scope: [] for _, scope in sources}
     for report in reports:
@@ -233,7 +236,7 @@ def _load_rare_triples(
 
 
 class _RecordingSet(set[str]):
-    """A set that records the values whose membership was tested."""
+    """A set that records each value for which ``in`` was asked."""
 
     def __init__(self, values: Collection[str]) -> None:
         super().__init__(values)
@@ -260,7 +263,7 @@ class _DriverReader(_SourceReader):
         return self.known_typed
 
     def vocabulary_context(self, before: VocabularyContext) -> VocabularyContext:
-        """Make the context by which tasks interpret chunks, as far as the rare triples determine
+        """Make the vocabulary by which tasks interpret chunks, as far as the rare triples determine
         it.
         """
         asked = before.queried_names | entity_iris(self.known_signature()) | self.known_typed.asked

@@ -47,7 +47,7 @@ HASHES = 1 << TERM_BITS
 
 @dataclass(frozen=True)
 class Ranges:
-    """The individuals of a build, split into ranges of ``width`` consecutive ranks, with the
+    """The individuals of a build, split into id ranges of ``width`` consecutive ranks, with the
     folders of their files.
 
     build: part of the names of its files
@@ -68,11 +68,11 @@ class Ranges:
         return max(1, -(-self.nodes // self.width))
 
     def bounds(self, i: int) -> tuple[int, int]:
-        """The first rank of range ``i``, and the one after its last."""
+        """The first rank of id range ``i``, and the one after its last."""
         return i * self.width, min((i + 1) * self.width, self.nodes)
 
     def folder(self, i: int) -> Scratch:
-        """The folder for intermediate files of range ``i``."""
+        """The folder for intermediate files of id range ``i``."""
         return self.scratch / self.numbering_folder / i
 
     @property
@@ -82,11 +82,13 @@ class Ranges:
 
     @property
     def numbering_folder(self) -> str:
-        """Name of the folder that keeps files of this numbering apart from those of another."""
+        """Name of the folder for files of this numbering of individuals, since a renumbering makes
+        the same files again.
+        """
         return "clustered" if self.is_renumbered else "by-term"
 
     def table_file_name(self, i: int) -> str:
-        """File name for the tables of range ``i``."""
+        """File name for the tables of id range ``i``."""
         return f"part-{i:05d}-{self.build}.zstd.parquet"
 
 
@@ -103,7 +105,8 @@ def rank_of(ids: Ints) -> Ints:
 
 
 def merge_edges(executor: Executor, ranges: Ranges, chunks: Sequence[NumberedChunk]) -> Ints:
-    """Write the half edges of each range, sorted and without duplicates.
+    """Write the half edges (each role assertion in both directions) of each id range, sorted and
+    without duplicates.
 
     Returns the hubs: individuals with more than ``near_distance`` half edges.
     """
@@ -113,7 +116,7 @@ def merge_edges(executor: Executor, ranges: Ranges, chunks: Sequence[NumberedChu
 
 
 def _send_edges(numbered: NumberedChunk, *, ranges: Ranges) -> Iterator[OutgoingColumns]:
-    """Task: send the half edges of a chunk to the ranges of their nodes."""
+    """Task: send the half edges of a chunk to the id ranges of their nodes."""
     chunk, names = numbered
     roles, rank = (
         load_columns(chunk_folder(ranges.root, chunk) / "roles"),
@@ -134,14 +137,16 @@ def _chunk_ranks(ranges: Ranges, chunk: int) -> Ints:
 
 
 def _rows_by_range(rows: Columns, ranges: Ranges) -> Iterator[tuple[int, Columns]]:
-    """Split rows by the range of their node. Yields (range, its rows)."""
+    """Split rows by the id range of their node. Yields (range, its rows)."""
     order = np.argsort(rows["node"], kind="stable")
     rows = {name: column[order] for name, column in rows.items()}
     return split_rows(rows, rows["node"], ranges.width)
 
 
 def _merge_edges(i: int, received: IncomingColumns, *, ranges: Ranges) -> list[int]:
-    """Task: write the half edges of range ``i``, sorted and distinct. Returns its hubs."""
+    """Task: write the half edges of id range ``i``, sorted and distinct. Returns its hubs: the
+    individuals with more than ``near_distance`` half edges.
+    """
     rows = distinct_rows(
         concatenate_rows(
             columns_from_senders(received, "half_edges"), ("node", "role", "neighbour")
@@ -155,8 +160,8 @@ def _merge_edges(i: int, received: IncomingColumns, *, ranges: Ranges) -> list[i
 
 
 def measure_nearness(executor: Executor, ranges: Ranges, hubs: Ints) -> float:
-    """Measure the share of role assertions whose ends have near ranks, as
-    `shiq.jobs.store.numbering.nearness` defines it.
+    """Measure the share of role assertions whose two individuals have near ranks
+    (`shiq.jobs.store.numbering.nearness`). Assertions at ``hubs`` do not count.
     """
     found = executor.run(
         partial(_count_near_ends, ranges=ranges, hubs=hubs),
@@ -168,8 +173,8 @@ def measure_nearness(executor: Executor, ranges: Ranges, hubs: Ints) -> float:
 
 
 def _count_near_ends(i: int, *, ranges: Ranges, hubs: Ints) -> tuple[int, int]:
-    """Task: count the role assertions of range ``i`` with near ends, and all that were looked at;
-    hubs are ignored.
+    """Task: count the role assertions of id range ``i`` whose two individuals have near ranks, and
+    all role assertions. Those at ``hubs`` (individuals with very many neighbours) do not count.
     """
     rows = load_columns(ranges.folder(i) / "half_edges")
     forward = rows["role"] % 2 == 0
@@ -181,7 +186,9 @@ def _count_near_ends(i: int, *, ranges: Ranges, hubs: Ints) -> tuple[int, int]:
 
 
 def is_near_enough(nearness: float) -> bool:
-    """Decide whether this nearness is good enough to keep the ranks without trying others."""
+    """Decide whether this share of near role assertions is high enough to keep the ranks without
+    trying others.
+    """
     return nearness >= GOOD
 
 
@@ -190,7 +197,9 @@ def is_near_enough(nearness: float) -> bool:
 
 @dataclass(frozen=True)
 class WrittenTables:
-    """Report of a range on its table files, with its numbers of assertions by kind and class."""
+    """Report of one task on the table files of its id range: numbers of assertions by kind, and by
+    class.
+    """
 
     files: dict[str, DataFile]
     class_counts: list[int]
@@ -206,7 +215,8 @@ def write_range_tables(
     chunks: Sequence[NumberedChunk],
     classes: int,
 ) -> list[WrittenTables]:
-    """Write individuals, half edges, class and data assertions, literals and the hashes of terms.
+    """Write the tables of individuals, half edges, class and data assertions, literals, and hashes
+    of names, one file for each id range.
 
     classes: number of class names
     """
@@ -230,7 +240,7 @@ def write_range_tables(
 
 
 def _send_rows(numbered: NumberedChunk, *, ranges: Ranges) -> Iterator[OutgoingColumns]:
-    """Task: send class and data assertions of a chunk to the ranges of their nodes."""
+    """Task: send class and data assertions of a chunk to the id ranges of their nodes."""
     chunk, names = numbered
     classes, data, texts = (
         load_columns(chunk_folder(ranges.root, chunk) / name)
@@ -251,7 +261,7 @@ def _send_rows(numbered: NumberedChunk, *, ranges: Ranges) -> Iterator[OutgoingC
 def _write_range(
     i: int, received: IncomingColumns, *, ranges: Ranges, dictionary: Dictionary, classes: int
 ) -> WrittenTables:
-    """Task: write the table files of range ``i``."""
+    """Task: write the table files of id range ``i``."""
     low, high = ranges.bounds(i)
     edges = load_columns(ranges.folder(i) / "half_edges")
     class_rows = distinct_rows(
@@ -283,7 +293,7 @@ def _write_range(
 
 
 def _range_terms(ranges: Ranges, dictionary: Dictionary, i: int) -> pa.Array:
-    """Read the names of the individuals of range ``i``, by rank."""
+    """Read the names of the individuals whose ranks lie in id range ``i``, in the order of ranks."""
     low, high = ranges.bounds(i)
     if not ranges.is_renumbered:
         return dictionary.terms_of(low, high)
@@ -302,7 +312,7 @@ def _range_terms(ranges: Ranges, dictionary: Dictionary, i: int) -> pa.Array:
 
 
 def _write_files(ranges: Ranges, i: int, tables: Mapping[str, Columns]) -> dict[str, DataFile]:
-    """Write the nonempty ``tables`` of range ``i`` to the store."""
+    """Write the nonempty ``tables`` of id range ``i`` to the store."""
     store, file = ranges.place, ranges.table_file_name(i)
     return {
         name: write_part(store, name, file, columns)
@@ -315,8 +325,8 @@ def _write_files(ranges: Ranges, i: int, tables: Mapping[str, Columns]) -> dict[
 
 
 def _number_literals(ranges: Ranges, i: int, received: IncomingColumns) -> tuple[int, int]:
-    """Number the literals of range ``i`` from 0 and write them with its data rows. Returns the
-    numbers of literals and of rows.
+    """Number the literals of id range ``i`` from 0 and write them with its data assertions. Returns
+    the numbers of literals and of assertions.
     """
     parts, texts = (
         columns_from_senders(received, "data_rows"),
@@ -354,7 +364,7 @@ _NO_TEXT = pa.array([], pa.large_string())
 
 
 def _text_codes(texts: pa.Array) -> Ints:
-    """Compute the rank of each text among the distinct ones, in the order of their bytes."""
+    """Compute for each text its position among the distinct texts, sorted by their bytes."""
     encoded = texts.dictionary_encode()
     order = pc.sort_indices(encoded.dictionary).to_numpy()
     place = np.empty(len(order), np.int64)
@@ -364,7 +374,7 @@ def _text_codes(texts: pa.Array) -> Ints:
 
 
 def _write_data(task: tuple[int, int], *, ranges: Ranges) -> dict[str, DataFile]:
-    """Task: write the data rows of a range.
+    """Task: write the data assertions of an id range to the store.
 
     task: the range, and the first id of its literals.
     """
@@ -392,8 +402,8 @@ def _write_data(task: tuple[int, int], *, ranges: Ranges) -> dict[str, DataFile]
 
 
 def send_hashes(k: int, *, ranges: Ranges) -> Iterator[OutgoingColumns]:
-    """Task: send (hash, node) of the individuals of range ``k`` to intervals of hashes, as many as
-    there are ranges.
+    """Task: send the pairs (hash of name, node) of id range ``k`` to intervals of hash values, of
+    which there are as many as ranges.
     """
     rows, count = load_columns(ranges.folder(k) / "hashes"), len(ranges)
     limits = [i * HASHES // count - (HASHES >> 1) for i in range(1, count)]
@@ -404,14 +414,16 @@ def send_hashes(k: int, *, ranges: Ranges) -> Iterator[OutgoingColumns]:
 
 
 def merge_hash_rows(received: IncomingColumns) -> Columns:
-    """Merge the rows that an interval of hashes has received, in order of the hash."""
+    """Merge the rows (hash, node) that one interval of hash values has received, sorted by hash."""
     rows = concatenate_rows(columns_from_senders(received, "hashes"), ("hash", "node"))
     order = np.lexsort((rows["node"], rows["hash"]))
     return {name: column[order] for name, column in rows.items()}
 
 
 def _write_terms(i: int, received: IncomingColumns, *, ranges: Ranges) -> dict[str, DataFile]:
-    """Task: write the rows of the table of individuals' hashes for interval ``i``."""
+    """Task: write the rows of the table that finds individuals by the hash of their name, for the
+    ``i``-th interval of hashes.
+    """
     return _write_files(ranges, i, {"terms": merge_hash_rows(received)})
 
 

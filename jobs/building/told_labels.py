@@ -1,5 +1,5 @@
-"""Saturate the told labels of all individuals, range by range: the fixpoint of `tests.spec.told` in
-rounds of tasks.
+"""Saturate the told labels of all individuals (the literals that follow from assertions by rules)
+in rounds of tasks over id ranges, to the fixpoint.
 
 A task brings one range of ids to its own fixpoint; neighbours elsewhere have their labels of the
 previous round. A range runs again where a neighbouring range has changed. Labels of a round are
@@ -38,8 +38,8 @@ from shiq.simplify import simplify
 
 @dataclass(frozen=True)
 class CalculusRecipe:
-    """The inputs from which tasks rebuild the label calculus of (T, A): T, the additions by A's
-    vocabulary, and the names.
+    """The inputs from which tasks rebuild the label calculus of (T, A): T, what the vocabulary of A
+    adds to it, and the names.
     """
 
     build: str
@@ -62,8 +62,8 @@ class CalculusRecipe:
 
 @dataclass(frozen=True)
 class ToldState:
-    """State of the fixpoint of told literals: the label files of the ranges, and the elements of
-    several individuals.
+    """State of the fixpoint of told labels: the label file of each id range, and the elements that
+    have several individuals.
     """
 
     label_files: tuple[Scratch, ...]
@@ -73,7 +73,7 @@ class ToldState:
     group: Ints = field(default_factory=lambda: NONE)
 
     def element_of(self, nodes: Ints) -> Ints:
-        """The least individual of the element of each node."""
+        """The element of each node: its least individual."""
         if not len(self.member):
             return nodes
         at = np.minimum(np.searchsorted(self.member, nodes), len(self.member) - 1)
@@ -91,7 +91,7 @@ class ToldState:
         return unique(self.different[first == second].ravel())
 
     def unite(self, first: Ints, second: Ints) -> ToldState:
-        """Return the state in which first[i] and second[i] are one element, for each i."""
+        """Return the state in which the elements of first[i] and second[i] are one, for each i."""
         nodes = unique(np.concatenate([first, second, self.member]))
         place = [np.searchsorted(nodes, x) for x in (first, self.member, second, self.group)]
         group = nodes[
@@ -109,7 +109,7 @@ class ToldState:
 def saturate_told(
     executor: Executor, ranges: Ranges, rules: CalculusRecipe, start: ToldState
 ) -> ToldState:
-    """Saturate told labels from the state ``start``, by rounds of tasks over ranges, to the
+    """Saturate told labels from the state ``start``, by rounds of tasks over id ranges, to the
     fixpoint.
     """
     count = range(len(ranges))
@@ -146,7 +146,7 @@ def saturate_told(
 def _with_updated_files(
     files: Sequence[Scratch], reports: Sequence[RoundReport]
 ) -> tuple[Scratch, ...]:
-    """Replace the label files of ranges by those that the reports of a round name."""
+    """Replace the label files of id ranges by the new ones in the reports of a round."""
     now = list(files)
     for x in reports:
         if x.file is not None:
@@ -158,8 +158,8 @@ def _with_updated_files(
 
 
 def _save_labels(path: Scratch, calculus: NumberedCalculus, label: Ints) -> Scratch:
-    """Write the labels of a range: an id within the file for each node, and the labels with these
-    ids.
+    """Write the labels of an id range: an id within the file for each node, and the labels with
+    these ids.
 
     Every worker writes the labels in the same order.
     """
@@ -186,7 +186,7 @@ def _load_labels(path: Scratch, calculus: NumberedCalculus, positions: Ints | No
 
 
 def labels_of(told: ToldState, ranges: Ranges, calculus: NumberedCalculus, nodes: Ints) -> Ints:
-    """Read the label ids of any ``nodes`` (ascending), from the files of their ranges."""
+    """Read the label ids of any ``nodes`` (ascending), from the files of their id ranges."""
     found = np.zeros(len(nodes), np.int64)
     owner = nodes // ranges.width
     for i in unique(owner).tolist():
@@ -200,8 +200,8 @@ def labels_of(told: ToldState, ranges: Ranges, calculus: NumberedCalculus, nodes
 
 @dataclass(frozen=True)
 class RoundReport:
-    """Report of one range on a round: the new label file if labels changed, and the ranges that
-    must run again.
+    """Report of one id range on a round of saturation: the new label file if labels changed, and
+    the ranges that must run again.
     """
 
     range: int
@@ -212,7 +212,7 @@ class RoundReport:
 def _write_asserted_labels(
     i: int, *, ranges: Ranges, rules: CalculusRecipe, told: ToldState
 ) -> Scratch:
-    """Task: write the literals that are asserted of each node of range ``i``, and those that its
+    """Task: write the literals that are asserted of each node of id range ``i``, and those that its
     data refute.
     """
     calculus = rules.calculus()
@@ -244,7 +244,7 @@ def _write_asserted_labels(
 
 
 def _parse_wanted_literals(texts: dict[str, pa.Array], wanted: Ints) -> list[Literal]:
-    """Parse the literals at the ``wanted`` positions of ``texts``, each distinct one once."""
+    """Parse the texts at the positions ``wanted`` of ``texts`` as literals, each distinct one once."""
     used, which, _ = distinct_with_inverse(wanted)
     columns = [take(texts[name], used).to_pylist() for name in ("lexical", "datatype", "language")]
     values = [Literal(*row) for row in zip(*columns)]
@@ -253,7 +253,8 @@ def _parse_wanted_literals(texts: dict[str, pa.Array], wanted: Ints) -> list[Lit
 
 @dataclass(frozen=True)
 class _RangeGraph:
-    """Half edges of a range, with local numbers for its own nodes and for nodes of other ranges.
+    """Half edges of an id range, with local numbers for its own nodes and for nodes of other id
+    ranges.
 
     Own nodes are 0 … size-1; the ``foreign`` ones (ascending ranks) follow.
     """
@@ -268,8 +269,8 @@ class _RangeGraph:
 
 
 def _load_range_graph(i: int, ranges: Ranges, told: ToldState) -> _RangeGraph:
-    """Load the half edges of range ``i``, with the nodes of other ranges and the equal individuals
-    that they reach.
+    """Load the half edges of id range ``i``, with the nodes of other id ranges and the equal
+    individuals that they reach.
     """
     low, high = ranges.bounds(i)
     rows = load_columns(ranges.folder(i) / "half_edges")
@@ -296,7 +297,7 @@ def _load_range_graph(i: int, ranges: Ranges, told: ToldState) -> _RangeGraph:
 
 
 def _equal_member_pairs(member: Ints, group: Ints, mine: Bools) -> tuple[Ints, Ints]:
-    """Pair each individual that is ``mine`` with the other members of its element.
+    """Pair each individual in the mask ``mine`` with the other individuals of its element.
 
     Large groups are linked by way of their least member.
     """
@@ -315,7 +316,7 @@ def _equal_member_pairs(member: Ints, group: Ints, mine: Bools) -> tuple[Ints, I
 def _saturate_range(
     i: int, *, ranges: Ranges, rules: CalculusRecipe, told: ToldState, turn: int
 ) -> RoundReport:
-    """Task: saturate the labels of range ``i``, given the present labels of other ranges."""
+    """Task: saturate the labels of id range ``i``, given the present labels of other id ranges."""
     calculus = rules.calculus()
     part = _load_range_graph(i, ranges, told)
     before = _load_labels(told.label_files[i], calculus)
@@ -335,8 +336,8 @@ def _saturate_range(
 
 
 def _saturate_labels(calculus: NumberedCalculus, graph: _RangeGraph, label: Ints) -> Ints:
-    """Saturate the labels of a range's own nodes in memory. Stops because labels are finite sets
-    that grow.
+    """Saturate the labels of an id range's own nodes in memory. Stops because labels are finite
+    sets that grow.
     """
     label = label.copy()
     changed = np.ones(len(label), np.bool_)
@@ -361,8 +362,8 @@ def _saturate_labels(calculus: NumberedCalculus, graph: _RangeGraph, label: Ints
 def _merge_told_neighbours(
     executor: Executor, ranges: Ranges, rules: CalculusRecipe, told: ToldState
 ) -> ToldState | None:
-    """Unite the told neighbours that a ≤1 in force makes equal, over all ranges; None if they are
-    united already.
+    """Unite the neighbours that an at-most-one restriction in force makes equal, over all id
+    ranges; None if they are united already.
     """
     found = executor.run(
         partial(_at_most_one_centres, ranges=ranges, rules=rules, told=told),
@@ -388,7 +389,8 @@ def _merge_told_neighbours(
 def _at_most_one_centres(
     i: int, *, ranges: Ranges, rules: CalculusRecipe, told: ToldState
 ) -> tuple[Ints, Ints]:
-    """Task: find pairs of elements that a ≤1 in force at an element of range ``i`` makes equal.
+    """Task: find pairs of elements that an at-most-one restriction, in force at an element of id
+    range ``i``, makes equal.
 
     Also (clause, centre, neighbour) for centres of several members; the driver puts these together.
     """
@@ -432,7 +434,7 @@ def _at_most_one_centres(
 
 
 def distinct_labels(executor: Executor, ranges: Ranges, told: ToldState) -> set[Label]:
-    """Collect the distinct labels of all elements, over all ranges."""
+    """Collect the distinct labels of all elements, over all id ranges."""
     parts = executor.run(
         partial(_distinct_range_labels, ranges=ranges, told=told), range(len(ranges)), "signatures"
     )
@@ -440,7 +442,7 @@ def distinct_labels(executor: Executor, ranges: Ranges, told: ToldState) -> set[
 
 
 def _distinct_range_labels(i: int, *, ranges: Ranges, told: ToldState) -> set[Label]:
-    """Task: collect the distinct labels of range ``i``."""
+    """Task: collect the distinct labels of id range ``i``."""
     return set(read_range_labels(told.label_files[i]))
 
 
@@ -459,7 +461,7 @@ def write_elements(
 def _write_elements(
     i: int, *, ranges: Ranges, told: ToldState, labels: Sequence[Label]
 ) -> DataFile | None:
-    """Task: write the rows of the table ``elements`` for range ``i``; None without elements."""
+    """Task: write the rows of the table ``elements`` for id range ``i``; None without elements."""
     place = {label: k for k, label in enumerate(labels)}
     low, high = ranges.bounds(i)
     number = np.array([place[label] for label in read_range_labels(told.label_files[i])], np.int64)

@@ -36,15 +36,15 @@ class StoreKey:
 
     @property
     def identity(self) -> Hashable:
-        """The key of the snapshot in caches."""
+        """The key of the snapshot in this worker's caches."""
         return self.path, self.manifest.snapshot, self.manifest.created, self.manifest.tbox_hash
 
 
 def cached_value(
     kind: str, key: Hashable, make: Callable[[], V], drop: Callable[[V], None] = lambda value: None
 ) -> V:
-    """Look up the value of ``kind`` for ``key`` in this worker's cache, or make it; the least
-    recently used ones are dropped.
+    """Look up the value of ``kind`` for ``key`` in this worker's cache, or make it. Beyond the
+    cache's limit the least recently used value is dropped.
     """
     values = _cache.setdefault(kind, OrderedDict())
     if key not in values:
@@ -58,7 +58,7 @@ def cached_value(
 
 @dataclass(frozen=True)
 class ReasonerSettings:
-    """A reasoner's name and its limits, as workers need them.
+    """Settings by which workers create a reasoner: its name and its limits.
 
     seconds: time left for each task; None for no limit
     audit: share of the shapes that go to the driver for a second decision

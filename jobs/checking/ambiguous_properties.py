@@ -35,8 +35,8 @@ _ASSERTIONS = (
 
 
 def unsettled_properties(conflict: Conflict, open_names: Collection[str]) -> set[str]:
-    """Find the properties of ``open_names`` of which the conflict does not show whether they are
-    object or data properties.
+    """Find those of the properties ``open_names`` for which the conflict leaves open whether they
+    are object or data properties.
     """
     values = (*conflict.axiom_values, *conflict.base_values, *conflict.insertion_values)
     used = {part for value in values for part in _properties_in(value) if part.iri in open_names}
@@ -101,8 +101,8 @@ def is_refuted_in_each_reading(
 
 
 def _drop_doubtful_conflicts(found: Findings, tbox: TBox, refutes: Refutes | None) -> Findings:
-    """Drop the conflicts that need an axiom in doubt. If none remains, the contradiction counts as
-    undecided.
+    """Drop the conflicts that do not hold without an axiom in doubt. If no conflict remains, the
+    contradiction counts as undecided.
     """
     certain = replace(
         tbox,
@@ -171,7 +171,7 @@ def _replace_conflicts(found: Findings, kept: Sequence[Conflict]) -> Findings:
 
 
 def _mark_undetermined(found: Findings, reason: str) -> Findings:
-    """Remove the conflicts of ``found``, and count the contradiction as undecided for ``reason``."""
+    """Remove the conflicts of ``found``, and count its contradiction as undecided, with ``reason``."""
     explained = replace(found.explanation, conflicts=(), unexplained_count=0, is_complete=False)
     return replace(
         found,

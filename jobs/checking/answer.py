@@ -139,7 +139,7 @@ def make_result(
 
 
 def _with_written_properties(found: Findings) -> Findings:
-    """Write conflicts as they were in the input: individuals that stand for one data value become
+    """Restore conflicts to the form of the input: individuals that stand for one data value become
     that value again.
     """
     from shiq.rdf.values_as_nodes import restore_data_properties
@@ -165,8 +165,8 @@ def _with_written_properties(found: Findings) -> Findings:
 def _foreign_batch_leftover(
     leftovers: Iterable[Leftover], ledger: Mapping[str, int], options: Options
 ) -> tuple[Leftover, ...]:
-    """Warn of a batch of which more than half is about terms that the TBox does not have; empty
-    otherwise.
+    """Make a warning about a batch of which more than half the statements use terms that the TBox
+    does not have; empty for other batches.
     """
     foreign = sum(leftover.count for leftover in leftovers if leftover.kind == "foreign")
     total = foreign + ledger.get("assertion", 0) + ledger.get("leftover:undeclared", 0)
@@ -187,7 +187,9 @@ def refuted_result(
     options: Options,
     clock: Clock,
 ) -> Result:
-    """Result of a batch that is known to be inconsistent, before its conflicts are explained."""
+    """Make the early result of a batch that is known to be inconsistent, before its conflicts are
+    explained.
+    """
     return Result(
         Verdict.INCONSISTENT,
         more_conflicts=1,
@@ -205,7 +207,7 @@ def refuted_result(
 
 
 def _make_evidence(options: Options, criterion: str = "", **found: Any) -> Evidence:
-    """Make the evidence of a result from ``options``.
+    """Make the evidence of a result (how it was decided) from ``options``.
 
     criterion: replaces the criterion of ``options`` if it is not empty.
     found: further fields of `Evidence` by name.
@@ -248,8 +250,8 @@ def run_in_time(
 
 
 def timeout_result(options: Options, clock: Clock, leftovers: tuple[Leftover, ...]) -> Result:
-    """Make the result when the time is over: the verdict if it is certain by then, else the step
-    that was interrupted.
+    """Make the result when the time limit is reached: the verdict if it is certain by then, else
+    `undetermined` with the step that was interrupted.
     """
     clock.is_over = True
     clock.end_stage(clock.step)
@@ -282,8 +284,8 @@ def _decide_verdict(
     leftovers: tuple[Leftover, ...],
     options: Options,
 ) -> tuple[Verdict, str]:
-    """Decide verdict and reason. A contradiction stands whatever was left over; `consistent` needs
-    that nothing blocking was.
+    """Decide the verdict and its reason. A contradiction gives `inconsistent` whatever was left
+    over; `consistent` needs a certified base, no blocking leftover and nothing undecided.
     """
     if refuted:
         return Verdict.INCONSISTENT, ""
@@ -346,7 +348,7 @@ _BY_FORM_NOTE = (
 
 
 def _widening_figures(found: Findings) -> WideningFigures:
-    """Statistics of the questions repeated under the criterion `model`."""
+    """Statistics of the questions that were asked again under the criterion `model`."""
     return found.add_set.widening if supports(found.add_set, PatchAddSet) else NO_WIDENING
 
 
@@ -435,7 +437,9 @@ class _LazyAddSet(Sequence[Assertion]):
 
     @property
     def patch(self) -> Any:
-        """Accepted patch of the batch, if the engine has it (criterion `model`)."""
+        """Changes to the certified model by which the batch was accepted; only with the criterion
+        `model`.
+        """
         return getattr(self.add_set, "patch", None)
 
     def frame(self) -> Any:
@@ -476,8 +480,8 @@ OversizeKey = tuple[str, tuple[str, ...]]
 
 
 def oversize_leftovers(counts: Counter[OversizeKey]) -> tuple[Leftover, ...]:
-    """Make a leftover for each of the `MOST_REPORTED` largest elements and hubs. They do not affect the
-    decision.
+    """Make a leftover for each of the `MOST_REPORTED` largest elements and hubs (individuals with
+    very many role assertions). They do not affect the verdict.
     """
     told = [_oversize_leftover(kind, names, size) for (kind, names), size in counts.items()]
     return tuple(
@@ -490,8 +494,8 @@ def oversize_leftovers(counts: Counter[OversizeKey]) -> tuple[Leftover, ...]:
 
 
 def count_oversize(add_set: AddSet) -> Counter[OversizeKey]:
-    """Count elements of A_add with more than `OVERSIZE` equal individuals, and individuals with more
-    than `OVERSIZE` role assertions.
+    """Count elements of A_add with more than `OVERSIZE` equal individuals, and hubs: individuals
+    with more than `OVERSIZE` role assertions.
 
     Returns: size by kind and by names to show.
     """
@@ -514,7 +518,9 @@ def count_oversize(add_set: AddSet) -> Counter[OversizeKey]:
 
 
 def _oversize_leftover(kind: str, names: Sequence[str], size: int) -> Leftover:
-    """Make a leftover about a large element or hub."""
+    """Make a leftover about an element of many equal individuals, or a hub with many role
+    assertions.
+    """
     shown = ", ".join(f"<{name}>" for name in names)
     if kind == "hub":
         message = f"{shown} has {size:,} role assertions that count for this check"

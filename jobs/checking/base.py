@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OpenBase:
-    """Base that is open for checks: T, the knowledge base, leftovers and certificate.
+    """Base (T, A) that is ready for checks: T, the indexed A (``knowledge_base``), leftovers and
+    certificate.
 
     certificate: empty if nothing was certified.
     leftovers: what was not interpreted of T and A.
@@ -61,8 +62,8 @@ class OpenBase:
 def mark_allowed(
     leftovers: Iterable[Leftover], certificate: Mapping[str, Any]
 ) -> tuple[Leftover, ...]:
-    """Mark the leftovers of a base whose kind was allowed when it was certified, so that checks do
-    not ask again.
+    """Mark the leftovers of a base whose kind was allowed when the base was certified, so that a
+    check does not count them as blocking again.
 
     Leftovers with ``asked`` came with a later batch and are not covered by that permission.
     """
@@ -83,14 +84,14 @@ class AddSetSize(Protocol):
 
     @property
     def size(self) -> int:
-        """Number of assertions of A_add."""
+        """Number of assertions of A_add (those that the check had to read)."""
 
     @property
     def pulled_in(self) -> int:
         """Number of individuals in A_add that the batch does not mention."""
 
     def kept_assertions(self) -> Iterator[Assertion]:
-        """Iterate over the assertions of A_add."""
+        """Iterate over the assertions of A_add, which the check had to read."""
 
 
 @dataclass(frozen=True)
@@ -224,7 +225,7 @@ class DistributedEngine(Protocol):
         """
 
     def close(self) -> None:
-        """Release resources of earlier results, which cannot be read afterwards."""
+        """Release the resources of earlier results; these cannot be read afterwards."""
 
 
 @runtime_checkable
@@ -241,4 +242,4 @@ class DeletionLookup(Protocol):
     """
 
     def find_absent(self, deletions: ABox, most: int) -> tuple[int, Sequence[Assertion]]:
-        """Count the ``deletions`` that A does not contain, and list at most ``most`` of them."""
+        """Count those of the ``deletions`` that are not in A, and list at most ``most`` of them."""

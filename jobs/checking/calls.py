@@ -134,7 +134,8 @@ def certify(sources: Given, more: Given = None, **settings: Any) -> Result:
 
 @takes_settings(Options)
 def certify_store(store: str | Path, tbox: Given = None, **settings: Any) -> Result:
-    """Certify the A of a store again and record the new certificate in one step.
+    """Check again whether the content of a store is consistent, and record the new certificate in
+    one step.
 
     tbox: a new TBox for the store, else None. Everything that depends on it is computed anew as the
         next snapshot; earlier snapshots are kept. Its assertions are added to A; those of the old
@@ -364,7 +365,7 @@ def index_distributed(
     size: int,
 ) -> Result | None:
     """Build a store outside this process; see `index` and `BuildRequest`. Returns None if the
-    builder declines.
+    request cannot be served that way.
     """
     from shiq.jobs.checking.certifying import BaseQuestion, decide_tbox_alone, make_certificate
 
@@ -415,8 +416,8 @@ _UNPACKING_FACTOR = 10
 
 
 def bytes_of_lines(sources: Sequence[object]) -> int:
-    """Estimate the unpacked size of ``sources`` in bytes; 0 unless all are files of triples by
-    lines.
+    """Estimate the unpacked size of ``sources`` in bytes; 0 unless all are files with one triple a
+    line.
 
     Returns at once if they may be smaller than `LARGE_BASE_BYTES`.
     """

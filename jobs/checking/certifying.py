@@ -77,8 +77,8 @@ def open_certified_base(
     *,
     require_axioms: bool,
 ) -> OpenBase | Result:
-    """Certify the base (T, A) and open it; if it is inconsistent, return the result in place of the
-    base.
+    """Certify the base (T, A) and index it for checks; if it is inconsistent, return the result in
+    place of the base.
     """
     ontology = replace(ontology, tbox=read_by_form(ontology.tbox, options.allow))
     leftovers = (*ontology.leftovers, *data.leftovers)
@@ -137,16 +137,16 @@ class BaseQuestion:
 
     @property
     def with_datatypes_by_form(self) -> BaseQuestion:
-        """Return this question with unknown datatypes read by form (each as a value space of its
-        own), if that is allowed.
+        """This question with unknown datatypes read by form (literals are equal only if spelt
+        alike), if that is allowed.
         """
         tbox = read_by_form(self.ontology.tbox, allowed_kinds(self.leftovers, self.options))
         return replace(self, ontology=replace(self.ontology, tbox=tbox))
 
     @property
     def with_assumptions(self) -> BaseQuestion | None:
-        """Return this question with doubtful axioms in place of what blocks the verdict (THEORY,
-        "Axioms that were not understood"); None if nothing can be assumed.
+        """This question with doubtful axioms in place of statements that block the verdict (THEORY,
+        "Axioms that were not understood"); None if there is nothing to assume.
         """
         assumed = {one.leftover: one.axioms for one in self.ontology.assumptions}
         options = self.options
@@ -188,8 +188,8 @@ class BaseQuestion:
         return replace(self, ontology=ontology, leftovers=mark_in_doubt(self.leftovers))
 
     def open_base(self, knowledge_base: Any, *more: Leftover) -> OpenBase:
-        """Make the open base of T and ``knowledge_base``, with a certificate that says
-        `consistent`.
+        """Make the base that batches of this (T, A) are checked against: T and the index
+        ``knowledge_base``, with a certificate that says `consistent`.
         """
         ontology, certificate = self.ontology, {"verdict": Verdict.CONSISTENT.value}
         return OpenBase(
@@ -202,7 +202,7 @@ class BaseQuestion:
 
 
 def certify_base(question: BaseQuestion) -> Result:
-    """Decide whether (T, A) is consistent, by asking about all of A as insertions into nothing
+    """Decide whether (T, A) is consistent, by checking all of A as insertions into an empty base
     (THEORY, "Beyond SHIQ(D), at no loss").
 
     If only axioms that were not understood block the verdict, show that they are harmless where
@@ -212,15 +212,17 @@ def certify_base(question: BaseQuestion) -> Result:
 
 
 def certify_question(question: BaseQuestion) -> tuple[BaseQuestion, Result]:
-    """Certify as `certify_base` does. Returns the question that was answered, and the result."""
+    """Certify as `certify_base` does. Returns the question that was answered (with assumptions, if
+    they were needed), and the result.
+    """
     return _ask_with_assumptions(question, _certify_as_read, lambda result: result)
 
 
 def _ask_with_assumptions(
     question: BaseQuestion, ask: Callable[[BaseQuestion], V], result_of: Callable[[V], Result]
 ) -> tuple[BaseQuestion, V]:
-    """Ask ``question``; if undetermined, ask again with assumptions, and use that answer only if it
-    is `consistent`.
+    """Ask ``question``; if undetermined, ask it again with assumptions about doubtful axioms, and
+    use that answer only if it is `consistent`.
     """
     found = ask(question)
     assuming = (
@@ -429,7 +431,7 @@ def _base_certificate(result: Result) -> dict[str, Any]:
 
 
 def allowed_kinds(leftovers: Iterable[Leftover], options: Options) -> frozenset[str]:
-    """The kinds of leftovers that ``options`` allow, or that were allowed when the base was
+    """The kinds of leftovers that ``options`` allow, and those that were allowed when the base was
     certified.
     """
     return options.allow | {x.kind for x in leftovers if x.agreed}
@@ -552,8 +554,8 @@ def reread_store(store: Any, tbox: list[object], options: Options) -> StoreConte
 
 
 def _with_readmitted_assertions(data: Reading) -> Reading:
-    """Add the assertions left out because the previous TBox's roles were not simple; under the new
-    TBox they may be allowed.
+    """Add the assertions that were left out because the previous TBox's roles were not simple;
+    under the new TBox they may be allowed.
     """
     left = [x for x in data.leftovers if x.kind == NON_SIMPLE_KIND and x.values]
     if not left:

@@ -72,7 +72,7 @@ def check_batch(
     *,
     read: InputBatch | None = None,
 ) -> Result:
-    """Check a batch against an opened base.
+    """Check a batch against an opened base. ``read``: the batch, if it has been read already.
 
     read: the batch if it was read before; then ``insertions`` and ``deletions`` are ignored.
     """
@@ -372,7 +372,9 @@ def announce_refuted(
     options: Options,
     clock: Clock,
 ) -> None:
-    """Call ``options.certain`` with the early result: the batch is inconsistent, conflicts follow."""
+    """Call the callback ``options.certain`` with the early result `inconsistent`, before conflicts
+    are explained.
+    """
     if base.tbox.has_readings:
         return
     clock.certain_result = refuted_result(base, ledger, leftovers, options, clock)
@@ -385,8 +387,8 @@ _LOOKING, _ASKING = "working out what has to be looked at", "deciding modules"
 
 
 def explanation_limit(options: Options, seconds: float | None) -> tuple[float | None, str]:
-    """The seconds for explaining conflicts when ``seconds`` seconds of the check remain, and the
-    option that sets this limit.
+    """Seconds that explaining conflicts may take when ``seconds`` of the check remain, and the name
+    of the option that sets this limit.
     """
     named = {
         "--explain-seconds": (options.explain_seconds,) * 2,
@@ -403,7 +405,8 @@ def explanation_limit(options: Options, seconds: float | None) -> tuple[float | 
 def deadline_of(
     options: Options, start: float
 ) -> tuple[float | None, Callable[[], float | None], Callable[[], bool]]:
-    """Compute the deadline of the time limit in ``options``, which counts from ``start``.
+    """Time limit of ``options``, counted from ``start``: the deadline, a function for the remaining
+    seconds, and a function that says whether it is over.
 
     Returns: the deadline, a function for the seconds left, and a function that tells whether it is
     over.
@@ -433,7 +436,7 @@ def summarise_answers(
 
 
 def group_individuals(add_set: AddSet) -> Sequence[tuple[str, ...]]:
-    """List the individuals of each contradictory element and each module."""
+    """List the individuals of each contradictory element and each module of ``add_set``."""
     clashing, modules = add_set.contradictory, add_set.modules
     return LazySequence(
         len(clashing) + len(modules), lambda: [*clashing, *map(individuals_in, modules)]
@@ -474,7 +477,7 @@ def unmatched_deletions(
 
 
 def sent_counts(decider: Decider) -> Mapping[str, int]:
-    """Counts of the questions that the reasoner has sent to other processes
+    """Numbers of questions that the reasoner has sent to other processes since it was made
     (`shiq.answers.result.Evidence`).
     """
     sending = decider.reasoner
@@ -486,12 +489,14 @@ def sent_counts(decider: Decider) -> Mapping[str, int]:
 
 
 def sent_counts_since(decider: Decider, before: Mapping[str, int]) -> Mapping[str, int]:
-    """Counts of the questions sent to other processes since ``before`` was taken."""
+    """Numbers of questions that were sent to other processes after the counts ``before`` were
+    taken.
+    """
     return {name: now - before.get(name, 0) for name, now in sent_counts(decider).items()}
 
 
 def has_disagreed(decider: Decider) -> bool:
-    """Decide whether the audit found two reasoners that disagree."""
+    """Decide whether two reasoners have given different answers to one question in an audit so far."""
     return decider.audit is not None and bool(decider.audit.disagreements)
 
 
@@ -544,8 +549,8 @@ class DeciderPool:
         self._known: dict[_PoolKey, Decider] = {}
 
     def lookup(self, options: Options) -> Decider:
-        """The decider for ``options``, ready for one more check; made on first use, and again after
-        a failure.
+        """The decider for ``options``, reset for one more check. It is created on first use, and
+        anew after a failure.
         """
         key = _pool_key(options)
         if key in self._known and has_disagreed(self._known[key]):
@@ -561,7 +566,9 @@ class DeciderPool:
         close_decider(self._known.pop(_pool_key(options)))
 
     def forget_answers(self) -> None:
-        """Forget the answers remembered by all deciders: their clauses belong to one snapshot."""
+        """Forget the answers that all deciders have remembered, because they hold for one snapshot
+        only.
+        """
         for decider in self._known.values():
             decider.forget_answers()
 
@@ -573,5 +580,5 @@ class DeciderPool:
 
 
 def _pool_key(options: Options) -> _PoolKey:
-    """Select the options that determine a decider."""
+    """Key of a decider in the pool: the options that determine it."""
     return options.reasoner, options.heap, options.audit, options.accept_agpl

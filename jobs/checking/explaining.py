@@ -19,7 +19,9 @@ from shiq.reasoner.protocol import Answer
 
 
 class PartChecker(Protocol):
-    """Protocol: checks a subset of the batch, on top of another subset if ``onto`` is given."""
+    """Protocol: function that checks a subset ``part`` of the batch, on top of the accepted subset
+    ``onto`` if that is given.
+    """
 
     def __call__(
         self, part: ABox, stage: Callable[[str], None], onto: ModelKnowledgeBase | None = None
@@ -87,7 +89,8 @@ def explain_groups(
 def _collect_explanation(
     explainer: Explainer, groups: Sequence[object], limit: str, *, ended: bool, broken_off: bool
 ) -> Explanation:
-    """Summarise what ``explainer`` found for the inconsistent ``groups``, and whether it is all.
+    """Summarise the conflicts that ``explainer`` found for the inconsistent ``groups``, and whether
+    these are all.
 
     limit: name of the option that limited the time
     """

@@ -164,8 +164,8 @@ def read_catalogs(options: Options) -> Catalog | None:
 
 
 def imported_vocabularies(options: Options) -> VocabularyChoice | None:
-    """The known vocabularies that ``options`` let count as imported; None: only those that the
-    ontology imports.
+    """The well-known vocabularies that ``options`` count as imported; None: only those that the
+    ontology itself imports.
     """
     if not options.vocabulary:
         return None
@@ -198,8 +198,8 @@ def read_abox(
     *,
     keeps_left_out: bool = False,
 ) -> Reading:
-    """Read the ABox of ``sources``, with the assertions of the ontology. ``scope`` keeps its blank
-    nodes apart.
+    """Read the ABox of ``sources``, together with the assertions in the ontology. ``scope``: prefix
+    that keeps its blank nodes apart from others.
     """
     reading = Reading()
     if sources:
@@ -279,8 +279,8 @@ def read_batch(
 def _deletion_leftovers(
     leftover: Leftover, left_out: frozenset[Axiom | Assertion]
 ) -> Iterator[Leftover]:
-    """Convert a ``leftover`` of reading the deletions. Deleting an assertion that A leaves out
-    (``left_out``) needs no leftover; any other becomes an unmatched deletion.
+    """Convert a ``leftover`` of reading the deletions. Deleting an assertion of ``left_out``, which
+    A leaves out, gives no leftover; any other becomes an unmatched deletion.
     """
     if not is_left_out(leftover) or any(isinstance(v, Axiom) for v in leftover.values):
         yield leftover
@@ -295,17 +295,21 @@ def _deletion_leftovers(
 
 
 def is_left_out(leftover: Leftover) -> bool:
-    """Decide whether the leftover stands for axioms or assertions that are left out of T or A."""
+    """Decide whether the leftover stands for axioms or assertions that were understood but are left
+    out of T or A.
+    """
     return leftover.kind in LEAVING_OUT and bool(leftover.values)
 
 
 def is_outside_shiq(leftover: Leftover) -> bool:
-    """Decide whether the leftover stands for axioms or assertions outside SHIQ(D) only."""
+    """Decide whether the leftover stands for axioms or assertions that were understood but lie
+    outside SHIQ(D).
+    """
     return leftover.kind == OUTSIDE_KIND and bool(leftover.values)
 
 
 def blocks_beyond_hermit(leftover: Leftover, options: Options) -> bool:
-    """Decide whether the leftover blocks `consistent` whatever HermiT answers about all of T and A."""
+    """Decide whether the leftover blocks `consistent` even if HermiT is asked about all of T and A."""
     is_asked = (
         options.outside == ASK_HERMIT
         and is_outside_shiq(leftover)
@@ -315,7 +319,9 @@ def blocks_beyond_hermit(leftover: Leftover, options: Options) -> bool:
 
 
 def remove_deleted_assertions(leftover: Leftover, deleted: frozenset[Assertion]) -> Leftover | None:
-    """Remove the deleted assertions ``deleted`` from ``leftover``; None if nothing remains."""
+    """Remove the assertions ``deleted`` from those that ``leftover`` stands for; None if none
+    remain.
+    """
     if not deleted or not is_left_out(leftover):
         return leftover
     kept = tuple(v for v in leftover.values if v not in deleted)
@@ -350,8 +356,8 @@ def make_reading_callback(options: Options) -> Callable[[str, int], None] | None
 
 
 def read_by_form(tbox: TBox, allowed: Collection[str]) -> TBox:
-    """Mark ``tbox`` so that unknown datatypes are read by form, each as a value space of its own,
-    if they are ``allowed``.
+    """Mark ``tbox`` so that unknown datatypes are read by form (literals are equal only if spelt
+    alike), if they are ``allowed``.
     """
     if UNKNOWN_DATATYPE not in allowed or not tbox.axioms or is_read_by_form(tbox):
         return tbox
@@ -359,7 +365,9 @@ def read_by_form(tbox: TBox, allowed: Collection[str]) -> TBox:
 
 
 def is_read_by_form(tbox: TBox) -> bool:
-    """Decide whether unknown datatypes of ``tbox`` are read by form."""
+    """Decide whether unknown datatypes of ``tbox`` are read by form: literals are equal only if
+    spelt alike.
+    """
     return tbox.axioms[-1:] == (READ_BY_FORM,)
 
 
@@ -411,7 +419,9 @@ def drop_ill_typed(abox: ABox) -> tuple[ABox, tuple[Leftover, ...]]:
 
 
 def resolve_blank_labels(deletions: Reading, scope: str) -> Reading:
-    """Replace blank-node labels in ``deletions`` by the nodes that the base has for them."""
+    """Replace the blank-node labels that occur in ``deletions`` by the nodes of the base that they
+    name.
+    """
     if VALUE_LINK in deletions.abox.object_properties:
         from shiq.rdf.values_as_nodes import drop_value_links
 

@@ -356,8 +356,8 @@ class Options:
 
 
 def takes_settings(owner: type) -> Callable[[Call], Call]:
-    """Decorator: show the fields of ``owner`` as keyword arguments in the signature of a call with
-    ``**settings``.
+    """Decorator for a call with ``**settings``: show the fields of the dataclass ``owner`` as
+    keyword arguments in its signature.
     """
 
     def decorate(call: Call) -> Call:
@@ -416,7 +416,9 @@ def require_known(value: str, among: Iterable[str], what: str) -> None:
 
 
 def options_from_settings(settings: Mapping[str, Any]) -> Options:
-    """Make options from ``settings``, other keys are ignored. Raises: UsageError."""
+    """Make options from those of ``settings`` that are options; other keys are ignored. Raises:
+    UsageError.
+    """
     return Options(
         **option_arguments(
             {key: value for key, value in settings.items() if key in Options.__dataclass_fields__}
@@ -447,8 +449,8 @@ def import_engine(name: str) -> Any:
 
 
 def open_engine(options: Options) -> Any:
-    """Import the knowledge base class of the engine in ``options``, and start its session if it has
-    one.
+    """Import the knowledge base class of the engine that ``options`` name, and start its Spark
+    session if it needs one.
     """
     engine = import_engine(options.engine)
     if hasattr(engine, "begin"):
@@ -465,7 +467,8 @@ _CLAUSAL_NOTE = (
 def resolve_criterion(
     options: Options, knowledge_base: object, deletions: ABox
 ) -> tuple[Options, tuple[str, ...]]:
-    """Replace `AUTO` by the engine's criterion. Returns the options and notes for the user.
+    """Replace the criterion `AUTO` by the strongest one that engine and store support. Returns the
+    options and notes for the user.
 
     `MODEL` needs a certified model, which a complex deletion would invalidate
     (`shiq.abox_ops.engine.ModelKnowledgeBase.decide_by_patch`).
@@ -482,7 +485,7 @@ def resolve_criterion(
 
 @dataclass
 class Clock:
-    """Wall times, current step and time limit of one check.
+    """Wall time of each stage, current step and time limit of one check.
 
     seconds: wall seconds by stage.
     start: start of the check, for the time limit.
@@ -511,7 +514,7 @@ class Clock:
             self.progress(stage, 0, 0)
 
     def end_stage(self, name: str) -> None:
-        """Add the time since the last call to the stage ``name``."""
+        """Add the time since the previous stage ended to the stage ``name``."""
         now = time.perf_counter()
         spent = now - self._stage_start
         self.seconds[name] = self.seconds.get(name, 0.0) + spent

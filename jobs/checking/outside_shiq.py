@@ -1,5 +1,5 @@
-"""Settle axioms and assertions outside SHIQ(D): find out whether data can reach them, and if so ask
-HermiT about everything.
+"""Settle axioms and assertions outside SHIQ(D): find out whether the data can reach them, and if so
+ask HermiT about all of T and A.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ MOST_CACHED_REACHES = 32
 
 @dataclass(frozen=True)
 class OutsideFindings:
-    """Findings after HermiT was asked about all of T and A, with the leftovers of base and batch as
-    they count now.
+    """Findings after HermiT was asked about all of T and A, with the leftovers of base and batch
+    that remain after its answer.
     """
 
     findings: Findings
@@ -60,7 +60,7 @@ def settle_outside(
     seconds: float | None,
     announce: Callable[[], None],
 ) -> OutsideFindings:
-    """Account in ``found`` for axioms and assertions outside SHIQ(D): irrelevant, decided by
+    """Settle in ``found`` each axiom and assertion outside SHIQ(D): it is irrelevant, decided by
     HermiT, or a reason for `undetermined`.
     """
     of_base = [
@@ -122,8 +122,8 @@ def settle_outside(
 def _find_reachable(
     base: OpenBase, axioms: tuple[Axiom, ...], names: frozenset[str]
 ) -> ReachableAxioms:
-    """Select the parts of T and ``axioms`` that data in the vocabulary of A and in ``names`` can
-    reach.
+    """Select from T and ``axioms`` what can matter to data that uses the vocabulary of A and
+    ``names``.
     """
     everything, key = (*base.tbox.axioms, *axioms), (len(base.tbox.axioms), axioms)
     if key not in base.reach:
@@ -161,8 +161,8 @@ def forecast_check(
     vocabulary: frozenset[str] | None,
     options: Options,
 ) -> CheckForecast:
-    """Forecast how axioms and assertions outside SHIQ(D) affect checks of data in ``vocabulary``
-    (None: any).
+    """Forecast how axioms and assertions outside SHIQ(D) will affect checks of data in
+    ``vocabulary`` (None: data in any vocabulary).
     """
     said = dict.fromkeys(v for x in leftovers if is_outside_shiq(x) for v in x.values)
     everything = (*axioms, *(v for v in said if isinstance(v, Axiom)))
@@ -189,7 +189,9 @@ def forecast_check(
 
 
 def _mark_out_of_reach(leftover: Leftover, within: frozenset[Axiom]) -> Leftover:
-    """Mark ``leftover`` as informative if the data cannot reach the axioms that it leaves out."""
+    """Mark ``leftover`` as informative (not blocking) if it leaves out only axioms that are not
+    ``within`` reach of the data.
+    """
     if not is_outside_shiq(leftover) or any(
         not isinstance(v, Axiom) or v in within for v in leftover.values
     ):
@@ -282,7 +284,9 @@ class _FullQuestion:
         )
 
     def _count_sent(self, found: Findings) -> dict[str, int]:
-        """Count the questions sent to other processes, including those about all of T and A."""
+        """Numbers of questions that were sent to other processes, including those about all of T
+        and A.
+        """
         beside = self.decider.full_reasoner
         more: dict[str, int] = (
             beside.sent_questions.to_dict() if isinstance(beside, SendingReasoner) else {}
@@ -301,7 +305,9 @@ class _FullQuestion:
         return frozenset(v for x in self.base.leftovers if is_outside_shiq(x) for v in x.values)
 
     def _is_certified(self) -> bool:
-        """Whether a certificate already covers the axioms and assertions outside SHIQ(D)."""
+        """Whether the store's certificate already covers all that lies outside SHIQ(D), so that
+        HermiT need not be asked.
+        """
         of_base = self._base_statements()
         certificate = self.base.certificate
         return (

@@ -80,8 +80,8 @@ def add_repairs(
 
 
 def _repair_deadline(options: Options, clock: Clock) -> float | None:
-    """Compute the deadline of the search: the time limit of the check, or the remaining time for
-    explaining.
+    """Compute the deadline of the search: the end of the check's time limit, or of the time for
+    explaining if that is earlier.
     """
     ends = []
     if options.timeout is not None:
@@ -98,8 +98,8 @@ def _changed_batch(
     added: Iterable[Assertion],
     base: Collection[Assertion],
 ) -> InputBatch:
-    """Change a batch: take ``removed`` out of the insertions, add ``added`` to them, and add to the
-    deletions those in ``base``.
+    """Change a batch: take ``removed`` out of the insertions and add ``added``; those of
+    ``removed`` that are in ``base`` are deleted from the base.
     """
     gone = frozenset(removed)
     kept = chain((x for x in batch.insertions if x not in gone), added)
@@ -128,8 +128,8 @@ class _RepairSearch:
     def run(
         self, check: CheckChanged, is_over: Callable[[], bool], is_late: Callable[[], bool]
     ) -> RepairPlan:
-        """Check with a smallest set of removals that breaks all conflicts known so far, until a
-        check says `consistent`.
+        """Check the batch with a smallest set of removals that breaks all conflicts known so far;
+        repeat until a check says `consistent`.
 
         is_late: whether to look no more for a smallest repair, but for any. Returns the reason if
         no repair is found.
@@ -175,8 +175,8 @@ class _RepairSearch:
     def _break_conflicts(
         self, conflicts: Iterable[frozenset[Assertion]]
     ) -> tuple[frozenset[Assertion], bool]:
-        """Choose a smallest set of assertions that contains one of each conflict, insertions rather
-        than base assertions. Returns also whether it is proven to be smallest.
+        """Choose a smallest set of assertions with one of each conflict, preferring insertions.
+        Returns it, and whether it is proven to be smallest.
         """
         involved = sorted(set().union(*conflicts), key=self._preference)
         number = {assertion: i for i, assertion in enumerate(involved)}
@@ -192,8 +192,8 @@ class _RepairSearch:
         return has_blank_node(lines), assertion in self.base_assertions, lines
 
     def _changes(self, removed: Iterable[Assertion]) -> Iterator[Change]:
-        """Yield the changes that remove these assertions, each with the conflicts it ends and where
-        it was read.
+        """Yield a change for each assertion to be removed, with the conflicts that it ends and
+        where the assertion was read.
         """
         for assertion in sorted(removed, key=self._preference):
             ended = dict.fromkeys(
@@ -211,7 +211,7 @@ def _insertion_places(conflict: Conflict) -> Mapping[Assertion, tuple[Place, ...
 
 
 def _no_progress_reason(result: Result) -> str:
-    """Write the reason why the search cannot go on after ``result``."""
+    """Write the reason why the search for repairs cannot go on after ``result``."""
     if not result.conflicts:
         return "no conflict was explained: allow more time (--explain-seconds) or conflicts"
     return "what is left of a conflict is no assertion that could be removed"
@@ -223,8 +223,8 @@ def _respell_literals(
     check: CheckChanged,
     is_over: Callable[[], bool],
 ) -> RepairPlan:
-    """Replace removals of data assertions by other spellings of their literals, where a check of
-    the whole accepts these.
+    """Replace removals of data assertions by other spellings of their literals, if a check of base
+    and batch accepts these.
     """
     removed = [change.assertion for change in plan.changes]
     options = {

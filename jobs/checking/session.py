@@ -124,8 +124,8 @@ _OLD_NAMES = {
 
 
 class Session:
-    """Store that stays open for several checks. Decided shapes are remembered while the store does
-    not change.
+    """Store that stays open for several checks. Decisions about module shapes are remembered as
+    long as the store does not change.
 
     Each check uses the store's newest snapshot, whichever process wrote it. A session opened on a
     numbered snapshot stays on it.
@@ -337,13 +337,15 @@ class Session:
 
     @property
     def taken(self) -> Mapping[str, int]:
-        """The number of the last committed batch of each feed."""
+        """Number of the last committed batch of each feed (a table or a streaming query whose
+        batches are numbered).
+        """
         self._reopen_if_newer()
         return dict(self._store.manifest.applied_batches)
 
     @property
     def quarantine(self) -> tuple[QuarantinedAssertion, ...]:
-        """The ledger of assertions set aside because they contradict the store."""
+        """The quarantine ledger: assertions that were set aside because they contradict the store."""
         return tuple(self._store.quarantine)
 
     @property
@@ -359,7 +361,7 @@ class Session:
 
     @property
     def identity(self) -> tuple[str, int]:
-        """The id of the store's build, and the snapshot number; unique among all states of all
+        """Pair (id of the store's build, snapshot number), unique among all snapshots of all
         stores.
         """
         found: tuple[str, int] = self._store.identity
@@ -376,7 +378,9 @@ class Session:
         return self._knowledge_bases[key]
 
     def _reopen_if_newer(self) -> None:
-        """Reopen the store if it has a newer snapshot, unless the session is on a numbered one."""
+        """Reopen the store if it has a newer snapshot. Does nothing in a session on a fixed
+        snapshot number.
+        """
         if self._is_past:
             return
         opened = self._store
@@ -386,7 +390,7 @@ class Session:
             opened.close()
 
     def _forget_answers(self) -> None:
-        """Forget all answers and caches about the previous snapshot."""
+        """Forget all remembered answers and caches, because they are about a previous snapshot."""
         self._deciders.forget_answers()
         for known in self._knowledge_bases.values():
             if isinstance(known, DistributedEngine):
@@ -396,7 +400,9 @@ class Session:
         self._bases.clear()
 
     def _cached_base(self, options: Options) -> OpenBase:
-        """The open base for these options; opened once for each snapshot."""
+        """The open base for these options; it is opened once for each snapshot, engine and set of
+        allowed kinds.
+        """
         open_engine(options)
         key = options.engine, options.allow
         if key not in self._bases:
@@ -441,8 +447,8 @@ class Session:
 def _check_unsliced(
     base: OpenBase, batch: InputBatch, options: Options, decider: Decider, clock: Clock
 ) -> Result:
-    """Check a batch that is to be committed in one piece, since the certified model is renewed from
-    one patch.
+    """Check a batch that is to be committed as a whole, not in slices, since one patch must renew
+    the certified model.
     """
     found = check_batch(
         base, None, None, replace(options, driver_rows=None), decider, clock, read=batch
@@ -468,8 +474,8 @@ def _leftovers_after_batch(
 
 
 def _record_permission(leftover: Leftover, options: Options) -> Leftover:
-    """Mark ``leftover`` for the store as allowed or waived by the options of the commit, unless
-    HermiT is asked about it.
+    """Mark ``leftover`` for the store as allowed or waived, as the options of the commit say; not
+    if HermiT is asked about it.
     """
     asked = leftover.kind not in options.allow
     who = "" if is_outside_shiq(leftover) or not asked else options.known.mark((leftover,))[0].known
@@ -479,7 +485,9 @@ def _record_permission(leftover: Leftover, options: Options) -> Leftover:
 def _with_committed_leftovers(
     base_leftovers: tuple[Leftover, ...], left_out: Iterable[Leftover], options: Options
 ) -> tuple[Leftover, ...]:
-    """Add the counts of what the batch leaves out to ``base_leftovers``, by kind."""
+    """Add to ``base_leftovers`` the numbers, by kind, of the statements that the committed batch
+    leaves out.
+    """
     found = Counter[tuple[str, str]]()
     for leftover in left_out:
         who = (

@@ -1,5 +1,5 @@
-"""Check a large batch in slices, each on top of those before it, so that memory follows a slice
-(THEORY, "Slices").
+"""Check a large batch in slices, each on top of those before it, so that the memory needed depends
+on the size of a slice (THEORY, "Slices").
 
 If a slice is not consistent, or cannot be layered under the next one, the batch is checked whole
 instead. So conflicts, undecided parts and quarantined lines do not depend on slices.
@@ -99,7 +99,7 @@ class SlicedAddSet:
     def with_slice(
         self, add_set: AddSet, decided: Counter[str], options: Options, decider: Decider
     ) -> SlicedAddSet:
-        """Add the figures of one more slice."""
+        """This sum with the figures of one more slice added."""
         why = (
             add_set.why_pulled()
             if options.why_pulled and isinstance(add_set, AddSetWithReasons)
@@ -126,7 +126,7 @@ class SlicedAddSet:
         )
 
     def kept_assertions(self) -> Iterator[Assertion]:
-        """The assertions that the check looked at, slice by slice."""
+        """Iterate over the assertions that the check had to read, slice by slice."""
         return chain.from_iterable(add_set.kept_assertions() for add_set in self.recompute())
 
     def members(self) -> list[tuple[str, ...]]:
@@ -157,7 +157,7 @@ def _join_reasons(before: Sequence[PulledIn], more: Sequence[PulledIn]) -> tuple
 
 
 def slicing_obstacle(base: OpenBase, batch: InputBatch, options: Options) -> str:
-    """Write the reason why a batch cannot be checked in slices; empty if it can."""
+    """Return the reason why a batch cannot be checked in slices; empty if it can."""
     insertions = batch.insertions
     if any(is_blocking_kind(kind, options.allow, options.fail_on) for kind in OVERSIZE_KINDS):
         return "--fail-on counts equal individuals and hubs over the whole batch"
@@ -182,7 +182,7 @@ def decide_by_slices(
     decider: Decider,
     opened: OpenDecider,
 ) -> tuple[Findings | None, str, tuple[Leftover, ...]]:
-    """Check a batch slice by slice, each on top of the slices before it.
+    """Decide a batch slice by slice, each on top of the slices before it.
 
     opened: opens a decider for figures that are asked for later.
 
@@ -231,7 +231,7 @@ _REASONS = {
 def _recompute_slices(
     base: OpenBase, batch: InputBatch, rows: int, options: Options, opened: OpenDecider
 ) -> Iterator[AddSet]:
-    """Check the slices again, all of which were consistent, and yield their add sets."""
+    """Check the slices once more, all of which were consistent, and yield their add sets."""
     with opened(replace(options, audit=0.0, progress=None)) as decider:
         yield from (
             add_set
@@ -322,8 +322,8 @@ def split_batch(base: Base, abox: ABox, rows: int) -> Iterator[ABox]:
 
 
 def _sort_keys(base: Base, abox: ABox) -> Ints:
-    """Sort key of each individual: its node in ``base``, for a fresh one the least node of its
-    neighbours there, else the largest integer.
+    """Sort key of each individual: its node in ``base``; for a fresh individual the least node
+    among its neighbours in the base, else the largest integer.
 
     Returns: (n,) int64, by individual.
     """

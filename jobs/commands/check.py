@@ -263,9 +263,9 @@ def _table_changes(
     options: dict[str, Any],
     taken: Mapping[str, int],
 ) -> TableChanges | None:
-    """Read the changes of ``table`` from version ``first``, or after version ``after``, up to
-    ``last``; by default after the version in ``taken`` (last applied version by table). Spark reads
-    tables that nothing else can read.
+    """Read the changes of ``table`` up to version ``last``: from ``first`` on, or after ``after``,
+    or by default after the version that ``taken`` records as applied. Spark reads tables that
+    nothing else can read.
 
     Returns None if no version is known. Raises: InputError, UsageError, OperationalError.
     """

@@ -101,8 +101,8 @@ def evaluate(
 
 
 def _find_harness(name: str, earlier: Sequence[str] = ()) -> Harness:
-    """Find the benchmark runner of a paper or of a family of benchmark data; its page also shows
-    ``earlier`` evaluations. Raises: InputError for an unreadable file.
+    """Find the frame that runs the benchmark or paper ``name`` and renders its page, which also
+    shows ``earlier`` evaluations. Raises: InputError for an unreadable file.
     """
     # Loaded where something is measured, with numpy.
     from shiq.jobs.evaluation.harness import Harness

@@ -89,8 +89,8 @@ def _parse_quarantine_limit(
 
 
 def _gate_output_type(beside: str = "") -> OutputParameter:
-    """Parameter type for the output of accepted, quarantined or tolerated lines: a file, or a
-    folder for several batch files. ``beside``: suffix of a second file that is written next to it.
+    """Make the parameter type for the output of accepted, quarantined or tolerated lines: a file,
+    or a folder for several batch files. ``beside``: suffix of a second file next to it.
     """
 
     def list_outputs(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKind]]:
@@ -303,8 +303,8 @@ def _batch_sides(
     *,
     has_tables: bool,
 ) -> tuple[Sequence[str | TextInput], Sequence[str | TextInput]]:
-    """Split a batch into insertions and deletions; a SPARQL update becomes two texts. Raises:
-    UsageError, InputError.
+    """Split the inputs of a batch into insertions and deletions; a SPARQL update becomes one text
+    of each. Raises: UsageError, InputError.
     """
     if not changes:
         return insertions, deletions

@@ -63,7 +63,7 @@ def is_update_file(name: str) -> bool:
 
 
 class NearestChoice(click.Choice[str]):
-    """Choice whose error for an unknown value suggests the nearest known one."""
+    """Parameter type: a choice whose error for an unknown value suggests the nearest known one."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Convert a value; the error for an unknown one suggests the nearest."""
@@ -80,7 +80,7 @@ class NearestChoice(click.Choice[str]):
 
 
 class Seconds(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # of later versions
-    """Duration in seconds, ``least`` or more: 300, 90s, 5m, 1h30m."""
+    """Parameter type: a duration of ``least`` seconds or more, written as 300, 90s, 5m or 1h30m."""
 
     name = "time"
     _UNITS: ClassVar = {
@@ -117,7 +117,7 @@ class Seconds(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # of l
 
 
 class WordList(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # of later versions
-    """List of words separated by commas."""
+    """Parameter type: words separated by commas."""
 
     name = "words"
 
@@ -129,7 +129,7 @@ class WordList(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # of 
 
 
 class NumberList(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # of later versions
-    """List of integers separated by commas."""
+    """Parameter type: integers separated by commas."""
 
     name = "numbers"
 
@@ -145,7 +145,7 @@ class NumberList(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # o
 
 
 class Share(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # of later versions
-    """Fraction: 0.05, or 5%."""
+    """Parameter type: a fraction, written as 0.05 or 5%."""
 
     name = "share"
 
@@ -214,7 +214,9 @@ def field_options(owner: type, *names: str) -> Callable[[Any], Any]:
 
 
 def _click_type(shown: DeclaredOption) -> Any:
-    """Parameter type of Click for a declared option, by its choices, bounds and kind of value."""
+    """Choose Click's parameter type for a declared option, by its choices, bounds and kind of value
+    (text, number, time, file).
+    """
     if shown.choices:
         return NearestChoice(shown.choices)
     if shown.minimum is None:
@@ -282,7 +284,7 @@ KINDS_LISTED = "\b\nKinds of leftovers, which is what was not understood:\n" + "
 
 
 def store_option(**how: Any) -> Callable[[F], F]:
-    """Return the option for a store that is there."""
+    """Return the option ``--store`` for a store that exists already."""
     shown: dict[str, Any] = {"type": STORE, "help": "A store that `shiq index` built."}
     return click.option("--store", "-s", **(shown | how))
 
@@ -333,7 +335,7 @@ format_option = click.option(
 
 @dataclass(frozen=True)
 class AnswerOptions:
-    """Options for the outputs of an answer and for the amount of text printed."""
+    """Options for the outputs of an answer (JSON, reports) and for the amount of text printed."""
 
     json_file: str | None = option(
         None,
@@ -370,7 +372,7 @@ class AnswerOptions:
 
 
 def checking_options(command: F) -> F:
-    """Decorator: add the options that every checking command has."""
+    """Decorator: add the options that all commands with a check have in common."""
     before = ("reasoner", "accept_agpl", "audit", "allow", "known", "fail_on", "outside")
     after = ("catalog", "vocabulary", "mapping", "terms", "timeout", "heap", "max_conflicts")
     found: F = with_options(
@@ -413,8 +415,8 @@ lineage_option = click.option(
 
 @dataclass(frozen=True)
 class HistoryOptions:
-    """Options for the store's history: whether a run leaves a row, and how long the row stays a
-    file.
+    """Options for the store's history: whether a run leaves a row in it, and after how many days
+    rows are merged into one file.
     """
 
     keep_history: int = option(

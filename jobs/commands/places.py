@@ -1,5 +1,5 @@
-"""Parameters that name files, folders and stores; a command checks its outputs against its inputs
-before it runs.
+"""Parameters that name files, folders and stores; before it runs, a command checks its outputs
+against its inputs.
 
 Every parameter that names a file, folder or store has the type `InputParameter` or
 `OutputParameter`; a command of the class `GuardedCommand` compares them before it does anything.
@@ -66,7 +66,7 @@ class _LocationParameter(click.Path):
 
 
 class InputKind(Enum):
-    """Kind of an input.
+    """Kind of an input: a single file or folder, facts (ontology, base or batch), or a store.
 
     FILE: a single file or folder.
     FACTS: an ontology, base or batch. ``-`` is standard input; a prefix of an object store, or a
@@ -198,8 +198,8 @@ class GuardedCommand(click.Command):
             return super().invoke(ctx)
 
     def _expand_prefixes(self, ctx: click.Context, stack: ExitStack) -> None:
-        """Replace prefixes of object stores by the files below them, each fixed to its current
-        version; a SPARQL endpoint is queried once.
+        """Replace prefixes of object stores by the files below them, each fixed to its present
+        version; each SPARQL endpoint is queried only once.
         """
         from shiq.jobs.checking.inputs import expand_folders
         from shiq.remote.inputs import pin_inputs
@@ -226,7 +226,7 @@ class GuardedCommand(click.Command):
 
 
 def _input_place(kind: InputParameter, option: str, name: str) -> InputPlace:
-    """Describe the value of an input parameter for the check of outputs."""
+    """Describe the value of an input parameter, for the check of outputs against inputs."""
     return InputPlace(option, name, kind.leads_to and kind.leads_to(name))
 
 
@@ -238,7 +238,9 @@ def _option_name(param: click.Parameter) -> str:
 
 
 def catalog_references(catalog: str) -> Callable[[Path], bool]:
-    """Make a test whether a file is one that ``catalog``, or a folder of ontologies, refers to."""
+    """Make a test whether a file is one that ``catalog`` (a catalog of imports, or a folder of
+    ontologies) refers to.
+    """
     # Loaded where one is given.
     from shiq.inputs.catalog import read_catalog
 
@@ -246,7 +248,9 @@ def catalog_references(catalog: str) -> Callable[[Path], bool]:
 
 
 def with_companion_file(end: str) -> ListOutputs:
-    """Make a lister of outputs: the named file, and one beside it with ``end`` after its name."""
+    """Make a function that lists two outputs: the named file, and one beside it with ``end`` after
+    its name.
+    """
     return lambda name, parameters: [
         (place, OutputKind.FILE) for place in (name, f"{Path(name)}{end}")
     ]

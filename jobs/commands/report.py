@@ -34,7 +34,7 @@ FORMATS: Mapping[str, tuple[str, str]] = {
 
 
 def _format_options(command: Any) -> Any:
-    """Add an option for each of `FORMATS`."""
+    """Decorator: add an option for each of the report formats in `FORMATS`."""
     pages: dict[str, Any] = {"type": WRITES_PAGES, "metavar": "FILE|DIR"}
     file: dict[str, Any] = {"type": WRITES, "metavar": "FILE"}
     made = (

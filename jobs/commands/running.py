@@ -97,7 +97,7 @@ def run_check(
     call: Callable[[dict[str, Any]], Any], options: dict[str, Any], asked: Request
 ) -> int:
     """Run a check by ``call``, print its result, and write its reports and then its JSON. Returns
-    the exit code. ``options``: with ``lineage``, the file for OpenLineage events.
+    the exit code. The entry ``lineage`` of ``options`` is the file for OpenLineage events.
     """
     if file := options.pop("lineage", None):
         # Loaded where it is asked for.
@@ -143,7 +143,7 @@ def run_check(
 
 @dataclass(frozen=True)
 class FollowUp:
-    """Actions after an answer: a row in the store's history, alerts and metrics.
+    """Actions after a command's answer: a row in the store's history, alerts and metrics.
 
     A failure is a warning; the answer stays.
     """
@@ -171,7 +171,9 @@ class FollowUp:
         return cls(history, alerts, webhooks, time.monotonic())
 
     def run(self, answer: Answer, asked: Request, exit_code: int, *, has_row: bool = True) -> None:
-        """Write the history row of ``answer`` if it ``has_row``, and send alerts."""
+        """Write the history row of ``answer`` unless ``has_row`` is False, send alerts if the exit
+        code is not 0, and write metrics.
+        """
         store = str(asked.inputs.get("store") or "")
         has_row &= (
             bool(store) and not self.history.no_history and asked.command in _COMMANDS_WITH_HISTORY
@@ -243,7 +245,7 @@ def _add_table_rows(result: shiq.Result, asked: Request) -> shiq.Result:
 
 class EarlyVerdict:
     """Callback: print the verdict `inconsistent` as soon as it is certain, and write it to
-    ``json_file``. From then on SIGTERM, like Ctrl-C, ends the explanation only.
+    ``json_file``. From then on SIGTERM, like Ctrl-C, ends only the search for explanations.
     """
 
     def __init__(
@@ -338,8 +340,8 @@ _IRI = re.compile(r"<([^<>\s]*)>")
 
 @dataclass(frozen=True)
 class Request:
-    """Command and inputs of a run, kept with its answer so that reports can name files and further
-    commands.
+    """Command and inputs of a run, kept with its answer so that reports can name files and suggest
+    further commands.
 
     command: check, certify, index or gate.
     inputs: store, tbox, abox, ontology, insertions, deletions, mode, unit.
@@ -349,8 +351,8 @@ class Request:
     inputs: Mapping[str, Any] = field(default_factory=dict)
 
     def sides(self) -> dict[str, SideFiles]:
-        """Files that insertions and base assertions were read from, by these two sides of a
-        conflict.
+        """Files that the two sides of a conflict were read from: those of the insertions, and those
+        of the base.
         """
         # Loaded where an answer is written.
         from shiq.jobs.reports.locations import SideFiles
@@ -380,8 +382,8 @@ class Request:
 def complete_answer(
     answer: dict[str, Any], asked: Request, labels: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """Add to the JSON ``answer`` the files and lines of facts (`shiq.jobs.reports.locations`), the
-    ``labels`` of terms in its conflicts, and ``about`` (request, time, version).
+    """Add to the JSON ``answer``: files and lines of facts (`shiq.jobs.reports.locations`),
+    ``labels`` of the terms in conflicts, and ``about`` (request, time, version).
     """
     given = {
         key: list(value) if isinstance(value, tuple) else value
@@ -395,8 +397,8 @@ def complete_answer(
 
 
 def _add_locations(answer: dict[str, Any], asked: Request) -> dict[str, Any]:
-    """Add to each conflict the files and lines of its facts; one search serves also the conflicts
-    in the last check of a gate.
+    """Add to each conflict of ``answer`` the files and lines of its facts. Conflicts in a gate's
+    last check are included in the same search.
     """
     # Loaded where an answer is written.
     from shiq.jobs.reports.locations import add_locations

@@ -31,9 +31,7 @@ from shiq.model.ntriples import assertion_lines
 
 
 def store_option_or_argument(command: Callable[..., int]) -> Callable[..., int]:
-    """Decorator: let a command take its ``store`` as ``--store`` or as an argument without an
-    option.
-    """
+    """Decorator: let a command take its ``store`` as option ``--store`` or as a bare argument."""
 
     @wraps(command)
     def call(store: str | None, named: str | None, **options: Any) -> int:
@@ -169,8 +167,8 @@ def history(store: str, json_file: str | None, parquet: str | None, last: int | 
 
 
 def read_store_history(store: str) -> tuple[list[ComparedRow], list[str]]:
-    """Read the runs that a store has recorded, each compared with the one before. Returns also the
-    names of unreadable files. Raises: StoreError if ``store`` is none.
+    """Read the runs in the history of a store, each compared with the run before it. Returns also
+    the names of unreadable files. Raises: StoreError if ``store`` is no store.
     """
     from shiq.jobs.store import parse_location
     from shiq.jobs.store.manifest import read_manifest
@@ -232,7 +230,9 @@ def _allowed_text(certificate: Mapping[str, Any]) -> str:
 
 
 def left_out_text(one: Leftover) -> str:
-    """Text of a left-out statement, below a comment with its place and reason."""
+    """Text of a left-out statement (not understood, so not in the store), below a comment with its
+    file, line and reason.
+    """
     text = (
         "".join(f"{_commented_line(line)}\n" for line in one.text.split("\n")) if one.text else ""
     )
@@ -251,7 +251,7 @@ def _repetitions_text(one: Leftover) -> str:
 
 def _left_out_lines(counts: Mapping[str, int], unkept: int) -> list[str]:
     """Lines about statements of the data that were not understood and take part in no check.
-    ``counts``: by kind of leftover; ``unkept``: how many are only counted.
+    ``counts``: by kind of leftover; ``unkept``: how many were counted but not recorded.
     """
     parts = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
     told = (
@@ -284,8 +284,8 @@ def _feed_line(feed: str, number: int) -> str:
 
 
 def _quarantine_lines(counts: Mapping[str, int]) -> list[str]:
-    """Line with the number of assertions in the store's ledger, which were set aside because they
-    contradict; empty if there are none.
+    """Line with the number of assertions in the store's quarantine ledger (set aside because they
+    contradict the base); empty if there are none.
     """
     parts = ", ".join(f"{count:,} {why}" for why, count in sorted(counts.items()))
     return (

@@ -37,7 +37,9 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class TripleCounts:
-    """Numbers of triples by kind, in N-Triples lines whose literals are plain strings."""
+    """Numbers of triples by kind (class, role and data assertions), counted in N-Triples lines
+    whose literals are plain strings.
+    """
 
     triples: int = 0
     class_assertions: int = 0
@@ -75,8 +77,8 @@ class GenerationReport(TripleCounts):
 def write_triples(
     path: Path, parts: Iterable[list[str]], total: int, progress: Progress | None
 ) -> TripleCounts:
-    """Write N-Triples lines part by part to a gzipped file; equal lines give equal bytes. Return
-    their counts.
+    """Write N-Triples lines part by part to a gzipped file, which depends on nothing but the lines.
+    Returns their counts.
     """
     counts = TripleCounts()
     with (
@@ -125,7 +127,7 @@ def sample_distinct(rng: random.Random, population: Sequence[V], k: int) -> list
 
 
 def draw_in_rounds(rng: random.Random, cards: Iterable[V]) -> Iterator[V]:
-    """Draw from ``cards`` without end; each round has each card once, in random order."""
+    """Draw from ``cards`` without end; each round draws every card once, in random order."""
     cards = tuple(cards)
     while True:
         yield from shuffle(rng, list(cards))
@@ -139,8 +141,8 @@ def draw_range_in_rounds(rng: random.Random, bounds: tuple[int, int]) -> Iterato
 def draw_stratified(
     rng: random.Random, bounds: tuple[float, float], strata: int = _STRATA
 ) -> Iterator[float]:
-    """Draw numbers between two bounds without end; each round has one number of each stratum of the
-    interval.
+    """Draw numbers between two bounds without end; each round draws one number from each of
+    ``strata`` equal parts of the interval.
     """
     low, high = bounds
     width = (high - low) / strata

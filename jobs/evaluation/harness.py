@@ -29,7 +29,8 @@ Save: TypeAlias = Callable[[Document], None]
 
 @dataclass(frozen=True)
 class Harness:
-    """Kind of evaluation (benchmark data or paper), as functions.
+    """One kind of evaluation (benchmark data or paper), as three functions: measure, render as
+    HTML, render as text.
 
     measure: makes the JSON document from settings
     html, text: render the document
@@ -40,8 +41,8 @@ class Harness:
     text: Callable[[Document], str]
 
     def run(self, settings: Any, files: Mapping[str, str | None], progress: Progress) -> str:
-        """Measure, write ``files`` (by json, html, markdown; None: none) after each progress, and
-        return the text.
+        """Measure, and write ``files`` (path by json, html, markdown; None: not written) after each
+        progress. Returns the final text.
 
         Raises: UsageError, OperationalError.
         """
@@ -65,7 +66,8 @@ def document_to_json(document: Document) -> str:
 def make_checked_document(
     schema: Mapping[str, Any], version: int, began: float, **parts: Any
 ) -> dict[str, Any]:
-    """Make a JSON document of ``parts`` with version, date and machine.
+    """Make a JSON document of ``parts``, with schema version, date and machine, and check it
+    against ``schema``.
 
     Raises: OperationalError if it violates its ``schema``.
     """

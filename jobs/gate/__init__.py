@@ -1,5 +1,5 @@
-"""Gate: accept a batch, or its consistent part (``shiq gate``). `shiq.jobs.gate.decide` has the
-procedure.
+"""Gate: accept a batch, or the part of it that is consistent (``shiq gate``). The procedure is in
+`shiq.jobs.gate.decide`.
 """
 
 from __future__ import annotations

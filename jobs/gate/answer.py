@@ -50,7 +50,9 @@ class EqualIndividuals:
 
 @runtime_checkable
 class _RemoteIdentities(Protocol):
-    """Add set on Spark executors, which compute there the equalities that the batch entails."""
+    """Add set on Spark whose executors compute the equalities between individuals that the batch
+    entails.
+    """
 
     def identities(self) -> list[entailed.Identity]:
         """List the equalities between individuals that the batch entails, with reasons."""
@@ -94,14 +96,17 @@ SCHEMA_VERSION: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class SetAsideLine:
-    """Line of a batch that goes to quarantine or is tolerated, with the reason.
+    """Line of a batch that is not accepted (in quarantine, or tolerated without blocking the
+    batch), with the reason.
 
     line: the line.
     reason: a sentence for the report.
     conflicts: positions in `GateAnswer.conflicts` of the conflicts that the line takes part in;
         empty if it is malformed or goes with another line of its unit (`UNITS`).
-    kind: a kind of `shiq.answers.verdict.KINDS` for a line that was not understood; else "conflict",
-        "undecided", "unit", "identity", "corrected" or "batch"; for a tolerated line, the effect of the policy.
+    kind: a kind of `shiq.answers.verdict.KINDS` for a line that was not understood; else
+    "conflict",
+        "undecided", "unit", "identity", "corrected" or "batch"; for a tolerated line, the effect of
+        the policy.
     hint: what to do about it, empty if nothing is known.
     correction: the line that the hint suggests, if it suggests one.
     """
@@ -116,7 +121,8 @@ class SetAsideLine:
 
 @dataclass(frozen=True, slots=True)
 class JudgedConflict:
-    """Conflict of a batch, with its cause and what the policy says about it.
+    """Conflict of a batch with its cause (pattern) and the judgement of the gate's policy: fail,
+    warn, info, waived or known.
 
     conflict: the conflict; pattern: its cause; sentence: the cause with the conflict's names.
     judgement: whether it blocks the batch.
@@ -141,11 +147,12 @@ class JudgedConflict:
 
 @dataclass(frozen=True, slots=True)
 class BatchPartition:
-    """Lines of a batch by what a gate decided about them.
+    """Lines of a batch by the gate's decision: accepted, set aside or tolerated.
 
     files: names of the files, by `Line.file`.
     accepted_lines, set_aside_lines: lines that are accepted, and lines that are not.
-    tolerated_lines: lines that the policy or the store's ledger keeps out without blocking the batch.
+    tolerated_lines: lines that the policy or the store's ledger keeps out without blocking the
+    batch.
     """
 
     files: tuple[str, ...]
@@ -156,14 +163,15 @@ class BatchPartition:
 
 @dataclass(frozen=True, eq=False)
 class GateAnswer:
-    """Decision of a gate about one batch.
+    """Decision of a gate about one batch: accepted, split or refused, with the reasons.
 
     decision: `ACCEPTED`, `SPLIT` or `REFUSED`.
     verdict: of the whole batch.
     result: of the last check; for `ACCEPTED` and `SPLIT` that of the accepted lines, and
         consistent.
     lines: the lines of the batch, by what was decided.
-    judged_conflicts: every conflict found in any round. ``conflicts``, ``patterns``, ``sentences`` and
+    judged_conflicts: every conflict found in any round. ``conflicts``, ``patterns``, ``sentences``
+    and
         ``judgements`` are its parts.
     reason: why the batch was refused, else empty.
     run: hash of the question, the store and the batch; the same for a repeated run.
@@ -209,7 +217,9 @@ class GateAnswer:
 
     @property
     def tolerated(self) -> tuple[SetAsideLine, ...]:
-        """Lines that are kept out without blocking the batch."""
+        """Lines that are kept out of the store without blocking the batch, because a policy or the
+        ledger tolerates their conflicts.
+        """
         return self.lines.tolerated_lines
 
     @property
@@ -229,7 +239,9 @@ class GateAnswer:
 
     @property
     def judgements(self) -> tuple[Judgement, ...]:
-        """Effect of the policy on each conflict, in the order of `conflicts`."""
+        """Judgement of the policy (fail, warn, info, waived or known) on each conflict, in the
+        order of `conflicts`.
+        """
         return tuple(x.judgement for x in self.judged_conflicts)
 
     @property
@@ -307,7 +319,9 @@ def refuse_unread_batch(
     identities: str = "warn",
     **_: Any,
 ) -> GateAnswer:
-    """Refuse a batch of the files ``names`` that was not read in time."""
+    """Make the answer that refuses a batch of the files ``names`` because it was not read within
+    the time limit.
+    """
     result = timeout_result(options, clock, ())
     return GateAnswer(
         REFUSED,

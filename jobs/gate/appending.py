@@ -104,8 +104,8 @@ def _delta_type(kind: pa.DataType) -> pa.DataType:
 
 @dataclass(frozen=True, slots=True)
 class AppendRun:
-    """Id of an append: an application id and a transaction number of Delta. A table that has a
-    number has all smaller ones of this application.
+    """Id of an append: an application id and a transaction number of Delta. A table with one number
+    counts as having all smaller numbers of the same application.
     """
 
     application: str
@@ -157,7 +157,7 @@ class DeltaAppender:
             )
 
     def has_run(self, run: AppendRun) -> bool:
-        """Whether the table has the rows of ``run``."""
+        """Whether the rows of ``run`` have been appended to the table before."""
         table = self._table()
         last = None if table is None else table.transaction_version(run.application)
         return last is not None and last >= run.number
@@ -221,5 +221,5 @@ class DeltaAppender:
 
 
 def _has_same_type(field: pa.Field, there: pa.Field | None) -> bool:
-    """Decide whether the table's column ``there`` has the type of ``field``."""
+    """Decide whether the table's column ``there`` (None: no such column) has the type of ``field``."""
     return there is not None and delta_schema(pa.schema([there])).field(0).type == field.type

@@ -1,5 +1,5 @@
-"""Batch of a gate: its lines, the lines that state each assertion, and inputs for a check of some
-of its lines.
+"""Batch of a gate: its lines, which lines state each assertion, and inputs for a check of some of
+its lines.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ _NODE_PREDICATES: Final = (
 
 
 class LinkedLines:
-    """Groups of lines that are accepted or quarantined together, as they state one assertion or
-    share a node of one. Every line of the batch is in one group.
+    """Groups of lines that must be accepted or quarantined together, because they state one
+    assertion or share a node of an OWL expression. Every line is in one group.
     """
 
     def __init__(self, lines: Sequence[Line]) -> None:
@@ -109,15 +109,15 @@ class LinkedLines:
 
 
 def is_structure_line(line: Line) -> bool:
-    """Decide whether a triple uses OWL's vocabulary, so that it may belong to an expression or
-    axiom of several triples.
+    """Decide whether a line's triple uses OWL's vocabulary, so that it may be one of several
+    triples of an OWL expression or axiom.
     """
     return line.triple is not None and _is_part_of_structure(*line.triple[1:])
 
 
 def _link_keys(line: Line, nodes: set[Hashable]) -> Iterator[Hashable]:
-    """Keys of a line: its triple, and the nodes of OWL expressions in it. Lines with a common key
-    belong to one group.
+    """Yield the keys by which lines are linked: the line's triple, and the nodes of OWL expressions
+    in it. Lines with a common key belong to one group.
     """
     if not line.triple:
         return
@@ -131,7 +131,9 @@ def _link_keys(line: Line, nodes: set[Hashable]) -> Iterator[Hashable]:
 
 
 def _scoped_node(line: Line, term: str) -> Hashable:
-    """Key of ``term``: with its file number if it is a blank node."""
+    """Key of the node ``term`` within the batch; for a blank node it includes the index of the
+    line's file.
+    """
     return (line.file, term) if term.startswith("_:") else term
 
 
@@ -239,7 +241,9 @@ class GateBatch:
 
     @cached_property
     def _is_line_based(self) -> bool:
-        """Decide whether a check can read the batch from its files, as each triple is one line."""
+        """Whether each triple of the batch is one line of its files, so that a check can read these
+        files directly.
+        """
         return all(map(is_line_based, self._documents)) and not any(
             line.raw.endswith(b"\r") for line in self.lines
         )
@@ -252,7 +256,8 @@ class GateBatch:
     def lines_stating(
         self, assertion: AssertionLines, inside: Collection[int], places: Collection[Place] = ()
     ) -> frozenset[int]:
-        """Find the lines that state ``assertion``, with all linked lines. Empty if there are none.
+        """Find the indices of the lines that state ``assertion``, with all lines linked to them.
+        Empty if there are none.
 
         inside: lines of the current check.
         places: where a reader found the assertion. If neither text nor place leads to a line
@@ -304,7 +309,9 @@ class GateBatch:
         return found if unit == "row" else self._linked_lines.with_linked(found)
 
     def _unit_key(self, line: Line, unit: str) -> object:
-        """Key of the row, subject, named graph or document (``unit``) that a line belongs to."""
+        """Key of the row, subject, named graph or document (as ``unit`` says) that a line belongs
+        to.
+        """
         if unit == "graph":
             return (line.file, line.graph) if line.graph.startswith("_:") else line.graph
         if unit == "row":
@@ -394,5 +401,5 @@ class GateBatch:
 
 
 def _scoped_term(file: int, term: str) -> object:
-    """Key of ``term``: with its file number if it is a blank node."""
+    """Key of ``term`` within the batch; for a blank node it includes the index of its file."""
     return (file, term) if term.startswith("_:") else term

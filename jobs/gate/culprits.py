@@ -32,7 +32,7 @@ ALL, LEAST = "all", "least"
 
 @dataclass
 class Culprits:
-    """Conflicts found so far, and the lines chosen to be set aside for them.
+    """Conflicts of a batch found so far, and the lines chosen to be set aside to break them.
 
     choice: `ALL` insertions of each conflict, or as few lines as possible (`LEAST`).
     unit: what is set aside together with a line (`UNITS`).
@@ -81,7 +81,7 @@ class Culprits:
         return range(begun, len(self.judged_conflicts))
 
     def _ledger_entry(self, assertion: AssertionLines) -> QuarantinedAssertion | None:
-        """Row of the store's ledger for an assertion; None if it has none."""
+        """Find the row of the store's quarantine ledger for an assertion; None if it has none."""
         triple = read_result_triple(assertion[0])
         return self.ledger.get(triple) if triple and len(assertion) == 1 else None
 
@@ -109,7 +109,9 @@ class Culprits:
         return before != {*self.quarantined_lines, *self.tolerated_lines}
 
     def _lines_to_remove(self, assertion: AssertionLines, judged: Judgement) -> frozenset[int]:
-        """Indices of the lines to remove so that the batch no longer states ``assertion``."""
+        """Indices of the lines to remove so that the batch no longer states ``assertion``, with
+        other lines of the same unit.
+        """
         return self.batch.with_linked(
             self._lines[assertion], self.unit if judged.blocks or self.unit == "row" else "triple"
         )
@@ -117,8 +119,8 @@ class Culprits:
     def _assign_lines(
         self, prices: list[dict[AssertionLines, frozenset[int]]], chosen: Collection[int]
     ) -> None:
-        """Record the ``chosen`` lines as quarantined or tolerated. ``prices``: by conflict, the
-        lines to remove for each of its assertions.
+        """Record the ``chosen`` lines as quarantined (conflict blocks the batch) or tolerated (it
+        does not). ``prices``: for each conflict, the lines to remove by assertion.
         """
         out: dict[int, list[int]] = {}
         beside: dict[int, list[int]] = {}
@@ -159,8 +161,8 @@ class Culprits:
                     self.ledger_rows[assertion] = self._ledger_row(assertion, n)
 
     def _ledger_row(self, assertion: AssertionLines, place: int) -> QuarantinedAssertion:
-        """Make the ledger row of a tolerated assertion, which takes part in the conflict at
-        position ``place``.
+        """Make the quarantine ledger's row for a tolerated assertion, which takes part in the
+        conflict at position ``place``.
         """
         judged = self.judged_conflicts[place].judgement
         pattern = self.judged_conflicts[place].pattern
@@ -183,7 +185,9 @@ class Culprits:
     # --- an order of lines that does not follow from theirs ---------------------------------------
 
     def _rank_lines(self) -> dict[int, int]:
-        """Rank the involved lines by content, so that the choice does not depend on their order."""
+        """Rank the lines of conflicts by content, so that the choice does not depend on their order
+        in the batch.
+        """
         lines = self.batch.lines
         involved = {
             i
@@ -211,8 +215,8 @@ def find_ledger_conflicts(
     ledger: Sequence[QuarantinedAssertion],
     reasoner: str = "auto",
 ) -> tuple[Conflict, ...]:
-    """Find the minimal conflicts between lines of a batch and ledger rows about the same
-    individuals.
+    """Find the minimal conflicts between lines of a batch and rows of the store's quarantine ledger
+    about the same individuals.
 
     The rest of the base is left out, since ledger rows contradict it anyway. Rows about blank nodes
     are skipped. In each conflict ``insertions`` are of the batch and ``base`` is of the ledger.
@@ -257,7 +261,7 @@ def _is_stated_by(assertion: Assertion, triples: Collection[Triple]) -> bool:
 
 
 def _ledger_triples(aside: QuarantinedAssertion) -> list[Triple]:
-    """Triples of a ledger row; none if they have blank nodes."""
+    """Triples of a row of the quarantine ledger; empty if they have blank nodes."""
     found = [triple for text in aside.triples if (triple := read_result_triple(text))]
     return [] if any(term.startswith("_:") for triple in found for term in triple) else found
 

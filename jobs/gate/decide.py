@@ -1,5 +1,5 @@
-"""Decide a gate: set lines of a batch aside until the remaining ones are consistent, and commit
-these.
+"""Decide a gate: set lines of a batch aside until the remaining lines are consistent, and commit
+those.
 
 Lines that contradict are removed round by round until a check of the others says `consistent`. So
 acceptance does not depend on having found every culprit. Every line goes to one output as it was
@@ -254,8 +254,8 @@ class _GateQuestion:
 
 @dataclass
 class _GateRun:
-    """State of one gate decision: lines removed so far, and the conflicts. Each round checks the
-    remaining lines.
+    """State of one gate decision: the lines set aside so far, and the conflicts. Each round checks
+    the remaining lines.
 
     check, find_blocking: calls of the session with the run's settings.
     removed_lines: lines set aside for other reasons than conflicts, by index.
@@ -300,7 +300,9 @@ class _GateRun:
         return [i for i in range(len(self.batch.lines)) if i not in gone]
 
     def load_ledger(self, ledger: Iterable[QuarantinedAssertion], tbox_hash: str) -> None:
-        """Load the store's ledger; leave out lines that repeat what contradicts the TBox alone."""
+        """Load the store's quarantine ledger; keep out the lines that repeat assertions known to
+        contradict the TBox by themselves.
+        """
         held = {}
         for row in ledger:
             for text in row.triples:
@@ -328,7 +330,8 @@ class _GateRun:
     def decide(
         self, commit: bool, deliver: Callable[[GateAnswer], GateAnswer] | None
     ) -> GateAnswer:
-        """Repeat the check until the remaining lines are consistent or the batch is refused.
+        """Repeat rounds of checking until the remaining lines are consistent or the batch is
+        refused. Returns the answer.
 
         deliver: called with the answer before the commit; returns the answer as delivered.
         """
@@ -409,7 +412,9 @@ class _GateRun:
         )
 
     def _remove_lines(self, out: Mapping[int, SetAsideLine]) -> None:
-        """Set the lines ``out`` aside, by index; with the unit "row", all lines of their rows too."""
+        """Set the lines ``out`` (by index) aside; with ``--unit row``, also all other lines of
+        their rows.
+        """
         self.removed_lines = {**out, **self.removed_lines}
         if self.culprits.unit == "row" and out:
             for i in self.batch.with_linked(out, "row").difference(self.removed_lines):
@@ -418,8 +423,8 @@ class _GateRun:
                 )
 
     def _remove_not_understood(self, **settings: str) -> bool:
-        """Set aside lines that give leftovers which block the verdict, until there are none.
-        Returns whether there were any.
+        """Set aside the lines that were not understood and would block the verdict; repeat until
+        there are none. Returns whether there were any.
 
         Repeats, because removing a line may change how others are understood.
         """
@@ -440,8 +445,8 @@ class _GateRun:
                 return before > begun
 
     def _remove_open_lines(self, result: Result) -> bool:
-        """Set aside lines that an undetermined check did not understand or decide. Returns whether
-        there are any; False also if the time is over first.
+        """Set aside the lines that an undetermined check did not understand or decide. Returns True
+        if there are any; False also if the time ended first.
         """
         try:
             is_reduced = self._remove_not_understood(outside="undetermined")
@@ -450,7 +455,7 @@ class _GateRun:
         return is_reduced or self._remove_undecided(result)
 
     def _remove_undecided(self, result: Result) -> bool:
-        """Set aside the lines that the check left undecided. Returns whether there are any."""
+        """Set aside the lines that the check left undecided. Returns True if there are any."""
         inside = {*self.remaining_lines}
         for candidates in undecided_insertions(result):
             found = {
@@ -470,15 +475,15 @@ class _GateRun:
         return False
 
     def _forbidden_identities(self, result: Result) -> tuple[EqualIndividuals, ...]:
-        """Record which individuals the batch makes equal. Returns them if ``--identities block``
-        forbids that, else nothing.
+        """Record the individuals that the batch makes equal. Returns them if ``--identities block``
+        forbids that, else an empty tuple.
         """
         self.identities = identities_of(result)
         return self.identities if self.question.settings.identities == "block" else ()
 
     def _remove_identifying_lines(self, found: Iterable[EqualIndividuals]) -> bool:
-        """Set aside the lines by which the individuals of ``found`` become equal. Returns whether
-        there are any.
+        """Set aside the lines that make the individuals in ``found`` equal. Returns True if there
+        are any.
         """
         inside = {*self.remaining_lines}
         said = {assertion for identity in found for assertion in assertions_in(identity.insertions)}
@@ -524,7 +529,9 @@ class _GateRun:
         return f"{quarantined:,} of {pluralize(of, 'assertion')} would be set aside, and --max-quarantine is {limit}"
 
     def _refuse_batch(self, result: Result, reason: str) -> GateAnswer:
-        """Refuse the batch; reasons known for single lines are reported all the same."""
+        """Refuse the batch as a whole for ``reason``. Reasons found for single lines are still
+        reported.
+        """
         known = {**self.tolerated_lines, **self.quarantined_lines}
         rows = {
             i: known.get(i) or SetAsideLine(line, WITH_THE_BATCH, kind="batch")
@@ -553,8 +560,8 @@ class _GateRun:
         beside: Mapping[int, SetAsideLine],
         reason: str,
     ) -> GateAnswer:
-        """Make the gate's answer from the state of this run. ``out``, ``beside``: lines set aside
-        and tolerated lines, by index.
+        """Make the gate's answer. ``out``: lines set aside; ``beside``: tolerated lines; both by
+        index in the batch.
         """
         found, lines = self.culprits, self.batch.lines
         inside = [lines[i] for i in self.remaining_lines]

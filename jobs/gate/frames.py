@@ -73,7 +73,8 @@ _open_files: set[TemporaryTables] = set()
 
 @dataclass(eq=False)
 class GatedFrames:
-    """Answer of a gate as DataFrames of rows, valid until `close`.
+    """Answer of a gate as DataFrames of accepted rows, quarantined rows and conflicts; valid until
+    `close`.
 
     answer: the decision.
     accepted: rows with the columns of the input.
@@ -390,14 +391,16 @@ def _write_input_rows(frame: DataFrame, files: TemporaryTables) -> DataFrame:
 
 
 def _query_batch_number(spark: SparkSession) -> dict[str, int]:
-    """Number of the current micro-batch, by the id of its streaming query; empty outside a query."""
+    """Number of the current micro-batch as {id of its streaming query: number}; empty outside a
+    streaming query.
+    """
     query, number = (spark.sparkContext.getLocalProperty(key) for key in (_QUERY, _BATCH))
     return {query: int(number)} if query and number else {}
 
 
 def _is_applied(session: Session, batch: Mapping[str, int]) -> bool:
-    """Decide whether the store had committed the micro-batch before the streaming query was
-    interrupted.
+    """Decide whether the store has committed this micro-batch already, as after a restart of the
+    streaming query.
     """
     return any(session.taken.get(query, -1) >= number for query, number in batch.items())
 

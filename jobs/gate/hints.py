@@ -1,5 +1,5 @@
-"""Search for hints: a corrected line for a line in quarantine. The search runs after decision,
-output and commit.
+"""Search for hints: a corrected form of a line in quarantine. The search runs after the decision,
+its outputs and the commit.
 
 Each hint is confirmed by a check: the corrected line, together with the accepted lines and the
     others of the same conflicts, contradicts nothing. The check covers the modules of these lines
@@ -37,13 +37,15 @@ _MENDABLE: Final = {"conflict", "malformed", "undeclared"}
 
 
 def is_mendable(row: SetAsideLine) -> bool:
-    """Could another spelling make the line acceptable?"""
+    """Decide whether another spelling could make the line acceptable, by the kind of reason it was
+    set aside for.
+    """
     return row.kind in _MENDABLE and row.line.triple is not None
 
 
 class SpellingSearch:
-    """Search for a correct spelling of lines in quarantine. Its results are valid whenever the
-    search stops.
+    """Search for a correct spelling of lines in quarantine. The results found so far are valid
+    whenever the search is stopped.
 
     corrections: corrected line by line.
     unexamined: lines whose spellings were not all tried.
@@ -108,8 +110,8 @@ def _respelt_line(line: Line, triple: Triple) -> Line:
 
 
 def with_pending_hints(gated: GateAnswer, options: Options) -> GateAnswer:
-    """Record in the answer how many lines a search for hints will examine, and whether there will
-    be one.
+    """Record in the answer the number of lines that a search for hints will examine, and whether
+    such a search will follow.
     """
     is_checked = gated.result.verdict is Verdict.CONSISTENT and isinstance(
         gated.result.a_add, HasAddSet
@@ -161,14 +163,14 @@ def add_hints(
 
 
 def _time_limits(options: Options) -> list[float]:
-    """Time limits that were given, in seconds."""
+    """The time limits among ``options`` that were given, in seconds."""
     return [
         seconds for seconds in (options.explain_seconds, options.timeout) if seconds is not None
     ]
 
 
 class _CorrectionTrials:
-    """Checks whether corrected lines would be consistent in place of quarantined ones."""
+    """Trial checks: whether corrected lines would be consistent in place of the quarantined ones."""
 
     def __init__(
         self,
@@ -197,8 +199,8 @@ class _CorrectionTrials:
                 self._lines_of.setdefault(n, []).append(row.line)
 
     def are_consistent(self, pairs: Sequence[tuple[SetAsideLine, Line]]) -> bool:
-        """Are the accepted lines consistent together with the corrected lines and the other lines
-        of the same conflicts?
+        """Check whether the accepted lines are consistent together with the corrected lines and the
+        other lines of the same conflicts.
         """
         others = dict.fromkeys(
             other for x, _ in pairs for other in self._lines_of_same_conflicts(x)

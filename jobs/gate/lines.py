@@ -125,7 +125,7 @@ _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Line:
-    """Line of a batch. Two lines are equal only if they are the same object.
+    """Line of a batch. Two Line objects are equal only if they are the same object.
 
     raw: bytes as in the file, with the line end.
     triple: None for a comment or blank line.
@@ -178,8 +178,8 @@ def batch_source(given: object) -> BatchSource:
 
 
 def read_lines(source: BatchSource, file: int = 0) -> tuple[list[Line], tuple[Leftover, ...]]:
-    """Read the lines of the file or table ``source``. Returns them and leftovers that are not
-    lines, such as rows without a join partner.
+    """Read the lines of the file or table ``source``. Returns them, and leftovers that belong to no
+    line, such as table rows without a join partner.
 
     Raises: UsageError for an unknown syntax; InputError for a file that cannot be read, or a broken
         document.
@@ -258,8 +258,8 @@ def _syntax_suffix(source: str | FileSource) -> str:
 
 
 def output_file_name(name: str) -> str:
-    """Name of the output file for the input ``name``: uncompressed, N-Quads unless its syntax has
-    lines.
+    """Name of the output file for the input ``name``: uncompressed, and N-Quads if the input's
+    syntax is not line-based.
 
     >>> output_file_name("in/tonight.nt.gz"), output_file_name("tonight.ttl")
     ('tonight.nt', 'tonight.nq')
@@ -284,7 +284,8 @@ def join_lines(lines: Iterable[Line]) -> bytes:
 
 
 def numbered_text(lines: Iterable[Line]) -> Iterator[bytes]:
-    """Content of a file in which each of ``lines`` keeps its line number; lines left out are blank.
+    """Content of a file in which each of ``lines`` keeps its line number; lines of the batch that
+    are not among them become blank lines.
 
     A carriage return at a line's end becomes a newline, for readers that count newlines only.
     """
@@ -477,7 +478,9 @@ def _read_table(source: str | TableSource, file: int) -> tuple[list[Line], tuple
 
 
 def _row_sort_key(x: Statement | Leftover) -> tuple[str, str]:
-    """Sort key of a statement or leftover of a table: its text, and the row's key in the source."""
+    """Sort key of a statement or leftover of a table: its own text, then the key of its row in the
+    source.
+    """
     return x.text, x.key if isinstance(x, Statement) else x.hint
 
 

@@ -22,7 +22,8 @@ _FileContents: TypeAlias = dict[Path, bytes]
 
 @dataclass(frozen=True, slots=True)
 class OutputFiles:
-    """Paths of a gate's output files; folders if the batch has several files. None: not written.
+    """Paths of a gate's three output files; folders if the batch has several files. None: that
+    output is not written.
 
     tolerated: if None, tolerated lines are written to the quarantine.
     """
@@ -33,7 +34,8 @@ class OutputFiles:
 
 
 def write_outputs(gated: GateAnswer, sides: OutputFiles) -> None:
-    """Write the quarantine, the reasons (`WHY`) and the accepted lines.
+    """Write the output files of a gate: the quarantine, the reasons (`WHY`), then the accepted
+    lines.
 
     A batch of several files is written to directories with one file each, because blank nodes are
     local to a file.
@@ -66,8 +68,8 @@ def write_outputs(gated: GateAnswer, sides: OutputFiles) -> None:
 
 
 def write_reasons(gated: GateAnswer, sides: OutputFiles) -> None:
-    """Write the reason for each quarantined line beside the quarantine; replaces an earlier version
-    without hints.
+    """Write the reason for each quarantined line to a file beside the quarantine; replaces an
+    earlier version without hints.
     """
     if sides.quarantine_file is None or is_device(sides.quarantine_file):
         return
@@ -86,7 +88,7 @@ def write_reasons(gated: GateAnswer, sides: OutputFiles) -> None:
 
 
 def _quarantine_files(gated: GateAnswer, sides: OutputFiles) -> _FileContents:
-    """Content of the quarantine and tolerated files, by path."""
+    """Content of the files with quarantined and tolerated lines, by path."""
     rows = [(sides.quarantine_file, gated.set_aside), (sides.tolerated_file, gated.tolerated)]
     if sides.tolerated_file is None:
         both = sorted(
@@ -102,8 +104,8 @@ def _quarantine_files(gated: GateAnswer, sides: OutputFiles) -> _FileContents:
 def _output_contents(
     target: Path | None, names: Sequence[str], lines: Sequence[Line]
 ) -> _FileContents:
-    """Content of the file, or of one file for each batch file, that an output of ``lines`` consists
-    of, by path.
+    """Content of an output with ``lines``, by path: the file ``target``, or one file in it for each
+    batch file.
     """
     if target is None:
         return {}

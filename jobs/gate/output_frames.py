@@ -40,8 +40,8 @@ class FrameTarget(Protocol):
         """Check that rows with ``columns`` can be appended. Raises: OperationalError."""
 
     def append(self, rows: DataFrame, run: AppendRun) -> None:
-        """Append ``rows`` in one transaction, unless the table has those of ``run``. Raises:
-        OperationalError.
+        """Append ``rows`` in one transaction, unless the table already has the rows of ``run``.
+        Raises: OperationalError.
         """
 
 
@@ -57,7 +57,7 @@ class _FolderTarget:
 
     def append(self, rows: DataFrame, run: AppendRun) -> None:
         """Let executors write ``rows`` as Parquet files, then add these in one transaction; nothing
-        if the table has ``run``.
+        if the table already has the rows of ``run``.
         """
         if self.appender.has_run(run):
             return
@@ -134,7 +134,9 @@ class _CatalogTarget:
             )
 
     def append(self, rows: DataFrame, run: AppendRun) -> None:
-        """Append ``rows`` with the run id in the transaction; nothing if the table has ``run``."""
+        """Append ``rows`` with the run id in one transaction; nothing if the table already has the
+        rows of ``run``.
+        """
         format, _ = present_version(self.session, self.name)
         ordered = rows.select(*(f"`{column}`" for column in self.session.table(self.name).columns))
         writer = ordered.writeTo(self.name)
@@ -164,7 +166,9 @@ def open_target(session: SparkSession, name: str) -> FrameTarget:
 
 @dataclass(frozen=True)
 class FrameOutputs:
-    """Output tables of a gate on Spark, in the order in which they are written."""
+    """Output tables of a gate on Spark (quarantine and accepted rows), in the order in which they
+    are written.
+    """
 
     targets: Mapping[str, FrameTarget]
 

@@ -110,7 +110,7 @@ class SourceRows:
 
 
 def make_append_run(gated: GateAnswer, store: StoreLocation, side: str, content: int) -> AppendRun:
-    """Make the run id of an append to the output ``side``.
+    """Make the run id of an append to one output, the ``side`` "accepted" or "quarantine".
 
     content: `content_hash` of all columns of the input. The same decision on the same rows has the
         same id, committed or not.
@@ -151,8 +151,8 @@ class _DeltaTarget:
     def write(
         self, tables: Callable[[], Iterator[pa.Table]], schema: pa.Schema, run: AppendRun
     ) -> None:
-        """Append the rows in one transaction; nothing if the table has ``run``. Raises:
-        OperationalError.
+        """Append the rows in one transaction; nothing if the table already has the rows of ``run``.
+        Raises: OperationalError.
         """
         if not self.appender.has_run(run):
             plain = delta_schema(schema)
@@ -314,8 +314,8 @@ def _append_reasons(rows: pa.Table, reasons: Sequence[RowReason]) -> pa.Table:
 def open_table_outputs(
     sources: Sequence[object], accepted: str | None, quarantine: str | None, store: StoreLocation
 ) -> TableOutputs:
-    """Open the output tables for the one input table among ``sources``, and check that its rows
-    fit.
+    """Open the output tables for the one input table among ``sources``, and check that its rows fit
+    into them.
 
     Raises: UsageError unless there is exactly one table; OperationalError if columns do not fit.
     """
@@ -349,7 +349,9 @@ _UNIT_KIND: Final = "unit"
 
 
 def refuse_reason_columns(table: str, columns: Iterable[str]) -> None:
-    """Refuse column names of `REASON_COLUMNS`, case ignored as in Spark. Raises: UsageError."""
+    """Refuse an input table that has a column named like one of `REASON_COLUMNS`, ignoring case as
+    Spark does. Raises: UsageError.
+    """
     for name in columns:
         if name.lower() in REASON_COLUMNS.names:
             raise UsageError(
@@ -379,8 +381,8 @@ REFUSED_ROW: Final = RowReason(WITH_THE_BATCH, "batch")
 
 @dataclass(frozen=True)
 class RowDecisions:
-    """Decision about each row of a table: ``reasons`` by quarantined row number. Other rows are
-    accepted, or refused if ``refuses_all``.
+    """Decision about each row of a table. ``reasons``: by number of a quarantined row. Other rows
+    are accepted, or with ``refuses_all`` refused.
     """
 
     reasons: Mapping[int, RowReason]
@@ -392,7 +394,9 @@ class RowDecisions:
 
 
 def row_decisions(gated: GateAnswer) -> RowDecisions:
-    """Convert the decision about one table to rows. Tolerated rows go to the quarantine."""
+    """Convert the decision about the lines of one table to decisions about its rows. Tolerated rows
+    go to the quarantine.
+    """
     lines: dict[int, list[SetAsideLine]] = {}
     for line in (*gated.set_aside, *gated.tolerated):
         if line.kind != REFUSED_ROW.cause:

@@ -34,8 +34,8 @@ def gate_with_repair(
     commit: bool = False,
     **settings: Any,
 ) -> GateAnswer:
-    """Gate a batch in mode "split", with as few lines set aside as possible. Lines for which a
-    first run finds a correct spelling are accepted corrected.
+    """Gate a batch in mode "split" with as few lines set aside as possible. Lines for which a first
+    run finds a correct spelling are accepted in that spelling.
 
     Args and Raises: as `gate`.
     """
@@ -73,7 +73,7 @@ def gate_with_repair(
 def _with_corrected_lines(
     answer: GateAnswer, trial: GateAnswer, corrected: Sequence[SetAsideLine]
 ) -> GateAnswer:
-    """Add to the answer about the corrected batch the original form of the corrected lines, with
+    """Add to the ``answer`` about the corrected batch the original lines that were corrected, with
     their conflicts.
     """
     if answer.decision == REFUSED:

@@ -20,7 +20,7 @@ IDENTITIES: Final = ("allow", "warn", "block")
 
 @dataclass(frozen=True)
 class GateOptions:
-    """Options of a gate: the treatment of a batch's lines that contradict the base.
+    """Options of a gate: how to treat the lines of a batch that contradict the base.
 
     mode: "reject" or "split". Split sets aside lines that were not understood or not decided, and
         lines of conflicts.
@@ -84,8 +84,8 @@ class GateOptions:
 
     @property
     def limit(self) -> QuarantineLimit | None:
-        """Upper bound of the assertions that may be set aside; None without one. Raises:
-        UsageError.
+        """Upper bound of the number of assertions that may be set aside; None if there is no bound.
+        Raises: UsageError.
         """
         value = self.max_quarantine
         return value if isinstance(value, QuarantineLimit | None) else parse_limit(value)

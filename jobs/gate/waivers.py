@@ -1,4 +1,5 @@
-"""Policy of a gate (``--policy``): severity of conflicts, and waivers for them.
+"""Policy of a gate (``--policy``): the severity of conflicts (fail, warn, info), and waivers that
+tolerate some.
 
 >>> parse_policy({"severity": {"cax-dw": "warn"}}, date(2030, 1, 1)).judge([], "cax-dw-1234abcd", "cax-dw").effect
 'warn'
@@ -35,7 +36,8 @@ _POLICY_KEYS: Final = ("severity", "waiver")
 
 @dataclass(frozen=True, slots=True)
 class Waiver:
-    """Waiver of conflicts until the day ``expires``, inclusive, with an ``owner`` and a ``reason``.
+    """Waiver of conflicts up to and including the day ``expires``, with an ``owner`` and a
+    ``reason``.
 
     Covers the conflicts of one ``pattern`` or one ``rule``, or those whose insertions are all among
     ``triples``.
@@ -49,7 +51,7 @@ class Waiver:
     triples: frozenset[Triple] = frozenset()
 
     def covers(self, insertions: Collection[Triple], pattern: str, rule: str) -> bool:
-        """Decide whether the waiver applies to a conflict; its expiry is not considered."""
+        """Decide whether the waiver is about this conflict, expired or not."""
         if self.triples:
             return bool(insertions) and self.triples.issuperset(insertions)
         return self.pattern == pattern if self.pattern else bool(rule) and self.rule == rule
@@ -57,7 +59,8 @@ class Waiver:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Effect of a policy on a conflict: whether it blocks the batch, and why.
+    """Judgement of a policy on a conflict: fail (it blocks the batch), warn, info, waived or known,
+    and the waiver that applies.
 
     effect: `FAIL`, `WARN`, `INFO`, `WAIVED` or `KNOWN`.
     waiver: the waiver in force.
@@ -70,7 +73,7 @@ class Judgement:
 
     @property
     def blocks(self) -> bool:
-        """Does the conflict block the batch?"""
+        """Whether the conflict blocks the batch."""
         return self.effect == FAIL
 
     def to_dict(self) -> dict[str, Any]:
@@ -103,7 +106,8 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Policy:
-    """Severities of conflicts, and waivers for them, from the file ``--policy``.
+    """Policy from the file ``--policy``: severity of conflicts by pattern or rule (fail, warn,
+    info), and waivers.
 
     severity: by pattern id or rule id; `FAIL` if absent.
     digest: hash of the content, with the day if there are waivers.
@@ -115,8 +119,8 @@ class Policy:
     digest: str = ""
 
     def judge(self, insertions: Collection[Triple], pattern: str, rule: str) -> Judgement:
-        """Judge a conflict. The severity of its pattern precedes that of its rule; waivers count
-        for `FAIL` only.
+        """Judge a conflict. The severity of its pattern precedes that of its rule, and waivers
+        matter only if it is `FAIL`.
         """
         effect = self.severity.get(pattern) or self.severity.get(rule) or FAIL
         if effect != FAIL:
@@ -231,9 +235,7 @@ class QuarantineLimit:
     is_share: bool = False
 
     def allows(self, quarantined: int, *, of: int) -> bool:
-        """Whether ``quarantined`` assertions of a batch with ``of`` assertions are within the
-        limit.
-        """
+        """Whether ``quarantined`` of the ``of`` assertions of a batch are within the limit."""
         return (
             quarantined * 100 <= self.maximum * of if self.is_share else quarantined <= self.maximum
         )

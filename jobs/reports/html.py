@@ -1,5 +1,5 @@
-"""The report as one HTML page: nothing fetched, readable without the script, the answer in words
-first.
+"""Report as one HTML page: it fetches nothing, is readable without its script, and begins with the
+answer in words.
 
 Many contradictions with one cause are one row and a few samples, so that the page stays small
 however many there are. The templates are in `jobs/templates/report`.
@@ -195,8 +195,8 @@ class PageFact:
 
 @dataclass(frozen=True, slots=True)
 class PageFacts:
-    """Facts on one side (batch or base) of a contradiction. ``hidden_count``: how many more there
-    are.
+    """Facts on one side (batch or base) of a contradiction. ``hidden_count``: number of further
+    facts that are not shown.
     """
 
     facts: list[PageFact]
@@ -244,7 +244,7 @@ def _split_at_names(text: str, labels: Labels) -> list[str | PageTerm]:
 @dataclass(frozen=True, slots=True)
 class PageContradiction:
     """Contradiction as the page shows it. ``axioms``: each as a sentence and in Manchester syntax;
-    ``source_texts``: facts and axioms as they were read.
+    ``source_texts``: its facts and axioms as they were read.
     """
 
     number: int
@@ -373,7 +373,7 @@ class PageLine:
 
 @dataclass(frozen=True, slots=True)
 class PageIdentity:
-    """Individuals that become equal, with the facts and axioms from which that follows."""
+    """Individuals that the batch makes equal, with the facts and axioms from which that follows."""
 
     individuals: list[PageTerm]
     insertions: list[PageFact]
@@ -425,7 +425,7 @@ def _page_line(line: ReportedLine, labels: Labels) -> PageLine:
 
 
 def _page_identity(raw: Mapping[str, Any], labels: Labels) -> PageIdentity:
-    """Convert the JSON about individuals that become equal for the page."""
+    """Convert the JSON about individuals that the batch makes equal for the page."""
     return PageIdentity(
         [_page_term(text, labels) for text in raw["individuals"][:FACTS]],
         [_page_fact(text, labels) for text in raw["insertions"][:FACTS]],
@@ -454,8 +454,8 @@ def _page_leftover(left: ReportedLeftover) -> PageLeftover:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceCard:
-    """Table in the section about evidence. Rows: (title, value), or (title, amount, share of the
-    largest amount in percent).
+    """Table in the page's section about evidence. A row is (title, value), or (title, amount,
+    percent of the largest amount) for a bar.
     """
 
     title: str

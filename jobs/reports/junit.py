@@ -20,8 +20,8 @@ ROWS: Final = 20
 
 
 def junit(report: Report) -> str:
-    """Render ``report`` as JUnit XML. Causes that a gate set aside before it accepted the rest fail
-    as well.
+    """Render ``report`` as JUnit XML. Causes of lines that a gate set aside count as failures even
+    if the rest was accepted.
     """
     suite = Element("testsuite", name=f"shiq {report.command}")
     for group in report.causes[:CASES]:
@@ -76,7 +76,7 @@ def junit(report: Report) -> str:
 
 
 def _add_case(suite: Element, name: str, of: str) -> Element:
-    """Add a test case to ``suite``. ``of``: its class name."""
+    """Add a test case to ``suite``. ``of``: the class name under which it is listed."""
     return SubElement(suite, "testcase", name=name, classname=f"shiq.{of}")
 
 
@@ -92,7 +92,9 @@ def _add_failure(suite: Element, name: str, message: str, text: str) -> None:
 
 
 def _add_errors(suite: Element, report: Report) -> None:
-    """Add an error for each kind of blocking leftover and for each other reason without a verdict."""
+    """Add a JUnit error for each kind of blocking leftover, and for each other reason why there is
+    no verdict.
+    """
     kinds: dict[str, list[ReportedLeftover]] = defaultdict(list)
     for left in report.leftovers:
         if left.blocks:

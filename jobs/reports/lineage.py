@@ -93,7 +93,9 @@ class RunEvents:
             self._write_event("COMPLETE", {"shiq_verdict": _make_facet("", **verdict, **asked)})
 
     def _write_event(self, kind: str, facets: Mapping[str, Any]) -> None:
-        """Write one event of the type ``kind`` with these facets."""
+        """Write one OpenLineage event of the type ``kind`` (START, COMPLETE, FAIL or ABORT) with
+        these facets.
+        """
         store, found = self.inputs.get("store") or "", self.result
         snapshot = None if found is None else found.committed or found.snapshot or None
         held = [_dataset(store, snapshot)] if store else []
@@ -129,8 +131,8 @@ class RunEvents:
     def _input_datasets(
         self, sides: tuple[str, ...], is_judged: bool = False
     ) -> Iterator[dict[str, Any]]:
-        """Describe the inputs of ``sides`` (such as "insertions") as datasets with versions, and
-        with the verdict if ``is_judged``.
+        """Describe the inputs of ``sides`` ("insertions", "deletions" and such) as datasets with
+        versions, and with the verdict if ``is_judged``.
         """
         notes = self.result.evidence.notes if self.result else ()
         taken = {
@@ -204,7 +206,9 @@ def _quality_assertions(result: shiq.Result) -> Iterator[dict[str, Any]]:
 
 
 def _make_facet(name: str, **values: Any) -> dict[str, Any]:
-    """Make an OpenLineage facet with the URL of its schema; one of our own if ``name`` is empty."""
+    """Make an OpenLineage facet with the URL of its schema; if ``name`` is empty, a facet that only
+    shiq defines.
+    """
     schema = (
         f"{_SPEC}/facets/{_VERSIONS.get(name, _FIRST)}/{name}.json#/$defs/{name}"
         if name

@@ -54,8 +54,8 @@ class SideFiles:
 
 
 def add_locations(document: dict[str, Any], sides: Mapping[str, SideFiles]) -> dict[str, Any]:
-    """Add ``locations`` to each conflict of a JSON answer: side (insertions or base), index,
-    source, line.
+    """Add ``locations`` to each conflict of a JSON answer: for each fact its side (insertions or
+    base), index, source and line.
 
     A fact that is in no file (a triple that the OWL mapping makes) has no location. JSON-LD has no
     lines: its facts are given the file alone.
@@ -138,8 +138,8 @@ def _readable_source(given: object) -> FileSource | TableSource | None:
 
 
 def _parse_sought(text: str, scoped: re.Pattern[str]) -> tuple[int | None, Triple] | None:
-    """Parse an N-Triples line of a result to the triple to look for, and the index of its file if
-    it has blank nodes. Returns None if no single line of a file states it.
+    """Parse an N-Triples line of a result to the triple to look for; with blank nodes, also the
+    index of its file. Returns None if no single line of a file states it.
     """
     try:
         triple = _parse_triple(text.encode())
@@ -162,8 +162,8 @@ def _parse_sought(text: str, scoped: re.Pattern[str]) -> tuple[int | None, Tripl
 
 
 def _lines_about(source: FileSource, subjects: set[str]) -> Iterator[tuple[int, Triple]]:
-    """Read the triples with one of ``subjects`` from a line-based file, each with its line number.
-    Only lines that seem to match are parsed.
+    """Read from a line-based file the triples whose subject is in ``subjects``, each with its line
+    number. Only lines that seem to match are parsed.
     """
     if not subjects:
         return
@@ -189,8 +189,8 @@ def _lines_about(source: FileSource, subjects: set[str]) -> Iterator[tuple[int, 
 def _rows_about(
     source: FileSource | TableSource, scope: str, subjects: set[str]
 ) -> Iterator[tuple[int, str, Triple]]:
-    """Read the triples with one of ``subjects`` from any source, each with line and table columns.
-    Blank nodes are named as in the source.
+    """Read from any source the triples whose subject is in ``subjects``, each with line and table
+    columns. Blank nodes are named as in the source.
     """
     if isinstance(source, FileSource) and source.format in LINE_FORMATS:
         for line, triple in _lines_about(source, subjects):
@@ -220,8 +220,8 @@ def _rows_about(
 
 
 def _without_scope(triple: Triple, scope: str) -> Triple:
-    """Rename the blank nodes of a triple as its file names them, without the prefix ``scope`` of
-    this run.
+    """Remove from the blank nodes of a triple the prefix ``scope`` of this run, so that they are
+    named as in the file.
     """
     subject, predicate, value = triple
     own = f"_:{scope}."

@@ -154,7 +154,9 @@ class Report:
 
     @property
     def lines_with_own_reason(self) -> tuple[ReportedLine, ...]:
-        """Lines that are set aside for a reason other than the refusal of the whole batch."""
+        """Lines that were set aside for a reason of their own, not only because the whole batch was
+        refused.
+        """
         return tuple(x for x in self.quarantined_lines if x.reason != WITH_THE_BATCH)
 
     @property
@@ -171,7 +173,9 @@ class Report:
 
     @property
     def disputes(self) -> tuple[ReportedConflict, ...]:
-        """Conflicts between accepted lines and assertions that the store had set aside before."""
+        """Conflicts of accepted lines with assertions that the store had set aside in its
+        quarantine ledger.
+        """
         found = self.document.get("disputes", ())
         explained = ExplainedConflicts(
             [read_conflict(raw) for raw in found], self.document.get("labels", {})
@@ -183,7 +187,7 @@ class Report:
 
 def read_report(document: Mapping[str, Any], values: Sequence[Conflict] | None = None) -> Report:
     """Read the JSON answer of `shiq check`, `certify`, `index` or `gate`, which must fit the
-    schema. ``values``: its conflicts, if they are available; else they are read from it.
+    schema. ``values``: its conflicts as objects, if the caller has them.
     """
     result = document.get("result", document)
     evidence = result["evidence"]
@@ -215,7 +219,7 @@ def read_report(document: Mapping[str, Any], values: Sequence[Conflict] | None =
 
 
 def policy_effect(raw: Mapping[str, Any]) -> str:
-    """Effect of a gate's policy on the conflict ``raw``."""
+    """Effect of a gate's policy on the conflict ``raw``: fail, warn, info, waived or known."""
     return str(raw.get("judgement", {}).get("effect", FAIL))
 
 

@@ -39,8 +39,8 @@ _LEVELS: Final = {"warn": "warning", "info": "note"}
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """Results of an earlier run, by fingerprint. ``is_complete``: the earlier report left no result
-    out.
+    """Results of an earlier run, by fingerprint. ``is_complete``: whether the earlier report listed
+    all of its results.
     """
 
     results: Mapping[str, Mapping[str, Any]]
@@ -48,8 +48,8 @@ class Baseline:
 
 
 def baseline_of(document: Mapping[str, Any]) -> Baseline:
-    """Read the results of a SARIF document as a baseline; those that were absent already are
-    dropped.
+    """Read the results of a SARIF document as a baseline; results that were marked absent in it are
+    left out.
 
     Raises: LookupError, TypeError, AttributeError where it is none.
     """
@@ -138,7 +138,9 @@ def sarif(report: Report, baseline: Baseline | None = None, *, is_capped: bool =
 
 
 def _category(report: Report) -> str:
-    """Id by which SARIF hosts group runs: they keep the latest results of each category."""
+    """Id of the category of a SARIF run, by command and input; hosts keep only the latest run of
+    each category.
+    """
     about = report.request
     given = about.get("store") or about.get("ontology") or about.get("tbox") or ""
     name = str(given if isinstance(given, str) else next(iter(given), ""))
@@ -152,7 +154,7 @@ def _compare_to_baseline(
     baseline: Baseline,
 ) -> list[dict[str, Any]]:
     """Mark ``results`` as new or unchanged against the baseline, and append the baseline's results
-    that are gone. Adds rules of these to ``rules``.
+    that are gone. Adds the rules of those to ``rules``.
     """
     compared = []
     for result in results:

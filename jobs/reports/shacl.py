@@ -109,8 +109,8 @@ def _conflict_results(report: Report) -> Iterator[tuple[_Term, _Values]]:
 
 
 def _culprit_triples(found: ReportedConflict) -> Sequence[ox.Triple]:
-    """Main triple of each assertion in question: those of the batch, or of the base if the batch
-    has none.
+    """Main triple of each assertion that may be at fault: those of the batch, or those of the base
+    if the batch has none in the conflict.
     """
     lines = [line for fact in found.insertions or found.base for line in _fact_triples(fact)]
     own = [line for line in lines if not NODE.match(str(line.subject))]
@@ -138,7 +138,9 @@ def _leftover_message(left: ReportedLeftover) -> str:
 
 
 def _plain_result(kind: str, message: str, severity: str) -> tuple[_Term, _Values]:
-    """Focus node and property values of a validation result about the run as a whole."""
+    """Focus node and property values of a validation result about the run as a whole. ``kind``:
+    name of its constraint component.
+    """
     return _RUN, [
         ("sh:resultMessage", _make_literal(message)),
         ("sh:resultSeverity", _expand_name(f"sh:{severity}")),
@@ -212,7 +214,7 @@ def _run_triples(report: Report) -> Iterator[ox.Triple]:
 
 
 def _input_names(given: object) -> Iterable[str]:
-    """Names of the inputs that a request has under one key, as an iterable."""
+    """Names of the inputs that a request lists under one key (one name or a list), as an iterable."""
     return (given,) if isinstance(given, str) else map(str, given or ())  # type: ignore[call-overload]
 
 

@@ -56,7 +56,7 @@ def read_literal(text: str) -> owl.Literal:
 
 
 def read_triple_assertion(line: TripleLine) -> owl.Assertion:
-    """Read the assertion that a single triple states. Class expressions need several triples: see
+    """Read the assertion that a single triple states. For assertions of several triples see
     `read_structure`.
     """
     subject = iri_or_node(line.subject)
@@ -124,7 +124,9 @@ _CARDINALITIES: dict[str, tuple[Any, Any]] = {
 
 
 def structure_id(line: TripleLine) -> str:
-    """Id of the group of lines that together state one assertion; "" if ``line`` states one alone."""
+    """Id of the group of lines that state one assertion together; "" if ``line`` states one by
+    itself.
+    """
     match = NODE.match(line.subject) or NODE.match(line.object)
     return match[1] if match else ""
 

@@ -1,5 +1,5 @@
-"""Describe a report in plain words, for readers who know their data but no logic; every format
-escapes the texts itself.
+"""Describe a report in plain words, for readers who know their data but no logic. Each report
+format escapes the texts itself.
 """
 
 from __future__ import annotations
@@ -62,12 +62,14 @@ class NextStep:
 
 
 def answer_word(report: Report) -> str:
-    """Verdict, or the decision of a gate, in one word."""
+    """Answer in one word: the decision of a gate (accepted, split, refused), else the verdict."""
     return report.decision or report.verdict.value
 
 
 def tone(report: Report) -> str:
-    """Colour class of the answer: ``good``, ``bad`` or ``open``."""
+    """Colour class of the answer: ``good`` (consistent or accepted), ``bad`` (inconsistent or
+    refused for a contradiction) or ``open``.
+    """
     if report.decision == "accepted" or (
         not report.decision and report.verdict is Verdict.CONSISTENT
     ):
@@ -377,15 +379,15 @@ def _steps_after_gate(report: Report) -> tuple[NextStep, ...]:
 
 
 def _split_command(report: Report) -> str:
-    """Command line of a gate that accepts the consistent part of the batch."""
+    """Command line to suggest: a gate that accepts the consistent part of the batch."""
     return shlex.join(
         [*_command_line(report, GATE), *_split_options(report, "accepted", "quarantine")]
     )
 
 
 def _split_options(report: Report, *sides: str) -> list[str]:
-    """Options of a gate that splits the batch, with unused names for its output files, or folders
-    if the batch has several files.
+    """Options ``--mode split`` and, for each of ``sides`` (accepted, quarantine), an output file
+    with an unused name, for a suggested command of `shiq gate`.
     """
     about = report.request
     end = "" if len(about.get("insertions") or ()) > 1 and len(sides) > 1 else ".nq"
@@ -447,7 +449,7 @@ def in_plain_words(text: str) -> str:
 
 
 def other_reasons(report: Report) -> tuple[str, ...]:
-    """Parts of the verdict's reason that are not about leftovers; next steps cover those."""
+    """Parts of the verdict's reason that are not about leftovers (for those there are next steps)."""
     told = tuple(f" × {left.kind}, first: " for left in report.leftovers if left.blocks)
     return tuple(
         part
@@ -457,8 +459,8 @@ def other_reasons(report: Report) -> tuple[str, ...]:
 
 
 def _command_line(report: Report, command: str, insertions: str = "") -> list[str]:
-    """Words of a command line for ``command`` with the same inputs. ``insertions``: names a batch
-    instead of the one checked.
+    """Words of a command line for ``command`` with the same inputs as the reported one.
+    ``insertions``: names a batch instead of the one checked.
     """
     about = report.request
     found = ["shiq", command, *about.get("ontology", ())]
@@ -491,7 +493,7 @@ def _command_line(report: Report, command: str, insertions: str = "") -> list[st
 
 
 def _deletion_command(report: Report) -> str:
-    """Command line of a check with a file of deletions."""
+    """Command line to suggest: a check with a file of deletions."""
     return shlex.join([*_command_line(report, CHECK), "--delete", "wrong.nt"])
 
 
@@ -499,7 +501,7 @@ def _deletion_command(report: Report) -> str:
 
 
 def bucket_text(name: str) -> str:
-    """Describe a bucket of the count of triples, such as "leftover:undeclared", in words."""
+    """Describe in words one category of the count of triples, such as "leftover:undeclared"."""
     kind = name.removeprefix("leftover:")
     if kind != name:
         return f"not understood: {kind}"

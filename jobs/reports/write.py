@@ -1,5 +1,5 @@
-"""Write reports in the formats asked for; the JSON comes last, so that a program waiting for it
-finds the others.
+"""Write reports in the formats asked for. The JSON is written last, so that a program waiting for
+it finds the others complete.
 
 Check JSON documents of shiq against their JSON Schema (2020-12).
 
@@ -70,8 +70,8 @@ def schema_problems(document: object, rules: Mapping[str, Any]) -> list[str]:
 
 
 def _leaf_errors(errors: Iterable[ValidationError]) -> Iterator[ValidationError]:
-    """Replace the error of a schema with alternatives by the errors of the alternative that fits
-    best.
+    """Replace an error about a schema with alternatives (anyOf) by the errors of the alternative
+    that fits best.
     """
     for error in errors:
         branches: dict[object, list[ValidationError]] = {}
@@ -130,8 +130,8 @@ class Target:
 
 
 def read_target(name: str) -> Target:
-    """Determine the format of the report file ``name`` by its suffix. It is a folder if it is one,
-    ends with a slash, or has no suffix.
+    """Determine the format of the report file ``name`` by its suffix. The target is a folder if
+    ``name`` is an existing folder, ends with a slash, or has no suffix.
 
     Raises: UsageError for an end that is not known.
     """

@@ -82,7 +82,9 @@ class Service:
         return self._check_batch(batch, explain_seconds=self._explain_seconds, repairs=repairs)
 
     def gate(self, batch: TextBatch, mode: str = "split", aside: str = "all") -> Document:
-        """Decide which lines of a batch a gate would accept. Nothing is written."""
+        """Decide which lines of a batch a gate would accept, without writing anything. ``mode``,
+        ``aside``: as for `shiq gate`.
+        """
         coming, going = batch.sides
         answer = gate(
             self._session,
@@ -119,8 +121,8 @@ class Service:
         return future
 
     def run(self) -> None:
-        """Answer queued requests until `stop` is called; requests queued before that are still
-        answered.
+        """Answer queued requests until `stop` is called; requests that were queued before the call
+        are still answered.
         """
         while True:
             try:

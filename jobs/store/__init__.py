@@ -1,5 +1,5 @@
-"""Store: a certified ABox on disk, as sorted Parquet tables with its TBox. `shiq.jobs.store.upkeep`
-builds and grows it.
+"""Store: an ABox with its certificate on disk, as sorted Parquet tables, together with its TBox.
+`shiq.jobs.store.upkeep` builds and extends it.
 """
 
 from __future__ import annotations

@@ -43,7 +43,8 @@ SHARED = "tables/commit"
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """File of a snapshot, or the rows that one table has in a file shared by several tables.
+    """Description of a file of a snapshot, or of the rows that one table has in a file shared by
+    several tables.
 
     path: within the store.
     bytes, sha256: of the file.
@@ -74,7 +75,7 @@ class DataFile:
 
 
 def is_store(folder: Path) -> bool:
-    """Whether ``folder`` holds a store, unfinished and damaged ones included."""
+    """Whether ``folder`` holds a store; True also for an unfinished or damaged one."""
     if not folder.is_dir():
         return False
     return (folder / TABLES).is_dir() and (
@@ -84,7 +85,7 @@ def is_store(folder: Path) -> bool:
 
 @contextmanager
 def report_store_errors(store: StoreLocation) -> Iterator[None]:
-    """Context manager: turn an OSError at a file of ``store`` into a StoreError with a remedy."""
+    """Context manager: turn an OSError about a file of ``store`` into a StoreError with a remedy."""
     try:
         yield
     except ConnectionError:
@@ -112,7 +113,8 @@ _REFUSED = {
 def stage_file(
     store: StoreLocation, name: str, temporary: Path | None = None, *, durable: bool = True
 ) -> Iterator[Path]:
-    """Context manager: a temporary path whose content becomes the file ``name`` in one step.
+    """Context manager: a temporary path whose content becomes the file ``name`` of the store in one
+    step.
 
     durable: sync it to disk. temporary: a fixed path; by default a unique one, since a task may run
         twice at once.
@@ -216,7 +218,9 @@ def part_digest(part: bytes) -> str:
 
 
 def sync_directory(directory: Path) -> None:
-    """Make renames and new files in ``directory`` durable; Windows opens no folder."""
+    """Make renames and new files in ``directory`` durable (fsync). Does nothing on Windows, which
+    cannot open folders.
+    """
     if os.name != "nt":
         sync_file(directory)
 
@@ -239,7 +243,9 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 @contextmanager
 def hold_write_lock(store: StoreLocation) -> Iterator[None]:
-    """Context manager: hold the writer lock of ``store``; in object stores nothing is held."""
+    """Context manager: hold the writer lock of ``store``. Does nothing for a store in an object
+    store.
+    """
     if not isinstance(store, Path):
         with report_store_errors(store):
             yield

@@ -25,8 +25,8 @@ _MOST_FILES = 32
 def add_left_out(
     store: StoreLocation, old: Manifest | None, left: Iterable[Leftover]
 ) -> tuple[dict[str, DataFile], dict[str, Any]]:
-    """Write statements that were not understood as a new document, beside those of the ``old``
-    snapshot.
+    """Write statements that were not understood as a new document, beside those of the snapshot
+    ``old``.
 
     Returns: the documents, and the manifest's facts about them: counts by kind, and how many are
     not recorded in full.
@@ -75,7 +75,9 @@ def read_left_out(store: StoreLocation, documents: Mapping[str, DataFile]) -> It
 
 
 def _left_out_files(documents: Mapping[str, DataFile]) -> list[DataFile]:
-    """Files of left-out statements among ``documents``, in the order in which they were written."""
+    """Select from the ``documents`` of a manifest the files of left-out statements (those not
+    understood), in the order in which they were written.
+    """
     numbers = sorted(
         int(name.rpartition("-")[2]) for name in documents if name.startswith(f"{LEFT_OUT}-")
     )

@@ -108,9 +108,9 @@ class VerifiedBlocks:
         self._verify_range(0, len(self._seen))
 
     def _has_unverified(self, low: int, high: int, wanted: int) -> bool:
-        """Decide whether blocks low … high-1 contain unverified ones that the caller must verify
-        singly. If at least about half as many cells as blocks are ``wanted``, the blocks are
-        verified here at once.
+        """Decide whether the caller must still verify some of the blocks low … high-1 singly. If at
+        least about half as many cells as blocks are ``wanted``, all blocks are verified here at
+        once, and the result is False.
         """
         if self._seen.find(0, low, high) < 0:
             return False
@@ -172,7 +172,7 @@ class LookupPart:
 
     @property
     def size(self) -> int:
-        """Number of bytes of the content and its digests."""
+        """Number of bytes of the part: its content and the digests of its blocks."""
         return len(self.content) + len(self.digests)
 
 
@@ -189,7 +189,9 @@ def make_lookup_part(columns: Mapping[str, Column]) -> LookupPart:
 
 
 def aligned_offset(end: int) -> int:
-    """First page boundary at or after ``end``, where the next part of a shared look-up file begins."""
+    """First page boundary at or after byte ``end``, where the next part of a shared look-up file
+    begins.
+    """
     return -(-end // _PAGE) * _PAGE
 
 
@@ -285,7 +287,7 @@ class MappedFile:
         return self._take_rows(concatenate_ranges(low, high))
 
     def degrees(self, wanted: Ints) -> Ints:
-        """Number of rows for each of the keys ``wanted``."""
+        """Number of rows for each key in ``wanted``."""
         found = np.zeros(len(wanted), np.int64)
         if len(self):
             near, low, high = self._key_runs(wanted)
@@ -344,8 +346,8 @@ class MappedFile:
             self._refuse_damaged()
 
     def _is_run(self, sought: int, low: int, high: int) -> bool:
-        """Decide whether exactly the rows low … high-1 have the key ``sought``, after verifying the
-        keys around.
+        """Decide whether exactly the rows low … high-1 have the key ``sought``; the blocks of the
+        neighbouring keys are verified first.
         """
         keys, key, count = self.keys, self.layouts[self.key], len(self)
         if not 0 <= low <= high <= count:
@@ -361,7 +363,7 @@ class MappedFile:
         )
 
     def _refuse_damaged(self) -> None:
-        """Raise the error for a file whose keys are out of order."""
+        """Raise the StoreError for a file whose keys are out of order."""
         self.blocks.verify_all()
         raise damage_error(self.blocks.path, "its rows are not in the order of their keys")
 
@@ -429,7 +431,7 @@ def map_lookup_file(store: StoreLocation, file: DataFile, key: str) -> MappedFil
 
 
 def _verify_footer(blocks: VerifiedBlocks) -> None:
-    """Verify the footer, which locates the columns, and the beginning of the file."""
+    """Verify the beginning and the footer of the file; the footer says where the columns are."""
     size = len(blocks.content)
     blocks.verify_span(0, min(1, size))
     blocks.verify_span(max(0, size - _TAIL), size)

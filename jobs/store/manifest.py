@@ -84,8 +84,8 @@ class Certificate:
         allowed: Iterable[str] = (),
         known: Iterable[str] = (),
     ) -> Certificate:
-        """Make a certificate with the present time, for a store that will fill in TBox and
-        snapshot.
+        """Make a certificate dated now. The store fills in the hash of the TBox and the number of
+        the snapshot later.
         """
         date = datetime.now(timezone.utc).isoformat(timespec="seconds")
         return Certificate(
@@ -111,7 +111,7 @@ class Certificate:
 
 @dataclass(frozen=True, slots=True)
 class TableVersion:
-    """Version of a table in one snapshot: its files.
+    """Version of a table in one snapshot: the files that hold its rows.
 
     files: the first ``ranges`` of them are disjoint and ascending by key; the others are small,
         from commits, and may overlap.
@@ -124,7 +124,7 @@ class TableVersion:
 
     @property
     def all_files(self) -> tuple[DataFile, ...]:
-        """The data files and the file of removed rows."""
+        """The table's data files and the file that names its removed rows."""
         return self.files if self.removed is None else (*self.files, self.removed)
 
 
@@ -154,12 +154,16 @@ class Manifest:
 
     @property
     def applied_batches(self) -> Mapping[str, int]:
-        """Number of the last committed batch, by feed."""
+        """Number of the last committed batch of each feed (a table or a streaming query whose
+        batches are numbered).
+        """
         found: Mapping[str, int] = self.facts.get(APPLIED_BATCHES, {})
         return found
 
     def merge_applied_batches(self, taken: Mapping[str, int]) -> Mapping[str, int]:
-        """Merge ``taken`` with the recorded numbers, taking the greater of each feed."""
+        """Merge the batch numbers ``taken`` with the recorded ones; for each feed the greater
+        number counts.
+        """
         return {
             **self.applied_batches,
             **{
@@ -170,7 +174,9 @@ class Manifest:
 
     @property
     def range_size(self) -> int | None:
-        """Number of individuals whose rows one file of each table holds; None if unknown."""
+        """Number of individuals in one range of ids, whose rows of a table are one file; None if
+        unknown.
+        """
         return self.facts.get("range_size")
 
 
@@ -347,7 +353,8 @@ def write_kept_manifest(store: StoreLocation, manifest: Manifest) -> DataFile:
 
 
 def kept_manifests(store: StoreLocation, present: Manifest) -> Iterator[Manifest]:
-    """Iterate over ``present`` and the kept manifests before it, latest first.
+    """Iterate over ``present`` and the manifests of older snapshots that the store keeps, latest
+    first.
 
     Raises: StoreError if one is missing or damaged.
     """
@@ -359,8 +366,8 @@ def kept_manifests(store: StoreLocation, present: Manifest) -> Iterator[Manifest
 
 
 def manifest_at(store: StoreLocation, present: Manifest, snapshot: int) -> Manifest:
-    """Find the manifest of a kept ``snapshot``. Raises: StoreError with the numbers of the kept
-    ones.
+    """Find the manifest of the snapshot numbered ``snapshot``. Raises: StoreError, with the numbers
+    of the kept snapshots.
     """
     known = []
     for manifest in kept_manifests(store, present):

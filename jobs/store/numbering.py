@@ -1,4 +1,4 @@
-"""Number individuals so that neighbours get near ids, and a check reads few row groups."""
+"""Number individuals so that neighbours get near ids; then a check reads few row groups."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def local_rank(terms: Sequence[str], subjects: Ints, objects: Ints) -> Ints:
 
 
 def term_rank(terms: Sequence[str]) -> Ints:
-    """Rank of each term by its UTF-8 bytes."""
+    """Position of each term in the order of their UTF-8 bytes."""
     order = numpy_ints(pc.sort_indices(arrow_texts(terms)))
     rank = np.empty(len(terms), np.int64)
     rank[order] = np.arange(len(terms))
@@ -65,8 +65,8 @@ def term_rank(terms: Sequence[str]) -> Ints:
 def literal_ids(
     node_rank: Ints, literal: Ints, literals: Sequence[Literal], width: int | None = None
 ) -> tuple[Ints, Ints]:
-    """Number the literals of data assertions so that the literals of one range of individuals are
-    near.
+    """Number the literals of data assertions so that literals used in the same id range of
+    individuals get near numbers.
 
     Returns: the literal's number for each assertion, and the position of the literal that each
     number stands for. ``width``: individuals of a range, if not `RANGE`.
@@ -85,7 +85,7 @@ def literal_ids(
 
 def nearness(rank: Ints, subjects: Ints, objects: Ints) -> float:
     """Share of role assertions whose subject and object have ranks at most `NEAR` apart. Assertions
-    at individuals with more neighbours than that are not counted.
+    at individuals with more than `NEAR` neighbours do not count.
     """
     if not len(subjects):
         return 1.0
@@ -97,8 +97,8 @@ def nearness(rank: Ints, subjects: Ints, objects: Ints) -> float:
 
 
 def clustered_rank(hashes: Ints, subjects: Ints, objects: Ints) -> Ints:
-    """Order individuals by hierarchical clustering along their role assertions. ``hashes``: a first
-    order, which breaks ties. Returns the rank of each.
+    """Order individuals by hierarchical clustering along their role assertions. ``hashes`` breaks
+    ties. Returns the rank of each individual.
     """
     count = len(hashes)
     cluster = np.empty(count, np.int64)
@@ -115,8 +115,8 @@ def clustered_rank(hashes: Ints, subjects: Ints, objects: Ints) -> Ints:
 def cluster_rounds(
     cluster: Ints, low: Ints, high: Ints, weight: Floats, size: Floats, rounds: int
 ) -> list[Ints]:
-    """Merge clusters of linked individuals round by round, until no links between clusters are
-    left.
+    """Merge clusters of linked individuals for at most ``rounds`` rounds, or until no links between
+    clusters are left.
 
     cluster: cluster of each individual at the start.
     low, high, weight: links between clusters, with their weights.

@@ -68,8 +68,8 @@ def reopen_if_changed(store: Store) -> Store:
 
 
 def _manifest_stamp(path: StoreLocation) -> tuple[int | str, ...]:
-    """Stamp of the manifest at ``path``, by which a change is noticed: inode, size and time, or the
-    version in an object store; () if there is none.
+    """Stamp that changes with the manifest at ``path``: its inode, size and time, or its version in
+    an object store; () if there is no manifest.
     """
     if not isinstance(path, Path):
         found = path.version_stamp(MANIFEST)
@@ -129,7 +129,7 @@ class Store:
 
     @property
     def certificate(self) -> Certificate | None:
-        """Certificate of this snapshot; None without one. The certificate of another TBox or
+        """Certificate of this snapshot; None if it has none. A certificate about another TBox or
         snapshot is returned with the verdict `undetermined`.
         """
         found = self.manifest.certificate
@@ -187,7 +187,7 @@ class Store:
 
     @cached_property
     def quarantine(self) -> tuple[QuarantinedAssertion, ...]:
-        """Ledger: assertions set aside because they contradict A."""
+        """Quarantine ledger: the assertions that were set aside because they contradict A."""
         if ASIDE not in self.manifest.documents:
             return ()
         from shiq.inputs.reading import QuarantinedAssertion
@@ -217,8 +217,8 @@ class Store:
 
     @property
     def left_out_counts(self) -> tuple[dict[str, int], int]:
-        """Number of left-out statements by kind, and how many of them are only counted, not
-        recorded.
+        """Number of left-out statements (those not understood) by kind, and how many of them were
+        counted without being recorded.
         """
         told = self.manifest.facts.get(LEFT_OUT, {})
         counts = Counter[str](told.get("counts", {}))
@@ -228,7 +228,9 @@ class Store:
 
     @property
     def _unasked_leftovers(self) -> Iterator[Leftover]:
-        """Leftovers of the data that are allowed and that no reasoner was asked about."""
+        """Leftovers of the data that the certificate allows, without any reasoner having been asked
+        about them.
+        """
         allowed = self.certificate.allowed if self.certificate else ()
         return (
             x
@@ -238,8 +240,8 @@ class Store:
 
     @property
     def read_properties(self) -> frozenset[str]:
-        """Object and data properties for which the data was read; assertions on others are not
-        stored.
+        """Object and data properties for which the data was read; assertions on other properties
+        are not in the store.
         """
         return frozenset(
             (
@@ -266,7 +268,7 @@ class Store:
 
     @property
     def class_counts(self) -> Ints:
-        """Number of class assertions, by class number."""
+        """Number of class assertions of each class, by the class's number."""
         return np.array(self.manifest.facts["class_counts"], np.int64)
 
     def table_of(self, name: str, version: TableVersion) -> ParquetTable:
@@ -277,21 +279,27 @@ class Store:
 
     @cached_property
     def classes(self) -> list[str]:
-        """IRIs of the classes in assertions, by number."""
+        """IRIs of the classes that occur in assertions; the position is the class's number."""
         return self._read_names(KIND_CLASS)
 
     @cached_property
     def object_properties(self) -> list[str]:
-        """IRIs of the object properties in assertions, by number."""
+        """IRIs of the object properties that occur in assertions; the position is the property's
+        number.
+        """
         return self._read_names(KIND_OBJECT_PROPERTY)
 
     @cached_property
     def data_properties(self) -> list[str]:
-        """IRIs of the data properties in assertions, by number."""
+        """IRIs of the data properties that occur in assertions; the position is the property's
+        number.
+        """
         return self._read_names(KIND_DATA_PROPERTY)
 
     def _read_names(self, kind: int) -> list[str]:
-        """IRIs of the classes or properties of one ``kind``, by number."""
+        """IRIs of the classes, object properties or data properties (``kind``); the position is the
+        number.
+        """
         rows = self.table("names").rows_of(np.array([kind], np.int64))
         names = [""] * len(rows["id"])
         for i, iri in zip(rows["id"].tolist(), rows["iri"].to_pylist()):
@@ -338,7 +346,8 @@ class Store:
         return [owl.Literal(*part) for part in zip(*parts)]
 
     def vocabulary(self) -> frozenset[str]:
-        """Classes and properties of the assertions, possibly of deleted ones too.
+        """Classes and properties that occur in assertions; those that occurred only in deleted ones
+        may be included.
 
         Cost: the names, and the complex assertions if there are any.
         """
@@ -397,7 +406,9 @@ class Store:
         yield from complex_assertions(self.table("complex").all()).values()
 
     def _read_all_terms(self) -> list[str]:
-        """Read the individuals by node; None for unused nodes."""
+        """Read the names of all individuals into a list by node number; None at numbers that are
+        not in use.
+        """
         rows = self.table("individuals").all()
         if not len(rows["node"]):
             return []
@@ -463,7 +474,7 @@ def complex_assertions(rows: Columns) -> dict[int, owl.Assertion]:
 
 
 def _find_positions(keys: Ints, wanted: Ints, store: StoreLocation) -> Ints:
-    """Position of each of ``wanted`` among the ascending ``keys``. Raises: StoreError if one is
+    """Position of each key in ``wanted`` among the ascending ``keys``. Raises: StoreError if one is
     missing.
     """
     found = insertion_points(keys, wanted)

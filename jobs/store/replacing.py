@@ -28,8 +28,8 @@ BUILDING = "building"
 
 @dataclass(frozen=True)
 class StandingStore:
-    """Store that is already at the location of a new one. All fields are empty if its manifest is
-    unreadable.
+    """Description of a store that is already at the location of a new one. All fields are empty if
+    its manifest is unreadable.
     """
 
     identity: str = ""
@@ -68,7 +68,9 @@ class Replacement:
         )
 
     def confirm(self) -> None:
-        """Check that the store at the location is still the one found before. Raises: StoreError."""
+        """Check that the store at the location is still the one that was found at first. Raises:
+        StoreError.
+        """
         if find_store_at(self.path) != self.standing:
             raise StoreError(
                 f"{self.path}: another store was put there meanwhile",
@@ -77,7 +79,9 @@ class Replacement:
 
 
 def claim_place(path: StoreLocation, replace: bool | str) -> Replacement:
-    """Prepare ``path`` for a new store. ``replace``: whether a store there may be replaced."""
+    """Prepare the location ``path`` for a new store. ``replace``: whether a store that is there may
+    be replaced.
+    """
     refuse_other_content(path)
     standing = find_store_at(path)
     if standing is None:

@@ -37,7 +37,7 @@ _FEW_VALUES = (
 
 
 def _make_schema(**columns: pa.DataType) -> pa.Schema:
-    """Make the Arrow schema of a table; no column has nulls."""
+    """Make the Arrow schema of a table from its columns; none of them has nulls."""
     return pa.schema([pa.field(name, kind, nullable=False) for name, kind in columns.items()])
 
 
@@ -82,7 +82,7 @@ IDENTITY: dict[str, tuple[str, ...]] = {
 
 
 def key_of(table: str) -> str:
-    """Key column of ``table``, by which it is sorted."""
+    """Name of the key column of ``table``, by which its rows are sorted."""
     return str(SCHEMAS[table].names[0])
 
 
@@ -101,8 +101,8 @@ def table_of_files(files: Sequence[DataFile]) -> TableVersion:
 def write_ranges(
     store: StoreLocation, name: str, columns: Mapping[str, Column], starts: Ints | None = None
 ) -> list[DataFile]:
-    """Write sorted ``columns`` of the table ``name`` as one file for each range of keys; a range
-    begins at each of ``starts``.
+    """Write sorted ``columns`` of the table ``name`` as one file for each range of keys.
+    ``starts``: the first key of every range but the first.
 
     Ranges without rows get no file, but there is at least one file.
     """
@@ -146,8 +146,8 @@ def _describe_data_file(path: str, keys: Column) -> DataFile:
 
 
 def _write_lookup(store: StoreLocation, path: str, columns: Mapping[str, Column]) -> dict[str, Any]:
-    """Write the look-up file of ``columns`` if the store is a folder; in object stores tables are
-    read by row groups.
+    """Write the look-up file of ``columns`` if the store is a folder; object stores have none.
+    Returns its digest fields for the manifest.
     """
     if not isinstance(store, Path):
         return {}
@@ -198,8 +198,8 @@ class SharedFile:
         self._start = self._end = 0
 
     def add_rows(self, name: str, rows: Columns, *, is_removed: bool = False) -> list[DataFile]:
-        """Add ``rows`` of the table ``name``; many rows get a file of their own. ``is_removed``:
-        the rows are deleted ones. Returns the files that hold them.
+        """Add ``rows`` of the table ``name`` to the shared file, or to a file of their own if they
+        are many. ``is_removed``: these rows name removed ones. Returns the files that hold them.
         """
         columns = array_table(key_of(name), rows).columns
         keys, names = (

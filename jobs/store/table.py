@@ -99,8 +99,8 @@ class ParquetTable:
         return self._open_columns(file, self.identity).row_slice(0, file.rows)
 
     def paths(self, *, shared: bool) -> tuple[str, ...]:
-        """Paths of the table's own files, or of those that other tables share with it, for reading
-        them whole. They are verified first.
+        """Paths of the table's own files, or with ``shared`` of those that it shares with other
+        tables, for reading whole files. They are verified first.
         """
         files = [file for file in self.version.files if file.is_shared == shared]
         for file in files:
@@ -164,7 +164,7 @@ class ParquetTable:
 
     @cached_property
     def _empty(self) -> Columns:
-        """Columns of the table without rows."""
+        """The table's columns with zero rows."""
         kinds = {field.name: field.type for field in SCHEMAS[self.name]}
         return {
             name: pa.nulls(0, kind) if pa.types.is_string(kind) else np.zeros(0, np.int64)
@@ -183,8 +183,8 @@ class ParquetTable:
         return self._drop_removed(found)
 
     def degrees(self, keys: Ints) -> Ints:
-        """Estimated number of rows for each of the (ascending, distinct) ``keys``; removed rows are
-        counted.
+        """Estimated number of rows for each of the ``keys`` (ascending, distinct). Rows that were
+        removed count as well.
         """
         return sum(
             (file.degrees(keys) for file in self._files_with_keys(keys)),
@@ -378,7 +378,7 @@ class RowGroups:
         )
 
     def degrees(self, wanted: Ints) -> Ints:
-        """Number of rows for each of the keys ``wanted``."""
+        """Number of rows for each key in ``wanted``."""
         found = np.zeros(len(wanted), np.int64)
         for rows in self._decode_groups(self._candidate_groups(wanted)):
             found += run_lengths(rows[self._key], wanted)

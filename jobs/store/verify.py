@@ -75,7 +75,8 @@ def check_sizes(path: Path, manifest: Manifest) -> None:
 
 
 def _file_sizes(manifest: Manifest) -> dict[str, tuple[int, bool]]:
-    """Size of every file of a snapshot by path, and whether that is its whole length.
+    """By path of each file of a snapshot: a number of bytes, and whether the file has exactly that
+    length or at least that.
 
     The last part of a shared look-up file may belong to another snapshot.
     """

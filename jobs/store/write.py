@@ -68,7 +68,8 @@ class AssertionCounts:
 
 @dataclass(frozen=True)
 class Rebuild:
-    """New snapshot that this process is writing.
+    """Writer of a snapshot with entirely new tables, for a new store or in place of the one that is
+    there.
 
     old: the snapshot that `finish` replaces, if any.
     keeps: keep ``old`` and its predecessors behind the new one.
@@ -187,8 +188,8 @@ class Rebuild:
     def _quarantine_documents(
         self, asides: Iterable[QuarantinedAssertion] | None
     ) -> dict[str, DataFile]:
-        """Ledger of the new snapshot as a document: ``asides``, or that of the kept snapshots if
-        None.
+        """Quarantine ledger of the new snapshot as a document: ``asides``, or the ledger of the
+        kept snapshots if None.
         """
         if asides is not None:
             return quarantine_document(self.path, asides)
@@ -196,8 +197,8 @@ class Rebuild:
         return {ASIDE: held} if held else {}
 
     def _unreferenced_fact(self) -> dict[str, Any]:
-        """Fact of the old manifest that says since when files are without reference, for the new
-        manifest.
+        """Fact for the new manifest, copied from the old one: since when files are without
+        reference.
         """
         return (
             {UNREFERENCED_SINCE: self.old.facts[UNREFERENCED_SINCE]}
@@ -215,7 +216,7 @@ class Rebuild:
         return {APPLIED_BATCHES: taken} if taken else {}
 
     def _read_properties(self) -> list[str]:
-        """Properties for which the data was first read; assertions on others were not stored."""
+        """Properties for which the data was read; assertions on other properties were not stored."""
         if self.old and self.keeps:
             return list(self.old.facts.get("read_properties", ()))
         if self.read_properties is not None:
@@ -304,7 +305,9 @@ def certify(
 def require_unchanged(
     path: StoreLocation, present: Manifest | None, checked: tuple[str, int] | None
 ) -> None:
-    """Refuse a store that is not in the state ``checked`` (None: any). Raises: StoreError."""
+    """Refuse a store that is not in the state ``checked`` (build id and snapshot; None: any).
+    Raises: StoreError.
+    """
     if checked is not None and (present is None or (present.identity, present.snapshot) != checked):
         by_now = f" (it holds snapshot {present.snapshot} by now)" if present else ""
         raise StoreError(
@@ -315,8 +318,8 @@ def require_unchanged(
 def stamped_certificate(
     certificate: Certificate | None, tbox_hash: str, snapshot: int, leftovers: tuple[Leftover, ...]
 ) -> Certificate | None:
-    """Complete ``certificate`` with the hash of the TBox, the snapshot, and the numbers of
-    leftovers by kind.
+    """Complete ``certificate`` with the hash of the TBox, the snapshot number, and the numbers of
+    ``leftovers`` by kind.
     """
     if certificate is None:
         return None
@@ -353,7 +356,7 @@ def write_document(store: StoreLocation, name: str, value: object) -> DataFile:
 def quarantine_document(
     store: StoreLocation, asides: Iterable[QuarantinedAssertion]
 ) -> dict[str, DataFile]:
-    """Write the ledger as a document, by its name; empty without rows."""
+    """Write the quarantine ledger as a JSON document. Returns it by its name; empty without rows."""
     rows = [aside.to_dict() for aside in asides]
     return {ASIDE: write_document(store, ASIDE, rows)} if rows else {}
 
@@ -366,8 +369,8 @@ UNREFERENCED_SINCE = "released"
 
 
 def publish_and_expire(store: StoreLocation, new: Manifest, old: Manifest) -> None:
-    """Publish ``new`` in place of ``old``, which is not kept. Files without references are deleted
-    after `GRACE_SECONDS`.
+    """Publish the manifest ``new`` in place of ``old``, which is not kept. Files that no kept
+    manifest names are deleted after `GRACE_SECONDS`.
     """
     needed, before = _files_of(new), time.time() - GRACE_SECONDS
     new = _mark_unreferenced(
@@ -399,8 +402,8 @@ def publish_and_expire(store: StoreLocation, new: Manifest, old: Manifest) -> No
 
 
 def _mark_unreferenced(store: StoreLocation, new: Manifest, gone: set[str]) -> Manifest:
-    """Record since when no snapshot references the files ``gone``: by file times in folders, by a
-    fact elsewhere.
+    """Record since when no snapshot names the files ``gone``: by their file times in a folder, by a
+    fact in the manifest elsewhere.
     """
     if isinstance(store, Path):
         for name in sorted(gone):

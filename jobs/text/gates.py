@@ -20,7 +20,7 @@ from shiq.support import pluralize
 
 
 def headline(gated: GateAnswer) -> str:
-    """Line with the decision about the batch."""
+    """One line with the gate's decision about the batch."""
     dry = " (dry run: nothing is written, and the store stays as it is)" if gated.dry_run else ""
     return f"{gated.decision.upper()}{dry}"
 
@@ -116,8 +116,8 @@ def _line_texts(gated: GateAnswer, rows: Sequence[SetAsideLine], verbose: bool) 
 
 
 def _judgement_lines(gated: GateAnswer, verbose: bool) -> list[str]:
-    """Lines about the conflicts by cause and by effect of the policy, one sample each; all with
-    ``verbose``.
+    """Lines about the conflicts by cause and by effect of the policy (fail, warn, info, waived,
+    known), one sample each; all with ``verbose``.
     """
     groups: dict[tuple[str, str], list[int]] = {}
     for i, found in enumerate(gated.judged_conflicts):

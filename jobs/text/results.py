@@ -1,4 +1,5 @@
-r"""The result of a check, with what all commands share: leftovers, conflicts, figures.
+r"""Text of the result of a check: verdict, leftovers, conflicts and figures; other commands use
+parts of it.
 
 IRIs shortened for a terminal, by the prefixes that the files which were read declare.
 
@@ -71,8 +72,8 @@ def result_text(result: Result, *, verbose: bool = False) -> str:
 
 
 def _foreign_text(result: Result) -> str:
-    """Text about the share of statements that use terms which the ontology does not define, for a
-    consistent verdict.
+    """For a consistent verdict: text about the share of statements that use terms which the
+    ontology does not define.
     """
     foreign = result.evidence.ledger.get("leftover:foreign", 0)
     if not foreign or result.verdict is not Verdict.CONSISTENT:
@@ -305,7 +306,7 @@ def _is_base_alone(evidence: Evidence) -> bool:
 
 
 def _amplification(statistics: Statistics) -> str:
-    """Ratio of |A_add| to the size of the batch, as text."""
+    """Size of A_add divided by the size of the batch, as text."""
     if not statistics.insertions:
         return ""
     return f", {statistics.add_set / statistics.insertions:.1f} for each inserted"

@@ -189,7 +189,9 @@ def plan_text(plan: StreamPlan, *, verbose: bool = False) -> str:
 
 
 def _inclusion_lines(groups: Iterable[Iterable[Labels]]) -> list[str]:
-    """Lines for the negative inclusions of ``groups``: labels that are jointly unsatisfiable."""
+    """Lines for the negative inclusions in ``groups``, each a set of labels that no individual may
+    have together.
+    """
     return [
         f"  {escape_controls(', '.join(dict.fromkeys(root)))}" for group in groups for root in group
     ]

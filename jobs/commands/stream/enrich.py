@@ -40,7 +40,7 @@ from shiq.support import pluralize
 
 
 def _mapped_sources(mapping: str) -> Callable[[Path], bool]:
-    """Make a test whether a file is a logical source of the RML ``mapping``."""
+    """Make a test whether a file is one that the RML ``mapping`` reads."""
     try:
         files = {each.source.path.resolve() for each in read_mapping(mapping).values()}
     except ShiqError:

@@ -1,5 +1,5 @@
 """Options that stream commands share: inputs and outputs, ontologies, and plans for watching a
-TBox.
+stream under a TBox.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ class StreamArguments:
         made: Mapping[str, Source] | None = None,
         **more: str | None,
     ) -> AbstractContextManager[StreamRun]:
-        """Start a run in this process, with the outputs ``out`` and ``rejects`` and the further
+        """Start a run in this process, with the outputs ``out`` (rows), ``rejects`` and any further
         ones in ``more``.
 
         settings: settings of the command that change rows.
@@ -182,8 +182,8 @@ class StreamArguments:
         time: Any = None,
         opener: StateOpener = open_bucket_state,
     ) -> Any:
-        """Process all records of ``run``, in this process or on Spark. Returns the result of
-        ``collector``.
+        """Process all records of ``run`` up to its end, in this process or on Spark. Returns the
+        result of ``collector``.
 
         time: time of a record, by which sources are merged in this process.
         opener: opens the states of buckets in this process.
@@ -207,7 +207,8 @@ class StreamArguments:
     def make_intake(
         self, run: StreamRun, make: Callable[..., Any] = EventIntake, *, unordered: bool = False
     ) -> Any:
-        """Make the intake that turns records of ``run`` into events and writes rejects.
+        """Make the intake that turns the records of ``run`` into events and writes those it
+        rejects.
 
         unordered: no event is late, unless the stream is followed.
         """
@@ -224,8 +225,8 @@ class StreamArguments:
             click.echo(text, err="-" in (self.out, self.summary.json_file))
 
     def finish(self, text: str, result: Any, document: Any = None) -> int:
-        """Print a summary and write ``--json``. Returns the exit code. Raises: InputError for an
-        empty stream if it must not be empty.
+        """Print a summary and write ``--json``. Returns the exit code. Raises: InputError if the
+        stream was empty and the options forbid that.
         """
         told = result.statistics
         if self.require_nonempty and not told.get("events", told.get("points")):
@@ -290,8 +291,8 @@ def answer_options(command: F) -> F:
 
 
 def was_given(name: str) -> bool:
-    """Decide whether the user gave a parameter of the current command, so that its value is not the
-    default.
+    """Decide whether the user gave a parameter of the current command, even if with its default
+    value.
     """
     source = click.get_current_context().get_parameter_source(name)
     return source is not None and source is not click.core.ParameterSource.DEFAULT
@@ -336,7 +337,9 @@ store_option = click.option(
 def _parse_cut(
     context: click.Context, parameter: click.Parameter, value: str
 ) -> str | tuple[int, ...]:
-    """Parse the value of ``--cut``: auto, none, or the numbers of groups. Raises: BadParameter."""
+    """Parse the value of ``--cut``: auto, none, or comma-separated numbers of groups of labels.
+    Raises: BadParameter.
+    """
     if value in ("auto", "none"):
         return value if value == "auto" else ()
     try:
@@ -363,7 +366,7 @@ def _read_rates(file: str | None) -> dict[str, float] | None:
 
 
 def plan_options(command: F) -> F:
-    """Decorator: add the options of `shiq.streams.consistency.plan`."""
+    """Decorator: add the options of a plan for watching a stream (`shiq.streams.consistency.plan`)."""
 
     @wraps(command)
     def call(rates: str | None, **given: Any) -> Any:

@@ -190,8 +190,8 @@ def _run_rules(feed: StreamArguments, asked: RulesOperator, python: str | None) 
 def _make_collector(
     feed: StreamArguments, run: StreamRun, asked: RulesOperator, reader: RuleRecordReader
 ) -> RulesCollector:
-    """Make the collector that evaluates the program ``asked`` on the records of ``run``; its output
-    is not set yet.
+    """Make the collector that evaluates the program ``asked`` on the records of ``run``; the caller
+    sets its output.
     """
     arrivals = feed.make_intake(run, partial(RuleIntake, reader=reader))
     return RulesCollector(asked, arrivals, lambda rows: None)
@@ -207,8 +207,8 @@ _SHARD: Final[list[RulesState]] = []
 
 @dataclass
 class ShardProcess:
-    """Proxy for the state of one shard, which a child process evaluates
-    (`shiq.streams.front.operator.BucketState`). A shard has the atoms with certain key values.
+    """Proxy for the state of one shard of the rules' atoms (those with certain key values), which a
+    child process evaluates (`shiq.streams.front.operator.BucketState`).
 
     opening: arguments to open the state in the child process; None after the first call.
     """
@@ -406,7 +406,7 @@ def _method_of_evaluation(rule: MaintainedRule, recursion: RecursiveStratum | No
 
 def _join_plan_line(plan: JoinPlan, seed: str) -> str:
     """Line about one join plan of a rule: the literal that it starts from, then each step.
-    ``seed``: which atoms of that literal.
+    ``seed``: which atoms of that literal it starts from.
     """
     begin = f"{seed} {plan.seed.literal}" if plan.seed else "nothing"
     return " → ".join([begin, *map(_join_step_text, plan.steps)])
@@ -428,8 +428,8 @@ def _join_step_text(step: Step) -> str:
 
 
 def program_text(program: Program) -> str:
-    """Text of `shiq stream rules --explain`: flat rewriting, dependencies, components, join plans,
-    horizons, and the key of the shards.
+    """Text of `shiq stream rules --explain`: rewritten rules, dependencies, components, join plans,
+    time horizons, and the key by which atoms are split into shards.
     """
     checked, found = program.checked_program, program.splitting
     flattened, described = flatten_rules(checked.rules)

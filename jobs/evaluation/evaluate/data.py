@@ -66,7 +66,7 @@ class NumberedTriples:
         return len(self.subject)
 
     def join_lines(self, start: int = 0, stop: int | None = None) -> str:
-        """Text of the lines from ``start`` up to before ``stop``, each with its line end."""
+        """Text of the lines ``start`` … ``stop``-1, each with its line end."""
         part = self.lines[start : len(self) if stop is None else stop].to_pylist()
         return "".join(f"{line}\n" for line in part)
 
@@ -166,8 +166,8 @@ def draw_random_batch(
 
 
 def slice_bounds(triples: int, slices: int, index: int) -> tuple[int, int]:
-    """Start and stop index of slice ``index`` (from 0), of ``slices`` equal slices of so many
-    triples.
+    """Start and stop index of slice ``index`` (from 0) when so many ``triples`` are cut into
+    ``slices`` equal slices.
 
     >>> [slice_bounds(10, 3, i) for i in range(3)]
     [(0, 3), (3, 6), (6, 10)]
@@ -176,18 +176,18 @@ def slice_bounds(triples: int, slices: int, index: int) -> tuple[int, int]:
 
 
 def _draw_indexes(rng: np.random.RandomState, n: int, count: int) -> Ints:
-    """Draw ``count`` random indexes below ``n``."""
+    """Draw ``count`` random indexes below ``n``; an index may be drawn twice."""
     return (rng.random_sample(count) * n).astype(np.int64)
 
 
 def _contains(ordered: Ints, keys: Ints) -> Ints:
-    """Flag the ``keys`` that occur in ``ordered``, which is ascending."""
+    """Mask of the ``keys`` that occur in ``ordered``, which is ascending."""
     at = np.minimum(np.searchsorted(ordered, keys), len(ordered) - 1)
     return ordered[at] == keys
 
 
 def _are_resources(terms: Any) -> Ints:
-    """Flag the terms that are not literals."""
+    """Mask of the terms that are IRIs or blank nodes, not literals."""
     return pc.invert(pc.starts_with(terms, '"')).to_numpy(zero_copy_only=False)
 
 
@@ -220,7 +220,9 @@ _NO_NEGATION = "no axiom of LUBM's TBox can be contradicted by assertions withou
 
 @dataclass(frozen=True)
 class GivenBatch:
-    """Batch of insertions that comes with the data; its verdict is known from how it was generated."""
+    """Batch of insertions that a data set brings along; its verdict is known from how it was
+    generated.
+    """
 
     name: str
     file: Path
@@ -229,8 +231,8 @@ class GivenBatch:
 
 @dataclass(frozen=True)
 class Dataset:
-    """Data set of a benchmark: TBox and data as files, with batches of insertions that come with
-    it.
+    """Data set of a benchmark: files with its TBox and its data, and the batches of insertions that
+    it brings along.
 
     summary: one sentence for readers
     allow: kinds of leftovers that do not make a verdict undetermined
@@ -374,8 +376,8 @@ def _uobm_datasets(
 
 
 def _npd_datasets(data: Path) -> Iterator[Dataset]:
-    """Yield NPD with each of the two TBoxes that the folder ``data`` has. Raises: UsageError if it
-    has none.
+    """Yield NPD with its whole TBox and with the TBox of the paper, as far as the folder ``data``
+    has them. Raises: UsageError if it has neither.
     """
     variants = (
         (
@@ -413,7 +415,8 @@ def _find_files(data: Path | None, *names: str) -> tuple[Path, ...] | None:
 
 
 def write_batches(dataset: Dataset, folder: Path, seed: int, slices: int) -> Iterator[BatchFile]:
-    """Write the batches of a data set, and the bases that they are inserted into, below ``folder``.
+    """Write the batches of a data set (random, slices, generated), and the bases that they are
+    inserted into, below ``folder``.
 
     The random 5 % and the given ones first, then smaller ones, then ``slices`` of the `SLICES`
     slices of the data itself.

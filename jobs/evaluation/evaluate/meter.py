@@ -79,7 +79,8 @@ def _adopt_orphans() -> None:
 def _wait_for_command(
     child: int, deadline: float, used: _ResourceUse, told_to_end: list[int]
 ) -> tuple[int, bool]:
-    """Wait for the command; return its exit code and whether it was killed.
+    """Wait for the command until ``deadline``. Returns its exit code, and whether it was killed at
+    the deadline.
 
     It is killed at the deadline, by a signal to this process, or when standard input ends.
     """
@@ -106,7 +107,7 @@ def _wait_for_command(
 
 
 def _kill_session(leader: int) -> None:
-    """Kill all processes of the session that ``leader`` began."""
+    """Kill all processes of the session whose leader has the process id ``leader``."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(leader, signal.SIGKILL)
 

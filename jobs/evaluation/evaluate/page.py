@@ -1,5 +1,5 @@
-"""HTML page of an evaluation: no script, nothing fetched, plots inline. Readers need to know facts
-and rules only.
+"""HTML page of an evaluation: no script, nothing fetched, plots inline. It is written for readers
+who know facts and rules but no logic.
 
 The templates are in `jobs/templates/evaluation`.
 """
@@ -54,13 +54,13 @@ COLOUR = {
 
 
 def list_questions(runs: Iterable[Run]) -> list[tuple[str, str]]:
-    """List the questions that the runs answer, each a data set and a batch, in order."""
+    """List the questions that the runs answer, each a pair (data set, batch), in order."""
     return list(dict.fromkeys((r.dataset, r.batch) for r in runs if not r.batch.startswith(BASE)))
 
 
 def own_runs(runs: Iterable[Run], dataset: str, batch: str) -> list[Run]:
-    """Select shiq's runs on one question; those of other engines only if their A_add differs from
-    the local one.
+    """Select shiq's runs on one question; a run of another engine only if its A_add (assertions
+    looked at) differs from that of the local engine.
     """
     found = [r for r in runs if r.is_own and r.dataset == dataset and r.batch == batch]
     local = {r.criterion: r.sizes.add_set for r in found if r.engine == "local"}
@@ -104,14 +104,16 @@ def run_tooltip(run: Run) -> str:
 
 
 def colour_legend(shown: Collection[str | None]) -> list[tuple[str, str]]:
-    """Legend of the plots for these criteria: CSS class of the colour, and meaning."""
+    """Legend of the plots for the criteria ``shown``: (CSS class of the colour, meaning). None
+    stands for other reasoners.
+    """
     return [
         (colour_css_class(COLOUR[name]), what) for name, what in CRITERIA.items() if name in shown
     ]
 
 
 def parse_comparison(values: Mapping[str, Any]) -> _Comparison:
-    """Parse the JSON of a comparison."""
+    """Parse the JSON of a comparison: the verdicts of all systems on one question."""
     return _Comparison(
         values["dataset"], values["batch"], values["verdicts"], values["truth"], values["why"]
     )
@@ -152,7 +154,7 @@ def verdict_css_class(run: Run) -> str:
 
 
 def percentage(part: int | None, whole: int | None) -> str:
-    """Text of ``part`` as a percentage of ``whole``; "" if unknown."""
+    """Text of ``part`` as a percentage of ``whole``; "" if one is unknown."""
     return "" if part is None or not whole else f"{100 * part / whole:.2g} %"
 
 
@@ -274,12 +276,12 @@ def _plot_looked_at_ratio(
 
 
 def _range_text(low: float, high: float) -> str:
-    """Text of a range of factors, such as "2.4–4.2×"."""
+    """Text of a range of factors, such as "2.4–4.2×" for 2.4 to 4.2."""
     return f"{low:g}×" if low == high else f"{low:g}–{high:g}×"
 
 
 def _has_published_figures(dataset: str) -> bool:
-    """Whether the published evaluation used this data set with this TBox."""
+    """Whether the published evaluation used this data set with the same TBox."""
     return "disjointness" not in dataset and "whole" not in dataset and dataset != "NPD"
 
 
@@ -374,7 +376,9 @@ def _time_bars_by_batch(runs: Sequence[Run]) -> list[BarGroup]:
 
 
 def _time_bar(run: Run) -> Bar:
-    """Bar of a run: CPU seconds from the batch to the answer, and faintly those before the batch."""
+    """Bar of a run: CPU seconds from batch to answer, and in a faint colour those spent before the
+    batch.
+    """
     colour = system_colour(run)
     if run.cost.step_cpu_seconds is None or run.outcome != "answered":
         return Bar(run.label, None, "", colour, outcome_text(run))

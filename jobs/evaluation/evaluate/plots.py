@@ -16,7 +16,7 @@ _DASHES = ("", "6 3", "2 3")
 
 @dataclass(frozen=True)
 class Bar:
-    """Bar of a plot.
+    """Horizontal bar of a plot, with label, value and text.
 
     value: its length; None if there is none, ``note`` says why
     text: shown beside the bar

@@ -32,7 +32,7 @@ class MeterReading:
     peak_mb: float
 
     def error_summary(self) -> str:
-        """Exit code and most telling line of the output, for a note about a failure."""
+        """Exit code and the most telling line of the output, for a note about a failed command."""
         lines = [line.strip() for line in (self.stderr or self.stdout).splitlines() if line.strip()]
         telling = [
             line for line in lines if "Exception" in line or "Error" in line or "error" in line
@@ -101,8 +101,8 @@ def run_worker(
     folder: Path,
     environment: Mapping[str, str] | None = None,
 ) -> tuple[MeterReading, Any]:
-    """Run ``python -m module TASK.json ANSWER.json``; return the resources used and the answer,
-    None if there is none.
+    """Run ``python -m module TASK.json ANSWER.json`` in a process. Returns the resources used, and
+    the answer (None if it wrote none).
     """
     folder.mkdir(parents=True, exist_ok=True)
     given, answer = folder / "task.json", folder / "answer.json"

@@ -116,7 +116,7 @@ class Run:
 
     @property
     def is_own(self) -> bool:
-        """Whether the system is shiq and not another reasoner."""
+        """Whether the system of the run is shiq, not another reasoner."""
         return self.system == OWN
 
     @property
@@ -130,7 +130,7 @@ class Run:
 
     @property
     def is_wrong(self) -> bool:
-        """Whether the verdict contradicts the one that is known from how the data was generated."""
+        """Whether the verdict contradicts the right one, known from how the data was generated."""
         return bool(self.expected) and self.verdict not in (self.expected, "undetermined")
 
     @property
@@ -283,7 +283,8 @@ class Comparison:
 
 
 def compare_runs(runs: Sequence[Run], arbiter: Arbiter | None = None) -> list[Comparison]:
-    """Compare the verdicts on each data set and batch that at least one system was asked about.
+    """Compare the verdicts on each question (data set and batch) that was put to a system.
+    ``arbiter``: decides a disagreement.
 
     arbiter: called for disagreements without a known verdict
     """
@@ -318,8 +319,8 @@ def _compare_answers(
 def count_answers(
     comparisons: Iterable[Comparison], runs: Iterable[Run]
 ) -> dict[str, dict[str, int]]:
-    """Count for each system the questions asked, answered, and wrongly answered, and the runs by
-    failure.
+    """Count for each system: questions asked, answered and answered wrongly, and failed runs by
+    kind of failure.
     """
     counts: dict[str, dict[str, int]] = {}
     for run in runs:

@@ -48,7 +48,9 @@ SHARE_OF_LIMIT = 0.9
 
 @dataclass
 class _FailureMemory:
-    """Memory of runs that failed, so that the same is not tried again."""
+    """Memory of runs that crashed or reached the time limit, so that the same run is not tried
+    again.
+    """
 
     failures: dict[tuple[object, ...], str] = field(default_factory=dict)
 
@@ -80,7 +82,7 @@ def evaluate(
 
 
 class _Evaluation:
-    """Running evaluation: settings, and the data sets, batches, stores and runs so far."""
+    """Evaluation in progress: its settings, and the data sets, batches, stores and runs so far."""
 
     def __init__(
         self, settings: BenchmarkSettings, folder: Path, progress: Progress, save: Save
@@ -164,8 +166,8 @@ class _Evaluation:
             self._add_run(self._run_own_check(dataset, batch, store, base, criterion, engine))
 
     def _criteria_and_engines(self, batch: BatchFile) -> Iterator[tuple[str, str]]:
-        """Criteria and engines to measure for a batch; those that cost the same for every batch
-        only for some.
+        """Pairs (criterion, engine) to measure for a batch. Some pairs are measured only for large
+        batches, to save time.
         """
         large = batch.name.startswith("5 %")
         for criterion in self.settings.criteria:
@@ -176,7 +178,9 @@ class _Evaluation:
                     yield criterion, engine
 
     def _build_store(self, dataset: Dataset, batch: BatchFile) -> tuple[Path, Run]:
-        """Build the store of a batch's base once; return its path and the run that built it."""
+        """Build the store of a batch's base, unless it exists already. Returns its path and the run
+        that built it.
+        """
         if batch.base in self.stores:
             return self.stores[batch.base]
         self._report_progress(dataset, batch, "building the base")
@@ -216,7 +220,9 @@ class _Evaluation:
         criterion: str,
         engine: str,
     ) -> Run:
-        """Check a batch against a store by shiq; skip what failed on the same base before."""
+        """Check a batch against a store by shiq, unless the same check has failed on the same base
+        before.
+        """
         blank = replace(
             _empty_run(dataset, batch, OWN, criterion, engine), base_verdict=base.verdict
         )
@@ -305,7 +311,7 @@ class _Evaluation:
     # --- peers ------------------------------------------------------------------------------------
 
     def _run_peer(self, dataset: Dataset, batch: BatchFile, name: str) -> Run:
-        """Put a batch to another reasoner; skip what failed on the same base before."""
+        """Put a batch to another reasoner, unless it has failed on the same base before."""
         peer = PEERS[name]
         self._report_progress(dataset, batch, peer.title)
         blank = _empty_run(dataset, batch, name, None, peer.engine)
@@ -361,7 +367,7 @@ class _Evaluation:
         )
 
     def _read_ontology(self, tbox: Path) -> Reading:
-        """Read a TBox once."""
+        """Read a TBox; each file is read once and then kept."""
         from shiq.rdf import read_ontology
 
         if tbox not in self.readings:
@@ -371,8 +377,8 @@ class _Evaluation:
     # --- disagreements ----------------------------------------------------------------------------
 
     def _confirm_conflict(self, name: str, batch_name: str) -> tuple[bool, str]:
-        """Ask HermiT whether a conflict that shiq found in a batch is one; return the answer and
-        its reason.
+        """Ask HermiT whether a conflict that shiq found in a batch is really contradictory. Returns
+        whether it is, and an explanation.
         """
         dataset, batch = self.datasets[name], self.batches[(name, batch_name)]
         self._report_progress(dataset, batch, "asking who is right")
@@ -397,8 +403,8 @@ class _Evaluation:
 
 
 def credited_verdict(verdict: str, unread: int, allowed: Sequence[str]) -> str:
-    """Credit a peer's verdict after it could not read some lines: `inconsistent` is exact,
-    `consistent` counts only if these lines were allowed.
+    """Credit a peer's verdict although it could not read ``unread`` lines: `inconsistent` counts
+    always, `consistent` only if such lines were allowed.
 
     >>> credited_verdict("inconsistent", 3, ()), credited_verdict("consistent", 3, ())
     ('inconsistent', 'undetermined')
@@ -482,5 +488,5 @@ def _to_file_name(name: str) -> str:
 
 
 def _is_selected(name: str, parts: Sequence[str]) -> bool:
-    """Whether a name matches one of these regular expressions, or there are none."""
+    """Whether a name matches one of the regular expressions ``parts``; True if there are none."""
     return not parts or any(re.search(part, name) for part in parts)

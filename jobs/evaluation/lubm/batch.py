@@ -70,7 +70,7 @@ _ATTEMPTS = 8
 
 
 def kind_of_individual(term: str) -> str:
-    """Kind of an individual of the data, such as FullProfessor, from its IRI; "" for a literal.
+    """Kind of an individual of LUBM's data (such as FullProfessor), from its IRI; "" for a literal.
 
     >>> kind_of_individual("<http://www.Department3.University0.edu/FullProfessor12>"), kind_of_individual("<http://www.University7.edu>")
     ('FullProfessor', 'University')
@@ -95,8 +95,8 @@ class BatchSampler:
     def draw_insertions(
         self, department: Department, reserved: frozenset[str], planted: list[str]
     ) -> list[str]:
-        """Draw the batch's lines for a department, with the ``planted`` ones at random positions
-        among them.
+        """Draw the batch's insertions about a department, with the ``planted`` lines at random
+        positions among them.
 
         No line is about ``reserved`` individuals, occurs in the data or occurs twice.
         """
@@ -145,8 +145,8 @@ class BatchSampler:
         return ""
 
     def _exchange_object(self, kind: str, role: str, object: str, fresh: bool) -> str:
-        """Object of an earlier line with the same role and kinds, or a compatible class; "" if
-        there is none yet.
+        """Choose an object from an earlier line with the same role and kinds of individuals, or a
+        compatible class; "" if there is none yet.
         """
         if role == RDF_TYPE:
             classes = (_OWN if fresh else _CLASSES)[kind]
@@ -208,11 +208,11 @@ class PlantedFault:
 
 
 class _ExhaustedError(Exception):
-    """Error: the department has no unused individuals of this sort left."""
+    """Error: a department has no unused individuals left that a planted fault needs."""
 
 
 class _UnusedIndividuals:
-    """Individuals of a department that no planted fault uses yet, and fresh ones."""
+    """Individuals of a department that no planted fault uses yet, and freshly named ones."""
 
     def __init__(self, department: Department, rng: random.Random) -> None:
         self.made = department
@@ -221,8 +221,8 @@ class _UnusedIndividuals:
         self._fresh = 0
 
     def take(self, sort: str) -> tuple[str, ...]:
-        """Take an unused entry of one of the department's lists, or a fresh individual if ``sort``
-        is "new".
+        """Take an unused entry of the department's list ``sort`` (such as professors), or a fresh
+        individual if ``sort`` is "new".
 
         An entry is one individual, or several that the data link. Raises: _ExhaustedError.
         """
@@ -333,8 +333,8 @@ class FaultPlanter:
     def plant_faults(
         self, department: Department
     ) -> tuple[tuple[PlantedFault, ...], frozenset[str]]:
-        """Faults of the next department, and its individuals that other insertions must not
-        mention.
+        """Make the faults to plant into the next department. Returns them, and the individuals that
+        other insertions must not mention.
         """
         cast = _UnusedIndividuals(department, self._rng)
         first = self._numbers[self._done]

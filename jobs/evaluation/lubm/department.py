@@ -95,7 +95,7 @@ def university_term(number: int) -> str:
 
 
 def _type_suffix(name: str) -> str:
-    """N-Triples text that follows an individual to state its class."""
+    """N-Triples text " rdf:type CLASS ." that follows an individual to state its class."""
     return f" {RDF_TYPE} {vocabulary_term(name)} .\n"
 
 
@@ -179,13 +179,17 @@ class Department:
 
 
 class DegreeUniversities:
-    """Universities that grant degrees; each gets its type where it is first mentioned."""
+    """Universities that grant degrees; the first line that mentions one is followed by its class
+    assertion.
+    """
 
     def __init__(self, universities: int) -> None:
         self._seen = bytearray(max(universities, UNIVERSITIES))
 
     def mention_university(self, number: int, lines: list[str]) -> str:
-        """Term of a university; its first mention also appends its type to ``lines``."""
+        """Return the term of a university; at its first mention, also append its class assertion to
+        ``lines``.
+        """
         term = university_term(number)
         if not self._seen[number]:
             self._seen[number] = 1
@@ -193,7 +197,7 @@ class DegreeUniversities:
         return term
 
     def random_university(self, rng: random.Random, lines: list[str]) -> str:
-        """Term of a random university, as by `mention_university`."""
+        """Return the term of a random university, as `mention_university` does."""
         return self.mention_university(draw_below(rng, len(self._seen)), lines)
 
 

@@ -59,7 +59,9 @@ def make_miner(
 
 
 def mine_slides(miner: RuleMiner, city: Path, count: int) -> Iterator[tuple[float, dict[str, Any]]]:
-    """Mine the first window and ``count`` slides of a city; yield CPU seconds and report of each."""
+    """Mine the first window of a city, then ``count`` windows that each slide further. Yields CPU
+    seconds and report of each.
+    """
     reports = miner.run([city / f"{name}.jsonl.gz" for name in RATES])
     for _ in range(count + 1):
         begun = process_time()
@@ -73,8 +75,8 @@ def rule_texts(report: Mapping[str, Any]) -> frozenset[str]:
 
 
 def generalise_individuals(rules: Iterable[str]) -> frozenset[str]:
-    """Replace the individual of ground rules by a variable; rules about several individuals are
-    left out.
+    """Replace the only individual of each ground rule by a variable; rules about several
+    individuals are left out.
 
     >>> [*generalise_individuals(['[[["C", "r1"]], [["D", "r1"]]]', '[[["C", "r1"]], [["D", "r2"]]]'])]
     ['[[["C", "?x0"]], [["D", "?x0"]]]']
@@ -141,7 +143,8 @@ def _compare_by_window(
 
 
 def rarity_sets(window: int) -> dict[str, frozenset[int]]:
-    """Sets E1 … E6 of the paper: in how many snapshots of a window a rare assertion may hold.
+    """The paper's sets E1 … E6: numbers of snapshots of a window in which an assertion may hold and
+    still count as rare.
 
     >>> {name: (min(e), max(e)) for name, e in rarity_sets(9).items()}
     {'E1': (1, 5), 'E2': (6, 9), 'E3': (1, 9), 'E4': (1, 3), 'E5': (4, 6), 'E6': (7, 9)}
@@ -175,8 +178,8 @@ class _MinedCity:
     def mine_slide(
         self, window: int, share: float, **options: Any
     ) -> tuple[float, frozenset[str], float]:
-        """Mine two windows, the second a slide of ``share`` later; return the slide's CPU seconds,
-        rules and similarity.
+        """Mine a window and the next one, which begins ``share`` of a window later. Returns the CPU
+        seconds, rules and similarity of the second.
         """
         asked = (window, share, *sorted(options.items()))
         if asked not in self._known:
@@ -196,7 +199,9 @@ class _MinedCity:
 
 
 def redo_experiments(settings: PaperSettings, say: ReportActivity) -> Iterator[PaperRow]:
-    """Yield the rows of Table 2 and Fig. 5 to 8, or those that compare two runs (--accuracy)."""
+    """Yield the rows of Table 2 and Fig. 5 to 8, or with --accuracy only those that compare two
+    runs.
+    """
     if settings.accuracy:
         yield from _compare_by_window(*map(_read_rules_by_window, settings.accuracy))
         return
@@ -331,7 +336,9 @@ def _threshold_rows(city: _MinedCity) -> Iterator[PaperRow]:
 
 
 def _ground_language_rows(settings: PaperSettings, folder: Path) -> Iterator[PaperRow]:
-    """Rows that compare the ground language (as G11 and L03 have) with itemset miners."""
+    """Rows that compare mining in the ground language (rules without variables, as the systems G11
+    and L03 have) with itemset miners.
+    """
     window = settings.experiment_size(500, 1000, 9)
     generate_city(DublinRecipe(_GROUND_ROADS, window + window // 3, settings.seed), folder)
     miner = make_miner(folder, window // 3, window, language="ground", max_atoms=1)

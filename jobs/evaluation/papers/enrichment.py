@@ -111,8 +111,8 @@ class EnrichmentRun(NamedTuple):
     entries: int
 
     def mean_milliseconds(self, hit: bool) -> float | None:
-        """Mean time of an event that hit the cache, or of one that missed it; None if there is
-        none.
+        """Mean time of the events that hit the cache (``hit``), or of those that missed it; None
+        without such events.
         """
         found = [spent for spent, was in zip(self.milliseconds, self.hits) if was is hit]
         return mean(found) if found else None
@@ -164,8 +164,8 @@ class _PeerResults(NamedTuple):
 def _measure_peers(
     scenario: EnrichmentScenario, folder: Path, settings: PaperSettings, asks: str = "types"
 ) -> _PeerResults:
-    """Put the first events to other reasoners one by one; ``folder`` is where `enrich_events` wrote
-    the scenario.
+    """Put the first events to other reasoners (peers) one by one; ``folder`` is where
+    `enrich_events` wrote the scenario.
 
     asks: "types" of an event's individuals, or "instances" of all classes.
     """
@@ -298,8 +298,8 @@ def _engine_rows(
     miss: float | None,
     others: tuple[dict[str, float | None], _PeerResults],
 ) -> Iterator[PaperRow]:
-    """Rows of a table, one for each reasoner of the paper; HermiT's also shows all reasoners that
-    ran.
+    """Rows of a table, one for each reasoner in the paper; the row of HermiT also shows all other
+    reasoners that ran here.
     """
     own, answers = others
     why = " ".join([_DATA, _BESIDE, *dict.fromkeys(answers.notes)])
@@ -436,8 +436,8 @@ def _first_events_rows(settings: PaperSettings, folder: Path) -> Iterator[PaperR
 
 
 def _event_size_rows(settings: PaperSettings, folder: Path) -> Iterator[PaperRow]:
-    """Rows of Fig. 11 and 12: time and memory of a look-up, by structures and by individuals of an
-    event.
+    """Rows of Fig. 11 and 12: time and memory of a cache look-up, by number of stored structures
+    and of individuals in an event.
     """
     for individuals in (2, 10, 20, 50)[: settings.experiment_size(4, 4)]:
         for structures in (100, 400, 1000)[: settings.experiment_size(3, 3)]:
@@ -466,7 +466,9 @@ def _event_size_rows(settings: PaperSettings, folder: Path) -> Iterator[PaperRow
 
 
 def _eviction_policy_rows(settings: PaperSettings, folder: Path) -> Iterator[PaperRow]:
-    """Rows of Fig. 14: hits by eviction policy and capacity, for 60 sensors at 20 places in turn."""
+    """Rows of Fig. 14: cache hits by eviction policy and capacity, for 60 sensors at 20 places that
+    report in turn.
+    """
     scenario = generate_city(20, settings.experiment_size(600, 15_000, 120), settings.seed)
     for capacity in (5, 10, 20, 40, 60, 100)[: settings.experiment_size(6, 6)]:
         for policy in POLICIES:

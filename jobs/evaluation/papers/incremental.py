@@ -82,7 +82,9 @@ def redo_experiments(settings: PaperSettings, say: ReportActivity) -> Iterator[P
 def _make_experiments(
     family: str, settings: PaperSettings, folder: Path, say: ReportActivity
 ) -> Iterator[_BatchExperiment]:
-    """Yield an experiment for each data set: L1, …; U1, …; N1 to N8, which are eighths of NPD."""
+    """Yield an experiment for each data set: L1, L2 … (LUBM by size), U1, U2 … (UOBM), N1 to N8
+    (eighths of NPD).
+    """
     sizes = (1, 5, 10) if settings.full else (1,)
     data = None if family == "npd" else settings.data
     if family == "npd":
@@ -158,7 +160,7 @@ class _BatchExperiment:
         )
 
     def _time_check(self, session: Any, batch: Path, criterion: str) -> _TimedCheck:
-        """Check a batch --repeats times; return the fastest check with its CPU seconds."""
+        """Check a batch ``--repeats`` times. Returns the fastest check with its CPU seconds."""
         found = list[_TimedCheck]()
         for _ in range(self.settings.repeats):
             marks = list[tuple[str, float]]()
@@ -252,8 +254,8 @@ class _BatchExperiment:
     def _time_peer_on_looked_at(
         self, reasoner: str, looked_at: Sequence[Assertion]
     ) -> _PeerCpuTimes:
-        """Let another reasoner check A_add from scratch, as the paper does; return its CPU seconds
-        with loading.
+        """Let another reasoner check A_add (``looked_at``) from scratch, as the paper does. Returns
+        its CPU seconds, loading included.
         """
         file = self.folder / "a_add.nt"
         lines = (line for assertion in looked_at for line in assertion_lines(assertion))
@@ -263,11 +265,13 @@ class _BatchExperiment:
         return self._time_peer(reasoner, file, nothing)
 
     def _time_peers(self, batch: Path) -> dict[str, _PeerCpuTimes]:
-        """CPU seconds of each selected reasoner for the base and a batch."""
+        """Measure the CPU seconds of each selected reasoner for the base and a batch."""
         return {name: self._time_peer(name, self.base, batch) for name in self.settings.peers}
 
     def _time_peer(self, name: str, base: Path, batch: Path) -> _PeerCpuTimes:
-        """CPU seconds of another reasoner for a base and a batch, or a note why there are none."""
+        """Measure the CPU seconds of another reasoner for a base and a batch; a note says why if
+        there are none.
+        """
         try:
             return _ask_peer(name, self.dataset, (base, batch), self.folder, self.settings)
         except NotMeasured as why:
@@ -306,7 +310,9 @@ class _TimedCheck(NamedTuple):
 
 
 class _PeerCpuTimes:
-    """CPU seconds of another reasoner, before the batch and for it; ``note``: why there are none."""
+    """CPU seconds of another reasoner, before the batch and for the batch; ``note``: why there are
+    none.
+    """
 
     def __init__(
         self, prepared: float | None = None, step: float | None = None, note: str = ""

@@ -45,7 +45,8 @@ class NotMeasured(Exception):
 
 @dataclass(frozen=True)
 class PaperRow:
-    """Figure of a paper, redone: the paper's number beside those of shiq and of other systems.
+    """One figure of a paper, measured again: the paper's number beside those of shiq and of other
+    systems.
 
     table: the table or figure of the paper
     axis: the row or point within it
@@ -115,7 +116,9 @@ def evaluate_paper(paper: Paper, settings: PaperSettings, say: ReportActivity) -
 def measure_paper(
     paper: Paper, settings: PaperSettings, progress: Progress, save: Save
 ) -> dict[str, Any]:
-    """Redo the experiments of a paper as `evaluate_paper` does, in the form that `Harness` calls."""
+    """Redo the experiments of a paper by `evaluate_paper`; takes the arguments with which `Harness`
+    calls every evaluation.
+    """
     return evaluate_paper(paper, settings, lambda what: progress(what, 0, 0))
 
 
@@ -249,7 +252,9 @@ def _plot_rows(title: str, rows: Sequence[PaperRow]) -> Plot | None:
 
 
 def page_facts(page: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Facts in the head of a page, by name: citation, machine, versions, date, size, data."""
+    """Facts for the head of a page, as pairs (name, text): citation, machine, versions, date, size,
+    data.
+    """
     host, size = page["machine"], page["size"]
     return [
         ("paper", page["citation"]),
@@ -266,7 +271,7 @@ def page_facts(page: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _peer_title(peer: str) -> str:
-    """Title of a compared system, with its version if shiq fixes one."""
+    """Title of a compared system, with its version if shiq requires a certain one."""
     known = PEERS | INCOMPLETE
     pinned = {words.partition("==")[0]: words for names in PACKAGES.values() for words in names}
     return known[peer].title if peer in known else pinned.get(peer, peer).replace("==", " ")
@@ -340,8 +345,8 @@ def find_sustained_rate(process: Callable[[int], object], seconds: float) -> flo
 
 
 def _keeps_up(process: Callable[[int], object], rate: float, seconds: float) -> bool:
-    """Whether ``process`` processes the tuples of some ``seconds`` at this rate within these seconds
-    of CPU time.
+    """Whether ``process`` handles the tuples that arrive in ``seconds`` at this rate within as many
+    seconds of CPU time.
     """
     begun = time.process_time()
     for _ in range(20):

@@ -76,7 +76,7 @@ def evaluate_incrementally(
 def evaluate_from_scratch(
     stream: GeneratedRules, predicates: tuple[str, ...], texts: bool
 ) -> Iterator[EvaluatedPoint]:
-    """Evaluate each point of a stream by shiq from scratch, on the content of the windows, as
+    """Evaluate each time point of a stream by shiq from scratch, on the content of the windows, as
     clingo does.
     """
     begun, past = _read_clocks(), _RecentIndividuals(stream.rules)
@@ -107,7 +107,9 @@ def _read_clocks() -> tuple[float, float]:
 
 
 def _measure_point(begun: tuple[float, float], atom_counts: list[int]) -> EvaluatedPoint:
-    """Evaluation of a point that began at these times and ends now."""
+    """Make the record of a time point whose evaluation began at ``begun`` (CPU and wall time) and
+    ends now.
+    """
     cpu, wall = _read_clocks()
     return EvaluatedPoint(1000 * (cpu - begun[0]), 1000 * (wall - begun[1]), atom_counts)
 
@@ -131,7 +133,9 @@ _LEFT_OUT = re.compile(r" at most | \w+ always in")
 
 
 def window_contents(stream: GeneratedRules) -> Iterator[Counter[tuple[str, tuple[int, ...]]]]:
-    """Yield the content of the windows over input at each point: atoms and how often they occur."""
+    """Yield for each time point the content of the windows over input atoms: each atom with the
+    number of its occurrences.
+    """
     lengths = {found[0]: int(found[3]) for found in _WINDOW.findall(stream.rules)}
     held: Counter[tuple[str, tuple[int, ...]]] = Counter()
     past: dict[str, deque[list[tuple[str, tuple[int, ...]]]]] = {name: deque() for name in lengths}
@@ -150,8 +154,8 @@ def window_contents(stream: GeneratedRules) -> Iterator[Counter[tuple[str, tuple
 
 
 def _rewrite_windows(rules: str) -> str:
-    """Rewrite rules so that they read window contents as facts: p_(…, count), and p_before(…) for
-    `always`.
+    """Rewrite rules for clingo so that they read window contents as facts: p_(…, count), and
+    p_before(…) for `always`.
 
     Rules that look back on derived atoms without arguments cost nothing and are left out.
 
@@ -165,7 +169,7 @@ def _rewrite_windows(rules: str) -> str:
 
 
 class _RecentIndividuals:
-    """Individuals of each predicate under `always`, at each of the last points."""
+    """Individuals of each predicate that rules use under `always`, at each of the last time points."""
 
     def __init__(self, rules: str) -> None:
         lengths = {found[0]: int(found[2]) for found in _ALWAYS.findall(rules)}
@@ -218,8 +222,8 @@ def evaluate_clingo_from_scratch(
 def evaluate_clingo_once(
     stream: GeneratedRules, predicates: tuple[str, ...], texts: bool
 ) -> Iterator[EvaluatedPoint]:
-    """Evaluate the photovoltaic grid by clingo, grounded once; the panels that deliver enough are
-    external atoms.
+    """Evaluate the photovoltaic grid by clingo, with the program grounded only once; panels that
+    deliver enough energy are external atoms.
     """
     clingo = _import_clingo()
     text = _rewrite_windows(stream.rules) + "".join(f"#show {name}.\n" for name in predicates)

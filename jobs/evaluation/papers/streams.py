@@ -73,8 +73,8 @@ def fastest_cpu_seconds(work: Callable[[], Any]) -> float:
 
 
 class BoltRun:
-    """Measured run of a topology: each bolt in turn processes the tuples that the bolt before
-    passes on.
+    """Measured run of a topology (a chain of bolts, as in Storm): each bolt processes the tuples
+    that the bolt before it passes on.
 
     spent, evaluated, cached: CPU seconds, evaluations and the most cached tuples, by bolt.
     """
@@ -175,8 +175,8 @@ def _make_plans(settings: PaperSettings, folder: Path) -> dict[str, StreamPlan |
 
 
 def _set_up_rows(name: str, watched: StreamPlan | None) -> Iterator[PaperRow]:
-    """Rows of section 5: labels, inclusions and groups of a TBox; the paper's own TBoxes are not
-    published.
+    """Rows of the paper's section 5: numbers of labels, inclusions and groups of the TBox ``name``.
+    Ours are of similar TBoxes, since the paper's own are not published.
     """
     published = {
         "LUBM": (43, 56, 70, 773, 5),
@@ -294,7 +294,9 @@ _WHOLE: Final = {("NTM", 1), ("LTM-0", 2), ("LTM-5", 1)}
 def _bolt_count_rows(
     name: str, watched: StreamPlan, stream: tuple[Ints, Ints, Ints], ntm: BoltRun
 ) -> Iterator[PaperRow]:
-    """Rows of Fig. 6c: throughput of the fastest topologies with three to five bolts, beside NTM."""
+    """Rows of Fig. 6c: throughput of the fastest topologies with three to five bolts, beside the
+    topology NTM.
+    """
     for many in (3, 4, 5):
         some = [cut for cut in list_cuts(len(watched.root_groups)) if len(cut) == many - 1]
         if not some:

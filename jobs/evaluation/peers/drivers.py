@@ -170,7 +170,7 @@ class PeerCheck:
 
     @property
     def outcome(self) -> str:
-        """Outcome of the check: answered, limit or crash."""
+        """Outcome of the check: answered, limit (time limit reached) or crash."""
         if self.reading.is_expired:
             return "limit"
         return "crash" if self.verdicts.trouble else "answered"
@@ -183,8 +183,8 @@ def ask_peer(
     limit: float,
     heap: str,
 ) -> PeerCheck:
-    """Let another reasoner check a base and a batch; its files are written beside the question's
-    document.
+    """Let another reasoner check a base and a batch, within ``limit`` seconds; its files are
+    written beside the question's document.
 
     ontology: reads the TBox, for a reasoner that cannot read N-Triples.
     """
@@ -419,7 +419,7 @@ def triple_to_functional(
 
 
 def _reescape_literal(lexical: str) -> str:
-    """Convert the escapes in an N-Triples literal to those of functional syntax."""
+    """Convert the escape sequences in an N-Triples literal to those of functional syntax."""
     if "\\" not in lexical:
         return lexical
     text = _ESCAPE.sub(_unescape_character, lexical)
@@ -427,6 +427,6 @@ def _reescape_literal(lexical: str) -> str:
 
 
 def _unescape_character(found: re.Match[str]) -> str:
-    """Character for a matched escape of N-Triples."""
+    """Decode the escape sequence of N-Triples that a match found."""
     code = found[1] or found[2]
     return chr(int(code, 16)) if code else _SHORT.get(found[3], found[3])

@@ -159,7 +159,7 @@ class City:
         return [(begun + i) % self.roads for i in range(min(20, self.roads))]
 
     def static_lines(self) -> Iterator[Line]:
-        """Yield the static data A: as many assertions as make T ∪ A as large as in the paper."""
+        """Yield the static data A: as many assertions as make T ∪ A as large as in Lécué's paper."""
         wanted = self.scale_to_roads(_STATIC) - city_ontology().count("SubClassOf(")
         found = list(self._road_lines())
         yield from found
@@ -213,7 +213,7 @@ class Traffic:
         self.jammed: set[int] = set()
 
     def statements_at(self, index: int) -> dict[str, list[Line]]:
-        """N-Triples lines of each stream at a snapshot."""
+        """N-Triples lines of each stream at the snapshot ``index``, by name of the stream."""
         makers: dict[str, Callable[[int], list[Line]]] = {
             name: getattr(self, name)
             for name in ("weather", "events_", "incidents", "travel", "buses")
@@ -356,7 +356,9 @@ class Traffic:
 
 
 def planted_rules() -> list[dict[str, Any]]:
-    """The planted causes of jams as rules for ``--rules``; rain is a cause in the first half only."""
+    """Planted causes of traffic jams, as rules for option ``--rules``; rain is a cause in the first
+    half of the stream only.
+    """
 
     def rule(body: list[list[str]], cause: str, until: str) -> dict[str, Any]:
         atoms = [[f"<{BASE}{atom[0]}>", *atom[1:]] for atom in body]

@@ -117,7 +117,9 @@ def _disjoint_names(axiom: DisjointClasses) -> list[str]:
 def _draw_fault(
     draw: random.Random, index: int, disjoint: list[list[str]], last: int
 ) -> StreamFault:
-    """Draw a contradiction: two disjoint classes of a fresh individual, and times up to ``last``."""
+    """Draw a contradiction to plant: two disjoint classes of a fresh individual, and the times up
+    to ``last`` at which they are stated.
+    """
     classes = tuple(draw.sample(draw.choice(disjoint), 2))
     first = draw.randint(0, max(0, last - MOST_APART))
     return StreamFault(

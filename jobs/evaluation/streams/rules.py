@@ -132,8 +132,8 @@ class ContentCaching:
 
 @dataclass(frozen=True)
 class HeavyJoin:
-    """Settings of the Heavy Join stream: at each point ``facts``, half for each of two predicates
-    that are joined.
+    """Settings of the Heavy Join stream: ``facts`` at each point, half of them for each of the two
+    predicates that are joined.
 
     values: number of different arguments; 0 gives the published stream
     """
@@ -239,8 +239,8 @@ class PhotovoltaicGrid:
 
 
 def near_links(side: int) -> tuple[Column, Column]:
-    """Links between panels of the grid at most `STEPS` apart in either direction: numbers of both
-    ends.
+    """Links between panels of the grid that are at most `STEPS` apart in both directions. Returns
+    the numbers of both ends.
     """
     x, y = np.divmod(np.arange(side * side), side)
     close = (
@@ -253,7 +253,9 @@ def near_links(side: int) -> tuple[Column, Column]:
 
 
 def random_links(side: int, seed: int) -> tuple[Column, Column]:
-    """Links between random panels, as many as published: numbers of both ends."""
+    """Links between random panels, as many as in the published grid. Returns the numbers of both
+    ends.
+    """
     panels = side * side
     pairs = panels * (panels - 1)
     chosen = np.sort(

@@ -60,7 +60,7 @@ MISSPELT = "JournalArtical"
 
 
 def _type_suffixes(*names: str) -> dict[str, str]:
-    """By class name, the N-Triples text that follows an individual to state its class."""
+    """N-Triples texts that follow an individual to state its class, by class name."""
     return {name: f" {RDF_TYPE} <{NAMESPACE}{name}> .\n" for name in names}
 
 

@@ -199,7 +199,9 @@ class _SizeDraws:
 
 
 def _draw_with_first(rng: random.Random, bounds: tuple[int, int], first: int) -> Iterator[int]:
-    """Draw integers between two bounds without end, in rounds; the very first one is ``first``."""
+    """Draw integers between two bounds without end, in rounds that have each integer once; the very
+    first draw is ``first``.
+    """
     yield first
     yield from shuffle(rng, [n for n in range(bounds[0], bounds[1] + 1) if n != first])
     yield from draw_range_in_rounds(rng, bounds)

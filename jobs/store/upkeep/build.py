@@ -55,8 +55,8 @@ from shiq.remote.place import StoreLocation
 
 
 def number_individuals(abox: ABox, width: int | None = None) -> ArrayBase:
-    """Renumber individuals and literals so that neighbours get near numbers; names and complex
-    assertions are sorted by text.
+    """Renumber the individuals and literals of ``abox`` so that neighbours get near numbers; names
+    and complex assertions are sorted by text.
 
     Literals are numbered by ranges of ``width`` individuals (`RANGE` if None). The numbering
     depends on the assertions alone, not on their order.
@@ -156,9 +156,7 @@ def _name_rows(base: ArrayBase) -> Columns:
 
 
 def index_tables(index: Index, completion: CertifiedModel | None = None) -> dict[str, Columns]:
-    """Columns of the tables that hold ``index``, and a certified model if there is one, over an
-    `ArrayBase`.
-    """
+    """Columns of the tables that hold ``index`` and, if there is one, the certified model."""
     elements, others = index.labels.table, completion.exceptional_labels if completion else None
     rows = {
         "elements": _rows_with_ids(elements),
@@ -228,8 +226,7 @@ class PreparedStore:
         self, decide: Decide, is_over: Callable[[], bool]
     ) -> tuple[PreparedStore, LocalAddSet, Sequence[Answer]] | None:
         """Search for a certified model of (T, A). Returns the store with the model, its add set and
-        an answer for each module. Returns None if no model was found, which leaves consistency
-        open.
+        an answer for each module; None if no model was found, which does not mean inconsistent.
         """
         found = certify_by_model(self.knowledge_base, decide, is_over)
         if found is None:
@@ -242,7 +239,7 @@ def certify_by_model(
     knowledge_base: LocalKnowledgeBase, decide: Decide, is_over: Callable[[], bool]
 ) -> tuple[CertifiedModel, LocalAddSet, Sequence[Answer]] | None:
     """Search for a certified model of a base. Returns it with the add set and an answer for each
-    module, or None if none was found.
+    module; None if none was found.
     """
     # Where A is inconsistent, nothing of this is used.
     found = knowledge_base.certify(Inquiry(decide, is_over, verdict_only=True))

@@ -121,8 +121,8 @@ def commit(
 def _next_quarantine(
     store: Store, insertions: ABox, deletions: ABox, asides: Iterable[QuarantinedAssertion]
 ) -> tuple[QuarantinedAssertion, ...]:
-    """Ledger of the next snapshot: the rows of the store's ledger that the batch does not touch,
-    and the new ones.
+    """Quarantine ledger of the next snapshot: the rows of the present ledger that the batch does
+    not touch, and the new rows ``asides``.
     """
     new = list(asides)
     if not store.quarantine:
@@ -177,7 +177,9 @@ _NUMBERED = {
 
 
 def _free_numbers(store: Store) -> FreeNumbers:
-    """First unused numbers for new individuals, literals, complex assertions and labels."""
+    """Look up the first unused numbers for new individuals, literals, complex assertions and
+    labels.
+    """
     ordinals = (
         int(rows["ordinal"].max()) for rows in store.table("complex").scan() if len(rows["ordinal"])
     )
@@ -187,7 +189,7 @@ def _free_numbers(store: Store) -> FreeNumbers:
 
 
 def _next_number(store: Store, dictionary: str, fact_and_columns: tuple[str, Sequence[str]]) -> int:
-    """First unused number of a dictionary (the table of individuals, literals or labels).
+    """Find the first unused number in the table ``dictionary`` (individuals, literals or labels).
 
     A dictionary's last range may have been rewritten without its last rows while other tables still
     name them as removed. So the number follows from a fact of the last commit, or else from all
@@ -315,8 +317,8 @@ def _new_names(store: Store, grown: SnapshotDelta) -> Columns:
 
 
 def _next_facts(old: Manifest, grown: SnapshotDelta, free: FreeNumbers) -> dict[str, Any]:
-    """Facts in the manifest of the next snapshot: numbers of assertions and individuals, and next
-    unused numbers.
+    """Facts for the manifest of the next snapshot: counts of assertions and individuals, and the
+    next unused numbers.
     """
 
     def added_rows(table: str) -> int:
@@ -354,8 +356,8 @@ def _next_facts(old: Manifest, grown: SnapshotDelta, free: FreeNumbers) -> dict[
 
 
 def _renew_ranges(store: Store, tables: Mapping[str, TableVersion]) -> dict[str, TableVersion]:
-    """Rewrite the ranges of tables that have changed much, or join their small files if these are
-    many.
+    """Rewrite the key ranges of tables of which much has changed; join a table's small files if
+    these are many.
     """
     shared = SharedFile(store.path)
     return shared.finish(

@@ -30,7 +30,8 @@ _LEAST, _END = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
 
 def range_starts(table: str, keys: Ints, nodes: int, width: int) -> Ints:
-    """First keys of the ranges of ``table``, ``width`` nodes each.
+    """First key of each key range of ``table`` but the first. A range has the keys of ``width``
+    nodes.
 
     keys: ascending keys of the table
     nodes: number of nodes of the store
@@ -50,8 +51,8 @@ def range_starts(table: str, keys: Ints, nodes: int, width: int) -> Ints:
 def renew_changed_ranges(
     store: Store, name: str, version: TableVersion, shared: SharedFile
 ) -> TableVersion:
-    """Rewrite those ranges of a table of which a fifth has changed; otherwise join small files if
-    they are many.
+    """Rewrite the key ranges of a table of which at least a fifth has changed. If there are none,
+    join small files if they are many.
 
     New small files are parts of ``shared``.
     """
@@ -80,7 +81,7 @@ def compact_table(
 
 @dataclass(frozen=True)
 class _Renewal:
-    """Work on one ``version`` of the table ``name``: some of its files are rewritten."""
+    """Renewal of one ``version`` of the table ``name``: rewrites key ranges, or joins small files."""
 
     store: Store
     name: str
@@ -104,19 +105,19 @@ class _Renewal:
 
     @cached_property
     def starts(self) -> Ints:
-        """First key of each range; the first range begins where keys begin, the last one has no
-        end.
+        """First key of each key range; for the first range the least possible key. The last range
+        has no end.
         """
         return np.array([_LEAST, *(file.low for file in self.ranges[1:])], np.int64)
 
     @property
     def spans(self) -> list[tuple[int, int]]:
-        """Keys of each range: its first key, and the first key after it."""
+        """Bounds of each key range: its first key, and the first key after it."""
         return list(zip(self.starts.tolist(), [*self.starts[1:].tolist(), _END]))
 
     @property
     def width(self) -> int:
-        """Number of individuals of a range."""
+        """Number of individuals in a key range."""
         return self.store.manifest.range_size or RANGE
 
     @property
@@ -125,14 +126,14 @@ class _Renewal:
         return max(self.width, sum(file.rows for file in self.ranges) // max(len(self.ranges), 1))
 
     def changed_counts(self) -> Ints:
-        """Estimated number of rows of each range that were added or removed."""
+        """Estimated number of rows that commits added to or removed from each key range."""
         removed = self.table.removed_rows[self.table.key]
         gone = np.diff(np.append(np.searchsorted(removed, self.starts), len(removed)))
         came: Ints = self.table.estimate_small_rows(self.starts)
         return came + gone
 
     def due_ranges(self) -> npt.NDArray[np.bool_]:
-        """Ranges that have changed enough to be rewritten, as a mask.
+        """Mask of the key ranges that have changed enough to be rewritten.
 
         If one is, those with half as many changes are too; they would be the next, and their small
         files would be written again each time.
@@ -197,8 +198,8 @@ class _Renewal:
     def _rewrite_small_files(
         self, files: Sequence[DataFile], spans: Sequence[tuple[int, int]]
     ) -> list[DataFile]:
-        """Rewrite the rows of the small ``files`` whose keys are in ``spans`` (ascending), as few
-        files as memory allows. Rows that are named as removed stay.
+        """Rewrite the rows of the small ``files`` whose keys are in ``spans`` (ascending), into as
+        few files as memory allows. Rows on the list of removed ones are copied too.
         """
         table = self.store.table_of(self.name, TableVersion(tuple(files)))
         found, held, count = list[DataFile](), list[Columns](), 0
@@ -213,6 +214,6 @@ class _Renewal:
 
 def _even_starts(keys: Ints, count: int) -> Ints:
     """Choose the first keys of ``count`` parts of about equal size of the ascending ``keys``; the
-    first part has none.
+    first part is not listed.
     """
     return np.unique(keys[np.arange(1, count) * len(keys) // count])
