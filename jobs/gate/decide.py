@@ -330,8 +330,7 @@ class _GateRun:
     def decide(
         self, commit: bool, deliver: Callable[[GateAnswer], GateAnswer] | None
     ) -> GateAnswer:
-        """Repeat rounds of checking until the remaining lines are consistent or the batch is
-        refused. Returns the answer.
+        """Repeat the check until the remaining lines are consistent or the batch is refused.
 
         deliver: called with the answer before the commit; returns the answer as delivered.
         """
@@ -412,9 +411,7 @@ class _GateRun:
         )
 
     def _remove_lines(self, out: Mapping[int, SetAsideLine]) -> None:
-        """Set the lines ``out`` (by index) aside; with ``--unit row``, also all other lines of
-        their rows.
-        """
+        """Set the lines ``out`` aside, by index; with ``--unit row``, all lines of their rows too."""
         self.removed_lines = {**out, **self.removed_lines}
         if self.culprits.unit == "row" and out:
             for i in self.batch.with_linked(out, "row").difference(self.removed_lines):
@@ -455,7 +452,7 @@ class _GateRun:
         return is_reduced or self._remove_undecided(result)
 
     def _remove_undecided(self, result: Result) -> bool:
-        """Set aside the lines that the check left undecided. Returns True if there are any."""
+        """Set aside the lines that the check left undecided. Returns whether there are any."""
         inside = {*self.remaining_lines}
         for candidates in undecided_insertions(result):
             found = {
@@ -482,9 +479,7 @@ class _GateRun:
         return self.identities if self.question.settings.identities == "block" else ()
 
     def _remove_identifying_lines(self, found: Iterable[EqualIndividuals]) -> bool:
-        """Set aside the lines that make the individuals in ``found`` equal. Returns True if there
-        are any.
-        """
+        """Set aside the lines that cause the equalities ``found``. Returns True if there are any."""
         inside = {*self.remaining_lines}
         said = {assertion for identity in found for assertion in assertions_in(identity.insertions)}
         lines = (
@@ -529,9 +524,7 @@ class _GateRun:
         return f"{quarantined:,} of {pluralize(of, 'assertion')} would be set aside, and --max-quarantine is {limit}"
 
     def _refuse_batch(self, result: Result, reason: str) -> GateAnswer:
-        """Refuse the batch as a whole for ``reason``. Reasons found for single lines are still
-        reported.
-        """
+        """Refuse the whole batch for ``reason``. Reasons for single lines are still reported."""
         known = {**self.tolerated_lines, **self.quarantined_lines}
         rows = {
             i: known.get(i) or SetAsideLine(line, WITH_THE_BATCH, kind="batch")
@@ -560,9 +553,7 @@ class _GateRun:
         beside: Mapping[int, SetAsideLine],
         reason: str,
     ) -> GateAnswer:
-        """Make the gate's answer. ``out``: lines set aside; ``beside``: tolerated lines; both by
-        index in the batch.
-        """
+        """Make the gate's answer. ``out``: lines set aside, ``beside``: tolerated ones, by index."""
         found, lines = self.culprits, self.batch.lines
         inside = [lines[i] for i in self.remaining_lines]
         patterns = distinguish_titles([x.pattern for x in found.judged_conflicts])

@@ -104,9 +104,7 @@ def run_tooltip(run: Run) -> str:
 
 
 def colour_legend(shown: Collection[str | None]) -> list[tuple[str, str]]:
-    """Legend of the plots for the criteria ``shown``: (CSS class of the colour, meaning). None
-    stands for other reasoners.
-    """
+    """Legend of the plots for the criteria ``shown``: (CSS class of the colour, meaning)."""
     return [
         (colour_css_class(COLOUR[name]), what) for name, what in CRITERIA.items() if name in shown
     ]
