@@ -456,7 +456,7 @@ class ConsistencyCollector:
         self.emit([row for row in found if not row["final"]])
 
     def _notify_observers(self, rows: list[Row]) -> None:
-        """Pass the events of a batch, given as rows of columns, to the observers."""
+        """Pass the events of a batch, one row of columns for each, to the observers."""
         who = self.names.find_or_assign_ids(name for row in rows for name in row["who"])
         label = [number for row in rows for number in row["label"]]
         codes = self.plan.masks.encode_codes(np.array(who, np.int64), np.array(label, np.int64))

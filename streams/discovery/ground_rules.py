@@ -283,7 +283,7 @@ class ClassConjunctions:
 
     def _add_conjunction(self, before: int, place: int) -> tuple[list[bool], bool]:
         """Add the conjunction ``before`` extended by the class with index ``place``. Return flags
-        of the classes that T entails from it, and whether it is the minimal spelling.
+        of the classes that the ontology T entails from it, and whether it is the minimal spelling.
         """
         group, said = self._statements[before]
         number, classes = len(self._statements), self._classes[group]
@@ -293,7 +293,9 @@ class ClassConjunctions:
         return own, self._first_equivalent.setdefault((group, heads), number) == number
 
     def entails_item(self, sets: Ints, at: int) -> npt.NDArray[np.bool_]:
-        """Flag the itemsets whose other items, with T, entail the item at position ``at``."""
+        """Flag the itemsets whose other items, with the ontology T, entail the item at position
+        ``at``.
+        """
         head = sets[:, at]
         said = self.empty_statement[head]
         for place in range(sets.shape[1]):

@@ -122,8 +122,8 @@ def mine_bodies(
 def _find_frequent_bodies(
     counter: BodyCounter, theory: BodyTheory, limits: MiningLimits, min_count: int
 ) -> tuple[FrequentBodies, bool]:
-    """Find frequent bodies without redundant atoms, and for each its frequent heads that T does not
-    entail. Also return whether the search stopped because there are too many.
+    """Find frequent bodies without redundant atoms, and for each its frequent heads that the
+    ontology does not entail. Also return whether the search stopped because there are too many.
     """
     found: FrequentBodies = {}
     level = [BodyTree((name,)) for name in theory.classes]

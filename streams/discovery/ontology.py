@@ -268,22 +268,24 @@ class BodyTheory:
 
     @cached_method
     def entailed_facts(self, atoms: Atoms) -> AtomIndex:
-        """Index of the atoms that T entails from ``atoms``."""
+        """Index of the atoms that the ontology T entails from ``atoms``."""
         return AtomIndex((*self.closure(atoms), *atoms))
 
     def entails(self, body: Atoms, other: Atoms) -> bool:
-        """Whether ``body`` entails ``other`` under T: each individual to which ``body`` can bind
-        ?x0 is also one for ``other``.
+        """Whether ``body`` entails ``other`` under the ontology T: each individual to which
+        ``body`` can bind ?x0 is also one for ``other``.
         """
         return has_binding(other, self.entailed_facts(body), {ROOT_VARIABLE: ROOT_VARIABLE})
 
     def root_classes(self, tree: BodyTree) -> frozenset[str]:
-        """Classes of the vocabulary that T entails for the individual at the root of a body."""
+        """Classes of the vocabulary that the ontology entails for the individual at the root of a
+        body.
+        """
         return self.classes_at(tree, 0)
 
     @cached_method
     def classes_at(self, tree: BodyTree, index: int) -> frozenset[str]:
-        """Classes of the vocabulary that T entails for the variable ?x``index``."""
+        """Classes of the vocabulary that the ontology entails for the variable ?x``index``."""
         own, facts = variable_name(index), self.entailed_facts(tree_to_atoms(tree))
         return frozenset(atom[0] for atom in facts.atoms if atom[1:] == (own,))
 

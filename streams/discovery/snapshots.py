@@ -483,9 +483,7 @@ class MinerKnowledge:
         ]
 
     def is_consistent(self, assertions: Iterable[owl.Assertion], atoms: Iterable[Atom]) -> bool:
-        """Whether T, A, assertions and atoms together are consistent. Raises:
-        UndecidedEntailmentError.
-        """
+        """Whether T, A, assertions and atoms are consistent. Raises: UndecidedEntailmentError."""
         return (
             _require_decided(
                 self._static_entailer.entailment(
@@ -534,12 +532,12 @@ class MinerKnowledge:
 
     @cached_property
     def _static_entailer(self) -> Entailer:
-        """Entailment engine over T and A."""
+        """Entailment engine over the ontology T and the static data A."""
         return self._make_entailer(self.static)
 
     @cached_property
     def _tbox_entailer(self) -> Entailer:
-        """Entailment engine over T alone."""
+        """Entailment engine over the ontology T alone."""
         return self._make_entailer(())
 
     def _make_entailer(self, static: Sequence[owl.Assertion]) -> Entailer:

@@ -261,8 +261,8 @@ class WindowMiner:
     # --- one window -------------------------------------------------------------------------------
 
     def report_window(self, end: int) -> WindowReport:
-        """Mine and report the window that ends with a snapshot. Raises: InputError if T ∪ A is
-        inconsistent.
+        """Mine and report the window that ends at snapshot ``end``. Raises: InputError if the
+        ontology and static data are inconsistent.
         """
         if self.knowledge.static_entailments is None:
             raise InputError(

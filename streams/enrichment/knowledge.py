@@ -60,7 +60,7 @@ class StaticKnowledge:
 
     @property
     def axioms(self) -> tuple[owl.Axiom, ...]:
-        """All axioms of T."""
+        """All axioms of the ontology T."""
         return (*self.tbox.axioms, *self.outside_axioms)
 
     @cached_property

@@ -402,7 +402,7 @@ def project_anonymous_variables(
 
 @dataclass
 class SplitRules:
-    """Rules after recursive predicates were split by the rules that derive them.
+    """Rules in which each recursive predicate was split into several, by the rules that derive it.
 
     parts: by predicate, the parts that receive its input and facts.
     """
