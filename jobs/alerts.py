@@ -28,13 +28,15 @@ _CARDS: Final = (".logic.azure.com", ".webhook.office.com", ".powerplatform.com"
 
 
 def parse_addresses(given: Iterable[str]) -> list[str]:
-    """Return the addresses of webhooks. Raises: UsageError, InputError, which show none of them."""
+    """Read and check the addresses of webhooks. Raises: UsageError, InputError; their messages do
+    not show the secret addresses.
+    """
     return [_parse_address(one) for one in given]
 
 
 def _parse_address(given: str) -> str:
-    """Check the address of one webhook, and read it if it is kept secret. Raises: UsageError,
-    InputError.
+    """Check the address of one webhook, after reading it from a variable or file if it is kept
+    secret. Raises: UsageError, InputError.
     """
     address = resolve_secret(given, "--notify").strip()
     try:

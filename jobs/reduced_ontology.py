@@ -59,8 +59,8 @@ class DistributedAddSet(Protocol):
     tbox: ClausalTBox
 
     def reduced_sample(self) -> Sequence[owl.Assertion]:
-        """Sample of assertions in which every property and datatype of the reduced ontology occurs,
-        to declare them.
+        """Sample of the add set's assertions with at least one for every property and datatype of
+        the reduced ontology, from which these are declared.
         """
 
     def reduced_lines(
@@ -71,7 +71,7 @@ class DistributedAddSet(Protocol):
         """
 
     def running(self) -> AbstractContextManager[None]:
-        """Context manager: Spark settings for its jobs."""
+        """Context manager: Spark settings that suit jobs over this add set."""
 
 
 @dataclass(frozen=True)

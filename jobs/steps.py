@@ -45,7 +45,9 @@ class LintStep:
 
 @dataclass
 class _LintCommand:
-    """Command line of ``shiq lint`` to repeat after a step; steps add options and files to it."""
+    """Command line of ``shiq lint`` that a recommended step tells the user to run afterwards; steps
+    add options and files to it.
+    """
 
     ontology: list[str]
     options: list[str]

@@ -154,8 +154,8 @@ def cut_ranges(
 def _unpack_archive(
     task: tuple[ByteRange, Scratch], *, size: int
 ) -> tuple[list[RangeFile], tuple[str, str] | None]:
-    """Task: unpack an archive into plain files of complete lines. Returns these, or the error
-    found.
+    """Task: unpack an archive into plain files of complete lines. Returns these and None, or
+    nothing and the (message, remedy) of the error.
     """
     packed, scratch = task
     found: list[RangeFile] = []

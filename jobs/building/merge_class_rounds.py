@@ -116,8 +116,8 @@ def unite_pairs_by_rounds(
     ask: Callable[[Scratch, list[Ints]], list[MergePairs]],
     name: Callable[[int], str],
 ) -> Scratch | None:
-    """Unite elements into merge classes, starting from pairs, round by round, until no class
-    requires further pairs to be united.
+    """Unite the elements of each pair into merge classes, then ask the classes that grew for more
+    pairs, round by round, until there are none.
 
     Classes that grew are asked again. Stops because classes only grow together.
 

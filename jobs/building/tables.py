@@ -428,7 +428,7 @@ def _write_terms(i: int, received: IncomingColumns, *, ranges: Ranges) -> dict[s
 
 
 def name_rows(names: Mapping[int, Sequence[str]]) -> Columns:
-    """Make the columns of the table ``names``."""
+    """Make the columns of the table ``names``: kind, number and IRI of each class and property."""
     kinds = (KIND_CLASS, KIND_OBJECT_PROPERTY, KIND_DATA_PROPERTY)
     return {
         "kind": np.repeat(np.array(kinds, np.int64), [len(names[kind]) for kind in kinds]),

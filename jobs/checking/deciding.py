@@ -387,8 +387,8 @@ _LOOKING, _ASKING = "working out what has to be looked at", "deciding modules"
 
 
 def explanation_limit(options: Options, seconds: float | None) -> tuple[float | None, str]:
-    """Seconds that explaining conflicts may take when ``seconds`` of the check remain, and the name
-    of the option that sets this limit.
+    """Seconds that explaining conflicts may take when ``seconds`` of the check remain (None: no
+    limit), and the option that sets this limit.
     """
     named = {
         "--explain-seconds": (options.explain_seconds,) * 2,
@@ -405,8 +405,8 @@ def explanation_limit(options: Options, seconds: float | None) -> tuple[float | 
 def deadline_of(
     options: Options, start: float
 ) -> tuple[float | None, Callable[[], float | None], Callable[[], bool]]:
-    """Time limit of ``options``, counted from ``start``: the deadline, a function for the remaining
-    seconds, and a function that says whether it is over.
+    """Time limit of ``options``, counted from ``start`` (None: no limit): the deadline, a function
+    for the remaining seconds, and a function that says whether it is over.
 
     Returns: the deadline, a function for the seconds left, and a function that tells whether it is
     over.

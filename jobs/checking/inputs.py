@@ -65,7 +65,7 @@ def list_sources(given: object) -> list[object]:
 
 
 def expand_folders(sources: Sequence[Any]) -> list[Any]:
-    """Replace folders of object stores and remote addresses by the files below them. Raises:
+    """Replace addresses of remote folders by the files below them; other sources stay. Raises:
     InputError.
     """
     # Loaded where something is far away.
@@ -154,7 +154,9 @@ def read_tbox(
 
 
 def read_catalogs(options: Options) -> Catalog | None:
-    """Read the catalogs of imports that ``options`` name. Raises: InputError."""
+    """Read the catalogs of imports that ``options`` name; None if they name none. Raises:
+    InputError.
+    """
     if not options.catalog:
         return None
     # Loaded where one is named.
@@ -279,8 +281,8 @@ def read_batch(
 def _deletion_leftovers(
     leftover: Leftover, left_out: frozenset[Axiom | Assertion]
 ) -> Iterator[Leftover]:
-    """Convert a ``leftover`` of reading the deletions. Deleting an assertion of ``left_out``, which
-    A leaves out, gives no leftover; any other becomes an unmatched deletion.
+    """Convert a ``leftover`` of reading the deletions: assertions that A leaves out anyway
+    (``left_out``) need none; others become unmatched deletions.
     """
     if not is_left_out(leftover) or any(isinstance(v, Axiom) for v in leftover.values):
         yield leftover

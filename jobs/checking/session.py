@@ -256,8 +256,8 @@ class Session:
         )
 
     def checker_above(self, accepted: Result, **settings: Any) -> CheckAbove | None:
-        """Make a function that checks insertions on top of the batch of ``accepted``; see
-        `shiq.jobs.checking.session.make_checker_above`.
+        """Make a function that checks insertions on top of the batch of ``accepted``; None if the
+        engine cannot do that (see `make_checker_above`).
         """
         options = Options(**option_arguments(settings))
         self._reopen_if_newer()

@@ -286,7 +286,7 @@ def _check_slices(
 
 
 def _slice_findings(found: SlicedAddSet, options: Options, decider: Decider) -> Findings:
-    """Make the findings of all slices together."""
+    """Make the findings of the whole batch from the summed figures of its slices."""
     return Findings(
         criterion=options.criterion,
         add_set=found,

@@ -84,7 +84,7 @@ if TYPE_CHECKING:
 def _parse_quarantine_limit(
     context: click.Context, parameter: click.Parameter, value: str | None
 ) -> QuarantineLimit | None:
-    """Parse the value of ``--max-quarantine``. Raises: UsageError."""
+    """Parse the value of ``--max-quarantine``; None if it is not given. Raises: UsageError."""
     return None if value is None else parse_limit(value)
 
 

@@ -245,7 +245,7 @@ def _commented_line(line: str) -> str:
 
 
 def _repetitions_text(one: Leftover) -> str:
-    """Text about repetitions of a left-out statement."""
+    """Text that says how often a left-out statement occurs; empty if it occurs once."""
     return f" [{one.number:,} of them]" if one.number > 1 else ""
 
 

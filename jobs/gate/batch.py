@@ -175,7 +175,7 @@ def _is_part_of_structure(predicate: str, value: str) -> bool:
 
 @lru_cache(1 << 14)
 def _is_part_of_structure_cached(predicate: str, value: str) -> bool:
-    """Compute `_is_part_of_structure`; cached by predicate, and by object for ``rdf:type``."""
+    """Whether `_is_part_of_structure` holds; cached by predicate, and by object for ``rdf:type``."""
     return is_for_graph(predicate[1:-1], value[1:-1] if value.startswith("<") else value)
 
 

@@ -60,7 +60,8 @@ class SpellingSearch:
     def search_spellings(
         self, holds: AreConsistent, is_over: Callable[[], bool], tell: Callable[[int, int], object]
     ) -> None:
-        """Try other spellings of each line, until ``is_over`` returns True.
+        """Try other spellings of each line until ``is_over`` returns True. ``holds``: whether given
+        corrections are consistent; ``tell``: reports progress.
 
         holds: whether corrected lines are consistent. Asked for many lines at once, because
             consistency is inherited by subsets.
@@ -199,8 +200,8 @@ class _CorrectionTrials:
                 self._lines_of.setdefault(n, []).append(row.line)
 
     def are_consistent(self, pairs: Sequence[tuple[SetAsideLine, Line]]) -> bool:
-        """Check whether the accepted lines are consistent together with the corrected lines and the
-        other lines of the same conflicts.
+        """Decide whether the accepted lines are consistent together with the corrected lines and
+        the other lines of the same conflicts.
         """
         others = dict.fromkeys(
             other for x, _ in pairs for other in self._lines_of_same_conflicts(x)

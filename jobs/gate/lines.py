@@ -315,8 +315,8 @@ _SCOPED: Final = re.compile(r"(?:\A|(?<=> ))_:i\d+\.(\d+)\.")
 
 
 def read_result_triple(text: str) -> Triple | None:
-    """Parse an N-Triples line of a result; blank nodes get the names that `triple_key` uses. Raises:
-    SyntaxError, ValueError.
+    """Parse an N-Triples line of a result; None for a blank or comment line. Blank nodes get the
+    names that `triple_key` uses. Raises: SyntaxError, ValueError.
     """
     return read_triple(_SCOPED.sub("_:", text).encode())
 

@@ -80,8 +80,8 @@ class GraphFramesAddSet:
         return tuned_session(self.tables.files.spark, len(self.tables.view.base) + self.insertions)
 
     def reduced_sample(self) -> list[owl.Assertion]:
-        """Sample of assertions in which every property and datatype of the reduced ontology occurs,
-        to declare them.
+        """Sample of the add set's assertions with at least one for every property and datatype of
+        the reduced ontology, from which these are declared.
         """
         rows = self.module_tables.rows.filter("kind <> 'element'")
         some = dict.fromkeys(("term", "other", "lexical", "language"), "")

@@ -90,8 +90,8 @@ class WorkerRules:
     def encode_edge_outcome(
         self, role: int, src: str, dst: str, inserted: bool, before_src: str, before_dst: str
     ) -> str:
-        """Encode what the rules decide about a role assertion between elements with these asserted
-        labels (`Definition7.outcome`).
+        """Encode the decision on a role assertion between elements with these asserted labels:
+        whether it is kept, and which ends enter the procedure (`Definition7.outcome`).
 
         K: it is kept. S, D: its subject or object enters the procedure. Each remedy is s or d for
         its end, and the number of the literal.

@@ -297,7 +297,7 @@ class PageCause:
 
 
 def _cause_values(report: Report) -> dict[str, Any]:
-    """Values of the page's section about causes."""
+    """Template values for the page's section about causes of contradictions."""
     causes = report.causes
     disputes = report.disputes
     largest = max(1, len(causes[0].conflicts)) if causes else 1
@@ -383,8 +383,8 @@ class PageIdentity:
 
 @dataclass(frozen=True, slots=True)
 class PageLeftover:
-    """Statement that was not understood, as the page shows it. Names are the ends of their IRIs,
-    not labels, which would hide a misspelling; malformed text is shown as it is.
+    """Statement that was not understood, as the page shows it. Names are shown by the ends of their
+    IRIs, since labels would hide a misspelling; malformed text is shown as it is.
     """
 
     place: FilePlace

@@ -111,7 +111,9 @@ class Service:
     # --- one at a time ----------------------------------------------------------------------------
 
     def submit(self, question: Callable[..., Document], *arguments: Any) -> Future[Document]:
-        """Queue a request for the thread of `run`. Returns its future answer. Raises: BusyError."""
+        """Queue ``question`` for the thread of `run`. Returns a future with its answer. Raises:
+        BusyError if the queue is full.
+        """
         if self._waiting.qsize() >= self._most_waiting:
             raise BusyError(
                 f"{self._most_waiting} questions are waiting", "Ask again in some seconds."

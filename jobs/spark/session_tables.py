@@ -162,7 +162,9 @@ class SessionTable:
 
 
 def present_version(session: SparkSession, name: str) -> tuple[str, int | None]:
-    """Return the format of a table, and its newest version or None."""
+    """Return the format of a table and its newest version; None in its place if the format has no
+    versions.
+    """
     told = {row[0]: str(row[1]) for row in session.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()}
     match told.get("Provider", "").lower():
         case "delta":

@@ -318,8 +318,8 @@ def require_unchanged(
 def stamped_certificate(
     certificate: Certificate | None, tbox_hash: str, snapshot: int, leftovers: tuple[Leftover, ...]
 ) -> Certificate | None:
-    """Complete ``certificate`` with the hash of the TBox, the snapshot number, and the numbers of
-    ``leftovers`` by kind.
+    """Complete ``certificate`` (None stays None) with the hash of the TBox, the snapshot number,
+    and the numbers of ``leftovers`` by kind.
     """
     if certificate is None:
         return None

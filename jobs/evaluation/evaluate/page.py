@@ -241,7 +241,9 @@ def _five_percent_batches(runs: Sequence[Run]) -> list[tuple[str, str]]:
 
 
 def _plot_looked_at_share(runs: Sequence[Run]) -> Plot | None:
-    """Bar plot, for the 5 % batches: share of the base that a check looks at, by criterion."""
+    """Bar plot, for the 5 % batches: share of the base that a check looks at, by criterion; None
+    without such runs.
+    """
     groups = []
     for dataset, batch in _five_percent_batches(runs):
         found = own_runs(runs, dataset, batch)
@@ -255,7 +257,9 @@ def _plot_looked_at_share(runs: Sequence[Run]) -> Plot | None:
 def _plot_looked_at_ratio(
     runs: Sequence[Run], datasets: Mapping[str, Mapping[str, Any]]
 ) -> Plot | None:
-    """Bar plot, for the 5 % batches: facts looked at per inserted fact, with the published range."""
+    """Bar plot, for the 5 % batches: facts looked at per inserted fact, with the published range;
+    None without such runs.
+    """
     groups = []
     for dataset, batch in _five_percent_batches(runs):
         title, low, high = f"{dataset}, batch: {batch}", None, None
@@ -329,7 +333,9 @@ def _plot_times_by_batch_size(runs: Sequence[Run]) -> list[tuple[str, Plot]]:
 def _plot_times_by_base_size(
     runs: Sequence[Run], datasets: Mapping[str, Mapping[str, Any]]
 ) -> Plot | None:
-    """Line plot of CPU seconds by size of the base, a line for each benchmark and system."""
+    """Line plot of CPU seconds by size of the base, a line for each benchmark and system; None if
+    there is nothing to show.
+    """
     series = []
     for family in dict.fromkeys(str(d["family"]) for d in datasets.values()):
         chosen = [

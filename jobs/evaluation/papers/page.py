@@ -236,7 +236,9 @@ def make_tables(page: Mapping[str, Any]) -> list[PaperTable]:
 
 
 def _plot_rows(title: str, rows: Sequence[PaperRow]) -> Plot | None:
-    """Bar plot of the rows with the most frequent unit: paper, shiq and other systems."""
+    """Bar plot of the rows with the most frequent unit, with bars for paper, shiq and other
+    systems; None without values.
+    """
     units = [row.unit for row in rows]
     unit = max(dict.fromkeys(units), key=units.count)
     groups = []

@@ -180,7 +180,9 @@ def environment_python(name: str) -> Path:
 
 
 def _install_packages(name: str, folder: Path) -> None:
-    """Make the virtual environment of a peer in Python. Raises: OperationalError."""
+    """Make the virtual environment ``name`` with the peers that are Python packages. Raises:
+    OperationalError.
+    """
     own = folder / name
     venv.create(own, with_pip=True, clear=True)
     call = [str(own / "bin" / "python"), "-m", "pip", "install", "--quiet", *PACKAGES[name]]
