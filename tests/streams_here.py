@@ -24,11 +24,11 @@ class Here:
     ) -> None:
         self.rows, self.texts_of, self.asked = rows, texts_of or {}, list[str]()
 
-    def times(self) -> dict[str, pa.Table]:
+    def fetch_times(self) -> dict[str, pa.Table]:
         self.asked.append("times")
         return {place: decode_table(data) for bucket, place, data in self.rows if bucket == TIMES}
 
-    def texts(self, lines: Mapping[str, Sequence[int]]) -> dict[tuple[str, int], str]:
+    def fetch_texts(self, lines: Mapping[str, Sequence[int]]) -> dict[tuple[str, int], str]:
         self.asked.append("texts")
         return {
             (place, line): self.texts_of[place][line]
