@@ -1,1 +1,1 @@
-"""Commands of the command line, by what they are about, and what they share."""
+"""Commands of the command line, a module for each subject, and what they share."""

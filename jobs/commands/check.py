@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 
 
 def _reduced_output(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKind]]:
-    """List the output of ``--reduced``, a file or a folder, for the check of outputs against
-    inputs.
+    """List what ``--reduced`` writes, a file or a folder, so that outputs that would replace an
+    input can be refused.
     """
     # Loaded where it is asked for.
     from shiq.jobs.reduced_ontology import output_kind

@@ -101,8 +101,8 @@ def evaluate(
 
 
 def _find_harness(name: str, earlier: Sequence[str] = ()) -> Harness:
-    """Find the frame that runs the benchmark or paper ``name`` and renders its page, which also
-    shows ``earlier`` evaluations. Raises: InputError for an unreadable file.
+    """Find the `Harness` that runs the benchmark or paper ``name`` and renders its page, which also
+    shows the results in the files ``earlier``. Raises: InputError for an unreadable file.
     """
     # Loaded where something is measured, with numpy.
     from shiq.jobs.evaluation.harness import Harness
@@ -128,7 +128,9 @@ def _find_harness(name: str, earlier: Sequence[str] = ()) -> Harness:
 
 
 def _check_options(context: click.Context, known: set[str]) -> None:
-    """Refuse options that have no effect for this family. Raises: UsageError."""
+    """Refuse options given on the command line that the benchmark or paper does not have;
+    ``known``: parameters that it has. Raises: UsageError.
+    """
     own = known | {"family", "json_file", "html_file", "quiet", "verbose"}
     for option in context.command.params:
         source = context.get_parameter_source(str(option.name))

@@ -44,7 +44,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _report_files(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKind]]:
-    """List the files that ``--report NAME`` writes, for the check of outputs against inputs."""
+    """List the files that ``--report NAME`` writes, so that outputs that would replace an input can
+    be refused.
+    """
     # Loaded where a report is asked for.
     from shiq.jobs.reports.write import FOLDER, read_target
 
@@ -186,8 +188,8 @@ _TYPES: Mapping[Takes, Any] = {
 
 
 def field_option(owner: type, name: str, **changes: Any) -> Callable[[F], F]:
-    """Return the Click option of the field ``name`` of a dataclass; ``changes``: arguments of
-    `click.option` that differ for one command.
+    """Make the Click option for the field ``name`` of a dataclass of options, with its help text,
+    type and default. ``changes``: arguments of `click.option` that differ for one command.
     """
     shown, default = declared_option(owner, name), default_value(owner, name)
     how: dict[str, Any] = {"help": shown.help, "metavar": shown.metavar, "heading": shown.heading}
@@ -207,15 +209,15 @@ def field_option(owner: type, name: str, **changes: Any) -> Callable[[F], F]:
 
 
 def field_options(owner: type, *names: str) -> Callable[[Any], Any]:
-    """Return a decorator that adds the options of several dataclass fields to a command, in this
-    order.
+    """Return a decorator that adds to a command the Click options for fields of a dataclass, in the
+    order of ``names``.
     """
     return lambda command: with_options(command, (field_option(owner, name) for name in names))
 
 
 def _click_type(shown: DeclaredOption) -> Any:
-    """Choose Click's parameter type for a declared option, by its choices, bounds and kind of value
-    (text, number, time, file).
+    """Choose Click's parameter type for the value of an option that a dataclass field declares, by
+    its choices, bounds and kind of value (text, number, time, file).
     """
     if shown.choices:
         return NearestChoice(shown.choices)
@@ -227,7 +229,9 @@ def _click_type(shown: DeclaredOption) -> Any:
 
 
 def with_options(command: Any, options: Iterable[Callable[[Any], Any]]) -> Any:
-    """Add ``options`` to ``command``, in this order in its help text."""
+    """Add ``options`` (Click's decorators) to a command, so that its help text lists them in this
+    order.
+    """
     for decorate in reversed([*options]):
         command = decorate(command)
     return command
@@ -284,13 +288,17 @@ KINDS_LISTED = "\b\nKinds of leftovers, which is what was not understood:\n" + "
 
 
 def store_option(**how: Any) -> Callable[[F], F]:
-    """Return the option ``--store`` for a store that exists already."""
+    """Make the option ``--store``, which names a store that exists already. ``how``: arguments of
+    `click.option` that differ.
+    """
     shown: dict[str, Any] = {"type": STORE, "help": "A store that `shiq index` built."}
     return click.option("--store", "-s", **(shown | how))
 
 
 def insertions_option(kind: Any = INPUTS, **how: Any) -> Callable[[F], F]:
-    """Return the option for files of insertions."""
+    """Make the option ``--insert``, which names files of insertions. ``kind``: its parameter type;
+    ``how``: arguments of `click.option` that differ.
+    """
     shown: dict[str, Any] = {
         "multiple": True,
         "type": kind,
@@ -300,7 +308,7 @@ def insertions_option(kind: Any = INPUTS, **how: Any) -> Callable[[F], F]:
 
 
 def deletions_option(kind: Any = INPUTS) -> Callable[[F], F]:
-    """Return the option for files of deletions."""
+    """Make the option ``--delete``, which names files of deletions. ``kind``: its parameter type."""
     return click.option(
         "--delete",
         "-d",
@@ -317,7 +325,9 @@ vocabulary_option = field_option(Options, "vocabulary")
 
 
 def _remember_format(context: click.Context, parameter: click.Parameter, name: str | None) -> None:
-    """Callback of ``--format``: remember the syntax of standard input in the context."""
+    """Click callback of ``--format``: keep the syntax of standard input in the command's context,
+    where `GuardedCommand` finds it.
+    """
     if name is not None:
         context.meta[FORMAT] = name
 
@@ -372,7 +382,9 @@ class AnswerOptions:
 
 
 def checking_options(command: F) -> F:
-    """Decorator: add the options that all commands with a check have in common."""
+    """Decorator: add to a command the options that all commands with a check share, such as
+    ``--reasoner``, ``--allow``, ``--timeout``, ``--report`` and ``--json``.
+    """
     before = ("reasoner", "accept_agpl", "audit", "allow", "known", "fail_on", "outside")
     after = ("catalog", "vocabulary", "mapping", "terms", "timeout", "heap", "max_conflicts")
     found: F = with_options(
@@ -433,7 +445,7 @@ class HistoryOptions:
 
 @dataclass(frozen=True)
 class AlertOptions:
-    """Options for alerts and metrics after a run."""
+    """Options for what follows a run: messages to webhooks, and a file of metrics (OpenMetrics)."""
 
     notify: tuple[str, ...] = option(
         (),
@@ -453,7 +465,7 @@ class AlertOptions:
 
 
 def after_run_options(command: F) -> F:
-    """Decorator: add the options of history and alerts."""
+    """Decorator: add to a command the options of `AlertOptions` and `HistoryOptions`."""
     owners = (AlertOptions, "notify", "metrics"), (HistoryOptions, "no_history", "keep_history")
     made = (field_option(owner, name) for owner, *names in owners for name in names)
     found: F = with_options(command, made)
@@ -476,7 +488,9 @@ snapshot_option = click.option(
 
 
 def _export_jar_path(context: click.Context, parameter: click.Parameter, jar: str | None) -> None:
-    """Callback of ``--graphframes-jar``: put the path of the jar into the environment."""
+    """Click callback of ``--graphframes-jar``: put the path of the jar into the environment
+    variable SHIQ_GRAPHFRAMES_JAR.
+    """
     if jar:
         os.environ["SHIQ_GRAPHFRAMES_JAR"] = jar
 

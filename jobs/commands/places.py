@@ -42,7 +42,7 @@ FORMAT = f"{__name__}.format"
 
 
 class _LocationParameter(click.Path):
-    """Parameter type for the name of a file, folder, store or address: a text, or a path if
+    """Click parameter type for the name of a file, folder, store or address: a text, or a path if
     ``path_type`` is `Path`.
     """
 
@@ -60,7 +60,9 @@ class _LocationParameter(click.Path):
     def remember_value(
         self, key: str, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> None:
-        """Record ``value`` in the context of the command, for the check of outputs against inputs."""
+        """Record the name ``value`` in the command's context under ``key`` (inputs or outputs), so
+        that outputs that would replace an input can be refused.
+        """
         if ctx is not None and param is not None and os.fspath(value):
             ctx.meta.setdefault(key, []).append((self, _option_name(param), os.fspath(value)))
 
@@ -80,8 +82,8 @@ class InputKind(Enum):
 
 
 class InputParameter(_LocationParameter):
-    """Parameter type for the name of a file, folder, table or address to read. ``leads_to``: finds
-    the files that a catalog or mapping refers to.
+    """Click parameter type for the name of a file, folder, table or address to read. ``leads_to``:
+    finds the further files that a named catalog or mapping makes the command read.
     """
 
     def __init__(
@@ -95,7 +97,9 @@ class InputParameter(_LocationParameter):
         self.names_folder = kind is InputKind.STORE
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Convert the name of an input, and remember it for the check of outputs."""
+        """Refuse the name of a store where a file is meant; record the name, so that no output
+        replaces this input.
+        """
         is_file = self.kind is not InputKind.STORE and not is_endpoint(os.fspath(value))
         if is_file and is_store(Path(value)):
             holds = f"'shiq export --store {value} > data.nt' writes what it holds as a file."
@@ -105,7 +109,7 @@ class InputParameter(_LocationParameter):
 
 
 class OutputParameter(_LocationParameter):
-    """Parameter type for the name of a file, folder, table or address to write.
+    """Click parameter type for the name of a file, folder, table or address to write.
 
     kind: kind of the file or folder of that name.
     list_outputs: lists all outputs if there are more than one; the first has the given name.
@@ -122,7 +126,7 @@ class OutputParameter(_LocationParameter):
         self.list_outputs = list_outputs or (lambda name, parameters: [(name, kind)])
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Convert the name of an output, and remember it for the check of outputs."""
+        """Record the name of an output, which is compared with all inputs before the command runs."""
         self.remember_value(_WRITTEN, value, param, ctx)
         return super().convert(value, param, ctx)
 
@@ -172,7 +176,9 @@ class GuardedCommand(click.Command):
         return super().make_context(info_name, args, parent, **how)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Check the outputs, then run the command."""
+        """Replace prefixes of object stores by their files, refuse outputs that would replace an
+        input, copy standard input to a file, then run the command.
+        """
         named = [
             (option, name)
             for kind, option, name in ctx.meta.get(_READ, ())
@@ -226,7 +232,9 @@ class GuardedCommand(click.Command):
 
 
 def _input_place(kind: InputParameter, option: str, name: str) -> InputPlace:
-    """Describe the value of an input parameter, for the check of outputs against inputs."""
+    """Describe the value of an input parameter for `check_outputs`, which refuses outputs that
+    would replace it.
+    """
     return InputPlace(option, name, kind.leads_to and kind.leads_to(name))
 
 

@@ -15,7 +15,9 @@ from shiq.jobs.outputs import OutputKind
 
 
 def _page_files(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKind]]:
-    """List the output of ``--html``: a file, or a folder of pages with ``--history``."""
+    """List what ``--html`` writes, a file or with ``--history`` a folder of pages, so that outputs
+    that would replace an input can be refused.
+    """
     return [(name, OutputKind.FOLDER if parameters["history"] else OutputKind.FILE)]
 
 
@@ -34,7 +36,7 @@ FORMATS: Mapping[str, tuple[str, str]] = {
 
 
 def _format_options(command: Any) -> Any:
-    """Decorator: add an option for each of the report formats in `FORMATS`."""
+    """Decorator: add to a command one option for each report format in `FORMATS`."""
     pages: dict[str, Any] = {"type": WRITES_PAGES, "metavar": "FILE|DIR"}
     file: dict[str, Any] = {"type": WRITES, "metavar": "FILE"}
     made = (

@@ -61,8 +61,8 @@ def write_json(target: str | None, value: dict[str, Any]) -> None:
 def answer_writer(
     reports: Sequence[str], json_file: str | None, baseline: str | None = None
 ) -> Callable[[Answer, Request, Mapping[str, str]], None]:
-    """Make a function that writes an answer, given the request and the labels of terms. It writes
-    ``reports`` first and the JSON last.
+    """Make a function that writes a command's answer to the files that its options name:
+    ``reports`` first and the JSON last. Its arguments: answer, request, labels of terms.
 
     baseline: an earlier answer, whose results SARIF compares with.
 
@@ -155,7 +155,9 @@ class FollowUp:
 
     @classmethod
     def pop_options(cls, options: dict[str, Any]) -> FollowUp:
-        """Remove these actions' options from ``options``. Raises: UsageError, InputError."""
+        """Take the options for history, alerts and metrics out of ``options``. Raises: UsageError,
+        InputError.
+        """
 
         def pop_fields(owner: type[T]) -> T:
             known = (x.name for x in fields(owner))  # type: ignore[arg-type]
@@ -215,8 +217,8 @@ def shorten_iris(text: str, inputs: Mapping[str, Any]) -> str:
 
 
 def _add_table_rows(result: shiq.Result, asked: Request) -> shiq.Result:
-    """Add to the conflicts of ``result`` the table rows that their base assertions were mapped
-    from.
+    """Add to the conflicts of ``result``, for each base assertion that a mapping made from a table,
+    the row of the table.
     """
     if not result.conflicts or not asked.inputs.get("mapping") or asked.inputs.get("store"):
         return result
@@ -244,8 +246,9 @@ def _add_table_rows(result: shiq.Result, asked: Request) -> shiq.Result:
 
 
 class EarlyVerdict:
-    """Callback: print the verdict `inconsistent` as soon as it is certain, and write it to
-    ``json_file``. From then on SIGTERM, like Ctrl-C, ends only the search for explanations.
+    """Callback that a check calls as soon as the verdict `inconsistent` is certain: prints it and
+    writes it to ``json_file``. From then on SIGTERM, like Ctrl-C, ends only the search for
+    explanations.
     """
 
     def __init__(

@@ -127,7 +127,9 @@ def sample_distinct(rng: random.Random, population: Sequence[V], k: int) -> list
 
 
 def draw_in_rounds(rng: random.Random, cards: Iterable[V]) -> Iterator[V]:
-    """Draw from ``cards`` without end; each round draws every card once, in random order."""
+    """Draw from ``cards`` without end, in rounds: each round yields every card once, in random
+    order.
+    """
     cards = tuple(cards)
     while True:
         yield from shuffle(rng, list(cards))
@@ -141,8 +143,8 @@ def draw_range_in_rounds(rng: random.Random, bounds: tuple[int, int]) -> Iterato
 def draw_stratified(
     rng: random.Random, bounds: tuple[float, float], strata: int = _STRATA
 ) -> Iterator[float]:
-    """Draw numbers between two bounds without end; each round draws one number from each of
-    ``strata`` equal parts of the interval.
+    """Draw random floats between two bounds without end, stratified: of every ``strata`` successive
+    draws, one is from each of as many equal parts of the interval.
     """
     low, high = bounds
     width = (high - low) / strata

@@ -39,7 +39,9 @@ _FINAL_OPTIONS = ("head", "min_lift", "body_sources", "head_sources", "list_chan
 
 
 def _report_files(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKind]]:
-    """List the files that ``--report FOLDER`` writes, for the check of outputs against inputs."""
+    """List the files that ``--report FOLDER`` writes, so that outputs that would replace an input
+    can be refused.
+    """
     inner = ("rules.parquet", "windows.parquet", "rules.md")
     return [(name, OutputKind.FOLDER), *((f"{name}/{file}", OutputKind.FILE) for file in inner)]
 

@@ -44,7 +44,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class SummaryOptions:
-    """Options for the summary of a stream command."""
+    """Options for the summary that a stream command prints at its end: JSON, quiet, verbose."""
 
     json_file: str | None = option(
         None,
@@ -141,8 +141,8 @@ class StreamArguments:
         made: Mapping[str, Source] | None = None,
         **more: str | None,
     ) -> AbstractContextManager[StreamRun]:
-        """Start a run in this process, with the outputs ``out`` (rows), ``rejects`` and any further
-        ones in ``more``.
+        """Open sources, outputs (rows, rejected events, and further ones in ``more``) and
+        checkpoint of a stream command, as a context manager.
 
         settings: settings of the command that change rows.
         made: sources, by name, that only the command can open.
@@ -182,8 +182,8 @@ class StreamArguments:
         time: Any = None,
         opener: StateOpener = open_bucket_state,
     ) -> Any:
-        """Process all records of ``run`` up to its end, in this process or on Spark. Returns the
-        result of ``collector``.
+        """Feed all records of ``run`` to ``collector``, which evaluates them, in this process or on
+        Spark. Returns the collector's result at the end.
 
         time: time of a record, by which sources are merged in this process.
         opener: opens the states of buckets in this process.
@@ -207,8 +207,8 @@ class StreamArguments:
     def make_intake(
         self, run: StreamRun, make: Callable[..., Any] = EventIntake, *, unordered: bool = False
     ) -> Any:
-        """Make the intake that turns the records of ``run`` into events and writes those it
-        rejects.
+        """Make the intake of the records of ``run`` (`EventIntake`): it parses them as events, and
+        writes those that it rejects to the output of rejected events.
 
         unordered: no event is late, unless the stream is followed.
         """
@@ -285,7 +285,7 @@ _summary_options = field_options(SummaryOptions, *declared_names(SummaryOptions)
 
 
 def answer_options(command: F) -> F:
-    """Decorator: add --allow, --json, -q and -v to a command that reads no stream."""
+    """Decorator: add ``--allow``, ``--json``, ``-q`` and ``-v`` to a command that reads no stream."""
     found: F = with_options(command, (field_option(StreamArguments, "allow"), _summary_options))
     return found
 
@@ -299,7 +299,9 @@ def was_given(name: str) -> bool:
 
 
 def refuse_ineffective(names: Sequence[str], where: str) -> None:
-    """Refuse parameters that were given but matter only ``where``. Raises: UsageError."""
+    """Refuse parameters that the user gave although they matter only together with the option
+    ``where``. Raises: UsageError.
+    """
     for name in filter(was_given, names):
         raise UsageError(
             f"--{name.replace('_', '-')} does nothing without {where}",
@@ -366,7 +368,9 @@ def _read_rates(file: str | None) -> dict[str, float] | None:
 
 
 def plan_options(command: F) -> F:
-    """Decorator: add the options of a plan for watching a stream (`shiq.streams.consistency.plan`)."""
+    """Decorator: add to a command the options for how a stream is watched for contradictions
+    (`shiq.streams.consistency.plan`): ontology, strategy, cut, grouping and so on.
+    """
 
     @wraps(command)
     def call(rates: str | None, **given: Any) -> Any:

@@ -114,8 +114,8 @@ def _read_bytes(path: Path) -> bytes:
 def draw_random_batch(
     triples: NumberedTriples, count: int, seed: int, fresh: float = FRESH
 ) -> list[str]:
-    """Draw ``count`` distinct N-Triples lines that are not in ``triples``; the share ``fresh`` has
-    a fresh individual as subject.
+    """Draw ``count`` random insertions as distinct N-Triples lines that are not in ``triples``; in
+    the share ``fresh`` of them the subject is a fresh individual.
 
     Raises: InputError if there are not enough different ones.
     """
@@ -192,7 +192,8 @@ def _are_resources(terms: Any) -> Ints:
 
 
 def _format_triples(rows: Ints, terms: Any) -> list[str]:
-    """N-Triples lines of triples; a subject index beyond ``terms`` means a fresh individual.
+    """N-Triples lines of triples that are given as indexes into ``terms``; a subject index beyond
+    its end stands for a fresh individual.
 
     rows: (3, n) indexes of subjects, predicates and objects
     """
@@ -220,8 +221,8 @@ _NO_NEGATION = "no axiom of LUBM's TBox can be contradicted by assertions withou
 
 @dataclass(frozen=True)
 class GivenBatch:
-    """Batch of insertions that a data set brings along; its verdict is known from how it was
-    generated.
+    """Batch of insertions that comes with a data set; the right verdict on it is known from how it
+    was generated.
     """
 
     name: str
@@ -409,14 +410,15 @@ def _count_universities(count: int) -> str:
 
 
 def _find_files(data: Path | None, *names: str) -> tuple[Path, ...] | None:
-    """Paths of these files in the folder ``data``; None if one is missing."""
+    """Paths of the files ``names`` in the folder ``data``; None if one is missing."""
     paths = tuple(data / name for name in names) if data is not None else ()
     return paths if paths and all(path.is_file() for path in paths) else None
 
 
 def write_batches(dataset: Dataset, folder: Path, seed: int, slices: int) -> Iterator[BatchFile]:
-    """Write the batches of a data set (random, slices, generated), and the bases that they are
-    inserted into, below ``folder``.
+    """Write all batches of a data set that are checked: random ones, slices of the data, and those
+    that come with it. Each is written below ``folder`` with the base that it is inserted into.
+    Yields the files of each.
 
     The random 5 % and the given ones first, then smaller ones, then ``slices`` of the `SLICES`
     slices of the data itself.

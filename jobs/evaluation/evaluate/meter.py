@@ -65,7 +65,7 @@ class _ResourceUse:
     peak_kb = 0
 
     def add_usage(self, usage: object) -> None:
-        """Add the resources of an ended process."""
+        """Add the CPU time and memory of an ended process, as ``os.wait4`` gives them."""
         self.cpu_seconds += usage.ru_utime + usage.ru_stime  # type: ignore[attr-defined]
         self.peak_kb = max(self.peak_kb, usage.ru_maxrss)  # type: ignore[attr-defined]
 
@@ -79,8 +79,8 @@ def _adopt_orphans() -> None:
 def _wait_for_command(
     child: int, deadline: float, used: _ResourceUse, told_to_end: list[int]
 ) -> tuple[int, bool]:
-    """Wait for the command until ``deadline``. Returns its exit code, and whether it was killed at
-    the deadline.
+    """Wait for the process ``child``, the measured command, until ``deadline``. Returns its exit
+    code, and whether it was killed at the deadline.
 
     It is killed at the deadline, by a signal to this process, or when standard input ends.
     """

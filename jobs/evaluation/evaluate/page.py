@@ -59,8 +59,8 @@ def list_questions(runs: Iterable[Run]) -> list[tuple[str, str]]:
 
 
 def own_runs(runs: Iterable[Run], dataset: str, batch: str) -> list[Run]:
-    """Select shiq's runs on one question; a run of another engine only if its A_add (assertions
-    looked at) differs from that of the local engine.
+    """Select shiq's runs on one question (data set and batch): those of the local engine, and those
+    of another engine whose A_add (base assertions that the check looked at) has another size.
     """
     found = [r for r in runs if r.is_own and r.dataset == dataset and r.batch == batch]
     local = {r.criterion: r.sizes.add_set for r in found if r.engine == "local"}
@@ -79,8 +79,8 @@ def is_random_batch(run: Run) -> bool:
 
 
 def group_by_system(runs: Iterable[Run]) -> list[tuple[str, list[Run]]]:
-    """Group answered runs by system, for the series of a plot; of shiq only those of the local
-    engine.
+    """Group the runs that have a verdict by system (shiq or another reasoner), as the data series
+    of a plot; of shiq only those of the local engine.
     """
     found: dict[str, list[Run]] = {}
     for run in runs:
@@ -135,7 +135,7 @@ def merge_comparisons(documents: Sequence[Mapping[str, Any]]) -> list[dict[str, 
 
 
 def outcome_text(run: Run) -> str:
-    """Text for readers: the verdict of a run, or why it has none."""
+    """Text for readers of the page: the verdict of a run, or why it has none."""
     return {
         "limit": "time limit reached",
         "crash": "no answer (crashed)",
@@ -209,8 +209,8 @@ def render_evaluation_page(documents: Sequence[Mapping[str, Any]]) -> str:
 def _introduction_values(
     runs: Sequence[Run], comparisons: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Template values of the introduction: shares of data looked at, numbers of questions and
-    disagreements.
+    """Values for the page's introduction: the share of the data that shiq looked at on each data
+    set, its default criteria, and the numbers of questions and of disagreements between systems.
     """
     own = [
         r
@@ -236,7 +236,7 @@ def _introduction_values(
 
 
 def _five_percent_batches(runs: Sequence[Run]) -> list[tuple[str, str]]:
-    """List the questions whose batch is 5 % of the data."""
+    """List the questions (data set, batch) whose batch has 5 % as many triples as the data."""
     return [(dataset, batch) for dataset, batch in list_questions(runs) if batch.startswith(_LARGE)]
 
 
@@ -405,7 +405,7 @@ def _peer_section_values(
     comparisons: Sequence[Mapping[str, Any]],
     documents: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """Template values of the comparison with other reasoners: times, counts, disagreements,
+    """Values for the page's comparison with other reasoners: times, counts, disagreements,
     failures.
     """
     groups = _time_bars_by_batch(runs)

@@ -1,4 +1,4 @@
-"""Lay out plots: bars, and points joined by lines on logarithmic axes.
+"""Lay out plots for an HTML page: bars, and points joined by lines on logarithmic axes.
 
 `jobs/templates/evaluation/plots.html` draws them as inline SVG.
 """

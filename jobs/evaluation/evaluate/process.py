@@ -101,8 +101,9 @@ def run_worker(
     folder: Path,
     environment: Mapping[str, str] | None = None,
 ) -> tuple[MeterReading, Any]:
-    """Run ``python -m module TASK.json ANSWER.json`` in a process. Returns the resources used, and
-    the answer (None if it wrote none).
+    """Run ``python -m module TASK.json ANSWER.json`` in a process of its own, with ``task`` as the
+    content of the first file. Returns the resources used, and the JSON of the second file (None if
+    there is none).
     """
     folder.mkdir(parents=True, exist_ok=True)
     given, answer = folder / "task.json", folder / "answer.json"

@@ -135,7 +135,9 @@ class Run:
 
     @property
     def criterion_label(self) -> str:
-        """Criterion of the run, with the one that `AUTO` chose in brackets."""
+        """Name of the run's criterion; if it was `AUTO`, with the criterion that this chose in
+        brackets.
+        """
         return f"{self.criterion} ({self.used})" if self.used else str(self.criterion)
 
     def to_dict(self) -> dict[str, Any]:
@@ -301,8 +303,8 @@ def compare_runs(runs: Sequence[Run], arbiter: Arbiter | None = None) -> list[Co
 def _compare_answers(
     dataset: str, batch: str, runs: Sequence[Run], arbiter: Arbiter | None
 ) -> Comparison:
-    """Compare the verdicts on one question; ask the arbiter if they differ and none is known to be
-    right.
+    """Compare the verdicts of all systems on one question; if they differ and none is known to be
+    right, ask the arbiter (another reasoner).
     """
     verdicts = {run.label: run.verdict for run in runs}
     expected = next((run.expected for run in runs if run.expected), None)

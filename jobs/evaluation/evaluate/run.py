@@ -48,8 +48,8 @@ SHARE_OF_LIMIT = 0.9
 
 @dataclass
 class _FailureMemory:
-    """Memory of runs that crashed or reached the time limit, so that the same run is not tried
-    again.
+    """Runs that crashed or reached the time limit, remembered so that the same system is not put to
+    the same work again.
     """
 
     failures: dict[tuple[object, ...], str] = field(default_factory=dict)
@@ -251,8 +251,8 @@ class _Evaluation:
         return self.tried.remember_failure(key, replace(run, cost=cost))
 
     def _run_task(self, blank: Run, dataset: Dataset, task: Mapping[str, Any]) -> Run:
-        """Run a task in a worker process of shiq; return ``blank`` completed by its outcome,
-        verdict and cost.
+        """Let a worker process of shiq do a ``task`` (JSON: build a store, check a batch or confirm
+        a conflict). Returns a copy of ``blank`` with the outcome, verdict and cost.
         """
         ran, answer = self._start_worker(dataset, task)
         cost = RunCost(
@@ -292,8 +292,8 @@ class _Evaluation:
     def _start_worker(
         self, dataset: Dataset, task: Mapping[str, Any]
     ) -> tuple[MeterReading, dict[str, Any] | None]:
-        """Start a worker process for a task; return the resources used and its answer, None if
-        there is none.
+        """Run a worker process of shiq for a ``task`` (JSON). Returns the resources that it used,
+        and its answer (None if there is none).
         """
         settings = {
             "allow": list(dataset.allow),
@@ -403,8 +403,8 @@ class _Evaluation:
 
 
 def credited_verdict(verdict: str, unread: int, allowed: Sequence[str]) -> str:
-    """Credit a peer's verdict although it could not read ``unread`` lines: `inconsistent` counts
-    always, `consistent` only if such lines were allowed.
+    """Decide what a reasoner's verdict is worth if it could not read ``unread`` lines:
+    `inconsistent` counts always, `consistent` only if such lines were allowed.
 
     >>> credited_verdict("inconsistent", 3, ()), credited_verdict("consistent", 3, ())
     ('inconsistent', 'undetermined')
@@ -488,5 +488,5 @@ def _to_file_name(name: str) -> str:
 
 
 def _is_selected(name: str, parts: Sequence[str]) -> bool:
-    """Whether a name matches one of the regular expressions ``parts``; True if there are none."""
+    """Whether a name matches one of the regular expressions ``parts``, or there are none."""
     return not parts or any(re.search(part, name) for part in parts)

@@ -21,7 +21,7 @@ DEFAULT_ENGINES = ("local", "spark")
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationSettings:
-    """Settings that benchmarks and papers share.
+    """Settings that evaluations of benchmark data and of papers share.
 
     limit: seconds for a run
     heap: memory of another reasoner's JVM

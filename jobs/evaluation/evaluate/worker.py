@@ -1,5 +1,5 @@
-"""Worker process of an evaluation, for one task: ``python -m shiq.jobs.evaluation.evaluate.worker
-TASK.json ANSWER.json``.
+"""Worker process of an evaluation: builds one store, checks one batch or confirms one conflict, as
+a JSON file says. ``python -m shiq.jobs.evaluation.evaluate.worker TASK.json ANSWER.json``.
 
 The task names an action: ``index`` (build and certify a store), ``check`` (a batch against a
 store), ``confirm`` (put a conflict of a batch, a handful of assertions and axioms, to HermiT).
@@ -19,7 +19,9 @@ from shiq.errors import ShiqError
 
 
 def build_store(task: Mapping[str, Any]) -> dict[str, Any]:
-    """Build and certify the store ``store`` from ``tbox`` and ``abox``."""
+    """Build and certify a store from a TBox and an ABox; returns the JSON of the result. All file
+    names are entries of ``task``.
+    """
     from shiq.api import index as run
 
     return run(
@@ -33,7 +35,9 @@ def build_store(task: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_batch(task: Mapping[str, Any]) -> dict[str, Any]:
-    """Check ``insertions`` against ``store``; conflicts are counted but not explained."""
+    """Check the batch ``insertions`` against ``store`` (entries of ``task``); returns the JSON of
+    the result, in which conflicts are counted but not explained.
+    """
     from shiq.api import open_store
 
     with open_store(task["store"]) as session:
@@ -44,7 +48,8 @@ def check_batch(task: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def confirm_conflict(task: Mapping[str, Any]) -> dict[str, Any]:
-    """Find a small conflict of a batch and ask HermiT whether it is inconsistent by itself.
+    """Check a batch, and ask HermiT whether the smallest conflict found (axioms and assertions) is
+    inconsistent by itself. Returns JSON: ``confirmed``, ``why`` and the conflict.
 
     If it is, everything that contains it is inconsistent too.
     """
@@ -83,7 +88,9 @@ def confirm_conflict(task: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_options(task: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of the task that every action passes on."""
+    """Options for shiq's functions that every task has: leftovers allowed, time limit, heap,
+    reasoner.
+    """
     return {
         "allow": task["allow"],
         "timeout": task["timeout"],
@@ -96,7 +103,9 @@ ACTIONS = {"index": build_store, "check": check_batch, "confirm": confirm_confli
 
 
 def main(arguments: list[str]) -> int:
-    """Run the task and write its answer, or the error of shiq that prevents it."""
+    """Do the task that a JSON file describes, and write the result, or the error of shiq that
+    prevents it, to another.
+    """
     task = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
     began = time.perf_counter()
     try:

@@ -70,7 +70,8 @@ _ATTEMPTS = 8
 
 
 def kind_of_individual(term: str) -> str:
-    """Kind of an individual of LUBM's data (such as FullProfessor), from its IRI; "" for a literal.
+    """Read from the IRI of an individual of LUBM's data its kind, the name before the number (such
+    as FullProfessor); "" for a literal.
 
     >>> kind_of_individual("<http://www.Department3.University0.edu/FullProfessor12>"), kind_of_individual("<http://www.University7.edu>")
     ('FullProfessor', 'University')
@@ -82,8 +83,9 @@ def kind_of_individual(term: str) -> str:
 
 
 class BatchSampler:
-    """Sampler of an insertion batch, department by department; it remembers some objects of each
-    predicate.
+    """Sampler of the random insertions of a batch, called department by department. It remembers up
+    to 256 objects for each predicate and pair of kinds of individuals, as replacements in other
+    lines.
     """
 
     def __init__(self, rng: random.Random) -> None:
@@ -126,7 +128,8 @@ class BatchSampler:
         known_lines: set[str],
         pools: dict[str, list[str]],
     ) -> str:
-        """Draw an insertion by varying a line of a department; "" if none is possible.
+        """Make a random insertion from a line of a department: exchange its object and, half of the
+        time, replace its subject by a fresh individual. "" if none is possible.
 
         line_index: the line; known_lines: lines that must not occur again; pools: fresh individuals
         by kind
@@ -145,8 +148,11 @@ class BatchSampler:
         return ""
 
     def _exchange_object(self, kind: str, role: str, object: str, fresh: bool) -> str:
-        """Choose an object from an earlier line with the same role and kinds of individuals, or a
-        compatible class; "" if there is none yet.
+        """Choose the new object for an insertion that is made from a line of the data: the object
+        of an earlier line with the same role and kinds of individuals; in a class assertion, a
+        class that fits the subject's kind. "" if none other is found.
+
+        fresh: whether the insertion's subject is a fresh individual
         """
         if role == RDF_TYPE:
             classes = (_OWN if fresh else _CLASSES)[kind]
@@ -163,8 +169,8 @@ class BatchSampler:
     def _choose_fresh_individual(
         self, department: Department, kind: str, role: str, pools: dict[str, list[str]]
     ) -> str:
-        """Choose a fresh individual of a kind: half of the time one that the batch mentions
-        already.
+        """Choose a fresh individual (one that the data does not mention) of a kind as the subject
+        of an insertion: half of the time one that the batch mentions already.
         """
         pool = pools.setdefault(kind, [])
         counted = role in _COUNTED
@@ -194,11 +200,12 @@ _VERBS = {"a": RDF_TYPE, "=": f"<{OWL}sameAs>", "≠": f"<{OWL}differentFrom>"}
 
 @dataclass(frozen=True)
 class PlantedFault:
-    """Contradiction that was planted into a batch.
+    """Contradiction that was planted into a batch: a minimal set of insertions that is inconsistent
+    with TBox and data.
 
-    kind: what reveals it: ``batch`` (the batch alone), ``base`` (one old assertion), ``chain`` (old
-    role assertions in a chain), ``identity``, ``cardinality`` or ``data``
-    form: its name in `FORMS`
+    kind: what is needed to see it: ``batch`` (the batch alone), ``base`` (one old assertion),
+    ``chain`` (old role assertions in a chain), ``identity``, ``cardinality`` or ``data``
+    form: name of the template in `FORMS` that it was made from
     insertions: its N-Triples lines
     """
 
@@ -212,7 +219,9 @@ class _ExhaustedError(Exception):
 
 
 class _UnusedIndividuals:
-    """Individuals of a department that no planted fault uses yet, and freshly named ones."""
+    """Supply of individuals for the planted faults of one department: those of its data that no
+    fault uses yet, and freshly named ones.
+    """
 
     def __init__(self, department: Department, rng: random.Random) -> None:
         self.made = department
@@ -221,8 +230,8 @@ class _UnusedIndividuals:
         self._fresh = 0
 
     def take(self, sort: str) -> tuple[str, ...]:
-        """Take an unused entry of the department's list ``sort`` (such as professors), or a fresh
-        individual if ``sort`` is "new".
+        """Take an unused entry of the department's list named ``sort`` (such as professors) for a
+        planted fault, or a fresh individual if ``sort`` is "new".
 
         An entry is one individual, or several that the data link. Raises: _ExhaustedError.
         """
@@ -293,8 +302,9 @@ FORMS: dict[str, dict[str, str]] = {
 
 
 def _instantiate_form(form: str, cast: _UnusedIndividuals) -> Iterator[str]:
-    """Yield the N-Triples lines of a fault's ``form`` with individuals of a department. Raises:
-    _ExhaustedError.
+    """Yield the N-Triples lines of a planted fault, made from the template ``form`` (such as "it:
+    new; it a Course; it a Book", see `FORMS`): its variables are replaced by unused individuals of
+    a department, which ``cast`` supplies. Raises: _ExhaustedError.
     """
     individuals = {"here": cast.made.term}
     for part in form.split("; "):
@@ -314,8 +324,8 @@ def _instantiate_form(form: str, cast: _UnusedIndividuals) -> Iterator[str]:
 
 
 class FaultPlanter:
-    """Planter of a number of faults, distributed evenly over departments. Raises: UsageError if
-    they do not fit.
+    """Planter of the contradictions of a data set's batch: makes ``faults`` of them, distributed
+    evenly over the departments. Raises: UsageError if they do not fit.
     """
 
     def __init__(self, faults: int, departments: int, rng: random.Random) -> None:
@@ -333,8 +343,8 @@ class FaultPlanter:
     def plant_faults(
         self, department: Department
     ) -> tuple[tuple[PlantedFault, ...], frozenset[str]]:
-        """Make the faults to plant into the next department. Returns them, and the individuals that
-        other insertions must not mention.
+        """Make the contradictions that are planted into the insertions about the next department.
+        Returns them, and the individuals that they use and that no other insertion may mention.
         """
         cast = _UnusedIndividuals(department, self._rng)
         first = self._numbers[self._done]
@@ -346,8 +356,9 @@ class FaultPlanter:
 
 
 def _make_fault(index: int, individuals: _UnusedIndividuals) -> PlantedFault:
-    """Make the fault with this index: of the form whose turn it is, or the next one with enough
-    individuals left.
+    """Make the contradiction with this index. The index chooses a template of `FORMS`, by turns; if
+    the department has too few unused individuals for it, the next template of the same kind is
+    tried.
     """
     kinds = list(FORMS)
     kind = kinds[index % len(kinds)]

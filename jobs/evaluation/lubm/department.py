@@ -69,7 +69,7 @@ _FIRST_FIVE = (91, 95)
 
 
 def draw_department_counts(rng: random.Random) -> Iterator[int]:
-    """Draw the number of departments of each university, in order.
+    """Yield a random number of departments for each university, in order and without end.
 
     Every eleven universities have each number of the profile's range once. The first has 15, the
     first five between 91 and 95 together, as the reference data of 1 and 5 universities has.
@@ -126,8 +126,10 @@ _UNDERGRADUATE_DEGREE, _MASTERS_DEGREE, _DOCTORAL_DEGREE = (
 
 @dataclass
 class DepartmentDraws:
-    """Stratified random draws for the departments of a data set; they continue from department to
-    department.
+    """Random sizes of departments, by iterators that all departments of a data set share: numbers
+    of faculty by rank, of their publications and courses, of students per member of the faculty,
+    and so on. The draws are stratified: each value or part of a published range comes equally
+    often, so that sums over departments hardly vary with the seed.
     """
 
     rng: random.Random
@@ -155,8 +157,8 @@ class DepartmentDraws:
 
 @dataclass
 class Department:
-    """Generated department: its triples as N-Triples lines, and its individuals as N-Triples terms,
-    by role.
+    """Generated department: its triples as N-Triples lines, and lists of its individuals (N-Triples
+    terms) by what they are, such as professors or courses.
     """
 
     term: str
@@ -179,8 +181,8 @@ class Department:
 
 
 class DegreeUniversities:
-    """Universities that grant degrees; the first line that mentions one is followed by its class
-    assertion.
+    """Universities from which people have degrees, whether or not their own data is generated. It
+    remembers which were mentioned, so that each has its class asserted once.
     """
 
     def __init__(self, universities: int) -> None:
@@ -197,14 +199,18 @@ class DegreeUniversities:
         return term
 
     def random_university(self, rng: random.Random, lines: list[str]) -> str:
-        """Return the term of a random university, as `mention_university` does."""
+        """Return the term of a random university; at its first mention, also append its class
+        assertion to ``lines``.
+        """
         return self.mention_university(draw_below(rng, len(self._seen)), lines)
 
 
 def generate_department(
     number: int, university: int, draws: DepartmentDraws, universities: DegreeUniversities
 ) -> Department:
-    """Generate a department; the first one of a university also has the university's own triples."""
+    """Generate the triples of a department from the random sizes ``draws``; the first one of a
+    university also has the university's own triples.
+    """
     host = f"Department{number}.University{university}.edu"
     made = Department(f"<http://www.{host}>", university_term(university))
     lines = made.lines
@@ -232,8 +238,8 @@ def generate_department(
 def _add_faculty(
     made: Department, host: str, draws: DepartmentDraws, universities: DegreeUniversities
 ) -> list[str]:
-    """Add the faculty with courses, degrees and publications; return the publications that students
-    may co-author.
+    """Add the faculty with courses, degrees and publications to the department ``made``. Returns
+    the terms of all publications, of which graduate students can be made co-authors.
     """
     rng, lines = draws.rng, made.lines
     shared: list[str] = []
@@ -286,7 +292,9 @@ def _add_faculty(
 
 
 def _add_undergraduates(made: Department, host: str, draws: DepartmentDraws, count: int) -> None:
-    """Add ``count`` undergraduates with their courses and advisors."""
+    """Add ``count`` undergraduates with their courses and advisors to the department ``made``.
+    ``host``: host name in its IRIs.
+    """
     rng, lines = draws.rng, made.lines
     for i in range(count):
         student = _add_student(made, host, f"UndergraduateStudent{i}", "UndergraduateStudent")
@@ -309,7 +317,9 @@ def _add_graduates(
     count: int,
     publications: list[str],
 ) -> None:
-    """Add ``count`` graduate students with courses, advisors, posts and publications."""
+    """Add ``count`` graduate students to the department ``made``: courses, advisors, posts as
+    assistants, and co-authorship of some of the faculty's ``publications``.
+    """
     rng, lines = draws.rng, made.lines
     teaching = min(round(next(draws.teaching_assistants) * count), len(made.courses))
     research = round(next(draws.research_assistants) * count)

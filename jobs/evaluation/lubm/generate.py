@@ -44,7 +44,7 @@ ONTOLOGY = NAMESPACE.rstrip("#")
 
 
 def plan_departments(universities: int, seed: int) -> list[int]:
-    """Number of departments of each university."""
+    """Draw the number of departments of each of the ``universities``."""
     return list(
         islice(draw_department_counts(random.Random(f"lubm departments {seed}")), universities)
     )
@@ -116,8 +116,8 @@ def generate_lubm_data(
 
 
 def _generate_lines(universities: int, seed: int, batch: _BatchFiles | None) -> Iterator[list[str]]:
-    """Yield the N-Triples lines of the data by department, and let ``batch`` write each
-    department's insertions.
+    """Yield the N-Triples lines of the data, a list for each department. With ``batch``, the
+    insertions about each department are also written to the batch's files.
     """
     for made in generate_departments(universities, seed):
         if batch is not None:
@@ -126,8 +126,9 @@ def _generate_lines(universities: int, seed: int, batch: _BatchFiles | None) -> 
 
 
 class _BatchFiles:
-    """Files of an insertion batch (insert.nt, culprits.nt, faults.json), written department by
-    department.
+    """Files of an insertion batch, written department by department: the insertions (insert.nt),
+    those of planted contradictions (culprits.nt), and these contradictions one by one
+    (faults.json).
     """
 
     names = ("insert.nt", "culprits.nt", "faults.json")
@@ -148,7 +149,9 @@ class _BatchFiles:
         stack.callback(self._close_fault_list)
 
     def write_department(self, department: Department) -> None:
-        """Write the insertions, culprits and faults of a department."""
+        """Make the insertions and planted contradictions about a department, and write them to the
+        three files.
+        """
         faults, reserved = self._planting.plant_faults(department)
         planted = [line for fault in faults for line in fault.insertions]
         lines = self._batch.draw_insertions(department, reserved, planted)
@@ -161,7 +164,9 @@ class _BatchFiles:
             self._write_fault(fault, places, self._faults)
 
     def _write_fault(self, fault: PlantedFault, places: dict[str, int], file: TextIO) -> None:
-        """Write a fault as a JSON object; ``places``: line number of each insertion."""
+        """Write a planted contradiction as a JSON object. ``places``: line number of each insertion
+        in insert.nt.
+        """
         entry = {
             "kind": fault.kind,
             "form": fault.form,

@@ -167,8 +167,8 @@ def _univ_bench_axioms() -> Iterator[str]:
 
 
 def lubm_tbox(disjointness: bool = False) -> owl.TBox:
-    """LUBM's TBox (43 classes, 25 object and 7 data properties); ``disjointness``: the variant that
-    can be contradicted.
+    """LUBM's TBox (43 classes, 25 object and 7 data properties). With ``disjointness``: a variant
+    with further axioms, under which data can be inconsistent.
     """
     signature = owl.Signature(
         classes=frozenset(NAMESPACE + name for name in _SUPERCLASSES),

@@ -48,7 +48,10 @@ CONFIGURATIONS: Final = {
 def make_miner(
     city: Path, slide: int, window: int, tbox: str = "tbox.ofn", **options: Any
 ) -> RuleMiner:
-    """Make a rule miner over a generated city."""
+    """Make a miner for the streams of a generated city, whose files are in the folder ``city``.
+    ``window``, ``slide``: snapshots of a window and of each step; ``tbox``: name of the ontology
+    file there.
+    """
     return RuleMiner(
         city / tbox,
         static=city / "static.nt.gz",
@@ -59,8 +62,8 @@ def make_miner(
 
 
 def mine_slides(miner: RuleMiner, city: Path, count: int) -> Iterator[tuple[float, dict[str, Any]]]:
-    """Mine the first window of a city, then ``count`` windows that each slide further. Yields CPU
-    seconds and report of each.
+    """Mine rules from the first window of a city's streams and from the ``count`` windows after it,
+    each one slide later. Yields CPU seconds and the JSON report of each window.
     """
     reports = miner.run([city / f"{name}.jsonl.gz" for name in RATES])
     for _ in range(count + 1):
@@ -70,7 +73,7 @@ def mine_slides(miner: RuleMiner, city: Path, count: int) -> Iterator[tuple[floa
 
 
 def rule_texts(report: Mapping[str, Any]) -> frozenset[str]:
-    """Rules of a report as texts, without their measures."""
+    """Rules of a window's JSON report as texts, without support and confidence."""
     return frozenset(json.dumps([rule["body"], rule["head"]]) for rule in report["rules"])
 
 
@@ -104,8 +107,8 @@ def accuracy(found: Collection[str], expected: Collection[str]) -> float:
 
 
 def _read_rules_by_window(file: Path) -> dict[tuple[int, ...], frozenset[str]]:
-    """Read the rules of each window from a file by `shiq stream discover --out`. Raises:
-    InputError.
+    """Read a file that `shiq stream discover --out` wrote; return the rules of each window as
+    texts. Raises: InputError.
     """
     found, number = {}, 0
     try:
@@ -127,7 +130,9 @@ def _compare_by_window(
     first: Mapping[tuple[int, ...], frozenset[str]],
     second: Mapping[tuple[int, ...], frozenset[str]],
 ) -> Iterator[PaperRow]:
-    """Compare the rules of two runs, window by window, as rows of the page."""
+    """Compare the rules that two runs of the miner found, window by window; yield rows of the page
+    with their accuracy and numbers.
+    """
     for window in sorted({*first, *second}):
         axis = f"window {'–'.join(map(str, window))}"
         if window not in first or window not in second:
@@ -162,7 +167,9 @@ def rarity_sets(window: int) -> dict[str, frozenset[int]]:
 
 
 class _MinedCity:
-    """Generated city of a given size, with the mining results so far."""
+    """Generated city, from whose streams rules are mined with several settings; each result is
+    kept, so that it is mined once.
+    """
 
     def __init__(self, settings: PaperSettings, folder: Path) -> None:
         self.folder, self.seed = folder, settings.seed
@@ -178,8 +185,8 @@ class _MinedCity:
     def mine_slide(
         self, window: int, share: float, **options: Any
     ) -> tuple[float, frozenset[str], float]:
-        """Mine a window and the next one, which begins ``share`` of a window later. Returns the CPU
-        seconds, rules and similarity of the second.
+        """Mine a window of the city's streams and the next one, which begins ``share`` of a window
+        later. Returns of the second: CPU seconds, rules as texts, and its similarity to the first.
         """
         asked = (window, share, *sorted(options.items()))
         if asked not in self._known:
@@ -239,7 +246,9 @@ def _update_rows(city: _MinedCity) -> Iterator[PaperRow]:
 
 
 def _scalability_rows(city: _MinedCity, window: int) -> Iterator[PaperRow]:
-    """Rows of Fig. 5: CPU seconds of a slide by method, and numbers of rules found."""
+    """Rows of Fig. 5: CPU seconds to mine the next window by method (exact, InKD, from scratch),
+    and numbers of rules found.
+    """
     for k, share in (("1/3", 1 / 3), ("2/3", 2 / 3), ("1", 1.0)):
         exact, expected, _ = city.mine_slide(window, share)
         inkd, found, _ = city.mine_slide(
@@ -359,7 +368,9 @@ def _ground_language_rows(settings: PaperSettings, folder: Path) -> Iterator[Pap
 
 
 def time_ground_mining(miner: RuleMiner, atoms: int, window: int) -> tuple[float, int]:
-    """Mine the last window again in the ground language; return CPU seconds and number of rules."""
+    """Mine rules without variables from the miner's last ``window`` snapshots; return CPU seconds
+    and number of rules. ``atoms``: maximal number of atoms in a body.
+    """
     limits = replace(miner.settings.limits, max_atoms=atoms, max_rules=10_000_000)
     begun = process_time()
     mined = mine_ground_rules(miner.windows.columns, miner.windows.theory, limits, window)
@@ -371,7 +382,9 @@ PEERS: Final = ("mlxtend", "pyfim")
 
 
 def time_itemset_miners(miner: RuleMiner, atoms: int, window: int) -> dict[str, float]:
-    """Mine the last window by itemset miners; return the CPU seconds of each. Raises: NotMeasured."""
+    """Mine the entailed class assertions of the last ``window`` snapshots by other programs, which
+    mine frequent itemsets; return the CPU seconds of each. Raises: NotMeasured.
+    """
     try:
         program = environment_python(MINERS)
     except OperationalError as error:

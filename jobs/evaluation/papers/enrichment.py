@@ -99,7 +99,8 @@ _GIVEN: Final = 4
 
 
 class EnrichmentRun(NamedTuple):
-    """Measured enrichment of a stream of events.
+    """Result of enriching a stream of events (adding the entailed types to each): times, and hits
+    of the cache.
 
     milliseconds, hits: of each event, its time and whether the cache had it
     bytes, entries: size of the cache at the end
@@ -136,7 +137,7 @@ def enrich_events(
 def _time_events(
     enricher: Enricher, events: Sequence[Sequence[str]], clock: Callable[[], float]
 ) -> EnrichmentRun:
-    """Enrich events one by one, and time each."""
+    """Enrich events one by one, and time each with ``clock``."""
     spent, hits = [], []
     for event in events:
         begun = clock()
@@ -147,7 +148,8 @@ def _time_events(
 
 
 class _PeerResults(NamedTuple):
-    """Results of other reasoners (peers) on the events of a scenario.
+    """Results of other reasoners on the same events: time for an event, and how complete their
+    types are.
 
     seconds: milliseconds for an event, by reasoner
     complete: by reasoner, the percentage of the types that HermiT finds
@@ -164,8 +166,8 @@ class _PeerResults(NamedTuple):
 def _measure_peers(
     scenario: EnrichmentScenario, folder: Path, settings: PaperSettings, asks: str = "types"
 ) -> _PeerResults:
-    """Put the first events to other reasoners (peers) one by one; ``folder`` is where
-    `enrich_events` wrote the scenario.
+    """Let other reasoners enrich the first events of a scenario one by one, for comparison.
+    ``folder``: where `enrich_events` wrote the scenario.
 
     asks: "types" of an event's individuals, or "instances" of all classes.
     """
@@ -298,8 +300,8 @@ def _engine_rows(
     miss: float | None,
     others: tuple[dict[str, float | None], _PeerResults],
 ) -> Iterator[PaperRow]:
-    """Rows of a table, one for each reasoner in the paper; the row of HermiT also shows all other
-    reasoners that ran here.
+    """Rows of a table, one for each reasoner in the paper, which enriches without a cache; the row
+    of HermiT also shows all other reasoners that ran here.
     """
     own, answers = others
     why = " ".join([_DATA, _BESIDE, *dict.fromkeys(answers.notes)])
@@ -320,7 +322,9 @@ def _engine_rows(
 
 
 def _cache_speedup_rows(axis: str, run: EnrichmentRun, answers: _PeerResults) -> Iterator[PaperRow]:
-    """Rows of Table 3: how many times faster all events are with a cache in front of a reasoner."""
+    """Rows of Table 3: how many times faster a whole stream is enriched with a cache in front of a
+    reasoner than by the reasoner alone.
+    """
     place = _INTERSECTIONS.index(int(axis.partition(" ")[0]))
     if not place:
         return

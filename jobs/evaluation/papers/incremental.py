@@ -107,7 +107,9 @@ def _make_experiments(
 
 
 class _BatchExperiment:
-    """Experiment on one data set: batches of insertions are checked, with times and A_add."""
+    """Experiment on one data set: checks batches of insertions, and yields rows with times and the
+    size of A_add (base assertions that a check looks at).
+    """
 
     def __init__(self, dataset: Dataset, folder: Path, settings: PaperSettings) -> None:
         self.dataset, self.folder, self.settings = dataset, folder, settings
@@ -205,7 +207,9 @@ class _BatchExperiment:
         checks: dict[str, _TimedCheck],
         looked_at: Sequence[Assertion],
     ) -> Iterator[PaperRow]:
-        """Rows with the share of the base in A_add, by criterion, and A_add by kind of assertion."""
+        """Rows with A_add (base assertions that a check looks at): its share of the base by
+        criterion, and its size by kind of assertion.
+        """
         axis, size = f"{self.dataset.name} ({fresh})", len(self.triples)
         paper, words = _SHARES[self.dataset.family]
         why = (
@@ -230,7 +234,9 @@ class _BatchExperiment:
         looked_at: Sequence[Assertion],
         peers: dict[str, _PeerCpuTimes],
     ) -> Iterator[PaperRow]:
-        """Rows with the CPU seconds of the published method: generating A_add, reasoning, and both."""
+        """Rows with the CPU seconds of the paper's method: generating A_add (base assertions that a
+        check looks at), reasoning on it, and both.
+        """
         axis, reasoner = f"{self.dataset.name} ({fresh})", self.settings.reasoner
         published = checks["definition7"]
         generated, reasoned = (
@@ -254,8 +260,8 @@ class _BatchExperiment:
     def _time_peer_on_looked_at(
         self, reasoner: str, looked_at: Sequence[Assertion]
     ) -> _PeerCpuTimes:
-        """Let another reasoner check A_add (``looked_at``) from scratch, as the paper does. Returns
-        its CPU seconds, loading included.
+        """Let another reasoner check A_add (``looked_at``, the base assertions that matter for the
+        batch) from scratch, as the paper does. Returns its CPU seconds, loading included.
         """
         file = self.folder / "a_add.nt"
         lines = (line for assertion in looked_at for line in assertion_lines(assertion))

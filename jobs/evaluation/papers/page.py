@@ -211,7 +211,7 @@ class PaperTable:
 
 
 def make_tables(page: Mapping[str, Any]) -> list[PaperTable]:
-    """Make the tables of a page, in the order of its rows."""
+    """Make the tables of a page from its rows: one for each table or figure of the paper."""
     groups: dict[str, list[PaperRow]] = {}
     for values in page["rows"]:
         row = PaperRow(**values)
@@ -315,7 +315,8 @@ def page_to_html(page: Mapping[str, Any]) -> str:
 
 
 def compute_latencies(service: Sequence[float], period: float) -> list[float]:
-    """Seconds that each point waits for its answer, if points arrive every ``period`` seconds.
+    """Compute how many seconds after its arrival each time point is answered, if one arrives every
+    ``period`` seconds.
 
     service: the seconds that each point takes; a point waits until those before it are done.
 
@@ -330,7 +331,7 @@ def compute_latencies(service: Sequence[float], period: float) -> list[float]:
 
 
 def find_sustained_rate(process: Callable[[int], object], seconds: float) -> float:
-    """Find the highest rate, in tuples a second, that ``process`` keeps up with on one core.
+    """Find the highest rate, in stream tuples a second, that ``process`` keeps up with on one core.
 
     process: processes this number of tuples.
     Each rate is tried for ``seconds`` of CPU time, in twenty batches. It is sustained if the tuples

@@ -37,7 +37,7 @@ from shiq.streams.rules import Program
 
 
 class EvaluatedPoint(NamedTuple):
-    """Evaluation of one time point of a stream.
+    """Cost and result of evaluating the rules at one time point of a stream.
 
     cpu, wall: milliseconds
     atom_counts: number of true atoms of each requested predicate
@@ -56,7 +56,9 @@ System: TypeAlias = Callable[[GeneratedRules, tuple[str, ...], bool], Iterator[E
 def evaluate_incrementally(
     stream: GeneratedRules, predicates: tuple[str, ...], texts: bool
 ) -> Iterator[EvaluatedPoint]:
-    """Evaluate a stream by shiq, point by point, incrementally."""
+    """Evaluate the rules of a stream by shiq, point by point, incrementally; yields time and
+    numbers of atoms of each point. ``texts``: read and write atoms as texts.
+    """
     begun = _read_clocks()
     session = Program.parse(stream.rules).session()
     yield _measure_point(begun, [])
@@ -76,8 +78,8 @@ def evaluate_incrementally(
 def evaluate_from_scratch(
     stream: GeneratedRules, predicates: tuple[str, ...], texts: bool
 ) -> Iterator[EvaluatedPoint]:
-    """Evaluate each time point of a stream by shiq from scratch, on the content of the windows, as
-    clingo does.
+    """Evaluate the rules of a stream by shiq at each time point from scratch, on the content of the
+    windows, as clingo does; yields time and numbers of atoms of each point.
     """
     begun, past = _read_clocks(), _RecentIndividuals(stream.rules)
     program = Program.parse(_rewrite_windows(stream.rules))
@@ -133,8 +135,8 @@ _LEFT_OUT = re.compile(r" at most | \w+ always in")
 
 
 def window_contents(stream: GeneratedRules) -> Iterator[Counter[tuple[str, tuple[int, ...]]]]:
-    """Yield for each time point the content of the windows over input atoms: each atom with the
-    number of its occurrences.
+    """Yield for each time point the input atoms that lie in the rules' windows, each with the
+    number of time points at which it occurred.
     """
     lengths = {found[0]: int(found[3]) for found in _WINDOW.findall(stream.rules)}
     held: Counter[tuple[str, tuple[int, ...]]] = Counter()
@@ -154,8 +156,8 @@ def window_contents(stream: GeneratedRules) -> Iterator[Counter[tuple[str, tuple
 
 
 def _rewrite_windows(rules: str) -> str:
-    """Rewrite rules for clingo so that they read window contents as facts: p_(…, count), and
-    p_before(…) for `always`.
+    """Rewrite stream rules for clingo, which has no windows: window conditions become ordinary
+    atoms, ``p_(…, count)`` and ``p_before(…)`` for `always`, whose facts are computed beforehand.
 
     Rules that look back on derived atoms without arguments cost nothing and are left out.
 
@@ -169,7 +171,9 @@ def _rewrite_windows(rules: str) -> str:
 
 
 class _RecentIndividuals:
-    """Individuals of each predicate that rules use under `always`, at each of the last time points."""
+    """Individuals that were in each predicate at the last time points, for rules with `always`,
+    which clingo lacks.
+    """
 
     def __init__(self, rules: str) -> None:
         lengths = {found[0]: int(found[2]) for found in _ALWAYS.findall(rules)}
@@ -191,7 +195,9 @@ class _RecentIndividuals:
 def evaluate_clingo_from_scratch(
     stream: GeneratedRules, predicates: tuple[str, ...], texts: bool
 ) -> Iterator[EvaluatedPoint]:
-    """Evaluate each point of a stream by clingo from scratch."""
+    """Evaluate the rules of a stream by clingo at each time point from scratch; yields time and
+    numbers of atoms of each point.
+    """
     clingo, past = _import_clingo(), _RecentIndividuals(stream.rules)
     shown = [*predicates, *(f"{name}/1" for name in past.points)]
     rules = _rewrite_windows(stream.rules) + "".join(f"#show {name}.\n" for name in shown)
@@ -309,7 +315,8 @@ def content_caching(window: int, contents: int, points: int, seed: int) -> Gener
 
 @dataclass(frozen=True)
 class _StreamExperiment:
-    """Experiment on one stream of the paper.
+    """Experiment on one stream of the paper: which figure it redoes, how the stream is generated,
+    and which systems evaluate it.
 
     table, axis: where the paper has it
     predicates: the predicates that are counted

@@ -47,7 +47,9 @@ TIMES: Final = 3
 def draw_tuples(
     watched: StreamPlan, count: int, seed: int, people: int, per_point: int
 ) -> tuple[Ints, Ints, Ints]:
-    """Draw a random stream of ``count`` tuples: arrays of their individuals, labels and times."""
+    """Draw a random stream of ``count`` tuples: three arrays with the individual, label (its class
+    or role) and time of each.
+    """
     draw, found = np.random.default_rng(seed), build_masks(watched.view, watched.all_roots)
     labels = [
         found.label_indexes[label]
@@ -114,7 +116,8 @@ class BoltRun:
 
 
 def max_cached_tuples(times: Iterator[int], window: int) -> int:
-    """Largest number of tuples in a bolt's cache at one time.
+    """Largest number of tuples in a bolt's cache at one time, for tuples that arrive at ``times``
+    and stay for ``window``.
 
     >>> max_cached_tuples(iter([0, 0, 5, 9]), 8)
     3
@@ -163,7 +166,9 @@ def redo_experiments(settings: PaperSettings, say: ReportActivity) -> Iterator[P
 
 
 def _make_plans(settings: PaperSettings, folder: Path) -> dict[str, StreamPlan | None]:
-    """Make the stream plans of LUBM and NPD; None for NPD without the user's copy of it."""
+    """Make the plans for watching streams over the TBoxes of LUBM and NPD; None for NPD without the
+    user's copy of it.
+    """
     tbox = folder / "lubm.owl"
     tbox.write_text(tbox_as_rdfxml(lubm_tbox(), ONTOLOGY), encoding="utf-8")
     given = settings.data_folder("npd")
@@ -319,7 +324,9 @@ def _bolt_count_rows(
 def _sustained_rate_rows(
     name: str, watched: StreamPlan, settings: PaperSettings
 ) -> Iterator[PaperRow]:
-    """Rows with the highest rate that one process keeps up with, by strategy."""
+    """Rows with the highest rate of tuples that one process keeps up with, by strategy for finding
+    contradictions.
+    """
     many = settings.experiment_size(200_000, 1_000_000, 2_000)
     key, label, time = draw_tuples(watched, many, settings.seed, 2_000, 100)
     for strategy, cut in (("mask", ()), ("ntm", ()), ("ltm", None)):

@@ -43,7 +43,7 @@ _KONCLUDE_ERROR = re.compile(r"^\{error\} \S+ >> (.*)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class PeerQuestion:
-    """Question to another reasoner: TBox, base and batch as files.
+    """Consistency question to another reasoner: TBox, base and batch as files.
 
     document: file for all three in functional syntax, for a reasoner that cannot read N-Triples
     """
@@ -155,7 +155,8 @@ def _read_konclude_output(run: MeterReading) -> PeerVerdicts:
 
 @dataclass(frozen=True)
 class PeerCheck:
-    """Check of a base and a batch by another reasoner.
+    """Result of checking a base and a batch by another reasoner: resources used, verdicts and
+    times.
 
     seconds, cpu_seconds: from the batch to the answer; the whole run if the reasoner starts from
     scratch.
@@ -276,7 +277,8 @@ def write_with_declarations(
 def ask_java_peer(
     name: str, static: Path, events: Sequence[Path], run: PeerLauncher, asks: str = "types"
 ) -> list[PeerEventAnswer]:
-    """Let a reasoner in Java reason about each event together with a static document, in one JVM.
+    """Let a reasoner in Java answer for each event, together with the static data and the ontology
+    in the document ``static``; all in one JVM.
 
     asks: "types" of the individuals of an event, or "instances" of all classes.
     Raises: OperationalError.

@@ -167,8 +167,8 @@ def _fetch_jar(jar: Jar, source: str) -> bytes:
 
 
 def environment_python(name: str) -> Path:
-    """Path of the Python interpreter in the environment of peers ``name`` (`MINERS` or `OWL_RL`).
-    Raises: OperationalError if it is not installed.
+    """Path of the Python interpreter in the virtual environment ``name`` with other reasoners or
+    miners (`MINERS` or `OWL_RL`). Raises: OperationalError if it is not installed.
     """
     program = external_reasoners_home() / name / "bin" / "python"
     if not program.is_file():

@@ -1,5 +1,5 @@
-"""Time itemset miners on the transactions of a window, in the Python environment of `make peers`:
-CPU seconds by miner, as JSON.
+"""Time itemset miners on transactions (the facts of each snapshot of a window), in the Python
+environment of `make peers`: CPU seconds by miner, as JSON.
 
 ``python miners.py TRANSACTIONS.json SUPPORT CONFIDENCE ATOMS``: a list of lists of texts, two
 shares, and the largest number of atoms in a body. Imports nothing of shiq.
@@ -18,7 +18,9 @@ Transactions = Sequence[Sequence[str]]
 def mlxtend(
     transactions: Transactions, support: float, confidence: float, atoms: int
 ) -> Callable[[], object]:
-    """Prepare FP-growth by mlxtend, with its table of truth values; return the function that mines."""
+    """Prepare FP-growth by mlxtend: make its table (a column of truth values for each item).
+    Returns the function that mines frequent itemsets and rules.
+    """
     import pandas as pd  # type: ignore[import-untyped]
     from mlxtend.frequent_patterns import association_rules, fpgrowth  # type: ignore[import-not-found]
 
@@ -37,7 +39,9 @@ def mlxtend(
 def pyfim(
     transactions: Transactions, support: float, confidence: float, atoms: int
 ) -> Callable[[], object]:
-    """Prepare FP-growth by pyfim (in C), for rules with one head; return the function that mines."""
+    """Prepare FP-growth by pyfim (in C). Returns the function that mines association rules with one
+    item in the head.
+    """
     from fim import fpgrowth  # type: ignore[import-not-found]
 
     shares = {"supp": 100 * support, "conf": 100 * confidence}

@@ -105,7 +105,7 @@ MAPPING: Final = f"""\
 
 
 def room_functions(rooms: int) -> dict[str, str]:
-    """Function of each room, such as office or laboratory."""
+    """Give each room a function, such as office or laboratory; returned by name of the room."""
     return {f"room{n}": FUNCTIONS[n % len(FUNCTIONS)] for n in range(1, rooms + 1)}
 
 

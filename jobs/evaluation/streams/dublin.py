@@ -123,7 +123,7 @@ def city_ontology() -> str:
 
 @dataclass
 class City:
-    """Roads on a grid, with their neighbours, districts, sensors and bus lines."""
+    """Generated city: roads on a grid, with their neighbours, districts, sensors and bus lines."""
 
     roads: int
     seed: int
@@ -198,7 +198,7 @@ CAUSES, _ELSE = {"event": 0.9, "collision": 0.95, "rain": 0.85}, 0.04
 
 @dataclass
 class Traffic:
-    """Traffic of a city, generated snapshot by snapshot."""
+    """Random traffic of a city: generates the events of its five streams, snapshot by snapshot."""
 
     city: City
     snapshots: int
@@ -213,7 +213,9 @@ class Traffic:
         self.jammed: set[int] = set()
 
     def statements_at(self, index: int) -> dict[str, list[Line]]:
-        """N-Triples lines of each stream at the snapshot ``index``, by name of the stream."""
+        """Generate the N-Triples lines of each stream at the snapshot ``index``, by name of the
+        stream. Streams that have no update at this snapshot keep their lines.
+        """
         makers: dict[str, Callable[[int], list[Line]]] = {
             name: getattr(self, name)
             for name in ("weather", "events_", "incidents", "travel", "buses")
@@ -262,7 +264,7 @@ class Traffic:
         self.jammed = {road for road, chance in chances.items() if dice.random() < chance}
 
     def weather(self, index: int) -> list[Line]:
-        """Lines of the weather stream at a snapshot."""
+        """Draw the rain and wind of each district; return the lines of the weather stream."""
         city, dice = self.city, self.dice
         self.rain = {d for d in range(city.districts) if dice.random() < 0.4}
         lines = []
@@ -281,7 +283,7 @@ class Traffic:
         return lines
 
     def events_(self, index: int) -> list[Line]:
-        """Lines of the stream of social events at a snapshot."""
+        """Draw social events on random roads; return the lines of their stream."""
         city, dice = self.city, self.dice
         count = min(city.roads, max(1, city.scale_to_roads(RATES["events"][1]) // 4))
         chosen = dice.sample(range(city.roads), count)
@@ -300,7 +302,7 @@ class Traffic:
         return lines
 
     def incidents(self, index: int) -> list[Line]:
-        """Lines of the stream of road incidents at a snapshot."""
+        """Draw incidents on random roads; return the lines of their stream."""
         city, dice = self.city, self.dice
         chosen = dice.sample(
             range(city.roads),
@@ -322,7 +324,9 @@ class Traffic:
         return lines
 
     def travel(self, index: int) -> list[Line]:
-        """Lines of the stream of travel times at a snapshot."""
+        """Return the lines of the stream of travel times: the kind of traffic flow (stopped, heavy
+        or light) on the roads that this stream covers.
+        """
         city, dice = self.city, self.dice
         lines = []
         for road in range(0, min(city.roads, city.scale_to_roads(RATES["travel"][1]) // 2)):

@@ -21,7 +21,8 @@ _XSD: Final = "http://www.w3.org/2001/XMLSchema#"
 
 @dataclass(frozen=True)
 class EnrichmentScenario:
-    """Generated input of event enrichment.
+    """Generated input for measuring event enrichment (adding the entailed types to events):
+    ontology, static data and events.
 
     tbox: ontology in functional syntax
     static: N-Triples lines
@@ -34,7 +35,7 @@ class EnrichmentScenario:
 
 
 def _iri_term(name: str) -> str:
-    """N-Triples term of a name."""
+    """N-Triples term of the IRI for a name of the generated ontology or data."""
     return f"<{NAMES}{name}>"
 
 

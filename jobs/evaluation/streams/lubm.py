@@ -33,8 +33,8 @@ _LEAST = 50_000
 
 @dataclass(frozen=True)
 class StreamRecipe:
-    """Sizes of a generated stream: triples in all, triples per event, events per time point,
-    lateness, faults.
+    """Settings of a generated stream: triples in all, triples per event, events per time point,
+    lateness, planted contradictions, random seed.
 
     lateness: number of points by which an event may come too late
     faults: number of planted contradictions
@@ -50,8 +50,8 @@ class StreamRecipe:
 
 @dataclass(frozen=True)
 class StreamFault:
-    """Planted contradiction: an individual with two disjoint classes, and the times at which each
-    is stated.
+    """Contradiction planted into a stream: an individual with two disjoint classes, and the times
+    at which each is stated.
     """
 
     individual: str
@@ -98,7 +98,7 @@ def generate_stream(recipe: StreamRecipe, out: Path) -> list[str]:
 
 
 def _generate_events(recipe: StreamRecipe) -> Iterator[tuple[int, list[str]]]:
-    """Yield time and N-Triples lines of each event."""
+    """Yield the events that LUBM's data is cut into, each as its time and its N-Triples lines."""
     made = generate_departments(1 + recipe.triples // _LEAST, recipe.seed)
     lines = islice((line for department in made for line in department.lines), recipe.triples)
     for number in count():

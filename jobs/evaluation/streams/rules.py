@@ -23,7 +23,8 @@ PointRows: TypeAlias = Mapping[str, tuple[Column, ...]]
 
 @dataclass(frozen=True)
 class GeneratedRules:
-    """Generated program of stream rules with its stream: the rows of each time point from 0 on.
+    """Generated benchmark for stream rules: a program, and its input stream as the rows of each
+    time point from 0 on.
 
     letter: put before each number in texts
     """
@@ -91,7 +92,8 @@ random :- not done.
 
 @dataclass(frozen=True)
 class ContentCaching:
-    """Settings of the Content Caching stream: at each point ``events`` requests for some of
+    """Settings of the Content Caching benchmark (rules that count the requests of each content and
+    choose a replacement policy for a cache): at each time point ``events`` requests for some of
     ``contents``.
 
     sources: number of different requesters
@@ -112,7 +114,9 @@ class ContentCaching:
         )
 
     def _generate_points(self) -> Iterator[PointRows]:
-        """Yield the rows of each time point: requests, and the popularity parameter."""
+        """Yield the rows of each time point: random requests, and a random value of ``alpha``, by
+        which the rules choose the cache's replacement policy.
+        """
         dice = np.random.default_rng(self.seed)
         for _ in range(self.points):
             # Few contents are asked for often.
@@ -132,8 +136,8 @@ class ContentCaching:
 
 @dataclass(frozen=True)
 class HeavyJoin:
-    """Settings of the Heavy Join stream: ``facts`` at each point, half of them for each of the two
-    predicates that are joined.
+    """Settings of the Heavy Join benchmark (a program that joins two predicates): ``facts`` at each
+    time point, half of them for each of the two predicates.
 
     values: number of different arguments; 0 gives the published stream
     """
@@ -200,7 +204,8 @@ ENTRIES = 10
 
 @dataclass(frozen=True)
 class PhotovoltaicGrid:
-    """Settings of the photovoltaic stream: a grid of ``side``² solar panels.
+    """Settings of the photovoltaic benchmark: a grid of ``side``² solar panels that are linked and
+    can fail.
 
     failing: share of panels that begin to fail at each time point
     links: between random panels, or between near ones
@@ -239,8 +244,8 @@ class PhotovoltaicGrid:
 
 
 def near_links(side: int) -> tuple[Column, Column]:
-    """Links between panels of the grid that are at most `STEPS` apart in both directions. Returns
-    the numbers of both ends.
+    """Links between all panels of the grid that are at most `STEPS` rows and columns apart. Returns
+    two columns: the panel numbers at the one and the other end of each link.
     """
     x, y = np.divmod(np.arange(side * side), side)
     close = (
@@ -253,8 +258,8 @@ def near_links(side: int) -> tuple[Column, Column]:
 
 
 def random_links(side: int, seed: int) -> tuple[Column, Column]:
-    """Links between random panels, as many as in the published grid. Returns the numbers of both
-    ends.
+    """Links between random panels, as many as in the published grid. Returns two columns: the panel
+    numbers at the one and the other end of each link.
     """
     panels = side * side
     pairs = panels * (panels - 1)

@@ -141,8 +141,12 @@ def college_term(university: int, number: int) -> str:
 
 
 class PersonDraws(NamedTuple):
-    """Random draws for a person: class of gender, numbers of friends and neighbours, likings and
-    fan classes.
+    """Iterators of random values for people, which all people of a data set share.
+
+    gender: class of gender
+    friends, home_town: numbers of friends, and of people named as of the same home town
+    interests, liking: number of interests, and the property for each (such as love)
+    fan_classes, fans: number of classes of fans that a person is in, and which
     """
 
     gender: Iterator[str]
@@ -155,7 +159,10 @@ class PersonDraws(NamedTuple):
 
 
 class PublicationDraws(NamedTuple):
-    """Random draws for publications: class, number for each author, and number of co-authors."""
+    """Iterators of random values for publications, which all departments of a data set share:
+    class, number of publications of a member of the faculty (beyond that of its rank) and of a
+    graduate student, number of authors.
+    """
 
     genres: Iterator[str]
     extra_publications: Iterator[int]
@@ -164,8 +171,15 @@ class PublicationDraws(NamedTuple):
 
 
 class CourseDraws(NamedTuple):
-    """Random draws about courses and posts: how many courses a student takes; whether a person has
-    an advisor, post or alias (1: yes).
+    """Iterators of random values about courses and posts, which all departments of a data set
+    share: numbers of courses that a student takes; and draws of 1 if a person has an advisor, a
+    post or an alias.
+
+    undergraduate, graduate: number of courses that such a student takes
+    advised_share: 1 if an undergraduate has an advisor
+    working: 1 if a member of the faculty works for the department, else it is a member of it
+    clerical: 1 if one of the clerical staff is a member of the department, else it works for it
+    renamed_share: 1 if a course is also taught by an alias of its teacher
     """
 
     undergraduate: Iterator[int]
@@ -177,8 +191,8 @@ class CourseDraws(NamedTuple):
 
 
 class UobmGenerator:
-    """Generator of the N-Triples lines of universities and departments; its random draws continue
-    across them.
+    """Generator of the N-Triples lines of universities and departments. The iterators of random
+    values go on from one department to the next, so that totals hardly vary with the seed.
 
     misspelt: whether to use the original generator's class `MISSPELT`
     """
@@ -285,7 +299,7 @@ class UobmGenerator:
         friend_kinds: tuple[int, int],
         lines: list[str],
     ) -> None:
-        """Add the lines of a person: classes, names and personal links.
+        """Add the lines of a person: classes, names, friends, home town and interests.
 
         friend_kinds: range of the kinds of people that its friends mostly are of
         """
@@ -324,7 +338,9 @@ class UobmGenerator:
         lines += (f"{person}{_FRIEND}{other} .\n" for other in friends)
 
     def _choose_university(self) -> str:
-        """Term of a random university that grants degrees."""
+        """Term of a random university for a degree; four of five such universities have no data of
+        their own.
+        """
         return university_term(draw_below(self._rng, profile.DEGREES * self._universities))
 
     def _add_faculty(
@@ -374,7 +390,9 @@ class UobmGenerator:
                         self._add_friends(alias, workplace, PROFESSORS, lines)
 
     def _choose_course(self, plan: DepartmentPlan, graduate: bool) -> str:
-        """Term of a random course, mostly of this department."""
+        """Term of a random course for a student: of this department, or in one of six cases of any
+        department.
+        """
         if self._rng.random() < profile.ELSEWHERE:
             plan = self._world.choose_department()
         many = sum(plan.graduate_courses if graduate else plan.courses)
@@ -462,7 +480,7 @@ def uobm_rdfxml() -> str:
 
 
 def plan_universities(universities: int, seed: int) -> list[UniversityPlan]:
-    """Sizes of all universities, drawn before any data is generated."""
+    """Draw the sizes of all universities and departments, before any data is generated."""
     return list(
         islice(profile.draw_university_plans(random.Random(f"uobm sizes {seed}")), universities)
     )

@@ -115,7 +115,8 @@ FANS = (
 
 @dataclass(frozen=True, slots=True)
 class DepartmentPlan:
-    """Sizes of a department.
+    """Sizes of a department to be generated: numbers of people by kind, of courses, of research
+    groups and so on.
 
     faculty: numbers by rank, in the order of `FACULTY`
     courses, graduate_courses: number of courses that each member of the faculty teaches
@@ -140,7 +141,8 @@ class DepartmentPlan:
 
 @dataclass(frozen=True, slots=True)
 class UniversityPlan:
-    """Sizes of a university.
+    """Sizes of a university to be generated: its number of colleges, and the sizes of its
+    departments.
 
     women: number of students of its women's college, which is College0; 0 if it has none
     """
@@ -152,7 +154,10 @@ class UniversityPlan:
 
 
 class _SizeDraws:
-    """Stratified random draws of sizes, which continue from department to department."""
+    """Random sizes of departments (faculty, staff, students, courses, research groups), by
+    iterators that all departments share. The draws are stratified: each value or part of a range
+    comes equally often.
+    """
 
     def __init__(self, rng: random.Random) -> None:
         self._faculty = [draw_range_in_rounds(rng, bounds) for bounds in FACULTY.values()]
@@ -174,7 +179,9 @@ class _SizeDraws:
         )
 
     def draw_department_plan(self, number: int, university: int, college: int) -> DepartmentPlan:
-        """Draw the sizes of a department."""
+        """Draw the sizes of a department: number ``number`` of its university, inside the given
+        college.
+        """
         faculty = tuple(map(next, self._faculty))
         members = sum(faculty)
         graduates = round(next(self._graduates) * members)
@@ -208,7 +215,9 @@ def _draw_with_first(rng: random.Random, bounds: tuple[int, int], first: int) ->
 
 
 def draw_university_plans(rng: random.Random) -> Iterator[UniversityPlan]:
-    """Draw the sizes of universities, in order and without end."""
+    """Draw the sizes of universities and their departments, one university after the other without
+    end.
+    """
     sizes = _SizeDraws(rng)
     departments = _draw_with_first(rng, DEPARTMENTS, FIRST_DEPARTMENTS)
     colleges = _draw_with_first(rng, COLLEGES, FIRST_COLLEGES)
@@ -263,7 +272,8 @@ def host_name(plan: DepartmentPlan) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Workplace:
-    """People of a department or women's college, numbered kind by kind (students, faculty, staff).
+    """People of a department or women's college, as ranges of person numbers: kind by kind
+    (students, faculty, staff).
 
     stems: beginning of the IRIs of each kind
     starts: number of the first person of each kind, and the total
@@ -312,7 +322,9 @@ def women_college_workplace(plan: UniversityPlan) -> Workplace:
 
 
 class UobmWorkplaces:
-    """Workplaces of all universities, from which friends and neighbours are drawn."""
+    """All departments and women's colleges of all universities with their people, from which
+    friends and people of the same home town are drawn.
+    """
 
     def __init__(self, plans: Sequence[UniversityPlan], rng: random.Random) -> None:
         self._plans = plans
@@ -350,8 +362,8 @@ class UobmWorkplaces:
     def draw_friends(
         self, workplace: Workplace, person: str, kinds: tuple[int, int], count: int
     ) -> dict[str, None]:
-        """Draw ``count`` friends of a person, half of them from any workplace, most of them of the
-        given kinds.
+        """Draw ``count`` friends of a person of this workplace: about half of them from any
+        department or women's college, most of them of the given kinds of people.
 
         kinds: first kind of people, and the one after the last
         Returns: terms in the order drawn
@@ -373,8 +385,8 @@ class UobmWorkplaces:
     def _draw_person(
         self, workplace: Workplace, first: int, end: int, person: str, found: dict[str, None]
     ) -> None:
-        """Draw a person of a workplace, of the kinds from ``first`` to before ``end``, and add its
-        term to ``found``.
+        """Draw a random person of a workplace, of the kinds from ``first`` to before ``end``, and
+        add its term to ``found``. Nothing is added if there is none, or if it is ``person`` itself.
         """
         low, high = workplace.starts[first], workplace.starts[end]
         if low == high:  # no faculty in a women's college: the friend is drawn again

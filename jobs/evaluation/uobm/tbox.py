@@ -1,5 +1,5 @@
-"""UOBM's TBox made from tables of names: SHIN(D), without nominals, as the paper used it; and the
-individuals of its file.
+"""UOBM's TBox made from tables of names, and the individuals in its file. The TBox is in SHIN(D),
+without nominals, as the paper used it.
 
 The vocabulary is that of univ-bench-dl.owl, misspelt names included (Insterest,
 Petroleuml_EngineeringClass), so that data generated here fits either TBox, and the axioms
@@ -273,8 +273,8 @@ def uobm_tbox() -> owl.TBox:
 
 
 def uobm_individuals() -> tuple[owl.ClassAssertion, ...]:
-    """Class assertions about the subjects and interests in the file of UOBM's TBox; likings refer
-    to them.
+    """Class assertions about the individuals in the file of UOBM's TBox: subjects of study and
+    interests, to which the data refers.
     """
     subjects = (
         (subject, subject + "Class") for subjects in SUBJECTS.values() for subject in subjects
