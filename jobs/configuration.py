@@ -36,7 +36,8 @@ def read_defaults(
     words: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Read defaults for the options of a ``command`` from the configuration file, by parameter;
-    name the file on stderr if it has any. ``path``: words of the command.
+    name the file on stderr if a default was taken from it. ``path``: names of the command and of
+    the groups that it is in.
 
     groups: the context of each group that a name of ``path`` is a command of.
     words: the command line, before whose options those defaults give way that they exclude.

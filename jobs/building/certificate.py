@@ -233,8 +233,8 @@ def _survey_range(
     limit: int,
     labels: frozenset[Label | None] = frozenset(),
 ) -> _RangeSurvey:
-    """Task: survey the elements of id range ``i``, and write those with undecided assertions to a
-    file.
+    """Task: count the isolated individuals of id range ``i`` by label, and write the elements with
+    assertions that a check depends on to a file.
 
     An element is open if its module is more than its label; kept role assertions are written with
     it. With ``labels`` only isolated individuals that have one of them are listed.

@@ -110,7 +110,8 @@ class SourceRows:
 
 
 def make_append_run(gated: GateAnswer, store: StoreLocation, side: str, content: int) -> AppendRun:
-    """Make the run id of an append to one output, the ``side`` "accepted" or "quarantine".
+    """Identify one append to an output, so that a gate that runs again does not append twice.
+    ``side``: "accepted" or "quarantine".
 
     content: `content_hash` of all columns of the input. The same decision on the same rows has the
         same id, committed or not.

@@ -138,7 +138,9 @@ class StreamPlan:
 
     @property
     def groups(self) -> tuple[tuple[Labels, ...], ...]:
-        """Groups of most general negative inclusions, with labels as users see them."""
+        """Most general negative inclusions, in the groups that bolts test one after the other, with
+        labels as users see them.
+        """
         return tuple(tuple(map(display_labels, group)) for group in self.root_groups)
 
     @property

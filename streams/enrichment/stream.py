@@ -388,10 +388,10 @@ AskedQuestion = EventQuestion | EnrichedEvent | None
 def make_questions(
     events: Iterable[Event | None], reader: EventReader, spent: list[float] | None = None
 ) -> tuple[list[AskedQuestion], list[RejectedEvent]]:
-    """Make the question of each event (None stands for a malformed record), and list the malformed
-    records.
+    """Turn each event into the question that the enricher answers (None for a malformed record),
+    and list the malformed records.
 
-    spent: receives the seconds of each.
+    spent: receives the seconds that each event took.
     """
     raws: list[RecordEvent | None] = [None if event is None else event.raw for event in events]
     asked = list[AskedQuestion]()
