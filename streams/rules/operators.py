@@ -395,7 +395,7 @@ class StepExecutor:
         )
 
     def _run_check(self, step: CheckStep, bindings: Bindings) -> Bindings:
-        """Keep bindings whose row is in a window view (negated: is not), or by its count."""
+        """Keep bindings whose row is (negated: is not) in a window view, or has a fitting count."""
         pattern = step.pattern
         view = pattern.view
         rows = view.relation.find_row_numbers(

@@ -166,8 +166,8 @@ class HeavyJoin:
             yield {"b/2": (columns[0], columns[1]), "c/2": (columns[2], columns[3])}
 
     def _generate_published_points(self) -> Iterator[PointRows]:
-        """Yield the rows of each time point as published: two alternating sets of facts that join
-        on one value.
+        """Yield the rows of each time point as in the benchmark that I-DLV-sr's authors published:
+        two alternating sets of facts that join on one value.
         """
         half = self.facts // 2
         for point in range(self.points):
