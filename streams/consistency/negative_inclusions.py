@@ -4,7 +4,7 @@ their groups, and bit masks.
 A `Negative` is covered by another one if it lies below it: each of its labels is subsumed by some
 label of the other, and each label of the other subsumes some label of it. The closure consists of
 the TBox's negative inclusions and those that the role step and the rules add (THEORY,
-"Contradictions are seen at keys").
+"Negative inclusions are violated at keys").
 
 A root DJ(X, Y) is an uncovered negative inclusion and one bit of the masks. left[B] has the bit if
 B ⊑* X, right[B] if B ⊑* Y. Labels contradict if (OR left) AND (OR right) over them is not 0. The
