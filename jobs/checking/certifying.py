@@ -146,7 +146,7 @@ class BaseQuestion:
     @property
     def with_assumptions(self) -> BaseQuestion | None:
         """This question with doubtful axioms in place of statements that block the verdict (THEORY,
-        "Axioms in doubt since they were not understood"); None if there is nothing to assume.
+        "Axioms that were not understood"); None if there is nothing to assume.
         """
         assumed = {one.leftover: one.axioms for one in self.ontology.assumptions}
         options = self.options

@@ -3,7 +3,7 @@ cheapest cut into bolts.
 
 Bolt k tests the arriving labels for its own groups. It passes each label on as its most specific
 superlabels among those that later bolts test. So nothing is tested twice and nothing that a later
-bolt needs is lost. Proof: THEORY, "Topology: what reaches a bolt".
+bolt needs is lost. Proof: THEORY, "What reaches a bolt".
 
 Costs: for each arriving assertion, a bolt evaluates the conjunctions with its label and caches it
 if there are any. Bolts run in parallel, so the busiest one limits the rate. Passing on costs too,

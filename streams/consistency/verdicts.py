@@ -3,7 +3,7 @@
 The quarantine decides events in order of time, behind the watermark, and rejects the newest event
 of a conflict. Checking the window at c = t is enough: later windows contain less of the older
 events. So the accepted events are consistent at every c, alone and with the static assertions
-(THEORY, "Verdicts: the newest event is set aside").
+(THEORY, "The newest event is set aside").
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Axioms in doubt since they were not understood: `consistent` where a model makes them hold whatever they say."""
+"""Axioms that were not understood: `consistent` where a model makes them hold whatever they say."""
 
 from __future__ import annotations
 
