@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 SHIQ := $(BIN)/shiq
 SEEDS ?= 0:20000
 
-.PHONY: docs notebooks dist demo demo-consistency demo-building demo-discovery test setup lint test-spark test-jvm test-slow test-differential test-graphframes test-lake test-scale test-door test-examples peers java bench bench-scale clean
+.PHONY: docs notebooks dist demo demo-consistency demo-building demo-discovery test setup lint test-spark test-jvm test-evaluation test-slow test-differential test-graphframes test-lake test-scale test-door test-examples peers java bench bench-scale clean
 
 setup: $(VENV)/.installed
 
@@ -69,7 +69,7 @@ lint: setup
 	$(BIN)/python -m pytest -m "lint and not slow" -n 2 --dist loadfile tests/test_*.py
 
 test: setup
-	$(BIN)/python -m pytest -m "not slow and not lint and (contract or not spark and not jvm)" -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -m "not slow and not lint and not evaluation and (contract or not spark and not jvm)" -n 2 --dist loadfile --no-loadscope-reorder
 
 # The sdist and the wheel, into build/dist: the same commit gives the same bytes
 dist: setup
@@ -92,6 +92,10 @@ test-spark: setup
 
 test-jvm: setup
 	$(BIN)/python -m pytest -m "jvm and not slow" -n 2 --dist loadfile --no-loadscope-reorder
+
+# Benchmarks, their generators, and the pages of the papers
+test-evaluation: setup
+	$(BIN)/python -m pytest -m "evaluation and not slow and not spark" -n 2 --dist loadfile tests
 
 # All long tests, or those that are named: make test-slow SLOW="tests/jobs/test_store.py tests/shiq/test_hermit.py"
 SLOW ?=

@@ -22,6 +22,8 @@ from tests.tools.bench.rows import ROWS
 from tests.tools.bench.rule_rows import MEASURED
 from tests.tools.bench.rules import STREAMS
 
+pytestmark = pytest.mark.evaluation
+
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 TBOX = """@prefix : <urn:t#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
 :Cat a owl:Class ; owl:disjointWith :Dog . :Dog a owl:Class . :chases a owl:ObjectProperty .

@@ -73,6 +73,8 @@ from shiq.reasoner.external import (
     find_external_reasoner,
 )
 
+pytestmark = pytest.mark.evaluation
+
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 TBOX = """<?xml version="1.0"?>
 <rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:owl="http://www.w3.org/2002/07/owl#"

@@ -45,6 +45,8 @@ from shiq.model import (
 )
 from shiq.reasoner.hermit import HermitReasoner
 
+pytestmark = pytest.mark.evaluation
+
 SHARED = (
     Path(__file__).resolve().parents[2] / os.environ.get("SHIQ_DATA", "../shared/data") / "lubm"
 )

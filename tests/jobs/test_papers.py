@@ -46,6 +46,8 @@ from shiq.reasoner.external import PEERS as PEERS_BY_NAME
 from shiq.reasoner.external import InstalledReasoner
 from shiq.streams.enrichment import open_enricher
 
+pytestmark = pytest.mark.evaluation
+
 #: What each page must have at any size: a table, and one of its axes.
 EXPECTED = {
     "streams": [

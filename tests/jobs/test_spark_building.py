@@ -665,7 +665,13 @@ def test_a_worker_that_dies_ends_the_build_and_leaves_no_store(
     assert not (tmp_path / "kg" / "building").exists() and children() == before
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGKILL,
+        *(pytest.param(x, marks=pytest.mark.slow) for x in (signal.SIGINT, signal.SIGTERM)),
+    ],
+)
 def test_workers_end_with_the_process_that_started_them(number: int, tmp_path: Path) -> None:
     """Also in the middle of a task; and the caller's main module need not guard itself."""
     program = (

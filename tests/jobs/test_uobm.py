@@ -33,6 +33,8 @@ from shiq.jobs.evaluation.uobm.tbox import NAMESPACE, uobm_individuals, uobm_tbo
 from shiq.model import RDF, ObjectIntersectionOf
 from shiq.rdf import read_ontology
 
+pytestmark = pytest.mark.evaluation
+
 JOURNAL, MISSPELT = f"<{NAMESPACE}JournalArticle>", f"<{NAMESPACE}JournalArtical>"
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from shiq.jobs.evaluation.streams.dublin import (
     CAUSES,
     RATES,
@@ -16,6 +18,8 @@ from shiq.jobs.evaluation.streams.dublin import (
 from shiq.streams.discovery import RuleMiner
 from tests.command_line import shiq
 from tests.discovery_cases import told
+
+pytestmark = pytest.mark.evaluation
 
 
 def test_sizes_are_those_of_the_source() -> None:
