@@ -35,14 +35,14 @@ def test_connect_answers_as_local_does(tmp_path: Path) -> None:
 def test_a_session_whose_virtual_machine_is_gone_ends_and_another_begins() -> None:
     program = """
 from pyspark import SparkContext
-from shiq.jobs.spark.session import spark_session, stop
+from shiq.jobs.spark.session import spark_session, stop_session
 session, _ = spark_session(master="local[1]")
 SparkContext._gateway.proc.kill()
 SparkContext._gateway.proc.wait()
-stop(session)
+stop_session(session)
 session, _ = spark_session(master="local[1]")
 print("counted", session.range(3).count())
-stop(session)
+stop_session(session)
 """
     ran = subprocess.run(
         [sys.executable, "-c", program], check=False, capture_output=True, text=True, timeout=600

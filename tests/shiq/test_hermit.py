@@ -554,11 +554,11 @@ def test_two_reasoners_share_a_jvm_and_closing_one_leaves_it_to_the_other() -> N
 
 SCRIPT = """
 from shiq.model.clause import ClausalTBox, Clause
-from shiq.reasoner import create
+from shiq.reasoner import create_reasoner
 from shiq.reasoner.protocol import Module
 from shiq.model.roles import RoleBox
 tbox = ClausalTBox((Clause(body=("urn:A",)),), RoleBox(), atoms=("urn:A",))
-print([answer.verdict.value for answer in create("hermit").decide(tbox, [Module((1,), (0,)), Module((0,), (0,))])])
+print([answer.verdict.value for answer in create_reasoner("hermit").decide(tbox, [Module((1,), (0,)), Module((0,), (0,))])])
 """
 
 

@@ -551,7 +551,7 @@ if child == 0:
     del machine
     sys.exit(0)          # with all finalisers and exit handlers
 assert os.waitpid(child, 0)[1] == 0
-assert machine.alive
+assert machine.is_alive
 assert machine.is_consistent((), empty) is True
 print("survived", flush=True)
 """
