@@ -206,8 +206,8 @@ class KnownConflicts:
 def set_aside_known(
     ontology: Reading, abox: ABox, decider: Decider, progress: Progress | None = None
 ) -> KnownConflicts:
-    """Find the conflicts that ``abox`` has by itself under the TBox of ``ontology``, and set
-    assertions aside that break them.
+    """Find the conflicts that ``abox`` has by itself under the TBox of ``ontology``, and set enough
+    of their assertions aside that none of them remains.
     """
     return _ConflictSearch(
         ontology, decider, tbox_hash(ontology.tbox), progress or (lambda stage, done, total: None)

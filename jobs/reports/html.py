@@ -282,7 +282,7 @@ class PageCause:
 
     @property
     def name(self) -> str:
-        """Title of the cause, or its sentence without one."""
+        """Title of the cause, or its sentence if it has no title."""
         return self.title or self.sentence
 
     @property

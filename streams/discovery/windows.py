@@ -388,8 +388,9 @@ class WindowMiner:
                 self._place_states[index % self.columns.size] = state
 
     def _column_atoms(self, index: int) -> Iterable[Atom] | None:
-        """Atoms of a snapshot for the columns; None if it is inconsistent or undecided. With
-        origins: atoms for bodies, and tagged copies for heads.
+        """Atoms of the snapshot ``index`` that the columns are built from; None if it is
+        inconsistent or undecided. With the origins of atoms, also copies that are tagged by their
+        source, for rule heads.
         """
         found = self.snapshots.entailed_atoms(index)
         if found is None or not self.origin_snapshots:

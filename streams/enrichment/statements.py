@@ -196,7 +196,7 @@ def individual_of(token: str) -> str:
 
 
 def token_of(individual: str) -> str:
-    """Token of an individual."""
+    """Text that stands for an individual in statements: ``<IRI>``, or ``_:label`` for a blank node."""
     return individual if individual.startswith("_:") else f"<{individual}>"
 
 

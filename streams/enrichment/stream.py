@@ -522,8 +522,8 @@ class KeyOperator:
 
 
 def _serialise_question(question: AskedQuestion) -> str:
-    """Serialise a question as text for the collector: its key, or its lines if it has no key; an
-    answer that is known already; "" for None.
+    """Text by which the collector is told of an event: the key of its question, or the lines of a
+    question without key; the answer if it is known already; "" for a malformed record.
     """
     if isinstance(question, EventQuestion):
         key = question.event_key.key
