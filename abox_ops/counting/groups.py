@@ -35,7 +35,7 @@ class CountedLabels(NamedTuple):
     fillers: Ints
 
     def first_rows(self, count: int) -> CountedLabels:
-        """The same columns for the first ``count`` elements only."""
+        """Restrict the columns to the first ``count`` elements."""
         return CountedLabels(self.label[:count], self.fillers[:count])
 
 

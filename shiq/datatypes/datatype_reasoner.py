@@ -302,8 +302,6 @@ class DataTheory:
 
         parts: the restrictions and assertions that the question is about.
 
-        parts: the restrictions and assertions that the question is about.
-
         When it runs out, cached answers to smaller questions are dropped, since each of them is
         entitled to a budget of its own.
         """

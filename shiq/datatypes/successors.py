@@ -77,8 +77,6 @@ def is_solvable(
 
     supplies: the available values. disjoint: pairs of disjoint properties.
 
-    supplies: the available values. disjoint: pairs of disjoint properties.
-
     Exact; None if the program grows too large.
     """
     for supply in supplies:

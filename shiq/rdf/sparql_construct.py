@@ -80,27 +80,6 @@ def read_construct(text: str) -> TripleQuery:
 
     Raises: UsageError for other queries, for solution modifiers, and for blank nodes in the
     template, which differ in each solution.
-
-    Raises: UsageError for other queries, for solution modifiers, and for blank nodes in the
-    template, which differ in each solution.
-
-    Raises: UsageError for other queries, for solution modifiers, and for blank nodes in the
-    template, which differ in each solution.
-
-    Raises: UsageError for other queries, for solution modifiers, and for blank nodes in the
-    template, which differ in each solution.
-
-    Raises: UsageError for other queries, for solution modifiers, and for blank nodes in the
-    template, which differ in each solution.
-
-    Raises: UsageError for other queries, for solution modifiers, and for blank nodes in the
-    template, which differ in each solution.
-
-    Raises: UsageError for other queries, for solution modifiers, and for blank nodes in the
-    template, which differ in each solution.
-
-    Raises: UsageError for other queries, for solution modifiers, and for blank nodes in the
-    template, which differ in each solution.
     """
     found = tokens(text)
     prologue, word = _text_before(found, "construct")
