@@ -12,6 +12,8 @@ from typing import Any, TypeGuard, TypeVar, cast, overload
 
 V_co = TypeVar("V_co", covariant=True)
 M = TypeVar("M", bound=Callable[..., Any])
+#: Stands for a result that is not remembered: None may be one.
+_ABSENT = object()
 
 
 class LazySequence(Sequence[V_co]):
@@ -61,9 +63,10 @@ def cached_method(method: M) -> M:
     def call(self: object, *arguments: object) -> object:
         """Return what is remembered, or what the method gives."""
         cache: dict[tuple[object, ...], object] = self.__dict__.setdefault(attribute, {})
-        if arguments not in cache:
-            cache[arguments] = method(self, *arguments)
-        return cache[arguments]
+        found = cache.get(arguments, _ABSENT)
+        if found is _ABSENT:
+            found = cache[arguments] = method(self, *arguments)
+        return found
 
     return cast(M, call)
 

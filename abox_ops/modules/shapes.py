@@ -82,9 +82,9 @@ class Shapes:
         A search on the result depends on the shape alone.
         """
         order = _canonical_node_order(module, self._data_by_node(module))
-        place = node_positions(order)
         if len(order) == 1:
             return module, order
+        place = node_positions(order)
         data, negative_data = (
             tuple(sorted(((place[a], p, value) for a, p, value in rows), key=repr))
             for rows in (module.data, module.negative_data)
@@ -144,13 +144,13 @@ class Shapes:
 def _in_order(module: Module, order: Sequence[int]) -> Module:
     """``module`` without its data, and with its nodes in ``order``."""
     place = node_positions(order)
-    different = (sorted((place[a], place[b])) for a, b in module.different)
+    ends = ((place[a], place[b]) for a, b in module.different)
     return Module(
         tuple(module.positive[n] for n in order),
         tuple(module.negative[n] for n in order),
         tuple(sorted((place[a], role, place[b]) for a, role, b in module.edges)),
         tuple(sorted((place[a], role, place[b]) for a, role, b in module.negative_edges)),
-        tuple(sorted((a, b) for a, b in different)),
+        tuple(sorted((min(pair), max(pair)) for pair in ends)),
     )
 
 

@@ -139,15 +139,13 @@ class _BodyLimit:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        parts, code, detail = None, 413, f"more than {self._most:,} bytes"
         try:
             parts = await asyncio.wait_for(self._read_body(receive), BODY_SECONDS)
         except asyncio.TimeoutError:
-            answer = JSONResponse({"detail": f"not here after {BODY_SECONDS} s"}, 408)
-            await answer(scope, receive, send)
-            return
+            code, detail = 408, f"not here after {BODY_SECONDS} s"
         if parts is None:
-            answer = JSONResponse({"detail": f"more than {self._most:,} bytes"}, 413)
-            await answer(scope, receive, send)
+            await JSONResponse({"detail": detail}, code)(scope, receive, send)
             return
 
         async def replay() -> Message:
