@@ -290,8 +290,7 @@ class _ConflictSearch:
         """Knowledge base of the TBox without assertions; assertion sets are checked as batches
         against it.
         """
-        found: KnowledgeBase = import_engine("local").build(self.ontology.tbox, ABox())
-        return found
+        return import_engine("local").build(self.ontology.tbox, ABox())
 
     def run(self, abox: ABox) -> KnownConflicts:
         """Split the base into consistent assertions and known conflicts."""

@@ -90,8 +90,7 @@ def option(default: Any, help: str, *, choices: Sequence[str] = (), **how: Any) 
 
 def declared_option(owner: type, name: str) -> DeclaredOption:
     """Look up how the field ``name`` is declared as an option. Raises: KeyError."""
-    found: DeclaredOption = _field(owner, name).metadata[_KEY]
-    return found
+    return _field(owner, name).metadata[_KEY]
 
 
 def declared_names(owner: type) -> list[str]:

@@ -115,8 +115,7 @@ def name_loops(axiom: owl.Axiom) -> owl.Axiom:
     """
     if isinstance(axiom, owl.ReflexiveObjectProperty):
         return owl.SubClassOf(owl.THING, loop_class(role_of(axiom.property).iri))
-    named: owl.Axiom = rewrite_parts(axiom, _replace_self)
-    return named
+    return rewrite_parts(axiom, _replace_self)
 
 
 def _replace_self(part: object) -> object | None:

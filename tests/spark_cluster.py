@@ -32,8 +32,7 @@ HAS_EXECUTOR = '"Event":"SparkListenerExecutorAdded"'
 def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+        return probe.getsockname()[1]
 
 
 def _environment(folder: Path) -> dict[str, str]:

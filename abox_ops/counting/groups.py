@@ -144,8 +144,7 @@ class CountedGraph:
         first.
         """
         rows = self._label_rows(elements)
-        found: Bools = by_row()[rows]
-        return found
+        return by_row()[rows]
 
     def _label_rows(self, elements: Ints) -> Ints:
         """The row in `label_bits` of the label of each element."""
@@ -165,8 +164,7 @@ def is_within_bound_alone(counted: CountedGraph, elements: Ints, clause: Compile
     if len(new):
         full = may_exceed_bound(counted, clause, new, np.arange(len(new)), len(new))
         counted.answers.note_answers(clause, counted.graph, new, full, counted.counted_labels())
-    found: Bools = counted.answers.lookup(clause, counted.graph)[elements] == 0
-    return found
+    return counted.answers.lookup(clause, counted.graph)[elements] == 0
 
 
 def may_exceed_bound(
@@ -258,8 +256,7 @@ def has_own_witness(counted: CountedGraph, clause: CompiledClause, elements: Int
     if len(new):
         found = own_witnesses(counted, clause, new, np.arange(len(new)), len(new)) > 0
         counted.answers.note_answers(question, counted.graph, new, found, counted.counted_labels())
-    owns: Bools = counted.answers.lookup(question, counted.graph)[elements] == 1
-    return owns
+    return counted.answers.lookup(question, counted.graph)[elements] == 1
 
 
 def has_need(counted: CountedGraph, need: AtLeast, elements: Ints) -> Bools:
@@ -302,8 +299,7 @@ def has_witness(counted: CountedGraph, need: AtLeast, elements: Ints) -> Bools:
         met[met] = counted.lookup_by_label(
             target[met], lambda: counted.label_bits.has_any_positive(bit)
         )
-    found: Bools = flags(len(counted.graph), source[met])[elements]
-    return found
+    return flags(len(counted.graph), source[met])[elements]
 
 
 def potential_witness_groups(
@@ -395,10 +391,9 @@ class LabelBits:
         data = np.frombuffer(
             b"".join([mask.to_bytes(size, "little") for mask in masks]), np.uint8
         ).reshape(len(masks), size)
-        found: Bools = np.unpackbits(data, axis=1, bitorder="little")[:, list(self._column)].astype(
+        return np.unpackbits(data, axis=1, bitorder="little")[:, list(self._column)].astype(
             np.bool_
         )
-        return found
 
     def has_any_positive(self, mask: int) -> Bools:
         """Decide for each row whether the label contains any of the atoms in ``mask``."""
@@ -417,8 +412,7 @@ class LabelBits:
     def _has_any_bit(self, matrix: Bools, mask: int) -> Bools:
         """Decide whether each row of ``matrix`` has a bit of ``mask``."""
         chosen: Bools = matrix[:, [self._column[i] for i in bits(mask)]]
-        found: Bools = np.logical_or.reduce(chosen, axis=1)
-        return found
+        return np.logical_or.reduce(chosen, axis=1)
 
     def _answer_by_row(self, kind: str, of: object, answer: Callable[[slice], Bools]) -> Bools:
         """Answer a question about labels for every row, computing only rows that are new;

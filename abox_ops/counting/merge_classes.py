@@ -122,8 +122,7 @@ class MergeClasses:
         """Number of elements in the merge class of each of ``elements``."""
         codes = self.class_codes(elements)
         found, inverse, _ = distinct_with_inverse(self.members(codes)[0])
-        sizes: Ints = np.bincount(inverse)[np.searchsorted(found, codes)] if len(codes) else codes
-        return sizes
+        return np.bincount(inverse)[np.searchsorted(found, codes)] if len(codes) else codes
 
     def is_within_bound(self, elements: Ints, clause: CompiledClause) -> Bools:
         """Decide whether the bound of ``clause`` certainly holds at each element.
@@ -159,8 +158,7 @@ class MergeClasses:
             len(before), np.concatenate([number, first]), np.concatenate([before, second])
         )
         self._answers.clear()
-        grown: Ints = self.graph.rep[unique(self._outside_class[first[apart]])]
-        return grown
+        return self.graph.rep[unique(self._outside_class[first[apart]])]
 
 
 def outside_merge_classes(
@@ -230,5 +228,4 @@ def grow_classes(classes: MergeClasses, changed: Ints, detached: Ints) -> Ints:
 
 def _neighbours_of(graph: Graph, elements: Ints) -> Ints:
     """The neighbours of ``elements``."""
-    found: Ints = unique(graph.edges.half_edges(flags(len(graph), elements))[2])
-    return found
+    return unique(graph.edges.half_edges(flags(len(graph), elements))[2])

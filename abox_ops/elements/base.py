@@ -264,8 +264,7 @@ class StoreBase:
 
     def nodes(self) -> Ints:
         """The ids of all individuals (nodes), ascending."""
-        found: Ints = self.store.table("individuals").all()["node"]
-        return found
+        return self.store.table("individuals").all()["node"]
 
     def nodes_of(self, terms: Sequence[str]) -> Ints:
         """The node of each individual; -1 where no assertion mentions it."""
@@ -382,8 +381,7 @@ class OverlayBase:
         )
         counts = self.base.class_counts()
         more[: len(counts)] += counts
-        found: Ints = more - fewer
-        return found
+        return more - fewer
 
 
 def as_overlay(base: Base) -> OverlayBase:

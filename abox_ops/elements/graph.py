@@ -478,8 +478,7 @@ class _RowsBySource:
         for each row.
         """
         if len(column) < _MANY or np.count_nonzero(chosen) * _SPARSE > len(column):
-            found: Bools = chosen[column]
-            return found
+            return chosen[column]
         if len(column) > 2 * len(self._order):
             self._order = np.argsort(column, kind="stable").astype(np.int32)
             self._sorted = column[self._order].astype(np.int32)

@@ -44,8 +44,7 @@ class StoredPartition:
         if not len(rows["member"]):
             return ids
         position = np.minimum(insertion_points(rows["member"], ids), len(rows["member"]) - 1)
-        found: Ints = np.where(rows["member"][position] == ids, rows["group"][position], ids)
-        return found
+        return np.where(rows["member"][position] == ids, rows["group"][position], ids)
 
     def members(self, groups: Ints) -> tuple[Ints, Ints]:
         """(group, member) for every member of the (distinct) ``groups``, sorted by group."""

@@ -61,8 +61,7 @@ class ToldLabelTable:
     def label_of(self, elements: Ints) -> Ints:
         """The label id of each element."""
         rows = self.table.rows_of(elements)
-        found: Ints = rows["label"][insertion_points(rows["element"], elements)]
-        return found
+        return rows["label"][insertion_points(rows["element"], elements)]
 
 
 @dataclass(frozen=True, eq=False)

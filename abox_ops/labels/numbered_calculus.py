@@ -62,8 +62,7 @@ class NumberedCalculus:
         """Return the value that ``make`` gives for this calculus, computed on first use."""
         if make not in self._cached_values:
             self._cached_values[make] = make(self)
-        found: V = self._cached_values[make]
-        return found
+        return self._cached_values[make]
 
     # --- what the criterion `model` asks of the clauses -------------------------------------------
 

@@ -112,10 +112,7 @@ class ClassValues:
         """Decide whether each row is on ``property`` or one below it."""
         below = self._calculus.data.subproperties(property)
         names = self._calculus.names.data_properties.values
-        found: Bools = np.fromiter((p in below for p in names), np.bool_, len(names))[
-            self._property
-        ]
-        return found
+        return np.fromiter((p in below for p in names), np.bool_, len(names))[self._property]
 
     def _is_in_range(self, range: DataRange, literals: Ints, *, maybe: bool) -> Bools:
         """Decide whether each of the numbered ``literals`` lies in ``range``.
@@ -131,5 +128,4 @@ class ClassValues:
 
     def _count_by_class(self, positions: Ints) -> list[int]:
         """Count how often each merge class occurs in ``positions``, given by position."""
-        counts: list[int] = np.bincount(positions, minlength=len(self._classes)).tolist()
-        return counts
+        return np.bincount(positions, minlength=len(self._classes)).tolist()

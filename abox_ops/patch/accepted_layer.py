@@ -59,8 +59,7 @@ def _insert_batch(under: OverlayBase, union: UnionView) -> OverlayBase:
 
 def renumber_from(ids: Ints, first: int) -> Ints:
     """Renumber the ids that a batch brings so that they start at ``first``; ids of the base stay."""
-    found: Ints = np.where(ids >= FRESH, ids - FRESH + first, ids)
-    return found
+    return np.where(ids >= FRESH, ids - FRESH + first, ids)
 
 
 def lay_accepted_batch(

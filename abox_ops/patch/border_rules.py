@@ -62,10 +62,9 @@ def is_covered(
     head, body = (
         (clause.branch_head, clause.branch_body) if at_branch else (clause.head, clause.body)
     )
-    met: Bools = is_old & table.test_labels(
+    return is_old & table.test_labels(
         region.labels.model_label[a], lambda x: not head & ~x[1] and not body & ~x[0]
     )
-    return met
 
 
 def _is_covered_by_replacement(

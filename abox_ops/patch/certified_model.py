@@ -116,8 +116,7 @@ class CertifiedModel:
         if not self.is_guessed:
             return np.zeros(len(first), np.bool_)
         old = (first < FRESH) & (second < FRESH)
-        found: Bools = old & (self.modules.group_of(first) != self.modules.group_of(second))
-        return found
+        return old & (self.modules.group_of(first) != self.modules.group_of(second))
 
 
 def read_stored_model(index: Index, store: StoredSnapshot) -> CertifiedModel | None:

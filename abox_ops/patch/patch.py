@@ -218,8 +218,7 @@ def is_edge_kept(
     linked = is_in(code, code[open_])
     also = (seen & ~linked).nonzero()[0]
     seen[also] = may_clash_between(region, source[also], target[also])
-    kept: Bools = open_ | seen
-    return kept
+    return open_ | seen
 
 
 def kept_rows(region: PatchRegion) -> tuple[Columns, Columns]:

@@ -65,8 +65,7 @@ class ElementRenames:
         if not len(self.key):
             return keys
         at = np.minimum(self.key.searchsorted(keys), len(self.key) - 1)
-        found: Ints = np.where(self.key[at] == keys, self.new_name[at], keys)
-        return found
+        return np.where(self.key[at] == keys, self.new_name[at], keys)
 
 
 def renew_model(patch: Patch, calculus: NumberedCalculus, renamed: ElementRenames) -> Renewal:

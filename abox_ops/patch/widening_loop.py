@@ -341,12 +341,11 @@ def _widen_surroundings(region: PatchRegion, failed: Sequence[tuple[Ints, Effort
 
 def _is_guessed(region: PatchRegion, elements: Ints) -> Bools:
     """Decide whether the label assumed of each element has a literal that is not told."""
-    found: Bools = (
+    return (
         region.is_inside[elements]
         & (region.labels.mu[elements] != region.graph.label[elements])
         & ~region.is_plain[elements]
     )
-    return found
 
 
 def _is_kept_out_by(region: PatchRegion, elements: Ints) -> Bools:
@@ -354,5 +353,4 @@ def _is_kept_out_by(region: PatchRegion, elements: Ints) -> Bools:
     ``elements``.
     """
     here, out, _, _ = region.kept_out
-    found: Bools = is_in(here, elements) & ~region.is_inside[out]
-    return found
+    return is_in(here, elements) & ~region.is_inside[out]

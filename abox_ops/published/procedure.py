@@ -243,10 +243,7 @@ def _build_columns(
 def _has_feature(calculus: NumberedCalculus, rows: Columns, features: frozenset[str]) -> Bools:
     """Decide whether each data row is on one of ``features``."""
     names = calculus.names.data_properties.values
-    found: Bools = np.fromiter((p in features for p in names), np.bool_, len(names))[
-        rows["property"]
-    ]
-    return found
+    return np.fromiter((p in features for p in names), np.bool_, len(names))[rows["property"]]
 
 
 def _is_ill_typed(calculus: NumberedCalculus, union: UnionView, rows: Columns) -> Bools:

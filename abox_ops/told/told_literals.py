@@ -156,8 +156,7 @@ def receive_labels(calculus: NumberedCalculus, graph: Graph, element: Ints, labe
     graph.label[reached] = calculus.table.close(
         calculus.table.accumulate(before, position, label[said])
     )
-    changed: Ints = reached[graph.label[reached] != before]
-    return changed
+    return reached[graph.label[reached] != before]
 
 
 def _merge_round(calculus: NumberedCalculus, graph: Graph, centres: Bools) -> Ints:

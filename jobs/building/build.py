@@ -480,8 +480,7 @@ def look_up_ranks(ranges: Ranges, dictionary: Dictionary, terms: list[str]) -> l
     found = dictionary.ranks_of(terms)
     if not ranges.is_renumbered:
         return found
-    ranks: list[int] = clustered_ranks(ranges, np.array(found, np.int64)).tolist()
-    return ranks
+    return clustered_ranks(ranges, np.array(found, np.int64)).tolist()
 
 
 def _index_document(indexed: IndexedStore, labels: Sequence[Label]) -> dict[str, object]:

@@ -255,14 +255,12 @@ def _receive_positions(i: int, received: IncomingColumns, *, ranges: Ranges) -> 
 
 def _first_level_positions(i: int, *, ranges: Ranges) -> Ints:
     """Read the position in level 0 of each individual of id range ``i``."""
-    found: Ints = load_columns(ranges.scratch / "clusters" / "start" / i / "place")["place"]
-    return found
+    return load_columns(ranges.scratch / "clusters" / "start" / i / "place")["place"]
 
 
 def _half_edge_targets(i: int, *, ranges: Ranges) -> Ints:
     """Read the neighbour of each half edge (one direction of a role assertion) of id range ``i``."""
-    found: Ints = load_columns(ranges.folder(i) / "half_edges")["neighbour"]
-    return found
+    return load_columns(ranges.folder(i) / "half_edges")["neighbour"]
 
 
 def _write_first_links(i: int, position_of: Callable[[Ints], Ints], *, ranges: Ranges) -> None:
@@ -352,8 +350,7 @@ def _linked_clusters(i: int, *, level: _ClusterLevel) -> Ints:
     """Read the clusters to which the clusters of part ``i`` of the level are linked, one entry for
     each link.
     """
-    found: Ints = load_columns(level.level_folder / i / "links")["there"]
-    return found
+    return load_columns(level.level_folder / i / "links")["there"]
 
 
 def _choose_neighbours(i: int, size_of: Callable[[Ints], Ints], *, level: _ClusterLevel) -> None:

@@ -273,8 +273,7 @@ class Worker:
         if is_error:
             error: BaseException = pickle.loads(body)
             raise error
-        result: bytes = body
-        return result
+        return body
 
     def stop(self, seconds: float) -> None:
         """Ask the process to end, and send a signal after ``seconds``."""

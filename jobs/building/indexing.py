@@ -148,8 +148,7 @@ def index(
             is_stored = False
             return None
         told.append(result)
-        issued: Certificate = certificate
-        return issued
+        return certificate
 
     settings = BuildSettings(
         reasoner=options.reasoner,

@@ -84,10 +84,9 @@ def range_elements(base: StoreBase, ranges: Ranges, i: int) -> Ints:
     name = ranges.table_file_name(i)
     for file in table.version.files:
         if file.path.endswith(name):
-            found: Ints = pq.read_table(local_file(store.path, file.path), columns=["element"])[
+            return pq.read_table(local_file(store.path, file.path), columns=["element"])[
                 "element"
             ].to_numpy()
-            return found
     return NONE
 
 

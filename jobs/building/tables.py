@@ -130,10 +130,7 @@ def _send_edges(numbered: NumberedChunk, *, ranges: Ranges) -> Iterator[Outgoing
 
 def _chunk_ranks(ranges: Ranges, chunk: int) -> Ints:
     """Read the rank of each individual of a chunk, by its number in the chunk."""
-    found: Ints = load_columns(chunk_folder(ranges.root, chunk) / ranges.numbering_folder / "rank")[
-        "rank"
-    ]
-    return found
+    return load_columns(chunk_folder(ranges.root, chunk) / ranges.numbering_folder / "rank")["rank"]
 
 
 def _rows_by_range(rows: Columns, ranges: Ranges) -> Iterator[tuple[int, Columns]]:
@@ -155,8 +152,7 @@ def _merge_edges(i: int, received: IncomingColumns, *, ranges: Ranges) -> list[i
     save_columns(ranges.folder(i) / "half_edges", rows)
     low, _ = ranges.bounds(i)
     degree = np.bincount(rows["node"] - low)
-    found: list[int] = (np.flatnonzero(degree > ranges.near_distance) + low).tolist()
-    return found
+    return (np.flatnonzero(degree > ranges.near_distance) + low).tolist()
 
 
 def measure_nearness(executor: Executor, ranges: Ranges, hubs: Ints) -> float:
@@ -369,8 +365,7 @@ def _text_codes(texts: pa.Array) -> Ints:
     order = pc.sort_indices(encoded.dictionary).to_numpy()
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
-    found: Ints = place[encoded.indices.to_numpy()]
-    return found
+    return place[encoded.indices.to_numpy()]
 
 
 def _write_data(task: tuple[int, int], *, ranges: Ranges) -> dict[str, DataFile]:

@@ -77,8 +77,7 @@ class ToldState:
         if not len(self.member):
             return nodes
         at = np.minimum(np.searchsorted(self.member, nodes), len(self.member) - 1)
-        found: Ints = np.where(self.member[at] == nodes, self.group[at], nodes)
-        return found
+        return np.where(self.member[at] == nodes, self.group[at], nodes)
 
     @property
     def largest_element(self) -> int:
@@ -181,8 +180,7 @@ def _load_labels(path: Scratch, calculus: NumberedCalculus, positions: Ints | No
     """Read the labels at the positions ``positions`` of a range (None: all), as ids of ``calculus``."""
     numbers = load_columns(path / "numbers")["number"]
     own = calculus.table.ids(read_range_labels(path))
-    found: Ints = own[numbers if positions is None else numbers[positions]]
-    return found
+    return own[numbers if positions is None else numbers[positions]]
 
 
 def labels_of(told: ToldState, ranges: Ranges, calculus: NumberedCalculus, nodes: Ints) -> Ints:

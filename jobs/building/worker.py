@@ -52,8 +52,7 @@ def cached_value(
             drop(values.popitem(last=False)[1])
         values[key] = make()
     values.move_to_end(key)
-    found: V = values[key]
-    return found
+    return values[key]
 
 
 @dataclass(frozen=True)

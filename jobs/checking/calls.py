@@ -400,12 +400,11 @@ def index_distributed(
         return result, make_certificate(result, options)
 
     build = import_by_name(BUILDERS.get(options.engine, LOCAL_BUILDER))
-    result: Result | None = build(
+    return build(
         BuildRequest(
             ontology, list_sources(abox), store, options, make_answer, repair, taken, place, size
         )
     )
-    return result
 
 
 #: Bytes of N-Triples from which on a base is built by worker processes, range by range: less memory

@@ -97,8 +97,7 @@ def input_sources(given: object, options: Options, *, builds: bool = False) -> l
         isinstance(source, (str, os.PathLike)) for source in sources
     ):
         return sources
-    found: list[object] = import_by_name(SPARK_TABLES)(sources, options, builds=builds)
-    return found
+    return import_by_name(SPARK_TABLES)(sources, options, builds=builds)
 
 
 def with_source_notes(result: Result, *sources: Iterable[object]) -> Result:

@@ -106,8 +106,7 @@ def _layer_base(knowledge_base: KnowledgeBase, accepted: Result) -> KnowledgeBas
     add_set = getattr(accepted.a_add, "add_set", None)
     if add_set is None or not supports(knowledge_base, LayeredKnowledgeBase):
         return None
-    found: Any = knowledge_base.with_accepted(add_set)
-    return found  # type: ignore[no-any-return]
+    return knowledge_base.with_accepted(add_set)  # type: ignore[return-value]
 
 
 #: Sees the result that is about to be committed; gives what is set aside beside the batch, or None
@@ -177,8 +176,7 @@ class Session:
     @property
     def labels(self) -> Mapping[str, str]:
         """The labels of the TBox's terms, by IRI."""
-        found: Mapping[str, str] = self._store.term_labels
-        return found
+        return self._store.term_labels
 
     def close(self) -> None:
         """Free the reasoners and the store. May be called twice."""
@@ -351,8 +349,7 @@ class Session:
     @property
     def tbox(self) -> TBox:
         """The TBox of the store."""
-        found: TBox = self._store.tbox
-        return found
+        return self._store.tbox
 
     @property
     def tbox_hash(self) -> str:
@@ -364,8 +361,7 @@ class Session:
         """Pair (id of the store's build, snapshot number), unique among all snapshots of all
         stores.
         """
-        found: tuple[str, int] = self._store.identity
-        return found
+        return self._store.identity
 
     def knowledge_base(self, engine: str, tbox: TBox | None = None) -> KnowledgeBase:
         """Open the knowledge base of ``engine``. ``tbox``: used in place of the store's, with the

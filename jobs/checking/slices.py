@@ -247,10 +247,9 @@ def _unsliced_add_set(
     """Compute the add set of the whole batch at once."""
     knowledge_base: Any = base.knowledge_base
     with opened(replace(options, audit=0.0, progress=None)) as decider:
-        found: MergingAddSet = knowledge_base.decide_by_patch(
+        return knowledge_base.decide_by_patch(
             batch.insertions, ABox(), Inquiry(decider.decide, attempt=decider.attempt)
         )[0]
-        return found
 
 
 def _check_slices(

@@ -81,8 +81,7 @@ def _rule_benchmark_command(
                 click.echo(f"{out}: {', '.join(files)}")
             return 0
 
-        found: Callable[..., int] = run
-        return found
+        return run
 
     return decorate
 

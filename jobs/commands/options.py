@@ -387,7 +387,7 @@ def checking_options(command: F) -> F:
     """
     before = ("reasoner", "accept_agpl", "audit", "allow", "known", "fail_on", "outside")
     after = ("catalog", "vocabulary", "mapping", "terms", "timeout", "heap", "max_conflicts")
-    found: F = with_options(
+    return with_options(
         command,
         (
             format_option,
@@ -397,7 +397,6 @@ def checking_options(command: F) -> F:
             *(field_option(AnswerOptions, name) for name in ("quiet", "verbose")),
         ),
     )
-    return found
 
 
 json_option = field_option(
@@ -468,8 +467,7 @@ def after_run_options(command: F) -> F:
     """Decorator: add to a command the options of `AlertOptions` and `HistoryOptions`."""
     owners = (AlertOptions, "notify", "metrics"), (HistoryOptions, "no_history", "keep_history")
     made = (field_option(owner, name) for owner, *names in owners for name in names)
-    found: F = with_options(command, made)
-    return found
+    return with_options(command, made)
 
 
 repairs_option = click.option(

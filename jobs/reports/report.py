@@ -128,14 +128,12 @@ class Report:
     @property
     def statistics(self) -> Mapping[str, Any]:
         """Statistics of the check, by JSON key."""
-        found: Mapping[str, Any] = self.result["statistics"]
-        return found
+        return self.result["statistics"]
 
     @property
     def evidence(self) -> Mapping[str, Any]:
         """Evidence of the check, by JSON key."""
-        found: Mapping[str, Any] = self.result["evidence"]
-        return found
+        return self.result["evidence"]
 
     @property
     def causes(self) -> tuple[ConflictGroup, ...]:

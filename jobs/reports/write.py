@@ -43,10 +43,7 @@ CHARACTERS: Final = 300
 @cache
 def schema() -> dict[str, Any]:
     """Read the published JSON schema of answers."""
-    found: dict[str, Any] = json.loads(
-        Path(__file__).with_name("verdict.schema.json").read_text(encoding="utf-8")
-    )
-    return found
+    return json.loads(Path(__file__).with_name("verdict.schema.json").read_text(encoding="utf-8"))
 
 
 def answer_problems(document: object) -> list[str]:

@@ -318,8 +318,7 @@ def _rows_by_block(batch: pa.RecordBatch) -> Iterator[tuple[str, int, pa.Array]]
 def _join_lines(lines: pa.Array) -> bytes:
     """Join ``lines``, which need not be UTF-8, with newlines."""
     texts = pa.ListArray.from_arrays(pa.array([0, len(lines)], pa.int32()), lines.cast(pa.binary()))
-    joined: bytes = pc.binary_join(texts, b"\n")[0].as_py()
-    return joined
+    return pc.binary_join(texts, b"\n")[0].as_py()
 
 
 def _parse_ranges(ranges: Sequence[tuple[int, int, Range]], batches: Batches) -> Batches:

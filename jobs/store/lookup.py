@@ -269,8 +269,7 @@ class MappedFile:
     @property
     def keys(self) -> npt.NDArray[Any]:
         """Key column, ascending."""
-        found: npt.NDArray[Any] = self.columns[self.key]
-        return found
+        return self.columns[self.key]
 
     def __len__(self) -> int:
         return len(self.keys)

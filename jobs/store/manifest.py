@@ -157,8 +157,7 @@ class Manifest:
         """Number of the last committed batch of each feed (a table or a streaming query whose
         batches are numbered).
         """
-        found: Mapping[str, int] = self.facts.get(APPLIED_BATCHES, {})
-        return found
+        return self.facts.get(APPLIED_BATCHES, {})
 
     def merge_applied_batches(self, taken: Mapping[str, int]) -> Mapping[str, int]:
         """Merge the batch numbers ``taken`` with the recorded ones; for each feed the greater

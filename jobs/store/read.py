@@ -254,8 +254,7 @@ class Store:
     @cached_property
     def index_document(self) -> dict[str, Any]:
         """Parts of the index that are in no table (`shiq.jobs.store.upkeep.build.index_document`)."""
-        found: dict[str, Any] = self._read_document("index")
-        return found
+        return self._read_document("index")
 
     def table(self, name: str) -> ParquetTable:
         """Return the table ``name`` (see `shiq.jobs.store.schema`), opened."""
@@ -499,8 +498,7 @@ def stored_abox(store: Store) -> ABox:
     order = np.argsort(nodes)
 
     def place(of: Ints) -> Ints:
-        found: Ints = order[np.searchsorted(nodes, of, sorter=order)]
-        return found
+        return order[np.searchsorted(nodes, of, sorter=order)]
 
     classes = store.table("class_assertions").all()
     edges = store.table("half_edges").all()

@@ -402,8 +402,7 @@ class RowGroups:
 
     def positions(self, keys: Ints) -> Ints:
         """Number of rows with a smaller key, for each of ``keys``."""
-        found: Ints = np.searchsorted(self.row_slice(0, len(self))[self._key], keys)
-        return found
+        return np.searchsorted(self.row_slice(0, len(self))[self._key], keys)
 
     def _group_bounds(self, i: int, count: int) -> tuple[int, int] | None:
         """First and last key of row group ``i``; None if unknown."""

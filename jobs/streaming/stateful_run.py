@@ -596,5 +596,4 @@ def _decode_column(column: Any) -> Sequence[Any]:
     """Values of a column as a sequence; dictionary-coded texts are decoded."""
     if isinstance(column, CodedTexts):
         return [column.texts[code] for code in column.codes.tolist()]
-    found: Sequence[Any] = column.tolist() if hasattr(column, "tolist") else column
-    return found
+    return column.tolist() if hasattr(column, "tolist") else column

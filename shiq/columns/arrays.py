@@ -233,8 +233,7 @@ def concatenate_ranges(low: Ints, high: Ints) -> Ints:
     """Concatenate the integer ranges ``low[i]`` … ``high[i] - 1`` into one array."""
     lengths = high - low
     starts = lengths.cumsum() - lengths
-    found: Ints = (low - starts).repeat(lengths) + np.arange(int(lengths.sum()), dtype=np.int64)
-    return found
+    return (low - starts).repeat(lengths) + np.arange(int(lengths.sum()), dtype=np.int64)
 
 
 def take(column: Column, positions: Ints) -> Column:
@@ -387,11 +386,9 @@ def unique(values: Ints) -> Ints:
         return np.array(sorted(set(values.tolist())), values.dtype)
     if _is_dense(values):
         low = int(values.min())
-        found: Ints = np.bincount(values - low).nonzero()[0] + low
-        return found
+        return np.bincount(values - low).nonzero()[0] + low
     ordered = np.sort(values)
-    distinct_: Ints = ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])]
-    return distinct_
+    return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])]
 
 
 def distinct_with_inverse(values: Ints) -> tuple[Ints, Ints, Ints]:
@@ -480,14 +477,8 @@ def is_in(values: Ints, among: Ints) -> npt.NDArray[np.bool_]:
     if high - low <= 8 * (len(values) + len(found)) + 1024:
         table = np.zeros(high - low + 2, np.bool_)
         table[found - low] = True
-        inside: npt.NDArray[np.bool_] = table[
-            np.where((values < low) | (values > high), high + 1, values) - low
-        ]
-        return inside
-    equal: npt.NDArray[np.bool_] = (
-        found[np.minimum(insertion_points(found, values), len(found) - 1)] == values
-    )
-    return equal
+        return table[np.where((values < low) | (values > high), high + 1, values) - low]
+    return found[np.minimum(insertion_points(found, values), len(found) - 1)] == values
 
 
 def insertion_points(ordered: Ints, values: Ints) -> Ints:

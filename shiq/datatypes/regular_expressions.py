@@ -421,8 +421,7 @@ def is_length_constraint(node: Regex) -> bool:
 def negation(part: Regex) -> Regex:
     """Make the complement of an expression, relative to all strings of code points."""
     if part.kind == "not":
-        inner: Regex = part.parts[0]
-        return inner
+        return part.parts[0]
     if part is EMPTY or part is EVERYTHING:
         return EVERYTHING if part is EMPTY else EMPTY
     return _intern_node("not", not part.nullable, part)

@@ -63,7 +63,7 @@ def rewrite_parts(value: V, change: Callable[[object], object | None]) -> V:
     if not isinstance(value, tuple) and field_names(type(value)):
         replacement: Any = change(value)
         if replacement is not None:
-            return replacement  # type: ignore[no-any-return]
+            return replacement
     old, new = _child_values(value), []
     for child in old:
         new.append(child if type(child) is str else rewrite_parts(child, change))

@@ -341,8 +341,7 @@ def _foreign_rows(
         distinct_ids(names[unknown]),
         lambda term: is_reserved(str(term)) or own.is_foreign(str(term)),
     )
-    found: Flags = unknown & foreign[names]
-    return found
+    return unknown & foreign[names]
 
 
 def _language_index_of_rows(

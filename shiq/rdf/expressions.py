@@ -100,11 +100,11 @@ class Expressions:
         """Build the class expression at ``node``, and append its key to ``used``. Raises:
         UnmappedError.
         """
-        return self.loop.build(CLASS, node, used)  # type: ignore[no-any-return]
+        return self.loop.build(CLASS, node, used)
 
     def data_range(self, node: Term, used: list[Key]) -> owl.DataRange:
         """Build the data range at ``node``, and append its key to ``used``. Raises: UnmappedError."""
-        return self.loop.build(RANGE, node, used)  # type: ignore[no-any-return]
+        return self.loop.build(RANGE, node, used)
 
     def owl1_definition(self, triple: int, used: list[Key], *, datatype: bool = False) -> Any:
         """Build the expression by which ``triple`` defines a named class or datatype, as OWL 1

@@ -139,7 +139,7 @@ def rename_individuals(value: V, rename: Callable[[str], str]) -> V:
             else:
                 arguments[name] = rewrite_parts(inside, renamed_copy)
         kind: Any = type(part)
-        return kind(**arguments)  # type: ignore[no-any-return]
+        return kind(**arguments)
 
     return rewrite_parts(value, renamed_copy)
 

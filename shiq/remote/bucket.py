@@ -64,10 +64,7 @@ class Bucket(Remote):
                 "allow_http": os.environ.get("AWS_ALLOW_HTTP", "").lower()
                 in ("1", "true", "yes", "on"),
             }
-            found: ObjectStore = from_url(
-                self.address, retry_config=_RETRIES, client_options=client
-            )
-            return found
+            return from_url(self.address, retry_config=_RETRIES, client_options=client)
 
     def files_with_times(self) -> Iterator[tuple[str, float]]:
         """See `Remote.files_with_times`."""

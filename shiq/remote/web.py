@@ -21,5 +21,4 @@ def send_request(request: Request, seconds: float) -> HTTPResponse:
 
     Raises: urllib.error.HTTPError for all but an answer of success, OSError, HTTPException.
     """
-    answer: HTTPResponse = build_opener(_NoRedirect).open(request, timeout=seconds)
-    return answer
+    return build_opener(_NoRedirect).open(request, timeout=seconds)

@@ -255,8 +255,7 @@ class RootMatrices:
 
     def self_violating_labels(self) -> Flags:
         """Flags of the labels that are contradictory alone."""
-        found: Flags = (reduce(np.bitwise_and, self.bit_matrices) != 0).any(axis=0)
-        return found
+        return (reduce(np.bitwise_and, self.bit_matrices) != 0).any(axis=0)
 
 
 @dataclass(frozen=True, eq=False)

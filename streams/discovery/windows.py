@@ -592,4 +592,4 @@ class WindowMiner:
         """
         at = np.flatnonzero(np.unpackbits(places.astype("<u8").view(np.uint8), bitorder="little"))
         indices = (at - window[0]) % self.columns.size + window[0]
-        return np.sort(indices)[: self.settings.report.instances].tolist()  # type: ignore[no-any-return]
+        return np.sort(indices)[: self.settings.report.instances].tolist()

@@ -210,7 +210,7 @@ class PointRows:
                 zip(*(decode_codes(self.values, column[numbers[new]]) for column in self.columns))
             )
             self.row_cache[numbers[new]] = found[new] = rows
-        return found.tolist()  # type: ignore[no-any-return]
+        return found.tolist()
 
     def atom_texts(self, name: str, derived: bool) -> list[str]:
         """True rows as texts of atoms of the predicate ``name``; ``derived``: only heads of rules
@@ -322,8 +322,7 @@ class PredicateState:
         for name in self.supports:
             if not name[1]:
                 kept = kept | (self.relation.row_arrays[name][held] > 0)
-        persistent: Ints = held[kept]
-        return persistent
+        return held[kept]
 
     def update_true_rows(self) -> list[WindowView]:
         """Determine the predicate's true rows once its rules are evaluated; return the window views

@@ -91,8 +91,7 @@ class SortedRun:
         run's key consists of all columns.
         """
         assert self.pack is not None
-        found: Ints = self._row_number_by_key[_pack_keys(columns, self.pack)]
-        return found
+        return self._row_number_by_key[_pack_keys(columns, self.pack)]
 
 
 def sort_rows(columns: Columns, rows: Ints) -> SortedRun:
@@ -127,8 +126,7 @@ def _pack_keys(columns: Columns, pack: Sequence[tuple[int, int]]) -> Ints:
         # Below the least is beyond the largest, as an unsigned number.
         offset = np.minimum((column - low).view(np.uint64), width).view(np.int64)
         key = offset if key is None else key * (width + 1) + offset
-    found: Ints = key
-    return found
+    return key
 
 
 def _hash_keys(columns: Columns) -> Ints:
@@ -360,8 +358,7 @@ def distinct_row_indexes(columns: Columns) -> Ints:
         return distinct_with_inverse(code)[2]
     example = np.full(high - low + 1, -1, np.int64)
     example[code - low] = np.arange(len(code))
-    found: Ints = example[example >= 0]
-    return found
+    return example[example >= 0]
 
 
 FIRST_CODE: Final = 1 << 61
@@ -469,8 +466,7 @@ class ConstantDictionary:
         """
         if relation not in ("=", "!="):
             left, right = self.rank_constants(left, right)
-        found: Flags = COMPARISONS[relation](left, right)
-        return found
+        return COMPARISONS[relation](left, right)
 
     def decode_constants(self, codes: Ints) -> list[Value]:
         """Constants with these integer codes."""
@@ -497,8 +493,7 @@ def decode_codes(values: Sequence[Value | None], codes: Ints) -> list[Any]:
     codes.
     """
     if not len(codes) or int(codes.max()) < FIRST_CODE:
-        found: list[Any] = codes.tolist()
-        return found
+        return codes.tolist()
     return [code if code < FIRST_CODE else values[code - FIRST_CODE] for code in codes.tolist()]
 
 
@@ -541,5 +536,4 @@ def _multiply_columns(left: Ints, right: Ints) -> Ints:
         for a, b in zip(left.tolist(), right.tolist()):
             if not -INTEGER_LIMIT <= a * b < INTEGER_LIMIT:
                 raise IntegerOverflow(f"{a} * {b} is beyond 64 bits")
-    found: Ints = left * right
-    return found
+    return left * right

@@ -163,8 +163,7 @@ def compare_constants(left: Value, relation: str, right: Value) -> bool:
     """Whether two constants of any kind satisfy the comparison operator ``relation``."""
     if relation in ("=", "!="):
         return (left == right) is (relation == "=")
-    found: bool = COMPARISONS[relation](constant_sort_key(left), constant_sort_key(right))
-    return found
+    return COMPARISONS[relation](constant_sort_key(left), constant_sort_key(right))
 
 
 def apply_arithmetic(operator: str, left: Value, right: Value) -> int | None:

@@ -122,8 +122,7 @@ class WindowCounter:
             past[rows] += 1
         for rows in departed:
             past[rows] -= 1
-        changed: Ints = touched[past[touched] != old]
-        return changed
+        return touched[past[touched] != old]
 
     def point_counts(self, rows: Ints) -> Ints:
         """Number of time points in the window at which each of ``rows`` is true."""
@@ -202,11 +201,11 @@ class WindowView:
         """Window count of each of ``rows`` at the previous time point; stored only if
         ``keeps_counts``.
         """
-        return self.relation.row_arrays["was", self.name][rows]  # type: ignore[no-any-return]
+        return self.relation.row_arrays["was", self.name][rows]
 
     def truth_flags(self) -> Flags:
         """Flag of each row of the relation: whether the literal is true for it."""
-        return self.relation.row_arrays[self.name]  # type: ignore[no-any-return]
+        return self.relation.row_arrays[self.name]
 
     @property
     def is_true_for_all_rows(self) -> bool:

@@ -49,8 +49,7 @@ def test_a_build_comes_to_the_store_of_a_folder(
 @pytest.fixture(params=["bucket", pytest.param("hdfs", marks=[pytest.mark.hdfs, pytest.mark.slow])])
 def place(request: pytest.FixtureRequest) -> Bucket | Hdfs:
     """A place for a store in an object store, or in Hadoop's file system."""
-    found: Bucket | Hdfs = request.getfixturevalue(request.param)
-    return found
+    return request.getfixturevalue(request.param)
 
 
 def inputs(folder: Path) -> None:

@@ -68,8 +68,7 @@ def check(folder: Path, batch: str, *more: object) -> tuple[int, str, str]:
 
 def answer(folder: Path, batch: str) -> dict[str, Any]:
     check(folder, batch, "--json", folder / "answer.json")
-    found: dict[str, Any] = json.loads((folder / "answer.json").read_text())
-    return found
+    return json.loads((folder / "answer.json").read_text())
 
 
 def evil_answer() -> dict[str, Any]:

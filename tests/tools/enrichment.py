@@ -186,7 +186,7 @@ def renamed(assertion: owl.Assertion, names: dict[str, str]) -> owl.Assertion:
         for name in type(found).__match_args__
         if isinstance(value := getattr(found, name), str) and value in names
     }
-    return replace(found, **fields)  # type: ignore[no-any-return]
+    return replace(found, **fields)
 
 
 class Proof:

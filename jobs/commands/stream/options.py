@@ -275,8 +275,7 @@ def stream_options(
             else field_option(StreamArguments, name, **changes.get(name, {}))
             for name in names
         )
-        found: F = with_options(call, (*made, _summary_options))
-        return found
+        return with_options(call, (*made, _summary_options))
 
     return decorate
 
@@ -286,8 +285,7 @@ _summary_options = field_options(SummaryOptions, *declared_names(SummaryOptions)
 
 def answer_options(command: F) -> F:
     """Decorator: add ``--allow``, ``--json``, ``-q`` and ``-v`` to a command that reads no stream."""
-    found: F = with_options(command, (field_option(StreamArguments, "allow"), _summary_options))
-    return found
+    return with_options(command, (field_option(StreamArguments, "allow"), _summary_options))
 
 
 def was_given(name: str) -> bool:
@@ -378,7 +376,7 @@ def plan_options(command: F) -> F:
             refuse_ineffective(("cut",), "--strategy ltm")
         return command(rates=_read_rates(rates), **given)
 
-    found: F = with_options(
+    return with_options(
         call,
         (
             tbox_option,
@@ -417,4 +415,3 @@ def plan_options(command: F) -> F:
             catalog_option,
         ),
     )
-    return found

@@ -11,5 +11,4 @@ if TYPE_CHECKING:
 
 def load_paper(name: str) -> Paper:
     """Import the module of a paper and return its experiments."""
-    found: Paper = import_module(f"{__name__}.{name}").PAPER
-    return found
+    return import_module(f"{__name__}.{name}").PAPER

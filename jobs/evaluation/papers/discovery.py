@@ -409,8 +409,7 @@ def time_itemset_miners(miner: RuleMiner, atoms: int, window: int) -> dict[str, 
         done = subprocess.run(call, capture_output=True, text=True, check=False)
     if done.returncode:
         raise NotMeasured(f"The itemset miners ended with {done.returncode}: {done.stderr[-300:]}")
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
+    return json.loads(done.stdout)
 
 
 PAPER = Paper(

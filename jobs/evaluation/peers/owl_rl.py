@@ -23,13 +23,11 @@ def close_graph(engine: str, graph: Any) -> Iterable[Any]:
 
         reasoner = reasonable.PyReasoner()
         reasoner.from_graph(graph)
-        found: Iterable[Any] = reasoner.reason()
-        return found
+        return reasoner.reason()
     import owlrl  # type: ignore[import-untyped]
 
     owlrl.DeductiveClosure(owlrl.OWLRL_Semantics).expand(graph)
-    triples: Iterable[Any] = graph
-    return triples
+    return graph
 
 
 def main() -> None:

@@ -110,7 +110,7 @@ class Bench:
         found = self._made[key]
         if isinstance(found, NotMeasured):
             raise found
-        return found  # type: ignore[no-any-return]
+        return found
 
     # --- data -------------------------------------------------------------------------------------
 
@@ -262,7 +262,7 @@ class Bench:
                 if used.is_expired
                 else used.error_summary()
             )
-        return found  # type: ignore[no-any-return]
+        return found
 
     def ruled(self, stream: str, system: str) -> tuple[MeterReading, dict[str, Any]]:
         """A stream of `tests.tools.bench.rules` by one system, in a process of its own."""

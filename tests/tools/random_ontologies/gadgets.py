@@ -353,7 +353,7 @@ def signature_of(axioms: Iterable[Axiom], assertions: Iterable[Assertion]) -> Si
 
 def renamed(value: V, names: Mapping[str, str]) -> V:
     """``value`` with names of classes, properties and individuals exchanged."""
-    return _renamed(value, names)  # type: ignore[no-any-return]
+    return _renamed(value, names)
 
 
 def _renamed(value: Any, names: Mapping[str, str]) -> Any:

@@ -64,8 +64,7 @@ def same_add_set(found: AddSet, wanted: AddSet) -> None:
 def modules_of(add_set: Any) -> Sequence[NamedModule]:
     """The modules of an add set, fetched to the driver where they are tables."""
     if not hasattr(add_set, "module_tables"):
-        found: Sequence[NamedModule] = add_set.modules
-        return found
+        return add_set.modules
     tables = add_set.module_tables
     chosen = tables.members.filter("component IS NOT NULL").select("component", "id")
     members = add_set.elements_of(chosen)
