@@ -26,7 +26,7 @@ complete_windows=False, max_atoms=MOST_DERIVED)`` and called point by point:
   at_most_binds): it ranges over the atoms with m ≥ 1, and binds its variables.
 * `Aggregate`: ``guards`` are read "value relation term". The body of an element has degenerate
   literals, comparisons, externals.
-* ``persistent`` part: input, facts, and heads of instances of rules that are not ``temporary``,
+* persistent part: input, facts, and heads of instances of rules that are not ``temporary``,
   on the final stream; it is what later windows see. `CheckedProgram.horizons` has for each
   predicate the largest offset that any window asks for.
 * Each variable has one name; ``_`` has become ``_1``, ``_2``, … in each rule. ``body`` of a rule
