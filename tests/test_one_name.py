@@ -61,6 +61,7 @@ def modules(root: Path) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_wheel_and_sdist_hold_every_module_once(built: tuple[Path, Path]) -> None:
     wheel, source = built
     with zipfile.ZipFile(wheel) as archive:

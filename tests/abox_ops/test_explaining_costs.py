@@ -219,12 +219,15 @@ def reference_clash(space: LabelCalculus, assertions: Iterable[Assertion]) -> se
     return {x for x in graph.individuals if clashes(labels[graph.elements.find(x)])}
 
 
-def test_what_a_clash_rests_on_clashes_by_itself() -> None:
+@pytest.mark.parametrize(
+    "seeds", [range(120), pytest.param(range(120, 1000), marks=pytest.mark.slow)]
+)
+def test_what_a_clash_rests_on_clashes_by_itself(seeds: range) -> None:
     """On random knowledge bases: what is told here is told by the reference, and each core is
     refuted by it.
     """
     seen = {"cores": 0, "smaller": 0, "same": 0}
-    for seed in range(300):
+    for seed in seeds:
         kb = random_kb(seed)
         assertions = list(kb.union())
         tbox = SpecKnowledgeBase.build(kb.tbox, abox_of(assertions)).simplified_tbox.clauses
@@ -245,7 +248,8 @@ def test_what_a_clash_rests_on_clashes_by_itself() -> None:
             seen["smaller"] += len(core) < len(assertions)
         assert all(x in individuals for x in derivation._clashes), seed
         seen["same"] += individuals == sorted(derivation._clashes)
-    assert seen["cores"] > 50 and seen["smaller"] > seen["cores"] // 2 and seen["same"] > 250
+    assert seen["cores"] > len(seeds) / 6 and seen["smaller"] > seen["cores"] // 2
+    assert seen["same"] > len(seeds) * 5 / 6
 
 
 def test_reasons_of_the_base_come_before_those_of_a_batch() -> None:

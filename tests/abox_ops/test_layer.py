@@ -102,8 +102,8 @@ def agree(pairs: Sequence[tuple[Verdict, Verdict]]) -> int:
 
 
 def test_checks_on_top_agree_with_checks_of_everything(decider: Decider) -> None:
-    pairs = [pair for seed in range(300, 350) for pair in on_top(seed, decider)]
-    assert agree(pairs) > 5 and len(pairs) > 80
+    pairs = [pair for seed in range(300, 320) for pair in on_top(seed, decider)]
+    assert agree(pairs) > 2 and len(pairs) > 32
     assert sum(ours is Verdict.UNDETERMINED for ours, _ in pairs) <= sum(
         theirs is Verdict.UNDETERMINED for _, theirs in pairs
     )
@@ -123,10 +123,13 @@ def test_so_they_do_over_a_store(tmp_path: Path, decider: Decider) -> None:
     assert agree(pairs) > 5 and len(pairs) > 20
 
 
-def test_deletions_on_top_agree_with_checks_of_everything(decider: Decider) -> None:
+@pytest.mark.parametrize(
+    "seeds", [range(300, 325), pytest.param(range(325, 500), marks=pytest.mark.slow)]
+)
+def test_deletions_on_top_agree_with_checks_of_everything(decider: Decider, seeds: range) -> None:
     """Of assertions of the base and of the layer, and with them of individuals of either."""
     pairs = []
-    for seed in range(300, 360):
+    for seed in seeds:
         kb, dice = random_kb(seed), random.Random(seed)
         base = LocalKnowledgeBase.build(kb.tbox, abox_of(kb.abox))
         batch = [a for a in dict.fromkeys(kb.insertions) if a not in set(kb.abox)]
@@ -149,7 +152,7 @@ def test_deletions_on_top_agree_with_checks_of_everything(decider: Decider) -> N
         pairs.append(
             (verdict_of(found.contradictory, answers), from_scratch(kb.tbox, left, decider))
         )
-    assert agree(pairs) > 1 and len(pairs) > 20
+    assert agree(pairs) > 0 and len(pairs) > len(seeds) / 3
 
 
 def test_a_layer_that_forgets_what_it_brings_is_found_out(
@@ -218,10 +221,11 @@ def test_conflicts_are_those_that_are_found_without_layers(monkeypatch: pytest.M
     assert sum(found is not None for found in used) > 3
 
 
-def test_what_is_settled_tells_the_same(decider: Decider) -> None:
+@pytest.mark.parametrize("seeds", [range(24), pytest.param(range(24, 200), marks=pytest.mark.slow)])
+def test_what_is_settled_tells_the_same(decider: Decider, seeds: range) -> None:
     """An add set that has let go of its patch and role assertions, beside one that has not."""
     refuted = 0
-    for seed in range(60):
+    for seed in seeds:
         kb = random_kb(seed)
         base = LocalKnowledgeBase.build(kb.tbox, abox_of(kb.abox))
         kept, let_go = (
@@ -245,4 +249,4 @@ def test_what_is_settled_tells_the_same(decider: Decider) -> None:
             seed
         )
         assert let_go.patch is None and not len(let_go.columns.graph.edges.columns["source"])
-    assert refuted > 5
+    assert refuted > len(seeds) / 12

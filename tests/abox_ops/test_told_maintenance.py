@@ -305,12 +305,13 @@ def test_lives_of_certified_stores(tmp_path: Path, decider: Decider) -> None:
         assert not life(seed, tmp_path / str(seed), decider)
 
 
-def test_a_model_that_only_the_session_has_keeps_no_classes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("seeds", [range(1, 4), pytest.param(range(4, 30), marks=pytest.mark.slow)])
+def test_a_model_that_only_the_session_has_keeps_no_classes(tmp_path: Path, seeds: range) -> None:
     """A store without N, and a commit that was accepted by an N which an earlier check of the
     session has made.
     """
     renewed = 0
-    for seed in range(1, 8):
+    for seed in seeds:
         tbox, base, batches = steps(seed)
         path = tmp_path / str(seed)
         if (
@@ -330,7 +331,7 @@ def test_a_model_that_only_the_session_has_keeps_no_classes(tmp_path: Path) -> N
             now |= dict.fromkeys(insertions)
             assert not _unlike(tbox, list(now), path), seed
             renewed += 1
-    assert renewed > 5
+    assert renewed > 1
 
 
 def test_what_changes_nothing_leaves_the_model_where_it_is(tmp_path: Path) -> None:

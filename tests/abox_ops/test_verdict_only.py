@@ -167,12 +167,13 @@ def test_nothing_is_decided_where_told_literals_contradict(decider: Decider) -> 
     )
 
 
-def test_a_store_is_never_certified_by_what_ended_early(tmp_path: Path) -> None:
+@pytest.mark.parametrize("seeds", [range(10), pytest.param(range(10, 100), marks=pytest.mark.slow)])
+def test_a_store_is_never_certified_by_what_ended_early(tmp_path: Path, seeds: range) -> None:
     """A base that a clash or a module refutes is stored as inconsistent, and not with a model of
     a part of it.
     """
     verdicts = Counter[str]()
-    for seed in range(20):
+    for seed in seeds:
         kb = random_kb(seed)
         everything = abox_of([*kb.abox, *kb.insertions])
         stored = index(kb.tbox, everything, tmp_path / str(seed), reasoner="own", explain_seconds=0)
@@ -181,5 +182,5 @@ def test_a_store_is_never_certified_by_what_ended_early(tmp_path: Path) -> None:
             is certify(kb.tbox, everything, reasoner="own", explain_seconds=0).verdict
         ), seed
         verdicts[stored.verdict.value] += 1
-    assert verdicts["inconsistent"] > 4
-    assert verdicts["consistent"] > 2
+    assert verdicts["inconsistent"] > len(seeds) / 5
+    assert verdicts["consistent"] > len(seeds) / 8

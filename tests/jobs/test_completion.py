@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,30 +19,29 @@ from shiq import __main__ as entry
 ROOT = Path(entry.__file__).resolve().parent.parent
 
 
-def ask(words: str, *, last: bool = True) -> list[str]:
-    """What bash is given for ``words``, of which the last is completed, or one that begins after
+Ask = Callable[..., list[str]]
+
+
+@pytest.fixture
+def ask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Ask:
+    """What bash is given for words, of which the last is completed, or one that begins after
     them.
     """
-    position = len(words.split()) - last
-    settings = {
-        "COMP_WORDS": words,
-        "COMP_CWORD": str(position),
-        "_SHIQ_COMPLETE": "bash_complete",
-        "PYTHONPATH": str(ROOT),
-    }
-    found = subprocess.run(
-        [sys.executable, "-m", "shiq"],
-        env={**os.environ, **settings},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert (found.returncode, found.stderr) == (0, "")
-    return found.stdout.split()
+
+    def answer(words: str, *, last: bool = True) -> list[str]:
+        monkeypatch.setenv("COMP_WORDS", words)
+        monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - last))
+        monkeypatch.setenv("_SHIQ_COMPLETE", "bash_complete")
+        with pytest.raises(SystemExit) as ended:
+            entry.main()
+        found = capsys.readouterr()
+        assert (ended.value.code, found.err) == (0, "")
+        return found.out.split()
+
+    return answer
 
 
-def test_commands_options_and_values() -> None:
+def test_commands_options_and_values(ask: Ask) -> None:
     assert ask("shiq che") == ["plain,check"]
     assert ask("shiq stream r") == ["plain,rules"]
     assert ask("shiq check --crit") == ["plain,--criterion"]
@@ -50,7 +50,7 @@ def test_commands_options_and_values() -> None:
     assert ask("shiq nothing x") == []
 
 
-def test_files_and_folders() -> None:
+def test_files_and_folders(ask: Ask) -> None:
     assert ask("shiq check --insert ba") == ["file,ba"]
     assert ask("shiq index ba") == ["file,ba"]
     assert ask("shiq stream rules p") == ["file,p"]

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -74,7 +75,11 @@ def test_the_command_line_is_that_of_the_command(command: str) -> None:
     assert shiq_arguments(given) == ["check", "--engine", "spark", *given]
 
 
-def test_usage_errors_end_with_2() -> None:
+def test_usage_errors_end_with_2(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
     store, batch = ["--store", "kg"], ["--insert", "b.nt"]
     for given in (
         store,
@@ -84,12 +89,11 @@ def test_usage_errors_end_with_2() -> None:
         ["index", *store],
         ["export", *store],
     ):
-        command = [sys.executable, "jobs/nightly.py", *given]
-        done = subprocess.run(
-            command, capture_output=True, text=True, check=False, timeout=60, cwd=ROOT
-        )
-        assert done.returncode == 2, done.stderr
-        assert ("check, gate, index" in done.stderr) == (given[0] == "export")
+        monkeypatch.setattr(sys, "argv", ["nightly.py", *given])
+        with pytest.raises(SystemExit) as ended:
+            runpy.run_path(str(ROOT / "jobs" / "nightly.py"), run_name="__main__")
+        assert ended.value.code == 2, given
+        assert ("check, gate, index" in capsys.readouterr().err) == (given[0] == "export")
 
 
 def test_event_logs_are_summed_up_by_job(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ from shiq.reasoner.protocol import Answer, Module
 from shiq.reasoner.unfolding import acyclic_definitions, existence_names, unfold_lazily
 from shiq.simplify import simplify
 
-FEW, MANY = range(600), range(600, 40_000)
+FEW, MANY = range(250), range(250, 40_000)
 
 A, B, C, D, E, F = (Class(f"urn:t:{letter}") for letter in "ABCDEF")
 R, P, Q = (ObjectProperty(f"urn:t:{letter}") for letter in "rpq")

@@ -68,7 +68,7 @@ def check(seed: int) -> int:
 
 
 def test_snapshots_entail_what_cannot_be_denied() -> None:
-    assert sum(map(check, range(4))) > 20
+    assert sum(map(check, range(2))) > 10
 
 
 @pytest.mark.slow
@@ -77,11 +77,17 @@ def test_many_snapshots_entail_what_cannot_be_denied() -> None:
 
 
 @pytest.mark.parametrize(
-    "start", [0, *(pytest.param(x, marks=pytest.mark.slow) for x in (30, 1000))]
+    ("start", "count"),
+    [
+        (0, 12),
+        *(pytest.param(*x, marks=pytest.mark.slow) for x in ((12, 48), (1000, 1500))),
+    ],
 )
-def test_labels_say_what_modules_say(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_labels_say_what_modules_say(
+    start: int, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     compared = 0
-    for seed in range(start, start + (30 if start < 1000 else 1500)):
+    for seed in range(start, start + count):
         found = []
         for way in (HornEntailer.build, lambda premises, asked: None):
             with monkeypatch.context() as patch:
@@ -99,7 +105,7 @@ def test_labels_say_what_modules_say(start: int, monkeypatch: pytest.MonkeyPatch
                 )
         assert found[0] == found[1], seed
         compared += len(found[0])
-    assert compared > 150
+    assert compared > 5 * count
 
 
 def test_what_a_snapshot_brings_travels_along_static_roles() -> None:

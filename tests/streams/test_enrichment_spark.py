@@ -123,7 +123,14 @@ def _readings(made: Path, count: int) -> list[Record]:
     return [record._replace(source="s") for record in open_source(str(source)).read(False)]
 
 
-@pytest.mark.parametrize(("policy", "capacity"), [("mru", 4), ("lru", None), ("fifo", 0)])
+@pytest.mark.parametrize(
+    ("policy", "capacity"),
+    [
+        ("mru", 4),
+        pytest.param("lru", None, marks=pytest.mark.slow),
+        pytest.param("fifo", 0, marks=pytest.mark.slow),
+    ],
+)
 def test_chunks_in_any_cut_are_one_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: str, capacity: int | None
 ) -> None:

@@ -118,8 +118,11 @@ def disagreement(seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> st
     )
 
 
-def test_random_streams_stopped_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert [told for seed in range(25) if (told := disagreement(seed, tmp_path, monkeypatch))] == []
+@pytest.mark.parametrize("seeds", [range(12), pytest.param(range(12, 100), marks=pytest.mark.slow)])
+def test_random_streams_stopped_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seeds: range
+) -> None:
+    assert [told for seed in seeds if (told := disagreement(seed, tmp_path, monkeypatch))] == []
 
 
 def test_a_state_that_forgets_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
