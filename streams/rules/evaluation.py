@@ -23,7 +23,12 @@ import numpy as np
 
 from shiq.columns.arrays import Ints, unique
 from shiq.errors import OperationalError
-from shiq.streams.rules.fixpoint import RecursiveStratum, reevaluate_rule, update_derivation_counts
+from shiq.streams.rules.fixpoint import (
+    RecursiveStratum,
+    may_lose_heads,
+    reevaluate_rule,
+    update_derivation_counts,
+)
 from shiq.streams.rules.model import (
     ColumnModel,
     MaintainedRule,
@@ -399,9 +404,10 @@ class Engine:
         """Evaluate the rules of a stratum without recursion; return the window views that gained or
         lost rows.
         """
+        shrinking = {id(rule.head) for rule in rules if may_lose_heads(rule)}
         for rule in rules:
             if rule.is_incremental:
-                update_derivation_counts(self.context, rule)
+                update_derivation_counts(self.context, rule, id(rule.head) not in shrinking)
             elif rule.is_due():
                 reevaluate_rule(self.context, rule, self.point)
         return [

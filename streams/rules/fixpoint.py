@@ -31,18 +31,28 @@ from shiq.streams.rules.windows import WindowView
 from shiq.streams.rules.worklist import MOST_NARROW_ROWS, Worklist
 
 
-def update_derivation_counts(context: StepExecutor, rule: MaintainedRule) -> None:
+def may_lose_heads(rule: MaintainedRule) -> bool:
+    """Whether a rule may derive fewer heads than at the last time point."""
+    if not rule.is_incremental:
+        return rule.is_due()
+    return any(
+        len(pattern.view.lost_rows if pattern.is_positive else pattern.view.gained_rows)
+        for _, pattern in rule.patterns
+    )
+
+
+def update_derivation_counts(
+    context: StepExecutor, rule: MaintainedRule, head_only_grows: bool
+) -> None:
     """Update the number of derivations of each head of a rule by the rows that its body literals
     gained and lost.
 
     Raises: EvaluationError if the point derives too many atoms.
+
+    head_only_grows: no rule with this head may lose heads, so an atom that is derived on the way is
+        derived in the end.
     """
     head = rule.head
-    # While nothing becomes false, no atom is derived on the way that is not in the end.
-    only_grows = not any(
-        len(pattern.view.lost_rows if pattern.is_positive else pattern.view.gained_rows)
-        for _, pattern in rule.patterns
-    )
     derived = len(head.derived_rows)
     for i, pattern in rule.patterns:
         went, came = pattern.view.lost_rows, pattern.view.gained_rows
@@ -60,7 +70,7 @@ def update_derivation_counts(context: StepExecutor, rule: MaintainedRule) -> Non
             head.touched_rows.append(heads)
             derived += len(heads)
             if (
-                only_grows
+                head_only_grows
                 and context.budget.derived_count + derived > context.budget.max_derived_atoms
             ):
                 derived = int(

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Sequence
 
 import pytest
 
@@ -33,9 +34,11 @@ def test_ways_agree(first: int) -> None:
     assert told["engine"] == told["in parts"] == told["restarted"] == 10
 
 
-@pytest.mark.parametrize("seeds", [range(14), pytest.param(range(14, 200), marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "seeds", [(*range(13), 88), pytest.param(range(13, 200), marks=pytest.mark.slow)]
+)
 def test_a_bound_on_what_a_point_derives_is_met_at_the_same_point_by_engine_and_reference(
-    seeds: range,
+    seeds: Sequence[int],
 ) -> None:
     ended = Counter[bool]()
     for seed in seeds:

@@ -83,10 +83,10 @@ def _staying(counter: WindowCounter, came: list[Any], went: list[Any]) -> Any:
     return _moved(counter, came, [])
 
 
-def _positive_only(context: StepExecutor, rule: MaintainedRule) -> None:
+def _positive_only(context: StepExecutor, rule: MaintainedRule, head_only_grows: bool) -> None:
     kept = rule.patterns
     rule.__dict__["patterns"] = [(i, pattern) for i, pattern in kept if pattern.is_positive]
-    update_derivation_counts(context, rule)
+    update_derivation_counts(context, rule, head_only_grows)
     rule.__dict__["patterns"] = kept
 
 
