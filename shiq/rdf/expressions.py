@@ -1,7 +1,7 @@
 """Build class expressions, data ranges and property expressions from the triples of a graph.
 
-Each construct is a generator that asks for its operands by ``yield`` and is resumed with their
-values. A loop drives the generators, so nesting uses no stack. Every expression keeps its triples.
+Each node is built once. Every expression keeps its triples. Expressions that are nested too deeply
+for recursion are refused.
 
 Source: OWL 2 Mapping to RDF Graphs, section 3.2.4 (tables 11 to 15), with the forms of OWL 1 that
     it keeps.
@@ -9,11 +9,11 @@ Source: OWL 2 Mapping to RDF Graphs, section 3.2.4 (tables 11 to 15), with the f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
 
 from shiq import model as owl
-from shiq.rdf.expression_loop import Build, ExpressionLoop, Key
 from shiq.rdf.graph import OpenPropertyError, UnmappedError, VocabularyGraph, read_list
 from shiq.rdf.name_kinds import DATA, OBJECT, NameKinds
 from shiq.rdf.triples import Term, term_text
@@ -31,6 +31,11 @@ from shiq.rdf.vocabulary import (
     is_reserved,
 )
 
+#: Deeper or larger expressions are refused: what walks them by recursion, or compares them, must
+#: not break down later.
+MAX_DEPTH = 200
+MAX_SIZE = 1_000_000
+Key: TypeAlias = tuple[str, str, int]  # sort, node, defining triple (-1: the only one)
 CLASS, RANGE = "class", "range"
 _ON_PROPERTY, _ON_PROPERTIES = owl.OWL + "onProperty", owl.OWL + "onProperties"
 _ON_CLASS, _ON_DATA_RANGE = owl.OWL + "onClass", owl.OWL + "onDataRange"
@@ -83,13 +88,38 @@ _EMPTY: Final[Mapping[tuple[str, str], Any]] = {
 }
 
 
+class _TooDeepError(UnmappedError):
+    """Signal: an expression is nested too deeply or too large; its subexpressions may still be
+    used.
+    """
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            "malformed", f"a class expression {what}", "give the inner parts names of their own"
+        )
+
+
+@dataclass
+class _Construct:
+    """A construct (restriction, intersection, …): its value, its own triples, its operands, and its
+    depth and size as a tree.
+    """
+
+    value: Any = None
+    triples: list[int] = field(default_factory=list)
+    operands: list[Key] = field(default_factory=list)
+    depth: int = 1
+    size: int = 1
+
+
 class Expressions:
     """Builder of the OWL expressions of one graph of triples. Each node is built once."""
 
     def __init__(self, graph: VocabularyGraph, kinds: NameKinds) -> None:
-        self.loop = ExpressionLoop(self._value_of_name, self._construct)
         self._graph = graph
         self._kinds = kinds
+        self._built: dict[Key, _Construct | UnmappedError] = {}
+        self._open: set[Key] = set()
         #: Blank nodes with several descriptions, each the class of them all: their first triple,
         #: and the classes that they describe.
         self.several: dict[int, owl.EquivalentClasses] = {}
@@ -100,11 +130,11 @@ class Expressions:
         """Build the class expression at ``node``, and append its key to ``used``. Raises:
         UnmappedError.
         """
-        return self.loop.build(CLASS, node, used)
+        return self._build(CLASS, node, used)
 
     def data_range(self, node: Term, used: list[Key]) -> owl.DataRange:
         """Build the data range at ``node``, and append its key to ``used``. Raises: UnmappedError."""
-        return self.loop.build(RANGE, node, used)
+        return self._build(RANGE, node, used)
 
     def owl1_definition(self, triple: int, used: list[Key], *, datatype: bool = False) -> Any:
         """Build the expression by which ``triple`` defines a named class or datatype, as OWL 1
@@ -112,9 +142,20 @@ class Expressions:
 
         Raises: UnmappedError.
         """
-        return self.loop.build_by_key(
-            (RANGE if datatype else CLASS, self._graph.subjects[triple], triple), used
-        )
+        return self._build(RANGE if datatype else CLASS, self._graph.subjects[triple], used, triple)
+
+    def triples_of(self, keys: Iterable[Key], done: set[Key]) -> Iterator[int]:
+        """Yield the triples of the expressions ``keys`` and their subexpressions, except
+        expressions in ``done``; then add them to it.
+        """
+        stack = list(keys)
+        while stack:
+            key = stack.pop()
+            built = self._built.get(key)
+            if key not in done and isinstance(built, _Construct):
+                done.add(key)
+                yield from built.triples
+                stack += built.operands
 
     def object_property(self, node: Term, triples: list[int]) -> owl.ObjectPropertyExpression:
         """Build the object property or inverse at ``node``, and append its triples to ``triples``.
@@ -196,13 +237,55 @@ class Expressions:
                 found += indexes
         return found
 
-    # --- what the loop asks for ---
+    # --- constructs ---
 
-    def _construct(self, sort: str, node: str, triple: int, triples: list[int]) -> Build:
-        """Return the generator that builds the construct at ``node``: it yields the operands it
-        needs (see `ExpressionLoop`).
+    def _build(self, sort: str, node: Term, used: list[Key], triple: int = -1) -> Any:
+        """Build the expression of a ``sort`` at ``node``; of several descriptions the one that
+        ``triple`` begins. Append its key to ``used``. Raises: UnmappedError.
+
+        Terminates: every node is built once, and a node inside itself is an error.
         """
-        return (self._build_class if sort == CLASS else self._build_range)(node, triple, triples)
+        if triple < 0 and (named := self._value_of_name(sort, node)) is not None:
+            return named
+        key = (sort, str(node), triple)
+        used.append(key)
+        if key in self._open:
+            raise UnmappedError(
+                "malformed", f"the class expression at {term_text(node)} contains itself"
+            )
+        if key not in self._built:
+            if len(self._open) >= MAX_DEPTH:
+                raise _TooDeepError(f"nested deeper than {MAX_DEPTH} levels")
+            self._open.add(key)
+            build = self._build_class if sort == CLASS else self._build_range
+            made = _Construct()
+            try:
+                made.value = build(str(node), triple, made)
+                self._built[key] = self._measure(made)
+            except _TooDeepError:
+                raise
+            except UnmappedError as error:
+                self._built[key] = error
+            finally:
+                self._open.discard(key)
+        found = self._built[key]
+        if isinstance(found, UnmappedError):
+            raise found
+        return found.value
+
+    def _measure(self, made: _Construct) -> _Construct:
+        """Set depth and size of a construct by its operands, and return it. Raises: UnmappedError
+        if it is too deep or too large.
+        """
+        for inner in map(self._built.get, made.operands):
+            assert isinstance(inner, _Construct)
+            made.depth = max(made.depth, inner.depth + 1)
+            made.size += inner.size
+        if made.depth > MAX_DEPTH:
+            raise _TooDeepError(f"nested deeper than {MAX_DEPTH} levels")
+        if made.size > MAX_SIZE:
+            raise _TooDeepError(f"of over {MAX_SIZE} parts")
+        return made
 
     def _value_of_name(self, sort: str, node: Term) -> Any:
         """Return the class, datatype or property that a node names; None for a blank node. Raises:
@@ -268,44 +351,37 @@ class Expressions:
 
     # --- class expressions ---
 
-    def _build_class(self, node: str, triple: int, triples: list[int]) -> Build:
+    def _build_class(self, node: str, triple: int, made: _Construct) -> Any:
         """Build the class expression at a blank node."""
         graph = self._graph
         described = [triple] if triple >= 0 else self.defining_triples(node)
         if len(described) > 1:
-            classes = []
-            for one in described:
-                classes.append((yield CLASS, node, one))
+            classes = [self._build(CLASS, node, made.operands, one) for one in described]
             self.several[described[0]] = owl.EquivalentClasses(tuple(classes))
             return owl.ObjectIntersectionOf(tuple(classes))
         definition = described[0] if described else self._defining_triple(node, triple, CLASS)
-        triples += (definition, *_allowed_type_triples(self._graph, node, _CLASS_TYPES))
+        made.triples += (definition, *_allowed_type_triples(graph, node, _CLASS_TYPES))
         predicate, value = graph.predicates[definition], graph.objects[definition]
         if predicate in FILLERS:
-            return (yield from self._build_restriction(node, definition, triples))
-        if predicate == owl.OWL + "complementOf":
-            return owl.ObjectComplementOf((yield CLASS, value))
-        if predicate == owl.OWL + "oneOf":
-            members = self._list_members(value, triples)
-            if any(isinstance(member, owl.Literal) for member in members):
-                raise UnmappedError(
-                    "malformed",
-                    f"an enumeration with literals where a class is expected, at {term_text(node)}",
-                )
-            return (
-                owl.ObjectOneOf(tuple(str(member) for member in members))
-                if members
-                else owl.NOTHING
-            )
-        if predicate not in (owl.OWL + "intersectionOf", owl.OWL + "unionOf"):
-            raise UnmappedError(
-                "malformed", f"a data range where a class is expected, at {term_text(node)}"
-            )
-        return (
-            yield from self._build_operands(CLASS, predicate.removeprefix(owl.OWL), value, triples)
+            return self._build_restriction(node, definition, made)
+        match predicate.removeprefix(owl.OWL):
+            case "complementOf":
+                return owl.ObjectComplementOf(self._build(CLASS, value, made.operands))
+            case "oneOf":
+                members = self._list_members(value, made.triples)
+                if any(isinstance(member, owl.Literal) for member in members):
+                    raise UnmappedError(
+                        "malformed",
+                        f"an enumeration with literals where a class is expected, at {term_text(node)}",
+                    )
+                return owl.ObjectOneOf(tuple(map(str, members))) if members else owl.NOTHING
+            case "intersectionOf" | "unionOf" as word:
+                return self._build_operands(CLASS, word, value, made)
+        raise UnmappedError(
+            "malformed", f"a data range where a class is expected, at {term_text(node)}"
         )
 
-    def _build_restriction(self, node: str, definition: int, triples: list[int]) -> Build:
+    def _build_restriction(self, node: str, definition: int, made: _Construct) -> Any:
         """Build the restriction at a node."""
         graph = self._graph
         if graph.find(node, _ON_PROPERTIES):
@@ -313,17 +389,17 @@ class Expressions:
                 "outside-shiq", "a data range over several properties (owl:onProperties)"
             )
         on = graph.only_triple(node, _ON_PROPERTY, "owl:onProperty")
-        triples.append(on)
+        made.triples.append(on)
         is_data = self.property_kind(graph.objects[on]) == DATA
         sort = RANGE if is_data else CLASS
         property: Any = (
             self.data_property(graph.objects[on])
             if is_data
-            else self.object_property(graph.objects[on], triples)
+            else self.object_property(graph.objects[on], made.triples)
         )
         predicate, value = graph.predicates[definition], graph.objects[definition]
         if make := _RESTRICTIONS.get((sort, predicate.removeprefix(owl.OWL))):
-            return make(property, (yield sort, value))
+            return make(property, self._build(sort, value, made.operands))
         if predicate == owl.OWL + "hasValue":
             if isinstance(value, owl.Literal) != is_data:
                 what, whose = ("individual", "a data") if is_data else ("literal", "an object")
@@ -344,51 +420,50 @@ class Expressions:
             return owl.ObjectHasSelf(property)
         number = _cardinality_of(value)
         wanted, other = (_ON_DATA_RANGE, _ON_CLASS) if is_data else (_ON_CLASS, _ON_DATA_RANGE)
-        qualifier = _cardinality_filler(graph, node, predicate, wanted, other, triples)
-        filler = _EMPTY[sort, "intersectionOf"] if qualifier is None else (yield sort, qualifier)
+        qualifier = _cardinality_filler(graph, node, predicate, wanted, other, made.triples)
+        filler = (
+            _EMPTY[sort, "intersectionOf"]
+            if qualifier is None
+            else self._build(sort, qualifier, made.operands)
+        )
         return _CARDINALITIES[sort, CARDINALITIES[predicate]](number, property, filler)
 
-    def _build_operands(self, sort: str, word: str, head: Term, triples: list[int]) -> Build:
+    def _build_operands(self, sort: str, word: str, head: Term, made: _Construct) -> Any:
         """Build the intersection or union (``word``) of the members of the RDF list at ``head``."""
-        members, operands = self._list_members(head, triples), []
-        for member in (
-            members if word == "intersectionOf" else _members_of_sort(self._kinds, sort, members)
-        ):
-            operands.append((yield sort, member))
+        members = self._list_members(head, made.triples)
+        if word == "unionOf":
+            members = _members_of_sort(self._kinds, sort, members)
+        operands = []
+        for member in members:  # in a comprehension nesting would take one more frame
+            operands.append(self._build(sort, member, made.operands))
         if len(operands) == 1:
             return operands[0]
         return _BOOLEAN[sort, word](tuple(operands)) if operands else _EMPTY[sort, word]
 
     # --- data ranges ---
 
-    def _build_range(self, node: str, triple: int, triples: list[int]) -> Build:
+    def _build_range(self, node: str, triple: int, made: _Construct) -> Any:
         """Build the data range at a blank node."""
         graph = self._graph
         definition = self._defining_triple(node, triple, RANGE)
-        triples += (definition, *_allowed_type_triples(self._graph, node, _RANGE_TYPES))
+        made.triples += (definition, *_allowed_type_triples(graph, node, _RANGE_TYPES))
         predicate, value = graph.predicates[definition], graph.objects[definition]
         match predicate.removeprefix(owl.OWL):
             case "datatypeComplementOf" | "complementOf":
-                return owl.DataComplementOf((yield RANGE, value))
+                return owl.DataComplementOf(self._build(RANGE, value, made.operands))
             case "oneOf":
-                members = self._list_members(value, triples)
+                members = self._list_members(value, made.triples)
                 literals = tuple(member for member in members if isinstance(member, owl.Literal))
                 if len(literals) != len(members):
                     raise UnmappedError(
                         "malformed",
                         f"an enumeration with individuals where a data range is expected, at {term_text(node)}",
                     )
-                return (
-                    owl.DataOneOf(literals) if literals else owl.DataComplementOf(owl.TOP_DATATYPE)
-                )
+                return owl.DataOneOf(literals) if literals else _EMPTY[RANGE, "unionOf"]
             case "onDatatype":
-                return self._build_facets(node, value, triples)
-            case "intersectionOf" | "unionOf":
-                return (
-                    yield from self._build_operands(
-                        RANGE, predicate.removeprefix(owl.OWL), value, triples
-                    )
-                )
+                return self._build_facets(node, value, made.triples)
+            case "intersectionOf" | "unionOf" as word:
+                return self._build_operands(RANGE, word, value, made)
         raise UnmappedError(
             "malformed", f"a class where a data range is expected, at {term_text(node)}"
         )

@@ -18,7 +18,7 @@ from shiq.rdf.triples import Term, Triples, term_text
 from shiq.rdf.vocabulary import FIRST, NIL, REST, TYPE
 
 if TYPE_CHECKING:
-    from shiq.rdf.expression_loop import Key
+    from shiq.rdf.expressions import Key
 
 
 _INVERSE = owl.OWL + "inverseOf"
@@ -216,12 +216,12 @@ def build_graph(triples: Triples, rows: Iterable[int]) -> VocabularyGraph:
     return graph
 
 
-V = TypeVar("V", bound=owl.Axiom | owl.Assertion)
+V = TypeVar("V")
 
 
 @dataclass
 class MappedValue(Generic[V]):
-    """An axiom or assertion made from triples: the triple it begins with (main), the others, and
+    """A value, such as an axiom, made from triples: the triple it begins with (main), the others, and
     the keys of its expressions.
     """
 
@@ -232,28 +232,15 @@ class MappedValue(Generic[V]):
 
 
 @dataclass(frozen=True)
-class AllDifferent:
-    """The individuals of an owl:AllDifferent node in order, with the indexes of its rdf:type triple
-    (main) and its other triples.
-    """
-
-    individuals: tuple[str, ...]
-    main: int
-    triples: tuple[int, ...]
-
-
-@dataclass(frozen=True)
 class MappingFailure:
-    """A triple that should begin an axiom or assertion but gives none, with the reason.
+    """A triple that should begin an axiom or assertion but gives none, with the ``error``.
 
     assumption: axioms under which it is true whatever it means (THEORY, "Axioms that were not
         understood"); empty if unknown
     """
 
     main: int
-    kind: str
-    message: str
-    hint: str
+    error: UnmappedError
     assumption: tuple[owl.Axiom, ...] = ()
 
 
@@ -261,6 +248,7 @@ class MappingFailure:
 class MappingResult:
     """Result of mapping a graph of triples to OWL: axioms, assertions, and the triples that failed.
 
+    different_lists: individuals of each owl:AllDifferent node
     annotations: triples without logical meaning
     suspects: assertions that are taken literally but may be mistakes: (value, kind of leftover,
         reason)
@@ -270,10 +258,10 @@ class MappingResult:
 
     axioms: list[MappedValue[owl.Axiom]] = field(default_factory=list)
     assertions: list[MappedValue[owl.Assertion]] = field(default_factory=list)
-    different_lists: list[AllDifferent] = field(default_factory=list)
+    different_lists: list[MappedValue[tuple[str, ...]]] = field(default_factory=list)
     failures: list[MappingFailure] = field(default_factory=list)
     annotations: list[int] = field(default_factory=list)
-    suspects: list[tuple[MappedValue[owl.Assertion], str, str]] = field(default_factory=list)
+    suspects: list[tuple[owl.Assertion, str, str]] = field(default_factory=list)
     in_both_readings: dict[str, list[int]] = field(default_factory=dict)
     open_fillers: set[str] = field(default_factory=set)
 

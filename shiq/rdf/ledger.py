@@ -18,8 +18,7 @@ from shiq.rdf.triples import Triples, shorten_text
 from shiq.rdf.vocabulary import FIRST, REST, TYPE, is_reserved
 
 if TYPE_CHECKING:
-    from shiq.rdf.expression_loop import Key
-    from shiq.rdf.expressions import Expressions
+    from shiq.rdf.expressions import Expressions, Key
 
 
 #: More leftovers of one kind are only counted.
@@ -74,7 +73,7 @@ class ReadingLedger:
             count = self.graph.assign_bucket((made.main, *made.triples), where)
             if self.expressions is not None:
                 count += self.graph.assign_bucket(
-                    self.expressions.loop.triples_of(made.keys, done), where
+                    self.expressions.triples_of(made.keys, done), where
                 )
             if found:
                 placed.add(made.value)
@@ -114,14 +113,13 @@ class ReadingLedger:
                     )
                 )
 
-    def record_failure(self, main: int, finding: Finding) -> Leftover:
+    def record_failure(self, main: int, error: UnmappedError) -> Leftover:
         """Record a triple that begins no axiom as a leftover. It and its expression go to the
-        bucket of the finding.
+        bucket of the error.
         """
-        kind, message, hint = finding
-        reached = list(self.graph.reachable_triples(main))
-        count = self.graph.assign_bucket(reached, f"leftover:{kind}")
-        return self.record_leftover(kind, message, main, hint, max(count, 1), 1, reached)
+        reached = self.graph.reachable_triples(main)
+        count = max(self.graph.assign_bucket(reached, f"leftover:{error.kind}"), 1)
+        return self.record_leftover(error.kind, error.message, main, error.hint, count, 1, reached)
 
     def record_problem(self, problem: NameProblem) -> None:
         """Record a problem with the kind or declaration of a name as a leftover."""

@@ -7,14 +7,13 @@ Source: OWL 2 Mapping to RDF Graphs, section 3.2.5 (tables 16 to 18), with OWL 1
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from shiq import model as owl
 from shiq.model.walk import parts
-from shiq.rdf.expression_loop import Key
 from shiq.rdf.expressions import Expressions
 from shiq.rdf.graph import (
     MappedValue,
@@ -23,13 +22,11 @@ from shiq.rdf.graph import (
     OpenPropertyError,
     UnmappedError,
     VocabularyGraph,
-    read_list,
 )
-from shiq.rdf.individuals import IndividualMapper
+from shiq.rdf.individuals import IndividualMapper, Mapped
 from shiq.rdf.name_kinds import ANNOTATION, DATA, OBJECT, NameKinds
 from shiq.rdf.triples import Term, term_text
 from shiq.rdf.vocabulary import (
-    CHARACTERISTICS,
     DATATYPES,
     FILLERS,
     FUNCTIONAL,
@@ -55,41 +52,29 @@ MOST_ALLOWED, MOST_TRIED = 16, 64
 Choice = Mapping[str, str]
 
 
-class Mapper(Protocol):
-    """Interface of a mapper that collects axioms or assertions for one choice of property kinds."""
-
-    def move_results(self, result: MappingResult) -> None:
-        """Move the axioms and assertions collected so far to ``result``."""
-
-
-M = TypeVar("M", bound=Mapper)
-
-
 @dataclass
-class OpenKindMapping(Generic[M]):
+class OpenKindMapping:
     """Mapping of axioms whose properties may be object or data properties: each axiom is mapped
     once per possible choice.
 
-    make: makes a mapper for given kinds
+    base: the mapper whose kinds leave those of some properties open
     properties: properties read in both ways, with the first triple that needed it and the number of
         such triples
     """
 
-    graph: VocabularyGraph
-    kinds: NameKinds
-    make: Callable[[NameKinds, Expressions], M]
+    base: _TripleMapper
     properties: dict[str, list[int]] = field(default_factory=dict)
-    _mappers: dict[tuple[tuple[str, str], ...], M] = field(default_factory=dict)
+    _mappers: dict[tuple[tuple[str, str], ...], _TripleMapper] = field(default_factory=dict)
 
-    def map(self, main: int, handle: Callable[[M], None], result: MappingResult) -> None:
-        """Run ``handle`` on the axiom at triple ``main`` for every choice of kinds, and add the
-        values of the choices that fit to ``result``.
+    def map(self, main: int, handler: _Handler) -> None:
+        """Run ``handler`` on the axiom at triple ``main`` for every choice of kinds, and add the
+        values of the choices that fit to the result of the base.
 
         Raises: UnmappedError if no reading is allowed, or if there are too many.
         """
         mentioned: set[str] = set()
         errors: list[UnmappedError] = []
-        allowed: list[M] = []
+        allowed: list[_TripleMapper] = []
         too_many: UnmappedError | None = None
         pending: list[Choice] = [{}]
         tried = 0
@@ -98,10 +83,10 @@ class OpenKindMapping(Generic[M]):
             tried += 1
             mapper = self._mapper_for(choice)
             try:
-                handle(mapper)
+                mapper.map(main, handler)
             except OpenPropertyError as error:
-                component = self.kinds.component_of(error.iri)
-                mentioned.update(self.kinds.members_of(component))
+                component = self.base.kinds.component_of(error.iri)
+                mentioned.update(self.base.kinds.members_of(component))
                 pending += ({**choice, component: kind} for kind in (DATA, OBJECT))
                 if tried + len(pending) > MOST_TRIED or len(allowed) > MOST_ALLOWED:
                     too_many = UnmappedError(error.kind, error.message, error.hint)
@@ -110,42 +95,52 @@ class OpenKindMapping(Generic[M]):
             else:
                 allowed.append(mapper)
         for mapper in allowed:
-            mapper.move_results(result if too_many is None else MappingResult())
+            mapper.move_results(self.base.result if too_many is None else MappingResult())
         if too_many is not None or not allowed:
             raise too_many or errors[0]
         for iri in mentioned:
             self.properties.setdefault(iri, []).append(main)
 
-    def _mapper_for(self, choice: Choice) -> M:
+    def _mapper_for(self, choice: Choice) -> _TripleMapper:
         """Return the cached mapper for one choice of kinds."""
         key = tuple(sorted(choice.items()))
         if key not in self._mappers:
-            from shiq.rdf.expressions import Expressions
-
+            base, kinds = self.base, self.base.kinds
             members = {
-                kind: {i for c, k in key if k == kind for i in self.kinds.members_of(c)}
+                kind: {i for c, k in key if k == kind for i in kinds.members_of(c)}
                 for kind in (OBJECT, DATA)
             }
             kinds = replace(
-                self.kinds,
-                object_properties=self.kinds.object_properties | members[OBJECT],
-                data_properties=self.kinds.data_properties | members[DATA],
+                kinds,
+                object_properties=kinds.object_properties | members[OBJECT],
+                data_properties=kinds.data_properties | members[DATA],
             )
-            self._mappers[key] = self.make(kinds, Expressions(self.graph, kinds))
+            self._mappers[key] = _TripleMapper(
+                base.graph,
+                kinds,
+                Expressions(base.graph, kinds),
+                base.is_individual,
+                base.is_complete,
+            )
         return self._mappers[key]
 
 
-V = TypeVar("V", bound=owl.Axiom | owl.Assertion)
+V = TypeVar("V")
 
 #: To be one of these has no consequence that an axiom could state.
 _WITHOUT_CONSEQUENCE = ORDINARY_CLASSES | {owl.RDFS + "Resource", owl.THING.iri}
-_CHARACTERISTIC_AXIOMS: dict[str, Callable[[Any], owl.Axiom]] = {
-    owl.OWL + "InverseFunctionalProperty": owl.InverseFunctionalObjectProperty,
+_OBJECT_CHARACTERISTICS: Mapping[str, Callable[[Any], owl.Axiom]] = {
+    FUNCTIONAL: owl.FunctionalObjectProperty,
+    INVERSE_FUNCTIONAL: owl.InverseFunctionalObjectProperty,
     owl.OWL + "TransitiveProperty": owl.TransitiveObjectProperty,
     owl.OWL + "SymmetricProperty": owl.SymmetricObjectProperty,
     owl.OWL + "AsymmetricProperty": owl.AsymmetricObjectProperty,
     owl.OWL + "ReflexiveProperty": owl.ReflexiveObjectProperty,
     owl.OWL + "IrreflexiveProperty": owl.IrreflexiveObjectProperty,
+}
+_DATA_CHARACTERISTICS: Mapping[str, Callable[[Any], owl.Axiom]] = {
+    FUNCTIONAL: owl.FunctionalDataProperty,
+    INVERSE_FUNCTIONAL: owl.InverseFunctionalDataProperty,
 }
 
 
@@ -167,48 +162,50 @@ def map_graph(
     whole: whether ``is_individual`` has seen all data
     """
     mapper = _TripleMapper(graph, kinds, expressions, is_individual, whole)
-    both = OpenKindMapping(
-        graph, kinds, lambda read, built: _TripleMapper(graph, read, built, is_individual, whole)
-    )
+    both = OpenKindMapping(mapper)
     for main, predicate in enumerate(graph.predicates):
         handler = _HANDLERS.get(predicate)
         if handler is None or graph.bucket[main]:
             continue
         try:
-            _apply_handler(handler, main, mapper)
-        except OpenPropertyError:
             try:
-                both.map(main, partial(_apply_handler, handler, main), mapper.result)
-            except UnmappedError as error:
-                mapper.result.failures.append(_make_failure(graph, expressions, main, error))
+                mapper.map(main, handler)
+            except OpenPropertyError:
+                both.map(main, handler)
         except UnmappedError as error:
-            mapper.result.failures.append(_make_failure(graph, expressions, main, error))
+            # Loaded where something is not understood.
+            from shiq.rdf.axioms_in_doubt import assumption_for_triple
+
+            assumption = assumption_for_triple(graph, expressions, main)
+            mapper.result.failures.append(MappingFailure(main, error, assumption))
     mapper.result.in_both_readings.update(both.properties)
     for names in (kinds.object_properties, kinds.data_properties):
         names.update(both.properties)
     return mapper.result
 
 
-def _make_failure(
-    graph: VocabularyGraph, expressions: Expressions, main: int, error: UnmappedError
-) -> MappingFailure:
-    """Make the failure record of a main triple, with axioms under which it would be true in any
-    case.
-    """
-    # Loaded where something is not understood.
-    from shiq.rdf.axioms_in_doubt import assumption_for_triple
-
-    assumption = assumption_for_triple(graph, expressions, main)
-    return MappingFailure(main, error.kind, error.message, error.hint, assumption)
-
-
-def _apply_handler(handler: _Handler, main: int, mapper: _TripleMapper) -> None:
-    """Map one main triple by the method for its predicate."""
-    handler(mapper, main, mapper.graph.subjects[main], mapper.graph.objects[main])
-
-
 class _TripleMapper(IndividualMapper):
-    """Mapper of main triples to axioms and assertions, one method for each predicate."""
+    """Mapper of main triples to axioms and assertions, one method for each predicate.
+
+    Such a method returns the axiom or assertion; None for a triple that states none, or that
+    belongs to another main triple.
+    """
+
+    def map(self, main: int, handler: _Handler) -> None:
+        """Map the triple ``main`` by the method for its predicate, and add the value to the result.
+        Raises: UnmappedError.
+        """
+        self.triples, self.keys = [], []
+        value = handler(self, main, self.graph.subjects[main], self.graph.objects[main])
+        if value is None:
+            return
+        item: MappedValue[Any] = MappedValue(value, main, self.triples, self.keys)
+        if isinstance(value, tuple):
+            self.result.different_lists.append(item)
+        elif isinstance(value, owl.Assertion):
+            self.result.assertions.append(item)
+        else:
+            self.result.axioms.append(item)
 
     def move_results(self, result: MappingResult) -> None:
         """Move the axioms and assertions of this mapper to ``result``, each with all its triples."""
@@ -226,178 +223,123 @@ class _TripleMapper(IndividualMapper):
 
     def _with_triples(self, item: MappedValue[V]) -> MappedValue[V]:
         """Complete an axiom's record by the triples of the expressions inside it."""
-        return MappedValue(
-            item.value,
-            item.main,
-            [*item.triples, *self.expressions.loop.triples_of(item.keys, set())],
-        )
+        inside = self.expressions.triples_of(item.keys, set())
+        return MappedValue(item.value, item.main, [*item.triples, *inside])
 
     # --- rdf:type ---
 
-    def type(self, main: int, subject: str, value: Term) -> None:
+    def type(self, main: int, subject: str, value: Term) -> Mapped:
         """Map rdf:type: a property characteristic, a complex class assertion or an n-ary axiom
         node.
         """
         if not isinstance(value, str):
             raise UnmappedError("malformed", f"the literal {term_text(value)} as a type")
-        if value in CHARACTERISTICS or value == FUNCTIONAL:
-            self._map_characteristic(main, subject, value)
-        elif value.startswith("_:"):
-            item = MappedValue[owl.Assertion](owl.ClassAssertion(owl.Class(""), subject), main)
-            item.value = owl.ClassAssertion(
-                self.expressions.class_expression(value, item.keys), subject
-            )
-            self.result.assertions.append(item)
-        elif value == owl.OWL + "AllDisjointClasses":
-            self._add_class_axiom(
-                main, owl.DisjointClasses, *self._list_members(subject, "members")
-            )
-        elif value == owl.OWL + "AllDisjointProperties":
-            members, triples = self._list_members(subject, "members")
-            self._add_property_axiom(
-                main, members, triples, owl.DisjointObjectProperties, owl.DisjointDataProperties
-            )
-        elif value == owl.OWL + "AllDifferent":
-            self._map_all_different(main, subject)
-        elif value == owl.OWL + "NegativePropertyAssertion":
-            self._map_negative(main, subject)
-        elif value in DATATYPES:
+        if value in _OBJECT_CHARACTERISTICS:
+            is_data = self.expressions.property_kind(subject) == DATA
+            if is_data and value in _DATA_CHARACTERISTICS:
+                return _DATA_CHARACTERISTICS[value](self.expressions.data_property(subject))
+            return _OBJECT_CHARACTERISTICS[value](self.role_at(subject))
+        if value.startswith("_:"):
+            return owl.ClassAssertion(self.class_at(value), subject)
+        if value in DATATYPES:
             raise UnmappedError("malformed", f"the datatype <{value}> as type of an individual")
-
-    def _map_characteristic(self, main: int, subject: str, value: str) -> None:
-        """Map a property characteristic, such as owl:FunctionalProperty, to its axiom."""
-        item = MappedValue[owl.Axiom](owl.SubClassOf(owl.Class(""), owl.Class("")), main)
-        if self.expressions.property_kind(subject) == DATA and value == FUNCTIONAL:
-            item.value = owl.FunctionalDataProperty(self.expressions.data_property(subject))
-        elif self.expressions.property_kind(subject) == DATA and value == INVERSE_FUNCTIONAL:
-            item.value = owl.InverseFunctionalDataProperty(self.expressions.data_property(subject))
-        else:
-            make = (
-                owl.FunctionalObjectProperty
-                if value == FUNCTIONAL
-                else _CHARACTERISTIC_AXIOMS[value]
-            )
-            item.value = make(self.expressions.object_property(subject, item.triples))
-        self.result.axioms.append(item)
+        match value.removeprefix(owl.OWL):
+            case "AllDisjointClasses":
+                return owl.DisjointClasses(self._classes_at(self.list_at(subject, "members")))
+            case "AllDisjointProperties":
+                return self._axiom_on_properties(
+                    self.list_at(subject, "members"),
+                    owl.DisjointObjectProperties,
+                    owl.DisjointDataProperties,
+                )
+            case "AllDifferent":
+                return self.all_different(main, subject)
+            case "NegativePropertyAssertion":
+                return self.negative_assertion(subject)
+        return None
 
     # --- classes ---
 
-    def sub_class_of(self, main: int, subject: str, value: Term) -> None:
+    def sub_class_of(self, main: int, subject: str, value: Term) -> Mapped:
         """Map rdfs:subClassOf."""
         if value in (owl.TOP_DATATYPE.iri, owl.RDFS + "Resource") and self._is_datatype(subject):
             self.result.annotations.append(main)  # as all values are
-            return
-        keys: list[Key] = []
-        sub, sup = (
-            self.expressions.class_expression(subject, keys),
-            self.expressions.class_expression(value, keys),
-        )
-        self.result.axioms.append(MappedValue(owl.SubClassOf(sub, sup), main, keys=keys))
+            return None
+        return owl.SubClassOf(self.class_at(subject), self.class_at(value))
 
-    def equivalent_class(self, main: int, subject: str, value: Term) -> None:
+    def equivalent_class(self, main: int, subject: str, value: Term) -> Mapped:
         """Map owl:equivalentClass, also of a datatype."""
         if isinstance(value, str) and subject.startswith("_:") and self._is_datatype(value):
             subject, value = value, subject
         if self._is_datatype(subject):
-            keys: list[Key] = []
-            definition = owl.DatatypeDefinition(
-                owl.Datatype(subject), self.expressions.data_range(value, keys)
-            )
-            self.result.axioms.append(MappedValue(definition, main, keys=keys))
-        else:
-            self._add_class_axiom(main, owl.EquivalentClasses, [subject, value], [])
+            definition = self.expressions.data_range(value, self.keys)
+            return owl.DatatypeDefinition(owl.Datatype(subject), definition)
+        return owl.EquivalentClasses(self._classes_at([subject, value]))
 
     def _is_datatype(self, iri: str) -> bool:
         """Decide whether an IRI is a datatype and not also a class."""
         return self.kinds.is_datatype(iri) and not self.kinds.is_class(iri)
 
-    def disjoint_with(self, main: int, subject: str, value: Term) -> None:
+    def disjoint_with(self, main: int, subject: str, value: Term) -> Mapped:
         """Map owl:disjointWith."""
-        self._add_class_axiom(main, owl.DisjointClasses, [subject, value], [])
+        return owl.DisjointClasses(self._classes_at([subject, value]))
 
-    def _add_class_axiom(
-        self, main: int, make: Callable[[Any], owl.Axiom], members: list[Term], triples: list[int]
-    ) -> None:
-        """Add the axiom that ``make`` gives for the class expressions at ``members``."""
-        keys: list[Key] = []
-        expressions = tuple(self.expressions.class_expression(member, keys) for member in members)
-        self.result.axioms.append(MappedValue(make(expressions), main, triples, keys))
+    def _classes_at(self, nodes: Sequence[Term]) -> tuple[owl.ClassExpression, ...]:
+        """Return the class expressions at ``nodes``."""
+        return tuple(map(self.class_at, nodes))
 
-    def disjoint_union_of(self, main: int, subject: str, value: Term) -> None:
+    def disjoint_union_of(self, main: int, subject: str, value: Term) -> Mapped:
         """Map owl:disjointUnionOf."""
-        keys: list[Key] = []
-        name = self.expressions.class_expression(subject, keys)
+        name = self.class_at(subject)
         if not isinstance(name, owl.Class):
             raise UnmappedError("malformed", "owl:disjointUnionOf of a class without a name")
-        members, triples = read_list(self.graph, value)
-        parts = tuple(self.expressions.class_expression(member, keys) for member in members)
-        self.result.axioms.append(MappedValue(owl.DisjointUnion(name, parts), main, triples, keys))
+        return owl.DisjointUnion(name, self._classes_at(self.members_of_list(value)))
 
-    def has_key(self, main: int, subject: str, value: Term) -> None:
+    def has_key(self, main: int, subject: str, value: Term) -> Mapped:
         """Map owl:hasKey."""
-        keys: list[Key] = []
-        expression = self.expressions.class_expression(subject, keys)
-        members, triples = read_list(self.graph, value)
+        expression = self.class_at(subject)
         by_kind: dict[str, list[Term]] = {OBJECT: [], DATA: []}
-        for member in members:
+        for member in self.members_of_list(value):
             by_kind.setdefault(self.expressions.property_kind(member), []).append(member)
         if ANNOTATION in by_kind:
             raise UnmappedError(
                 "malformed",
                 f"the annotation property {term_text(by_kind[ANNOTATION][0])} in owl:hasKey",
             )
-        roles = tuple(
-            self.expressions.object_property(member, triples) for member in by_kind[OBJECT]
-        )
-        features = tuple(self.expressions.data_property(member) for member in by_kind[DATA])
-        self.result.axioms.append(
-            MappedValue(owl.HasKey(expression, roles, features), main, triples, keys)
+        roles = tuple(map(self.role_at, by_kind[OBJECT]))
+        return owl.HasKey(
+            expression, roles, tuple(map(self.expressions.data_property, by_kind[DATA]))
         )
 
-    def owl1_definition(self, main: int, subject: str, value: Term) -> None:
+    def owl1_definition(self, main: int, subject: str, value: Term) -> Mapped:
         """Map owl:unionOf, owl:intersectionOf etc. on a named class, which defines the class in OWL
         1.
 
         On blank nodes it belongs to an expression.
         """
         if subject.startswith("_:"):
-            return
+            return None
         if main not in self.expressions.defining_triples(subject):
             raise UnmappedError("malformed", f"the restriction <{subject}> has no owl:onProperty")
-        keys: list[Key] = []
-        if self._is_datatype(subject):
-            axiom: owl.Axiom = owl.DatatypeDefinition(
-                owl.Datatype(subject), self.expressions.owl1_definition(main, keys, datatype=True)
-            )
-        else:
-            axiom = owl.EquivalentClasses(
-                (owl.Class(subject), self.expressions.owl1_definition(main, keys))
-            )
-        self.result.axioms.append(MappedValue(axiom, main, keys=keys))
+        is_datatype = self._is_datatype(subject)
+        definition = self.expressions.owl1_definition(main, self.keys, datatype=is_datatype)
+        if is_datatype:
+            return owl.DatatypeDefinition(owl.Datatype(subject), definition)
+        return owl.EquivalentClasses((owl.Class(subject), definition))
 
-    def on_property(self, main: int, subject: str, value: Term) -> None:
+    def on_property(self, main: int, subject: str, value: Term) -> Mapped:
         """Refuse owl:onProperty on a named node without a filler. Raises: UnmappedError."""
         if not subject.startswith("_:") and not self.expressions.defining_triples(subject):
             raise UnmappedError(
                 "malformed", f"the restriction <{subject}> has no filler or cardinality"
             )
+        return None
 
     # --- properties ---
 
-    def sub_property_of(self, main: int, subject: str, value: Term) -> None:
-        """Map rdfs:subPropertyOf."""
-        self._add_pair_axiom(main, subject, value, owl.SubObjectPropertyOf, owl.SubDataPropertyOf)
-
-    def _add_pair_axiom(
-        self,
-        main: int,
-        subject: str,
-        value: Term,
-        of_objects: Callable[..., owl.Axiom],
-        of_data: Callable[..., owl.Axiom],
-    ) -> None:
-        """Add an axiom on two properties, which must both be object or both be data properties.
-        Raises: UnmappedError.
+    def sub_property_of(self, main: int, subject: str, value: Term) -> Mapped:
+        """Map rdfs:subPropertyOf between two object or two data properties. Raises:
+        UnmappedError.
         """
         first, second = (
             self.expressions.property_kind(subject),
@@ -407,38 +349,30 @@ class _TripleMapper(IndividualMapper):
         if second == ANNOTATION or (first == ANNOTATION and is_note):
             # Whatever a property of annotations has for members, no axiom sees it.
             self.result.annotations.append(main)
-        elif first == second == DATA:
-            data = (self.expressions.data_property(subject), self.expressions.data_property(value))
-            self.result.axioms.append(MappedValue(of_data(*data), main))
-        else:
-            item = MappedValue[owl.Axiom](owl.SubClassOf(owl.Class(""), owl.Class("")), main)
-            roles = [
-                self.expressions.object_property(node, item.triples) for node in (subject, value)
-            ]
-            item.value = of_objects(*roles)
-            self.result.axioms.append(item)
+            return None
+        if first == second == DATA:
+            read = self.expressions.data_property
+            return owl.SubDataPropertyOf(read(subject), read(value))
+        return owl.SubObjectPropertyOf(self.role_at(subject), self.role_at(value))
 
-    def equivalent_property(self, main: int, subject: str, value: Term) -> None:
-        """Map owl:equivalentProperty."""
-        self._add_property_axiom(
-            main, [subject, value], [], owl.EquivalentObjectProperties, owl.EquivalentDataProperties
-        )
-
-    def property_disjoint_with(self, main: int, subject: str, value: Term) -> None:
-        """Map owl:propertyDisjointWith."""
-        self._add_property_axiom(
-            main, [subject, value], [], owl.DisjointObjectProperties, owl.DisjointDataProperties
-        )
-
-    def _add_property_axiom(
+    def property_pair(
         self,
         main: int,
-        members: list[Term],
-        triples: list[int],
+        subject: str,
+        value: Term,
         of_objects: Callable[[Any], owl.Axiom],
         of_data: Callable[[Any], owl.Axiom],
-    ) -> None:
-        """Add an axiom on several properties, all object or all data properties. Raises:
+    ) -> Mapped:
+        """Map owl:equivalentProperty or owl:propertyDisjointWith."""
+        return self._axiom_on_properties([subject, value], of_objects, of_data)
+
+    def _axiom_on_properties(
+        self,
+        members: list[Term],
+        of_objects: Callable[[Any], owl.Axiom],
+        of_data: Callable[[Any], owl.Axiom],
+    ) -> owl.Axiom:
+        """Make an axiom on several properties, all object or all data properties. Raises:
         UnmappedError.
         """
         kinds = {self.expressions.property_kind(member) for member in members}
@@ -447,49 +381,31 @@ class _TripleMapper(IndividualMapper):
                 "malformed", "annotation properties can be neither equivalent nor disjoint"
             )
         if kinds == {DATA}:
-            axiom = of_data(tuple(self.expressions.data_property(member) for member in members))
-        else:
-            axiom = of_objects(
-                tuple(self.expressions.object_property(member, triples) for member in members)
-            )
-        self.result.axioms.append(MappedValue(axiom, main, triples))
+            return of_data(tuple(map(self.expressions.data_property, members)))
+        return of_objects(tuple(map(self.role_at, members)))
 
-    def inverse_of(self, main: int, subject: str, value: Term) -> None:
+    def inverse_of(self, main: int, subject: str, value: Term) -> Mapped:
         """Map owl:inverseOf between named properties."""
         if subject.startswith("_:"):
-            return  # an inverse property expression
-        triples: list[int] = []
-        first, second = (
-            self.expressions.object_property(node, triples) for node in (subject, value)
-        )
-        self.result.axioms.append(
-            MappedValue(owl.InverseObjectProperties(first, second), main, triples)
-        )
+            return None  # an inverse property expression
+        return owl.InverseObjectProperties(self.role_at(subject), self.role_at(value))
 
-    def chain(self, main: int, subject: str, value: Term) -> None:
+    def chain(self, main: int, subject: str, value: Term) -> Mapped:
         """Map owl:propertyChainAxiom."""
-        members, triples = read_list(self.graph, value)
-        sup = self.expressions.object_property(subject, triples)
-        roles = tuple(self.expressions.object_property(member, triples) for member in members)
-        if len(roles) < 2:
-            raise UnmappedError("malformed", f"a property chain of length {len(roles)}")
-        self.result.axioms.append(
-            MappedValue(owl.SubObjectPropertyChain(roles, sup), main, triples)
-        )
+        members = self.members_of_list(value)
+        sup = self.role_at(subject)
+        if len(members) < 2:
+            raise UnmappedError("malformed", f"a property chain of length {len(members)}")
+        return owl.SubObjectPropertyChain(tuple(map(self.role_at, members)), sup)
 
-    def domain(self, main: int, subject: str, value: Term) -> None:
-        """Map rdfs:domain."""
-        self._domain_or_range(
-            main, subject, value, owl.DataPropertyDomain, owl.ObjectPropertyDomain
-        )
-
-    def range(self, main: int, subject: str, value: Term) -> None:
-        """Map rdfs:range."""
-        self._domain_or_range(main, subject, value, owl.DataPropertyRange, owl.ObjectPropertyRange)
-
-    def _domain_or_range(
-        self, main: int, subject: str, value: Term, of_data: Any, of_objects: Any
-    ) -> None:
+    def domain_or_range(
+        self,
+        main: int,
+        subject: str,
+        value: Term,
+        of_objects: Callable[..., owl.Axiom],
+        of_data: Callable[..., owl.Axiom],
+    ) -> Mapped:
         """Map rdfs:domain or rdfs:range to the axiom for object or data properties."""
         kind, is_range = self.expressions.property_kind(subject), of_data is owl.DataPropertyRange
         # As the range of a data property, all values say nothing, and an object property has none.
@@ -500,38 +416,51 @@ class _TripleMapper(IndividualMapper):
             or (subject in LANGUAGE_PROPERTIES and value in _WITHOUT_CONSEQUENCE)
         ):
             self.result.annotations.append(main)
-            return
-        item = MappedValue[owl.Axiom](owl.SubClassOf(owl.Class(""), owl.Class("")), main)
+            return None
         is_values = is_range and kind == DATA
-        read = self.expressions.data_range if is_values else self.expressions.class_expression
-        bound: Any = read(value, item.keys)
-        item.value = (
-            of_data(self.expressions.data_property(subject), bound)
-            if kind == DATA
-            else of_objects(self.expressions.object_property(subject, item.triples), bound)
+        bound: Any = (
+            self.expressions.data_range(value, self.keys) if is_values else self.class_at(value)
         )
-        self.result.axioms.append(item)
+        if kind == DATA:
+            return of_data(self.expressions.data_property(subject), bound)
+        return of_objects(self.role_at(subject), bound)
 
-    # --- individuals ---
 
-
-_Handler: TypeAlias = Callable[[_TripleMapper, int, str, Term], None]
+_Handler: TypeAlias = Callable[[_TripleMapper, int, str, Term], Mapped]
 _HANDLERS: dict[str, _Handler] = {
     TYPE: _TripleMapper.type,
     owl.RDFS + "subClassOf": _TripleMapper.sub_class_of,
     owl.RDFS + "subPropertyOf": _TripleMapper.sub_property_of,
-    owl.RDFS + "domain": _TripleMapper.domain,
-    owl.RDFS + "range": _TripleMapper.range,
+    owl.RDFS + "domain": partial(
+        _TripleMapper.domain_or_range,
+        of_objects=owl.ObjectPropertyDomain,
+        of_data=owl.DataPropertyDomain,
+    ),
+    owl.RDFS + "range": partial(
+        _TripleMapper.domain_or_range,
+        of_objects=owl.ObjectPropertyRange,
+        of_data=owl.DataPropertyRange,
+    ),
     owl.OWL + "equivalentClass": _TripleMapper.equivalent_class,
     owl.OWL + "disjointWith": _TripleMapper.disjoint_with,
     owl.OWL + "disjointUnionOf": _TripleMapper.disjoint_union_of,
     owl.OWL + "hasKey": _TripleMapper.has_key,
-    owl.OWL + "equivalentProperty": _TripleMapper.equivalent_property,
-    owl.OWL + "propertyDisjointWith": _TripleMapper.property_disjoint_with,
+    owl.OWL + "equivalentProperty": partial(
+        _TripleMapper.property_pair,
+        of_objects=owl.EquivalentObjectProperties,
+        of_data=owl.EquivalentDataProperties,
+    ),
+    owl.OWL + "propertyDisjointWith": partial(
+        _TripleMapper.property_pair,
+        of_objects=owl.DisjointObjectProperties,
+        of_data=owl.DisjointDataProperties,
+    ),
     owl.OWL + "inverseOf": _TripleMapper.inverse_of,
     owl.OWL + "propertyChainAxiom": _TripleMapper.chain,
-    owl.OWL + "sameAs": _TripleMapper.same_as,
-    owl.OWL + "differentFrom": _TripleMapper.different_from,
+    owl.OWL + "sameAs": partial(_TripleMapper.equality, make=owl.SameIndividual, name="owl:sameAs"),
+    owl.OWL + "differentFrom": partial(
+        _TripleMapper.equality, make=owl.DifferentIndividuals, name="owl:differentFrom"
+    ),
     owl.OWL + "onProperty": _TripleMapper.on_property,
     owl.OWL + "sourceIndividual": _TripleMapper.source_individual,
     owl.OWL + "onDatatype": _TripleMapper.owl1_definition,

@@ -422,9 +422,9 @@ class _SourceReader:
 
             inside, reported = split_assertions(list(values), axioms)
         findings = _findings_by_value(reported)
-        for item, kind, message in mapping.suspects:
+        for suspect, kind, message in mapping.suspects:
             hint = "for classes and properties say owl:equivalentClass, owl:equivalentProperty or owl:disjointWith"
-            findings[item.value].append((kind, message, hint))
+            findings[suspect].append((kind, message, hint))
         for value, finding in _unknown_name_findings(values, known):
             findings[value].append(finding)
         for iri, mains in mapping.in_both_readings.items():
@@ -445,9 +445,7 @@ class _SourceReader:
         graph.assign_bucket(mapping.annotations, "annotation")
         assumptions = list(self._assumptions(axioms))
         for failure in mapping.failures:
-            told = accounts.record_failure(
-                failure.main, (failure.kind, failure.message, failure.hint)
-            )
+            told = accounts.record_failure(failure.main, failure.error)
             if failure.assumption:
                 assumptions.append(Assumption(told, failure.assumption))
         for main, indexes in self.reified_axioms:
@@ -458,7 +456,7 @@ class _SourceReader:
                 self.triples, lambda row: not bulk.annotations[row]
             )
         apart: list[tuple[int | Place, tuple[str, ...]]] = [
-            *((graph.rows[found.main], found.individuals) for found in mapping.different_lists),
+            *((graph.rows[found.main], found.value) for found in mapping.different_lists),
             *self.loaded.different_lists,
         ]
         places = AssertionPlaces(
