@@ -7,7 +7,7 @@ Only for texts that these have written; of anything else what cannot be read is 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
@@ -116,11 +116,6 @@ def _unescape_character(match: re.Match[str]) -> str:
 
 #: A node that `assertion_lines` made, and the assertion that it belongs to.
 NODE = re.compile(r"_:n([0-9a-f]{24})\.\d+\Z")
-_CARDINALITIES: dict[str, tuple[Any, Any]] = {
-    "min": (owl.ObjectMinCardinality, owl.DataMinCardinality),
-    "max": (owl.ObjectMaxCardinality, owl.DataMaxCardinality),
-    "": (owl.ObjectExactCardinality, owl.DataExactCardinality),
-}
 
 
 def structure_id(line: TripleLine) -> str:
@@ -160,149 +155,23 @@ def read_assertions(texts: Sequence[str]) -> tuple[owl.Assertion, ...]:
     return tuple(found[i] for i in sorted(found))
 
 
-def read_structure(lines: list[TripleLine]) -> owl.Assertion | None:
+def read_structure(lines: Sequence[TripleLine]) -> owl.Assertion | None:
     """Read the assertion that several triples state together; None for an unknown form."""
-    graph: dict[str, dict[str, str]] = {}
+    # Loaded where an assertion takes several triples.
+    from shiq.rdf.declarations import determine_kinds
+    from shiq.rdf.expressions import Expressions
+    from shiq.rdf.graph import VocabularyGraph
+    from shiq.rdf.mapping import map_graph
+
+    graph = VocabularyGraph()
     for line in lines:
-        graph.setdefault(line.subject, {})[iri_or_node(line.predicate)] = line.object
-    try:
-        return _parse_assertion(lines, graph)
-    except (KeyError, ValueError, IndexError, TypeError):
-        return None
-
-
-def _parse_assertion(lines: list[TripleLine], graph: Mapping[str, dict[str, str]]) -> owl.Assertion:
-    """Parse an assertion of several triples. ``lines``: its main ones; ``graph``: properties of
-    each blank node.
-    """
-    for line in lines:
-        if not NODE.match(line.subject):
-            return owl.ClassAssertion(
-                _parse_expression(line.object, graph), iri_or_node(line.subject)
-            )
-    node = next(of for of in graph.values() if owl.OWL + "sourceIndividual" in of)
-    subject, property = (
-        iri_or_node(node[owl.OWL + "sourceIndividual"]),
-        iri_or_node(node[owl.OWL + "assertionProperty"]),
-    )
-    if owl.OWL + "targetValue" in node:
-        return owl.NegativeDataPropertyAssertion(
-            owl.DataProperty(property), subject, read_literal(node[owl.OWL + "targetValue"])
-        )
-    return owl.NegativeObjectPropertyAssertion(
-        owl.ObjectProperty(property), subject, iri_or_node(node[owl.OWL + "targetIndividual"])
-    )
-
-
-def _parse_expression(term: str, graph: Mapping[str, dict[str, str]]) -> Any:
-    """Parse the class expression that ``term`` stands for, an IRI or a blank node of ``graph``."""
-    make: Any
-    if not NODE.match(term):
-        return owl.Class(iri_or_node(term))
-    node = graph[term]
-    for name, make in (
-        ("intersectionOf", owl.ObjectIntersectionOf),
-        ("unionOf", owl.ObjectUnionOf),
-    ):
-        if owl.OWL + name in node:
-            return make(
-                tuple(
-                    _parse_expression(m, graph) for m in _list_members(node[owl.OWL + name], graph)
-                )
-            )
-    if owl.OWL + "complementOf" in node:
-        return owl.ObjectComplementOf(_parse_expression(node[owl.OWL + "complementOf"], graph))
-    if owl.OWL + "oneOf" in node:
-        return owl.ObjectOneOf(
-            tuple(iri_or_node(m) for m in _list_members(node[owl.OWL + "oneOf"], graph))
-        )
-    return _parse_restriction(node, graph)
-
-
-def _parse_restriction(node: Mapping[str, str], graph: Mapping[str, dict[str, str]]) -> Any:
-    """Parse the OWL restriction with these properties of its blank node."""
-    on = node[owl.OWL + "onProperty"]
-    inverted = NODE.match(on) is not None
-    iri = iri_or_node(graph[on][owl.OWL + "inverseOf"]) if inverted else iri_or_node(on)
-    role: Any = (
-        owl.ObjectInverseOf(owl.ObjectProperty(iri)) if inverted else owl.ObjectProperty(iri)
-    )
-    of_role: Any
-    of_data: Any
-    for name, of_role, of_data in (
-        ("someValuesFrom", owl.ObjectSomeValuesFrom, owl.DataSomeValuesFrom),
-        ("allValuesFrom", owl.ObjectAllValuesFrom, owl.DataAllValuesFrom),
-    ):
-        filler = node.get(owl.OWL + name)
-        if filler is not None:
-            if not inverted and _is_data_range(filler, graph):
-                return of_data(owl.DataProperty(iri), _parse_range(filler, graph))
-            return of_role(role, _parse_expression(filler, graph))
-    if owl.OWL + "hasSelf" in node:
-        return owl.ObjectHasSelf(role)
-    if owl.OWL + "hasValue" in node and not node[owl.OWL + "hasValue"].startswith('"'):
-        return owl.ObjectHasValue(role, iri_or_node(node[owl.OWL + "hasValue"]))
-    if owl.OWL + "hasValue" in node:
-        return owl.DataHasValue(owl.DataProperty(iri), read_literal(node[owl.OWL + "hasValue"]))
-    for key, value in node.items():
-        match = re.fullmatch(
-            re.escape(owl.OWL) + r"(min|max)?(?:Qualified|qualified)?[cC]ardinality", key
-        )
-        if match:
-            of_role, of_data = _CARDINALITIES[match[1] or ""]
-            n = int(read_literal(value).lexical)
-            if owl.OWL + "onDataRange" in node:
-                return of_data(
-                    n, owl.DataProperty(iri), _parse_range(node[owl.OWL + "onDataRange"], graph)
-                )
-            if owl.OWL + "onClass" in node:
-                return of_role(n, role, _parse_expression(node[owl.OWL + "onClass"], graph))
-            # An unqualified one does not say whether its property has objects or data: objects, as
-            # the text reads the same.
-            return of_role(n, role, owl.THING)
-    raise ValueError(node)
-
-
-def _is_data_range(term: str, graph: Mapping[str, dict[str, str]]) -> bool:
-    """Decide whether ``term`` stands for a data range."""
-    if NODE.match(term):
-        return graph[term].get(owl.RDF + "type") == f"<{owl.RDFS}Datatype>"
-    return iri_or_node(term).startswith(owl.XSD) or iri_or_node(term) in (
-        owl.TOP_DATATYPE.iri,
-        owl.RDF + "PlainLiteral",
-        owl.RDF + "langString",
-    )
-
-
-def _parse_range(term: str, graph: Mapping[str, dict[str, str]]) -> Any:
-    """Parse the data range that ``term`` stands for, an IRI or a blank node of ``graph``."""
-    if not NODE.match(term):
-        return owl.Datatype(iri_or_node(term))
-    node = graph[term]
-    make: Any
-    for name, make in (("intersectionOf", owl.DataIntersectionOf), ("unionOf", owl.DataUnionOf)):
-        if owl.OWL + name in node:
-            return make(
-                tuple(_parse_range(m, graph) for m in _list_members(node[owl.OWL + name], graph))
-            )
-    if owl.OWL + "datatypeComplementOf" in node:
-        return owl.DataComplementOf(_parse_range(node[owl.OWL + "datatypeComplementOf"], graph))
-    if owl.OWL + "oneOf" in node:
-        return owl.DataOneOf(
-            tuple(read_literal(m) for m in _list_members(node[owl.OWL + "oneOf"], graph))
-        )
-    facets = [
-        next(iter(graph[m].items()))
-        for m in _list_members(node[owl.OWL + "withRestrictions"], graph)
-    ]
-    return owl.DatatypeRestriction(
-        owl.Datatype(iri_or_node(node[owl.OWL + "onDatatype"])),
-        tuple((facet, read_literal(value)) for facet, value in facets),
-    )
-
-
-def _list_members(term: str, graph: Mapping[str, dict[str, str]]) -> Iterator[str]:
-    """Iterate over the members of the RDF list that begins at ``term``."""
-    while term != f"<{owl.RDF}nil>":
-        yield graph[term][owl.RDF + "first"]
-        term = graph[term][owl.RDF + "rest"]
+        value = read_literal(line.object) if line.object[0] == '"' else iri_or_node(line.object)
+        graph.add(iri_or_node(line.subject), iri_or_node(line.predicate), value, 0)
+    kinds, _ = determine_kinds(graph, owl.Signature())
+    for predicate, property in zip(graph.predicates, graph.objects):
+        # An unqualified cardinality does not say whether its property has objects or data: objects,
+        # as the text reads the same.
+        if predicate == owl.OWL + "onProperty" and not kinds.property_kind(str(property)):
+            kinds.object_properties.add(str(property))
+    mapped = map_graph(graph, kinds, Expressions(graph, kinds), lambda name: True, whole=False)
+    return mapped.assertions[0].value if mapped.assertions else None
