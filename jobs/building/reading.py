@@ -33,7 +33,6 @@ from shiq.rdf.range_reports import (
     LEFT_OUT,
     RangeReport,
     VocabularyContext,
-    entity_iris,
     is_about_unknown_property,
     line_offsets,
     merge_leftovers,
@@ -89,7 +88,7 @@ def read_sources(
     chunks = list(enumerate(ranges))
     signature = ontology.tbox.signature
     judging = VocabularyContext(
-        signature, queried_names=entity_iris(signature), drops_ill_typed=keeps_left_out
+        signature, queried_names=signature.all_terms, drops_ill_typed=keeps_left_out
     )
     for turn in range(_JUDGINGS):
         # A task of an earlier turn that is still about cannot write where this one reads.
@@ -266,7 +265,7 @@ class _DriverReader(_SourceReader):
         """Make the vocabulary by which tasks interpret chunks, as far as the rare triples determine
         it.
         """
-        asked = before.queried_names | entity_iris(self.known_signature()) | self.known_typed.asked
+        asked = before.queried_names | self.known_signature().all_terms | self.known_typed.asked
         headers, nodes = frozenset(self.surroundings.headers), frozenset(self.surroundings.nodes)
         typed = frozenset(self.known_typed)
         return replace(

@@ -173,23 +173,14 @@ def plain_triple(assertion: owl.Assertion) -> tuple[str, str, Term] | None:
     return None
 
 
-@dataclass(frozen=True, eq=False)
-class LeftoverRowPlaces:
-    """Function object that yields each leftover of a reading (input that was not interpreted) with
-    its source positions.
-    """
-
-    triples: Triples
-    leftovers: Sequence[Leftover]
-
-    def __call__(self) -> Iterator[tuple[Leftover, tuple[Place, ...]]]:
-        for leftover in self.leftovers:
-            rows = self.triples.leftover_rows.get(leftover, ())
-            yield (
-                leftover,
-                tuple(Place(*self.triples.place(row)) for row in rows)
-                or (Place(leftover.source, leftover.line),),
-            )
+def leftover_places(
+    triples: Triples, leftovers: Sequence[Leftover]
+) -> Iterator[tuple[Leftover, tuple[Place, ...]]]:
+    """Yield each leftover of a reading (input that was not interpreted) with its source positions."""
+    for leftover in leftovers:
+        rows = triples.leftover_rows.get(leftover, ())
+        places = tuple(Place(*triples.place(row)) for row in rows)
+        yield leftover, places or (Place(leftover.source, leftover.line),)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ name is kept and reported.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -396,38 +396,49 @@ def group_rows(rows: Rows, keys: npt.NDArray[Any]) -> Iterable[tuple[int, Rows]]
         yield int(keys[order[starts[j]]]), parts[j]
 
 
+def _groups_by_name(triples: Triples, rows: Rows, types: Flags) -> Iterator[tuple[str, str, Rows]]:
+    """Yield each class ("class") and each property ("property") of ``rows``, with its rows.
+
+    Args:
+    types: rows of rdf:type
+    """
+    for what, some, ids in (
+        ("class", rows[types[rows]], triples.object),
+        ("property", rows[~types[rows]], triples.predicate),
+    ):
+        for term, of_name in group_rows(some, numpy_view(ids)[some]):
+            yield what, str(triples.terms[term]), of_name
+
+
+def _leftover_on_rows(
+    triples: Triples, kind: str, message: str, rows: Rows, hint: str = ""
+) -> Leftover:
+    """Make the leftover that reports all ``rows``, at the first of them."""
+    return triples.make_leftover(
+        kind, message, int(rows[0]), hint=hint, count=len(rows), rows=rows.tolist()
+    )
+
+
 def _undeclared_leftovers(
     triples: Triples, known: Signature, rows: Rows, types: Flags
 ) -> Iterable[Leftover]:
     """Report the rows whose class or property the ontology does not declare, one leftover for each
     name.
     """
-    if not len(rows):
-        return
-    predicates, values = numpy_view(triples.predicate), numpy_view(triples.object)
-    of_class = rows[types[rows]]
-    near_class = NearMisses(known.classes)
-    for term, some in group_rows(of_class, values[of_class]):
-        yield _unknown_name_leftover(triples, "class", term, some, near_class)
-    of_property = rows[~types[rows]]
-    near_property = NearMisses(
-        known.object_properties | known.data_properties | known.annotation_properties
-    )
-    for term, some in group_rows(of_property, predicates[of_property]):
-        yield _unknown_name_leftover(triples, "property", term, some, near_property)
+    properties = known.object_properties | known.data_properties | known.annotation_properties
+    near = {"class": NearMisses(known.classes), "property": NearMisses(properties)}
+    for what, iri, some in _groups_by_name(triples, rows, types):
+        message, hint = unknown_name_message(what, iri, near[what])
+        yield _leftover_on_rows(triples, "undeclared", message, some, hint)
 
 
 def _foreign_name_leftovers(triples: Triples, rows: Rows, types: Flags) -> Iterable[Leftover]:
     """Report the rows whose class or property is in a foreign namespace, one leftover for each
     name.
     """
-    for what, some in (("class", rows[types[rows]]), ("property", rows[~types[rows]])):
-        names = numpy_view(triples.object if what == "class" else triples.predicate)
-        for term, of_name in group_rows(some, names[some]):
-            message = f"the {what} <{triples.terms[term]}> lies in a namespace of which the ontology defines nothing"
-            yield triples.make_leftover(
-                "foreign", message, int(of_name[0]), count=len(of_name), rows=of_name.tolist()
-            )
+    for what, iri, some in _groups_by_name(triples, rows, types):
+        message = f"the {what} <{iri}> lies in a namespace of which the ontology defines nothing"
+        yield _leftover_on_rows(triples, "foreign", message, some)
 
 
 def _language_leftovers(
@@ -441,19 +452,7 @@ def _language_leftovers(
     for i, some in group_rows(rows, language[rows]):
         spoken = LANGUAGES[i]
         message = f"statements of {spoken.name} (<{spoken.namespaces[0]}>), a language beside OWL: no axiom speaks of its terms"
-        yield triples.make_leftover(
-            "other-language", message, int(some[0]), count=len(some), rows=some.tolist()
-        )
-
-
-def _unknown_name_leftover(
-    triples: Triples, what: str, term: int, rows: Rows, near: NearMisses
-) -> Leftover:
-    """Make the leftover that reports all rows of one unknown class or property."""
-    message, hint = unknown_name_message(what, str(triples.terms[term]), near)
-    return triples.make_leftover(
-        "undeclared", message, int(rows[0]), hint=hint, count=len(rows), rows=rows.tolist()
-    )
+        yield _leftover_on_rows(triples, "other-language", message, some)
 
 
 def _unknown_word_leftovers(triples: Triples, rows: Rows, misspelt: Flags) -> Iterable[Leftover]:
@@ -481,20 +480,13 @@ def range_misfit_leftovers(
     Args:
     of_objects: rows of object properties
     """
-    predicates, values = numpy_view(triples.predicate), numpy_view(triples.object)
-    of_class = rows[types[rows]]
-    for term, some in group_rows(of_class, values[of_class]):
-        message = f"the datatype <{triples.terms[term]}> as type of an individual"
-        yield triples.make_leftover(
-            "malformed", message, int(some[0]), count=len(some), rows=some.tolist()
-        )
-    of_property = rows[~types[rows]]
-    for term, some in group_rows(of_property, predicates[of_property]):
-        iri, row = triples.terms[term], int(some[0])
-        if on_axiom[row]:
+    for what, iri, some in _groups_by_name(triples, rows, types):
+        if what == "class":
+            message = f"the datatype <{iri}> as type of an individual"
+        elif on_axiom[some[0]]:
             message = f"<{iri}> is no annotation property, but stands at an axiom"
-        elif of_objects[row]:
+        elif of_objects[some[0]]:
             message = f"a literal as value of the object property <{iri}>"
         else:
             message = f"an individual as value of the data property <{iri}>"
-        yield triples.make_leftover("malformed", message, row, count=len(some), rows=some.tolist())
+        yield _leftover_on_rows(triples, "malformed", message, some)

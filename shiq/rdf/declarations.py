@@ -22,7 +22,6 @@ from shiq.rdf.name_kinds import (
     assign_known_kinds,
     infer_kinds,
     kinds_of,
-    properties_by_kind,
     used_as_classes,
 )
 from shiq.rdf.namespaces import declared_kind
@@ -198,7 +197,7 @@ class _DeclarationReader:
             held.add(ANNOTATION)
         logical = held - {ANNOTATION}
         known = (
-            _property_kinds_in(self.base_signature, iri)
+            kinds_of(self.base_signature, iri)
             if self.base_signature is not None
             else {OBJECT, DATA}
         )
@@ -207,9 +206,8 @@ class _DeclarationReader:
             if not before or self.base_signature is None:
                 kinds.mark_open(iri)
         else:
-            for kind, names in properties_by_kind(kinds):
-                if kind in held:
-                    names.add(iri)
+            for kind in held:
+                kinds.names_by_kind[kind].add(iri)
         if (classes or iri in kinds.classes) and (datatypes or iri in kinds.datatypes):
             two.append("class and datatype")
         if classes:
@@ -255,7 +253,7 @@ class _DeclarationReader:
         They are read as the latter, so that no axiom is lost. If a TBox knew only the annotation
         property, its axioms and assertions may have been ignored.
         """
-        known = _property_kinds_in(self.base_signature or Signature(), iri)
+        known = kinds_of(self.base_signature or Signature(), iri)
         if len(known) > 1:
             return
         what = f"{'an' if kind == OBJECT else 'a'} {kind} property"
@@ -282,16 +280,6 @@ class _DeclarationReader:
                 return
 
 
-def _property_kinds_in(known: Signature, iri: str) -> set[str]:
-    """Return the kinds (object, data, annotation) under which a signature has the property ``iri``."""
-    pairs = (
-        (OBJECT, known.object_properties),
-        (DATA, known.data_properties),
-        (ANNOTATION, known.annotation_properties),
-    )
-    return {kind for kind, names in pairs if iri in names}
-
-
 def _is_used_in_axioms(graph: VocabularyGraph, iri: str) -> bool:
     """Decide whether the graph uses a property other than in its declarations and as a
     superproperty.
@@ -303,28 +291,21 @@ def _is_used_in_axioms(graph: VocabularyGraph, iri: str) -> bool:
     )
 
 
+#: The names of OWL and its companions that have a kind without a declaration.
+_BUILT_IN = {
+    "class": BUILT_IN_CLASSES,
+    "datatype": DATATYPES,
+    OBJECT: BUILT_IN_OBJECT,
+    DATA: BUILT_IN_DATA,
+    ANNOTATION: ANNOTATIONS,
+    "property": BUILT_IN_OBJECT | BUILT_IN_DATA | ANNOTATIONS,
+}
+
+
 def _is_built_in(iri: str, kind: str) -> bool:
     """Decide whether a declaration of a reserved ``iri`` is redundant: it has that kind already, or
     is no entity.
     """
-    if (iri in KNOWN or is_member_property(iri)) and not (
-        iri in BUILT_IN_CLASSES or iri in DATATYPES or _is_built_in_property(iri)
-    ):
-        return True
-    match kind:
-        case "class":
-            return iri in BUILT_IN_CLASSES
-        case "datatype":
-            return iri in DATATYPES
-        case "object":
-            return iri in BUILT_IN_OBJECT
-        case "data":
-            return iri in BUILT_IN_DATA
-        case "annotation":
-            return iri in ANNOTATIONS
-    return _is_built_in_property(iri)
-
-
-def _is_built_in_property(iri: str) -> bool:
-    """Decide whether an IRI is a property of OWL or RDFS themselves."""
-    return iri in BUILT_IN_OBJECT or iri in BUILT_IN_DATA or iri in ANNOTATIONS
+    is_known = iri in KNOWN or is_member_property(iri)
+    is_entity = any(iri in names for names in _BUILT_IN.values())
+    return iri in _BUILT_IN[kind] or (is_known and not is_entity)

@@ -343,12 +343,6 @@ class Expressions:
             "malformed", f"the blank node {term_text(node)} is no {_describe_sort(sort)}"
         )
 
-    def _list_members(self, head: Term, triples: list[int]) -> list[Term]:
-        """Return the members of an RDF list, and append its triples to ``triples``."""
-        members, used = read_list(self._graph, head)
-        triples += used
-        return members
-
     # --- class expressions ---
 
     def _build_class(self, node: str, triple: int, made: _Construct) -> Any:
@@ -368,7 +362,7 @@ class Expressions:
             case "complementOf":
                 return owl.ObjectComplementOf(self._build(CLASS, value, made.operands))
             case "oneOf":
-                members = self._list_members(value, made.triples)
+                members = _list_members(graph, value, made.triples)
                 if any(isinstance(member, owl.Literal) for member in members):
                     raise UnmappedError(
                         "malformed",
@@ -430,7 +424,7 @@ class Expressions:
 
     def _build_operands(self, sort: str, word: str, head: Term, made: _Construct) -> Any:
         """Build the intersection or union (``word``) of the members of the RDF list at ``head``."""
-        members = self._list_members(head, made.triples)
+        members = _list_members(self._graph, head, made.triples)
         if word == "unionOf":
             members = _members_of_sort(self._kinds, sort, members)
         operands = []
@@ -452,7 +446,7 @@ class Expressions:
             case "datatypeComplementOf" | "complementOf":
                 return owl.DataComplementOf(self._build(RANGE, value, made.operands))
             case "oneOf":
-                members = self._list_members(value, made.triples)
+                members = _list_members(graph, value, made.triples)
                 literals = tuple(member for member in members if isinstance(member, owl.Literal))
                 if len(literals) != len(members):
                     raise UnmappedError(
@@ -478,7 +472,7 @@ class Expressions:
         listed = self._graph.only_triple(node, owl.OWL + "withRestrictions", "owl:withRestrictions")
         triples.append(listed)
         facets: list[tuple[str, owl.Literal]] = []
-        for member in self._list_members(self._graph.objects[listed], triples):
+        for member in _list_members(self._graph, self._graph.objects[listed], triples):
             found = [
                 (predicate, i)
                 for predicate, indexes in self._graph.by_subject.get(str(member), {}).items()
@@ -499,6 +493,13 @@ class Expressions:
                 facets.append((predicate, value))
                 triples.append(i)
         return owl.DatatypeRestriction(datatype, tuple(facets))
+
+
+def _list_members(graph: VocabularyGraph, head: Term, triples: list[int]) -> list[Term]:
+    """Return the members of an RDF list, and append its triples to ``triples``."""
+    members, used = read_list(graph, head)
+    triples += used
+    return members
 
 
 def _members_of_sort(kinds: NameKinds, sort: str, members: list[Term]) -> list[Term]:

@@ -25,7 +25,15 @@ from shiq.errors import InputError
 from shiq.model import OWL, RDF, XSD, Literal
 from shiq.rdf.terms import RefusedTermError, quad_adder
 from shiq.rdf.triples import Labels, Rejects, Term, Triples, triple_text
-from shiq.rdf.vocabulary import ANNOTATIONS, CARDINALITIES, IMPORTS, ONTOLOGY, TYPE, local_name
+from shiq.rdf.vocabulary import (
+    ANNOTATIONS,
+    CARDINALITIES,
+    IMPORTS,
+    ONTOLOGY,
+    TYPE,
+    local_name,
+    short_iri,
+)
 
 
 def _reason_by_name(namespace: str, names: str, reason: str) -> dict[str, str]:
@@ -127,21 +135,13 @@ class RewrittenLiterals:
             if rows := [row for row in candidates if matters(row)]:
                 yield Leftover(
                     "lossy-input",
-                    f"{len(rows)} literals of datatype {_short_iri(datatype)} may have been written otherwise, even ill-typed: "
+                    f"{len(rows)} literals of datatype {short_iri(datatype)} may have been written otherwise, even ill-typed: "
                     f"in {self.owner} {self.reasons[datatype]}",
                     self.name,
                     text=triples.shortened_text(rows[0]),
                     hint=f"give the file instead of the {self.name}",
                     count=len(rows),
                 )
-
-
-def _short_iri(iri: str) -> str:
-    """Abbreviate an IRI by a usual prefix."""
-    for prefix, namespace in (("xsd", XSD), ("rdf", RDF), ("owl", OWL)):
-        if iri.startswith(namespace):
-            return f"{prefix}:{local_name(iri)}"
-    return f"<{iri}>"
 
 
 def read_rdflib(

@@ -10,7 +10,7 @@ and datatype.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -95,7 +95,18 @@ class NameKinds:
         if self.logical_kinds(iri) - {kind}:
             self.mark_open(iri)
         else:
-            (self.object_properties if kind == OBJECT else self.data_properties).add(iri)
+            self.names_by_kind[kind].add(iri)
+
+    @property
+    def names_by_kind(self) -> Mapping[str, set[str]]:
+        """The names of each kind: class, datatype, object, data and annotation."""
+        return {
+            "class": self.classes,
+            "datatype": self.datatypes,
+            OBJECT: self.object_properties,
+            DATA: self.data_properties,
+            ANNOTATION: self.annotation_properties,
+        }
 
     def component_of(self, iri: str) -> str:
         """Return the first property of the component of ``iri``, the set of properties that must
@@ -135,13 +146,8 @@ class NameKinds:
 
     def is_entity(self, iri: str) -> bool:
         """Decide whether ``iri`` is a class, a property or a datatype."""
-        return (
-            iri in self.classes
-            or iri in self.object_properties
-            or iri in self.data_properties
-            or iri in self.annotation_properties
-            or iri in self.datatypes
-            or iri in self.punned_properties
+        return iri in self.punned_properties or any(
+            iri in names for names in self.names_by_kind.values()
         )
 
     def signature(self) -> Signature:
@@ -175,20 +181,16 @@ class NameKinds:
         )
 
 
-def properties_by_kind(kinds: NameKinds) -> tuple[tuple[str, set[str]], ...]:
-    """Return the kinds object, data and annotation, each with its set of properties."""
-    return (
-        (OBJECT, kinds.object_properties),
-        (DATA, kinds.data_properties),
-        (ANNOTATION, kinds.annotation_properties),
-    )
-
-
-def kinds_of(kinds: NameKinds, iri: str) -> set[str]:
-    """Return the kinds (object, data, annotation) of a property; empty for one that is object and
-    data property both.
+def kinds_of(known: NameKinds | Signature, iri: str) -> set[str]:
+    """Return the kinds (object, data, annotation) of a property; empty for one that `NameKinds` has
+    as object and data property both.
     """
-    return {kind for kind, names in properties_by_kind(kinds) if iri in names}
+    pairs = (
+        (OBJECT, known.object_properties),
+        (DATA, known.data_properties),
+        (ANNOTATION, known.annotation_properties),
+    )
+    return {kind for kind, names in pairs if iri in names}
 
 
 # --- what use shows ------------------------------------------------------------------------------
@@ -407,24 +409,14 @@ def assign_known_kinds(
     names = {
         node for nodes in (graph.subjects, graph.objects) for node in nodes if isinstance(node, str)
     }
-    found = False
+    found, names_by_kind = False, kinds.names_by_kind
     for iri in sorted(names):
         if is_reserved(iri) or iri.startswith("_:") or kinds.is_entity(iri):
             continue
-        match kind_of(iri):
-            case "class":
-                kinds.classes.add(iri)
-            case "datatype":
-                kinds.datatypes.add(iri)
-            case "object":
-                kinds.object_properties.add(iri)
-            case "data":
-                kinds.data_properties.add(iri)
-            case "annotation" if iri not in constrained:
-                kinds.annotation_properties.add(iri)
-            case _:
-                continue
-        found = True
+        kind = kind_of(iri)
+        if kind in names_by_kind and not (kind == ANNOTATION and iri in constrained):
+            names_by_kind[kind].add(iri)
+            found = True
     return found
 
 
@@ -452,14 +444,8 @@ def _set_only_kind(kinds: NameKinds, iri: str, found: set[str]) -> None:
     """
     if iri in kinds.dual_properties:
         return
-    if found == {OBJECT}:
-        kinds.object_properties.add(iri)
-    elif found == {DATA}:
-        kinds.data_properties.add(iri)
-    elif found == {ANNOTATION}:
-        kinds.annotation_properties.add(iri)
-    elif iri not in kinds.punned_properties:
-        kinds.punned_properties.add(iri)
+    names = [kinds.names_by_kind[kind] for kind in found]
+    (names[0] if len(names) == 1 else kinds.punned_properties).add(iri)
 
 
 def _uses_that_show_kind(

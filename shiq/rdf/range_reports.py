@@ -31,17 +31,6 @@ from shiq.rdf.triples import MOST_SHOWN, Term, Triples, numpy_view
 from shiq.rdf.vocabulary import BUILT_IN_DATA, BUILT_IN_OBJECT
 
 
-def entity_iris(known: Signature) -> frozenset[str]:
-    """Collect all classes, properties and datatypes of a signature."""
-    return (
-        known.classes
-        | known.object_properties
-        | known.data_properties
-        | known.annotation_properties
-        | known.datatypes
-    )
-
-
 @dataclass(frozen=True)
 class VocabularyContext:
     """Vocabulary of the TBox, and of the whole source, by which each range of lines is interpreted.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from shiq.answers.verdict import IN_DATA, UNKNOWN_DATATYPE, Leftover
 from shiq.inputs.reading import Assumption, Place, Reading
 from shiq.model.abox import ABox
 from shiq.model.walk import OF_INDIVIDUALS, PROPERTIES, choose_labels, entities, signature_of
-from shiq.rdf.abox_assembly import AssertionPlaces, LeftoverRowPlaces, build_abox
+from shiq.rdf.abox_assembly import AssertionPlaces, build_abox, leftover_places
 from shiq.rdf.bulk_assertions import RowsByKind, axiom_rows, sort_rows_by_kind, typed_individuals
 from shiq.rdf.declarations import determine_kinds
 from shiq.rdf.graph import MappingResult, OpenPropertyError, build_graph, unattached_groups
@@ -482,7 +483,7 @@ class _SourceReader:
             self.ontologies,
             places=places,
             assumptions=tuple(assumptions),
-            leftover_places=LeftoverRowPlaces(self.triples, left),
+            leftover_places=partial(leftover_places, self.triples, left),
             left_out=UnabridgedLeftovers(
                 self.triples, left, self.loaded.full_leftovers, accounts, of_a
             ),

@@ -188,14 +188,7 @@ def documenting_rows(
     subjects, predicates, values = (
         numpy_view(c) for c in (triples.subject, triples.predicate, triples.object)
     )
-    entities = (
-        known.classes
-        | known.object_properties
-        | known.data_properties
-        | known.annotation_properties
-        | known.datatypes
-    )
-    entity = name_flags(triples, entities.difference(individuals))
+    entity = name_flags(triples, known.all_terms.difference(individuals))
     usual = flags_of(triples, distinct_ids(predicates[rows]), lambda term: bool(kind_of(str(term))))
     literal = np.frombuffer(bytes(triples.kinds), dtype=np.uint8)[values] == LITERAL
     word = flags_of(

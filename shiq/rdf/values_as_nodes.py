@@ -125,14 +125,7 @@ def properties_needing_values(
         match axiom:
             case owl.SubClassOf(sub, sup):
                 asked.update(_demanded_properties(sub, False), _demanded_properties(sup, True))
-            case owl.EquivalentClasses(members):
-                asked.update(
-                    iri
-                    for member in members
-                    for positive in (True, False)
-                    for iri in _demanded_properties(member, positive)
-                )
-            case owl.DisjointUnion(_, members):
+            case owl.EquivalentClasses(members) | owl.DisjointUnion(_, members):
                 asked.update(
                     iri
                     for member in members
@@ -186,12 +179,12 @@ def _demanded_properties(expression: Any, positive: bool) -> Iterator[str]:
             owl.DataSomeValuesFrom(property, _)
             | owl.DataMinCardinality(_, property, _)
             | owl.DataHasValue(property, _)
+        ) if positive:
+            yield property.iri
+        case owl.DataAllValuesFrom(property, _) | owl.DataMaxCardinality(_, property, _) if (
+            not positive
         ):
-            if positive:
-                yield property.iri
-        case owl.DataAllValuesFrom(property, _) | owl.DataMaxCardinality(_, property, _):
-            if not positive:
-                yield property.iri
+            yield property.iri
 
 
 # --- assertions -----------------------------------------------------------------------------------

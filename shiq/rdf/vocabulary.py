@@ -224,7 +224,7 @@ def nearest_known(iri: str) -> str:
             }
             near = get_close_matches(name, names, 1, cutoff)
             if near:
-                return _abbreviate(names[near[0]])
+                return short_iri(names[near[0]])
     return ""
 
 
@@ -235,7 +235,7 @@ def known_word(iri: str) -> str:
     return next((term for term in sorted(KNOWN) if local_name(term) == local_name(iri)), "")
 
 
-def _abbreviate(iri: str) -> str:
+def short_iri(iri: str) -> str:
     """Abbreviate an IRI by its reserved prefix."""
     for prefix, namespace in zip(("owl", "rdf", "rdfs", "xsd"), NAMESPACES):
         if iri.startswith(namespace):

@@ -382,25 +382,12 @@ def compile_mapping(
         raise InputError(f"{path}: a database is no stream", "JSON and CSV are.")
     for triples_map in still:
         # Rows without a value make no statement, as RML has it.
-        program = MappingProgram([_drop_iterator(triples_map)], maps, lenient=True)
+        # The rows are selected already.
+        rows = replace(triples_map, source=replace(triples_map.source, iterator=()))
+        program = MappingProgram([rows], maps, lenient=True)
         for row in read_source_rows(triples_map.source):
             lines.update((f"{s} {p} {o} .", None) for s, p, o in program.statements(row))
     return MappingProgram(fed, maps, lenient), [*lines]
-
-
-def _drop_iterator(triples_map: TriplesMap) -> TriplesMap:
-    """Return a copy of the triples map without the iterator of its source, for rows that are
-    already selected.
-    """
-    source = triples_map.source
-    rows = LogicalSource(source.name, source.form, (), source.query, source.folder)
-    return TriplesMap(
-        triples_map.name,
-        rows,
-        triples_map.subject,
-        triples_map.classes,
-        triples_map.predicate_objects,
-    )
 
 
 def _check_stream_join(
