@@ -11,7 +11,7 @@ import io
 import lzma
 import zlib
 from enum import Enum
-from typing import BinaryIO, Protocol, cast
+from typing import BinaryIO, TypeAlias, cast
 
 _CHUNK = 1 << 16
 
@@ -66,10 +66,12 @@ def decompress(raw: BinaryIO, packing: Compression | None) -> BinaryIO:
     if packing is None:
         return raw
     if packing is Compression.GZIP:
-        return cast(BinaryIO, _ErrorTranslator(cast(BinaryIO, gzip.GzipFile(fileobj=raw))))
-    if packing is Compression.ZSTD:
-        return cast(BinaryIO, _ErrorTranslator(_open_zstd(raw)))
-    return cast(BinaryIO, _MemberStream(raw, packing))
+        stream = cast(BinaryIO, gzip.GzipFile(fileobj=raw))
+    elif packing is Compression.ZSTD:
+        stream = _open_zstd(raw)
+    else:
+        stream = cast(BinaryIO, _MemberStream(raw, packing))
+    return cast(BinaryIO, _ErrorTranslator(stream))
 
 
 def _open_zstd(raw: BinaryIO) -> BinaryIO:
@@ -93,7 +95,7 @@ class _ErrorTranslator:
             return self._stream.read(size)
         except EOFError as error:
             raise BrokenArchiveError("it ends too early") from error
-        except (zlib.error, gzip.BadGzipFile) as error:
+        except (zlib.error, gzip.BadGzipFile, lzma.LZMAError) as error:
             raise BrokenArchiveError(str(error)) from error
         except OSError as error:
             if error.errno is None:  # of the library, not of the disk
@@ -105,23 +107,8 @@ class _ErrorTranslator:
         self._stream.close()
 
 
-class _Decompressor(Protocol):
-    """Interface of the standard library's decompressors for bzip2 and xz."""
-
-    @property
-    def eof(self) -> bool:
-        """Whether the end of the archive was reached."""
-
-    @property
-    def needs_input(self) -> bool:
-        """Whether more compressed data are needed for the next output."""
-
-    @property
-    def unused_data(self) -> bytes:
-        """Input after the end of the archive."""
-
-    def decompress(self, data: bytes, max_length: int = -1) -> bytes:
-        """Decompress ``data``, to at most ``max_length`` bytes."""
+#: A decompressor of the standard library, for one archive.
+_Decompressor: TypeAlias = bz2.BZ2Decompressor | lzma.LZMADecompressor
 
 
 class _MemberStream(io.RawIOBase):
@@ -135,22 +122,14 @@ class _MemberStream(io.RawIOBase):
     def _new_decompressor(self) -> _Decompressor:
         """Make a decompressor for the next archive."""
         if self._packing is Compression.BZIP2:
-            return cast(_Decompressor, bz2.BZ2Decompressor())
-        return cast(_Decompressor, lzma.LZMADecompressor(lzma.FORMAT_XZ))
+            return bz2.BZ2Decompressor()
+        return lzma.LZMADecompressor(lzma.FORMAT_XZ)
 
     def read(self, size: int = -1) -> bytes:
-        """Read decompressed bytes. Raises: BrokenArchiveError."""
-        try:
-            return self._read_members(_CHUNK if size < 0 else size)
-        except (lzma.LZMAError, EOFError) as error:
-            raise BrokenArchiveError(str(error)) from error
-        except OSError as error:
-            if error.errno is None:
-                raise BrokenArchiveError(str(error)) from error
-            raise
-
-    def _read_members(self, size: int) -> bytes:
-        """Read decompressed bytes, from one archive after the other."""
+        """Read decompressed bytes, from one archive after the other. Raises: BrokenArchiveError, and
+        what the decompressor does.
+        """
+        size = _CHUNK if size < 0 else size
         while True:
             decompressor = self._decompressor
             if decompressor.eof:
