@@ -31,6 +31,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
+from graphlib import CycleError, TopologicalSorter
 from heapq import heappop, heappush
 from itertools import product
 
@@ -217,11 +218,16 @@ class Automaton:
         """
         edges = self._explore_states()
         useful = _states_that_reach(edges, [state for state in edges if state.nullable])
-        order = _topological_order({s: [t for t, _ in edges[s] if t in useful] for s in useful})
-        if order is None:
+        try:
+            order = [
+                *TopologicalSorter(
+                    {s: [t for t, _ in edges[s] if t in useful] for s in useful}
+                ).static_order()
+            ]
+        except CycleError:
             return limit  # a cycle through useful states: infinitely many strings
         ways: dict[Regex, int] = {}
-        for state in reversed(order):
+        for state in order:  # targets first
             ways[state] = state.nullable + sum(
                 weight * ways[t] for t, weight in edges[state] if t in useful
             )
@@ -285,21 +291,6 @@ def _states_that_reach(
                 seen.add(source)
                 stack.append(source)
     return seen
-
-
-def _topological_order(successors: dict[Regex, list[Regex]]) -> list[Regex] | None:
-    """Return the states in topological order, or None if there is a cycle."""
-    entering = dict.fromkeys(successors, 0)
-    for targets in successors.values():
-        for target in targets:
-            entering[target] += 1
-    order = [state for state, degree in entering.items() if not degree]
-    for state in order:
-        for target in successors[state]:
-            entering[target] -= 1
-            if not entering[target]:
-                order.append(target)
-    return order if len(order) == len(successors) else None
 
 
 def _character_classes(node: Regex) -> set[Ranges]:

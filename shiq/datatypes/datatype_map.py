@@ -176,62 +176,49 @@ def _make_string_reader(values: RegularSet) -> Reader:
     return read_member
 
 
-def _lexical_reader(name: str) -> Reader:
-    """Return the function that reads lexical forms of the datatype `name`, from `READERS`."""
-    return READERS[name][1]
-
-
 def _make_known_types() -> list[KnownType]:
     """Build the table of known datatypes."""
     length_and_pattern = LENGTHS | {PATTERN}
     none: frozenset[str] = frozenset()
     types = [
         KnownType("owl:real", REAL, SPACES[REAL], None, BOUNDS),
-        KnownType(
-            "owl:rational", REAL, reals_in(ALL, RATIONAL), _lexical_reader("owl:rational"), BOUNDS
-        ),
-        KnownType(
-            "xsd:decimal", REAL, reals_in(ALL, DECIMAL), _lexical_reader("xsd:decimal"), BOUNDS
-        ),
-        KnownType("xsd:double", DOUBLE, SPACES[DOUBLE], _lexical_reader("xsd:double"), BOUNDS),
-        KnownType("xsd:float", FLOAT, SPACES[FLOAT], _lexical_reader("xsd:float"), BOUNDS),
+        KnownType("owl:rational", REAL, reals_in(ALL, RATIONAL), READERS["owl:rational"], BOUNDS),
+        KnownType("xsd:decimal", REAL, reals_in(ALL, DECIMAL), READERS["xsd:decimal"], BOUNDS),
+        KnownType("xsd:double", DOUBLE, SPACES[DOUBLE], READERS["xsd:double"], BOUNDS),
+        KnownType("xsd:float", FLOAT, SPACES[FLOAT], READERS["xsd:float"], BOUNDS),
         KnownType(
             "rdf:langString", TAGGED, SPACES[TAGGED], None, length_and_pattern | {LANGUAGE_RANGE}
         ),
-        KnownType(
-            "xsd:anyURI", URI, SPACES[URI], _lexical_reader("xsd:anyURI"), length_and_pattern
-        ),
-        KnownType("xsd:boolean", BOOLEAN, SPACES[BOOLEAN], _lexical_reader("xsd:boolean"), none),
-        KnownType("rdf:XMLLiteral", XML, SPACES[XML], _lexical_reader("rdf:XMLLiteral"), none),
-        KnownType("xsd:hexBinary", HEX, SPACES[HEX], _lexical_reader("xsd:hexBinary"), LENGTHS),
-        KnownType(
-            "xsd:base64Binary", BASE64, SPACES[BASE64], _lexical_reader("xsd:base64Binary"), LENGTHS
-        ),
+        KnownType("xsd:anyURI", URI, SPACES[URI], READERS["xsd:anyURI"], length_and_pattern),
+        KnownType("xsd:boolean", BOOLEAN, SPACES[BOOLEAN], READERS["xsd:boolean"], none),
+        KnownType("rdf:XMLLiteral", XML, SPACES[XML], READERS["rdf:XMLLiteral"], none),
+        KnownType("xsd:hexBinary", HEX, SPACES[HEX], READERS["xsd:hexBinary"], LENGTHS),
+        KnownType("xsd:base64Binary", BASE64, SPACES[BASE64], READERS["xsd:base64Binary"], LENGTHS),
         KnownType(
             "xsd:dateTimeStamp",
             "dateTime",
             zoned_moments(CALENDARS["dateTime"]),
-            _lexical_reader("xsd:dateTimeStamp"),
+            READERS["xsd:dateTimeStamp"],
             BOUNDS,
         ),
-        KnownType("xsd:duration", DURATION, ALL_DURATIONS, _lexical_reader("xsd:duration"), BOUNDS),
+        KnownType("xsd:duration", DURATION, ALL_DURATIONS, READERS["xsd:duration"], BOUNDS),
         KnownType(
             "xsd:yearMonthDuration",
             DURATION,
             durations_of_subtype("months"),
-            _lexical_reader("xsd:yearMonthDuration"),
+            READERS["xsd:yearMonthDuration"],
             BOUNDS,
         ),
         KnownType(
             "xsd:dayTimeDuration",
             DURATION,
             durations_of_subtype("seconds"),
-            _lexical_reader("xsd:dayTimeDuration"),
+            READERS["xsd:dayTimeDuration"],
             BOUNDS,
         ),
     ]
     types += [
-        KnownType(f"xsd:{name}", name, SPACES[name], _lexical_reader(f"xsd:{name}"), BOUNDS)
+        KnownType(f"xsd:{name}", name, SPACES[name], READERS[f"xsd:{name}"], BOUNDS)
         for name in CALENDARS
     ]
     for name, (low, high) in _INTEGER_TYPES.items():

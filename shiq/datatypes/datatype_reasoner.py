@@ -22,7 +22,7 @@ from shiq import model as owl
 from shiq.cache import Cache
 from shiq.datatypes.datatype_map import denoted_value
 from shiq.datatypes.ranges import Formula, RangeFormula, contains_value, read_range
-from shiq.datatypes.regular_expressions import shared_fuel
+from shiq.datatypes.regular_expressions import merge_ranges, shared_fuel
 from shiq.datatypes.scenarios import ScenarioSpace, ScenarioValue
 from shiq.datatypes.values import DataValue, IllTyped
 from shiq.model import DataRange, Datatype, Literal
@@ -436,12 +436,6 @@ def _integer_range(blocks: Iterable[tuple[int, int]]) -> owl.DataRange:
     """Make the data range that contains some blocks (first, last) of integers; the blocks are
     increasing.
     """
-    merged: list[tuple[int, int]] = []
-    for first, last in blocks:
-        if merged and merged[-1][1] + 1 == first:
-            merged[-1] = (merged[-1][0], last)
-        else:
-            merged.append((first, last))
     parts = tuple(
         owl.DatatypeRestriction(
             _INTEGER,
@@ -450,6 +444,6 @@ def _integer_range(blocks: Iterable[tuple[int, int]]) -> owl.DataRange:
                 (owl.XSD + "maxInclusive", _integer_literal(b)),
             ),
         )
-        for a, b in merged or [(1, 0)]
+        for a, b in merge_ranges(blocks) or [(1, 0)]
     )
     return parts[0] if len(parts) == 1 else owl.DataUnionOf(parts)

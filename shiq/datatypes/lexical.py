@@ -26,18 +26,6 @@ from shiq.datatypes.calendars import (
     days_in_month,
 )
 from shiq.datatypes.reals import BINARY64, SINGLE, FloatFormat, float_rank
-from shiq.datatypes.values import (
-    BASE64,
-    BOOLEAN,
-    DOUBLE,
-    DURATION,
-    FLOAT,
-    HEX,
-    REAL,
-    TEXT,
-    URI,
-    XML,
-)
 
 #: Longer numerals are not evaluated: their literals are opaque.
 LONGEST_NUMERAL: Final = 100_000
@@ -92,17 +80,23 @@ _DURATION = re.compile(
 
 def read_integer(lexical: str) -> int:
     """Convert the lexical form of an xsd:integer to its value. Raises: LexicalError, TooLongError."""
-    if not _INTEGER.fullmatch(lexical):
-        raise LexicalError
+    _match_form(_INTEGER, lexical)
     return _parse_integer(lexical)
+
+
+def _match_form(form: re.Pattern[str], lexical: str) -> re.Match[str]:
+    """Match a whole lexical form. Raises: LexicalError."""
+    found = form.fullmatch(lexical)
+    if found is None:
+        raise LexicalError
+    return found
 
 
 def read_decimal(lexical: str) -> Exact:
     """Convert the lexical form of an xsd:decimal to its exact value. Raises: LexicalError,
     TooLongError.
     """
-    if not _DECIMAL.fullmatch(lexical):
-        raise LexicalError
+    _match_form(_DECIMAL, lexical)
     return _parse_decimal(lexical)
 
 
@@ -129,9 +123,7 @@ def _parse_decimal(numeral: str) -> Exact:
 
 def read_rational(lexical: str) -> Exact:
     """Convert the lexical form of an owl:rational (integer/positive integer) to its exact value."""
-    parts = _RATIONAL.fullmatch(lexical)
-    if not parts:
-        raise LexicalError
+    parts = _match_form(_RATIONAL, lexical)
     if not parts[2].strip("0"):
         raise LexicalError("the denominator is 0")
     return Fraction(_parse_integer(parts[1]), _parse_integer(parts[2]))
@@ -143,9 +135,7 @@ def read_float(form: FloatFormat, lexical: str) -> int:
     """
     if lexical == "NaN":
         return form.nan
-    parts = _FLOAT.fullmatch(lexical)
-    if not parts:
-        raise LexicalError
+    parts = _match_form(_FLOAT, lexical)
     sign, digits, exponent, infinite = parts.groups()
     if infinite:
         return float_rank(sign == "-", Fraction(2) ** 2000, form)
@@ -198,15 +188,13 @@ def tagged_key(string: str, tag: str) -> str:
 
 def read_hex(lexical: str) -> str:
     """Convert the lexical form of an xsd:hexBinary to a string with one character per octet."""
-    if not _HEX.fullmatch(lexical):
-        raise LexicalError
+    _match_form(_HEX, lexical)
     return bytes.fromhex(lexical).decode("latin-1")
 
 
 def read_base64(lexical: str) -> str:
     """Convert the lexical form of an xsd:base64Binary to a string with one character per octet."""
-    if not _BASE64.fullmatch(lexical):
-        raise LexicalError
+    _match_form(_BASE64, lexical)
     return base64.b64decode(lexical.replace(" ", "")).decode("latin-1")
 
 
@@ -222,9 +210,7 @@ def read_moment(calendar: Calendar, zone_required: bool, lexical: str) -> Moment
     """Convert the lexical form of a calendar value to (index or seconds, time zone offset in
     minutes or None).
     """
-    parts = _CALENDAR_FORMS[calendar.name].fullmatch(lexical)
-    if not parts:
-        raise LexicalError
+    parts = _match_form(_CALENDAR_FORMS[calendar.name], lexical)
     found = parts.groupdict()
     if zone_required and found["zone"] is None:
         raise LexicalError("the time zone offset is missing")
@@ -276,10 +262,10 @@ def read_duration(kind: str, lexical: str) -> Duration:
 
     kind: "months" or "seconds" for the subtypes with only these fields, "" for xsd:duration.
     """
-    parts = _DURATION.fullmatch(lexical)
-    if not parts or (kind == "months" and "T" in lexical) or (kind == "months" and parts[4]):
-        raise LexicalError
-    if kind == "seconds" and (parts[2] or parts[3]):
+    parts = _match_form(_DURATION, lexical)
+    if (kind == "months" and ("T" in lexical or parts[4])) or (
+        kind == "seconds" and (parts[2] or parts[3])
+    ):
         raise LexicalError
     years, months, days, hours, minutes, seconds = (
         _parse_decimal(field or "0") for field in parts.groups()[1:]
@@ -290,26 +276,25 @@ def read_duration(kind: str, lexical: str) -> Duration:
     )
 
 
-#: Space and reader by datatype, for the datatypes whose lexical forms are their own; derived types
+#: Reader by datatype, for the datatypes whose lexical forms are their own; derived types
 #: are in `datatype_map`.
-READERS: Final[dict[str, tuple[str, Reader]]] = {
-    "xsd:integer": (REAL, read_integer),
-    "xsd:decimal": (REAL, read_decimal),
-    "owl:rational": (REAL, read_rational),
-    "xsd:double": (DOUBLE, partial(read_float, BINARY64)),
-    "xsd:float": (FLOAT, partial(read_float, SINGLE)),
-    "xsd:boolean": (BOOLEAN, read_boolean),
-    "xsd:string": (TEXT, read_string),
-    "xsd:anyURI": (URI, read_string),
-    "xsd:hexBinary": (HEX, read_hex),
-    "xsd:base64Binary": (BASE64, read_base64),
-    "rdf:XMLLiteral": (XML, read_xml),
-    "xsd:dateTimeStamp": ("dateTime", partial(read_moment, CALENDARS["dateTime"], True)),
-    "xsd:duration": (DURATION, partial(read_duration, "")),
-    "xsd:yearMonthDuration": (DURATION, partial(read_duration, "months")),
-    "xsd:dayTimeDuration": (DURATION, partial(read_duration, "seconds")),
+READERS: Final[dict[str, Reader]] = {
+    "xsd:integer": read_integer,
+    "xsd:decimal": read_decimal,
+    "owl:rational": read_rational,
+    "xsd:double": partial(read_float, BINARY64),
+    "xsd:float": partial(read_float, SINGLE),
+    "xsd:boolean": read_boolean,
+    "xsd:string": read_string,
+    "xsd:anyURI": read_string,
+    "xsd:hexBinary": read_hex,
+    "xsd:base64Binary": read_base64,
+    "rdf:XMLLiteral": read_xml,
+    "xsd:dateTimeStamp": partial(read_moment, CALENDARS["dateTime"], True),
+    "xsd:duration": partial(read_duration, ""),
+    "xsd:yearMonthDuration": partial(read_duration, "months"),
+    "xsd:dayTimeDuration": partial(read_duration, "seconds"),
     **{
-        f"xsd:{name}": (name, partial(read_moment, calendar, False))
-        for name, calendar in CALENDARS.items()
+        f"xsd:{name}": partial(read_moment, calendar, False) for name, calendar in CALENDARS.items()
     },
 }

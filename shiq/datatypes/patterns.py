@@ -35,6 +35,8 @@ from shiq.datatypes.regular_expressions import (
 _ESCAPED: Final = {"n": "\n", "r": "\r", "t": "\t"} | {c: c for c in "\\|.?*+(){}-[]^$"}
 _META: Final = frozenset(".\\?*+{}()|[]")
 _LONGEST: Final = 2000
+#: Quantifiers of one character: least and greatest number of copies, None for no greatest.
+_QUANTIFIERS: Final = {"?": (0, 1), "*": (0, None), "+": (1, None)}
 
 
 class PatternError(Exception):
@@ -110,32 +112,23 @@ class _PatternReader:
 
     def read_quantifier(self, atom: Regex) -> Regex:
         """Parse an optional quantifier, and apply it to the expression ``atom`` before it."""
-        match self.peek():
-            case "?":
-                low, high = 0, 1
-            case "*":
-                low, high = 0, -1
-            case "+":
-                low, high = 1, -1
-            case "{":
-                self.at += 1
-                low, high = self.read_bounds()
-                return repeat(atom, low, None if high < 0 else high)
-            case _:
-                return atom
+        sign = self.peek()
+        if not sign or sign not in "?*+{":
+            return atom
         self.at += 1
-        return repeat(atom, low, None if high < 0 else high)
+        return repeat(atom, *(self.read_bounds() if sign == "{" else _QUANTIFIERS[sign]))
 
-    def read_bounds(self) -> tuple[int, int]:
-        """Parse the bounds of a quantifier after its ``{``: (least, greatest) number of copies, -1
+    def read_bounds(self) -> tuple[int, int | None]:
+        """Parse the bounds of a quantifier after its ``{``: (least, greatest) number of copies, None
         for no greatest.
         """
-        low = high = self.read_number()
+        low = self.read_number()
+        high: int | None = low
         if self.peek() == ",":
             self.at += 1
-            high = -1 if self.peek() == "}" else self.read_number()
+            high = None if self.peek() == "}" else self.read_number()
         self.expect("}")
-        if 0 <= high < low:
+        if high is not None and high < low:
             raise PatternError(f"empty quantifier range before {self.at}")
         return low, high
 

@@ -265,22 +265,14 @@ def evaluate(formula: Formula, truth: Callable[[Leaf], bool | None]) -> bool | N
         case Not(operand):
             value = evaluate(operand, truth)
             return None if value is None else not value
-        case And(operands):
-            undecided = False
+        case And(operands) | Or(operands):
+            decisive, undecided = isinstance(formula, Or), False
             for operand in operands:
                 value = evaluate(operand, truth)
-                if value is False:
-                    return False
+                if value is decisive:
+                    return value
                 undecided |= value is None
-            return None if undecided else True
-        case Or(operands):
-            undecided = False
-            for operand in operands:
-                value = evaluate(operand, truth)
-                if value is True:
-                    return True
-                undecided |= value is None
-            return None if undecided else False
+            return None if undecided else not decisive
     return truth(formula)
 
 

@@ -12,16 +12,18 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from shiq.datatypes.ranges import Formula, contains_value, depends_on_unknown
+from shiq.datatypes.ranges import contains_value, depends_on_unknown
 from shiq.datatypes.scenarios import ScenarioSpace, ScenarioValue, common_answer
 from shiq.datatypes.successors import DataLimit, DataNeed, Label, ValueSupply, is_solvable
 from shiq.datatypes.values import DataValue, IllTyped
-from shiq.model import OWL, TOP_DATATYPE, DataRange, Literal
+from shiq.model import OWL, TOP_DATATYPE, Literal
 from shiq.model.clause import DataAtLeast, DataAtMost
-from shiq.model.roles import RoleBox
 from shiq.partition import Partition
+
+if TYPE_CHECKING:
+    from shiq.datatypes.datatype_reasoner import DataTheory
 
 TOP: Final = OWL + "topDataProperty"
 BOTTOM: Final = OWL + "bottomDataProperty"
@@ -34,33 +36,6 @@ Part: TypeAlias = tuple[
     Collection[tuple[str, Literal]],
     Collection[tuple[str, Literal]],
 ]
-
-
-class DatatypeLayer(Protocol):
-    """The methods of `DataTheory` that a satisfiability problem uses."""
-
-    roles: RoleBox
-
-    def value(self, literal: Literal) -> DataValue | IllTyped:
-        """Return the data value of a literal; see `DataTheory.value`."""
-
-    def range_formula(self, range: DataRange) -> Formula:
-        """Return the Boolean formula of a data range; see `DataTheory.range_formula`."""
-
-    def size_up_to(self, range: DataRange, limit: float) -> float | None:
-        """Count the values in a data range, at most `limit`; see `DataTheory.size_up_to`."""
-
-    def scenario_space(
-        self, formulas: Collection[Formula], named: Collection[DataValue]
-    ) -> ScenarioSpace | None:
-        """List the possible meanings of unknown data in some range formulas and values; see
-        `DataTheory.scenario_space`.
-        """
-
-    def decide_part(self, part: Part) -> bool | None:
-        """Decide some of the restrictions and assertions of an element; see
-        `DataTheory.decide_part`.
-        """
 
 
 def join_parts(parts: Collection[Part]) -> Part:
@@ -78,7 +53,7 @@ class SatisfiabilityProblem:
 
     def __init__(
         self,
-        theory: DatatypeLayer,
+        theory: DataTheory,
         at_least: Collection[DataAtLeast],
         at_most: Collection[DataAtMost],
         values: Collection[tuple[str, Literal]],

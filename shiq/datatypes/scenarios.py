@@ -72,14 +72,10 @@ class Cell:
                 if member is None:
                     return None
                 here += member
-        found = self._count_up_to(self.values, limit + here)
+        if limit + here not in self._counts:
+            self._counts[limit + here] = self.values.count(limit + here)
+        found = self._counts[limit + here]
         return None if found is None else max(0, found - here)
-
-    def _count_up_to(self, values: ValueSet, limit: float) -> float | None:
-        """Count the values of the cell, at most up to ``limit``. Cached."""
-        if limit not in self._counts:
-            self._counts[limit] = values.count(limit)
-        return self._counts[limit]
 
 
 def partition_into_cells(sets: Iterable[KnownRange]) -> list[Cell]:
@@ -140,23 +136,6 @@ class ScenarioValue:
     def lies_in(self, formula: Formula) -> bool | None:
         """Decide whether this value lies in a range formula; None if undecided."""
         return evaluate(formula, self.leaf_truth)
-
-
-def leaf_truth_in_cell(cell: Cell, inside: frozenset[UnknownSet]) -> Callable[[Leaf], bool]:
-    """Make the function that evaluates formula leaves for a value of `cell` that lies in the
-    unknown sets `inside`.
-    """
-
-    def truth(leaf: Leaf) -> bool:
-        """The truth of a leaf."""
-        match leaf:
-            case UnknownSet():
-                return leaf in inside
-            case KnownRange():
-                return leaf in cell.value_sets
-        return False
-
-    return truth
 
 
 def subsets(sets: Sequence[UnknownSet]) -> Iterator[frozenset[UnknownSet]]:
@@ -295,10 +274,9 @@ class CellPartition:
 
         There is one for each choice of the unknown sets that contain the value.
         """
-        masks = {
-            self._mask_of_true(leaf_truth_in_cell(cell, inside)) for inside in subsets(self.unknown)
-        }
-        return tuple(sorted(masks))
+        values = (ScenarioValue(frozenset(), cell, inside) for inside in subsets(self.unknown))
+        masks = map(self.formula_mask, values)  # never None: the cell decides its value sets
+        return tuple(sorted({mask for mask in masks if mask is not None}))
 
     def formula_mask(self, element: ScenarioValue) -> int | None:
         """Return which formulas hold at a scenario value, as a bit mask; None if one is undecided."""
@@ -309,10 +287,6 @@ class CellPartition:
                 return None
             mask |= holds << bit
         return mask
-
-    def _mask_of_true(self, truth: Callable[[KnownRange | UnknownSet | Enumeration], bool]) -> int:
-        """Return which formulas are true, as a bit mask; `truth` evaluates their leaves."""
-        return sum(bool(evaluate(formula, truth)) << bit for formula, bit in self.formulas.items())
 
 
 class ScenarioSpace:
