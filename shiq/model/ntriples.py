@@ -123,9 +123,7 @@ def _triples_of_assertion(assertion: owl.Assertion) -> TripleWriter:
         case owl.NegativeDataPropertyAssertion(property, subject, value):
             return graph.write_negative(subject, property.iri, "targetValue", value)
         case owl.ClassAssertion(expression, individual):
-            return graph.write_triple(
-                individual, f"{owl.RDF}type", graph.write_expression(expression)
-            )
+            return graph.write_triple(individual, f"{owl.RDF}type", graph.write_node(expression))
     raise TypeError(assertion)
 
 
@@ -201,7 +199,7 @@ class TripleWriter:
 
     def write_disjoint_classes(self, expressions: Iterable[owl.ClassExpression]) -> None:
         """Add the triples of classes that are disjoint in pairs."""
-        members = self._list_node(map(self.write_expression, expressions))
+        members = self._list_node(map(self.write_node, expressions))
         self._new_node(("type", f"{owl.OWL}AllDisjointClasses"), ("members", members))
 
     def write_node(
@@ -212,39 +210,36 @@ class TripleWriter:
         | owl.DataProperty,
     ) -> _Open:
         """Add the triples of a class, a datatype or a property, and return its node."""
-        if isinstance(value, owl.ObjectProperty | owl.ObjectInverseOf | owl.DataProperty):
-            return self.write_property(value)
-        if isinstance(value, owl.DataRange):
-            return self.write_range(value)
-        return self.write_expression(value)
-
-    def write_expression(self, expression: owl.ClassExpression) -> _Open:
-        """Add the triples of a class expression, and return its node."""
-        match expression:
-            case owl.Class(iri):
+        match value:
+            case (
+                owl.Class(iri) | owl.Datatype(iri) | owl.ObjectProperty(iri) | owl.DataProperty(iri)
+            ):
                 return iri
-            case owl.ObjectIntersectionOf(operands):
-                return self._class_node(
-                    "intersectionOf", self._list_node(map(self.write_expression, operands))
-                )
-            case owl.ObjectUnionOf(operands):
-                return self._class_node(
-                    "unionOf", self._list_node(map(self.write_expression, operands))
-                )
+            case owl.ObjectInverseOf(property):
+                return self._new_node(("inverseOf", property.iri))
+            case owl.ObjectIntersectionOf(operands) | owl.DataIntersectionOf(operands):
+                members = self._list_node(map(self.write_node, operands))
+                return self._definition_node(value, "intersectionOf", members)
+            case owl.ObjectUnionOf(operands) | owl.DataUnionOf(operands):
+                members = self._list_node(map(self.write_node, operands))
+                return self._definition_node(value, "unionOf", members)
             case owl.ObjectComplementOf(operand):
-                return self._class_node("complementOf", self.write_expression(operand))
-            case owl.ObjectOneOf(individuals):
-                return self._class_node("oneOf", self._list_node(individuals))
-            case owl.ObjectHasSelf(property):
-                return self._restriction_node(
-                    property, ("hasSelf", owl.Literal("true", f"{owl.XSD}boolean"))
+                return self._definition_node(value, "complementOf", self.write_node(operand))
+            case owl.DataComplementOf(operand):
+                return self._definition_node(
+                    value, "datatypeComplementOf", self.write_node(operand)
                 )
+            case owl.ObjectOneOf(listed) | owl.DataOneOf(listed):
+                return self._definition_node(value, "oneOf", self._list_node(listed))
+            case owl.ObjectHasSelf(on):
+                truth = owl.Literal("true", f"{owl.XSD}boolean")
+                return self._restriction_node(on, ("hasSelf", truth))
             case owl.ObjectSomeValuesFrom(on, filler) | owl.DataSomeValuesFrom(on, filler):
                 return self._restriction_node(on, ("someValuesFrom", self.write_node(filler)))
             case owl.ObjectAllValuesFrom(on, filler) | owl.DataAllValuesFrom(on, filler):
                 return self._restriction_node(on, ("allValuesFrom", self.write_node(filler)))
-            case owl.ObjectHasValue(on, value) | owl.DataHasValue(on, value):
-                return self._restriction_node(on, ("hasValue", value))
+            case owl.ObjectHasValue(on, one) | owl.DataHasValue(on, one):
+                return self._restriction_node(on, ("hasValue", one))
             case owl.ObjectMinCardinality(n, on, filler) | owl.DataMinCardinality(n, on, filler):
                 return self._cardinality_node("min", n, on, filler)
             case owl.ObjectMaxCardinality(n, on, filler) | owl.DataMaxCardinality(n, on, filler):
@@ -253,53 +248,27 @@ class TripleWriter:
                 n, on, filler
             ):
                 return self._cardinality_node("", n, on, filler)
-        raise TypeError(expression)
-
-    def write_range(self, range: owl.DataRange) -> _Open:
-        """Add the triples of a data range, and return its node."""
-        match range:
-            case owl.Datatype(iri):
-                return iri
-            case owl.DataIntersectionOf(operands):
-                return self._datatype_node(
-                    "intersectionOf", self._list_node(map(self.write_range, operands))
-                )
-            case owl.DataUnionOf(operands):
-                return self._datatype_node(
-                    "unionOf", self._list_node(map(self.write_range, operands))
-                )
-            case owl.DataComplementOf(operand):
-                return self._datatype_node("datatypeComplementOf", self.write_range(operand))
-            case owl.DataOneOf(literals):
-                return self._datatype_node("oneOf", self._list_node(literals))
             case owl.DatatypeRestriction(base, facets):
                 nodes = []
-                for facet, value in facets:
+                for facet, limit in facets:
                     node = self._new_node()
-                    self._triples.append((node, facet, value))
+                    self._triples.append((node, facet, limit))
                     nodes.append(node)
                 return self._new_node(
                     ("type", f"{owl.RDFS}Datatype"),
                     ("onDatatype", base.iri),
                     ("withRestrictions", self._list_node(nodes)),
                 )
-        raise TypeError(range)
+        raise TypeError(value)
 
-    def _class_node(self, predicate: str, object: _Open) -> _Open:
-        """Add a class defined by one triple, and return its blank node."""
-        return self._new_node(("type", f"{owl.OWL}Class"), (predicate, object))
-
-    def _datatype_node(self, predicate: str, object: _Open) -> _Open:
-        """Add a datatype defined by one triple, and return its blank node."""
-        return self._new_node(("type", f"{owl.RDFS}Datatype"), (predicate, object))
-
-    def write_property(
-        self, property: owl.ObjectProperty | owl.ObjectInverseOf | owl.DataProperty
+    def _definition_node(
+        self, value: owl.ClassExpression | owl.DataRange, predicate: str, object: _Open
     ) -> _Open:
-        """Return the node of a property; for an inverse, add its triple."""
-        if isinstance(property, owl.ObjectInverseOf):
-            return self._new_node(("inverseOf", property.property.iri))
-        return property.iri
+        """Add a class or datatype defined by one triple, and return its blank node."""
+        kind = (
+            f"{owl.OWL}Class" if isinstance(value, owl.ClassExpression) else f"{owl.RDFS}Datatype"
+        )
+        return self._new_node(("type", kind), (predicate, object))
 
     def _restriction_node(
         self,
@@ -308,7 +277,7 @@ class TripleWriter:
     ) -> _Open:
         """Add the triples of a restriction on a property, and return its blank node."""
         return self._new_node(
-            ("type", f"{owl.OWL}Restriction"), ("onProperty", self.write_property(property)), *rest
+            ("type", f"{owl.OWL}Restriction"), ("onProperty", self.write_node(property)), *rest
         )
 
     def _cardinality_node(

@@ -29,7 +29,7 @@ from typing import Any, TypeAlias, TypeVar
 from shiq import model as owl
 from shiq.model.built_in import BOTTOM, TOP, remove_built_in, remove_built_in_from_assertion
 from shiq.model.roles import Role, RoleBox, role_box, role_of
-from shiq.model.walk import OF_INDIVIDUALS, parts, rebuild
+from shiq.model.walk import ENTITY_KINDS, OF_INDIVIDUALS, entities, parts, rebuild
 from shiq.rdf.vocabulary import LANGUAGE, VALUE_LINK
 
 _NOMINALS = (owl.ObjectOneOf, owl.ObjectHasValue, owl.ObjectHasSelf)
@@ -413,26 +413,16 @@ def _report_punning(
     """Report each IRI used as two kinds of entity, with the first axiom in which it is of the
     second kind.
     """
-    seen: dict[tuple[str, str], str] = {}
+    seen: dict[tuple[bool, str], str] = {}
     told: set[str] = {*in_both_readings}
     found: list[tuple[owl.Axiom, str, str]] = []
     for axiom, plain in axioms:
-        for part in parts(plain):
-            match part:
-                case owl.ObjectProperty(iri):
-                    group, kind = "property", "object property"
-                case owl.DataProperty(iri):
-                    group, kind = "property", "data property"
-                case owl.Class(iri):
-                    group, kind = "", "class"
-                case owl.Datatype(iri):
-                    group, kind = "", "datatype"
-                case _:
-                    continue
-            before = seen.setdefault((group, iri), kind)
-            if before != kind and iri not in told:
-                told.add(iri)
-                found.append((axiom, "punning", f"<{iri}> is used as {before} and as {kind}"))
+        for part in entities(plain):
+            kind = ENTITY_KINDS[type(part)]
+            before = seen.setdefault((kind.endswith("property"), part.iri), kind)
+            if before != kind and part.iri not in told:
+                told.add(part.iri)
+                found.append((axiom, "punning", f"<{part.iri}> is used as {before} and as {kind}"))
     return found
 
 

@@ -6,7 +6,7 @@ deepest nesting that readers let in does not overflow.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from operator import is_not
 from typing import Any, TypeVar
@@ -18,6 +18,13 @@ V = TypeVar("V")
 
 _ENTITIES = (owl.Class, owl.ObjectProperty, owl.DataProperty, owl.Datatype)
 _LEAVES = (str, *_ENTITIES, owl.Literal)
+#: What a class of entities is called.
+ENTITY_KINDS: Mapping[type, str] = {
+    owl.Class: "class",
+    owl.ObjectProperty: "object property",
+    owl.DataProperty: "data property",
+    owl.Datatype: "datatype",
+}
 _FIELDS: dict[type, tuple[str, ...]] = {}
 
 
@@ -135,28 +142,15 @@ def signature_of(values: Iterable[object]) -> owl.Signature:
     """Collect the vocabulary of axioms or assertions, by the positions where names occur, without
     reserved names.
     """
-    classes: set[str] = set()
-    object_properties: set[str] = set()
-    data_properties: set[str] = set()
-    datatypes: set[str] = set()
+    found: dict[type, set[str]] = {kind: set() for kind in _ENTITIES}
     for value in values:
         for part in parts(value):
-            if isinstance(part, owl.Class):
-                classes.add(part.iri)
-            elif isinstance(part, owl.ObjectProperty):
-                object_properties.add(part.iri)
-            elif isinstance(part, owl.DataProperty):
-                data_properties.add(part.iri)
-            elif isinstance(part, owl.Datatype):
-                datatypes.add(part.iri)
-            elif isinstance(part, owl.Literal):
-                datatypes.add(part.datatype)
-    return owl.Signature(
-        _drop_reserved(classes),
-        _drop_reserved(object_properties),
-        _drop_reserved(data_properties),
-        datatypes=_drop_reserved(datatypes),
-    )
+            if isinstance(part, owl.Literal):
+                found[owl.Datatype].add(part.datatype)
+            elif isinstance(part, _ENTITIES):
+                found[type(part)].add(part.iri)
+    classes, roles, properties, datatypes = map(_drop_reserved, found.values())
+    return owl.Signature(classes, roles, properties, datatypes=datatypes)
 
 
 def _drop_reserved(names: set[str]) -> frozenset[str]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from shiq import model as owl
-from shiq.model.walk import field_names, parts, rewrite_parts
+from shiq.model.walk import ENTITY_KINDS, field_names, parts, rewrite_parts
 
 V = TypeVar("V")
 
@@ -60,14 +60,13 @@ def entity_kinds(values: Iterable[object]) -> set[tuple[str, str]]:
     for value in values:
         for part in parts(value):
             match part:
-                case owl.Class(iri):
-                    found.add(("class", iri))
-                case owl.ObjectProperty(iri):
-                    found.add(("object property", iri))
-                case owl.DataProperty(iri):
-                    found.add(("data property", iri))
-                case owl.Datatype(iri):
-                    found.add(("datatype", iri))
+                case (
+                    owl.Class(iri)
+                    | owl.ObjectProperty(iri)
+                    | owl.DataProperty(iri)
+                    | owl.Datatype(iri)
+                ):
+                    found.add((ENTITY_KINDS[type(part)], iri))
                 case owl.Literal(_, iri):
                     found.add(("datatype", owl.RDF + "PlainLiteral" if iri in _PLAIN else iri))
                 case _:
