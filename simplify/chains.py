@@ -28,7 +28,7 @@ from shiq.simplify.inclusion import (
     restriction_of,
     union_of,
 )
-from shiq.simplify.loops import Loops, contract_loops, name_loops
+from shiq.simplify.loops import contract_loops, inexpressible_reason, required_loops
 from shiq.simplify.nnf import to_nnf
 from shiq.simplify.normal_form import normal_form
 
@@ -38,14 +38,12 @@ class ChainFreeTBox:
     """A TBox of SHIQ(D) with the consequences of the original, for positive assertions.
 
     roles: the role box; a role above a chain is not simple in it.
-    loops: names for loops.
     relevant_loops: properties whose asserted loops must be reported.
     has_bounds: whether the axioms can make individuals equal, and so create loops.
     """
 
     axioms: tuple[owl.Axiom, ...]
     roles: RoleBox
-    loops: Loops
     relevant_loops: frozenset[str]
     has_bounds: bool
 
@@ -73,18 +71,18 @@ def eliminate_chains(axioms: Sequence[owl.Axiom]) -> ChainFreeTBox:
         if isinstance(plain, owl.DatatypeDefinition):
             beside.append(plain)
         elif not isinstance(plain, owl.SubObjectPropertyChain):
-            inside.append(name_loops(plain))
+            inside.append(plain)
     inclusions = normal_form(to_nnf(desugar(inside, context), context), context)
-    loops = Loops.from_axioms(axioms, paths.roles)
-    if loops.properties and (obstacle := loops.inexpressible_reason(inclusions)):
+    named = paths.roles.self_properties | paths.roles.reflexive
+    if named and (obstacle := inexpressible_reason(named, paths.roles, inclusions)):
         raise IrregularRolesError(obstacle)
-    asked = loops.required_loops(inclusions)
+    asked = required_loops(named, inclusions)
     inclusions = eliminate_paths(inclusions, context, paths)
     inclusions = contract_loops(inclusions, context)
     found = [owl.SubClassOf(i.sub, i.sup) for i in inclusions]
     has_bounds = any(isinstance(restriction_of(i), owl.ObjectMaxCardinality) for i in inclusions)
     written = dict.fromkeys([*found, *role_axioms(paths.roles), *beside])
-    return ChainFreeTBox(tuple(written), paths.roles, loops, asked, has_bounds)
+    return ChainFreeTBox(tuple(written), paths.roles, asked, has_bounds)
 
 
 def _require_simple(axiom: owl.Axiom, roles: RoleBox) -> None:

@@ -15,15 +15,13 @@ from typing import Any
 
 from shiq import model as owl
 from shiq.errors import UsageError
+from shiq.model.built_in import BOTTOM, TOP
 from shiq.model.roles import ROLE_INCLUSIONS, Role, RoleBox, expression_of, loop_name, role_of
 from shiq.model.walk import entities, rebuild
 from shiq.simplify.inclusion import Context, FreshNames, Inclusion, at_least
 
 LABEL = "desugar"
 _REMEDY = "Take it out of the TBox first: `shiq.model.profile` lists what lies outside SHIQ(D)."
-_TOP = {owl.OWL + "topObjectProperty", owl.OWL + "topDataProperty"}
-_BOTTOM = {owl.OWL + "bottomObjectProperty", owl.OWL + "bottomDataProperty"}
-_BUILT_IN_PROPERTIES = _TOP | _BOTTOM
 
 #: Axioms that speak of roles, data properties or datatypes alone.
 ROLE_AXIOMS = (
@@ -258,16 +256,16 @@ def _refuse_built_in_properties(axiom: owl.Axiom) -> None:
 
     Inclusions that hold for every property are accepted.
     """
-    found = {e.iri for e in entities(axiom) if getattr(e, "iri", "") in _BUILT_IN_PROPERTIES}
+    found = {e.iri for e in entities(axiom) if e.iri in TOP | BOTTOM}
     if not found:
         return
     match axiom:
         case owl.SubObjectPropertyOf(sub, sup) if (
-            role_of(sup).iri in _TOP or role_of(sub).iri in _BOTTOM
+            role_of(sup).iri in TOP or role_of(sub).iri in BOTTOM
         ):
             return
         case owl.SubDataPropertyOf(owl.DataProperty(sub_iri), owl.DataProperty(sup_iri)) if (
-            sup_iri in _TOP or sub_iri in _BOTTOM
+            sup_iri in TOP or sub_iri in BOTTOM
         ):
             return
     names = ", ".join(sorted("owl:" + iri.removeprefix(owl.OWL) for iri in found))

@@ -93,24 +93,25 @@ def _is_bottom_local(axiom: owl.Axiom, names: set[str]) -> bool:
             return _is_bottom_equivalent(cls, names) and all(
                 _is_bottom_equivalent(m, names) for m in members
             )
-        case owl.SubObjectPropertyOf(sub, _) | owl.SubDataPropertyOf(sub, _):
-            return not _is_in_vocabulary(sub, names)
         case owl.EquivalentObjectProperties(members) | owl.EquivalentDataProperties(members):
             return not any(_is_in_vocabulary(m, names) for m in members)
         case owl.InverseObjectProperties(first, second):
             return not _is_in_vocabulary(first, names) and not _is_in_vocabulary(second, names)
         case owl.DisjointObjectProperties(members) | owl.DisjointDataProperties(members):
             return sum(_is_in_vocabulary(m, names) for m in members) < 2
-        case owl.ObjectPropertyDomain(property, filler) | owl.ObjectPropertyRange(property, filler):
-            return not _is_in_vocabulary(property, names) or _is_top_equivalent(filler, names)
-        case owl.DataPropertyDomain(property, filler):
-            return not _is_in_vocabulary(property, names) or _is_top_equivalent(filler, names)
-        case owl.DataPropertyRange(property, _) | owl.FunctionalDataProperty(property):
-            return not _is_in_vocabulary(property, names)
-        case owl.InverseFunctionalDataProperty(property):
-            return not _is_in_vocabulary(property, names)
         case (
-            owl.FunctionalObjectProperty(property)
+            owl.ObjectPropertyDomain(property, filler)
+            | owl.ObjectPropertyRange(property, filler)
+            | owl.DataPropertyDomain(property, filler)
+        ):
+            return not _is_in_vocabulary(property, names) or _is_top_equivalent(filler, names)
+        case (
+            owl.SubObjectPropertyOf(property, _)
+            | owl.SubDataPropertyOf(property, _)
+            | owl.DataPropertyRange(property, _)
+            | owl.FunctionalDataProperty(property)
+            | owl.InverseFunctionalDataProperty(property)
+            | owl.FunctionalObjectProperty(property)
             | owl.InverseFunctionalObjectProperty(property)
             | owl.SymmetricObjectProperty(property)
             | owl.AsymmetricObjectProperty(property)
@@ -165,13 +166,16 @@ def _is_bottom_equivalent(expression: Any, names: set[str]) -> bool:
             return n > 0 and (
                 not _is_in_vocabulary(property, names) or _is_bottom_equivalent(filler, names)
             )
-        case owl.ObjectHasValue(property, _) | owl.ObjectHasSelf(property):
-            return not _is_in_vocabulary(property, names)
         case owl.ObjectOneOf(individuals):
             # An individual denotes something in every model, whether or not it is talked of
             # elsewhere.
             return not individuals
-        case owl.DataSomeValuesFrom(property, _) | owl.DataHasValue(property, _):
+        case (
+            owl.ObjectHasValue(property, _)
+            | owl.ObjectHasSelf(property)
+            | owl.DataSomeValuesFrom(property, _)
+            | owl.DataHasValue(property, _)
+        ):
             return not _is_in_vocabulary(property, names)
         case owl.DataMinCardinality(n, property, _) | owl.DataExactCardinality(n, property, _):
             return n > 0 and not _is_in_vocabulary(property, names)
@@ -191,16 +195,16 @@ def _is_top_equivalent(expression: Any, names: set[str]) -> bool:
             return _is_bottom_equivalent(operand, names)
         case owl.ObjectAllValuesFrom(property, filler):
             return not _is_in_vocabulary(property, names) or _is_top_equivalent(filler, names)
-        case owl.DataAllValuesFrom(property, _):
-            return not _is_in_vocabulary(property, names)
-        case owl.ObjectMaxCardinality(_, property, filler):
+        case owl.ObjectMaxCardinality(_, property, filler) | owl.ObjectExactCardinality(
+            0, property, filler
+        ):
             return not _is_in_vocabulary(property, names) or _is_bottom_equivalent(filler, names)
-        case owl.ObjectMinCardinality(n, _, _):
-            return bool(n == 0)
-        case owl.ObjectExactCardinality(0, property, filler):
-            return not _is_in_vocabulary(property, names) or _is_bottom_equivalent(filler, names)
-        case owl.DataMaxCardinality(_, property, _) | owl.DataExactCardinality(0, property, _):
+        case (
+            owl.DataAllValuesFrom(property, _)
+            | owl.DataMaxCardinality(_, property, _)
+            | owl.DataExactCardinality(0, property, _)
+        ):
             return not _is_in_vocabulary(property, names)
-        case owl.DataMinCardinality(n, _, _):
+        case owl.ObjectMinCardinality(n, _, _) | owl.DataMinCardinality(n, _, _):
             return bool(n == 0)
     return False

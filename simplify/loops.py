@@ -6,12 +6,11 @@ See THEORY, "Chains and loops".
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 
 from shiq import model as owl
 from shiq.model.roles import Role, RoleBox, expression_of, loop_name, role_of
-from shiq.model.walk import parts, rewrite_parts
+from shiq.model.walk import parts
 from shiq.simplify.inclusion import (
     Context,
     Inclusion,
@@ -109,73 +108,36 @@ def loop_class(iri: str) -> owl.Class:
     return owl.Class(loop_name(iri))
 
 
-def name_loops(axiom: owl.Axiom) -> owl.Axiom:
-    """Replace Self restrictions in an axiom by loop classes ℓ_R; that R is reflexive becomes ⊤ ⊑
-    ℓ_R.
+def inexpressible_reason(
+    named: Iterable[str], roles: RoleBox, inclusions: Iterable[Inclusion]
+) -> str:
+    """Explain why class names cannot express the loops R(x, x) of the properties ``named`` in these
+    inclusions; "" if they can.
+
+    An at-most restriction may count them, or disjoint roles may see them.
     """
-    if isinstance(axiom, owl.ReflexiveObjectProperty):
-        return owl.SubClassOf(owl.THING, loop_class(role_of(axiom.property).iri))
-    return rewrite_parts(axiom, _replace_self)
+    concerned = frozenset(role for iri in named for role in roles.loops_above(iri))
+    if any(concerned & {*pair} for pair in roles.disjoint):
+        return "disjoint properties may hold of one individual and itself"
+    for inclusion in inclusions:
+        restriction = restriction_of(inclusion)
+        if (
+            isinstance(restriction, owl.ObjectMaxCardinality)
+            and role_of(restriction.property) in concerned
+        ):
+            return "an at-most restriction may count an individual as its own neighbour"
+    return ""
 
 
-def _replace_self(part: object) -> object | None:
-    """Return the loop class that replaces a Self restriction; None for other expressions."""
-    return loop_class(role_of(part.property).iri) if isinstance(part, owl.ObjectHasSelf) else None
-
-
-@dataclass(frozen=True)
-class Loops:
-    """The properties for which the class of all x with R(x, x) has a name, under a role box."""
-
-    properties: tuple[str, ...]
-    roles: RoleBox
-
-    @classmethod
-    def from_axioms(cls, axioms: Iterable[owl.Axiom], roles: RoleBox) -> Loops:
-        """Collect the properties in Self restrictions and reflexivity axioms."""
-        found: set[str] = set()
-        for axiom in axioms:
-            if isinstance(axiom, owl.ReflexiveObjectProperty):
-                found.add(role_of(axiom.property).iri)
-            found.update(
-                role_of(part.property).iri
-                for part in parts(axiom)
-                if isinstance(part, owl.ObjectHasSelf)
-            )
-        return cls(tuple(sorted(found)), roles)
-
-    def roles_above(self, iri: str) -> frozenset[Role]:
-        """Return the roles R for which `iri`(x, x) implies R(x, x)."""
-        found = self.roles.superroles(Role(iri)) | self.roles.superroles(Role(iri, True))
-        return found | {role.inverse for role in found}
-
-    def inexpressible_reason(self, inclusions: Iterable[Inclusion]) -> str:
-        """Explain why class names cannot express the loops R(x, x) of these inclusions; "" if they
-        can.
-
-        An at-most restriction may count them, or disjoint roles may see them.
-        """
-        concerned = frozenset(role for iri in self.properties for role in self.roles_above(iri))
-        if any(concerned & {*pair} for pair in self.roles.disjoint):
-            return "disjoint properties may hold of one individual and itself"
-        for inclusion in inclusions:
-            restriction = restriction_of(inclusion)
-            if (
-                isinstance(restriction, owl.ObjectMaxCardinality)
-                and role_of(restriction.property) in concerned
-            ):
-                return "an at-most restriction may count an individual as its own neighbour"
-        return ""
-
-    def required_loops(self, inclusions: Iterable[Inclusion]) -> frozenset[str]:
-        """Return the properties R for which some inclusion negates ℓ_R, the class of all x with
-        R(x, x).
-        """
-        negated: set[object] = set()
-        for inclusion in inclusions:
-            for part in parts(inclusion.sup):
-                if isinstance(part, owl.ObjectComplementOf):
-                    negated.add(part.operand)
-                elif isinstance(part, owl.ObjectMaxCardinality):
-                    negated.add(part.filler)
-        return frozenset(iri for iri in self.properties if loop_class(iri) in negated)
+def required_loops(named: Iterable[str], inclusions: Iterable[Inclusion]) -> frozenset[str]:
+    """Return the properties R among ``named`` for which some inclusion negates ℓ_R, the class of all
+    x with R(x, x).
+    """
+    negated: set[object] = set()
+    for inclusion in inclusions:
+        for part in parts(inclusion.sup):
+            if isinstance(part, owl.ObjectComplementOf):
+                negated.add(part.operand)
+            elif isinstance(part, owl.ObjectMaxCardinality):
+                negated.add(part.filler)
+    return frozenset(iri for iri in named if loop_class(iri) in negated)

@@ -39,12 +39,13 @@ def nnf(expression: owl.ClassExpression, positive: bool = True) -> owl.ClassExpr
             return expression if positive else owl.ObjectComplementOf(expression)
         case owl.ObjectComplementOf(operand):
             return nnf(operand, not positive)
-        case owl.ObjectIntersectionOf(operands):
-            parts = [nnf(operand, positive) for operand in operands]
-            return intersection_of(parts) if positive else union_of(parts)
-        case owl.ObjectUnionOf(operands):
-            parts = [nnf(operand, positive) for operand in operands]
-            return union_of(parts) if positive else intersection_of(parts)
+        case owl.ObjectIntersectionOf(operands) | owl.ObjectUnionOf(operands):
+            join = (
+                intersection_of
+                if isinstance(expression, owl.ObjectIntersectionOf) is positive
+                else union_of
+            )
+            return join(nnf(operand, positive) for operand in operands)
         case owl.ObjectSomeValuesFrom(property, filler):
             return (
                 _simplified_existential(property, nnf(filler))

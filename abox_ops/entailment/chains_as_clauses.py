@@ -107,7 +107,7 @@ def _asserted_loops(
         for assertion in assertions:
             if isinstance(assertion, owl.ObjectPropertyAssertion):
                 above = {
-                    role.iri for role in tbox.loops.roles_above(role_of(assertion.property).iri)
+                    role.iri for role in tbox.roles.loops_above(role_of(assertion.property).iri)
                 } & tbox.relevant_loops
                 if assertion.subject == assertion.object:
                     told.update(

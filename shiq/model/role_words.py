@@ -222,22 +222,17 @@ def _find_violation(
 
 def _remove_empty_steps(steps: _Steps, size: int, finals: set[int]) -> WordAutomaton:
     """Remove the ε-steps of an automaton."""
-    forward: dict[int, list[int]] = defaultdict(list)
+    forward: dict[int, set[int]] = defaultdict(set)
     told: dict[int, list[tuple[Role, int]]] = defaultdict(list)
     for p, role, q in steps:
         if role is None:
-            forward[p].append(q)
+            forward[p].add(q)
         else:
             told[p].append((role, q))
     found: set[tuple[int, Role, int]] = set()
     ends: set[int] = set()
     for state in range(size):
-        reached, todo = {state}, [state]
-        while todo:
-            for q in forward[todo.pop()]:
-                if q not in reached:
-                    reached.add(q)
-                    todo.append(q)
+        reached = _states_reachable_from({state}, forward)
         found.update((state, role, q) for p in reached for role, q in told[p])
         if reached & finals:
             ends.add(state)
