@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from urllib.parse import unquote
 
 from shiq.model import OWL, RDF, RDFS, XSD
@@ -124,18 +125,9 @@ def _last_pieces(iri: str, pieces: int) -> str:
 
 def _decode_percent(text: str) -> str:
     """Decode percent-encoding in an IRI's piece, if the result is valid text."""
-    return _replace_invisible(
-        unquote(text, errors="strict") if "%" in text and _decodes_to_text(text) else text
-    )
-
-
-def _decodes_to_text(text: str) -> bool:
-    """Decide whether the percent-encoded bytes in ``text`` are valid UTF-8."""
-    try:
-        unquote(text, errors="strict")
-    except UnicodeDecodeError:
-        return False
-    return True
+    with suppress(UnicodeDecodeError):
+        text = unquote(text, errors="strict")
+    return _replace_invisible(text)
 
 
 def _replace_invisible(text: str) -> str:

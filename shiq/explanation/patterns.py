@@ -366,8 +366,6 @@ def conflict_title(proof: Proof | None, core: owl.Assertion | None, labels: Labe
     match core:
         case owl.ClassAssertion(owl.Class(iri), _):
             return f"{labels.name_of(iri)}: {what}"
-        case owl.ClassAssertion():
-            return what
     return what
 
 

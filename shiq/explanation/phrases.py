@@ -61,11 +61,6 @@ def property_name(property: Any, labels: Labels) -> str:
     return split_words(labels.name_of(iri))
 
 
-def class_name(cls: owl.Class, labels: Labels) -> str:
-    """Return the label of a class."""
-    return labels.name_of(cls.iri)
-
-
 def quoted_name(property: Any, labels: Labels) -> str:
     """Return the name of a property in quotation marks."""
     return f"“{property_name(property, labels)}”"
@@ -138,7 +133,7 @@ def member_noun(expression: Any, labels: Labels) -> str:
             return (
                 "anything"
                 if expression == owl.THING
-                else with_article(class_name(expression, labels))
+                else with_article(labels.name_of(expression.iri))
             )
         case owl.ObjectUnionOf(operands):
             return _comma_list([member_noun(o, labels) for o in operands], "or")
@@ -164,7 +159,7 @@ def every_member(expression: Any, labels: Labels) -> str:
     if expression == owl.THING:
         return "everything"
     if isinstance(expression, owl.Class):
-        return f"every {class_name(expression, labels)}"
+        return f"every {labels.name_of(expression.iri)}"
     if isinstance(expression, owl.ObjectUnionOf) and all(
         isinstance(o, owl.Class) for o in expression.operands
     ):
@@ -173,7 +168,7 @@ def every_member(expression: Any, labels: Labels) -> str:
         expression.operands[0], owl.Class
     ):
         rest = [member_predicate(o, labels) for o in expression.operands[1:]]
-        return f"every {class_name(expression.operands[0], labels)} that {_comma_list(rest, 'and')}"
+        return f"every {labels.name_of(expression.operands[0].iri)} that {_comma_list(rest, 'and')}"
     return f"whatever {member_predicate(expression, labels)}"
 
 
@@ -443,10 +438,10 @@ def axiom_clause(value: owl.Axiom, labels: Labels) -> str:
             return f"nothing can be two of these at once: {_comma_list([member_noun(m, labels) for m in members], 'and')}"
         case owl.DisjointUnion(cls, members) if len(set(members)) == 1:
             noun = member_noun(members[0], labels)
-            return f"every {class_name(cls, labels)} is {noun}, and nothing can be {noun}"
+            return f"every {labels.name_of(cls.iri)} is {noun}, and nothing can be {noun}"
         case owl.DisjointUnion(cls, members):
             nouns = _comma_list([member_noun(m, labels) for m in members], "or")
-            return f"every {class_name(cls, labels)} is exactly one of these: {nouns}"
+            return f"every {labels.name_of(cls.iri)} is exactly one of these: {nouns}"
         case owl.SubObjectPropertyOf(sub, sup):
             turned = isinstance(sub, owl.ObjectInverseOf) != isinstance(sup, owl.ObjectInverseOf)
             back = " in the other direction" if turned else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any
 
 from shiq import model as owl
@@ -62,20 +62,18 @@ class DerivedFacts:
                     self.data[property.iri].append(fact)
                     self.values[property.iri, subject].append(fact)
                     self.individuals[subject] = None
-                case owl.SameIndividual(first, second) | owl.DifferentIndividuals(first, second):
-                    self.individuals.update({first: None, second: None})
-                case owl.NegativeObjectPropertyAssertion(_, first, second):
+                case (
+                    owl.SameIndividual(first, second)
+                    | owl.DifferentIndividuals(first, second)
+                    | owl.NegativeObjectPropertyAssertion(_, first, second)
+                ):
                     self.individuals.update({first: None, second: None})
 
     def inequality(self, first: str, second: str) -> Fact | None:
         """Return the fact that two individuals differ; None if it is not derived."""
-        for fact in (
-            owl.DifferentIndividuals(first, second),
-            owl.DifferentIndividuals(second, first),
-        ):
-            if fact in self.steps:
-                return fact
-        return None
+        pairs = ((first, second), (second, first))
+        facts = (owl.DifferentIndividuals(a, b) for a, b in pairs)
+        return next((fact for fact in facts if fact in self.steps), None)
 
     def role_assertions(
         self, property: Any, subject: str | None = None
@@ -206,10 +204,9 @@ def axiom_steps(facts: DerivedFacts, axiom: owl.Axiom) -> Iterator[Step]:
         case owl.SubObjectPropertyOf(sub, sup):
             yield from role_steps(facts, sub, sup, "prp-spo1", axiom)
         case owl.EquivalentObjectProperties(members):
-            for first in members:
-                for second in members:
-                    if first != second:
-                        yield from role_steps(facts, first, second, "prp-eqp1", axiom)
+            for first, second in permutations(members, 2):
+                if first != second:
+                    yield from role_steps(facts, first, second, "prp-eqp1", axiom)
         case owl.InverseObjectProperties(first, second):
             yield from role_steps(facts, first, inverse_of(second), "prp-inv1", axiom)
             yield from role_steps(facts, second, inverse_of(first), "prp-inv2", axiom)
@@ -265,10 +262,9 @@ def axiom_steps(facts: DerivedFacts, axiom: owl.Axiom) -> Iterator[Step]:
         case owl.SubDataPropertyOf(lower, upper):
             yield from data_steps(facts, lower.iri, upper, "prp-spo1", axiom)
         case owl.EquivalentDataProperties(properties):
-            for lower in properties:
-                for upper in properties:
-                    if lower != upper:
-                        yield from data_steps(facts, lower.iri, upper, "prp-eqp1", axiom)
+            for lower, upper in permutations(properties, 2):
+                if lower != upper:
+                    yield from data_steps(facts, lower.iri, upper, "prp-eqp1", axiom)
         case owl.DataPropertyDomain(data_property, domain):
             for data in facts.data[data_property.iri]:
                 yield Step(owl.ClassAssertion(domain, data.subject), "prp-dom", (data,), axiom)

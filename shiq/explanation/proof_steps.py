@@ -134,9 +134,10 @@ def is_positive(expression: owl.ClassExpression) -> bool:
             | owl.ObjectAllValuesFrom()
             | owl.ObjectMaxCardinality()
             | owl.ObjectExactCardinality()
+            | owl.DataAllValuesFrom()
+            | owl.DataMaxCardinality()
+            | owl.DataExactCardinality()
         ):
-            return False
-        case owl.DataAllValuesFrom() | owl.DataMaxCardinality() | owl.DataExactCardinality():
             return False
     return True
 

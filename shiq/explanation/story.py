@@ -301,7 +301,7 @@ class _StoryWriter:
         match last.axiom, *rest:
             case owl.DataPropertyRange(_, range), *_:
                 other = _value_out_of_range(value, datatype, range, self._labels)
-                clause = f"but {other}, as {_every_name(name)} must be"
+                clause = f"but {other}, as every {name} must be"
             case None, owl.ClassAssertion(owl.DataAllValuesFrom(_, range), _):
                 clause = f"but {_value_out_of_range(value, datatype, range, self._labels)}"
             case _:
@@ -349,11 +349,6 @@ def _original_inequality(
         found = next(p for p in step.premises if isinstance(p, owl.DifferentIndividuals))
         different, step = found, steps.get(found)
     return different
-
-
-def _every_name(name: str) -> str:
-    """Write "every" before a name."""
-    return f"every {name}"
 
 
 def _count_word(n: int) -> str:
