@@ -184,7 +184,7 @@ def refute_ill_typed(
             case owl.DataPropertyAssertion(_, subject, literal) | owl.NegativeDataPropertyAssertion(
                 _, subject, literal
             ):
-                if isinstance(theory.value(literal), IllTyped):
+                if theory.is_ill_typed(literal):
                     return owl.ClassAssertion(owl.NOTHING, subject)
         return assertion
 
@@ -224,8 +224,7 @@ def is_opaque(theory: DataTheory, data: owl.DataRange | owl.Literal) -> bool:
     ill-typed.
     """
     if isinstance(data, owl.Literal):
-        value = theory.value(data)
-        return isinstance(value, IllTyped) or value.is_opaque
+        return theory.is_incomparable(data)
     return bool(theory.unknown_datatypes(data)) or theory.range_fault(data) is not None
 
 

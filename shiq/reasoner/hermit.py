@@ -10,20 +10,19 @@ is the same.
 from __future__ import annotations
 
 import time
-import weakref
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from shiq import model as owl
 from shiq.answers.verdict import Verdict
+from shiq.cache import Cache
 from shiq.datatypes import DataTheory
 from shiq.deadline import report_stage
 from shiq.model import Assertion, Axiom, DatatypeDefinition
 from shiq.model.axioms import READ_BY_FORM
 from shiq.model.clause import ClausalTBox
 from shiq.model.clause_axioms import clause_axioms, module_assertions, numbered_names
-from shiq.model.roles import role_box
 from shiq.model.walk import is_reserved, parts
 from shiq.partition import Partition
 from shiq.reasoner.data_proxies import (
@@ -44,7 +43,13 @@ from shiq.reasoner.jvm import (
     release_jvm,
     shared_jvm,
 )
-from shiq.reasoner.ontology_text import OntologyText, Unsendable, make_sendable, write_ontology_text
+from shiq.reasoner.ontology_text import (
+    OntologyText,
+    Unsendable,
+    make_sendable,
+    read_data_theory,
+    write_ontology_text,
+)
 from shiq.reasoner.protocol import Answer, Module, SentQuestions, check_heap, check_timeout
 from shiq.reasoner.structure import data_parts, structural_key
 
@@ -153,6 +158,8 @@ LOT_MODULES = 200
 
 #: Versions of the axioms about data that are kept for one TBox.
 KEPT_DOCUMENTS = 32
+#: TBoxes kept as they are sent.
+KEPT_TBOXES = 8
 
 _CONSISTENT = Answer(Verdict.CONSISTENT)
 _INCONSISTENT = Answer(Verdict.INCONSISTENT)
@@ -250,7 +257,7 @@ class HermitReasoner:
         self._heap = heap
         self._timeout = timeout
         self._java: JavaReasoner | None = None
-        self._prepared_tboxes: dict[int, tuple[weakref.ref[ClausalTBox], _PreparedTBox]] = {}
+        self._prepared_tboxes = Cache[int, tuple[ClausalTBox, _PreparedTBox]](KEPT_TBOXES, "lru")
         self.sent_questions = SentQuestions()
 
     def decide(
@@ -309,14 +316,9 @@ class HermitReasoner:
         sent_axioms, sent_assertions = make_sendable(axioms, assertions)
         try:
             if proxy_data and any(data_parts([*sent_axioms, *sent_assertions])):
-                definitions = {
-                    a.datatype.iri: a.range
-                    for a in sent_axioms
-                    if isinstance(a, DatatypeDefinition)
-                }
-                sent_axioms = [a for a in sent_axioms if not isinstance(a, DatatypeDefinition)]
-                theory = DataTheory(definitions, role_box(sent_axioms))
-                sent_assertions = refute_ill_typed(theory, sent_assertions)
+                sent_axioms, sent_assertions, theory = read_data_theory(
+                    sent_axioms, sent_assertions
+                )
                 if is_normal:
                     return self._decide_normal(
                         theory,
@@ -371,27 +373,15 @@ class HermitReasoner:
             return self._ask((), write_ontology_text([*sent_axioms, *sent_assertions]), budget)
 
         opaque = opacity_reason(theory, [*axioms, *assertions])
-        answer = ask_with_reading(None if opaque is None else OpaqueReading.PESSIMISTIC)
-        if opaque is not None and answer.verdict is Verdict.INCONSISTENT:
-            answer = ask_with_reading(OpaqueReading.OPTIMISTIC)
-            if answer.verdict is Verdict.CONSISTENT and is_one_reading_enough(
-                theory, axioms, assertions
-            ):
-                theory = DataTheory(
-                    {**theory.definitions, READ_BY_FORM.datatype.iri: READ_BY_FORM.range},
-                    theory.roles,
-                )
-                answer = ask_with_reading(None)
-                return (
-                    self._undetermined_answer(opaque)
-                    if answer.verdict is Verdict.INCONSISTENT
-                    else answer
-                )
-            return (
-                self._undetermined_answer(opaque)
-                if answer.verdict is Verdict.CONSISTENT
-                else answer
+        answer = self._ask_by_readings(opaque, ask_with_reading)
+        if answer == self._undetermined_answer(opaque) and is_one_reading_enough(
+            theory, axioms, assertions
+        ):
+            theory = DataTheory(
+                {**theory.definitions, READ_BY_FORM.datatype.iri: READ_BY_FORM.range}, theory.roles
             )
+            by_form = ask_with_reading(None)
+            return answer if by_form.verdict is Verdict.INCONSISTENT else by_form
         return answer
 
     def close(self) -> None:
@@ -461,24 +451,27 @@ class HermitReasoner:
         """
         theory = prepared.theory
         assertions = [assertion for question in lot for assertion in question.assertions]
-        opaque = prepared.opaque or opacity_reason(theory, assertions)
-        if opaque is None:
-            return self._ask_exactly(prepared, prepared.data, assertions, budget)
-        without = [
-            approximate_opaque(theory, assertion, OpaqueReading.PESSIMISTIC)
-            for assertion in assertions
-        ]
-        answer = self._ask_exactly(
-            prepared, prepared.bounds[OpaqueReading.PESSIMISTIC], without, budget
+
+        def ask_with_reading(bound: OpaqueReading | None) -> Answer:
+            """Ask the question under one reading of opaque data."""
+            if bound is None:
+                return self._ask_exactly(prepared, prepared.data, assertions, budget)
+            said = [approximate_opaque(theory, assertion, bound) for assertion in assertions]
+            return self._ask_exactly(prepared, prepared.bounds[bound], said, budget)
+
+        return self._ask_by_readings(
+            prepared.opaque or opacity_reason(theory, assertions), ask_with_reading
         )
-        if answer.verdict is Verdict.INCONSISTENT:
-            met = [
-                approximate_opaque(theory, assertion, OpaqueReading.OPTIMISTIC)
-                for assertion in assertions
-            ]
-            answer = self._ask_exactly(
-                prepared, prepared.bounds[OpaqueReading.OPTIMISTIC], met, budget
-            )
+
+    def _ask_by_readings(
+        self, opaque: str | None, ask: Callable[[OpaqueReading | None], Answer]
+    ) -> Answer:
+        """Ask a question as it is; where data is ``opaque`` (the reason), in both extreme readings
+        of it. Undetermined where these disagree.
+        """
+        answer = ask(None if opaque is None else OpaqueReading.PESSIMISTIC)
+        if opaque is not None and answer.verdict is Verdict.INCONSISTENT:
+            answer = ask(OpaqueReading.OPTIMISTIC)
             if answer.verdict is Verdict.CONSISTENT:
                 return self._undetermined_answer(opaque)
         return answer
@@ -540,16 +533,11 @@ class HermitReasoner:
     # --- TBoxes -----------------------------------------------------------------------------------
 
     def _prepare(self, tbox: ClausalTBox) -> _PreparedTBox:
-        """Split ``tbox`` for sending; cached as long as ``tbox`` lives. Raises: Unsendable."""
-        known = self._prepared_tboxes.get(id(tbox))
-        if known is not None and known[0]() is tbox:
-            return known[1]
-        for key in [
-            key for key, (reference, _) in self._prepared_tboxes.items() if reference() is None
-        ]:
-            del self._prepared_tboxes[key]
-        prepared = _prepare_tbox(tbox)
-        self._prepared_tboxes[id(tbox)] = (weakref.ref(tbox), prepared)
+        """Split ``tbox`` for sending. The last few are cached. Raises: Unsendable."""
+        # What is kept holds its TBox, so that no other one has its id.
+        _, prepared = self._prepared_tboxes.get_or_make(
+            id(tbox), lambda: (tbox, _prepare_tbox(tbox))
+        )
         return prepared
 
 

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from shiq import model as owl
 from shiq.datatypes import DataTheory
 from shiq.functional.writer import axiom_text
 from shiq.model import Assertion, Axiom, DatatypeDefinition
+from shiq.model.built_in import empty_property_axiom
 from shiq.model.ntriples import blank_term
 from shiq.model.roles import role_box
 from shiq.model.walk import rewrite_parts
@@ -125,12 +126,16 @@ def make_sendable(
     sent_axioms = [
         a
         for axiom in axioms
-        for a in _sendable_axioms(rewrite_parts(_name_blank_nodes(axiom), _normalise_operands))
+        for a in _sendable_axioms(
+            rewrite_parts(rename_individuals(axiom, sent_name), _normalise_operands)
+        )
     ]
     sent_assertions = [
         a
         if _is_sent_unchanged(a)
-        else _sendable_assertion(rewrite_parts(_name_blank_nodes(a), _normalise_operands))
+        else _sendable_assertion(
+            rewrite_parts(rename_individuals(a, sent_name), _normalise_operands)
+        )
         for a in assertions
     ]
     return _distinct_values(sent_axioms), _distinct_values(sent_assertions)
@@ -155,11 +160,6 @@ def _is_sent_unchanged(value: object) -> bool:
         case owl.ObjectPropertyAssertion(owl.ObjectProperty(), one, other):
             return one[:2] != "_:" != other[:2]
     return False
-
-
-def _name_blank_nodes(value: V) -> V:
-    """Replace blank nodes by IRIs in an axiom or assertion."""
-    return rename_individuals(value, sent_name)
 
 
 def sent_name(individual: str) -> str:
@@ -201,6 +201,7 @@ def _sendable_axioms(axiom: owl.Axiom) -> Iterator[owl.Axiom]:
     """Yield axioms, together equivalent to ``axiom``, that a parser cannot change by dropping
     repeated operands.
     """
+    kind: Any = type(axiom)
     match axiom:
         case (
             owl.EquivalentClasses(items)
@@ -209,11 +210,15 @@ def _sendable_axioms(axiom: owl.Axiom) -> Iterator[owl.Axiom]:
         ):
             if len(frozenset(map(structural_key, items))) > 1:
                 yield axiom
-        case owl.DisjointClasses(expressions):
-            once, repeated = _split_repeated(expressions)
-            yield from (owl.SubClassOf(expression, owl.NOTHING) for expression in repeated)
-            if len(once) > 1:
-                yield owl.DisjointClasses(tuple(once))
+        case (
+            owl.DisjointClasses(operands)
+            | owl.DisjointObjectProperties(operands)
+            | owl.DisjointDataProperties(operands)
+        ):
+            distinct, several = _split_repeated(operands)
+            yield from map(_emptiness_axiom, several)
+            if len(distinct) > 1:
+                yield kind(tuple(distinct))
         case owl.DisjointUnion(cls, expressions):
             once, repeated = _split_repeated(expressions)
             if repeated or len(once) < 2:
@@ -228,26 +233,19 @@ def _sendable_axioms(axiom: owl.Axiom) -> Iterator[owl.Axiom]:
                 yield from _sendable_axioms(owl.DisjointClasses(expressions))
             else:
                 yield axiom
-        case owl.DisjointObjectProperties(properties):
-            once_properties, repeated_properties = _split_repeated(properties)
-            yield from (
-                owl.SubClassOf(owl.THING, owl.ObjectAllValuesFrom(role, owl.NOTHING))
-                for role in repeated_properties
-            )
-            if len(once_properties) > 1:
-                yield owl.DisjointObjectProperties(tuple(once_properties))
-        case owl.DisjointDataProperties(data_properties):
-            once_data, repeated_data = _split_repeated(data_properties)
-            yield from (
-                owl.SubClassOf(owl.THING, owl.DataMaxCardinality(0, property))
-                for property in repeated_data
-            )
-            if len(once_data) > 1:
-                yield owl.DisjointDataProperties(tuple(once_data))
         case owl.SubObjectPropertyChain((role,), sup):
             yield owl.SubObjectPropertyOf(role, sup)
         case _:
             yield axiom
+
+
+def _emptiness_axiom(
+    value: owl.ClassExpression | owl.ObjectPropertyExpression | owl.DataProperty,
+) -> owl.Axiom:
+    """Make the axiom that a class or property is empty."""
+    if isinstance(value, owl.ClassExpression):
+        return owl.SubClassOf(value, owl.NOTHING)
+    return empty_property_axiom(value)
 
 
 def _split_repeated(items: Sequence[V]) -> tuple[list[V], list[V]]:
@@ -307,6 +305,18 @@ class CommonOntology:
         return (self._text, write_ontology_text(rest)) if rest else (self._text,)
 
 
+def read_data_theory(
+    axioms: Sequence[Axiom], assertions: Iterable[Assertion]
+) -> tuple[list[Axiom], list[Assertion], DataTheory]:
+    """Split off the datatype definitions of ``axioms``: return the other axioms, the assertions with
+    ill-typed ones refuted, and the theory of their data.
+    """
+    definitions = {a.datatype.iri: a.range for a in axioms if isinstance(a, DatatypeDefinition)}
+    others: list[Axiom] = [a for a in axioms if not isinstance(a, DatatypeDefinition)]
+    theory = DataTheory(definitions, role_box(others))
+    return others, refute_ill_typed(theory, assertions), theory
+
+
 def _values_to_send(
     axioms: Sequence[Axiom], assertions: Sequence[Assertion]
 ) -> list[Axiom | Assertion]:
@@ -315,10 +325,7 @@ def _values_to_send(
     """
     sent, said = make_sendable(axioms, assertions)
     if any(data_parts([*sent, *said])):
-        definitions = {a.datatype.iri: a.range for a in sent if isinstance(a, DatatypeDefinition)}
-        sent = [a for a in sent if not isinstance(a, DatatypeDefinition)]
-        theory = DataTheory(definitions, role_box(sent))
-        said = refute_ill_typed(theory, said)
+        sent, said, theory = read_data_theory(sent, said)
         if (opaque := opacity_reason(theory, [*sent, *said])) is not None:
             raise OpaqueData(opaque)
         sent, said = make_sendable(*replace_data(theory, sent, said))

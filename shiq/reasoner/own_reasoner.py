@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from shiq.answers.verdict import Verdict
+from shiq.cache import Cache
 from shiq.model.clause import ClausalTBox
 from shiq.reasoner.hypertableau.large_numbers import (
     AS_MANY_AS_POSSIBLE,
@@ -39,7 +40,7 @@ class OwnReasoner:
     def __init__(self, steps: int = 50_000, steps_per_node: int = 200) -> None:
         self.steps = steps
         self.steps_per_node = steps_per_node
-        self._compiled: list[CompiledTBox] = []
+        self._compiled = Cache[int, CompiledTBox](KEPT_TBOXES, "lru")
 
     def decide(
         self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None
@@ -67,9 +68,8 @@ class OwnReasoner:
     ) -> Module | None:
         """Return an inconsistent part of a module; see `shiq.reasoner.protocol.CoreFinder`."""
         deadline = None if timeout is None else time.monotonic() + timeout
-        return self._compile_cached(tbox).core(
-            module, self.steps + self.steps_per_node * len(module.positive), deadline
-        )
+        steps = self.steps + self.steps_per_node * len(module.positive)
+        return find_core(self._compile_cached(tbox).tables, module, steps, deadline)
 
     def close(self) -> None:
         """Drop the cache of compiled TBoxes."""
@@ -77,14 +77,8 @@ class OwnReasoner:
 
     def _compile_cached(self, tbox: ClausalTBox) -> CompiledTBox:
         """Compile ``tbox`` for the hypertableau. The last few compiled TBoxes are cached."""
-        for i, compiled in enumerate(self._compiled):
-            if compiled.tables.tbox is tbox:
-                self._compiled.append(self._compiled.pop(i))
-                return compiled
-
-        compiled = CompiledTBox(tbox)
-        self._compiled = [*self._compiled[1 - KEPT_TBOXES :], compiled]
-        return compiled
+        # What is kept holds its TBox, so that no other one has its id.
+        return self._compiled.get_or_make(id(tbox), lambda: CompiledTBox(tbox))
 
 
 # A TBox compiled for the hypertableau, and how the steps for a module are spent on it.
@@ -152,10 +146,6 @@ class CompiledTBox:
         return (
             self.decide_unfolded(module, limit, deadline) if outcome.is_out_of_budget else None
         ) or outcome.answer
-
-    def core(self, module: Module, steps: int, deadline: float | None) -> Module | None:
-        """Return an inconsistent part of ``module``; see `shiq.reasoner.protocol.CoreFinder`."""
-        return find_core(self.tables, module, steps, deadline)
 
     def decide_unfolded(self, module: Module, limit: int, deadline: float | None) -> Answer | None:
         """Decide ``module`` with definitions unfolded lazily; None if there are none, or this does

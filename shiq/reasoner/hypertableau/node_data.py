@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Final, TypeAlias
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, TypeAlias, TypeVar
 
+from shiq.cache import Cache
 from shiq.datatypes import DataTheory, is_known
 from shiq.datatypes.regular_expressions import FUEL, shared_fuel
 from shiq.datatypes.satisfiability import Part
 from shiq.model import Literal
 from shiq.model.clause import ClausalTBox, DataAtLeast, DataAtMost
 from shiq.reasoner.protocol import OPAQUE
+from shiq.support import bits
+
+T = TypeVar("T")
 
 #: A data restriction, or (property, literal, whether it is asserted or negated).
 DataStatement: TypeAlias = DataAtLeast | DataAtMost | tuple[str, Literal, bool]
+
+#: Data restrictions as a mask of atoms, and the other statements.
+_Question: TypeAlias = tuple[int, frozenset[DataStatement]]
 
 #: Larger contradictions are taken as they stand.
 MOST_SHRUNK: Final = 64
@@ -35,8 +41,8 @@ class NodeData:
         self._theory = DataTheory(definitions=tbox.definitions, roles=tbox.roles)
         self._atoms = atoms
         self._effort = 0
-        self._verdicts: dict[tuple[int, frozenset[DataStatement]], bool | None] = {}
-        self._culprits: dict[tuple[int, frozenset[DataStatement]], frozenset[DataStatement]] = {}
+        self._verdicts = Cache[_Question, bool | None](_MEMO)
+        self._culprits = Cache[_Question, frozenset[DataStatement]](_MEMO)
 
     def verdict(self, mask: int, facts: frozenset[DataStatement]) -> bool | None:
         """Decide whether one node can satisfy its data restrictions and values; None if undecided.
@@ -44,15 +50,9 @@ class NodeData:
 
         mask: bits of the atoms that are data restrictions
         """
-        key = (mask, facts)
-        if key not in self._verdicts:
-            if len(self._verdicts) >= _MEMO:
-                self._verdicts.clear()
-            with self._count_steps():
-                self._verdicts[key] = self._theory.satisfiable(
-                    *_as_question_part(self._statements_of(mask, facts))
-                )
-        return self._verdicts[key]
+        return self._verdicts.get_or_make(
+            (mask, facts), lambda: self._ask(self._is_satisfiable, mask, facts)
+        )
 
     def culprits(self, mask: int, facts: frozenset[DataStatement]) -> frozenset[DataStatement]:
         """Select data restrictions and values that are contradictory, or undecided, by themselves.
@@ -60,22 +60,22 @@ class NodeData:
 
         For a contradiction the result is minimal.
         """
-        key = (mask, facts)
-        if key not in self._culprits:
-            if len(self._culprits) >= _MEMO:
-                self._culprits.clear()
-            with self._count_steps():
-                self._culprits[key] = frozenset(
-                    self._smallest_culprits(self._statements_of(mask, facts))
-                )
-        return self._culprits[key]
+        return self._culprits.get_or_make(
+            (mask, facts), lambda: frozenset(self._ask(self._smallest_culprits, mask, facts))
+        )
 
-    @contextmanager
-    def _count_steps(self) -> Iterator[None]:
-        """Context manager: add the automaton steps taken inside to this node data's effort."""
+    def _ask(
+        self, decide: Callable[[list[DataStatement]], T], mask: int, facts: frozenset[DataStatement]
+    ) -> T:
+        """Ask a question about data statements, and add its automaton steps to the effort."""
         with shared_fuel() as fuel:
-            yield
+            found = decide(self._statements_of(mask, facts))
             self._effort += fuel.steps_taken // STEPS_OF_AUTOMATA
+        return found
+
+    def _is_satisfiable(self, statements: Iterable[DataStatement]) -> bool | None:
+        """Decide whether data statements can hold together; None if undecided."""
+        return self._theory.satisfiable(*_as_question_part(statements))
 
     def take_new_steps(self) -> int:
         """Return the search steps to count for automata used since the last call."""
@@ -90,26 +90,17 @@ class NodeData:
         found: list[DataStatement] = [*at_least, *at_most]
         found += [(p, literal, True) for p, literal in values]
         found += [(p, literal, False) for p, literal in negative]
-        if (
-            len(found) <= MOST_SHRUNK
-            and self._theory.satisfiable(*_as_question_part(found)) is False
-        ):
+        if len(found) <= MOST_SHRUNK and self._is_satisfiable(found) is False:
             for statement in tuple(found):
                 rest = [s for s in found if s != statement]
-                if self._theory.satisfiable(*_as_question_part(rest)) is False:
+                if self._is_satisfiable(rest) is False:
                     found = rest
         return found
 
     def _statements_of(self, mask: int, facts: frozenset[DataStatement]) -> list[DataStatement]:
         """List the data restrictions in a mask, and the other data statements."""
-        found = list(facts)
-        while mask:
-            low = mask & -mask
-            atom = self._atoms[low.bit_length() - 1]
-            if isinstance(atom, DataAtLeast | DataAtMost):
-                found.append(atom)
-            mask ^= low
-        return found
+        atoms = map(self._atoms.__getitem__, bits(mask))
+        return [*facts, *(atom for atom in atoms if isinstance(atom, DataAtLeast | DataAtMost))]
 
     def describe_undecided(self, statements: Iterable[DataStatement]) -> str:
         """Explain, for a message, why the datatype reasoner cannot decide ``statements``."""
