@@ -43,7 +43,7 @@ from shiq.jobs.store.manifest import TableVersion
 from shiq.jobs.store.schema import IDENTITY, SCHEMAS, key_of
 from shiq.remote.copies import BLOCK
 from shiq.remote.place import StoreLocation, local_file
-from shiq.remote.remote import Remote
+from shiq.remote.remote import Remote, fetch_blocks
 from shiq.support import cached_method
 
 #: Up to so many files are asked each for itself: to find out which ones costs more.
@@ -297,7 +297,7 @@ class BlockReader(io.RawIOBase):
         by block.
         """
         try:
-            return self._place.fetch_blocks(self._file.path, wanted, self._file.bytes)
+            return fetch_blocks(self._place, self._file.path, wanted, self._file.bytes)
         except OSError as error:
             raise unreadable_error(self._place, self._file, error) from error
 

@@ -136,10 +136,6 @@ class Bucket(Remote):
             return False
         return True
 
-    def _file_size(self, name: str) -> int:
-        """Return the size of a file in bytes."""
-        return int(self._library.head(self._objects, name)["size"])
-
     def _read_range(self, name: str, start: int, end: int) -> bytes:
         """Read the bytes ``start`` … ``end`` - 1 of a file."""
         return bytes(self._library.get_range(self._objects, name, start=start, end=end))

@@ -23,7 +23,7 @@ from shiq.errors import OperationalError, StoreError
 from shiq.remote.remote import STAYS, FileVersion, Remote
 
 if TYPE_CHECKING:
-    from hdfs_native import Client
+    from hdfs_native import Client, FileStatus
 
 #: Bytes that are moved at once.
 _PART = 16 << 20
@@ -78,19 +78,14 @@ class Hdfs(Remote):
                 found = self._client.get_file_info(self._path(name))
         except FileNotFoundError:
             return None
-        return None if found.isdir else FileVersion(found.length, str(found.modification_time))
+        return None if found.isdir else _file_version(found)
 
     def file_versions(self) -> dict[str, FileVersion]:
         """See `Remote.file_versions`."""
         with self._translate_errors():
-            found = {
-                entry.path[len(self._root) + 1 :]: entry
-                for entry in self._client.list_status(self._root, True)
-            }
+            entries = list(self._client.list_status(self._root, True))
         versions = {
-            name: FileVersion(entry.length, str(entry.modification_time))
-            for name, entry in found.items()
-            if not entry.isdir
+            self._name_of(entry): _file_version(entry) for entry in entries if not entry.isdir
         }
         return dict(sorted(versions.items()))
 
@@ -163,17 +158,16 @@ class Hdfs(Remote):
         except FileNotFoundError:
             return []
         return [
-            (entry.path[len(self._root) + 1 :], entry.modification_time / 1000, entry.isdir)
-            for entry in found
+            (self._name_of(entry), entry.modification_time / 1000, entry.isdir) for entry in found
         ]
+
+    def _name_of(self, entry: FileStatus) -> str:
+        """Return the name, in this folder, of a listed file."""
+        return entry.path[len(self._root) + 1 :]
 
     def _path(self, name: str) -> str:
         """Return the path in HDFS of a file of this folder."""
         return f"{self._root}/{name}" if name else self._root
-
-    def _file_size(self, name: str) -> int:
-        """Return the size of a file in bytes."""
-        return self._client.get_file_info(self._path(name)).length
 
     def _read_range(self, name: str, start: int, end: int) -> bytes:
         """Read the bytes ``start`` … ``end`` - 1 of a file."""
@@ -222,6 +216,11 @@ class Hdfs(Remote):
                 raise
             what = str(error).partition("\n")[0]
             raise StoreError(f"{where}: cannot be reached: {what}", _REACH) from error
+
+
+def _file_version(entry: FileStatus) -> FileVersion:
+    """Return size and version stamp of a file from its status."""
+    return FileVersion(entry.length, str(entry.modification_time))
 
 
 def _numbered_version_path(name: str, number: str) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from shiq.errors import InputError, StoreError
 from shiq.inputs.folders import DELTA_LOG, is_ignored_in_table
 from shiq.remote.place import parse_location
-from shiq.remote.remote import STAYS
+from shiq.remote.remote import STAYS, copy_version
 
 if TYPE_CHECKING:
     from shiq.remote.endpoint import EndpointSnapshot
@@ -61,14 +61,10 @@ def local_copy(address: str) -> Path:
             raise InputError(
                 f"{address} is a prefix with {len(files):,} files", "Give the address of one file."
             )
-        digest = _address_digest(
-            "\n".join(f"{name} {found.stamp}" for name, found in files.items())
-        )
-        _record_stamp(address, digest)
-        copies = [_copy_file(below, name, found, digest) for name, found in files.items()]
+        copy = _copy_files(below, files, address)
         if below.file_versions() != files:
             raise _changed_error(address)
-        return _copy_root(copies[0], next(iter(files)))
+        return copy
 
 
 def endpoint_copy(address: str) -> EndpointSnapshot:
@@ -88,12 +84,7 @@ def folder_copy(address: str) -> Path:
     """Copy all files below ``address`` to a local folder. Raises: InputError."""
     with _as_input_errors(address):
         place, files = _files_below(address)
-        digest = _address_digest(
-            "\n".join(f"{name} {found.stamp}" for name, found in files.items())
-        )
-        _record_stamp(address.rstrip("/"), digest)
-        copies = [_copy_file(place, name, found, digest) for name, found in files.items()]
-        return _copy_root(copies[0], next(iter(files)))
+        return _copy_files(place, files, address.rstrip("/"))
 
 
 def inputs_at(address: str) -> list[str]:
@@ -163,17 +154,20 @@ def _is_table_folder(files: dict[str, FileVersion]) -> bool:
 
 def _copy_file(place: Remote, name: str, found: FileVersion, digest: str) -> Path:
     """Copy the version ``found`` of a file to the cache. Raises: InputError if it has changed."""
-    copy = place.copy_version(name, found, digest)
+    copy = copy_version(place, name, found, digest)
     if copy is None:
         raise _changed_error(place / name)
     return copy
 
 
-def _copy_root(copy: Path, name: str) -> Path:
-    """Return the folder that holds the copies of several files, given one of them and its relative
-    name.
+def _copy_files(place: Remote, files: dict[str, FileVersion], address: str) -> Path:
+    """Copy the files below ``address`` to the cache, as of one time. Return the folder of the copies.
+    Raises: InputError if they have changed.
     """
-    return copy.parents[len(PurePosixPath(name).parts) - 1]
+    digest = _address_digest("\n".join(f"{name} {found.stamp}" for name, found in files.items()))
+    _record_stamp(address, digest)
+    copies = [_copy_file(place, name, found, digest) for name, found in files.items()]
+    return copies[0].parents[len(PurePosixPath(next(iter(files))).parts) - 1]
 
 
 def _address_digest(text: str) -> str:

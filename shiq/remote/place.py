@@ -102,7 +102,11 @@ def local_file(place: StoreLocation, name: str, size: int | None = None) -> Path
 
     Raises: OSError if it is missing or has another size; StoreError if the place is unreachable.
     """
-    return place / name if isinstance(place, Path) else place.fetch(name, size)
+    if isinstance(place, Path):
+        return place / name
+    from shiq.remote.remote import fetch_file
+
+    return fetch_file(place, name, size)
 
 
 def remove_file(place: StoreLocation, name: str) -> None:

@@ -11,6 +11,8 @@ import errno
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
@@ -67,12 +69,16 @@ class FileVersion(NamedTuple):
     stamp: str
 
 
+@dataclass(frozen=True, repr=False)
 class Remote(ABC):
     """Folder in remote storage, at an ``address`` such as s3://BUCKET/NAME."""
 
-    def __init__(self, address: str) -> None:
-        self.address = address
-        self._name = sha256(address.encode()).hexdigest()[:16]
+    address: str
+
+    @cached_property
+    def _name(self) -> str:
+        """The name of this folder in the cache."""
+        return sha256(self.address.encode()).hexdigest()[:16]
 
     def __str__(self) -> str:
         return self.address
@@ -83,12 +89,6 @@ class Remote(ABC):
     def __truediv__(self, name: str) -> str:
         return f"{self.address}/{name}"
 
-    def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and other.address == self.address
-
-    def __hash__(self) -> int:
-        return hash(self.address)
-
     def __reduce__(self) -> tuple[type[Remote], tuple[str]]:
         return type(self), (self.address,)
 
@@ -97,62 +97,6 @@ class Remote(ABC):
         return self
 
     # --- files that never change ------------------------------------------------------------------
-
-    def fetch(self, name: str, size: int | None = None) -> Path:
-        """Return the path of a cached copy of the file ``name``, which has ``size`` bytes if known.
-        Raises: OSError, StoreError.
-        """
-        held = shared_cache()
-        found = held.find(self._name, name, size)
-        if found is not None:
-            return found
-        with (
-            self._translate_errors(name),
-            held.create(self._name, name) as temporary,
-            temporary.open("wb") as file,
-        ):
-            present = self._file_size(name)
-            if size not in (None, present):
-                raise OSError(
-                    errno.EIO,
-                    f"it has {present:,} bytes and was written with {size:,}",
-                    self / name,
-                )
-            for part in self._read_parts(name, present):
-                file.write(part)
-        return self.fetch(name, size)
-
-    def fetch_blocks(self, name: str, wanted: Sequence[int], size: int) -> dict[int, Path]:
-        """Return, by block number, the paths of cached copies of the ``wanted`` blocks of the
-        immutable file ``name``.
-
-        Missing blocks are fetched in at most `_MOST_REQUESTS` requests, with the blocks between
-        them.
-
-        Args:
-        size: bytes of the whole file
-
-        Raises: OSError, StoreError.
-        """
-        held, found, missing = shared_cache(), dict[int, Path](), list[int]()
-        for i in wanted:
-            path = held.find(self._name, _block_name(name, i), min(BLOCK, size - i * BLOCK))
-            missing += [i] if path is None else []
-            found |= {i: path} if path is not None else {}
-        whole = held.find(self._name, name, size) if missing else None
-        for first, last in _cover_by_spans(missing):
-            start, end = first * BLOCK, min(size, last * BLOCK)
-            with self._translate_errors(name):
-                content = memoryview(
-                    _read_bytes(whole, start, end) if whole else self._read_range(name, start, end)
-                )
-            if len(content) != end - start:
-                raise OSError(errno.EIO, f"it has other than {size:,} bytes", self / name)
-            for i in range(first, last):
-                with held.create(self._name, _block_name(name, i)) as temporary:
-                    temporary.write_bytes(content[(i - first) * BLOCK : (i - first + 1) * BLOCK])
-                found[i] = held.folder / self._name / _block_name(name, i)
-        return found
 
     @contextmanager
     def replace_file(self, name: str) -> Iterator[Path]:
@@ -204,23 +148,6 @@ class Remote(ABC):
     @abstractmethod
     def file_versions(self) -> dict[str, FileVersion]:
         """Return size and version stamp of all files by name, in order. Raises: StoreError."""
-
-    def copy_version(self, name: str, wanted: FileVersion, folder: str) -> Path | None:
-        """Copy the version ``wanted`` of the file ``name`` into the cache ``folder``, and return
-        the path.
-
-        Returns: None if the file has changed since. Raises: StoreError, OSError.
-        """
-        held, path = shared_cache(), f"{folder}/{name}"
-        if found := held.find(self._name, path, wanted.size):
-            return found
-        with self._translate_errors(name), held.create(self._name, path) as temporary:
-            with temporary.open("wb") as file:
-                for part in self._read_parts(name, wanted.size):
-                    file.write(part)
-            if temporary.stat().st_size != wanted.size or self.file_version(name) != wanted:
-                return None
-        return held.find(self._name, path, wanted.size)
 
     # --- what is replaced -------------------------------------------------------------------------
 
@@ -282,10 +209,6 @@ class Remote(ABC):
         Raises: FileNotFoundError, StoreError.
         """
 
-    @abstractmethod
-    def _file_size(self, name: str) -> int:
-        """Return the size of the file ``name`` in bytes."""
-
     def _read_parts(self, name: str, size: int) -> Iterator[bytes]:
         """Read the file ``name``, of ``size`` bytes, in pieces of bounded size."""
         for start in range(0, size, _PART):
@@ -312,6 +235,86 @@ class Remote(ABC):
         """Replace the file ``name`` by ``text`` if its version stamp still is ``stamp``; False if
         it is another.
         """
+
+
+# --- files through the local cache ----------------------------------------------------------------
+
+
+def fetch_file(place: Remote, name: str, size: int | None = None) -> Path:
+    """Return the path of a cached copy of the file ``name`` of ``place``, which has ``size`` bytes if
+    known. Raises: OSError, StoreError.
+    """
+    held = shared_cache()
+    found = held.find(place._name, name, size)
+    if found is not None:
+        return found
+    with place._translate_errors(name), held.create(place._name, name) as temporary:
+        present = place.file_version(name)
+        if present is None:
+            raise FileNotFoundError(name)
+        if size not in (None, present.size):
+            raise OSError(
+                errno.EIO,
+                f"it has {present.size:,} bytes and was written with {size:,}",
+                place / name,
+            )
+        _write_parts(place, name, present.size, temporary)
+    return fetch_file(place, name, size)
+
+
+def copy_version(place: Remote, name: str, wanted: FileVersion, folder: str) -> Path | None:
+    """Copy the version ``wanted`` of the file ``name`` of ``place`` into the cache ``folder``, and
+    return the path.
+
+    Returns: None if the file has changed since. Raises: StoreError, OSError.
+    """
+    held, path = shared_cache(), f"{folder}/{name}"
+    if found := held.find(place._name, path, wanted.size):
+        return found
+    with place._translate_errors(name), held.create(place._name, path) as temporary:
+        _write_parts(place, name, wanted.size, temporary)
+        if temporary.stat().st_size != wanted.size or place.file_version(name) != wanted:
+            return None
+    return held.find(place._name, path, wanted.size)
+
+
+def _write_parts(place: Remote, name: str, size: int, path: Path) -> None:
+    """Write the file ``name`` of ``place``, of ``size`` bytes, to a local path."""
+    with path.open("wb") as file:
+        for part in place._read_parts(name, size):
+            file.write(part)
+
+
+def fetch_blocks(place: Remote, name: str, wanted: Sequence[int], size: int) -> dict[int, Path]:
+    """Return, by block number, the paths of cached copies of the ``wanted`` blocks of the immutable
+    file ``name`` of ``place``.
+
+    Missing blocks are fetched in at most `_MOST_REQUESTS` requests, with the blocks between them.
+
+    Args:
+    size: bytes of the whole file
+
+    Raises: OSError, StoreError.
+    """
+    held, found, missing = shared_cache(), dict[int, Path](), list[int]()
+    for i in wanted:
+        path = held.find(place._name, _block_name(name, i), min(BLOCK, size - i * BLOCK))
+        missing += [i] if path is None else []
+        found |= {i: path} if path is not None else {}
+    whole = held.find(place._name, name, size) if missing else None
+    for first, last in _cover_by_spans(missing):
+        start, end = first * BLOCK, min(size, last * BLOCK)
+        with place._translate_errors(name):
+            content = memoryview(
+                _read_bytes(whole, start, end) if whole else place._read_range(name, start, end)
+            )
+        if len(content) != end - start:
+            raise OSError(errno.EIO, f"it has other than {size:,} bytes", place / name)
+        for i in range(first, last):
+            with held.create(place._name, _block_name(name, i)) as temporary:
+                temporary.write_bytes(content[(i - first) * BLOCK : (i - first + 1) * BLOCK])
+            found[i] = held.folder / place._name / _block_name(name, i)
+    return found
 
 
 class WriteConflictError(StoreError):

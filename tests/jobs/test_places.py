@@ -33,7 +33,7 @@ from shiq.model.abox import abox_of
 from shiq.remote import copies
 from shiq.remote.bucket import Bucket
 from shiq.remote.copies import BLOCK
-from shiq.remote.remote import Remote
+from shiq.remote.remote import Remote, fetch_blocks, fetch_file
 from tests.tools.random_ontologies.kb import random_kb
 
 TEXT = """Prefix(:=<urn:t#>) Ontology(<urn:t> Declaration(Class(:Person)) Declaration(Class(:Company))
@@ -263,7 +263,7 @@ def test_large_files_come_in_parts(
         path.write_bytes(content)
     monkeypatch.setattr("shiq.remote.remote._PART", 5 << 20)
     forgotten()
-    assert bucket.fetch("documents/large", len(content)).read_bytes() == content
+    assert fetch_file(bucket, "documents/large", len(content)).read_bytes() == content
 
 
 def test_no_room_for_copies_is_said(
@@ -287,7 +287,7 @@ def test_a_damaged_copy_is_noticed_and_fetched_anew(held: Store, bucket: Bucket)
     whole = said(held)
     for table in ("individuals", "half_edges", "elements"):
         file = held.manifest.tables[table].files[0]
-        copy = bucket.fetch_blocks(file.path, [0], file.bytes)[0]
+        copy = fetch_blocks(bucket, file.path, [0], file.bytes)[0]
         content = bytearray(copy.read_bytes())
         content[len(content) // 2] ^= 1
         copy.write_bytes(content)
@@ -300,7 +300,7 @@ def test_a_damaged_copy_is_noticed_and_fetched_anew(held: Store, bucket: Bucket)
         assert said(store) == whole
     for table in ("individuals", "half_edges", "elements"):
         file = held.manifest.tables[table].files[0]
-        copy = bucket.fetch_blocks(file.path, [0], file.bytes)[0]
+        copy = fetch_blocks(bucket, file.path, [0], file.bytes)[0]
         copy.write_bytes(bytes([*copy.read_bytes()[:-1], 7]))
     # Each run would notice one of them.
     with pytest.raises(StoreError) as told, open_store(bucket) as store:
@@ -315,7 +315,7 @@ def test_a_damaged_object_is_named(held: Store, bucket: Bucket, tmp_path: Path) 
     assert verify_store(bucket).files > 20
     file = held.manifest.tables["half_edges"].files[1]
     for name in (file.path, held.manifest.documents["tbox"].path):
-        sound = bucket.fetch(name).read_bytes()
+        sound = fetch_file(bucket, name).read_bytes()
         overwritten(bucket, name, bytes([sound[0] ^ 1, *sound[1:]]), tmp_path)
         with pytest.raises(StoreError, match=name.rpartition("/")[2]):
             verify_store(bucket)
@@ -599,7 +599,7 @@ def test_blocks_that_are_wanted_come_in_few_requests(
 
 def test_a_damaged_block_goes_and_is_fetched_anew(bucket: Bucket, tmp_path: Path) -> None:
     file, content = _scattered(bucket, 3 * BLOCK)
-    copy = bucket.fetch_blocks(file.path, [0, 1, 2], file.bytes)[1]
+    copy = fetch_blocks(bucket, file.path, [0, 1, 2], file.bytes)[1]
     copy.write_bytes(bytes(BLOCK))
     reader = BlockReader(bucket, file)
     with pytest.raises(StoreError, match="the copy of a file"):
