@@ -11,7 +11,6 @@ import json
 import os
 import re
 import time
-import uuid
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shiq.errors import InputError
+from shiq.files import replace_file
 from shiq.inputs.folders import refuse_folder, user_cache
 from shiq.inputs.formats import ONTOLOGY_EXTENSIONS
 from shiq.inputs.limits import read_limits
@@ -210,9 +210,4 @@ def _write_index(path: Path, files: Mapping[str, tuple[_Stamp, FileHeaders]]) ->
     )
     with suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
-        try:
-            temporary.write_text(text, encoding="utf-8")
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        replace_file(path, text.encode())

@@ -19,7 +19,7 @@ from datetime import date
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any, TypeAlias
 
-from shiq.answers.verdict import CUT, IN_DATA, INFORMATIVE, Leftover
+from shiq.answers.verdict import CUT, IN_DATA, INFORMATIVE, Leftover, drop_empty
 from shiq.errors import fill_in_store
 from shiq.model import Assertion, Axiom, TBox
 from shiq.model.abox import ABox
@@ -49,14 +49,7 @@ class Place:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form, without unknown fields."""
-        known = {
-            "source": self.source,
-            "line": self.line,
-            "graph": self.graph,
-            "key": self.key,
-            "column": self.column,
-        }
-        return {name: value for name, value in known.items() if value}
+        return drop_empty(**asdict(self))
 
 
 #: Looks up where assertions were read; every place of each, in the order read.
@@ -221,7 +214,7 @@ class QuarantinedAssertion:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form; empty fields are left out."""
-        return {name: value for name, value in asdict(self).items() if value}
+        return drop_empty(**asdict(self))
 
     @staticmethod
     def from_dict(value: Mapping[str, Any]) -> QuarantinedAssertion:

@@ -238,7 +238,7 @@ def classify_input(value: object) -> Source:
     Raises: InputError, naming the file, if it is missing, unreadable or of no known format;
         UsageError for a value that is no source.
     """
-    if isinstance(value, TableSource | FileSource):
+    if isinstance(value, Source):
         return value
     if isinstance(value, TextInput):
         return _source_of_text(value)
@@ -271,8 +271,6 @@ def classify_input(value: object) -> Source:
             if kind_of_table is None
             else TableSource(name, kind_of_table, path)
         )
-    if isinstance(value, ObjectSource):
-        return value
     for cls, kind in _OWN:
         if isinstance(value, cls):
             return ObjectSource(kind.value, kind, value)
